@@ -1,0 +1,3 @@
+//! The door: arguments in, reports and exit codes out.
+
+fn main() {}

@@ -1,0 +1,189 @@
+//! What is wrong with a recipe: typed, with its place, and with what to do about it.
+//!
+//! Never prints; the door renders these.
+
+use crate::source::Place;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The recipe cannot run.
+    Error,
+    /// It runs, and probably does not do what was meant.
+    Warning,
+}
+
+/// One problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Which kind of problem: stable, documented.
+    pub code: Code,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// Where; absent only if the file could not be read as text at all.
+    pub place: Option<Place>,
+    /// A few words under the caret.
+    pub label: String,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+macro_rules! codes {
+    ($($name:ident $severity:ident $word:literal $summary:literal;)+) => {
+        /// The kind of a problem. The words are stable: scripts may rely on them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code {
+            $(#[doc = $summary] $name,)+
+        }
+
+        impl Code {
+            /// Every code, in the order of the reference.
+            pub const ALL: &[Code] = &[$(Code::$name,)+];
+
+            /// The stable word.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Code::$name => $word,)+ }
+            }
+
+            /// What it means, in one sentence.
+            pub fn summary(self) -> &'static str {
+                match self { $(Code::$name => $summary,)+ }
+            }
+
+            /// How bad it is unless `--strict` says otherwise.
+            pub fn severity(self) -> Severity {
+                match self { $(Code::$name => Severity::$severity,)+ }
+            }
+        }
+    };
+}
+
+codes! {
+    // reading
+    NotUtf8 Error "not-utf8" "The file is not UTF-8 text.";
+    TooLarge Error "too-large" "The file is larger than 1 MB.";
+    TooComplex Error "too-complex" "The file nests too deeply, has too many nodes, or expands too many aliases.";
+    YamlSyntax Error "yaml-syntax" "The file is not valid YAML.";
+    EmptyFile Error "empty-file" "The file holds no recipe.";
+    SeveralDocuments Error "several-documents" "The file holds more than one YAML document.";
+    DuplicateKey Error "duplicate-key" "A key stands twice in the same mapping.";
+    WrongType Error "wrong-type" "A value has another type than its field takes.";
+    // shape
+    MissingField Error "missing-field" "A required field is missing.";
+    EmptyField Error "empty-field" "A field that must say something is empty.";
+    FieldTypo Error "field-typo" "An unknown field looks like a misspelt known one.";
+    UnknownField Warning "unknown-field" "A field is not known and has no effect.";
+    UnknownWord Error "unknown-word" "A word is not one of those that a field takes.";
+    OutOfRange Error "out-of-range" "A number is outside of what a field takes.";
+    NoSteps Error "no-steps" "The recipe has no steps.";
+    DuplicateId Error "duplicate-id" "Two steps have the same id.";
+    BadId Error "bad-id" "A step id cannot be used as a name.";
+    NothingToDo Error "nothing-to-do" "A step has no command, agent, prompt or recipe.";
+    Contradiction Error "contradiction" "Fields of a step contradict its type or each other.";
+    NoEffect Warning "no-effect" "A field has no effect on a step of this type.";
+    // names
+    UndefinedVariable Warning "undefined-variable" "A name is used that nothing defines.";
+    NameCollision Error "name-collision" "Two names become the same environment variable.";
+    AliasCollision Warning "alias-collision" "Two names have the same uppercase form, so neither is exported under it.";
+    IdNotStored Warning "id-not-stored" "A step's output is not stored, because its id is a declared context name.";
+    ReservedName Warning "reserved-name" "A context name is protected and gets no uppercase form.";
+    BadName Error "bad-name" "A name has characters that names cannot have.";
+    // expressions
+    TemplateSyntax Error "template-syntax" "A template cannot be read.";
+    ConditionSyntax Error "condition-syntax" "A condition cannot be read.";
+    UnknownFunction Error "unknown-function" "A condition calls a function that does not exist.";
+    UnknownMethod Error "unknown-method" "A condition calls a method that does not exist.";
+    WrongArguments Error "wrong-arguments" "A function or method gets the wrong number of arguments.";
+    ForbiddenName Error "forbidden-name" "A condition contains a double underscore.";
+    // structure
+    UnknownRecipe Error "unknown-recipe" "A recipe that is named cannot be found.";
+    CircularExtends Error "circular-extends" "Recipes extend each other in a circle.";
+    UnknownStep Error "unknown-step" "A step id is named that does not exist.";
+    LaterStep Error "later-step" "A step depends on one that comes later, or on itself.";
+    GroupReopened Warning "group-reopened" "A parallel group name is used again later: that is a new group.";
+    GroupDependency Error "group-dependency" "A step depends on another member of its own parallel group.";
+    LimitExceeded Warning "limit-exceeded" "The recipe cannot finish within its own limits.";
+    UnresolvedAgent Warning "unresolved-agent" "An agent reference leads to no file.";
+    UnsafeAgent Error "unsafe-agent" "An agent reference has segments that are not safe names.";
+    MissingTool Warning "missing-tool" "A program that a command starts is not installed.";
+    DeepRecipes Error "deep-recipes" "Recipes extend each other too deeply, or too many recipes take part.";
+}
+
+impl Diagnostic {
+    /// A diagnostic with the code's own severity.
+    pub fn new(code: Code, place: Place, message: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            severity: code.severity(),
+            code,
+            message: message.into(),
+            place: Some(place),
+            label: String::new(),
+            help: None,
+        }
+    }
+
+    /// Sets the words under the caret.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Diagnostic {
+        self.label = label.into();
+        self
+    }
+
+    /// Sets what to do.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Sets the severity.
+    #[must_use]
+    pub fn severity(mut self, severity: Severity) -> Diagnostic {
+        self.severity = severity;
+        self
+    }
+}
+
+/// The known name that `word` was probably meant to be.
+pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = word.to_lowercase();
+    known
+        .into_iter()
+        .filter(|candidate| *candidate != word)
+        .map(|candidate| (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate))
+        .filter(|(distance, candidate)| *distance <= typo_distance(candidate.len().min(word.len())))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// How many slips still count as a typo in a word of this length.
+fn typo_distance(length: usize) -> usize {
+    match length {
+        0..=2 => 0,
+        3..=5 => 1,
+        _ => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typos_are_recognised_and_foreign_words_are_not() {
+        let known = ["command", "condition", "id", "env", "type", "timeout"];
+        for (word, expected) in [
+            ("comand", Some("command")),
+            ("conditon", Some("condition")),
+            ("Timeout", Some("timeout")),
+            ("tpye", Some("type")),
+            ("x-team", None),
+            ("ip", None),
+            ("owner", None),
+        ] {
+            assert_eq!(did_you_mean(word, known), expected, "{word}");
+        }
+    }
+}

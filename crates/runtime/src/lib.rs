@@ -1,0 +1,1 @@
+//! The hands and the memory: processes, agents, journal, the loop. Never prints.

@@ -1,0 +1,1 @@
+//! For tests only: a hermetic world to run the program in.
