@@ -4,5 +4,6 @@
 //! loader that the caller passes in. It knows nothing about runs.
 
 pub mod diagnostic;
+pub mod scope;
 pub mod source;
 pub mod value;

@@ -1,0 +1,50 @@
+//! Names and paths: how templates and conditions reach into the context.
+//!
+//! Never fails: what is not there is [`Value::Null`].
+
+use std::fmt;
+
+use crate::value::{Map, Segment, Value};
+
+/// Where names are looked up.
+pub trait Scope {
+    /// The value of a top-level name, if it is defined.
+    fn get(&self, name: &str) -> Option<Value>;
+}
+
+impl Scope for Map {
+    fn get(&self, name: &str) -> Option<Value> {
+        Map::get(self, name).cloned()
+    }
+}
+
+/// A path into the context: `deploy.targets[0].name`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Path {
+    /// The top-level name.
+    pub root: String,
+    /// The way from there.
+    pub segments: Vec<Segment>,
+}
+
+impl Path {
+    /// The value at this path; [`Value::Null`] if there is none.
+    pub fn resolve(&self, scope: &dyn Scope) -> Value {
+        match scope.get(&self.root) {
+            Some(value) => self.segments.iter().fold(value, |value, segment| value.step(segment)),
+            None if self.segments.is_empty() => Value::Null,
+            // a name that was set with its dots: `--set a.b=c`
+            None => scope.get(&self.to_string()).unwrap_or_default(),
+        }
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.root)?;
+        self.segments.iter().try_for_each(|segment| match segment {
+            Segment::Key(key) => write!(f, ".{key}"),
+            Segment::Index(at) => write!(f, "[{at}]"),
+        })
+    }
+}
