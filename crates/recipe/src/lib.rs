@@ -1,9 +1,21 @@
 //! The recipe language: texts in, a checked [`plan::Plan`] or all diagnostics out.
 //!
 //! Never reads files, the environment or the clock: what it needs from outside comes through a
-//! loader that the caller passes in. It knows nothing about runs.
+//! [`check::Loader`] that the caller passes in. It knows nothing about runs.
 
+pub mod agent_ref;
+pub mod check;
+pub mod condition;
 pub mod diagnostic;
+pub mod digest;
+pub mod env_name;
+pub mod graph;
+pub mod json;
+pub mod plan;
 pub mod scope;
+pub mod shell;
 pub mod source;
+pub mod syntax;
+pub mod template;
 pub mod value;
+pub mod yaml;

@@ -1,0 +1,91 @@
+//! Limits that a recipe cannot keep: found before anything runs.
+//!
+//! Counts only what must run: steps without condition, tags or a name that is a template.
+
+use std::collections::HashMap;
+
+use crate::{
+    diagnostic::{Code, Diagnostic},
+    plan::{Limits, Plan, StepKind, Target, Unit, UnitId},
+};
+
+/// What a recipe needs at the least; `None` if it calls itself without end.
+#[derive(Clone, Copy, Debug)]
+struct Needs {
+    steps: u64,
+    depth: u64,
+}
+
+pub(super) fn check(plan: &Plan, diagnostics: &mut Vec<Diagnostic>) {
+    let mut known = HashMap::new();
+    for (at, unit) in plan.units.iter().enumerate() {
+        let id = UnitId(at as u32);
+        let is_root = id == plan.root;
+        let depth = unit.limits.max_depth.or(is_root.then_some(Limits::DEFAULT_DEPTH));
+        let steps = unit.limits.max_total_steps.or(is_root.then_some(Limits::DEFAULT_STEPS));
+        let needs = needs(plan, id, &mut known, &mut Vec::new());
+        let Some(place) = unit.steps.first().map(|step| step.place) else { continue };
+        let depth_needed = needs.map_or(u64::MAX, |needs| needs.depth);
+        let steps_needed = needs.map_or(0, |needs| needs.steps);
+        if let Some(limit) = depth.filter(|limit| depth_needed > *limit) {
+            let message = match needs {
+                Some(_) => format!("recipes nest {depth_needed} levels deep below `{}`, but at most {limit} are allowed", unit.name),
+                None => format!("`{}` calls itself without a condition, but at most {limit} levels are allowed", unit.name),
+            };
+            diagnostics.push(
+                Diagnostic::new(Code::LimitExceeded, place, message)
+                    .help("the step that goes too deep will fail; raise `recursion.max_depth` or add a `condition`"),
+            );
+        }
+        if let Some(limit) = steps.filter(|limit| steps_needed > *limit) {
+            let message = format!("at least {steps_needed} steps run in `{}`, but at most {limit} are allowed", unit.name);
+            diagnostics.push(
+                Diagnostic::new(Code::LimitExceeded, place, message)
+                    .help("the step over the limit will fail; raise `recursion.max_total_steps`"),
+            );
+        }
+    }
+}
+
+fn needs(
+    plan: &Plan,
+    id: UnitId,
+    known: &mut HashMap<UnitId, Option<Needs>>,
+    path: &mut Vec<UnitId>,
+) -> Option<Needs> {
+    if let Some(needs) = known.get(&id) {
+        return *needs;
+    }
+    if path.contains(&id) {
+        return None;
+    }
+    path.push(id);
+    let found = unit_needs(plan, plan.unit(id), known, path);
+    path.pop();
+    known.insert(id, found);
+    found
+}
+
+fn unit_needs(
+    plan: &Plan,
+    unit: &Unit,
+    known: &mut HashMap<UnitId, Option<Needs>>,
+    path: &mut Vec<UnitId>,
+) -> Option<Needs> {
+    let mut total = Needs { steps: 0, depth: 0 };
+    let certain = |step: &&std::sync::Arc<crate::plan::Step>| {
+        step.condition.is_none() && step.tags.is_empty() && step.depends_on.is_empty()
+    };
+    for step in unit.steps.iter().filter(certain) {
+        match &step.kind {
+            StepKind::Nested { target: Target::Known { unit, .. }, .. } => {
+                let below = needs(plan, *unit, known, path)?;
+                total.steps = total.steps.saturating_add(below.steps);
+                total.depth = total.depth.max(below.depth + 1);
+            }
+            StepKind::Nested { .. } => total.depth = total.depth.max(1),
+            _ => total.steps = total.steps.saturating_add(1),
+        }
+    }
+    Some(total)
+}

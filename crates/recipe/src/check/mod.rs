@@ -1,0 +1,229 @@
+//! From texts to a checked [`Plan`]: everything is read, found and understood before anything runs.
+//!
+//! Never stops at the first problem, and never reads a file itself: a [`Loader`] brings the texts.
+
+mod extend;
+mod limits;
+mod names;
+mod step;
+mod unit;
+
+use std::{collections::HashMap, sync::Arc};
+
+use crate::{
+    agent_ref::AgentRef,
+    diagnostic::{Code, Diagnostic, Severity, did_you_mean},
+    plan::{Plan, Target, Unit, UnitId},
+    source::{Place, Sources},
+};
+
+/// A recipe file as a loader brings it.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// Its path, under which it is known from now on.
+    pub path: String,
+    /// Its bytes.
+    pub bytes: Arc<[u8]>,
+}
+
+/// Why a recipe could not be brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadError {
+    /// There is none of that name.
+    NotFound {
+        /// Where it was looked for.
+        searched: Vec<String>,
+    },
+    /// There is one, and it cannot be read.
+    Unreadable {
+        /// Its path.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Brings recipes and agent files by name.
+pub trait Loader {
+    /// The recipe that `name` means in the file `from`.
+    fn recipe(&self, name: &str, from: &str) -> Result<Loaded, LoadError>;
+    /// The text of the agent file that a reference in the file `from` leads to.
+    fn agent(&self, reference: &AgentRef, from: &str) -> Option<Arc<str>>;
+    /// Names of recipes that could have been meant.
+    fn recipe_names(&self) -> Vec<String>;
+}
+
+/// What is known from the command line.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    /// Context names that are set from outside.
+    pub names: Vec<String>,
+}
+
+/// The result of a check: a plan unless there are errors, and all diagnostics.
+#[derive(Debug)]
+pub struct Checked {
+    /// The plan, if there is no error.
+    pub plan: Option<Plan>,
+    /// Everything that was found, in the order of the files.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The texts that the diagnostics point into.
+    pub sources: Sources,
+}
+
+impl Checked {
+    /// Turns warnings into errors.
+    #[must_use]
+    pub fn strict(mut self) -> Checked {
+        for diagnostic in &mut self.diagnostics {
+            diagnostic.severity = Severity::Error;
+        }
+        if !self.diagnostics.is_empty() {
+            self.plan = None;
+        }
+        self
+    }
+}
+
+/// Most recipes that may take part in one plan.
+const MAX_UNITS: usize = 1_000;
+
+/// Checks a recipe and everything that it reaches.
+pub fn check(root: Loaded, loader: &dyn Loader, given: &Given) -> Checked {
+    let mut checker = Checker::new(loader);
+    let id = checker.enqueue(root, None);
+    checker.drain();
+    checker.finish(id, given)
+}
+
+/// Adds a recipe to a plan whose name became known only now, with everything that it reaches.
+pub fn graft(
+    plan: &Plan,
+    found: Loaded,
+    loader: &dyn Loader,
+    given: &Given,
+) -> Result<(Plan, UnitId), Box<Checked>> {
+    let mut checker = Checker::new(loader);
+    checker.sources = plan.sources.clone();
+    checker.units = plan.units.iter().map(|unit| Some(Arc::clone(unit))).collect();
+    checker.by_path =
+        plan.units.iter().enumerate().map(|(at, unit)| (unit.path.clone(), UnitId(at as u32))).collect();
+    checker.uses = plan.units.iter().map(|_| Vec::new()).collect();
+    let id = checker.enqueue(found, None);
+    checker.drain();
+    let mut checked = checker.finish(plan.root, given);
+    match checked.plan.take() {
+        Some(plan) => Ok((plan, id)),
+        None => Err(Box::new(checked)),
+    }
+}
+
+/// The state of one check.
+struct Checker<'a> {
+    loader: &'a dyn Loader,
+    sources: Sources,
+    diagnostics: Vec<Diagnostic>,
+    units: Vec<Option<Arc<Unit>>>,
+    by_path: HashMap<String, UnitId>,
+    queue: Vec<(UnitId, Loaded)>,
+    uses: Vec<Vec<names::Use>>,
+}
+
+impl<'a> Checker<'a> {
+    fn new(loader: &'a dyn Loader) -> Checker<'a> {
+        Checker {
+            loader,
+            sources: Sources::default(),
+            diagnostics: Vec::new(),
+            units: Vec::new(),
+            by_path: HashMap::new(),
+            queue: Vec::new(),
+            uses: Vec::new(),
+        }
+    }
+
+    /// The id under which a loaded recipe will stand in the plan.
+    fn enqueue(&mut self, loaded: Loaded, named_at: Option<Place>) -> UnitId {
+        if let Some(id) = self.by_path.get(&loaded.path) {
+            return *id;
+        }
+        let id = UnitId(self.units.len() as u32);
+        if self.units.len() >= MAX_UNITS {
+            if let Some(place) = named_at {
+                let message = format!("more than {MAX_UNITS} recipes take part");
+                self.diagnostics.push(Diagnostic::new(Code::DeepRecipes, place, message));
+            }
+            return UnitId(0);
+        }
+        self.by_path.insert(loaded.path.clone(), id);
+        self.units.push(None);
+        self.uses.push(Vec::new());
+        self.queue.push((id, loaded));
+        id
+    }
+
+    fn drain(&mut self) {
+        while let Some((id, loaded)) = self.queue.pop() {
+            let unit = self.check_unit(id, loaded);
+            self.units[id.0 as usize] = unit.map(Arc::new);
+        }
+    }
+
+    fn finish(mut self, root: UnitId, given: &Given) -> Checked {
+        let complete = self.units.iter().all(Option::is_some);
+        let units: Vec<Arc<Unit>> = self.units.drain(..).flatten().collect();
+        let mut plan = None;
+        if complete {
+            let sources = self.sources.clone();
+            let made = Plan { root, units, sources };
+            names::check(&made, &self.uses, given, &mut self.diagnostics);
+            limits::check(&made, &mut self.diagnostics);
+            plan = Some(made);
+        }
+        self.diagnostics.sort_by_key(|diagnostic| diagnostic.place);
+        self.diagnostics.dedup();
+        let failed = self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+        Checked {
+            plan: plan.filter(|_| !failed),
+            diagnostics: self.diagnostics,
+            sources: self.sources,
+        }
+    }
+
+    /// The recipe that `name` means in the file of `place`; reported if there is none.
+    fn find_recipe(&mut self, name: &str, place: Place, from: &str) -> Option<Loaded> {
+        match self.loader.recipe(name, from) {
+            Ok(loaded) => Some(loaded),
+            Err(error) => {
+                let problem = unknown_recipe(name, place, &error, &self.loader.recipe_names());
+                self.diagnostics.push(problem);
+                None
+            }
+        }
+    }
+}
+
+fn unknown_recipe(name: &str, place: Place, error: &LoadError, known: &[String]) -> Diagnostic {
+    match error {
+        LoadError::NotFound { searched } => {
+            let problem = Diagnostic::new(Code::UnknownRecipe, place, format!("recipe `{name}` not found"));
+            let looked = format!("looked in {}", searched.join(", "));
+            match did_you_mean(name, known.iter().map(String::as_str)) {
+                Some(meant) => problem.label(format!("did you mean `{meant}`?")).help(looked),
+                None => problem.label("no such recipe").help(looked),
+            }
+        }
+        LoadError::Unreadable { path, reason } => {
+            Diagnostic::new(Code::UnknownRecipe, place, format!("recipe `{name}` cannot be read: {path}: {reason}"))
+                .label("cannot be read")
+        }
+    }
+}
+
+/// The units that a unit's steps name.
+fn children(unit: &Unit) -> impl Iterator<Item = UnitId> {
+    unit.steps.iter().filter_map(|step| match &step.kind {
+        crate::plan::StepKind::Nested { target: Target::Known { unit, .. }, .. } => Some(*unit),
+        _ => None,
+    })
+}

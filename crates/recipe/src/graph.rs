@@ -1,0 +1,170 @@
+//! What depends on what: the steps of a recipe as a graph, for people and for resuming.
+//!
+//! Never looks below a recipe step; every recipe has a graph of its own.
+
+use std::collections::HashMap;
+
+use crate::plan::{Step, StepKind, Target, Unit};
+
+/// Why a step comes after another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Link {
+    /// It says so.
+    DependsOn,
+    /// It reads a variable that the other one writes.
+    Value,
+    /// It reads files that the other one writes.
+    Files,
+    /// It is merely the next one.
+    Order,
+}
+
+impl Link {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Link::DependsOn => "depends_on",
+            Link::Value => "value",
+            Link::Files => "files",
+            Link::Order => "order",
+        }
+    }
+}
+
+/// One edge: step `from` comes before step `to`, both as indexes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// The earlier step.
+    pub from: usize,
+    /// The later step.
+    pub to: usize,
+    /// Why.
+    pub link: Link,
+    /// The variable or pattern, if there is one.
+    pub what: Option<String>,
+}
+
+/// The variables that a step reads, by their top-level names.
+pub fn reads(step: &Step) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let mut templates: Vec<&crate::template::Template> = step.env.iter().map(|(_, template)| template).collect();
+    templates.extend(&step.working_dir);
+    match &step.kind {
+        StepKind::Shell { command } => templates.push(command),
+        StepKind::Agent(agent) => {
+            templates.push(&agent.prompt);
+            templates.extend(&agent.model);
+        }
+        StepKind::Nested { target, overrides, .. } => {
+            if let Target::Dynamic { name, .. } = target {
+                templates.push(name);
+            }
+            templates.extend(overrides.iter().flat_map(|(_, value)| value.templates()));
+        }
+    }
+    for template in templates {
+        names.extend(template.names().into_iter().map(|(path, _)| path.root.clone()));
+    }
+    if let Some(condition) = &step.condition {
+        names.extend(condition.names().into_iter().map(|(path, _)| path.root));
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// All edges of a recipe. A step without any known dependency follows the previous step, or the whole parallel
+/// group before it.
+pub fn edges(unit: &Unit) -> Vec<Edge> {
+    let mut edges = Vec::new();
+    let mut writers: HashMap<&str, usize> = HashMap::new();
+    let mut pending: Vec<(&str, usize)> = Vec::new();
+    for (to, step) in unit.steps.iter().enumerate() {
+        let same_group = to > 0 && step.group.is_some() && unit.steps[to - 1].group == step.group;
+        if !same_group {
+            writers.extend(pending.drain(..));
+        }
+        let before = edges.len();
+        for from in &step.depends_on {
+            edges.push(Edge { from: *from, to, link: Link::DependsOn, what: None });
+        }
+        for name in reads(step) {
+            if let Some(from) = writers.get(name.as_str()) {
+                edges.push(Edge { from: *from, to, link: Link::Value, what: Some(name) });
+            }
+        }
+        file_edges(unit, to, &mut edges);
+        if edges.len() == before {
+            edges.extend(previous_level(unit, to).map(|from| Edge { from, to, link: Link::Order, what: None }));
+        }
+        pending.extend(step.store.as_deref().map(|name| (name, to)));
+    }
+    edges
+}
+
+fn file_edges(unit: &Unit, to: usize, edges: &mut Vec<Edge>) {
+    for pattern in &unit.steps[to].reads {
+        for (from, earlier) in unit.steps[..to].iter().enumerate() {
+            if earlier.produces.iter().any(|made| patterns_meet(made, pattern)) {
+                edges.push(Edge { from, to, link: Link::Files, what: Some(pattern.clone()) });
+            }
+        }
+    }
+}
+
+/// The steps that stand directly before `to`: one step, or all of a parallel group.
+fn previous_level(unit: &Unit, to: usize) -> std::ops::Range<usize> {
+    let mut end = to;
+    while end > 0 && unit.steps[to].group.is_some() && unit.steps[end - 1].group == unit.steps[to].group {
+        end -= 1;
+    }
+    let mut start = end.saturating_sub(1);
+    while start > 0 && unit.steps[start].group.is_some() && unit.steps[start - 1].group == unit.steps[start].group {
+        start -= 1;
+    }
+    start..end
+}
+
+/// Whether two file patterns can name the same file: equal, or one matches the other.
+pub fn patterns_meet(a: &str, b: &str) -> bool {
+    a == b || matches_glob(a.as_bytes(), b.as_bytes()) || matches_glob(b.as_bytes(), a.as_bytes())
+}
+
+/// `*` matches within a path segment, `**` across segments, `?` one character.
+fn matches_glob(pattern: &[u8], text: &[u8]) -> bool {
+    match (pattern, text) {
+        ([], []) => true,
+        ([b'*', b'*', rest @ ..], _) => (0..=text.len()).any(|at| {
+            let rest = rest.strip_prefix(b"/").filter(|_| at == 0 || text[at - 1] == b'/').unwrap_or(rest);
+            matches_glob(rest, &text[at..])
+        }),
+        ([b'*', rest @ ..], _) => {
+            let end = text.iter().position(|byte| *byte == b'/').unwrap_or(text.len());
+            (0..=end).any(|at| matches_glob(rest, &text[at..]))
+        }
+        ([b'?', rest @ ..], [first, text @ ..]) if *first != b'/' => matches_glob(rest, text),
+        ([a, rest @ ..], [b, text @ ..]) if a == b => matches_glob(rest, text),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_meet_when_they_can_name_the_same_file() {
+        for (a, b, expected) in [
+            ("out.txt", "out.txt", true),
+            ("*.txt", "out.txt", true),
+            ("out/*.txt", "out/a.txt", true),
+            ("out/*.txt", "out/x/a.txt", false),
+            ("out/**/*.txt", "out/x/y/a.txt", true),
+            ("**/a.txt", "a.txt", true),
+            ("a?c", "abc", true),
+            ("a.txt", "b.txt", false),
+        ] {
+            assert_eq!(patterns_meet(a, b), expected, "{a} {b}");
+        }
+    }
+}

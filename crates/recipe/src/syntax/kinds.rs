@@ -1,0 +1,248 @@
+//! What fields can hold: text, counts, seconds, flags, lists, words, values.
+//!
+//! Never guesses: a value of another type is reported with its place.
+
+use serde_json::{Value as Json, json};
+
+use super::shape::{Decode, Spanned, decode_field, wrong_type};
+use crate::{
+    diagnostic::{Code, Diagnostic, did_you_mean},
+    source::Place,
+    value::{Map, Value},
+    yaml::{Kind, Node},
+};
+
+/// Text; any scalar, in the spelling of the file.
+pub type Text = String;
+
+impl Decode for String {
+    fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<String> {
+        match &node.kind {
+            Kind::Scalar(scalar) => Some(scalar.text.to_string()),
+            _ => {
+                let braces = matches!(node.kind, Kind::Map(_)).then_some("put quotes around text that starts with `{`");
+                let mut problem = wrong_type(node, name, "text");
+                problem.help = braces.map(str::to_owned);
+                diagnostics.push(problem);
+                None
+            }
+        }
+    }
+
+    fn schema() -> Json {
+        json!({ "type": ["string", "number", "boolean"] })
+    }
+}
+
+/// `true` or `false`.
+impl Decode for bool {
+    fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<bool> {
+        let found = match &node.kind {
+            Kind::Scalar(scalar) => scalar.as_bool(),
+            _ => None,
+        };
+        if found.is_none() {
+            diagnostics.push(wrong_type(node, name, "`true` or `false`").help("write it without quotes"));
+        }
+        found
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "boolean" })
+    }
+}
+
+/// A whole number that is not negative.
+impl Decode for u64 {
+    fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<u64> {
+        let number = number(node, name, "a whole number", diagnostics)?;
+        if number < 0.0 || number.fract() != 0.0 || number > 1e15 {
+            let message = format!("`{name}` takes a whole number that is not negative");
+            diagnostics.push(Diagnostic::new(Code::OutOfRange, node.place, message).label("out of range"));
+            return None;
+        }
+        Some(number as u64)
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "integer", "minimum": 0 })
+    }
+}
+
+/// A number that is not negative: seconds, dollars.
+impl Decode for f64 {
+    fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<f64> {
+        let number = number(node, name, "a number", diagnostics)?;
+        if !(0.0..=1e12).contains(&number) {
+            let message = format!("`{name}` takes a number that is not negative");
+            diagnostics.push(Diagnostic::new(Code::OutOfRange, node.place, message).label("out of range"));
+            return None;
+        }
+        Some(number)
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "number", "minimum": 0 })
+    }
+}
+
+fn number(node: &Node, name: &str, wanted: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<f64> {
+    let found = match &node.kind {
+        Kind::Scalar(scalar) => scalar.as_number().map(|number| number.as_f64()),
+        _ => None,
+    };
+    if found.is_none() {
+        diagnostics.push(wrong_type(node, name, wanted).help("write a plain number without quotes"));
+    }
+    found
+}
+
+/// A list.
+impl<T: Decode> Decode for Vec<Spanned<T>> {
+    fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
+        let Kind::List(items) = &node.kind else {
+            diagnostics.push(
+                wrong_type(node, name, "a list").help(format!("write `{name}: [...]`, or one `- ` line for each item")),
+            );
+            return None;
+        };
+        Some(items.iter().filter_map(|item| decode_field(item, name, diagnostics)).collect())
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "array", "items": T::schema() })
+    }
+}
+
+/// A map whose names the author chooses.
+#[derive(Clone, Debug)]
+pub struct Named<T>(pub Vec<(Spanned<String>, Spanned<T>)>);
+
+impl<T: Decode> Decode for Named<T> {
+    fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
+        let Kind::Map(entries) = &node.kind else {
+            diagnostics.push(wrong_type(node, name, "a map of names and values"));
+            return None;
+        };
+        let mut named = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let key = Spanned { value: entry.key.text.clone(), place: entry.key.place, scalar: None };
+            if let Some(value) = T::decode(&entry.value, &entry.key.text, diagnostics) {
+                let scalar = match &entry.value.kind {
+                    Kind::Scalar(scalar) => Some(scalar.clone()),
+                    _ => None,
+                };
+                named.push((key, Spanned { value, place: entry.value.place, scalar }));
+            }
+        }
+        Some(Named(named))
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "object", "additionalProperties": T::schema() })
+    }
+}
+
+impl<T> Named<T> {
+    /// The value with this name.
+    pub fn get(&self, name: &str) -> Option<&Spanned<T>> {
+        self.0.iter().find(|(key, _)| key.value == name).map(|(_, value)| value)
+    }
+}
+
+/// Any value.
+impl Decode for Value {
+    fn decode(node: &Node, _: &str, _: &mut Vec<Diagnostic>) -> Option<Value> {
+        Some(node.to_value())
+    }
+
+    fn schema() -> Json {
+        json!({})
+    }
+}
+
+impl Named<Value> {
+    /// As a map.
+    pub fn to_map(&self) -> Map {
+        self.0.iter().map(|(key, value)| (key.value.clone(), value.value.clone())).collect()
+    }
+}
+
+/// Declares an enum of the words that a field takes.
+macro_rules! words {
+    ($(#[doc = $doc:literal])* $name:ident { $($(#[doc = $word_doc:literal])+ $variant:ident $word:literal,)+ }) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name { $($(#[doc = $word_doc])+ $variant,)+ }
+
+        impl $name {
+            /// The word in the file.
+            pub fn as_str(self) -> &'static str {
+                match self { $($name::$variant => $word,)+ }
+            }
+        }
+
+        impl $crate::syntax::shape::Decode for $name {
+            fn decode(
+                node: &$crate::yaml::Node,
+                name: &str,
+                diagnostics: &mut Vec<$crate::diagnostic::Diagnostic>,
+            ) -> Option<Self> {
+                let text = String::decode(node, name, diagnostics)?;
+                match text.as_str() {
+                    $($word => Some($name::$variant),)+
+                    _ => {
+                        diagnostics.push($crate::syntax::kinds::unknown_word(
+                            &text, name, &[$($word),+], node.place));
+                        None
+                    }
+                }
+            }
+
+            fn schema() -> serde_json::Value {
+                serde_json::json!({ "enum": [$($word),+] })
+            }
+        }
+    };
+}
+pub(crate) use words;
+
+/// Reports a word that a field does not take.
+pub(crate) fn unknown_word(text: &str, name: &str, words: &[&str], place: Place) -> Diagnostic {
+    let list = words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+    let problem = Diagnostic::new(Code::UnknownWord, place, format!("`{name}` does not take `{text}`"));
+    match did_you_mean(text, words.iter().copied()) {
+        Some(meant) => problem.label(format!("did you mean `{meant}`?")).help(format!("it takes {list}")),
+        None => problem.label("unknown word").help(format!("it takes {list}")),
+    }
+}
+
+/// A shape together with a digest of what was written for it.
+#[derive(Clone, Debug)]
+pub struct Written<T> {
+    /// The shape.
+    pub shape: T,
+    /// SHA-256 of its values, without the titles and descriptions that change nothing.
+    pub digest: String,
+}
+
+impl<T: Decode> Decode for Written<T> {
+    fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
+        let shape = T::decode(node, name, diagnostics)?;
+        Some(Written { shape, digest: definition_digest(node) })
+    }
+
+    fn schema() -> Json {
+        T::schema()
+    }
+}
+
+fn definition_digest(node: &Node) -> String {
+    let mut value = node.to_value();
+    if let Value::Map(members) = &mut value {
+        let members = std::sync::Arc::make_mut(members);
+        members.retain(|key, _| key != "name" && key != "description");
+        members.sort_keys();
+    }
+    crate::digest::sha256(value.to_json().as_bytes())
+}

@@ -1,0 +1,351 @@
+//! What is written in a recipe file, field by field, each with its place.
+//!
+//! Never decides what it means: that is `check`'s work. Only a checked plan can run.
+
+pub mod kinds;
+pub mod shape;
+
+use kinds::{Named, Written, words};
+use serde_json::{Value as Json, json};
+use shape::{Decode, Shape, Spanned, shape, shape_schema};
+
+use crate::{
+    diagnostic::Diagnostic,
+    value::Value,
+    yaml::{Kind, Node},
+};
+
+/// A list of texts.
+pub type Texts = Vec<Spanned<String>>;
+
+shape! {
+    /// A recipe as it is written.
+    Recipe "recipe" {
+        /// Name of the recipe.
+        "name" name: String, required;
+        /// Version of the recipe.
+        "version" version: String;
+        /// What the recipe is for.
+        "description" description: String;
+        /// Who wrote it.
+        "author" author: String;
+        /// Words to sort recipes by.
+        "tags" tags: Texts;
+        /// Variables and their default values.
+        "context" context: Named<Value>;
+        /// The recipe that this one builds on: its fields and steps are inherited.
+        "extends" extends: String;
+        /// Limits on nested recipes.
+        "recursion" recursion: Recursion;
+        /// Shell commands that run around every step.
+        "hooks" hooks: Hooks;
+        /// Conditions that context variables must meet before the first step runs.
+        "context_validation" context_validation: Named<Rule>;
+        /// Variables that the recipe wants to be given.
+        "inputs" inputs: Vec<Spanned<Input>>;
+        /// The result text of the recipe, rendered when its steps are done.
+        "output" output: Output;
+        /// Timeout in seconds for steps that do not set their own.
+        "default_step_timeout" default_step_timeout: f64;
+        /// Context names whose values are secret and masked wherever they would be shown.
+        "secrets" secrets: Texts;
+        /// Environment variables that the recipe needs, and files that define them.
+        "env" env: Environment;
+        /// What the agents of the recipe may use up before it stops.
+        "budget" budget: Budget;
+        /// The steps, in order.
+        "steps" steps: Vec<Spanned<Written<Step>>>;
+    }
+}
+
+shape! {
+    /// Limits on nested recipes.
+    Recursion "`recursion` map" {
+        /// How deeply recipes may nest below this one; 6 unless set.
+        "max_depth" max_depth: u64;
+        /// How many steps may run in this recipe and everything below it; 200 unless set.
+        "max_total_steps" max_total_steps: u64;
+    }
+}
+
+shape! {
+    /// Shell commands that run around every step.
+    Hooks "`hooks` map" {
+        /// Runs before each step.
+        "pre_step" pre_step: String;
+        /// Runs after each step that succeeds.
+        "post_step" post_step: String;
+        /// Runs after each step that fails.
+        "on_error" on_error: String;
+    }
+}
+
+shape! {
+    /// A variable that the recipe wants to be given.
+    Input "`inputs` entry" {
+        /// Name of the variable.
+        "name" name: String, required;
+        /// What it is for.
+        "description" description: String;
+        /// Whether the recipe refuses to start without it; `false` unless set.
+        "required" required: bool;
+        /// Value that is used when none is given.
+        "default" default: Value;
+        /// Kind of value, for people to read.
+        "type" kind: String;
+    }
+}
+
+shape! {
+    /// The result text of a recipe.
+    Output "`output` map" {
+        /// What the text is: `text`, `json`, `markdown` or `yaml`.
+        "format" format: OutputFormat;
+        /// Template of the text.
+        "template" template: String;
+    }
+}
+
+shape! {
+    /// Environment variables that a recipe needs.
+    Environment "`env` map" {
+        /// Names that must be set before the first step.
+        "required" required: Texts;
+        /// Files of `NAME=value` lines to read; `.env.local` and `.env` unless set.
+        "files" files: Texts;
+    }
+}
+
+shape! {
+    /// What the agents of a recipe may use up.
+    Budget "`budget` map" {
+        /// Dollars.
+        "usd" usd: f64;
+        /// Tokens, in and out.
+        "tokens" tokens: u64;
+        /// How often an agent may be started.
+        "agent_runs" agent_runs: u64;
+        /// Minutes that agents may work, added up.
+        "minutes" minutes: f64;
+    }
+}
+
+shape! {
+    /// A step as it is written.
+    Step "step" {
+        /// Unique name of the step.
+        "id" id: String, required;
+        /// Title for people.
+        "name" name: String;
+        /// What the step is for.
+        "description" description: String;
+        /// Kind of step; inferred from the other fields unless set.
+        "type" kind: StepType;
+        /// Shell command of a bash step.
+        "command" command: String;
+        /// Agent file that gives an agent step its system prompt, as `namespace:category:name`.
+        "agent" agent: String;
+        /// What an agent step asks for.
+        "prompt" prompt: String;
+        /// Recipe that a recipe step runs.
+        "recipe" recipe: String;
+        /// Context values that a recipe step passes to its recipe.
+        "context" context: Named<Value>;
+        /// The same as `context`.
+        "sub_context" sub_context: Named<Value>;
+        /// Variable that takes the step's output; the step's id unless set.
+        "output" output: String;
+        /// Expression that must hold for the step to run.
+        "condition" condition: String;
+        /// Read the output as JSON.
+        "parse_json" parse_json: bool;
+        /// Fail the step if its output holds no JSON.
+        "parse_json_required" parse_json_required: bool;
+        /// JSON Schema that the output must meet.
+        "json_schema" json_schema: Value;
+        /// How often an agent is asked again for valid JSON; 1 unless set.
+        "json_retries" json_retries: u64;
+        /// Execution mode, handed to the agent program's configuration.
+        "mode" mode: String;
+        /// Directory that the step runs in.
+        "working_dir" working_dir: String;
+        /// Seconds after which the step is ended.
+        "timeout" timeout: f64;
+        /// Seconds without output, file or processor activity after which an agent is ended.
+        "idle_timeout" idle_timeout: f64;
+        /// Stage changed files with git after an agent step; `true` unless set.
+        "auto_stage" auto_stage: bool;
+        /// Model that an agent step uses.
+        "model" model: String;
+        /// Agent program that an agent step uses.
+        "agent_binary" agent_binary: String;
+        /// Let an agent try to finish the work when the nested recipe fails.
+        "recovery_on_failure" recovery_on_failure: bool;
+        /// Go on if this step fails.
+        "continue_on_error" continue_on_error: bool;
+        /// `fatal: false` is the same as `continue_on_error: true`.
+        "fatal" fatal: bool;
+        /// The same as `continue_on_error`.
+        "nonfatal" nonfatal: bool;
+        /// Tags that `--include-tags` and `--exclude-tags` select steps by.
+        "when_tags" when_tags: Texts;
+        /// Neighbouring steps with the same group name run at the same time.
+        "parallel_group" parallel_group: String;
+        /// What to do when an attempt fails.
+        "retry" retry: Retry;
+        /// Steps that must have completed.
+        "depends_on" depends_on: Texts;
+        /// Extra environment variables.
+        "env" env: Named<String>;
+        /// Largest value in bytes that is passed in an environment variable.
+        "max_env_value_bytes" max_env_value_bytes: u64;
+        /// Whether the step may run again when it was interrupted; `true` unless set.
+        "idempotent" idempotent: bool;
+        /// What the step does to the world outside: `push`, `pr`, `deploy`, …
+        "effects" effects: Texts;
+        /// Files that the step reads, as patterns.
+        "reads" reads: Texts;
+        /// Files that the step writes, as patterns.
+        "produces" produces: Texts;
+        /// What exit codes mean: `needs_human` stops the run for a person.
+        "exit_codes" exit_codes: Named<ExitMeaning>;
+    }
+}
+
+shape! {
+    /// What to do when an attempt fails.
+    RetryFields "`retry` map" {
+        /// How many attempts there are in all.
+        "max_attempts" max_attempts: u64;
+        /// Seconds before the second attempt; 1 unless set.
+        "delay" delay: f64;
+        /// Whether the delay stays the same or doubles each time; `fixed` unless set.
+        "backoff" backoff: Backoff;
+        /// Longest delay in seconds.
+        "max_delay" max_delay: f64;
+        /// Which failures are tried again; all unless set.
+        "on" on: Vec<Spanned<RetryOn>>;
+    }
+}
+
+/// `retry: 3`, or the fields one by one.
+#[derive(Clone, Debug)]
+pub enum Retry {
+    /// How many attempts there are in all.
+    Attempts(u64),
+    /// Field by field.
+    Fields(RetryFields),
+}
+
+impl Decode for Retry {
+    fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Retry> {
+        match node.kind {
+            Kind::Map(_) => RetryFields::decode(node, name, diagnostics).map(Retry::Fields),
+            _ => u64::decode(node, name, diagnostics).map(Retry::Attempts),
+        }
+    }
+
+    fn schema() -> Json {
+        json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, RetryFields::schema()] })
+    }
+}
+
+words! {
+    /// The kind of a step.
+    StepType {
+        /// A shell command.
+        Bash "bash",
+        /// A coding agent.
+        Agent "agent",
+        /// A nested recipe.
+        Recipe "recipe",
+    }
+}
+
+words! {
+    /// What a context variable must be.
+    Rule {
+        /// Not empty.
+        Nonempty "nonempty",
+        /// A path that exists.
+        Path "path",
+        /// A git work tree.
+        GitRepo "git_repo",
+        /// Anything, also nothing.
+        Optional "optional",
+    }
+}
+
+words! {
+    /// What the result text is.
+    OutputFormat {
+        /// Plain text.
+        Text "text",
+        /// JSON.
+        Json "json",
+        /// Markdown.
+        Markdown "markdown",
+        /// YAML.
+        Yaml "yaml",
+    }
+}
+
+words! {
+    /// How the delay between attempts grows.
+    Backoff {
+        /// Not at all.
+        Fixed "fixed",
+        /// It doubles.
+        Exponential "exponential",
+    }
+}
+
+words! {
+    /// A failure that can be tried again.
+    RetryOn {
+        /// The program ended with another exit code than 0, or by a signal.
+        Exit "exit",
+        /// The step's timeout fired.
+        Timeout "timeout",
+        /// The agent's service asked to slow down.
+        RateLimit "rate_limit",
+        /// The output was not the JSON that is required.
+        Json "json",
+    }
+}
+
+words! {
+    /// What an exit code means.
+    ExitMeaning {
+        /// A person has to look at it.
+        NeedsHuman "needs_human",
+        /// The step failed.
+        Failed "failed",
+        /// The step succeeded.
+        Ok "ok",
+    }
+}
+
+/// The JSON Schema of recipe files.
+pub fn schema() -> Json {
+    let mut schema = shape_schema::<Recipe>();
+    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    schema["title"] = json!("Recipe");
+    schema["description"] = json!("A workflow of shell commands, coding agents and nested recipes.");
+    schema
+}
+
+/// The fields of recipes and steps with their documentation, shape by shape.
+pub fn reference() -> Vec<(&'static str, &'static [shape::Field])> {
+    vec![
+        (Recipe::NAME, Recipe::FIELDS),
+        (Step::NAME, Step::FIELDS),
+        (Recursion::NAME, Recursion::FIELDS),
+        (Hooks::NAME, Hooks::FIELDS),
+        (Input::NAME, Input::FIELDS),
+        (Output::NAME, Output::FIELDS),
+        (Environment::NAME, Environment::FIELDS),
+        (Budget::NAME, Budget::FIELDS),
+        (RetryFields::NAME, RetryFields::FIELDS),
+    ]
+}

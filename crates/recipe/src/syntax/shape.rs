@@ -1,0 +1,169 @@
+//! How fields are described: one declaration gives the type, the decoder, the known names and the schema.
+//!
+//! Never holds a second list of field names: typo detection and the JSON Schema come from the same
+//! declaration as the decoding.
+
+use serde_json::{Value as Json, json};
+
+use crate::{
+    diagnostic::{Code, Diagnostic, did_you_mean},
+    source::Place,
+    yaml::{Kind, Node, Scalar},
+};
+
+/// A decoded thing and where it stands.
+#[derive(Clone, Debug)]
+pub struct Spanned<T> {
+    /// The thing.
+    pub value: T,
+    /// Where it stands.
+    pub place: Place,
+    /// The scalar that it was written as, to point inside of it.
+    pub scalar: Option<Scalar>,
+}
+
+impl<T> Spanned<T> {
+    /// The place of a part of the text.
+    pub fn place_of(&self, range: std::ops::Range<usize>) -> Place {
+        self.scalar.as_ref().map_or(self.place, |scalar| scalar.place_of(self.place, range))
+    }
+}
+
+/// Something that a field can hold.
+pub trait Decode: Sized {
+    /// Reads it; problems go into `diagnostics`.
+    fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Self>;
+    /// Its JSON Schema.
+    fn schema() -> Json;
+}
+
+/// A field of a shape, as documentation and schema know it.
+pub struct Field {
+    /// The name in the file.
+    pub name: &'static str,
+    /// What it means.
+    pub doc: &'static str,
+    /// The schema of its value.
+    pub schema: fn() -> Json,
+    /// Whether the schema demands it.
+    pub required: bool,
+}
+
+/// A group of fields.
+pub trait Shape {
+    /// What people call it: `recipe`, `step`, …
+    const NAME: &'static str;
+    /// Its fields.
+    const FIELDS: &'static [Field];
+}
+
+/// The schema of a shape.
+pub fn shape_schema<S: Shape>() -> Json {
+    let properties: serde_json::Map<String, Json> = S::FIELDS
+        .iter()
+        .map(|field| {
+            let mut schema = (field.schema)();
+            schema["description"] = json!(field.doc);
+            (field.name.to_owned(), schema)
+        })
+        .collect();
+    let required: Vec<_> = S::FIELDS.iter().filter(|field| field.required).map(|field| field.name).collect();
+    let mut schema = json!({ "type": "object", "properties": properties });
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
+}
+
+/// Decodes the value of one field; an explicit `null` counts as absent.
+pub fn decode_field<T: Decode>(
+    node: &Node,
+    name: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Spanned<T>> {
+    let scalar = match &node.kind {
+        Kind::Scalar(scalar) if scalar.is_null() => return None,
+        Kind::Scalar(scalar) => Some(scalar.clone()),
+        _ => None,
+    };
+    T::decode(node, name, diagnostics).map(|value| Spanned { value, place: node.place, scalar })
+}
+
+/// Reports a field that the shape does not have.
+pub fn unknown_field<S: Shape>(key: &str, place: Place) -> Diagnostic {
+    match did_you_mean(key, S::FIELDS.iter().map(|field| field.name)) {
+        Some(meant) => Diagnostic::new(
+            Code::FieldTypo,
+            place,
+            format!("unknown field `{key}` in a {}: did you mean `{meant}`?", S::NAME),
+        )
+        .label("not a known field")
+        .help(format!("write `{meant}:`")),
+        None => Diagnostic::new(Code::UnknownField, place, format!("unknown field `{key}` in a {}", S::NAME))
+            .label("has no effect")
+            .help("remove it, or check the spelling against `recipe-runner-rs schema`"),
+    }
+}
+
+/// Reports a value of the wrong type.
+pub fn wrong_type(node: &Node, name: &str, wanted: &str) -> Diagnostic {
+    Diagnostic::new(
+        Code::WrongType,
+        node.place,
+        format!("`{name}` takes {wanted}, but this is {}", node.type_name()),
+    )
+    .label(format!("not {wanted}"))
+}
+
+/// Declares a shape: struct, decoder, field names and schema in one.
+macro_rules! shape {
+    ($(#[doc = $doc:literal])* $name:ident $word:literal {
+        $($(#[doc = $field_doc:literal])+ $key:literal $field:ident: $type:ty $(, $required:ident)?;)+
+    }) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Debug)]
+        pub struct $name {
+            /// Where it stands.
+            pub place: $crate::source::Place,
+            $($(#[doc = $field_doc])+ pub $field: Option<$crate::syntax::shape::Spanned<$type>>,)+
+        }
+
+        impl $crate::syntax::shape::Shape for $name {
+            const NAME: &'static str = $word;
+            const FIELDS: &'static [$crate::syntax::shape::Field] = &[$($crate::syntax::shape::Field {
+                name: $key,
+                doc: concat!($($field_doc),+).trim_ascii(),
+                schema: <$type as $crate::syntax::shape::Decode>::schema,
+                required: false $(|| stringify!($required).len() > 0)?,
+            }),+];
+        }
+
+        impl $crate::syntax::shape::Decode for $name {
+            fn decode(
+                node: &$crate::yaml::Node,
+                name: &str,
+                diagnostics: &mut Vec<$crate::diagnostic::Diagnostic>,
+            ) -> Option<Self> {
+                let $crate::yaml::Kind::Map(entries) = &node.kind else {
+                    diagnostics.push($crate::syntax::shape::wrong_type(node, name, "a map of fields"));
+                    return None;
+                };
+                let mut shape = $name { place: node.place, $($field: None,)+ };
+                for entry in entries {
+                    match entry.key.text.as_str() {
+                        $($key => shape.$field =
+                            $crate::syntax::shape::decode_field(&entry.value, $key, diagnostics),)+
+                        other => diagnostics
+                            .push($crate::syntax::shape::unknown_field::<$name>(other, entry.key.place)),
+                    }
+                }
+                Some(shape)
+            }
+
+            fn schema() -> serde_json::Value {
+                $crate::syntax::shape::shape_schema::<$name>()
+            }
+        }
+    };
+}
+pub(crate) use shape;
