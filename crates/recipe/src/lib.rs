@@ -7,3 +7,4 @@ pub mod diagnostic;
 pub mod scope;
 pub mod source;
 pub mod value;
+pub mod yaml;
