@@ -46,6 +46,11 @@ impl Number {
         Some(Number { text: text.into(), value })
     }
 
+    /// A number whose spelling is not decimal, such as `0x1F`, with what it is worth.
+    pub fn with_value(text: &str, value: f64) -> Number {
+        Number { text: text.into(), value }
+    }
+
     /// A number that the runner computed itself, in its shortest spelling.
     pub fn from_f64(value: f64) -> Number {
         let text = if value.fract() == 0.0 && value.abs() < 9e15 {

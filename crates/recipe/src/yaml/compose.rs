@@ -1,0 +1,487 @@
+//! From parser events to a shared tree: frames for open lists and maps, anchors, and the budget.
+//!
+//! Never recurses and never expands an alias, so that neither depth nor bombs cost anything here.
+
+use std::{cell::OnceCell, collections::HashMap, ops::Range, rc::Rc};
+
+use granit_parser::{Event, Parser, ScalarStyle, ScanError, StructureStyle, Tag, options};
+
+use super::{
+    Key,
+    align::align,
+    explain::{Trouble, explain},
+    maps::{RawKey, finish_map},
+    quote::{line_of, quote, rest_of_line},
+    scalar::{Scalar, Style, Typing},
+    shared::{MAX_DEPTH, MAX_NODES, MAX_TEXT, Shared, SharedKind, Size},
+};
+use crate::{
+    diagnostic::{Code, Diagnostic},
+    source::{FileId, Place, Span},
+};
+
+/// What came of reading a text.
+pub(super) enum Outcome {
+    /// Its document.
+    Document(Rc<Shared>),
+    /// It holds no document.
+    Nothing,
+    /// It could not be read to its end; that has been reported.
+    Unreadable,
+}
+
+/// Reads the only document of a text.
+pub(super) fn compose(text: &str, file: FileId, diagnostics: &mut Vec<Diagnostic>) -> Outcome {
+    let mut composer = Composer {
+        text,
+        file,
+        diagnostics,
+        lines: OnceCell::new(),
+        stack: Vec::new(),
+        anchors: HashMap::new(),
+        spent: Size::default(),
+        last_end: 0,
+        braces: None,
+        root: None,
+        later_document: None,
+    };
+    match composer.read() {
+        Ok(()) => composer.root.filter(|root| !is_left_out(root)).map_or(Outcome::Nothing, Outcome::Document),
+        Err(fatal) => {
+            composer.report_fatal(fatal);
+            Outcome::Unreadable
+        }
+    }
+}
+
+struct Composer<'a> {
+    text: &'a str,
+    file: FileId,
+    diagnostics: &'a mut Vec<Diagnostic>,
+    lines: OnceCell<Vec<u32>>,
+    stack: Vec<Frame>,
+    anchors: HashMap<usize, Rc<Shared>>,
+    spent: Size,
+    /// Where the last thing with a text of its own ended: what comes next is looked for from here.
+    last_end: usize,
+    /// The line of an unquoted `{{` that has been reported.
+    braces: Option<usize>,
+    root: Option<Rc<Shared>>,
+    /// The `---` after the document that was read.
+    later_document: Option<Place>,
+}
+
+/// A list or map that is still open.
+struct Frame {
+    start: usize,
+    /// Where the last node in it ends.
+    end: usize,
+    anchor: usize,
+    style: StructureStyle,
+    content: Content,
+}
+
+enum Content {
+    List(Vec<Rc<Shared>>),
+    Map {
+        entries: Vec<(RawKey, Rc<Shared>)>,
+        key: Option<RawKey>,
+        /// It is no map at all but an unquoted `{{…}}`.
+        braces: bool,
+    },
+}
+
+impl Composer<'_> {
+    fn read(&mut self) -> Result<(), Diagnostic> {
+        let options = options! {
+            emit_comments: false,
+            emit_unresolved_aliases: true,
+            flow_nesting_limit: MAX_DEPTH,
+            block_nesting_limit: MAX_DEPTH,
+        };
+        for event in Parser::new_from_str_with_options(self.text, options) {
+            let (event, span) = event.map_err(|error| self.explain(&error))?;
+            let range = span.byte_range().unwrap_or_default();
+            if self.starts_second_document(&event, &range) {
+                break;
+            }
+            self.take(event, range)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, event: Event<'_>, range: Range<usize>) -> Result<(), Diagnostic> {
+        let end = range.end;
+        let visible = !range.is_empty();
+        match event {
+            Event::DocumentStart(explicit, _) => {
+                if explicit {
+                    self.last_end = end;
+                }
+                return Ok(());
+            }
+            Event::Scalar(text, style, anchor, tag) => {
+                self.scalar(&text, style, anchor, tag.as_deref(), range)?
+            }
+            Event::Alias(anchor) => self.alias(anchor, range)?,
+            Event::UnresolvedAlias(name) => self.unknown_alias(&name, range)?,
+            Event::SequenceStart(style, anchor, _) => {
+                let start = self.list_start(style, range.start);
+                self.open(
+                    Frame { start, end: start, anchor, style, content: Content::List(Vec::new()) },
+                    range,
+                )?;
+            }
+            Event::MappingStart(style, anchor, _) => {
+                self.notice_braces(style, range.start);
+                let content = Content::Map { entries: Vec::new(), key: None, braces: false };
+                self.open(Frame { start: range.start, end: range.start, anchor, style, content }, range)?;
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.close(range),
+            _ => return Ok(()),
+        }
+        if visible {
+            self.last_end = self.last_end.max(end);
+        }
+        Ok(())
+    }
+
+    fn place(&self, range: Range<usize>) -> Place {
+        Place { file: self.file, span: Span::new(range) }
+    }
+
+    fn scalar(
+        &mut self,
+        text: &str,
+        style: ScalarStyle,
+        anchor: usize,
+        tag: Option<&Tag>,
+        range: Range<usize>,
+    ) -> Result<(), Diagnostic> {
+        // a value that was left out is announced as `~`
+        let text = if style == ScalarStyle::Plain && range.is_empty() { "" } else { text };
+        let style = style_of(style);
+        let (range, written) = match style {
+            Style::Plain => (range.clone(), range),
+            Style::SingleQuoted | Style::DoubleQuoted => {
+                (range.clone(), range.start + 1..range.end.saturating_sub(1))
+            }
+            Style::Literal | Style::Folded => self.block_ranges(style, range),
+        };
+        let place = self.place(range);
+        let pieces = align(self.text, written, text, style);
+        let scalar = Scalar { text: text.to_owned(), style, typing: typing_of(tag), pieces };
+        self.spend(Size::of_text(text), place)?;
+        let node = Shared::scalar(scalar, place);
+        self.remember(anchor, &node);
+        self.add(node, place);
+        Ok(())
+    }
+
+    /// Of a block scalar: all of it, from its `|` or `>`; and its lines.
+    fn block_ranges(&self, style: Style, content: Range<usize>) -> (Range<usize>, Range<usize>) {
+        let mark = if style == Style::Literal { b'|' } else { b'>' };
+        let header = find_token(self.text.as_bytes(), self.last_end, mark).unwrap_or(content.start);
+        let (line_start, line) = line_of(self.text, header);
+        let lines = line_start + line.len();
+        let first = lines + usize::from(self.text[lines..].starts_with("\r\n")) + 1;
+        let content_end = content.end.max(header + 1).min(self.text.len());
+        let end = header + self.text[header..content_end].trim_end().len();
+        (header..end, first.min(content_end)..content_end)
+    }
+
+    /// Where a list starts. The parser announces one that is not indented only after its first `-`.
+    fn list_start(&self, style: StructureStyle, announced: usize) -> usize {
+        let after_key =
+            matches!(self.stack.last(), Some(Frame { content: Content::Map { key: Some(_), .. }, .. }));
+        if style == StructureStyle::Flow || !after_key {
+            return announced;
+        }
+        let mut at = self.last_end;
+        for line in self.text[self.last_end.min(announced)..announced].split_inclusive('\n') {
+            let blanks = line.len() - line.trim_start().len();
+            if at > self.last_end && line[blanks..].starts_with('-') {
+                return at + blanks;
+            }
+            at += line.len();
+        }
+        announced
+    }
+
+    fn alias(&mut self, anchor: usize, range: Range<usize>) -> Result<(), Diagnostic> {
+        let place = self.place(range.clone());
+        let Some(target) = self.anchors.get(&anchor).cloned() else {
+            let name = &self.text[range];
+            self.diagnostics.push(
+                Diagnostic::new(
+                    Code::TooComplex,
+                    place,
+                    format!("the alias `{name}` stands inside of its own anchor"),
+                )
+                .label("expanding it would never end")
+                .help("write the value out, or move the anchor to a node that does not contain the alias"),
+            );
+            self.substitute(place);
+            return Ok(());
+        };
+        self.spend(target.size, place)?;
+        if self.stack.len() + target.size.depth > MAX_DEPTH {
+            return Err(too_deep(place));
+        }
+        self.add(target, place);
+        Ok(())
+    }
+
+    fn unknown_alias(&mut self, name: &str, range: Range<usize>) -> Result<(), Diagnostic> {
+        let place = self.place(range.clone());
+        let written = rest_of_line(self.text, range.start);
+        let help = match quote(written) {
+            Some(quoted) => format!("define it earlier with `&{name}`, or quote the text: `{quoted}`"),
+            None => format!("define it earlier with `&{name}`, or put quotes around the text"),
+        };
+        self.diagnostics.push(
+            Diagnostic::new(
+                Code::YamlSyntax,
+                place,
+                format!("`*{name}` is an alias, but no anchor `&{name}` stands before it"),
+            )
+            .label("unknown anchor")
+            .help(help),
+        );
+        self.spend(Size::of_text(name), place)?;
+        self.substitute(place);
+        Ok(())
+    }
+
+    /// Takes what is written at `place` as text, so that reading goes on after a reported problem.
+    fn substitute(&mut self, place: Place) {
+        let node = self.written(place);
+        self.add(node, place);
+    }
+
+    fn written(&self, place: Place) -> Rc<Shared> {
+        let range = place.span.range();
+        let text = self.text[range.clone()].to_owned();
+        let pieces = align(self.text, range, &text, Style::Plain);
+        Shared::scalar(Scalar { text, style: Style::Plain, typing: Typing::Text, pieces }, place)
+    }
+
+    fn open(&mut self, frame: Frame, range: Range<usize>) -> Result<(), Diagnostic> {
+        let place = self.place(range.start..range.end.max(range.start + 1).min(self.text.len()));
+        self.spend(Size { nodes: 1, ..Size::default() }, place)?;
+        if self.stack.len() >= MAX_DEPTH {
+            return Err(too_deep(place));
+        }
+        self.stack.push(frame);
+        Ok(())
+    }
+
+    fn close(&mut self, range: Range<usize>) {
+        let Some(frame) = self.stack.pop() else { return };
+        let end = if frame.style == StructureStyle::Flow { range.end } else { frame.end };
+        let place = self.place(frame.start..end.max(frame.start));
+        let node = match frame.content {
+            Content::List(items) => Shared::list(items, place),
+            Content::Map { braces: true, .. } => self.written(place),
+            Content::Map { entries, .. } => {
+                let (lines, text) = (&self.lines, self.text);
+                let entries = finish_map(entries, |place| line_number(lines, text, place), self.diagnostics);
+                Shared::map(entries, place)
+            }
+        };
+        self.remember(frame.anchor, &node);
+        self.add(node, place);
+    }
+
+    /// Puts a finished node where it belongs; `place` is where it is used.
+    fn add(&mut self, node: Rc<Shared>, place: Place) {
+        let Some(frame) = self.stack.last_mut() else {
+            self.root.get_or_insert(node);
+            return;
+        };
+        frame.end = frame.end.max(place.span.end as usize);
+        match &mut frame.content {
+            Content::List(items) => items.push(node),
+            Content::Map { entries, key, braces } => match key.take() {
+                Some(key) => entries.push((key, node)),
+                None if *braces => *key = Some(RawKey::Unusable),
+                None => *key = Some(raw_key(&node, place, self.diagnostics)),
+            },
+        }
+    }
+
+    fn remember(&mut self, anchor: usize, node: &Rc<Shared>) {
+        if anchor != 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+    }
+
+    fn spend(&mut self, size: Size, place: Place) -> Result<(), Diagnostic> {
+        self.spent = self.spent.plus(size);
+        if self.spent.nodes > MAX_NODES {
+            Err(too_much(place, &format!("{MAX_NODES} nodes")))
+        } else if self.spent.text > MAX_TEXT {
+            Err(too_much(place, &format!("{MAX_TEXT} bytes of text")))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Reports a value like `{{name}}` without quotes: a map whose key is a map.
+    fn notice_braces(&mut self, style: StructureStyle, at: usize) {
+        let Some(Frame { start, style: StructureStyle::Flow, content, .. }) = self.stack.last_mut() else {
+            return;
+        };
+        let Content::Map { entries, key: None, braces, .. } = content else { return };
+        let start = *start;
+        if style != StructureStyle::Flow
+            || !entries.is_empty()
+            || at != start + 1
+            || !self.text[start..].starts_with("{{")
+        {
+            return;
+        }
+        *braces = true;
+        let rest = rest_of_line(self.text, start);
+        let end = start + rest.find("}}").map_or(rest.len(), |at| at + 2);
+        let message = "`{{` starts a YAML map here; put quotes around the text";
+        let help = quote(rest)
+            .map_or("put quotes around the whole text".to_owned(), |quoted| format!("write `{quoted}`"));
+        self.braces = Some(line_of(self.text, start).0);
+        let place = self.place(start..end);
+        self.diagnostics
+            .push(Diagnostic::new(Code::YamlSyntax, place, message).label("needs quotes").help(help));
+    }
+
+    /// Whether a second document with something in it starts; that has been reported then.
+    fn starts_second_document(&mut self, event: &Event<'_>, range: &Range<usize>) -> bool {
+        if let Event::DocumentStart(..) = event {
+            self.forget_empty_document();
+            if self.root.is_some() {
+                self.later_document = Some(self.place(range.clone()));
+            }
+            return false;
+        }
+        let Some(place) = self.later_document else { return false };
+        let left_out = matches!(event, Event::Scalar(_, ScalarStyle::Plain, ..)) && range.is_empty();
+        if !event.is_node() || left_out {
+            return false;
+        }
+        self.diagnostics.push(
+            Diagnostic::new(Code::SeveralDocuments, place, "the file holds more than one YAML document")
+                .label("a second document starts here")
+                .help("remove the `---`, or move the second document into a file of its own"),
+        );
+        true
+    }
+
+    fn forget_empty_document(&mut self) {
+        if self.root.as_ref().is_some_and(|root| is_left_out(root)) {
+            self.root = None;
+        }
+    }
+
+    fn explain(&self, error: &ScanError) -> Diagnostic {
+        let flow = self.stack.iter().rev().find(|frame| frame.style == StructureStyle::Flow);
+        let trouble = Trouble {
+            text: self.text,
+            file: self.file,
+            at: error.marker().byte_offset().unwrap_or(self.last_end).min(self.text.len()),
+            last_end: self.last_end,
+            open: flow.map(|frame| frame.start),
+        };
+        explain(error.kind(), &trouble)
+    }
+
+    /// Reports what ended the reading, unless it only follows from an unquoted `{{` in that line.
+    fn report_fatal(&mut self, fatal: Diagnostic) {
+        let line = fatal.place.map(|place| line_of(self.text, place.span.start as usize).0);
+        if self.braces.is_none() || self.braces != line {
+            self.diagnostics.push(fatal);
+        }
+    }
+}
+
+fn raw_key(node: &Shared, place: Place, diagnostics: &mut Vec<Diagnostic>) -> RawKey {
+    match &node.kind {
+        SharedKind::Scalar(scalar) if is_merge(scalar) => RawKey::Merge(place),
+        SharedKind::Scalar(scalar) => RawKey::Text(Key { text: scalar.text.clone(), place }),
+        SharedKind::List(_) | SharedKind::Map(_) => {
+            let message = format!("a key must be text, but this is {}", node.type_name());
+            diagnostics.push(
+                Diagnostic::new(Code::WrongType, place, message)
+                    .label("not a key")
+                    .help("put quotes around the key if it is meant as text"),
+            );
+            RawKey::Unusable
+        }
+    }
+}
+
+fn is_merge(scalar: &Scalar) -> bool {
+    scalar.style == Style::Plain && scalar.typing == Typing::ByStyle && scalar.text == "<<"
+}
+
+fn is_left_out(node: &Shared) -> bool {
+    matches!(&node.kind, SharedKind::Scalar(scalar) if scalar.is_null() && scalar.text.is_empty())
+}
+
+fn style_of(style: ScalarStyle) -> Style {
+    match style {
+        ScalarStyle::SingleQuoted => Style::SingleQuoted,
+        ScalarStyle::DoubleQuoted => Style::DoubleQuoted,
+        ScalarStyle::Literal => Style::Literal,
+        ScalarStyle::Folded => Style::Folded,
+        _ => Style::Plain,
+    }
+}
+
+fn typing_of(tag: Option<&Tag>) -> Typing {
+    let Some(tag) = tag else { return Typing::ByStyle };
+    match tag.core_suffix() {
+        Some("str") => Typing::Text,
+        Some("int" | "float" | "bool" | "null") => Typing::AsPlain,
+        _ if tag.original() == "!" => Typing::Text,
+        _ => Typing::ByStyle,
+    }
+}
+
+/// The first `mark` from `at` on that stands alone, outside of comments.
+fn find_token(bytes: &[u8], at: usize, mark: u8) -> Option<usize> {
+    let mut in_comment = false;
+    let mut before = b' ';
+    for (offset, &byte) in bytes.get(at..)?.iter().enumerate() {
+        let separated = matches!(before, b' ' | b'\t' | b'\n' | b'\r');
+        in_comment = match byte {
+            b'\n' | b'\r' => false,
+            b'#' if separated => true,
+            _ => in_comment,
+        };
+        if byte == mark && separated && !in_comment {
+            return Some(at + offset);
+        }
+        before = byte;
+    }
+    None
+}
+
+fn line_number(lines: &OnceCell<Vec<u32>>, text: &str, place: Place) -> usize {
+    let starts = lines.get_or_init(|| text.match_indices('\n').map(|(at, _)| at as u32).collect());
+    starts.partition_point(|end| *end < place.span.start) + 1
+}
+
+pub(super) fn too_deep(place: Place) -> Diagnostic {
+    Diagnostic::new(Code::TooComplex, place, format!("lists and maps nest more than {MAX_DEPTH} levels deep"))
+        .label("one level too many")
+        .help("flatten the structure, or quote the text if it is not meant as YAML")
+}
+
+fn too_much(place: Place, limit: &str) -> Diagnostic {
+    Diagnostic::new(
+        Code::TooComplex,
+        place,
+        format!("the file has more than {limit} when its aliases are expanded"),
+    )
+    .label("the limit is reached here")
+    .help("use fewer aliases, or split the file")
+}

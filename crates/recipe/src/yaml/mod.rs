@@ -1,0 +1,125 @@
+//! YAML text in, a tree with places out, or every problem that was found.
+//!
+//! Never knows what a recipe is beyond being a map, and never builds more than the budget allows:
+//! aliases are expanded here, so the tree has neither anchors nor merge keys.
+
+mod align;
+mod compose;
+mod decode;
+mod explain;
+mod maps;
+mod quote;
+mod scalar;
+mod shared;
+#[cfg(test)]
+mod tests;
+
+pub use decode::{DecodeError, MAX_BYTES, decode};
+pub use scalar::{Scalar, Style};
+
+use compose::{Outcome, compose};
+use shared::into_tree;
+
+use crate::{
+    diagnostic::{Code, Diagnostic},
+    source::{FileId, Place, Sources, Span},
+    value::{Map, Value},
+};
+
+/// One node of the tree.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// What it is.
+    pub kind: Kind,
+    /// Where it was written, with quotes or block header; for an alias, where its target stands.
+    pub place: Place,
+}
+
+/// What a node is.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// Text, a number, a boolean or nothing.
+    Scalar(Scalar),
+    /// A list.
+    List(Vec<Node>),
+    /// A map without duplicate keys, in the order in which it was written.
+    Map(Vec<Entry>),
+}
+
+/// One entry of a map.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The key.
+    pub key: Key,
+    /// The value.
+    pub value: Node,
+}
+
+/// The key of an entry: always text, whatever it looks like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Its decoded text.
+    pub text: String,
+    /// Where it was written.
+    pub place: Place,
+}
+
+impl Node {
+    /// The value of the node, typed by the YAML 1.2 core rules.
+    pub fn to_value(&self) -> Value {
+        match &self.kind {
+            Kind::Scalar(scalar) => scalar.to_value(),
+            Kind::List(items) => Value::list(items.iter().map(Node::to_value).collect()),
+            Kind::Map(entries) => {
+                let member = |entry: &Entry| (entry.key.text.clone(), entry.value.to_value());
+                Value::map(entries.iter().map(member).collect::<Map>())
+            }
+        }
+    }
+
+    /// The entry of a map with this key.
+    pub fn get(&self, key: &str) -> Option<&Entry> {
+        match &self.kind {
+            Kind::Map(entries) => entries.iter().find(|entry| entry.key.text == key),
+            _ => None,
+        }
+    }
+
+    /// The word for its type in messages.
+    pub fn type_name(&self) -> &'static str {
+        match &self.kind {
+            Kind::Scalar(scalar) => scalar.type_name(),
+            Kind::List(_) => "a list",
+            Kind::Map(_) => "a map",
+        }
+    }
+}
+
+/// Reads a file that must hold one map. `None` if there is no map that could be looked at further.
+pub fn parse(sources: &Sources, file: FileId, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
+    let text = &sources.file(file).text;
+    let root = match compose(text, file, diagnostics) {
+        Outcome::Document(root) => into_tree(root),
+        Outcome::Nothing => {
+            diagnostics.push(empty_file(Place { file, span: Span::default() }));
+            return None;
+        }
+        Outcome::Unreadable => return None,
+    };
+    if matches!(root.kind, Kind::Map(_)) {
+        return Some(root);
+    }
+    diagnostics.push(wrong_root(&root));
+    None
+}
+
+fn wrong_root(node: &Node) -> Diagnostic {
+    let message = format!("a recipe is a map of fields, but this is {}", node.type_name());
+    Diagnostic::new(Code::WrongType, node.place, message)
+        .label("expected `field: value`")
+        .help("start the file with `name: …` and put the steps under `steps:`")
+}
+
+fn empty_file(place: Place) -> Diagnostic {
+    Diagnostic::new(Code::EmptyFile, place, "the file is empty").help("write at least `name:` and `steps:`")
+}
