@@ -3,6 +3,7 @@
 //! Never reads files, the environment or the clock: what it needs from outside comes through a
 //! loader that the caller passes in. It knows nothing about runs.
 
+pub mod condition;
 pub mod diagnostic;
 pub mod scope;
 pub mod source;
