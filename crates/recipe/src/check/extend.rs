@@ -4,7 +4,7 @@
 
 use crate::{
     diagnostic::{Code, Diagnostic},
-    source::FileId,
+    source::{FileId, Place, Span},
     syntax::{
         Hooks, Recipe,
         kinds::{Named, Written},
@@ -26,7 +26,8 @@ impl Checker<'_> {
             Ok(text) => text,
             Err(error) => {
                 let file = self.sources.add(loaded.path.clone(), "");
-                self.diagnostics.push(error.into_diagnostic(file));
+                let start = Place { file, span: Span::default() };
+                self.diagnostics.push(Diagnostic { place: Some(start), ..error.to_diagnostic() });
                 return None;
             }
         };

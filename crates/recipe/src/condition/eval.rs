@@ -1,0 +1,164 @@
+//! Evaluates a tree against a scope.
+//!
+//! Never evaluates an operand that cannot matter: `and` and `or` stop at the one that decides.
+
+use std::{cmp::Ordering, ops::Range};
+
+use super::{
+    calls,
+    compare::{contains, equal, order},
+    error::{EvalError, EvalErrorKind},
+    hints, parser,
+    tree::{Comparison, Expr, Kind, Operator, Step},
+    words::Function,
+};
+use crate::{scope::Scope, value::Value};
+
+pub(super) type Evaluated<T> = Result<T, EvalError>;
+
+pub(super) fn evaluate(tree: &Expr, text: &str, scope: &dyn Scope) -> Evaluated<Value> {
+    Ok(Evaluation { text, scope }.outcome(tree)?.value)
+}
+
+/// A value, and whether it is a literal: `str()` writes a literal number as a float, but a number
+/// of the context as it was written there.
+struct Outcome {
+    value: Value,
+    origin: Origin,
+}
+
+enum Origin {
+    Literal,
+    Elsewhere,
+}
+
+impl From<Value> for Outcome {
+    fn from(value: Value) -> Outcome {
+        Outcome { value, origin: Origin::Elsewhere }
+    }
+}
+
+struct Evaluation<'a> {
+    text: &'a str,
+    scope: &'a dyn Scope,
+}
+
+impl Evaluation<'_> {
+    fn outcome(&self, expr: &Expr) -> Evaluated<Outcome> {
+        match &expr.kind {
+            Kind::Literal(value) => Ok(Outcome { value: value.clone(), origin: Origin::Literal }),
+            Kind::Path(path) => Ok(path.resolve(self.scope).into()),
+            Kind::List(items) => Ok(Value::list(self.values(items)?).into()),
+            Kind::Or(operands) => self.first(operands, Value::is_truthy),
+            Kind::And(operands) => self.first(operands, |value| !value.is_truthy()),
+            Kind::Not(operand) => Ok(Value::Bool(!self.value(operand)?.is_truthy()).into()),
+            Kind::Compare(comparison) => Ok(Value::Bool(self.compare(comparison)?).into()),
+            Kind::Call(function, arguments) => self.call(*function, arguments),
+            Kind::Chain(base, steps) => self.chain(base, steps),
+        }
+    }
+
+    fn value(&self, expr: &Expr) -> Evaluated<Value> {
+        Ok(self.outcome(expr)?.value)
+    }
+
+    fn values(&self, exprs: &[Expr]) -> Evaluated<Vec<Value>> {
+        exprs.iter().map(|expr| self.value(expr)).collect()
+    }
+
+    /// The first operand that decides, or else the last one.
+    fn first(&self, operands: &[Expr], decides: impl Fn(&Value) -> bool) -> Evaluated<Outcome> {
+        let mut outcome = Outcome::from(Value::Null);
+        for operand in operands {
+            outcome = self.outcome(operand)?;
+            if decides(&outcome.value) {
+                break;
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn compare(&self, Comparison { left, operator, right }: &Comparison) -> Evaluated<bool> {
+        let (left, right) = (self.value(left)?, self.value(right)?);
+        Ok(match operator {
+            Operator::Equal => equal(&left, &right),
+            Operator::NotEqual => !equal(&left, &right),
+            Operator::Less => order(&left, &right).is_some_and(Ordering::is_lt),
+            Operator::LessOrEqual => order(&left, &right).is_some_and(Ordering::is_le),
+            Operator::Greater => order(&left, &right).is_some_and(Ordering::is_gt),
+            Operator::GreaterOrEqual => order(&left, &right).is_some_and(Ordering::is_ge),
+            Operator::In => contains(&right, &left),
+            Operator::NotIn => !contains(&right, &left),
+        })
+    }
+
+    fn call(&self, function: Function, arguments: &[Expr]) -> Evaluated<Outcome> {
+        let value = match function {
+            Function::Min => return self.extreme(arguments, Ordering::Less),
+            Function::Max => return self.extreme(arguments, Ordering::Greater),
+            Function::Int => calls::int(&self.sole(arguments)?.value),
+            Function::Float => calls::float(&self.sole(arguments)?.value),
+            Function::Bool => Value::Bool(self.sole(arguments)?.value.is_truthy()),
+            Function::Len => calls::len(&self.sole(arguments)?.value),
+            Function::Str => match self.sole(arguments)? {
+                Outcome { value, origin: Origin::Literal } => calls::literal_str(value),
+                Outcome { value, origin: Origin::Elsewhere } => calls::str(value),
+            },
+        };
+        Ok(value.into())
+    }
+
+    fn sole(&self, arguments: &[Expr]) -> Evaluated<Outcome> {
+        arguments.first().map_or_else(|| Ok(Value::Null.into()), |argument| self.outcome(argument))
+    }
+
+    /// The least or greatest argument; one that cannot be compared with the best so far is passed over.
+    fn extreme(&self, arguments: &[Expr], wanted: Ordering) -> Evaluated<Outcome> {
+        let mut best: Option<Outcome> = None;
+        for argument in arguments {
+            let next = self.outcome(argument)?;
+            let better = best.as_ref().is_none_or(|best| order(&next.value, &best.value) == Some(wanted));
+            if better {
+                best = Some(next);
+            }
+        }
+        Ok(best.unwrap_or_else(|| Value::Null.into()))
+    }
+
+    fn chain(&self, base: &Expr, steps: &[Step]) -> Evaluated<Outcome> {
+        let mut value = self.value(base)?;
+        for step in steps {
+            value = match step {
+                Step::Segment(segment) => value.step(segment),
+                Step::Index(index) => {
+                    parser::segment(&self.value(index)?).map_or(Value::Null, |segment| value.step(&segment))
+                }
+                Step::Method(method, arguments, before) => {
+                    let subject = calls::Argument { value, at: before.clone() };
+                    calls::method(*method, subject, self.arguments(arguments)?)
+                        .map_err(|fault| self.error(fault))?
+                }
+            };
+        }
+        Ok(value.into())
+    }
+
+    fn arguments(&self, exprs: &[Expr]) -> Evaluated<Vec<calls::Argument>> {
+        let argument = |expr: &Expr| Ok(calls::Argument { value: self.value(expr)?, at: expr.span.clone() });
+        exprs.iter().map(argument).collect()
+    }
+
+    fn error(&self, calls::Fault { method, kind, found, at }: calls::Fault) -> EvalError {
+        let (call, part) = (format!("`.{}()`", method.word()), self.part(&at));
+        let message = match kind {
+            EvalErrorKind::NotText => format!("{call} needs text, but `{part}` is {found}"),
+            EvalErrorKind::NotList => format!("{call} needs a list, but `{part}` is {found}"),
+            EvalErrorKind::TooLarge => format!("{call} makes too large a text of `{part}`"),
+        };
+        EvalError { kind, message, at }
+    }
+
+    fn part(&self, at: &Range<usize>) -> String {
+        hints::shorten(&self.text[at.clone()])
+    }
+}

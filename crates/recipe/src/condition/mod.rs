@@ -1,0 +1,93 @@
+//! Conditions: the expressions that decide whether a step runs.
+//!
+//! Reading one finds everything that is wrong with its text; evaluating one only looks names up.
+//! Never changes anything, never executes anything, and never copies the texts that it looks at.
+
+mod calls;
+mod compare;
+mod error;
+mod eval;
+mod hints;
+mod lexer;
+mod parser;
+mod tree;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+pub use error::{ConditionError, ConditionErrorKind, EvalError, EvalErrorKind};
+pub use words::{FUNCTIONS, METHODS};
+
+use crate::{
+    scope::{Path, Scope},
+    value::Value,
+};
+use lexer::Backslash;
+use tree::Expr;
+
+/// A condition that has been read: its text, and what it means.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    text: String,
+    tree: Expr,
+}
+
+impl Condition {
+    /// Reads a condition. All of the text must belong to it.
+    pub fn parse(text: &str) -> Result<Condition, ConditionError> {
+        reject_double_underscores(text)?;
+        if text.trim().is_empty() {
+            let empty = ConditionError::syntax("the condition is empty", 0..text.len());
+            return Err(empty.help("write an expression, such as `status == 'ok'`, or remove the condition"));
+        }
+        let tree = parser::parse(text, Backslash::Escapes).or_else(|error| reparse(text, error))?;
+        Ok(Condition { text: text.to_string(), tree })
+    }
+
+    /// The text that was read.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether its value is a truthy one.
+    pub fn holds(&self, scope: &dyn Scope) -> Result<bool, EvalError> {
+        Ok(self.value(scope)?.is_truthy())
+    }
+
+    /// Its value. `and` and `or` give the operand that decided, not merely `true` or `false`.
+    pub fn value(&self, scope: &dyn Scope) -> Result<Value, EvalError> {
+        eval::evaluate(&self.tree, &self.text, scope)
+    }
+
+    /// Every name that it may read, in the order of the text: each with as much of its path as is
+    /// known without evaluating, and its place in the text.
+    pub fn names(&self) -> Vec<(Path, Range<usize>)> {
+        let mut names = Vec::new();
+        self.tree.collect_names(&mut names);
+        names
+    }
+}
+
+/// YAML's double quotes turn `'\\'` into `'\'`, whose backslash then seems to escape the quote. A
+/// text that cannot be read that way is read once more with the backslash as plain text.
+fn reparse(text: &str, first: ConditionError) -> Result<Expr, ConditionError> {
+    if !text.contains("\\'") && !text.contains("\\\"") {
+        return Err(first);
+    }
+    parser::parse(text, Backslash::MayEndText).map_err(|_| first)
+}
+
+fn reject_double_underscores(text: &str) -> Result<(), ConditionError> {
+    let Some(at) = text.find("__") else { return Ok(()) };
+    let start = text[..at]
+        .rfind(|c| !lexer::is_word(c))
+        .map_or(0, |before| before + text[before..].chars().next().map_or(0, char::len_utf8));
+    let end = text[at..].find(|c| !lexer::is_word(c)).map_or(text.len(), |length| at + length);
+    let message = format!("`{}` contains a double underscore, which conditions reject", &text[start..end]);
+    let error =
+        ConditionError { kind: ConditionErrorKind::ForbiddenName, message, at: start..end, help: None };
+    Err(error.help("use a name with single underscores"))
+}

@@ -1,0 +1,95 @@
+//! The meaning of a condition's text as a tree.
+//!
+//! Chains (`a or b or …`, `x.strip().lower()…`) are flat: only brackets and `not` make the tree
+//! deeper, and the parser bounds those. Never holds a value of the context.
+
+use std::ops::Range;
+
+use super::words::{Function, Method};
+use crate::{
+    scope::Path,
+    value::{Segment, Value},
+};
+
+/// A part of a condition, and the bytes of the text that it stands for.
+#[derive(Clone, Debug)]
+pub(super) struct Expr {
+    pub(super) kind: Kind,
+    pub(super) span: Range<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    Literal(Value),
+    Path(Path),
+    List(Vec<Expr>),
+    Or(Vec<Expr>),
+    And(Vec<Expr>),
+    Not(Box<Expr>),
+    Compare(Box<Comparison>),
+    Call(Function, Vec<Expr>),
+    Chain(Box<Expr>, Vec<Step>),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Comparison {
+    pub(super) left: Expr,
+    pub(super) operator: Operator,
+    pub(super) right: Expr,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operator {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    In,
+    NotIn,
+}
+
+/// What follows a value: `.key`, `[index]` or `.method(…)`.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    Segment(Segment),
+    Index(Expr),
+    /// The range is the text from the start of the chain to just before this call.
+    Method(Method, Vec<Expr>, Range<usize>),
+}
+
+impl Expr {
+    pub(super) fn new(kind: Kind, span: Range<usize>) -> Expr {
+        Expr { kind, span }
+    }
+
+    pub(super) fn collect_names(&self, names: &mut Vec<(Path, Range<usize>)>) {
+        match &self.kind {
+            Kind::Literal(_) => {}
+            Kind::Path(path) => names.push((path.clone(), self.span.clone())),
+            Kind::List(parts) | Kind::Or(parts) | Kind::And(parts) | Kind::Call(_, parts) => {
+                parts.iter().for_each(|part| part.collect_names(names));
+            }
+            Kind::Not(part) => part.collect_names(names),
+            Kind::Compare(comparison) => {
+                comparison.left.collect_names(names);
+                comparison.right.collect_names(names);
+            }
+            Kind::Chain(base, steps) => {
+                base.collect_names(names);
+                steps.iter().for_each(|step| step.collect_names(names));
+            }
+        }
+    }
+}
+
+impl Step {
+    fn collect_names(&self, names: &mut Vec<(Path, Range<usize>)>) {
+        match self {
+            Step::Segment(_) => {}
+            Step::Index(index) => index.collect_names(names),
+            Step::Method(_, arguments, _) => arguments.iter().for_each(|part| part.collect_names(names)),
+        }
+    }
+}
