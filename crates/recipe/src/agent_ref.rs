@@ -34,7 +34,8 @@ impl AgentRef {
 }
 
 fn is_safe(segment: &str) -> bool {
-    !segment.is_empty() && segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+    !segment.is_empty()
+        && segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
 #[cfg(test)]
@@ -45,7 +46,10 @@ mod tests {
     fn references_lead_to_candidates_or_are_refused() {
         for (text, expected) in [
             ("ns:cat:name", Some("ns/cat/name.md cat/name.md core/name.md specialized/name.md name.md")),
-            ("extra:ns:cat:name", Some("ns/cat/name.md cat/name.md core/name.md specialized/name.md name.md")),
+            (
+                "extra:ns:cat:name",
+                Some("ns/cat/name.md cat/name.md core/name.md specialized/name.md name.md"),
+            ),
             ("ns:name", Some("ns/name.md core/name.md specialized/name.md name.md")),
             ("name", Some("core/name.md specialized/name.md name.md")),
             ("ns:core:name", Some("ns/core/name.md core/name.md specialized/name.md name.md")),

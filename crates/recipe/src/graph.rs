@@ -47,7 +47,8 @@ pub struct Edge {
 /// The variables that a step reads, by their top-level names.
 pub fn reads(step: &Step) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    let mut templates: Vec<&crate::template::Template> = step.env.iter().map(|(_, template)| template).collect();
+    let mut templates: Vec<&crate::template::Template> =
+        step.env.iter().map(|(_, template)| template).collect();
     templates.extend(&step.working_dir);
     match &step.kind {
         StepKind::Shell { command } => templates.push(command),
@@ -95,7 +96,12 @@ pub fn edges(unit: &Unit) -> Vec<Edge> {
         }
         file_edges(unit, to, &mut edges);
         if edges.len() == before {
-            edges.extend(previous_level(unit, to).map(|from| Edge { from, to, link: Link::Order, what: None }));
+            edges.extend(previous_level(unit, to).map(|from| Edge {
+                from,
+                to,
+                link: Link::Order,
+                what: None,
+            }));
         }
         pending.extend(step.store.as_deref().map(|name| (name, to)));
     }
@@ -119,7 +125,10 @@ fn previous_level(unit: &Unit, to: usize) -> std::ops::Range<usize> {
         end -= 1;
     }
     let mut start = end.saturating_sub(1);
-    while start > 0 && unit.steps[start].group.is_some() && unit.steps[start - 1].group == unit.steps[start].group {
+    while start > 0
+        && unit.steps[start].group.is_some()
+        && unit.steps[start - 1].group == unit.steps[start].group
+    {
         start -= 1;
     }
     start..end

@@ -188,7 +188,11 @@ impl Parser<'_> {
             return Err(error(at, format!("`{{{{#if}}}}` nests more than {MAX_DEPTH} levels deep"), None));
         }
         let unclosed = || {
-            error(at.clone(), "`{{#if}}` is not closed", Some("add `{{/if}}` where the conditional text ends"))
+            error(
+                at.clone(),
+                "`{{#if}}` is not closed",
+                Some("add `{{/if}}` where the conditional text ends"),
+            )
         };
         let (then, end) = self.parts(depth + 1)?;
         let otherwise = match end {

@@ -93,9 +93,11 @@ fn merge_with<T>(
     merge: fn(T, T) -> T,
 ) -> Option<Spanned<T>> {
     match (child, parent) {
-        (Some(child), Some(parent)) => {
-            Some(Spanned { value: merge(child.value, parent.value), place: child.place, scalar: child.scalar })
-        }
+        (Some(child), Some(parent)) => Some(Spanned {
+            value: merge(child.value, parent.value),
+            place: child.place,
+            scalar: child.scalar,
+        }),
         (child, parent) => child.or(parent),
     }
 }

@@ -29,16 +29,24 @@ pub(super) fn check(plan: &Plan, diagnostics: &mut Vec<Diagnostic>) {
         let steps_needed = needs.map_or(0, |needs| needs.steps);
         if let Some(limit) = depth.filter(|limit| depth_needed > *limit) {
             let message = match needs {
-                Some(_) => format!("recipes nest {depth_needed} levels deep below `{}`, but at most {limit} are allowed", unit.name),
-                None => format!("`{}` calls itself without a condition, but at most {limit} levels are allowed", unit.name),
+                Some(_) => format!(
+                    "recipes nest {depth_needed} levels deep below `{}`, but at most {limit} are allowed",
+                    unit.name
+                ),
+                None => format!(
+                    "`{}` calls itself without a condition, but at most {limit} levels are allowed",
+                    unit.name
+                ),
             };
-            diagnostics.push(
-                Diagnostic::new(Code::LimitExceeded, place, message)
-                    .help("the step that goes too deep will fail; raise `recursion.max_depth` or add a `condition`"),
-            );
+            diagnostics.push(Diagnostic::new(Code::LimitExceeded, place, message).help(
+                "the step that goes too deep will fail; raise `recursion.max_depth` or add a `condition`",
+            ));
         }
         if let Some(limit) = steps.filter(|limit| steps_needed > *limit) {
-            let message = format!("at least {steps_needed} steps run in `{}`, but at most {limit} are allowed", unit.name);
+            let message = format!(
+                "at least {steps_needed} steps run in `{}`, but at most {limit} are allowed",
+                unit.name
+            );
             diagnostics.push(
                 Diagnostic::new(Code::LimitExceeded, place, message)
                     .help("the step over the limit will fail; raise `recursion.max_total_steps`"),

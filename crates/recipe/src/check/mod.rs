@@ -183,11 +183,7 @@ impl<'a> Checker<'a> {
         self.diagnostics.sort_by_key(|diagnostic| diagnostic.place);
         self.diagnostics.dedup();
         let failed = self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
-        Checked {
-            plan: plan.filter(|_| !failed),
-            diagnostics: self.diagnostics,
-            sources: self.sources,
-        }
+        Checked { plan: plan.filter(|_| !failed), diagnostics: self.diagnostics, sources: self.sources }
     }
 
     /// The recipe that `name` means in the file of `place`; reported if there is none.
@@ -213,10 +209,12 @@ fn unknown_recipe(name: &str, place: Place, error: &LoadError, known: &[String])
                 None => problem.label("no such recipe").help(looked),
             }
         }
-        LoadError::Unreadable { path, reason } => {
-            Diagnostic::new(Code::UnknownRecipe, place, format!("recipe `{name}` cannot be read: {path}: {reason}"))
-                .label("cannot be read")
-        }
+        LoadError::Unreadable { path, reason } => Diagnostic::new(
+            Code::UnknownRecipe,
+            place,
+            format!("recipe `{name}` cannot be read: {path}: {reason}"),
+        )
+        .label("cannot be read"),
     }
 }
 

@@ -162,12 +162,17 @@ fn undefined_name(
     defined_after: Option<usize>,
     unit: &Unit,
 ) -> Diagnostic {
-    let problem =
-        Diagnostic::new(Code::UndefinedVariable, used.place, format!("nothing defines `{root}` before this step"));
+    let problem = Diagnostic::new(
+        Code::UndefinedVariable,
+        used.place,
+        format!("nothing defines `{root}` before this step"),
+    );
     match (defined_after, meant) {
         (Some(after), _) => {
             let step = unit.steps.get(after.wrapping_sub(1)).map_or("a later step", |step| step.id.as_str());
-            problem.label("renders as empty text").help(format!("it gets its value only when step `{step}` has run"))
+            problem
+                .label("renders as empty text")
+                .help(format!("it gets its value only when step `{step}` has run"))
         }
         (None, Some(meant)) => problem.label(format!("did you mean `{meant}`?")),
         (None, None) => problem
@@ -211,7 +216,9 @@ fn collisions(unit: &Unit, given: &Given, diagnostics: &mut Vec<Diagnostic>) {
             && let Some(other) = upper.insert(alias.clone(), name)
             && other != name
         {
-            let message = format!("`{other}` and `{name}` have the same uppercase form `{alias}`: neither is exported under it");
+            let message = format!(
+                "`{other}` and `{name}` have the same uppercase form `{alias}`: neither is exported under it"
+            );
             diagnostics.push(Diagnostic::new(Code::AliasCollision, place_of(name), message));
         }
     }
@@ -232,9 +239,8 @@ fn nested_collisions(
             let Some(variable) = env_name::variable(&full) else { continue };
             if let Some(other) = exact.get(&variable) {
                 let message = format!("`{full}` and `{other}` both become `{variable}`");
-                diagnostics.push(
-                    Diagnostic::new(Code::NameCollision, place, message).help("rename one of them"),
-                );
+                diagnostics
+                    .push(Diagnostic::new(Code::NameCollision, place, message).help("rename one of them"));
             }
         }
     }

@@ -6,11 +6,7 @@ use crate::{
     diagnostic::{Code, Diagnostic, did_you_mean},
     plan::{AgentStep, Group, JsonMode, Retry, Step, StepKind, Target, ValueTemplate},
     source::Place,
-    syntax::{
-        self, Backoff, ExitMeaning, RetryOn, StepType,
-        kinds::Written,
-        shape::Spanned,
-    },
+    syntax::{self, Backoff, ExitMeaning, RetryOn, StepType, kinds::Written, shape::Spanned},
     template::Template,
     value::Value,
 };
@@ -56,7 +52,9 @@ impl Checker<'_> {
         let required = flag(&fields.parse_json_required) == Some(true);
         let json = match required {
             true => JsonMode::Required,
-            false if flag(&fields.parse_json) == Some(true) || fields.json_schema.is_some() => JsonMode::Wanted,
+            false if flag(&fields.parse_json) == Some(true) || fields.json_schema.is_some() => {
+                JsonMode::Wanted
+            }
             false => JsonMode::Text,
         };
         Some(Step {
@@ -97,7 +95,8 @@ impl Checker<'_> {
         at: Where,
         scope: &UnitScope,
     ) -> Option<StepKind> {
-        let blank = |text: &Option<Spanned<String>>| text.as_ref().is_some_and(|text| text.value.trim().is_empty());
+        let blank =
+            |text: &Option<Spanned<String>>| text.as_ref().is_some_and(|text| text.value.trim().is_empty());
         let doing = [&fields.command, &fields.agent, &fields.prompt, &fields.recipe];
         if fields.kind.is_none() && doing.iter().all(|field| field.is_none() || blank(field)) {
             self.diagnostics.push(
@@ -310,7 +309,12 @@ impl Checker<'_> {
         }
     }
 
-    fn condition(&mut self, fields: &syntax::Step, at: Where, scope: &UnitScope) -> Option<Option<Condition>> {
+    fn condition(
+        &mut self,
+        fields: &syntax::Step,
+        at: Where,
+        scope: &UnitScope,
+    ) -> Option<Option<Condition>> {
         let Some(text) = &fields.condition else { return Some(None) };
         match Condition::parse(&text.value) {
             Ok(condition) => {
@@ -409,8 +413,12 @@ impl Checker<'_> {
         if let Some(output) = fields.output.as_ref().filter(|output| !output.value.trim().is_empty()) {
             if crate::template::parse_path(output.value.trim()).is_none() {
                 self.diagnostics.push(
-                    Diagnostic::new(Code::BadName, output.place, format!("`{}` is not a variable name", output.value))
-                        .help("names have letters, digits, `_`, `-` and `.`"),
+                    Diagnostic::new(
+                        Code::BadName,
+                        output.place,
+                        format!("`{}` is not a variable name", output.value),
+                    )
+                    .help("names have letters, digits, `_`, `-` and `.`"),
                 );
                 return None;
             }
@@ -435,9 +443,10 @@ impl Checker<'_> {
         let Some(retry) = &fields.retry else { return Some(None) };
         let (max_attempts, fields) = match &retry.value {
             syntax::Retry::Attempts(attempts) => (*attempts, None),
-            syntax::Retry::Fields(fields) => {
-                (fields.max_attempts.as_ref().map_or(DEFAULT_ATTEMPTS, |attempts| attempts.value), Some(fields))
-            }
+            syntax::Retry::Fields(fields) => (
+                fields.max_attempts.as_ref().map_or(DEFAULT_ATTEMPTS, |attempts| attempts.value),
+                Some(fields),
+            ),
         };
         if !(1..=1000).contains(&max_attempts) {
             self.diagnostics.push(
@@ -447,7 +456,9 @@ impl Checker<'_> {
             );
             return None;
         }
-        let seconds = |field: Option<&Option<Spanned<f64>>>| field.and_then(Option::as_ref).map(|seconds| seconds.value);
+        let seconds = |field: Option<&Option<Spanned<f64>>>| {
+            field.and_then(Option::as_ref).map(|seconds| seconds.value)
+        };
         let on = fields.and_then(|fields| fields.on.as_ref());
         Some(Some(Retry {
             max_attempts,
@@ -484,7 +495,8 @@ impl Checker<'_> {
                 _ => {
                     let message = format!("`{}` is not an exit code", code.value);
                     self.diagnostics.push(
-                        Diagnostic::new(Code::OutOfRange, code.place, message).help("exit codes go from 0 to 255"),
+                        Diagnostic::new(Code::OutOfRange, code.place, message)
+                            .help("exit codes go from 0 to 255"),
                     );
                     return None;
                 }
@@ -506,7 +518,8 @@ pub(super) fn effective_type(fields: &syntax::Step) -> StepType {
 }
 
 fn unknown_step(named: &Spanned<String>, scope: &UnitScope) -> Diagnostic {
-    let problem = Diagnostic::new(Code::UnknownStep, named.place, format!("there is no step `{}`", named.value));
+    let problem =
+        Diagnostic::new(Code::UnknownStep, named.place, format!("there is no step `{}`", named.value));
     match did_you_mean(&named.value, scope.ids.iter().map(|(id, _)| id.as_str())) {
         Some(meant) => problem.label(format!("did you mean `{meant}`?")),
         None => problem.label("no such step"),
@@ -514,7 +527,7 @@ fn unknown_step(named: &Spanned<String>, scope: &UnitScope) -> Diagnostic {
 }
 
 /// Whether a text can be the name of an environment variable.
-pub fn is_env_name(text: &str) -> bool {
+pub(super) fn is_env_name(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

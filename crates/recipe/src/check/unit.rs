@@ -5,11 +5,7 @@ use crate::{
     digest::sha256,
     plan::{Budget, Group, Hooks, Input, Limits, Output, Unit, UnitId},
     source::Place,
-    syntax::{
-        self, OutputFormat, Recipe,
-        kinds::Written,
-        shape::Spanned,
-    },
+    syntax::{self, OutputFormat, Recipe, kinds::Written, shape::Spanned},
     template::Template,
 };
 
@@ -45,7 +41,11 @@ impl Checker<'_> {
         let scope = UnitScope {
             id,
             default_timeout: recipe.default_step_timeout.as_ref().map(|seconds| seconds.value),
-            ids: steps.iter().filter_map(|step| step.value.shape.id.as_ref()).map(|id| (id.value.clone(), id.place)).collect(),
+            ids: steps
+                .iter()
+                .filter_map(|step| step.value.shape.id.as_ref())
+                .map(|id| (id.value.clone(), id.place))
+                .collect(),
             declared,
             groups: self.groups(steps),
         };
@@ -63,7 +63,10 @@ impl Checker<'_> {
         let env = recipe.env.as_ref().map(|env| &env.value);
         let unit = Unit {
             name: name?,
-            version: recipe.version.as_ref().map_or_else(|| "1.0".to_owned(), |version| version.value.clone()),
+            version: recipe
+                .version
+                .as_ref()
+                .map_or_else(|| "1.0".to_owned(), |version| version.value.clone()),
             description: recipe.description.as_ref().map(|text| text.value.clone()).unwrap_or_default(),
             author: recipe.author.as_ref().map(|text| text.value.clone()).unwrap_or_default(),
             tags: texts(&recipe.tags),
@@ -113,15 +116,23 @@ impl Checker<'_> {
             Some(text) if !text.value.trim().is_empty() => Some(text.value.clone()),
             Some(text) => {
                 self.diagnostics.push(
-                    Diagnostic::new(Code::EmptyField, text.place, format!("`{name}` of the {owner} is empty"))
-                        .label("empty"),
+                    Diagnostic::new(
+                        Code::EmptyField,
+                        text.place,
+                        format!("`{name}` of the {owner} is empty"),
+                    )
+                    .label("empty"),
                 );
                 None
             }
             None => {
                 self.diagnostics.push(
-                    Diagnostic::new(Code::MissingField, first_line(place), format!("the {owner} has no `{name}`"))
-                        .help(format!("add `{name}: …`")),
+                    Diagnostic::new(
+                        Code::MissingField,
+                        first_line(place),
+                        format!("the {owner} has no `{name}`"),
+                    )
+                    .help(format!("add `{name}: …`")),
                 );
                 None
             }
@@ -140,7 +151,8 @@ impl Checker<'_> {
             }
             Err(error) => {
                 let mut problem =
-                    Diagnostic::new(Code::TemplateSyntax, text.place_of(error.at), error.message).label("here");
+                    Diagnostic::new(Code::TemplateSyntax, text.place_of(error.at), error.message)
+                        .label("here");
                 problem.help = error.help;
                 self.diagnostics.push(problem);
                 None
@@ -154,12 +166,17 @@ impl Checker<'_> {
             if let Some(first) = seen.insert(&id.value, id.place) {
                 let line = self.sources.line_column(first).line;
                 self.diagnostics.push(
-                    Diagnostic::new(Code::DuplicateId, id.place, format!("two steps have the id `{}`", id.value))
-                        .label("used twice")
-                        .help(format!("the first one stands at line {line}; give this one another id")),
+                    Diagnostic::new(
+                        Code::DuplicateId,
+                        id.place,
+                        format!("two steps have the id `{}`", id.value),
+                    )
+                    .label("used twice")
+                    .help(format!("the first one stands at line {line}; give this one another id")),
                 );
             }
-            let bad = id.value.contains('/') || id.value.chars().any(char::is_control) || id.value.len() > 200;
+            let bad =
+                id.value.contains('/') || id.value.chars().any(char::is_control) || id.value.len() > 200;
             if bad || matches!(id.value.as_str(), "." | "..") {
                 self.diagnostics.push(
                     Diagnostic::new(Code::BadId, id.place, "this id cannot be used as a name")
@@ -190,7 +207,11 @@ impl Checker<'_> {
                 let input = &input.value;
                 Some(Input {
                     name: self.required_text(input.name.as_ref(), "name", "input", input.place)?,
-                    description: input.description.as_ref().map(|text| text.value.clone()).unwrap_or_default(),
+                    description: input
+                        .description
+                        .as_ref()
+                        .map(|text| text.value.clone())
+                        .unwrap_or_default(),
                     required: input.required.as_ref().is_some_and(|flag| flag.value),
                     default: input.default.as_ref().map(|value| value.value.clone()),
                 })
@@ -237,11 +258,12 @@ impl Checker<'_> {
             if previous.is_none_or(|group| group.name != name.value) {
                 number += 1;
                 if !seen.insert(name.value.clone()) {
-                    let message = format!("parallel group `{}` is used again: this is a new group", name.value);
-                    self.diagnostics.push(
-                        Diagnostic::new(Code::GroupReopened, name.place, message)
-                            .help("move the steps next to each other, or give the second group another name"),
-                    );
+                    let message =
+                        format!("parallel group `{}` is used again: this is a new group", name.value);
+                    self.diagnostics
+                        .push(Diagnostic::new(Code::GroupReopened, name.place, message).help(
+                            "move the steps next to each other, or give the second group another name",
+                        ));
                 }
             }
             groups.push(Some(Group { name: name.value.clone(), number }));

@@ -20,7 +20,8 @@ impl Decode for String {
         match &node.kind {
             Kind::Scalar(scalar) => Some(scalar.text.to_string()),
             _ => {
-                let braces = matches!(node.kind, Kind::Map(_)).then_some("put quotes around text that starts with `{`");
+                let braces = matches!(node.kind, Kind::Map(_))
+                    .then_some("put quotes around text that starts with `{`");
                 let mut problem = wrong_type(node, name, "text");
                 problem.help = braces.map(str::to_owned);
                 diagnostics.push(problem);
@@ -102,7 +103,8 @@ impl<T: Decode> Decode for Vec<Spanned<T>> {
     fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
         let Kind::List(items) = &node.kind else {
             diagnostics.push(
-                wrong_type(node, name, "a list").help(format!("write `{name}: [...]`, or one `- ` line for each item")),
+                wrong_type(node, name, "a list")
+                    .help(format!("write `{name}: [...]`, or one `- ` line for each item")),
             );
             return None;
         };
