@@ -16,15 +16,33 @@ use crate::process::{Filter, Marker, ProcessId};
 struct Family {
     /// Main processes that were started and not yet waited for.
     live: HashMap<i32, (ProcessId, Marker)>,
-    /// Orphans that came back, and the step that they belong to; `None` where more than one can have started
-    /// them. Decided once, while the steps in question are alive.
-    adopted: HashMap<ProcessId, Option<Marker>>,
+    /// Orphans that came back, and whose they are. Decided once, while the steps in question are alive.
+    adopted: HashMap<ProcessId, Owner>,
     /// The runs of which this process has started something.
     runs: HashSet<String>,
     /// When the first child was started: what is older came from elsewhere.
     since: u64,
     /// Whether orphans come back at all.
     is_reaper: bool,
+}
+
+/// Whose an orphan is; `None` where more than one run, or step, can have started it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Owner {
+    run: Option<String>,
+    step: Option<String>,
+}
+
+impl Owner {
+    fn is_meant(&self, filter: &Filter) -> bool {
+        self.run.as_ref() == Some(&filter.run) && (filter.step.is_none() || self.step == filter.step)
+    }
+}
+
+impl From<&Marker> for Owner {
+    fn from(marker: &Marker) -> Self {
+        Self { run: Some(marker.run.clone()), step: Some(marker.step.clone()) }
+    }
 }
 
 static FAMILY: LazyLock<Mutex<Family>> = LazyLock::new(Mutex::default);
@@ -91,8 +109,7 @@ pub(in crate::process) fn has_nothing_left(filter: &Filter) -> bool {
         return false;
     }
     let Some(orphans) = family.orphans() else { return false };
-    let is_foreign = |marker: &Option<Marker>| !marker.as_ref().is_some_and(|marker| matches(filter, marker));
-    orphans.iter().all(|row| family.adopted.get(&row.id).is_some_and(is_foreign))
+    orphans.iter().all(|row| family.adopted.get(&row.id).is_some_and(|owner| !owner.is_meant(filter)))
 }
 
 /// Puts new orphans down to the step that they came from, as far as that can be known.
@@ -102,8 +119,8 @@ pub(super) fn claim(filter: &Filter) {
     let mut family = family();
     for row in family.orphans().unwrap_or_default() {
         if !family.adopted.contains_key(&row.id) {
-            let origin = family.origin(&row, &asking, &filter.groups);
-            family.adopted.insert(row.id, origin);
+            let owner = family.owner(&row, &asking, &filter.groups);
+            family.adopted.insert(row.id, owner);
         }
     }
 }
@@ -115,8 +132,8 @@ pub(super) fn claimed(filter: &Filter) -> Vec<ProcessId> {
     let is_only_run = family.runs.len() == 1 && family.runs.contains(&filter.run);
     let orphans = family.orphans().unwrap_or_default();
     let belongs = |row: &Row| match family.adopted.get(&row.id) {
-        Some(Some(marker)) => matches(filter, marker),
-        Some(None) | None => filter.step.is_none() && is_only_run,
+        Some(owner) => owner.is_meant(filter),
+        None => filter.step.is_none() && is_only_run,
     };
     orphans.into_iter().filter(belongs).map(|row| row.id).collect()
 }
@@ -158,19 +175,23 @@ impl Family {
         Some(orphans)
     }
 
-    /// Where an orphan comes from: its marker says so, or its group, or only one step can have started it.
-    fn origin(&self, orphan: &Row, asking: &Marker, groups: &[ProcessId]) -> Option<Marker> {
+    /// Whose an orphan is: its marker says so, or its group, or only one step can have started it.
+    fn owner(&self, orphan: &Row, asking: &Marker, groups: &[ProcessId]) -> Owner {
         if let Some(marker) = orphan.marker() {
-            return Some(marker);
+            return Owner::from(&marker);
         }
         if groups.iter().any(|group| group.pid == orphan.group) {
-            return Some(asking.clone());
+            return Owner::from(asking);
         }
         if let Some((_, marker)) = self.live.get(&orphan.group) {
-            return Some(marker.clone());
+            return Owner::from(marker);
         }
         let older = self.live.values().filter(|(id, _)| id.start_time <= orphan.id.start_time);
-        let mut others = older.filter(|(_, marker)| marker != asking);
-        others.next().is_none().then(|| asking.clone())
+        let mut owner = Owner::from(asking);
+        for (_, other) in older {
+            owner.run = owner.run.filter(|run| *run == other.run);
+            owner.step = owner.step.filter(|step| *step == other.step);
+        }
+        owner
     }
 }

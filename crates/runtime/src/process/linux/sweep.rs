@@ -95,7 +95,7 @@ impl Sweep<'_> {
     fn ask_all(&mut self) {
         let signalled = self.signal_groups(Signal::TERM);
         for target in self.targets.values_mut().filter(|target| target.pressure == Pressure::None) {
-            if signalled.contains(&target.group) {
+            if target.shares(&signalled) {
                 target.pressure = Pressure::Asked;
             } else {
                 target.press(Signal::TERM, Pressure::Asked);

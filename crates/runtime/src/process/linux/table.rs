@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::time::Duration;
 
 use crate::process::{Marker, ProcessId, RUN_VARIABLE, STEP_VARIABLE};
 
@@ -14,8 +15,15 @@ pub(super) struct Row {
     pub(super) session: i32,
     pub(super) state: u8,
     threads: u32,
+    flags: u32,
     name: String,
 }
+
+/// Marks the kernel's own threads in the flags of a process; they have neither environment nor command line.
+const KERNEL_THREAD: u32 = 0x0020_0000;
+/// How long, in steps of [`EXEC_STEP`], a process may take to replace itself by another program.
+const EXEC_STEPS: u32 = 50;
+const EXEC_STEP: Duration = Duration::from_micros(200);
 
 impl Row {
     /// Reads one process; `None` if there is none with this number.
@@ -37,6 +45,7 @@ impl Row {
             session: number(3)?,
             state: *fields.first()?.as_bytes().first()?,
             threads: fields.get(17)?.parse().ok()?,
+            flags: fields.get(6)?.parse().ok()?,
             name: name.to_owned(),
         })
     }
@@ -52,16 +61,38 @@ impl Row {
 
     /// The marker in the environment with which it was executed.
     pub(super) fn marker(&self) -> Option<Marker> {
-        let environment = fs::read(format!("/proc/{}/environ", self.id.pid)).ok()?;
+        let environment = self.environment()?;
         Some(Marker {
             run: variable(&environment, RUN_VARIABLE)?,
             step: variable(&environment, STEP_VARIABLE)?,
         })
     }
 
+    /// A process that is just replacing itself by another program has no environment for an instant, and no
+    /// command line either: that tells it from one whose environment was cleared.
+    fn environment(&self) -> Option<Vec<u8>> {
+        let mut steps = if self.flags & KERNEL_THREAD == 0 { EXEC_STEPS } else { 0 };
+        loop {
+            let environment = self.file("environ")?;
+            if !environment.is_empty() || steps == 0 {
+                return Some(environment);
+            }
+            if !self.file("cmdline")?.is_empty() {
+                return self.file("environ");
+            }
+            Self::read(self.id.pid).filter(|row| row.id == self.id && row.is_alive())?;
+            steps -= 1;
+            std::thread::sleep(EXEC_STEP);
+        }
+    }
+
+    fn file(&self, name: &str) -> Option<Vec<u8>> {
+        fs::read(format!("/proc/{}/{name}", self.id.pid)).ok()
+    }
+
     /// Its command line for people, at most 200 characters of it.
     pub(super) fn command(&self) -> String {
-        let line = fs::read(format!("/proc/{}/cmdline", self.id.pid)).unwrap_or_default();
+        let line = self.file("cmdline").unwrap_or_default();
         let words: Vec<_> = line.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
         let text = words.join(" ");
         match text.trim() {

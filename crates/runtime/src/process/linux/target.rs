@@ -4,7 +4,9 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, getpgid, getpid, kill_process, pidfd_open, pidfd_send_signal,
+};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::sleep;
@@ -30,7 +32,7 @@ pub(super) enum Pressure {
 pub(super) struct Target {
     pub(super) survivor: Survivor,
     pub(super) pressure: Pressure,
-    pub(super) group: i32,
+    group: i32,
     is_stopped: bool,
     pid: Pid,
     handle: Option<AsyncFd<OwnedFd>>,
@@ -47,8 +49,7 @@ impl Target {
         if !is_alive(survivor.id) {
             return None;
         }
-        let handle =
-            handle.and_then(|handle| AsyncFd::register_with_interest(handle, Interest::READABLE).ok());
+        let handle = handle.and_then(watch);
         let (group, is_stopped) = (row.group, row.state == b'T');
         Some(Self { survivor, pressure: Pressure::None, group, is_stopped, pid, handle })
     }
@@ -65,6 +66,13 @@ impl Target {
     pub(super) fn press(&mut self, signal: Signal, pressure: Pressure) {
         let sent = self.send(signal);
         self.pressure = if sent == Err(Errno::PERM) { Pressure::Refused } else { pressure };
+    }
+
+    /// Whether it was in one of these groups when they were signalled, and so was signalled with them; one
+    /// that left for a session of its own since the census was not.
+    pub(super) fn shares(&self, groups: &[i32]) -> bool {
+        groups.contains(&self.group)
+            && getpgid(Some(self.pid)).map_or(true, |group| group.as_raw_nonzero().get() == self.group)
     }
 
     /// Lets a stopped process go on: it could not even end.
@@ -94,6 +102,11 @@ impl Target {
             sleep(POLL).await;
         }
     }
+}
+
+#[expect(deprecated, reason = "the replacement is unsafe; an `OwnedFd` keeps what it demands")]
+fn watch(handle: OwnedFd) -> Option<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(handle, Interest::READABLE).ok()
 }
 
 /// See [`ProcessId::is_alive`].
