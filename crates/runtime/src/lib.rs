@@ -1,1 +1,2 @@
 //! The hands and the memory: processes, agents, journal, the loop. Never prints.
+pub mod agents;
