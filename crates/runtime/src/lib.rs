@@ -1,3 +1,4 @@
 //! The hands and the memory: processes, agents, journal, the loop. Never prints.
 
+pub mod agents;
 pub mod process;
