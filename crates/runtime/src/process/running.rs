@@ -1,6 +1,7 @@
 //! One started child: waiting for it and ending it. Never touches processes of other steps.
 
 use std::os::unix::process::CommandExt;
+use std::pin::pin;
 use std::time::Duration;
 
 use tokio::process::Child;
@@ -68,10 +69,24 @@ impl Running {
         if self.has_nothing_left() {
             return Ended { exit: self.exit, swept: Swept::default() };
         }
-        let swept = platform::sweep(&self.filter, grace).await;
-        // The sweep saw it end, so this takes no time unless the process cannot be ended at all.
+        let swept = self.sweep(grace).await;
+        // It has ended, so this takes no time unless the process cannot be ended at all.
         let exit = tokio::time::timeout(LAST_WAIT, self.wait()).await.ok();
         Ended { exit, swept }
+    }
+
+    /// Takes the status of the main process as soon as it ends: where only groups can be seen, one that is
+    /// not waited for would look alive.
+    async fn sweep(&mut self, grace: Duration) -> Swept {
+        let filter = self.filter.clone();
+        let mut sweep = pin!(platform::sweep(&filter, grace));
+        loop {
+            tokio::select! {
+                biased;
+                swept = &mut sweep => return swept,
+                _ = self.wait(), if self.exit.is_none() => {}
+            }
+        }
     }
 
     fn has_nothing_left(&self) -> bool {

@@ -136,6 +136,9 @@ impl Table {
 }
 
 /// The children of this process, those of all its threads; `None` where the kernel does not list them.
+///
+/// The kernel can skip one while another is reaped, so the list is exact only if nobody reaps meanwhile: a
+/// program that waits for its children on one thread need not fear that.
 pub(super) fn own_children() -> Option<Vec<i32>> {
     let mut children = Vec::new();
     for thread in fs::read_dir("/proc/self/task").ok()?.flatten() {
