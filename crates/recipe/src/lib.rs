@@ -4,6 +4,8 @@
 //! loader that the caller passes in. It knows nothing about runs.
 
 pub mod diagnostic;
+pub mod json;
 pub mod scope;
+pub mod shell;
 pub mod source;
 pub mod value;
