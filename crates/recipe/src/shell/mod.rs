@@ -30,6 +30,8 @@
 //! `bash -c {{x}}`, `unset {{x}}`, `read {{x}}`, `[[ -v {{x}} ]]`, `printf -v {{x}}`.
 
 mod command;
+mod construct;
+mod expansion;
 mod frame;
 mod heredoc;
 mod output;

@@ -1,6 +1,8 @@
 //! The script that is written for a command, run by the real bash with hostile values: each value
 //! must arrive byte by byte, and nothing that it contains may be executed.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot set itself up fails")]
+
 use std::{
     ffi::OsString,
     fs,

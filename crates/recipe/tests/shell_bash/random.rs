@@ -218,7 +218,7 @@ impl Grower<'_> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_value_is_executed_in_a_random_command(
@@ -248,11 +248,14 @@ proptest! {
         let script = write(&command);
         prop_assert_eq!(&script.arithmetic, &[0usize; 0], "{}", command);
         let yard = Yard::new("nested");
-        yard.script(0, &script.body);
+        yard.script(0, &command.replace("{{0}}", "v"));
+        yard.script(1, &script.body);
         let value = MARKERS[marker].as_bytes();
         let output = yard.run(value);
-        let mut wanted = expected(&printed, value);
-        wanted.push(0);
-        prop_assert_eq!(show(&output.stdout), show(&wanted), "{}\n--\n{}\n--\n{}", command, script.body, show(&output.stderr));
+        let printed_both: Vec<&[u8]> = output.stdout.split(|byte| *byte == 0).collect();
+        // bash has trouble of its own with some commands, also without any value
+        prop_assume!(printed_both[0] == expected(&printed, b"v"));
+        let wanted = expected(&printed, value);
+        prop_assert_eq!(show(printed_both[1]), show(&wanted), "{}\n--\n{}", command, script.body);
     }
 }
