@@ -79,6 +79,7 @@ fn arithmetic() {
     check("echo a[@]=@; declare -A m; m[@]=@", &[Bare, Bare, Bare, Bare]);
     check("let @ x=@; echo @", &[Arithmetic, Arithmetic, Bare]);
     check("declare -i n=@; n=@ m=@", &[Arithmetic, Arithmetic, Bare]);
+    check("declare -i 'n=@'; declare 'm=@'", &[Arithmetic, Single]);
     check("unset 'a[@]' b@; printf 'a[@]'", &[Arithmetic, Bare, Single]);
 }
 
