@@ -3,6 +3,8 @@
 //! `RECIPE_RUNNER_REAL_AGENTS=$(tools/real-agents.sh) cargo test -p runtime --test real_agents -- --ignored`.
 //! With `RECIPE_RUNNER_RECORD=DIR` what they print is kept there, to renew the fixtures.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test stops at the first surprise")]
+
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
