@@ -44,14 +44,15 @@ pub fn decide(state: &RunState, closing: &dyn Fn(FrameId) -> bool) -> Option<Dec
     // the newest frames first: a nested recipe is finished before anything new begins around it
     state.active.iter().rev().find_map(|id| {
         let frame = &state.frames[*id];
-        if frame.is_complete() || (frame.failed_at.is_some() && frame.open == 0) {
+        let is_over = frame.failed_at.is_some() || frame.stopped.is_some();
+        if frame.is_complete() || (is_over && frame.open == 0) {
             return match frame.parent {
                 None => Some(Decision::End),
                 Some(_) if closing(*id) => None,
                 Some(_) => Some(Decision::Close { path: frame.path.clone(), frame: *id }),
             };
         }
-        if frame.failed_at.is_some() || frame.next >= frame.level().end {
+        if is_over || frame.next >= frame.level().end {
             return None;
         }
         consider(state, *id, frame.next)
@@ -158,6 +159,9 @@ pub fn result(frame: &Frame) -> Option<Value> {
 pub fn nested_error(state: &RunState, frame: FrameId) -> String {
     let frame = &state.frames[frame];
     let name = &frame.unit.name;
+    if let Some(reason) = &frame.stopped {
+        return format!("Sub-recipe '{name}' failed: [error] {reason}");
+    }
     let Some(at) = frame.failed_at else { return format!("Sub-recipe '{name}' failed") };
     let step = &frame.unit.steps[at].id;
     let error = frame.steps[at].ended.as_ref().and_then(|ended| ended.error.as_deref()).unwrap_or("no message");

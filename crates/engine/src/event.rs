@@ -85,6 +85,13 @@ pub enum Event {
         /// Why it failed, if it did.
         error: Option<String>,
     },
+    /// A nested recipe is stopped: nothing new starts in it.
+    RecipeStopped {
+        /// The step that runs it.
+        path: String,
+        /// Why.
+        error: String,
+    },
     /// Something that people should know and that changes nothing.
     Noted {
         /// The step that it is about.
@@ -244,4 +251,42 @@ pub struct Usage {
     /// How often a program was started.
     #[serde(default)]
     pub runs: u64,
+    /// Seconds that it worked.
+    #[serde(default)]
+    pub seconds: f64,
+}
+
+impl Usage {
+    /// Adds up; what neither side knows stays unknown.
+    pub fn add(&mut self, more: &Usage) {
+        fn sum<T: Copy + std::ops::Add<Output = T>>(total: &mut Option<T>, more: Option<T>) {
+            *total = match (*total, more) {
+                (Some(total), Some(more)) => Some(total + more),
+                (total, more) => total.or(more),
+            };
+        }
+        sum(&mut self.input_tokens, more.input_tokens);
+        sum(&mut self.output_tokens, more.output_tokens);
+        sum(&mut self.cost_usd, more.cost_usd);
+        sum(&mut self.turns, more.turns);
+        self.runs += more.runs;
+        self.seconds += more.seconds;
+        for (mine, theirs) in [
+            (&mut self.program, &more.program),
+            (&mut self.model, &more.model),
+            (&mut self.session, &more.session),
+        ] {
+            if theirs.is_some() {
+                mine.clone_from(theirs);
+            }
+        }
+    }
+
+    /// Tokens in and out; unknown if neither is known.
+    pub fn tokens(&self) -> Option<u64> {
+        match (self.input_tokens, self.output_tokens) {
+            (None, None) => None,
+            (input, output) => Some(input.unwrap_or(0) + output.unwrap_or(0)),
+        }
+    }
 }

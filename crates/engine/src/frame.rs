@@ -18,7 +18,7 @@ use recipe::{
 };
 
 use crate::{
-    event::Ended,
+    event::{Ended, Usage},
     outcome::{SkipReason, StepStatus},
 };
 
@@ -66,6 +66,10 @@ pub struct Frame {
     pub ran: u64,
     /// The step that ended it.
     pub failed_at: Option<usize>,
+    /// Why nothing new starts in it.
+    pub stopped: Option<String>,
+    /// What agents used up here and below.
+    pub used: Usage,
     /// Whether its end was reported.
     pub closed: bool,
     index: Arc<HashMap<String, usize>>,
@@ -122,6 +126,8 @@ impl Frame {
             hooks: 0,
             ran: 0,
             failed_at: None,
+            stopped: None,
+            used: Usage::default(),
             closed: false,
             index: Arc::new(index),
         }

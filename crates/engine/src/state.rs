@@ -130,12 +130,10 @@ impl RunState {
             Event::RunStarted(_) => self.started_at = Some(record.at),
             Event::StepStarted { path, attempt } => self.start(path, *attempt, record.at),
             Event::RecipeEntered { path, unit } => self.enter(plan, path, unit),
-            Event::AttemptFailed { path, ended, .. } => {
-                self.count_usage(ended);
-                self.failures.entry(path.clone()).or_default().push(ended.clone());
-            }
+            Event::AttemptFailed { path, ended, .. } => self.attempt_failed(path, ended),
+            Event::RecipeStopped { path, error } => self.stop(path, error),
             Event::StepFinished { path, status, ended, recovered, .. } => {
-                self.count_usage(ended);
+                self.count_usage(path, ended);
                 self.finish(path, *status, ended, *recovered, value, record.at);
             }
             Event::StepSkipped { path, reason } => self.skip(path, reason, record.at),
@@ -259,6 +257,15 @@ impl RunState {
             self.failures.entry(path.to_owned()).or_default().push(ended.clone());
         }
         self.settle(id);
+    }
+
+    fn attempt_failed(&mut self, path: &str, ended: &Ended) {
+        self.count_usage(path, ended);
+        self.failures.entry(path.to_owned()).or_default().push(ended.clone());
+        let child = self.locate(path).and_then(|(id, at)| self.frames[id].steps[at].frame.take());
+        if let Some(child) = child {
+            self.close(child);
+        }
     }
 
     fn close(&mut self, id: FrameId) {
@@ -407,19 +414,26 @@ impl RunState {
         self.settle(0);
     }
 
-    fn count_usage(&mut self, ended: &Ended) {
+    /// Adds what an attempt used up to the run and to every recipe around its step.
+    fn count_usage(&mut self, path: &str, ended: &Ended) {
         let Some(usage) = &ended.usage else { return };
-        fn add<T: Copy + std::ops::Add<Output = T>>(total: &mut Option<T>, more: Option<T>) {
-            *total = match (*total, more) {
-                (Some(total), Some(more)) => Some(total + more),
-                (total, more) => total.or(more),
-            };
+        self.used.add(usage);
+        let mut at = self.locate(path).map(|(frame, _)| frame);
+        while let Some(id) = at {
+            self.frames[id].used.add(usage);
+            at = self.frames[id].parent.map(|(parent, _)| parent);
         }
-        add(&mut self.used.input_tokens, usage.input_tokens);
-        add(&mut self.used.output_tokens, usage.output_tokens);
-        add(&mut self.used.cost_usd, usage.cost_usd);
-        add(&mut self.used.turns, usage.turns);
-        self.used.runs += usage.runs;
+    }
+
+    /// Keeps a nested recipe, and everything in it, from starting anything new.
+    fn stop(&mut self, path: &str, error: &str) {
+        let below = format!("{path}/");
+        for id in self.active.clone() {
+            let frame = &mut self.frames[id];
+            if frame.path == path || frame.path.starts_with(&below) {
+                frame.stopped.get_or_insert_with(|| error.to_owned());
+            }
+        }
     }
 
     /// The step at the bottom of a failure: its path and how it ended.

@@ -189,6 +189,11 @@ impl RunFolder {
         self.path.join("inbox")
     }
 
+    /// Where the contexts of frames live while they are worked on.
+    pub fn contexts(&self) -> PathBuf {
+        self.path.join("contexts")
+    }
+
     /// Where the files of attempts live.
     pub fn steps(&self) -> PathBuf {
         self.path.join("steps")

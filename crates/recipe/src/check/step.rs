@@ -67,7 +67,7 @@ impl Checker<'_> {
             json,
             json_schema: fields.json_schema.as_ref().map(|schema| schema.value.clone()),
             working_dir: working_dir.map_or(Some(None), |template| template.map(Some))?,
-            timeout: timeout.or(scope.default_timeout),
+            timeout: timeout.or(scope.default_timeout.filter(|_| fields.recipe.is_none())),
             env: env?,
             max_env_value_bytes: fields.max_env_value_bytes.as_ref().map(|bytes| bytes.value),
             continue_on_error: flag(&fields.continue_on_error) == Some(true)

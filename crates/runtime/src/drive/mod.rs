@@ -160,6 +160,11 @@ pub struct Driver<'a> {
     closing: HashSet<FrameId>,
     running_agents: usize,
     waiting_agents: Vec<(String, u32)>,
+    rate_tries: HashMap<String, u64>,
+    rate_models: HashMap<String, String>,
+    tries: HashMap<String, u64>,
+    hooked: HashSet<String>,
+    previews: HashMap<String, String>,
     carry: HashMap<(String, bool), Vec<u8>>,
     halt: Option<Halt>,
     unsettled: Vec<Act>,
@@ -178,7 +183,12 @@ pub(crate) enum TaskDone {
     /// A nested recipe took too long.
     NestedTimeout { path: String, seconds: f64 },
     /// A recovery agent gave its answer.
-    Recovered { path: String, frame: FrameId, answer: crate::recovery::Verdict },
+    Recovered {
+        path: String,
+        frame: FrameId,
+        answer: crate::recovery::Verdict,
+        usage: Option<engine::event::Usage>,
+    },
     /// The runner itself failed inside a task.
     Broken(FolderError),
 }
@@ -256,15 +266,20 @@ impl<'a> Driver<'a> {
             closing: HashSet::new(),
             running_agents: 0,
             waiting_agents: Vec::new(),
+            rate_tries: HashMap::new(),
+            rate_models: HashMap::new(),
+            tries: HashMap::new(),
+            hooked: HashSet::new(),
+            previews: HashMap::new(),
             carry: HashMap::new(),
             halt: None,
             unsettled: Vec::new(),
         }
     }
 
-    /// The state and the secrets, when the run is over.
-    pub fn into_parts(self) -> (Plan, RunState, Mask) {
-        (self.plan, self.state, self.mask)
+    /// What is left when the run is over: plan, state, secrets, and what a dry run would have done.
+    pub fn into_parts(self) -> (Plan, RunState, Mask, HashMap<String, String>) {
+        (self.plan, self.state, self.mask, self.previews)
     }
 
     /// Runs to the end, or until told to stop. `first` are events to begin with.

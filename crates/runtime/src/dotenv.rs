@@ -1,0 +1,84 @@
+//! `.env` files: `NAME=value` lines that are set for a run unless the environment has them already.
+
+/// The definitions in a text. `export NAME=value`, quotes and `#` comments are understood.
+pub fn parse(text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        let end = text[at..].find('\n').map_or(text.len(), |length| at + length);
+        let line = &text[at..end];
+        let Some((name, value)) = definition(line) else {
+            at = end + 1;
+            continue;
+        };
+        let start = end - value.len();
+        let (value, used) = match value.chars().next() {
+            // a quoted value may go on over several lines
+            Some(quote @ ('"' | '\'')) => quoted(&text[start..], quote),
+            _ => (value[..value.find(" #").unwrap_or(value.len())].trim().to_owned(), value.len()),
+        };
+        let after = start + used;
+        at = text[after..].find('\n').map_or(text.len(), |length| after + length + 1);
+        found.push((name.to_owned(), value));
+    }
+    found
+}
+
+/// The name that a line defines, and the rest of the line from its value on.
+fn definition(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim_start();
+    let (name, value) = line.strip_prefix("export ").unwrap_or(line).split_once('=')?;
+    let name = name.trim();
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_name.then_some((name, value.trim_start()))
+}
+
+/// The text of a quoted value, and how many bytes it takes with its quotes.
+fn quoted(text: &str, quote: char) -> (String, usize) {
+    let mut value = String::new();
+    let mut chars = text.char_indices().skip(1);
+    while let Some((at, c)) = chars.next() {
+        match c {
+            c if c == quote => return (value, at + 1),
+            '\\' if quote == '"' => match chars.next() {
+                Some((_, 'n')) => value.push('\n'),
+                Some((_, 't')) => value.push('\t'),
+                Some((_, other @ ('"' | '\\' | '$' | '`'))) => value.push(other),
+                Some((_, other)) => {
+                    value.push('\\');
+                    value.push(other);
+                }
+                None => value.push('\\'),
+            },
+            c => value.push(c),
+        }
+    }
+    (value, text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_are_read() {
+        for (text, expected) in [
+            ("A=1\nB=two words\n", vec![("A", "1"), ("B", "two words")]),
+            ("export A=1", vec![("A", "1")]),
+            ("# comment\n\nA=1 # note", vec![("A", "1")]),
+            ("A='single # not a comment'\nB=2", vec![("A", "single # not a comment"), ("B", "2")]),
+            ("A=\"x\\ny\" # note\nB=2", vec![("A", "x\ny"), ("B", "2")]),
+            ("A=\"two\nlines\"\nB=2", vec![("A", "two\nlines"), ("B", "2")]),
+            ("A=", vec![("A", "")]),
+            ("not a definition\nA=1", vec![("A", "1")]),
+            ("A=x=y", vec![("A", "x=y")]),
+            ("  A = 1 ", vec![("A", "1")]),
+            ("A=a#b", vec![("A", "a#b")]),
+            ("A='unclosed\nB=2", vec![("A", "unclosed\nB=2")]),
+        ] {
+            let expected: Vec<(String, String)> =
+                expected.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+            assert_eq!(parse(text), expected, "{text:?}");
+        }
+    }
+}

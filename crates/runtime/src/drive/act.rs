@@ -1,0 +1,532 @@
+//! Doing what was decided: starting steps and entering recipes.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use engine::{Event, Outcome, frame::FrameId, outcome::SkipReason};
+use recipe::{
+    check::{Given, graft},
+    plan::{AgentStep, Budget, Step, StepKind, Target, Unit},
+    scope::Scope,
+    template::Template,
+    value::{Map, Value},
+};
+use tokio::sync::{Notify, watch};
+
+use super::{DriveError, Driver, TaskDone};
+use crate::{
+    agent_attempt::{AgentTask, Left, run_agent},
+    agents::User,
+    attempt::{Command, Finished, Go, Progress, SHELL, ShellTask, run_shell},
+    context_file::{ContextFile, Sharing},
+    folder::{FolderError, RunFolder, make_dir},
+    outputs::Stream,
+    preflight,
+    process::{Marker, Stdin},
+    script,
+};
+
+impl Driver<'_> {
+    pub(super) fn start(&mut self, path: &str, attempt: u32) -> Result<(), DriveError> {
+        let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
+        let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);
+        if self.state.settings.dry_run {
+            return self.rehearse(path, frame, &step);
+        }
+        match &step.kind {
+            StepKind::Nested { .. } => self.start_nested(path, frame, at, &step),
+            StepKind::Shell { command } => self.start_shell(path, attempt, frame, at, &step, command),
+            StepKind::Agent(agent) => {
+                if self.running_agents >= self.options.max_agents.unwrap_or(usize::MAX) {
+                    self.waiting_agents.push((path.to_owned(), attempt));
+                    return Ok(());
+                }
+                self.start_agent(path, attempt, frame, at, &step, agent)
+            }
+        }
+    }
+
+    /// Lets a step end before it began.
+    fn refuse(&mut self, path: &str, attempt: u32, outcome: Outcome, error: String) {
+        let finished = Finished::refused(outcome, error);
+        let path = path.to_owned();
+        self.tasks.spawn(async move { TaskDone::Attempt { path, attempt, hook: None, result: Ok(finished) } });
+    }
+
+    /// In a dry run: says what would be done, and does nothing.
+    fn rehearse(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<(), DriveError> {
+        let scope = &self.state.frames[frame];
+        let what = match &step.kind {
+            StepKind::Shell { command } => format!("would run: {}", command.render(scope)),
+            StepKind::Agent(agent) => format!("would ask an agent: {}", agent.prompt.render(scope)),
+            StepKind::Nested { .. } => match self.target(path, frame, step) {
+                Ok(unit) => return self.record(Event::RecipeEntered { path: path.to_owned(), unit: unit.path.clone() }, None),
+                Err(error) => format!("would run a recipe, but {error}"),
+            },
+        };
+        let undecided = match &step.condition {
+            Some(condition) if engine::decide::depends_on_unknown(&self.state.frames[frame], step) => {
+                format!(" (if `{}` holds, which is not known before the steps that it reads have run)", condition.text())
+            }
+            _ => String::new(),
+        };
+        let message = format!("{}{undecided}", self.mask.text(&what));
+        self.previews.insert(path.to_owned(), message.clone());
+        self.record(Event::Noted { path: Some(path.to_owned()), message }, None)?;
+        self.record(Event::StepSkipped { path: path.to_owned(), reason: SkipReason::DryRun }, None)
+    }
+
+    /// A gate that stops what is behind it.
+    pub(super) fn gate(&mut self, key: &str) -> watch::Receiver<Go> {
+        let (sender, receiver) = watch::channel(Go::On);
+        if self.halt.is_some() {
+            let _ = sender.send(Go::Stop);
+        }
+        self.gates.insert(key.to_owned(), sender);
+        receiver
+    }
+
+    /// The directory that the steps of a frame start from: `-C`, changed by recipe steps with a directory.
+    pub(super) fn base_dir(&self, frame: FrameId) -> PathBuf {
+        let Some((parent, at)) = self.state.frames[frame].parent else { return self.working_dir.clone() };
+        let outer = &self.state.frames[parent];
+        let base = self.base_dir(parent);
+        match &outer.unit.steps[at].working_dir {
+            Some(template) => base.join(expand(&template.render(outer), self.host.home.as_deref())),
+            None => base,
+        }
+    }
+
+    fn step_dir(&self, frame: FrameId, step: &Step) -> Result<PathBuf, String> {
+        let base = self.base_dir(frame);
+        let dir = match &step.working_dir {
+            Some(template) => {
+                base.join(expand(&template.render(&self.state.frames[frame]), self.host.home.as_deref()))
+            }
+            None => base,
+        };
+        match dir.is_dir() {
+            true => Ok(dir),
+            false if dir.exists() => Err(format!("working directory `{}` is not a directory", dir.display())),
+            false => Err(format!("working directory `{}` does not exist", dir.display())),
+        }
+    }
+
+    /// The environment of a step besides its exported values.
+    fn step_env(
+        &mut self,
+        frame: FrameId,
+        at: usize,
+        step: &Step,
+        dir: &Path,
+        exported: Vec<(String, String)>,
+    ) -> Result<BTreeMap<OsString, OsString>, FolderError> {
+        let file = self.run_dir().join(dir).join("context.json");
+        let sharing = if self.runs_beside_others(frame, at) { Sharing::Beside } else { Sharing::Alone };
+        self.hand_out_context(frame, &file, sharing)?;
+        let mut env = self.base_env.clone();
+        env.extend(exported.into_iter().map(|(name, value)| (name.into(), value.into())));
+        for name in ["RECIPE_CONTEXT_FILE", "AMPLIHACK_CONTEXT_FILE"] {
+            env.insert(name.into(), file.clone().into());
+        }
+        let scope = &self.state.frames[frame];
+        for (name, template) in &step.env {
+            env.insert(name.into(), template.render(scope).replace('\0', "").into());
+        }
+        Ok(env)
+    }
+
+    fn hand_out_context(&mut self, frame: FrameId, to: &Path, sharing: Sharing) -> Result<(), FolderError> {
+        let state = &self.state.frames[frame];
+        let dir = self.folder.as_ref().map(RunFolder::contexts).unwrap_or_default();
+        let source = dir.join(format!("{frame}.json"));
+        let file = match self.contexts.entry(frame) {
+            std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
+            std::collections::hash_map::Entry::Vacant(entry) => {
+                make_dir(&dir)?;
+                let made = ContextFile::create(source.clone(), state).map_err(FolderError::at("write", &source))?;
+                entry.insert(made)
+            }
+        };
+        file.hand_out(state, to, sharing).map_err(FolderError::at("write", to))
+    }
+
+    fn start_shell(
+        &mut self,
+        path: &str,
+        attempt: u32,
+        frame: FrameId,
+        at: usize,
+        step: &Arc<Step>,
+        command: &Template,
+    ) -> Result<(), DriveError> {
+        let cwd = match self.step_dir(frame, step) {
+            Ok(cwd) => cwd,
+            Err(error) => {
+                self.refuse(path, attempt, Outcome::Refused, format!("bash step failed: {error}"));
+                return Ok(());
+            }
+        };
+        let run = self.run_dir();
+        let dir = RunFolder::attempt(path, attempt);
+        make_dir(&run.join(&dir))?;
+        let private = run.join(&dir).join("private");
+        let scope = &self.state.frames[frame];
+        let script = match script::prepare(command, scope, scope, step.max_env_value_bytes, &private) {
+            Ok(script) => script,
+            Err(script::ScriptError::Folder(error)) => return Err(error.into()),
+            Err(error) => {
+                self.refuse(path, attempt, Outcome::Refused, format!("bash step failed: {error}"));
+                return Ok(());
+            }
+        };
+        let env = self.step_env(frame, at, step, &dir, script.env)?;
+        let (stdout, stderr) = (dir.join("stdout"), dir.join("stderr"));
+        let task = ShellTask {
+            run: run.clone(),
+            path: path.to_owned(),
+            step: Arc::clone(step),
+            attempt,
+            command: Command {
+                program: SHELL.into(),
+                args: script.args.into_iter().map(Into::into).collect(),
+                env,
+                cwd,
+                stdin: Stdin::Null,
+                stdout: stdout.clone(),
+                stderr: stderr.clone(),
+                marker: Marker { run: self.run_id.clone(), step: format!("{path}#{attempt}") },
+            },
+            timeout: step.timeout.or(self.options.step_timeout),
+            grace: self.host.grace,
+        };
+        self.follow(path, &stdout, &stderr)?;
+        let hook = self.pre_hook(path, frame, at);
+        let go = self.gate(path);
+        let progress = self.progress.0.clone();
+        let path = path.to_owned();
+        self.tasks.spawn(async move {
+            let report = match hook {
+                Some(hook) => Some(hook.run(go.clone()).await),
+                None => None,
+            };
+            let result = run_shell(task, go, progress).await;
+            TaskDone::Attempt { path, attempt, hook: report, result }
+        });
+        Ok(())
+    }
+
+    /// The hook before a step: once for each step, not for each attempt.
+    fn pre_hook(&mut self, path: &str, frame: FrameId, at: usize) -> Option<super::hooks::Hook> {
+        self.hooked.insert(path.to_owned()).then(|| self.hook(frame, at, "pre_step")).flatten()
+    }
+
+    /// Creates the output files of an attempt and follows them where somebody wants to see them.
+    fn follow(&mut self, path: &str, stdout: &Path, stderr: &Path) -> Result<Option<Arc<Notify>>, FolderError> {
+        if !self.reporter.wants_output() {
+            return Ok(None);
+        }
+        self.watch(path, stdout, Stream::Stdout)?;
+        self.watch(path, stderr, Stream::Stderr).map(Some)
+    }
+
+    pub(super) fn watch(&mut self, path: &str, file: &Path, stream: Stream) -> Result<Arc<Notify>, FolderError> {
+        let full = self.run_dir().join(file);
+        crate::process::open_output(&full).map_err(FolderError::at("create", &full))?;
+        self.outputs.follow(path, stream, &full).map_err(FolderError::at("follow", &full))
+    }
+
+    pub(super) fn start_agent(
+        &mut self,
+        path: &str,
+        attempt: u32,
+        frame: FrameId,
+        at: usize,
+        step: &Arc<Step>,
+        agent: &AgentStep,
+    ) -> Result<(), DriveError> {
+        let cwd = match self.step_dir(frame, step) {
+            Ok(cwd) => cwd,
+            Err(error) => {
+                self.refuse(path, attempt, Outcome::Refused, format!("agent step failed: {error}"));
+                return Ok(());
+            }
+        };
+        let scope = AgentScope { frame: &self.state.frames[frame], cwd: &cwd };
+        let question = Question {
+            prompt: agent.prompt.render(&scope),
+            system_prompt: agent.system_prompt.as_deref().map(|text| {
+                Template::parse(text).map_or_else(|_| text.to_owned(), |template| template.render(&scope))
+            }),
+            model: agent.model.as_ref().map(|model| model.render(&scope)).filter(|model| !model.is_empty()),
+            program: agent.program.clone(),
+            timeout: step.timeout.or(self.options.step_timeout),
+            idle_timeout: agent.idle_timeout,
+            auto_stage: agent.auto_stage && !self.options.no_auto_stage,
+            json_retries: agent.json_retries,
+        };
+        match self.question(path, attempt, frame, at, step, cwd, question)? {
+            Ok(task) => self.spawn_agent(path, attempt, frame, at, task),
+            Err((outcome, error)) => {
+                self.refuse(path, attempt, outcome, format!("agent step failed: {error}"));
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes a question ready to be asked; the inner error is the step's, not the runner's.
+    #[expect(clippy::too_many_arguments, reason = "where and what to ask; taken apart nowhere else")]
+    pub(super) fn question(
+        &mut self,
+        path: &str,
+        attempt: u32,
+        frame: FrameId,
+        at: usize,
+        step: &Arc<Step>,
+        cwd: PathBuf,
+        question: Question,
+    ) -> Result<Result<AgentTask, (Outcome, String)>, DriveError> {
+        let left = match self.budget_left(frame) {
+            Ok(left) => left,
+            Err(what) => return Ok(Err((Outcome::Budget, format!("the budget is used up: {what}")))),
+        };
+        let dir = RunFolder::attempt(path, attempt);
+        make_dir(&self.run_dir().join(&dir))?;
+        let exported = crate::export::exports(&self.state.frames[frame], "", Vec::new(), step.max_env_value_bytes);
+        let mut env = self.step_env(frame, at, step, &dir, exported.env)?;
+        env.insert("WORKING_DIRECTORY".into(), cwd.clone().into());
+        let model = self.rate_models.remove(path).or(question.model);
+        Ok(Ok(AgentTask {
+            run: self.run_dir(),
+            run_id: self.run_id.clone(),
+            path: path.to_owned(),
+            step: Arc::clone(step),
+            attempt,
+            program: question.program.unwrap_or_else(|| self.agents.program.clone()),
+            settings: self.agents.clone(),
+            prompt: question.prompt,
+            system_prompt: question.system_prompt,
+            model,
+            env,
+            cwd,
+            dir,
+            timeout: question.timeout,
+            idle_timeout: question.idle_timeout,
+            grace: self.host.grace,
+            user: if self.host.is_root { User::Root } else { User::Ordinary },
+            auto_stage: question.auto_stage,
+            json_retries: question.json_retries,
+            left,
+        }))
+    }
+
+    fn spawn_agent(
+        &mut self,
+        path: &str,
+        attempt: u32,
+        frame: FrameId,
+        at: usize,
+        task: AgentTask,
+    ) -> Result<(), DriveError> {
+        let wake = self.watch(path, &task.dir.join("stdout"), Stream::Stdout)?;
+        let hook = self.pre_hook(path, frame, at);
+        let go = self.gate(path);
+        let progress: tokio::sync::mpsc::UnboundedSender<Progress> = self.progress.0.clone();
+        let path = path.to_owned();
+        self.running_agents += 1;
+        self.tasks.spawn(async move {
+            let report = match hook {
+                Some(hook) => Some(hook.run(go.clone()).await),
+                None => None,
+            };
+            let result = run_agent(task, wake, go, progress).await;
+            TaskDone::Attempt { path, attempt, hook: report, result }
+        });
+        Ok(())
+    }
+
+    /// What agents may still use up here; an error names what is used up.
+    pub(super) fn budget_left(&self, frame: FrameId) -> Result<Left, String> {
+        let mut left = Left::default();
+        self.charge(&self.agents.budget, &self.state.used, &mut left)?;
+        let mut at = Some(frame);
+        while let Some(id) = at {
+            let frame = &self.state.frames[id];
+            let used = if frame.parent.is_none() { &self.state.used } else { &frame.used };
+            self.charge(&frame.unit.budget, used, &mut left)?;
+            at = frame.parent.map(|(parent, _)| parent);
+        }
+        Ok(left)
+    }
+
+    fn charge(&self, budget: &Budget, used: &engine::event::Usage, left: &mut Left) -> Result<(), String> {
+        fn least(known: Option<f64>, more: f64) -> Option<f64> {
+            Some(known.map_or(more, |known| known.min(more)))
+        }
+        if let Some(runs) = budget.agent_runs
+            && used.runs >= runs
+        {
+            return Err(format!("{runs} agent runs"));
+        }
+        if let Some(usd) = budget.usd {
+            let rest = usd - used.cost_usd.unwrap_or(0.0);
+            if rest <= 0.0 {
+                return Err(format!("${usd}"));
+            }
+            left.usd = least(left.usd, rest);
+        }
+        if let Some(tokens) = budget.tokens {
+            let rest = tokens.saturating_sub(used.tokens().unwrap_or(0));
+            if rest == 0 {
+                return Err(format!("{tokens} tokens"));
+            }
+            left.tokens = Some(left.tokens.map_or(rest, |known| known.min(rest)));
+        }
+        if let Some(minutes) = budget.minutes {
+            let rest = minutes * 60.0 - used.seconds;
+            if rest <= 0.0 {
+                return Err(format!("{minutes} minutes"));
+            }
+            left.seconds = least(left.seconds, rest);
+        }
+        Ok(())
+    }
+
+    fn start_nested(&mut self, path: &str, frame: FrameId, at: usize, step: &Arc<Step>) -> Result<(), DriveError> {
+        let problem = match self.target(path, frame, step) {
+            Ok(unit) => self.entry_problem(frame, step, &unit),
+            Err(error) => Some(error),
+        };
+        if let (Some(seconds), None) = (step.timeout, &problem) {
+            let mut go = self.gate(&format!("{path}\u{0}timeout"));
+            let path = path.to_owned();
+            self.tasks.spawn(async move {
+                tokio::select! {
+                    () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => {}
+                    _ = go.wait_for(|go| *go == Go::Stop) => return TaskDone::NestedTimeout { path, seconds: 0.0 },
+                }
+                TaskDone::NestedTimeout { path, seconds }
+            });
+        }
+        let hook = self.pre_hook(path, frame, at);
+        match hook {
+            None if problem.is_none() => self.enter(path),
+            hook => {
+                let go = self.gate(path);
+                let path = path.to_owned();
+                self.tasks.spawn(async move {
+                    let hook = match hook {
+                        Some(hook) => Some(hook.run(go).await),
+                        None => None,
+                    };
+                    TaskDone::Enter { path, hook, problem }
+                });
+                Ok(())
+            }
+        }
+    }
+
+    /// Enters the recipe of a step.
+    pub(super) fn enter(&mut self, path: &str) -> Result<(), DriveError> {
+        let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
+        let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);
+        match self.target(path, frame, &step) {
+            Ok(unit) => {
+                let event = Event::RecipeEntered { path: path.to_owned(), unit: unit.path.clone() };
+                self.record(event, None)
+            }
+            Err(error) => self.nested_failed(path, Outcome::Refused, error),
+        }
+    }
+
+    /// The recipe that a step runs; one whose name is a template is found and checked now.
+    fn target(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<Arc<Unit>, String> {
+        let StepKind::Nested { target, .. } = &step.kind else { return Err("it runs no recipe".to_owned()) };
+        let (name, from) = match target {
+            Target::Known { unit, .. } => return Ok(Arc::clone(self.plan.unit(*unit))),
+            Target::Dynamic { name, from } => (name.render(&self.state.frames[frame]), from),
+        };
+        if name.trim().is_empty() {
+            return Err(format!("the name of the recipe that `{path}` runs is empty"));
+        }
+        let found = self.loader.recipe(&name, from).map_err(|error| match error {
+            recipe::check::LoadError::NotFound { searched } => {
+                format!("recipe `{name}` not found; looked in {}", searched.join(", "))
+            }
+            recipe::check::LoadError::Unreadable { path, reason } => format!("`{path}` cannot be read: {reason}"),
+        })?;
+        let given = Given { names: self.state.frames[frame].context.keys().cloned().collect() };
+        let (plan, unit) = graft(&self.plan, found, self.loader, &given).map_err(|checked| {
+            let problems: Vec<String> = checked.diagnostics.iter().map(|problem| problem.message.clone()).collect();
+            format!("recipe `{name}` is invalid: {}", problems.join("; "))
+        })?;
+        self.plan = plan;
+        if let (Some(recording), Some(folder)) = (self.recording, &self.folder) {
+            recording.save(&folder.sources(self.generation)).map_err(|error| error.to_string())?;
+        }
+        Ok(Arc::clone(self.plan.unit(unit)))
+    }
+
+    /// Why a recipe cannot be entered with the context that it would get.
+    fn entry_problem(&self, frame: FrameId, step: &Step, unit: &Unit) -> Option<String> {
+        let StepKind::Nested { overrides, .. } = &step.kind else { return None };
+        let outer = &self.state.frames[frame];
+        let mut context: Map = unit.context.clone();
+        for input in &unit.inputs {
+            if let Some(default) = &input.default {
+                context.entry(input.name.clone()).or_insert_with(|| default.clone());
+            }
+        }
+        context.extend(outer.context.iter().map(|(name, value)| (name.clone(), value.clone())));
+        context.extend(overrides.iter().map(|(name, value)| (name.clone(), value.render(outer))));
+        let problems = preflight::context_problems(unit, &context, &self.base_dir(frame));
+        (!problems.is_empty()).then(|| preflight::message(&unit.name, &problems))
+    }
+}
+
+/// What is asked of an agent.
+pub(super) struct Question {
+    pub(super) prompt: String,
+    pub(super) system_prompt: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) program: Option<String>,
+    pub(super) timeout: Option<f64>,
+    pub(super) idle_timeout: Option<f64>,
+    pub(super) auto_stage: bool,
+    pub(super) json_retries: u64,
+}
+
+/// The context of an agent: the frame's, with its directory and the fact that nobody is there.
+struct AgentScope<'a> {
+    frame: &'a engine::frame::Frame,
+    cwd: &'a Path,
+}
+
+impl Scope for AgentScope<'_> {
+    fn get(&self, name: &str) -> Option<Value> {
+        self.frame.get(name).or_else(|| match name {
+            "working_directory" => Some(Value::from(self.cwd.to_string_lossy().into_owned())),
+            "NONINTERACTIVE" => Some(Value::from("1")),
+            _ => None,
+        })
+    }
+
+    fn below(&self, name: &str) -> Option<Arc<Map>> {
+        self.frame.below(name)
+    }
+}
+
+/// A path with `~` replaced by the home directory.
+fn expand(path: &str, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix('~'), home) {
+        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
+            home.join(rest.trim_start_matches('/'))
+        }
+        _ => PathBuf::from(path),
+    }
+}

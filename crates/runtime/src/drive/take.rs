@@ -1,0 +1,394 @@
+//! Taking in what comes back: ends of attempts, hooks, waits and recoveries.
+
+use std::{sync::Arc, time::Duration};
+
+use engine::{
+    Event, Outcome, StepStatus,
+    event::{Ended, Stored},
+    frame::FrameId,
+};
+use recipe::{
+    plan::{Step, StepKind},
+    syntax::RetryOn,
+    value::Value,
+};
+use tokio::task::JoinError;
+
+use super::{DriveError, Driver, Notice, TaskDone, act::Question, hooks::HookReport};
+use crate::{
+    agent_attempt::run_agent,
+    attempt::{Finished, Go, number, read_json},
+    folder::{Recovery, RunFolder, make_dir},
+    recovery::{self, Verdict},
+    values,
+};
+
+impl Driver<'_> {
+    pub(super) fn take(&mut self, done: Result<TaskDone, JoinError>) -> Result<(), DriveError> {
+        let Ok(done) = done else { return Ok(()) };
+        match done {
+            TaskDone::Attempt { path, attempt, hook, result } => {
+                self.gates.remove(&path);
+                self.end_output(&path);
+                self.take_hook(hook)?;
+                let finished = result?;
+                self.take_attempt(&path, attempt, finished)
+            }
+            TaskDone::Hook { report } => {
+                self.gates.remove(&format!("{}\u{0}{}", report.path, report.hook));
+                self.take_hook(Some(report))
+            }
+            TaskDone::Retry { path } => self.retry(&path),
+            TaskDone::Enter { path, hook, problem } => {
+                self.gates.remove(&path);
+                self.take_hook(hook)?;
+                match problem {
+                    _ if self.halt.is_some() => Ok(()),
+                    Some(problem) => self.nested_failed(&path, Outcome::Refused, problem),
+                    None => self.enter(&path),
+                }
+            }
+            TaskDone::NestedTimeout { path, seconds } => self.nested_timeout(&path, seconds),
+            TaskDone::Recovered { path, frame, answer, usage } => self.take_recovery(&path, frame, answer, usage),
+            TaskDone::Broken(error) => Err(error.into()),
+        }
+    }
+
+    fn take_hook(&mut self, report: Option<HookReport>) -> Result<(), DriveError> {
+        let Some(HookReport { path, hook, error, output }) = report else { return Ok(()) };
+        if !output.is_empty() {
+            let text = self.mask.text(&output).into_owned();
+            self.reporter.notice(Notice::HookOutput { path: &path, text: &text });
+        }
+        self.record(Event::HookFinished { path, hook: hook.to_owned(), error }, None)
+    }
+
+    fn take_attempt(&mut self, path: &str, attempt: u32, finished: Finished) -> Result<(), DriveError> {
+        let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
+        let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);
+        if matches!(step.kind, StepKind::Agent(_)) {
+            self.agent_is_done()?;
+        }
+        if self.halt.is_some() && finished.ended.outcome == Outcome::Cancelled {
+            // it is run again by a resume: nothing about it is final
+            return Ok(());
+        }
+        for message in &finished.notes {
+            self.record(Event::Noted { path: Some(path.to_owned()), message: message.clone() }, None)?;
+        }
+        if self.halt.is_none()
+            && self.state.frames[frame].stopped.is_none()
+            && let Some(seconds) = self.retry_delay(path, &step, &finished.ended)
+        {
+            return self.schedule(path, attempt, finished.ended, seconds);
+        }
+        self.finish_step(path, attempt, finished)
+    }
+
+    /// An agent has ended: another one may take its place.
+    fn agent_is_done(&mut self) -> Result<(), DriveError> {
+        self.running_agents = self.running_agents.saturating_sub(1);
+        if self.halt.is_none() && !self.waiting_agents.is_empty() {
+            let (path, attempt) = self.waiting_agents.remove(0);
+            self.start(&path, attempt)?;
+        }
+        Ok(())
+    }
+
+    /// Seconds before another attempt, if there is one.
+    fn retry_delay(&mut self, path: &str, step: &Step, ended: &Ended) -> Option<f64> {
+        let kind = match ended.outcome {
+            Outcome::Exit(_) | Outcome::Signal(_) | Outcome::NotStarted | Outcome::Agent | Outcome::Nested => RetryOn::Exit,
+            Outcome::TimedOut(_) | Outcome::Idle(_) => RetryOn::Timeout,
+            Outcome::RateLimited => RetryOn::RateLimit,
+            Outcome::NotJson if step.json == recipe::plan::JsonMode::Required => RetryOn::Json,
+            _ => return None,
+        };
+        if kind == RetryOn::RateLimit {
+            let tries = self.rate_tries.entry(path.to_owned()).or_default();
+            *tries += 1;
+            let rate = &self.agents.rate;
+            if *tries <= rate.max_retries {
+                return Some(rate.delay(*tries));
+            }
+            if *tries == rate.max_retries + 1
+                && let Some(model) = &rate.fallback_model
+            {
+                self.rate_models.insert(path.to_owned(), model.clone());
+                return Some(0.0);
+            }
+            return None;
+        }
+        let retry = step.retry.as_ref().filter(|retry| retry.on.contains(&kind))?;
+        let tries = self.tries.entry(path.to_owned()).or_default();
+        *tries += 1;
+        (*tries < retry.max_attempts).then(|| retry.delay_after(*tries))
+    }
+
+    fn schedule(&mut self, path: &str, attempt: u32, ended: Ended, seconds: f64) -> Result<(), DriveError> {
+        let retry_in_ms = (seconds * 1000.0) as u64;
+        self.record(Event::AttemptFailed { path: path.to_owned(), attempt, ended, retry_in_ms }, None)?;
+        let mut go = self.gate(path);
+        let path = path.to_owned();
+        self.tasks.spawn(async move {
+            tokio::select! {
+                () = tokio::time::sleep(Duration::from_millis(retry_in_ms)) => {}
+                _ = go.wait_for(|go| *go == Go::Stop) => {}
+            }
+            TaskDone::Retry { path }
+        });
+        Ok(())
+    }
+
+    fn retry(&mut self, path: &str) -> Result<(), DriveError> {
+        self.gates.remove(path);
+        if self.halt.is_some() {
+            return Ok(());
+        }
+        if let Some((frame, _)) = self.state.locate(path)
+            && let Some(reason) = self.state.frames[frame].stopped.clone()
+        {
+            let attempt = self.state.step(path).map_or(1, |step| step.attempt);
+            return self.finish_step(path, attempt, Finished::refused(Outcome::Cancelled, reason));
+        }
+        let attempt = self.state.next_attempt(path);
+        self.record(Event::StepStarted { path: path.to_owned(), attempt }, None)?;
+        self.unsettled.push(super::Act::Start { path: path.to_owned(), attempt });
+        Ok(())
+    }
+
+    /// Records the end of a step, with its value.
+    pub(super) fn finish_step(&mut self, path: &str, attempt: u32, finished: Finished) -> Result<(), DriveError> {
+        let Finished { mut ended, value, degraded, .. } = finished;
+        let status = match (&ended.outcome, degraded) {
+            (Outcome::Ok, _) => StepStatus::Completed,
+            (Outcome::NotJson, true) => StepStatus::Degraded,
+            _ => StepStatus::Failed,
+        };
+        ended.value = self.store(path, attempt, value.as_ref())?;
+        self.release(path);
+        let event = Event::StepFinished { path: path.to_owned(), attempt, status, ended, recovered: false };
+        self.record(event, value)
+    }
+
+    /// Private files of an attempt are of no use after it.
+    fn release(&self, path: &str) {
+        let Some(step) = self.state.step(path) else { return };
+        let dir = self.run_dir().join(RunFolder::attempt(path, step.attempt));
+        if self.folder.is_some() {
+            let _ = std::fs::remove_file(dir.join("context.json"));
+            let _ = std::fs::remove_dir_all(dir.join("private"));
+        }
+    }
+
+    fn store(&self, path: &str, attempt: u32, value: Option<&Value>) -> Result<Option<Stored>, DriveError> {
+        let (Some(folder), Some(value)) = (&self.folder, value) else { return Ok(None) };
+        let attempt = if attempt == 0 { 1 } else { attempt };
+        let dir = RunFolder::attempt(path, attempt);
+        if value.render().len() > 8192 {
+            make_dir(&folder.path().join(&dir))?;
+        }
+        Ok(Some(values::store(folder.path(), &dir, value)?))
+    }
+
+    /// A nested recipe has come to its end.
+    pub(super) fn close(&mut self, path: &str, id: FrameId) -> Result<(), DriveError> {
+        self.closing.remove(&id);
+        self.gates.remove(&format!("{path}\u{0}timeout"));
+        self.contexts.remove(&id);
+        let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
+        let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);
+        let attempt = self.state.frames[frame].steps[at].attempt;
+        if self.state.frames[id].is_complete() {
+            let mut finished = ok();
+            match engine::decide::result(&self.state.frames[id]) {
+                Some(value) => read_json(&step, value.render().into_owned(), "recipe", &mut finished),
+                None if self.state.settings.dry_run => {}
+                None => finished.value = Some(Value::from("")),
+            }
+            return self.finish_step(path, attempt, finished);
+        }
+        let StepKind::Nested { recovery, .. } = &step.kind else { return Ok(()) };
+        let wanted = match self.options.recovery {
+            Recovery::Off => false,
+            Recovery::Declared => *recovery,
+            Recovery::Always => true,
+        };
+        if wanted && self.halt.is_none() && self.state.frames[id].stopped.is_none() {
+            return self.start_recovery(path, id, frame, at, &step);
+        }
+        self.nested_close_failed(path, id, None)
+    }
+
+    fn nested_close_failed(
+        &mut self,
+        path: &str,
+        id: FrameId,
+        usage: Option<engine::event::Usage>,
+    ) -> Result<(), DriveError> {
+        let error = engine::decide::nested_error(&self.state, id);
+        let outcome = self.nested_outcome(id);
+        let value = self.state.frames[id].last_value().cloned();
+        let attempt = self.state.step(path).map_or(0, |step| step.attempt);
+        let mut finished = Finished::refused(outcome, error);
+        finished.value = value;
+        finished.ended.usage = usage;
+        let step = self.state.locate(path).map(|(frame, at)| Arc::clone(&self.state.frames[frame].unit.steps[at]));
+        if let Some(step) = step
+            && self.halt.is_none()
+            && let Some(seconds) = self.retry_delay(path, &step, &finished.ended)
+        {
+            return self.schedule(path, attempt, finished.ended, seconds);
+        }
+        self.finish_step(path, attempt, finished)
+    }
+
+    /// What a failed nested recipe counts as: a plea for a person and a used-up budget reach the top.
+    fn nested_outcome(&self, id: FrameId) -> Outcome {
+        let frame = &self.state.frames[id];
+        if frame.stopped.is_some() {
+            return Outcome::TimedOut(0.0);
+        }
+        let ended = frame.failed_at.and_then(|at| frame.steps[at].ended.as_ref());
+        match ended.map(|ended| &ended.outcome) {
+            Some(Outcome::NeedsHuman) => Outcome::NeedsHuman,
+            Some(Outcome::Budget) => Outcome::Budget,
+            _ => Outcome::Nested,
+        }
+    }
+
+    /// A recipe step that could not enter its recipe.
+    pub(super) fn nested_failed(&mut self, path: &str, outcome: Outcome, error: String) -> Result<(), DriveError> {
+        let name = self.state.locate(path).map_or_else(String::new, |(frame, at)| {
+            match &self.state.frames[frame].unit.steps[at].kind {
+                StepKind::Nested { target: recipe::plan::Target::Known { unit, .. }, .. } => {
+                    self.plan.unit(*unit).name.clone()
+                }
+                StepKind::Nested { target: recipe::plan::Target::Dynamic { name, .. }, .. } => {
+                    name.render(&self.state.frames[frame])
+                }
+                _ => String::new(),
+            }
+        });
+        let attempt = self.state.step(path).map_or(0, |step| step.attempt);
+        let error = format!("Sub-recipe '{name}' failed: [error] {error}");
+        self.finish_step(path, attempt, Finished::refused(outcome, error))
+    }
+
+    fn nested_timeout(&mut self, path: &str, seconds: f64) -> Result<(), DriveError> {
+        let is_running = self.state.step(path).is_some_and(|step| step.status == StepStatus::Running);
+        if seconds == 0.0 || !is_running || self.halt.is_some() {
+            return Ok(());
+        }
+        let error = format!("timed out after {} s", number(seconds));
+        self.record(Event::RecipeStopped { path: path.to_owned(), error }, None)?;
+        let below = format!("{path}/");
+        for (key, gate) in &self.gates {
+            if key.starts_with(&below) {
+                let _ = gate.send(Go::Stop);
+            }
+        }
+        Ok(())
+    }
+
+    fn start_recovery(
+        &mut self,
+        path: &str,
+        id: FrameId,
+        frame: FrameId,
+        at: usize,
+        step: &Arc<Step>,
+    ) -> Result<(), DriveError> {
+        self.closing.insert(id);
+        let name = self.state.frames[id].unit.name.clone();
+        let failed = self.state.frames[id].failed_at.map_or("", |at| &self.state.frames[id].unit.steps[at].id);
+        let message = format!("Sub-recipe '{name}' failed (step '{failed}'). Attempting agent recovery.");
+        self.record(Event::Noted { path: Some(path.to_owned()), message }, None)?;
+        let attempt = self.state.frames[frame].steps[at].attempt;
+        let cwd = self.base_dir(id);
+        let question = Question {
+            prompt: recovery::prompt(&self.state, id, &self.mask),
+            system_prompt: None,
+            model: None,
+            program: None,
+            timeout: step.timeout.or(self.options.step_timeout),
+            idle_timeout: None,
+            auto_stage: false,
+            json_retries: 0,
+        };
+        let task = match self.question(path, attempt, frame, at, step, cwd, question)? {
+            Ok(task) => task,
+            Err((_, error)) => {
+                let message = format!("Agent recovery invocation failed for sub-recipe '{name}': {error}");
+                return self.take_recovery(path, id, Verdict::NotRecovered(message), None);
+            }
+        };
+        let mut task = task;
+        task.step = Arc::new(Step { json: recipe::plan::JsonMode::Text, ..Step::clone(step) });
+        let wake = self.watch(path, &task.dir.join("stdout"), crate::outputs::Stream::Stdout)?;
+        let go = self.gate(path);
+        let progress = self.progress.0.clone();
+        let (path, mode) = (path.to_owned(), self.options.recovery);
+        self.tasks.spawn(async move {
+            let result = run_agent(task, wake, go, progress).await;
+            let (answer, usage) = match result {
+                Err(error) => return TaskDone::Broken(error),
+                Ok(finished) if finished.ended.outcome == Outcome::Cancelled => (Verdict::Stopped, finished.ended.usage),
+                Ok(finished) => {
+                    let verdict = match (&finished.ended.outcome, &finished.value) {
+                        (Outcome::Ok, Some(value)) => recovery::judge(&value.render(), mode, &name),
+                        _ => Verdict::NotRecovered(format!(
+                            "Agent recovery invocation failed for sub-recipe '{name}': {}",
+                            finished.ended.error.unwrap_or_default()
+                        )),
+                    };
+                    (verdict, finished.ended.usage)
+                }
+            };
+            TaskDone::Recovered { path, frame: id, answer, usage }
+        });
+        Ok(())
+    }
+
+    fn take_recovery(
+        &mut self,
+        path: &str,
+        id: FrameId,
+        verdict: Verdict,
+        usage: Option<engine::event::Usage>,
+    ) -> Result<(), DriveError> {
+        self.gates.remove(path);
+        self.end_output(path);
+        let attempt = self.state.step(path).map_or(0, |step| step.attempt);
+        let name = self.state.frames[id].unit.name.clone();
+        match verdict {
+            Verdict::Stopped => Ok(()),
+            Verdict::NotRecovered(message) => {
+                self.record(Event::Noted { path: Some(path.to_owned()), message }, None)?;
+                self.closing.remove(&id);
+                self.nested_close_failed(path, id, usage)
+            }
+            Verdict::Recovered(answer) => {
+                let message = format!("Agent recovery succeeded for sub-recipe '{name}' (step '{path}')");
+                self.record(Event::Noted { path: Some(path.to_owned()), message }, None)?;
+                self.closing.remove(&id);
+                let mut ended = Ended::new(Outcome::Ok, None);
+                let value = Value::from(answer);
+                ended.usage = usage;
+                ended.value = self.store(path, attempt, Some(&value))?;
+                let event = Event::StepFinished {
+                    path: path.to_owned(),
+                    attempt,
+                    status: StepStatus::Completed,
+                    ended,
+                    recovered: true,
+                };
+                self.record(event, Some(value))
+            }
+        }
+    }
+}
+
+fn ok() -> Finished {
+    Finished { ended: Ended::new(Outcome::Ok, None), value: None, degraded: false, notes: Vec::new() }
+}

@@ -1,0 +1,118 @@
+//! Everything that can be known to be missing before the first step.
+
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
+
+use recipe::{
+    plan::{Plan, StepKind, Unit},
+    syntax::Rule,
+    value::{Map, Value},
+};
+
+use crate::{
+    agent_attempt::{AgentSettings, unknown_program},
+    agents::Program,
+    host::Host,
+};
+
+/// Name of the step that stands for everything that is missing.
+pub const STEP: &str = "preflight-validation";
+
+/// The message about all problems.
+pub fn message(recipe: &str, problems: &[String]) -> String {
+    let list: Vec<String> = problems.iter().map(|problem| format!("  - {problem}")).collect();
+    format!("=== PRE-FLIGHT VALIDATION FAILED for '{recipe}' ===\n{}", list.join("\n"))
+}
+
+/// What is wrong with the context that a recipe would begin with.
+pub fn context_problems(unit: &Unit, context: &Map, dir: &Path) -> Vec<String> {
+    let mut problems = Vec::new();
+    let is_empty = |name: &str| match context.get(name) {
+        None | Some(Value::Null) => true,
+        Some(value) => value.render().trim().is_empty(),
+    };
+    for input in unit.inputs.iter().filter(|input| input.required && is_empty(&input.name)) {
+        let about = if input.description.is_empty() { String::new() } else { format!(" ({})", input.description) };
+        problems.push(format!("input `{0}`{about} has no value: pass it with `--set {0}=…`", input.name));
+    }
+    for (name, rule) in &unit.rules {
+        let text = context.get(name).map(|value| value.render().into_owned()).unwrap_or_default();
+        let path = dir.join(&text);
+        let problem = match rule {
+            Rule::Optional => continue,
+            _ if is_empty(name) => format!("`{name}` is empty: pass it with `--set {name}=…`"),
+            Rule::Nonempty => continue,
+            Rule::Path | Rule::GitRepo if !path.exists() => {
+                format!("`{name}` must be a path that exists, but `{}` does not", path.display())
+            }
+            Rule::GitRepo if !is_git_repo(&path) => {
+                format!("`{name}` must be a git work tree, but `{}` is not inside one", path.display())
+            }
+            Rule::Path | Rule::GitRepo => continue,
+        };
+        problems.push(problem);
+    }
+    problems
+}
+
+fn is_git_repo(path: &Path) -> bool {
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    path.ancestors().any(|dir| dir.join(".git").exists())
+}
+
+/// Environment variables that the recipe requires and that are not set.
+pub fn missing_env(plan: &Plan, host: &Host) -> Option<String> {
+    let mut seen = HashSet::new();
+    let missing: Vec<&str> = plan
+        .units
+        .iter()
+        .flat_map(|unit| &unit.required_env)
+        .filter(|name| host.var(name).is_none_or(|value| value.is_empty()) && seen.insert(name.as_str()))
+        .map(String::as_str)
+        .collect();
+    let first = missing.first()?;
+    let list = missing.join(", ");
+    Some(format!("MISSING_ENV_VAR: {list}: set it with `export {first}=…`, or in `.env` beside the recipe"))
+}
+
+/// Agent programs that the run will need and that are not there.
+pub fn missing_programs(plan: &Plan, settings: &AgentSettings, host: &Host, runs: impl Fn(&[String]) -> bool) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut seen = HashSet::new();
+    for step in plan.units.iter().flat_map(|unit| &unit.steps) {
+        let StepKind::Agent(agent) = &step.kind else { continue };
+        let name = agent.program.clone().unwrap_or_else(|| settings.program.clone());
+        if runs(&step.tags) && seen.insert(name.clone()) {
+            problems.extend(program_problem(&name, settings, host).map(|problem| format!("step `{}`: {problem}", step.id)));
+        }
+    }
+    problems
+}
+
+/// Why a program cannot be used, if it cannot.
+pub fn program_problem(name: &str, settings: &AgentSettings, host: &Host) -> Option<String> {
+    let binary = match (&settings.launcher, Program::named(name, &settings.custom)) {
+        (Some(launcher), _) => launcher.clone(),
+        (None, None) => return Some(unknown_program(name)),
+        (None, Some(_)) if name.contains('/') => name.to_owned(),
+        (None, Some(program)) => program.binary().to_owned(),
+    };
+    find_program(&binary, host).is_none().then(|| {
+        format!("agent program `{binary}` is not found in PATH: install it, or choose another one with `--agent-binary NAME`")
+    })
+}
+
+/// Where a program is found.
+pub fn find_program(name: &str, host: &Host) -> Option<PathBuf> {
+    use std::os::unix::fs::PermissionsExt;
+    let is_program = |path: &PathBuf| {
+        std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(is_program);
+    }
+    let path = host.var("PATH").unwrap_or_default();
+    std::env::split_paths(&path).map(|dir| dir.join(name)).find(is_program)
+}

@@ -1,0 +1,147 @@
+//! Recovery of a failed nested recipe by an agent: what it is told, and what its answer means.
+//!
+//! Never lets a polite refusal pass for a success.
+
+use engine::{RunState, decide, frame::FrameId};
+use recipe::value::Map;
+
+use crate::{folder::Recovery, mask::{MASK, Mask}};
+
+/// How much of the partial outputs the agent gets.
+const PARTIAL_CHARS: usize = 500;
+/// How many context names it gets.
+const CONTEXT_NAMES: usize = 20;
+/// How much of each value.
+const VALUE_CHARS: usize = 80;
+
+/// What came of a recovery.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// The work is done; this is its result.
+    Recovered(String),
+    /// It is not, for this reason, in the words of the log.
+    NotRecovered(String),
+    /// The run was told to stop meanwhile.
+    Stopped,
+}
+
+/// The prompt of a recovery.
+pub fn prompt(state: &RunState, id: FrameId, mask: &Mask) -> String {
+    let frame = &state.frames[id];
+    let failed: Vec<&str> = frame
+        .steps
+        .iter()
+        .zip(&frame.unit.steps)
+        .filter(|(state, _)| state.status == engine::StepStatus::Failed)
+        .map(|(_, step)| step.id.as_str())
+        .collect();
+    let outputs: Vec<String> = frame
+        .steps
+        .iter()
+        .zip(&frame.unit.steps)
+        .filter_map(|(state, step)| state.value.as_ref().map(|value| format!("{}: {}", step.id, value.render())))
+        .collect();
+    let partial: String = mask.text(&outputs.join("\n")).chars().take(PARTIAL_CHARS).collect();
+    format!(
+        "A nested recipe failed, and it is up to you whether its work can still be done.\n\n\
+         Sub-recipe: {}\n\
+         Failed steps: {}\n\
+         Error: {}\n\
+         Partial outputs (first {PARTIAL_CHARS} chars):\n{partial}\n\n\
+         Decide:\n\
+         1. If you can do what the sub-recipe was meant to do, do it now, say what the result is, and end with the \
+         line 'STATUS: COMPLETE'.\n\
+         2. If it cannot be done (something is missing, or contradicts itself), answer 'UNRECOVERABLE: <reason>'.\n\n\
+         Current context summary:\n{}",
+        frame.unit.name,
+        failed.join(", "),
+        mask.text(&decide::nested_error(state, id)),
+        summary(&frame.context, mask),
+    )
+}
+
+/// The context in a few lines, without secrets.
+fn summary(context: &Map, mask: &Mask) -> String {
+    let line = |(name, value): (&String, &recipe::value::Value)| match mask.is_secret(name) {
+        true => format!("  {name}: {MASK}"),
+        false => {
+            let text = value.render();
+            let shown: String = mask.text(&text).chars().take(VALUE_CHARS).collect();
+            format!("  {name}: {}", shown.replace('\n', " "))
+        }
+    };
+    context.iter().take(CONTEXT_NAMES).map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// What an answer means.
+pub fn judge(answer: &str, mode: Recovery, name: &str) -> Verdict {
+    let upper = answer.to_uppercase();
+    if answer.trim().is_empty() {
+        return Verdict::NotRecovered(format!("Agent recovery returned empty output for sub-recipe '{name}'"));
+    }
+    if upper.contains("UNRECOVERABLE") {
+        let preview: String = answer.trim().chars().take(200).collect();
+        return Verdict::NotRecovered(format!(
+            "Agent recovery reported unrecoverable failure for sub-recipe '{name}': {preview}"
+        ));
+    }
+    if mode == Recovery::Always || is_affirmative(&upper) {
+        return Verdict::Recovered(answer.trim_end_matches('\n').to_owned());
+    }
+    Verdict::NotRecovered(format!(
+        "Agent recovery for sub-recipe '{name}' did not confirm success: neither 'STATUS: COMPLETE' nor 'recovered'"
+    ))
+}
+
+/// Whether an answer in upper case says that the work is done.
+fn is_affirmative(upper: &str) -> bool {
+    let status = upper.lines().any(|line| {
+        let line = line.trim().trim_matches(['*', '`', '#', ' ', '.', '_']);
+        line.strip_prefix("STATUS:").is_some_and(|rest| rest.trim_matches(['*', '`', ' ', '.', '_']) == "COMPLETE")
+    });
+    status || upper.split(['.', '!', '?', '\n', ';']).any(says_recovered)
+}
+
+/// Words that turn "recovered" into its opposite.
+const NEGATIONS: &[&str] = &[
+    "NOT", "NEVER", "NO", "CANNOT", "CAN'T", "COULDN'T", "WASN'T", "ISN'T", "HASN'T", "UNABLE", "FAILED", "NOTHING",
+    "NONE", "NEITHER", "NOR", "WITHOUT", "UNLESS", "IF", "HARDLY", "WON'T", "DIDN'T", "HAVEN'T", "WEREN'T", "AREN'T",
+    "IMPOSSIBLE", "CAN\u{2019}T", "COULDN\u{2019}T", "WASN\u{2019}T", "ISN\u{2019}T", "HASN\u{2019}T",
+];
+
+/// Whether one sentence says "recovered" without negating it.
+fn says_recovered(sentence: &str) -> bool {
+    let is_letter = |c: char| c.is_alphanumeric() || c == '\'' || c == '\u{2019}';
+    let words: Vec<&str> = sentence.split(|c: char| !is_letter(c)).filter(|word| !word.is_empty()).collect();
+    words.contains(&"RECOVERED") && !words.iter().any(|word| NEGATIONS.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_judged() {
+        for (answer, declared, always) in [
+            ("STATUS: COMPLETE", true, true),
+            ("Fixed it.\nstatus: complete\n", true, true),
+            ("**STATUS: COMPLETE**", true, true),
+            ("The build has recovered.", true, true),
+            ("Recovered", true, true),
+            ("This failure could not be recovered.", false, true),
+            ("This failure cannot be recovered.", false, true),
+            ("It was never recovered", false, true),
+            ("I did the work and here is the result", false, true),
+            ("STATUS: COMPLETED? no", false, true),
+            ("UNRECOVERABLE: no docker", false, false),
+            ("unrecoverable", false, false),
+            ("STATUS: COMPLETE but UNRECOVERABLE", false, false),
+            ("  \n", false, false),
+            ("unrecovered", false, true),
+        ] {
+            let recovered = |mode| matches!(judge(answer, mode, "x"), Verdict::Recovered(_));
+            assert_eq!(recovered(Recovery::Declared), declared, "{answer}");
+            assert_eq!(recovered(Recovery::Always), always, "{answer}");
+        }
+    }
+}

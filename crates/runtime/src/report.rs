@@ -1,0 +1,313 @@
+//! The result of a run as data: what the run prints, and what `show` brings back.
+//!
+//! Secrets are masked here, because everything made here leaves the private folder.
+
+use std::collections::HashMap;
+
+use engine::{
+    Outcome, RunState, RunStatus, StepStatus,
+    event::{Ended, Usage},
+    frame::{Frame, StepState},
+};
+use jiff::Timestamp;
+use recipe::value::{Map, Value};
+use serde::Serialize;
+
+use crate::mask::Mask;
+
+/// Version of the result's shape.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The result of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunResult {
+    /// Version of this shape.
+    pub schema_version: u32,
+    /// Name of the recipe.
+    pub recipe_name: String,
+    /// The run; absent in a dry run, and where nothing was started.
+    pub run_id: Option<String>,
+    /// Ties all attempts at one piece of work together.
+    pub tracking_id: Option<String>,
+    /// Whether the recipe succeeded.
+    pub success: bool,
+    /// Status of the run.
+    pub status: RunStatus,
+    /// `ok`, `failed`, `blocked`, `needs_human`, `refused`, `cancelled`, `interrupted` or `budget`.
+    pub outcome: &'static str,
+    /// Exit code of the program.
+    pub exit_code: u8,
+    /// Whether nothing was executed.
+    pub dry_run: bool,
+    /// When it began.
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+    /// Seconds that it took so far.
+    pub duration: f64,
+    /// The steps of the recipe.
+    pub step_results: Vec<StepResult>,
+    /// Result text of the recipe.
+    pub output: Option<String>,
+    /// The context at the end.
+    pub context: Map,
+    /// What went wrong.
+    pub failure: Option<Failure>,
+    /// What agents used up.
+    pub usage: Option<Usage>,
+    /// How often it was resumed.
+    pub resumes: u32,
+    /// Background processes that were ended with it.
+    pub ended_processes: Vec<String>,
+    /// How it is continued.
+    pub resume_command: Option<String>,
+    /// Where everything about it is kept.
+    pub run_dir: Option<String>,
+}
+
+/// The result of a step.
+#[derive(Clone, Debug, Serialize)]
+pub struct StepResult {
+    /// Its id.
+    pub step_id: String,
+    /// Its path through nested recipes.
+    pub path: String,
+    /// `bash`, `agent` or `recipe`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// Its status.
+    pub status: StepStatus,
+    /// What it gave.
+    pub output: Option<String>,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// Seconds that it took.
+    pub duration: f64,
+    /// How often it was started.
+    pub attempts: u32,
+    /// When it was first started.
+    pub started_at: Option<Timestamp>,
+    /// When it was finished.
+    pub finished_at: Option<Timestamp>,
+    /// How it ended.
+    pub outcome: Option<Outcome>,
+    /// Exit code, if a program ended with one.
+    pub exit_code: Option<i32>,
+    /// Why it was skipped.
+    pub skip_reason: Option<String>,
+    /// What a dry run says about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dry_run: Option<String>,
+    /// Whether an agent finished the work of its nested recipe.
+    pub recovered: bool,
+    /// Variable that took its output.
+    pub stored_as: Option<String>,
+    /// Where its output is.
+    pub stdout: Option<engine::event::OutputRef>,
+    /// Where its complaints are.
+    pub stderr: Option<engine::event::OutputRef>,
+    /// What an agent used up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// SHA-256 of its definition.
+    pub definition_digest: String,
+    /// Steps of its nested recipe.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepResult>,
+}
+
+/// What went wrong, at the bottom of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Failure {
+    /// Path of the step.
+    pub step: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The whole message.
+    pub error: String,
+}
+
+/// What a result is made from.
+pub struct Subject<'a> {
+    /// The run, if it has a folder.
+    pub run_id: Option<&'a str>,
+    /// Its tracking id.
+    pub tracking_id: Option<&'a str>,
+    /// Its state.
+    pub state: &'a RunState,
+    /// Its secrets.
+    pub mask: &'a Mask,
+    /// Its status.
+    pub status: RunStatus,
+    /// The time, for runs that are not over.
+    pub now: Timestamp,
+    /// What a dry run would have done.
+    pub previews: &'a HashMap<String, String>,
+    /// Its folder.
+    pub run_dir: Option<String>,
+    /// The result text.
+    pub output: Option<Value>,
+}
+
+/// Makes the result of a run.
+pub fn result(subject: &Subject<'_>) -> RunResult {
+    let Subject { state, mask, status, .. } = *subject;
+    let root = state.root();
+    let finished = state.finished.as_ref();
+    let masked = |text: &str| mask.text(text).into_owned();
+    let failure = match status {
+        RunStatus::Failed | RunStatus::Waiting => state.root_cause().map(|(step, ended)| Failure {
+            step,
+            outcome: ended.outcome.clone(),
+            error: masked(ended.error.as_deref().unwrap_or("the step failed without a message")),
+        }),
+        _ => None,
+    };
+    let resumable = matches!(status, RunStatus::Failed | RunStatus::Interrupted | RunStatus::Waiting | RunStatus::Cancelled);
+    RunResult {
+        schema_version: SCHEMA_VERSION,
+        recipe_name: root.unit.name.clone(),
+        run_id: subject.run_id.map(str::to_owned),
+        tracking_id: subject.tracking_id.map(str::to_owned),
+        success: status == RunStatus::Completed,
+        status,
+        outcome: outcome(status, failure.as_ref()),
+        exit_code: finished.map_or(0, |finished| finished.exit_code),
+        dry_run: state.settings.dry_run,
+        started_at: state.started_at,
+        finished_at: state.finished_at,
+        duration: seconds(state.started_at, state.finished_at.or(Some(subject.now))),
+        step_results: steps(subject, root),
+        output: subject.output.as_ref().map(|value| masked(&value.render())),
+        context: root.context.iter().map(|(name, value)| (name.clone(), mask.value(name, value))).collect(),
+        failure,
+        usage: (state.used.runs > 0).then(|| state.used.clone()),
+        resumes: state.resumes,
+        ended_processes: finished.map(|finished| finished.ended_processes.iter().map(|text| masked(text)).collect()).unwrap_or_default(),
+        resume_command: subject.run_id.filter(|_| resumable).map(|run| format!("recipe-runner-rs resume {run}")),
+        run_dir: subject.run_dir.clone(),
+    }
+}
+
+fn outcome(status: RunStatus, failure: Option<&Failure>) -> &'static str {
+    match status {
+        RunStatus::Completed => "ok",
+        RunStatus::Failed if failure.is_some_and(|failure| failure.outcome == Outcome::Budget) => "budget",
+        RunStatus::Failed => "failed",
+        RunStatus::Waiting => "needs_human",
+        RunStatus::Cancelled => "cancelled",
+        RunStatus::Interrupted => "interrupted",
+        RunStatus::Running => "running",
+    }
+}
+
+fn steps(subject: &Subject<'_>, frame: &Frame) -> Vec<StepResult> {
+    (0..frame.steps.len()).map(|at| step(subject, frame, at)).collect()
+}
+
+fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
+    let (state, definition) = (&frame.steps[at], &frame.unit.steps[at]);
+    let path = frame.step_path(at);
+    let mask = subject.mask;
+    let ended = state.ended.as_ref();
+    StepResult {
+        step_id: definition.id.clone(),
+        kind: definition.kind.word(),
+        status: state.status,
+        output: output(state, definition.store.as_deref(), mask),
+        error: ended.and_then(|ended| ended.error.as_deref()).map(|error| mask.text(error).into_owned()),
+        duration: match state.status {
+            StepStatus::Pending => 0.0,
+            _ => seconds(state.started_at, state.finished_at.or(Some(subject.now))),
+        },
+        attempts: state.attempt,
+        started_at: state.started_at,
+        finished_at: state.finished_at,
+        outcome: ended.map(|ended| ended.outcome.clone()),
+        exit_code: ended.and_then(exit_code),
+        skip_reason: state.skipped.as_ref().map(engine::outcome::SkipReason::describe),
+        dry_run: subject.previews.get(&path).cloned(),
+        recovered: state.recovered,
+        stored_as: definition.store.clone(),
+        stdout: ended.and_then(|ended| ended.stdout.clone()),
+        stderr: ended.and_then(|ended| ended.stderr.clone()),
+        usage: ended.and_then(|ended| ended.usage.clone()),
+        definition_digest: definition.digest.clone(),
+        steps: state.frame.map(|frame| steps(subject, &subject.state.frames[frame])).unwrap_or_default(),
+        path,
+    }
+}
+
+fn output(state: &StepState, name: Option<&str>, mask: &Mask) -> Option<String> {
+    let value = state.value.as_ref()?;
+    Some(mask.value(name.unwrap_or_default(), value).render().into_owned())
+}
+
+fn exit_code(ended: &Ended) -> Option<i32> {
+    match ended.outcome {
+        Outcome::Ok => Some(0),
+        Outcome::Exit(code) => Some(code),
+        _ => None,
+    }
+}
+
+fn seconds(from: Option<Timestamp>, to: Option<Timestamp>) -> f64 {
+    match (from, to) {
+        (Some(from), Some(to)) => (to.as_millisecond() - from.as_millisecond()).max(0) as f64 / 1000.0,
+        _ => 0.0,
+    }
+}
+
+/// The result of a run that was blocked before its first step.
+pub fn blocked(recipe: &str, error: &str) -> RunResult {
+    let step = StepResult {
+        step_id: crate::preflight::STEP.to_owned(),
+        path: crate::preflight::STEP.to_owned(),
+        kind: "bash",
+        status: StepStatus::Failed,
+        output: None,
+        error: Some(error.to_owned()),
+        duration: 0.0,
+        attempts: 0,
+        started_at: None,
+        finished_at: None,
+        outcome: Some(Outcome::Refused),
+        exit_code: None,
+        skip_reason: None,
+        dry_run: None,
+        recovered: false,
+        stored_as: None,
+        stdout: None,
+        stderr: None,
+        usage: None,
+        definition_digest: String::new(),
+        steps: Vec::new(),
+    };
+    RunResult {
+        schema_version: SCHEMA_VERSION,
+        recipe_name: recipe.to_owned(),
+        run_id: None,
+        tracking_id: None,
+        success: false,
+        status: RunStatus::Failed,
+        outcome: "blocked",
+        exit_code: 5,
+        dry_run: false,
+        started_at: None,
+        finished_at: None,
+        duration: 0.0,
+        failure: Some(Failure {
+            step: step.path.clone(),
+            outcome: Outcome::Refused,
+            error: error.to_owned(),
+        }),
+        step_results: vec![step],
+        output: None,
+        context: Map::new(),
+        usage: None,
+        resumes: 0,
+        ended_processes: Vec::new(),
+        resume_command: None,
+        run_dir: None,
+    }
+}
