@@ -20,6 +20,7 @@ use options::{Context, Format, OutputFormat, Places, RunOptions, Strictness, Tag
     args_conflicts_with_subcommands = true,
     args_override_self = true,
     disable_help_subcommand = true,
+    disable_help_flag = true,
     override_usage = "recipe-runner-rs [OPTIONS] RECIPE\n       recipe-runner-rs [OPTIONS] COMMAND …",
     after_help = "A recipe that has the name of a command is run by its path: recipe-runner-rs ./list.yaml"
 )]
@@ -30,6 +31,9 @@ pub(crate) struct Cli {
     /// The recipe to run, and how.
     #[command(flatten)]
     pub(crate) run: RunArgs,
+    /// Print help
+    #[arg(short, long, global = true, action = clap::ArgAction::HelpShort)]
+    pub(crate) help: Option<bool>,
 }
 
 /// What to do.
@@ -211,6 +215,13 @@ pub(crate) struct SyncArgs {
     pub(crate) path: Option<String>,
     #[command(flatten)]
     pub(crate) format: Format,
+}
+
+/// The command that a word is close to, if it is close to one.
+pub(crate) fn similar_verb(word: &str) -> Option<String> {
+    let command = Cli::command();
+    let verbs = command.get_subcommands().map(clap::Command::get_name);
+    recipe::diagnostic::did_you_mean(word, verbs).map(str::to_owned)
 }
 
 /// Reads the command line. Options may stand before and after the verb.

@@ -35,7 +35,8 @@ pub(crate) fn explain(args: &ExplainArgs, environment: &Environment, out: &mut O
         }
     })?;
     let checked = reading::examine(&library, loaded, &outside, &args.strictness);
-    let plan = match reading::accept(checked, environment, out) {
+    reading::report(&checked, environment, out);
+    let plan = match reading::accept(checked) {
         Ok(plan) => plan,
         Err(refused) => {
             if as_json {

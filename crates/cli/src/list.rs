@@ -51,7 +51,7 @@ fn as_text(found: &Found, width: usize) -> String {
         text.push_str(&format!("    {}\n", shorten(&clean(first), width.saturating_sub(4))));
     }
     if let Some(problem) = &found.problem {
-        text.push_str(&format!("    {YELLOW}cannot be read: {}{YELLOW:#}\n", clean(problem)));
+        text.push_str(&format!("    {YELLOW}broken: {}{YELLOW:#}\n", clean(problem)));
     }
     if let Some(other) = &found.shadowed_by {
         text.push_str(&format!("    {YELLOW}not used: {other} has the same name{YELLOW:#}\n"));

@@ -13,7 +13,10 @@ use recipe::{
 use runtime::discovery::{Library, Setup};
 
 use crate::{
-    args::options::{Context, Places, Strictness},
+    args::{
+        options::{Context, Places, Strictness},
+        similar_verb,
+    },
     diagnostics::{self, Look},
     environment::Environment,
     exit::Exit,
@@ -22,12 +25,13 @@ use crate::{
     settings::{Outside, SettingsError},
 };
 
-/// Seconds for which what was seen in a directory is used again.
-const REUSE_SECONDS: u64 = 300;
+/// How long what was seen in a directory is used again.
+const REUSE: Duration = Duration::from_secs(300);
 
 /// The recipes that can be found from here.
 pub(crate) fn library(places: &Places, environment: &Environment) -> Library {
-    let seconds = environment.get("RECIPE_RUNNER_CACHE_TTL").and_then(|text| text.parse().ok());
+    let seconds: Option<f64> = environment.get("RECIPE_RUNNER_CACHE_TTL").and_then(|text| text.parse().ok());
+    let reuse = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let working_dir = places.working_dir.as_deref().map(|dir| environment.absolute(dir));
     Library::new(Setup {
         cwd: environment.cwd.clone(),
@@ -36,7 +40,7 @@ pub(crate) fn library(places: &Places, environment: &Environment) -> Library {
         recipe_dirs: places.recipe_dirs.clone(),
         more_dirs: environment.get("RECIPE_RUNNER_RECIPE_DIRS").map(str::to_owned),
         built_in: Vec::new(),
-        reuse: Duration::from_secs(seconds.unwrap_or(REUSE_SECONDS)),
+        reuse: reuse.unwrap_or(REUSE),
     })
 }
 
@@ -67,6 +71,8 @@ fn not_found(library: &Library, asked: &str, error: LoadError) -> Failure {
         failure = failure.hint(format!("did you mean the file `./{file}`?"));
     } else if let Some(meant) = did_you_mean(wanted, names.iter().map(String::as_str)) {
         failure = failure.hint(format!("did you mean `{meant}`?"));
+    } else if let Some(verb) = similar_verb(asked) {
+        failure = failure.hint(format!("did you mean the command `{verb}`?"));
     }
     let places: Vec<String> = searched.iter().map(|place| format!("\n    {place}")).collect();
     failure
@@ -96,9 +102,14 @@ pub(crate) fn examine(
     if strictness.strict { checked.strict() } else { checked }
 }
 
-/// The plan of a recipe without errors, after its problems have been written to stderr.
-pub(crate) fn accept(checked: Checked, environment: &Environment, out: &mut Out) -> Result<Plan, Checked> {
-    out.notice_if_any(&diagnostics::report(&checked.diagnostics, &checked.sources, look(environment)));
+/// Writes the problems of a recipe to stderr.
+pub(crate) fn report(checked: &Checked, environment: &Environment, out: &mut Out) {
+    let text = diagnostics::report(&checked.diagnostics, &checked.sources, look(environment));
+    out.notice_if_any(&text);
+}
+
+/// The plan of a recipe that can run; what was checked if it cannot.
+pub(crate) fn accept(checked: Checked) -> Result<Plan, Checked> {
     match checked {
         Checked { plan: Some(plan), .. } => Ok(plan),
         refused => Err(refused),
@@ -106,7 +117,7 @@ pub(crate) fn accept(checked: Checked, environment: &Environment, out: &mut Out)
 }
 
 /// How problems look on stderr.
-pub(crate) fn look(environment: &Environment) -> Look {
+fn look(environment: &Environment) -> Look {
     Look { colour: environment.stderr_colour, width: environment.width }
 }
 

@@ -18,7 +18,9 @@ use crate::{
 
 /// Runs a recipe, or only looks at it if the flags say so.
 pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
-    let Some(asked) = args.recipe.clone() else { return Err(reading::nothing_asked()) };
+    let Some(asked) = args.recipe.clone().filter(|asked| !asked.is_empty()) else {
+        return Err(reading::nothing_asked());
+    };
     if args.validate_only {
         return validate::validate(&validate_args(args, asked), environment, out);
     }
@@ -33,7 +35,10 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
         Err(failure) => return Ok(report_missing(&failure, &asked, format, out)),
     };
     let checked = reading::examine(&library, loaded, &outside, &args.strictness);
-    let plan = match reading::accept(checked, environment, out) {
+    if checked.plan.is_none() || !args.options.quiet {
+        reading::report(&checked, environment, out);
+    }
+    let plan = match reading::accept(checked) {
         Ok(plan) => plan,
         Err(refused) => return Ok(report_refused(&refused, &asked, format, out)),
     };

@@ -172,3 +172,6 @@ fn read_object(bytes: &[u8]) -> Result<Value, String> {
         (None, None) => Err("it is empty".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -69,9 +69,8 @@ fn judge(
     verdict: &mut Verdict,
 ) -> Exit {
     verdict.diagnostics.extend(diagnostics::problems(&checked.diagnostics, &checked.sources));
-    let text = diagnostics::report(&checked.diagnostics, &checked.sources, reading::look(environment));
     match args.format.output_format {
-        OutputFormat::Text => out.notice_if_any(&text),
+        OutputFormat::Text => reading::report(checked, environment, out),
         OutputFormat::Json if !checked.diagnostics.is_empty() => {
             out.notice(&diagnostics::summary(&checked.diagnostics, &checked.sources));
         }

@@ -8,7 +8,7 @@ const SCREEN: &str = "\
 recipe-runner-rs runs recipes: workflows of shell commands, coding agents and
 nested recipes, described in YAML.
 
-  recipe-runner-rs RECIPE               run a recipe: a file, or a name from `list`
+  recipe-runner-rs RECIPE               run a recipe, by its file or name
   recipe-runner-rs RECIPE --set a=b     … with a value for a variable
   recipe-runner-rs RECIPE --dry-run     … only showing what would happen
   recipe-runner-rs validate RECIPE      check a recipe and show every problem

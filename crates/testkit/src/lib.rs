@@ -1,6 +1,7 @@
 //! For tests only: a hermetic world to run the program in.
 //!
 //! Never lets the user's own home, recipes or settings reach the program; only `PATH` is kept.
+#![expect(clippy::panic, reason = "a test that cannot go on ends by panicking")]
 
 use std::{
     fs,
@@ -33,7 +34,7 @@ impl Output {
     pub fn json(&self) -> serde_json::Value {
         match serde_json::from_str(&self.stdout) {
             Ok(value) => value,
-            Err(error) => std::panic::panic_any(format!("stdout is not one JSON value: {error}\n{self:?}")),
+            Err(error) => panic!("stdout is not one JSON value: {error}\n{self:?}"),
         }
     }
 
@@ -145,6 +146,6 @@ fn finish(command: &mut Command) -> Output {
 fn must<T, E: std::fmt::Display>(result: Result<T, E>) -> T {
     match result {
         Ok(value) => value,
-        Err(error) => std::panic::panic_any(format!("the test's world is broken: {error}")),
+        Err(error) => panic!("the test's world is broken: {error}"),
     }
 }

@@ -3,6 +3,7 @@
 use recipe::{
     graph::{self, Link},
     plan::{Plan, Step, StepKind, Unit},
+    value::Value,
 };
 
 use super::{Expansion, Nested};
@@ -11,12 +12,16 @@ use crate::args::GraphKind;
 pub(super) fn draw(plan: &Plan, kind: GraphKind) -> String {
     let mut drawing = Drawing { kind, text: String::new(), expansion: Expansion::new(plan) };
     let root = plan.root();
-    drawing.text = match kind {
-        GraphKind::Mermaid => format!("---\ntitle: {}\n---\nflowchart TD\n", quote(&root.name)),
+    let head = match kind {
+        GraphKind::Mermaid => {
+            format!("---\ntitle: {}\n---\nflowchart TD\n", Value::text(root.name.as_str()).to_json())
+        }
         GraphKind::Dot => {
-            format!("digraph {} {{\n  rankdir=TB;\n  node [fontname=sans];\n", quote(&root.name))
+            let name = drawing.escape(&quote(&root.name));
+            format!("digraph {name} {{\n  rankdir=TB;\n  node [fontname=sans];\n")
         }
     };
+    drawing.text.push_str(&head);
     drawing.unit(root, "s", "  ");
     if kind == GraphKind::Dot {
         drawing.text.push_str("}\n");
