@@ -33,6 +33,12 @@ impl AgentRef {
     }
 }
 
+impl std::fmt::Display for AgentRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.segments.join(":"))
+    }
+}
+
 fn is_safe(segment: &str) -> bool {
     !segment.is_empty()
         && segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')

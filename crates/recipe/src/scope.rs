@@ -2,7 +2,7 @@
 //!
 //! Never fails: what is not there is [`Value::Null`].
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use crate::value::{Map, Segment, Value};
 
@@ -10,6 +10,12 @@ use crate::value::{Map, Segment, Value};
 pub trait Scope {
     /// The value of a top-level name, if it is defined.
     fn get(&self, name: &str) -> Option<Value>;
+
+    /// What a dotted path below a name reads first: the final context of the nested recipe that gave the name
+    /// its value.
+    fn below(&self, _name: &str) -> Option<Arc<Map>> {
+        None
+    }
 }
 
 impl Scope for Map {
@@ -30,6 +36,11 @@ pub struct Path {
 impl Path {
     /// The value at this path; [`Value::Null`] if there is none.
     pub fn resolve(&self, scope: &dyn Scope) -> Value {
+        if let Some((Segment::Key(first), rest)) = self.segments.split_first()
+            && let Some(value) = scope.below(&self.root).and_then(|map| map.get(first).cloned())
+        {
+            return rest.iter().fold(value, |value, segment| value.step(segment));
+        }
         match scope.get(&self.root) {
             Some(value) => self.segments.iter().fold(value, |value, segment| value.step(segment)),
             None if self.segments.is_empty() => Value::Null,

@@ -1,4 +1,5 @@
 //! The rules of the house: which crate may use which, and how every file begins and ends.
+#![expect(clippy::unwrap_used, reason = "a test that cannot read the house fails")]
 
 use std::{
     collections::BTreeMap,
@@ -12,9 +13,12 @@ const ORDER: &[&str] = &["recipe", "engine", "runtime", "server", "cli"];
 const MOST_LINES: usize = 400;
 /// Files that may be longer, each with how long.
 const LONGER: &[(&str, usize)] = &[
+    ("crates/engine/src/state.rs", 500),
     ("crates/recipe/src/check/step.rs", 600),
     ("crates/recipe/src/condition/tests/meaning.rs", 450),
+    ("crates/recipe/src/shell/scanner.rs", 600),
     ("crates/recipe/src/yaml/compose.rs", 550),
+    ("crates/runtime/src/agents/custom.rs", 450),
 ];
 
 fn root() -> PathBuf {

@@ -79,7 +79,7 @@ impl<'a> Drawing<'a> {
             self.unit(unit, &format!("{node}_"), &format!("{indent}  "));
             self.close(indent);
             if !unit.steps.is_empty() {
-                self.into_nested(indent, node, &format!("{node}_1"));
+                self.link_nested(indent, node, &format!("{node}_1"));
             }
         }
     }
@@ -112,7 +112,7 @@ impl<'a> Drawing<'a> {
         self.line(indent, &self.escape(&text));
     }
 
-    fn into_nested(&mut self, indent: &str, from: &str, to: &str) {
+    fn link_nested(&mut self, indent: &str, from: &str, to: &str) {
         match self.kind {
             GraphKind::Mermaid => self.line(indent, &format!("{from} -.-> {to}")),
             GraphKind::Dot => self.line(indent, &format!("{from} -> {to} [style=dashed];")),

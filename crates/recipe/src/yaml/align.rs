@@ -32,7 +32,7 @@ pub(super) fn align(source: &str, written: Range<usize>, text: &str, style: Styl
     let mut walk = Walk {
         source: &source.as_bytes()[..written.end],
         at: written.start,
-        text: text.as_bytes(),
+        text,
         done: 0,
         pieces: Vec::new(),
     };
@@ -49,7 +49,7 @@ pub(super) fn align(source: &str, written: Range<usize>, text: &str, style: Styl
 struct Walk<'a> {
     source: &'a [u8],
     at: usize,
-    text: &'a [u8],
+    text: &'a str,
     done: usize,
     pieces: Vec<Piece>,
 }
@@ -58,7 +58,7 @@ impl Walk<'_> {
     fn flow(&mut self, style: Style) -> Option<()> {
         while let Some(&byte) = self.source.get(self.at) {
             match (byte, style) {
-                (b' ' | b'\t' | b'\n' | b'\r', _) if self.breaks_line() => self.break_line()?,
+                (b' ' | b'\t' | b'\n' | b'\r', _) => self.blanks()?,
                 (b'\'', Style::SingleQuoted) => self.take(1, 2)?,
                 (b'\\', Style::DoubleQuoted) => self.escape()?,
                 _ => self.copy(self.at + 1)?,
@@ -67,10 +67,13 @@ impl Walk<'_> {
         Some(())
     }
 
-    /// Whether only blanks stand between here and the end of the line.
-    fn breaks_line(&self) -> bool {
-        let blanks = count(&self.source[self.at..], b" \t");
-        matches!(self.source.get(self.at + blanks), Some(b'\n' | b'\r'))
+    /// Blanks mean themselves, unless they end a line.
+    fn blanks(&mut self) -> Option<()> {
+        let end = self.at + count(&self.source[self.at..], b" \t");
+        match self.source.get(end) {
+            Some(b'\n' | b'\r') => self.break_line(),
+            _ => self.copy(end),
+        }
     }
 
     /// The line breaks at this point of a flow scalar.
@@ -95,7 +98,7 @@ impl Walk<'_> {
             self.at += count(&self.source[self.at..], b" \t");
             return Some(());
         }
-        let decoded = std::str::from_utf8(&self.text[self.done..]).ok()?.chars().next()?;
+        let decoded = self.text.get(self.done..)?.chars().next()?;
         let digits = match rest.first()? {
             b'x' => 2,
             b'u' if u32::from(decoded) > 0xFFFF => 10,
@@ -143,13 +146,13 @@ impl Walk<'_> {
     /// is indented more in the file than in the text.
     fn block_indent(&self) -> Option<usize> {
         let written = first_indent(&self.source[self.at..])?;
-        written.checked_sub(first_indent(self.text)?)
+        written.checked_sub(first_indent(self.text.as_bytes())?)
     }
 
     /// Copies bytes that mean themselves.
     fn copy(&mut self, end: usize) -> Option<()> {
         let length = end - self.at;
-        if self.text.get(self.done..self.done + length)? != &self.source[self.at..end] {
+        if self.text.as_bytes().get(self.done..self.done + length)? != &self.source[self.at..end] {
             return None;
         }
         let (done, at) = (self.done as u32, self.at as u32);

@@ -9,11 +9,12 @@ use granit_parser::{Event, Parser, ScalarStyle, ScanError, StructureStyle, Tag, 
 use super::{
     Key,
     align::align,
-    explain::{Trouble, explain},
+    explain::{Trouble, explain, unquoted_braces},
     maps::{RawKey, finish_map},
     quote::{line_of, quote, rest_of_line},
     scalar::{Scalar, Style, Typing},
-    shared::{MAX_DEPTH, MAX_NODES, MAX_TEXT, Shared, SharedKind, Size},
+    shared::{MAX_DEPTH, MAX_NODES, MAX_TEXT, Shared, SharedKind, Size, too_deep, too_much},
+    written::{find_token, line_number, style_of, typing_of},
 };
 use crate::{
     diagnostic::{Code, Diagnostic},
@@ -41,7 +42,7 @@ pub(super) fn compose(text: &str, file: FileId, diagnostics: &mut Vec<Diagnostic
         anchors: HashMap::new(),
         spent: Size::default(),
         last_end: 0,
-        braces: None,
+        explained: None,
         root: None,
         later_document: None,
     };
@@ -64,8 +65,8 @@ struct Composer<'a> {
     spent: Size,
     /// Where the last thing with a text of its own ended: what comes next is looked for from here.
     last_end: usize,
-    /// The line of an unquoted `{{` that has been reported.
-    braces: Option<usize>,
+    /// The number of the last line whose text needs quotes; that has been reported.
+    explained: Option<usize>,
     root: Option<Rc<Shared>>,
     /// The `---` after the document that was read.
     later_document: Option<Place>,
@@ -234,6 +235,7 @@ impl Composer<'_> {
 
     fn unknown_alias(&mut self, name: &str, range: Range<usize>) -> Result<(), Diagnostic> {
         let place = self.place(range.clone());
+        self.explained = Some(line_number(&self.lines, self.text, range.start));
         let written = rest_of_line(self.text, range.start);
         let help = match quote(written) {
             Some(quoted) => format!("define it earlier with `&{name}`, or quote the text: `{quoted}`"),
@@ -255,6 +257,11 @@ impl Composer<'_> {
 
     /// Takes what is written at `place` as text, so that reading goes on after a reported problem.
     fn substitute(&mut self, place: Place) {
+        if let Some(Frame { content: Content::Map { key: Some(key @ RawKey::Merge(_)), .. }, .. }) =
+            self.stack.last_mut()
+        {
+            *key = RawKey::Unusable;
+        }
         let node = self.written(place);
         self.add(node, place);
     }
@@ -285,7 +292,11 @@ impl Composer<'_> {
             Content::Map { braces: true, .. } => self.written(place),
             Content::Map { entries, .. } => {
                 let (lines, text) = (&self.lines, self.text);
-                let entries = finish_map(entries, |place| line_number(lines, text, place), self.diagnostics);
+                let entries = finish_map(
+                    entries,
+                    |place| line_number(lines, text, place.span.start as usize),
+                    self.diagnostics,
+                );
                 Shared::map(entries, place)
             }
         };
@@ -342,15 +353,8 @@ impl Composer<'_> {
             return;
         }
         *braces = true;
-        let rest = rest_of_line(self.text, start);
-        let end = start + rest.find("}}").map_or(rest.len(), |at| at + 2);
-        let message = "`{{` starts a YAML map here; put quotes around the text";
-        let help = quote(rest)
-            .map_or("put quotes around the whole text".to_owned(), |quoted| format!("write `{quoted}`"));
-        self.braces = Some(line_of(self.text, start).0);
-        let place = self.place(start..end);
-        self.diagnostics
-            .push(Diagnostic::new(Code::YamlSyntax, place, message).label("needs quotes").help(help));
+        self.explained = Some(line_number(&self.lines, self.text, start));
+        self.diagnostics.push(unquoted_braces(self.text, self.file, start));
     }
 
     /// Whether a second document with something in it starts; that has been reported then.
@@ -393,10 +397,10 @@ impl Composer<'_> {
         explain(error.kind(), &trouble)
     }
 
-    /// Reports what ended the reading, unless it only follows from an unquoted `{{` in that line.
+    /// Reports what ended the reading, unless it only follows from what was said about that line.
     fn report_fatal(&mut self, fatal: Diagnostic) {
-        let line = fatal.place.map(|place| line_of(self.text, place.span.start as usize).0);
-        if self.braces.is_none() || self.braces != line {
+        let line = fatal.place.map(|place| line_number(&self.lines, self.text, place.span.start as usize));
+        if self.explained.is_none() || self.explained != line {
             self.diagnostics.push(fatal);
         }
     }
@@ -424,64 +428,4 @@ fn is_merge(scalar: &Scalar) -> bool {
 
 fn is_left_out(node: &Shared) -> bool {
     matches!(&node.kind, SharedKind::Scalar(scalar) if scalar.is_null() && scalar.text.is_empty())
-}
-
-fn style_of(style: ScalarStyle) -> Style {
-    match style {
-        ScalarStyle::SingleQuoted => Style::SingleQuoted,
-        ScalarStyle::DoubleQuoted => Style::DoubleQuoted,
-        ScalarStyle::Literal => Style::Literal,
-        ScalarStyle::Folded => Style::Folded,
-        _ => Style::Plain,
-    }
-}
-
-fn typing_of(tag: Option<&Tag>) -> Typing {
-    let Some(tag) = tag else { return Typing::ByStyle };
-    match tag.core_suffix() {
-        Some("str") => Typing::Text,
-        Some("int" | "float" | "bool" | "null") => Typing::AsPlain,
-        _ if tag.original() == "!" => Typing::Text,
-        _ => Typing::ByStyle,
-    }
-}
-
-/// The first `mark` from `at` on that stands alone, outside of comments.
-fn find_token(bytes: &[u8], at: usize, mark: u8) -> Option<usize> {
-    let mut in_comment = false;
-    let mut before = b' ';
-    for (offset, &byte) in bytes.get(at..)?.iter().enumerate() {
-        let separated = matches!(before, b' ' | b'\t' | b'\n' | b'\r');
-        in_comment = match byte {
-            b'\n' | b'\r' => false,
-            b'#' if separated => true,
-            _ => in_comment,
-        };
-        if byte == mark && separated && !in_comment {
-            return Some(at + offset);
-        }
-        before = byte;
-    }
-    None
-}
-
-fn line_number(lines: &OnceCell<Vec<u32>>, text: &str, place: Place) -> usize {
-    let starts = lines.get_or_init(|| text.match_indices('\n').map(|(at, _)| at as u32).collect());
-    starts.partition_point(|end| *end < place.span.start) + 1
-}
-
-pub(super) fn too_deep(place: Place) -> Diagnostic {
-    Diagnostic::new(Code::TooComplex, place, format!("lists and maps nest more than {MAX_DEPTH} levels deep"))
-        .label("one level too many")
-        .help("flatten the structure, or quote the text if it is not meant as YAML")
-}
-
-fn too_much(place: Place, limit: &str) -> Diagnostic {
-    Diagnostic::new(
-        Code::TooComplex,
-        place,
-        format!("the file has more than {limit} when its aliases are expanded"),
-    )
-    .label("the limit is reached here")
-    .help("use fewer aliases, or split the file")
 }

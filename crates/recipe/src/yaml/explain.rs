@@ -4,7 +4,10 @@
 
 use granit_parser::ErrorKind;
 
-use super::quote::{line_of, quote, rest_of_line};
+use super::{
+    quote::{line_of, quote, rest_of_line},
+    shared::too_deep,
+};
 use crate::{
     diagnostic::{Code, Diagnostic},
     source::{FileId, Place, Span},
@@ -26,7 +29,7 @@ pub(super) struct Trouble<'a> {
 pub(super) fn explain(kind: &ErrorKind, trouble: &Trouble<'_>) -> Diagnostic {
     use ErrorKind as E;
     match kind {
-        E::RecursionLimitExceeded => super::compose::too_deep(trouble.place(trouble.at)),
+        E::RecursionLimitExceeded => too_deep(trouble.place(trouble.at)),
         E::TabNotAllowed
         | E::TabInBlockIndentation
         | E::TabInIndentation
@@ -51,6 +54,20 @@ pub(super) fn explain(kind: &ErrorKind, trouble: &Trouble<'_>) -> Diagnostic {
         E::UnexpectedCharacter { character } => bad_character(*character, trouble),
         _ => by_table(kind, trouble),
     }
+}
+
+/// A value like `{{name}}` without quotes, which is a map whose key is a map.
+pub(super) fn unquoted_braces(text: &str, file: FileId, start: usize) -> Diagnostic {
+    let rest = rest_of_line(text, start);
+    let end = start + rest.find("}}").map_or(rest.len(), |at| at + 2);
+    let place = Place { file, span: Span::new(start..end) };
+    let help = match quote(rest) {
+        Some(quoted) => format!("write `{quoted}`"),
+        None => "put quotes around the whole text".to_owned(),
+    };
+    Diagnostic::new(Code::YamlSyntax, place, "`{{` starts a YAML map here; put quotes around the text")
+        .label("needs quotes")
+        .help(help)
 }
 
 /// Complaints that need no look at the text.
@@ -185,6 +202,9 @@ fn open_bracket(trouble: &Trouble<'_>) -> Diagnostic {
     let Some(open) = trouble.open else {
         return trouble.at(trouble.at, "a `:` cannot stand here").help("put quotes around the text");
     };
+    if trouble.text[open..].starts_with("{{") {
+        return unquoted_braces(trouble.text, trouble.file, open);
+    }
     let (what, close) = if trouble.text[open..].starts_with('{') { ("map", '}') } else { ("list", ']') };
     trouble
         .at(open, format!("the {what} that starts here is not closed"))
@@ -195,8 +215,9 @@ fn open_bracket(trouble: &Trouble<'_>) -> Diagnostic {
 fn bad_character(character: char, trouble: &Trouble<'_>) -> Diagnostic {
     if character.is_control() || character == '\u{feff}' {
         let code = u32::from(character);
+        let at = trouble.text[trouble.at..].find(character).map_or(trouble.at, |at| trouble.at + at);
         return trouble
-            .at(trouble.at, format!("the character U+{code:04X} cannot stand in a YAML file"))
+            .at(at, format!("the character U+{code:04X} cannot stand in a YAML file"))
             .label("control character")
             .help(format!("remove it, or write it as `\\u{code:04X}` in double quotes"));
     }

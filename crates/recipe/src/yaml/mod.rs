@@ -13,6 +13,7 @@ mod scalar;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod written;
 
 pub use decode::{DecodeError, MAX_BYTES, decode};
 pub use scalar::{Scalar, Style};

@@ -2,9 +2,14 @@
 //!
 //! Never changes the text itself.
 
-/// `text` in quotes; `None` if that takes more than putting quotes around it.
+/// The longest text that is worth repeating in a message.
+const SHOWN: usize = 120;
+
+/// `text` in quotes; `None` if that takes more than putting quotes around it, or is too long to show.
 pub(super) fn quote(text: &str) -> Option<String> {
-    if !text.contains(['"', '\\']) {
+    if text.len() > SHOWN {
+        None
+    } else if !text.contains(['"', '\\']) {
         Some(format!("\"{text}\""))
     } else if !text.contains('\'') {
         Some(format!("'{text}'"))
@@ -13,9 +18,12 @@ pub(super) fn quote(text: &str) -> Option<String> {
     }
 }
 
-/// The rest of the line from `at`, without trailing blanks and comment.
+/// The rest of the line from `at`, without trailing blanks and comment; of a long line only so much
+/// that it is seen to be too long.
 pub(super) fn rest_of_line(text: &str, at: usize) -> &str {
-    let rest = text.get(at..).unwrap_or_default().lines().next().unwrap_or_default();
+    let rest = text.get(at..).unwrap_or_default();
+    let cut = rest.char_indices().map(|(at, _)| at).find(|at| *at > SHOWN + 1).unwrap_or(rest.len());
+    let rest = rest[..cut].lines().next().unwrap_or_default();
     let end = rest.find(" #").unwrap_or(rest.len());
     rest[..end].trim_end()
 }

@@ -6,7 +6,10 @@
 use std::rc::Rc;
 
 use super::{Entry, Key, Kind, Node, scalar::Scalar};
-use crate::source::Place;
+use crate::{
+    diagnostic::{Code, Diagnostic},
+    source::Place,
+};
 
 /// How many nodes a tree may have, after aliases are expanded.
 pub(super) const MAX_NODES: usize = 100_000;
@@ -119,4 +122,20 @@ fn copy(shared: &Shared) -> Kind {
 
 fn into_entry(entry: SharedEntry) -> Entry {
     Entry { key: entry.key, value: into_tree(entry.value) }
+}
+
+pub(super) fn too_deep(place: Place) -> Diagnostic {
+    Diagnostic::new(Code::TooComplex, place, format!("lists and maps nest more than {MAX_DEPTH} levels deep"))
+        .label("one level too many")
+        .help("flatten the structure, or quote the text if it is not meant as YAML")
+}
+
+pub(super) fn too_much(place: Place, limit: &str) -> Diagnostic {
+    Diagnostic::new(
+        Code::TooComplex,
+        place,
+        format!("the file has more than {limit} when its aliases are expanded"),
+    )
+    .label("the limit is reached here")
+    .help("use fewer aliases, or split the file")
 }

@@ -1,5 +1,9 @@
 //! Tests of the YAML reader: typing, keys, merges, places and messages.
 
+mod hostile;
+mod messages;
+mod places;
+
 use super::*;
 use crate::source::Sources;
 

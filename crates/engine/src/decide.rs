@@ -1,0 +1,165 @@
+//! What happens next, given what has happened.
+//!
+//! Never does it: the answer is data, and the same state gives the same answer.
+
+use recipe::{
+    plan::{Limits, Step, StepKind},
+    scope::Scope,
+    value::Value,
+};
+
+use crate::{
+    event::{Ended, Event},
+    frame::{Frame, FrameId},
+    outcome::{Outcome, SkipReason, StepStatus},
+    state::RunState,
+};
+
+/// What happens next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    /// This is recorded; nothing has to be done for it.
+    Record(Event),
+    /// An attempt at this step starts.
+    Start {
+        /// The step.
+        path: String,
+        /// Which attempt.
+        attempt: u32,
+    },
+    /// The nested recipe of this step has come to its end.
+    Close {
+        /// The step.
+        path: String,
+        /// The frame of the nested recipe.
+        frame: FrameId,
+    },
+    /// The run has come to its end.
+    End,
+}
+
+/// What happens next; `None` if something that is under way has to happen first. `closing` says which nested
+/// recipes are being closed already.
+pub fn decide(state: &RunState, closing: &dyn Fn(FrameId) -> bool) -> Option<Decision> {
+    // the newest frames first: a nested recipe is finished before anything new begins around it
+    state.active.iter().rev().find_map(|id| {
+        let frame = &state.frames[*id];
+        if frame.is_complete() || (frame.failed_at.is_some() && frame.open == 0) {
+            return match frame.parent {
+                None => Some(Decision::End),
+                Some(_) if closing(*id) => None,
+                Some(_) => Some(Decision::Close { path: frame.path.clone(), frame: *id }),
+            };
+        }
+        if frame.failed_at.is_some() || frame.next >= frame.level().end {
+            return None;
+        }
+        consider(state, *id, frame.next)
+    })
+}
+
+/// What becomes of a step that its recipe has come to.
+fn consider(state: &RunState, id: FrameId, at: usize) -> Option<Decision> {
+    let frame = &state.frames[id];
+    let step = &frame.unit.steps[at];
+    let path = frame.step_path(at);
+    if let Some(reason) = skip_reason(state, frame, step) {
+        return Some(Decision::Record(Event::StepSkipped { path, reason }));
+    }
+    if let Some(condition) = &step.condition
+        && !depends_on_unknown(frame, step)
+    {
+        match condition.holds(frame) {
+            Ok(true) => {}
+            Ok(false) => {
+                return Some(Decision::Record(Event::StepSkipped { path, reason: SkipReason::Condition }));
+            }
+            Err(error) => {
+                let message = format!("condition `{}` cannot be evaluated: {error}", condition.text());
+                return Some(fail(path, Outcome::Condition, message));
+            }
+        }
+    }
+    if let Some(message) = exceeded(state, id, step) {
+        return Some(fail(path, Outcome::Limit, message));
+    }
+    let nested = matches!(step.kind, StepKind::Nested { .. });
+    if !nested && state.running >= state.settings.max_parallel.max(1) {
+        return None;
+    }
+    let attempt = state.next_attempt(&path);
+    Some(Decision::Start { path, attempt })
+}
+
+fn fail(path: String, outcome: Outcome, message: String) -> Decision {
+    let ended = Ended::new(outcome, Some(message));
+    let status = StepStatus::Failed;
+    Decision::Record(Event::StepFinished { path, attempt: 0, status, ended, recovered: false })
+}
+
+fn skip_reason(state: &RunState, frame: &Frame, step: &Step) -> Option<SkipReason> {
+    let settings = &state.settings;
+    let tagged = |tags: &[String]| step.tags.iter().any(|tag| tags.contains(tag));
+    let left_out = tagged(&settings.exclude_tags)
+        || (!step.tags.is_empty() && !settings.include_tags.is_empty() && !tagged(&settings.include_tags));
+    if left_out {
+        return Some(SkipReason::Tags);
+    }
+    step.depends_on.iter().find_map(|at| {
+        let needed = &frame.steps[*at];
+        let fine = needed.status.is_done() || needed.skipped == Some(SkipReason::DryRun);
+        (!fine).then(|| SkipReason::Dependency(frame.unit.steps[*at].id.clone()))
+    })
+}
+
+/// Whether a condition reads something that nobody knows in a dry run.
+pub fn depends_on_unknown(frame: &Frame, step: &Step) -> bool {
+    let Some(condition) = &step.condition else { return false };
+    !frame.unknown.is_empty() && condition.names().iter().any(|(path, _)| frame.unknown.contains(&path.root))
+}
+
+/// The limit that a step would exceed.
+fn exceeded(state: &RunState, id: FrameId, step: &Step) -> Option<String> {
+    let nested = matches!(step.kind, StepKind::Nested { .. });
+    let depth = state.frames[id].depth + 1;
+    let mut at = Some(id);
+    while let Some(id) = at {
+        let frame = &state.frames[id];
+        let is_root = frame.parent.is_none();
+        let limits = frame.unit.limits;
+        if nested {
+            let limit = limits.max_depth.or(is_root.then_some(Limits::DEFAULT_DEPTH));
+            if let Some(limit) = limit.filter(|limit| depth - frame.depth > *limit) {
+                return Some(format!("Maximum recipe recursion depth ({limit}) exceeded"));
+            }
+        } else {
+            let limit = limits.max_total_steps.or(is_root.then_some(Limits::DEFAULT_STEPS));
+            if let Some(limit) = limit.filter(|limit| frame.ran + 1 > *limit) {
+                return Some(format!(
+                    "Total step limit ({limit}) exceeded: raise `recursion.max_total_steps` of `{}`",
+                    frame.unit.name
+                ));
+            }
+        }
+        at = frame.parent.map(|(parent, _)| parent);
+    }
+    None
+}
+
+/// The result of a recipe that has come to its end: its `output`, else what its last completed step gave.
+pub fn result(frame: &Frame) -> Option<Value> {
+    match &frame.unit.output {
+        Some(output) => Some(Value::from(output.template.render(frame as &dyn Scope))),
+        None => frame.last_value().map(|value| Value::from(value.render().into_owned())),
+    }
+}
+
+/// What a failed nested recipe says about itself.
+pub fn nested_error(state: &RunState, frame: FrameId) -> String {
+    let frame = &state.frames[frame];
+    let name = &frame.unit.name;
+    let Some(at) = frame.failed_at else { return format!("Sub-recipe '{name}' failed") };
+    let step = &frame.unit.steps[at].id;
+    let error = frame.steps[at].ended.as_ref().and_then(|ended| ended.error.as_deref()).unwrap_or("no message");
+    format!("Sub-recipe '{name}' failed at step '{step}': [error] {error}")
+}

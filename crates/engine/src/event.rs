@@ -1,0 +1,247 @@
+//! What can happen in a run: one closed list of events, as the journal holds them.
+//!
+//! Events carry facts, never instructions. Output bytes live in files; events refer to them.
+
+use jiff::Timestamp;
+use recipe::value::Value;
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::{Outcome, RunStatus, SkipReason, StepStatus};
+
+/// Version of the journal's format.
+pub const FORMAT: u32 = 1;
+
+/// One line of the journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Its number, from 1, without gaps.
+    pub seq: u64,
+    /// When it happened.
+    pub at: Timestamp,
+    /// What happened.
+    pub event: Event,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// The run began.
+    RunStarted(RunStarted),
+    /// An attempt at a step begins now.
+    StepStarted {
+        /// The step.
+        path: String,
+        /// Which attempt, from 1.
+        attempt: u32,
+    },
+    /// The recipe of a recipe step is entered.
+    RecipeEntered {
+        /// The step.
+        path: String,
+        /// Path of the recipe file.
+        unit: String,
+    },
+    /// A process was started for an attempt.
+    Spawned(Spawned),
+    /// An attempt failed and another one follows.
+    AttemptFailed {
+        /// The step.
+        path: String,
+        /// Which attempt.
+        attempt: u32,
+        /// How it ended.
+        ended: Ended,
+        /// Milliseconds until the next one.
+        retry_in_ms: u64,
+    },
+    /// A step is finished.
+    StepFinished {
+        /// The step.
+        path: String,
+        /// Its last attempt; 0 if it never started.
+        attempt: u32,
+        /// Its status.
+        status: StepStatus,
+        /// How it ended.
+        ended: Ended,
+        /// Whether an agent finished the work of a nested recipe that had failed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        recovered: bool,
+    },
+    /// A step is not executed.
+    StepSkipped {
+        /// The step.
+        path: String,
+        /// Why.
+        reason: SkipReason,
+    },
+    /// A hook ran.
+    HookFinished {
+        /// The step that it belongs to.
+        path: String,
+        /// Which hook: `pre_step`, `post_step` or `on_error`.
+        hook: String,
+        /// Why it failed, if it did.
+        error: Option<String>,
+    },
+    /// Something that people should know and that changes nothing.
+    Noted {
+        /// The step that it is about.
+        path: Option<String>,
+        /// What it is.
+        message: String,
+    },
+    /// A new process goes on with the run.
+    RunResumed(RunResumed),
+    /// The run ended.
+    RunFinished(RunFinished),
+}
+
+/// The beginning of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunStarted {
+    /// Version of the format.
+    pub format: u32,
+    /// Version of the program.
+    pub program: String,
+    /// The run.
+    pub run_id: String,
+    /// Name of the recipe.
+    pub recipe: String,
+    /// Process that works on it.
+    pub pid: u32,
+}
+
+/// A process that was started.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spawned {
+    /// The step.
+    pub path: String,
+    /// The attempt.
+    pub attempt: u32,
+    /// Its process id, which is also its group.
+    pub pid: u32,
+    /// When the kernel says that it started, to tell it from a later process with the same id.
+    pub start_time: u64,
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Its directory.
+    pub cwd: String,
+}
+
+/// The continuation of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunResumed {
+    /// Process that works on it now.
+    pub pid: u32,
+    /// Which set of sources it goes on with; 0 is the first.
+    pub sources: u32,
+    /// Finished steps that are done again.
+    pub rerun: Vec<String>,
+    /// Interrupted steps that a person chose to skip.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skip: Vec<String>,
+}
+
+/// The end of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunFinished {
+    /// Its status.
+    pub status: RunStatus,
+    /// Exit code of the program.
+    pub exit_code: u8,
+    /// Why, if it did not succeed.
+    pub error: Option<String>,
+    /// Result text of the recipe.
+    #[serde(default)]
+    pub output: Option<Stored>,
+    /// Background processes that were ended with the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ended_processes: Vec<String>,
+}
+
+/// The end of an attempt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ended {
+    /// How.
+    pub outcome: Outcome,
+    /// What went wrong, complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What it printed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdout: Option<OutputRef>,
+    /// What it printed on standard error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<OutputRef>,
+    /// The value that it gives to the context.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Stored>,
+    /// Bytes that were cut out of the value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_bytes: Option<u64>,
+    /// What an agent used up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+impl Ended {
+    /// An end without output.
+    pub fn new(outcome: Outcome, error: Option<String>) -> Ended {
+        Ended { outcome, error, stdout: None, stderr: None, value: None, cut_bytes: None, usage: None }
+    }
+}
+
+/// Bytes in a file of the run folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputRef {
+    /// The file, relative to the run folder.
+    pub file: String,
+    /// Its size.
+    pub bytes: u64,
+    /// SHA-256 of its bytes, unless it is too large to be worth it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+}
+
+/// A value: in the journal itself if it is small, else in a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stored {
+    /// The value itself.
+    Inline(Value),
+    /// Text in a file.
+    Text(OutputRef),
+    /// JSON in a file.
+    Json(OutputRef),
+}
+
+/// What an agent used up; what its program does not report is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Usage {
+    /// The agent program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    /// The model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Tokens read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    /// Tokens written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+    /// Dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// Turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<u64>,
+    /// How often a program was started.
+    #[serde(default)]
+    pub runs: u64,
+}

@@ -1,0 +1,215 @@
+//! One recipe in execution: its context, its steps and how far it has come.
+//!
+//! Values enter the context when a level (one step, or one parallel group) is complete, in the order of
+//! declaration: so every member of a group sees the context from before it, and a step that is executed again
+//! sees what it saw the first time.
+
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+    sync::Arc,
+};
+
+use jiff::Timestamp;
+use recipe::{
+    plan::{Step, StepKind, Unit, UnitId},
+    scope::Scope,
+    value::{Map, Value},
+};
+
+use crate::{
+    event::Ended,
+    outcome::{SkipReason, StepStatus},
+};
+
+/// Which frame of a [`crate::RunState`].
+pub type FrameId = usize;
+
+/// A recipe in execution.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Path of the step that runs it; empty for the recipe of the run.
+    pub path: String,
+    /// The recipe.
+    pub unit: Arc<Unit>,
+    /// Its id in the plan.
+    pub unit_id: UnitId,
+    /// The frame and the step that it belongs to.
+    pub parent: Option<(FrameId, usize)>,
+    /// How deeply it is nested.
+    pub depth: u64,
+    /// The context that it began with.
+    pub initial: Map,
+    /// The context now.
+    pub context: Map,
+    /// Final contexts of nested recipes, by the name that took their value.
+    pub below: HashMap<String, Arc<Map>>,
+    /// Names that were passed as overrides.
+    pub overrides: HashSet<String>,
+    /// Names that steps have assigned.
+    pub assigned: HashSet<String>,
+    /// Names whose values nobody knows in a dry run.
+    pub unknown: HashSet<String>,
+    /// Its steps.
+    pub steps: Vec<StepState>,
+    /// First step of the level that is being worked on.
+    pub cursor: usize,
+    /// First step of the level that was not yet looked at.
+    pub next: usize,
+    /// Steps of the level that are being executed.
+    pub open: usize,
+    /// Hooks that are still running.
+    pub hooks: usize,
+    /// Steps that really ran here and below.
+    pub ran: u64,
+    /// The step that ended it.
+    pub failed_at: Option<usize>,
+    /// Whether its end was reported.
+    pub closed: bool,
+    index: Arc<HashMap<String, usize>>,
+}
+
+/// A step in execution.
+#[derive(Clone, Debug, Default)]
+pub struct StepState {
+    /// Where it stands.
+    pub status: StepStatus,
+    /// Last attempt that was started.
+    pub attempt: u32,
+    /// When the first attempt started.
+    pub started_at: Option<Timestamp>,
+    /// When it finished.
+    pub finished_at: Option<Timestamp>,
+    /// How it ended.
+    pub ended: Option<Ended>,
+    /// Its value.
+    pub value: Option<Value>,
+    /// Why it was skipped.
+    pub skipped: Option<SkipReason>,
+    /// Whether an agent finished the work of its nested recipe.
+    pub recovered: bool,
+    /// The frame of its nested recipe.
+    pub frame: Option<FrameId>,
+    /// Earlier attempts that failed.
+    pub failures: Vec<Ended>,
+    /// Whether it was counted against the step limits.
+    pub counted: bool,
+}
+
+impl Frame {
+    /// A frame at its beginning.
+    pub fn new(path: String, unit_id: UnitId, unit: Arc<Unit>, initial: Map) -> Frame {
+        let index = unit.steps.iter().enumerate().map(|(at, step)| (step.id.clone(), at)).collect();
+        Frame {
+            path,
+            steps: vec![StepState::default(); unit.steps.len()],
+            unit,
+            unit_id,
+            parent: None,
+            depth: 0,
+            context: initial.clone(),
+            initial,
+            below: HashMap::new(),
+            overrides: HashSet::new(),
+            assigned: HashSet::new(),
+            unknown: HashSet::new(),
+            cursor: 0,
+            next: 0,
+            open: 0,
+            hooks: 0,
+            ran: 0,
+            failed_at: None,
+            closed: false,
+            index: Arc::new(index),
+        }
+    }
+
+    /// The index of the step with this id.
+    pub fn index_of(&self, id: &str) -> Option<usize> {
+        self.index.get(id).copied()
+    }
+
+    /// The path of a step.
+    pub fn step_path(&self, at: usize) -> String {
+        let id = &self.unit.steps[at].id;
+        if self.path.is_empty() { id.clone() } else { format!("{}/{id}", self.path) }
+    }
+
+    /// The level that is being worked on.
+    pub fn level(&self) -> Range<usize> {
+        let Some(first) = self.unit.steps.get(self.cursor) else { return self.cursor..self.cursor };
+        let members = |step: &&Arc<Step>| first.group.is_some() && step.group == first.group;
+        let more = self.unit.steps[self.cursor + 1..].iter().take_while(members).count();
+        self.cursor..self.cursor + 1 + more
+    }
+
+    /// Whether all steps are through.
+    pub fn is_complete(&self) -> bool {
+        self.cursor == self.steps.len() && self.failed_at.is_none()
+    }
+
+    /// The text that stands for the recipe's result when it has no `output`: what its last completed step gave.
+    pub fn last_value(&self) -> Option<&Value> {
+        self.steps.iter().rev().find(|step| step.status.is_done()).and_then(|step| step.value.as_ref())
+    }
+
+    /// Whether a failure of this step ends the frame.
+    pub fn is_fatal(&self, at: usize) -> bool {
+        self.steps[at].status == StepStatus::Failed && !self.unit.steps[at].continue_on_error
+    }
+
+    /// Puts a step's value into the context. `child` is the finished frame of a recipe step.
+    pub(crate) fn take_value(&mut self, at: usize, child: Option<ChildResult>) {
+        let step = Arc::clone(&self.unit.steps[at]);
+        let state = &self.steps[at];
+        if state.skipped == Some(SkipReason::DryRun) {
+            self.unknown.extend(step.store.clone());
+        }
+        if let Some(child) = child {
+            self.take_child(&step, child);
+        }
+        if let (Some(name), Some(value)) = (&step.store, self.steps[at].value.clone()) {
+            self.assigned.insert(name.clone());
+            self.context.insert(name.clone(), value);
+        }
+    }
+
+    fn take_child(&mut self, step: &Step, child: ChildResult) {
+        if child.merge {
+            for (name, value) in &child.context {
+                if !child.overrides.contains(name) || child.assigned.contains(name) {
+                    self.context.insert(name.clone(), value.clone());
+                }
+            }
+            self.assigned.extend(child.assigned);
+            self.unknown.extend(child.unknown);
+        }
+        if let Some(name) = &step.store {
+            self.below.insert(name.clone(), Arc::new(child.context));
+        }
+    }
+
+    /// Whether a step runs a nested recipe.
+    pub fn is_nested(&self, at: usize) -> bool {
+        matches!(self.unit.steps[at].kind, StepKind::Nested { .. })
+    }
+}
+
+/// What a finished nested recipe hands back.
+pub(crate) struct ChildResult {
+    pub(crate) context: Map,
+    pub(crate) overrides: HashSet<String>,
+    pub(crate) assigned: HashSet<String>,
+    pub(crate) unknown: HashSet<String>,
+    pub(crate) merge: bool,
+}
+
+impl Scope for Frame {
+    fn get(&self, name: &str) -> Option<Value> {
+        self.context.get(name).cloned()
+    }
+
+    fn below(&self, name: &str) -> Option<Arc<Map>> {
+        self.below.get(name).cloned()
+    }
+}

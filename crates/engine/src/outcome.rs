@@ -1,0 +1,149 @@
+//! How attempts, steps and runs end.
+//!
+//! A step that fails is not an error of the runner; it is one of these outcomes.
+
+use serde::{Deserialize, Serialize};
+
+/// The state of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepStatus {
+    /// It has not been reached.
+    #[default]
+    Pending,
+    /// It is being executed.
+    Running,
+    /// It succeeded.
+    Completed,
+    /// It was not executed, for a reason that is known.
+    Skipped,
+    /// It failed.
+    Failed,
+    /// It succeeded, but its output was not the JSON that was wanted.
+    Degraded,
+}
+
+impl StepStatus {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            StepStatus::Pending => "pending",
+            StepStatus::Running => "running",
+            StepStatus::Completed => "completed",
+            StepStatus::Skipped => "skipped",
+            StepStatus::Failed => "failed",
+            StepStatus::Degraded => "degraded",
+        }
+    }
+
+    /// Whether nothing more happens to it.
+    pub fn is_final(self) -> bool {
+        !matches!(self, StepStatus::Pending | StepStatus::Running)
+    }
+
+    /// Whether it did its work.
+    pub fn is_done(self) -> bool {
+        matches!(self, StepStatus::Completed | StepStatus::Degraded)
+    }
+}
+
+/// The state of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// A live process is working on it.
+    Running,
+    /// It succeeded.
+    Completed,
+    /// A step failed, and the run with it.
+    Failed,
+    /// Its process is gone or was told to stop; it can be resumed.
+    Interrupted,
+    /// It waits for a person.
+    Waiting,
+    /// A person ended it.
+    Cancelled,
+}
+
+impl RunStatus {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RunStatus::Running => "running",
+            RunStatus::Completed => "completed",
+            RunStatus::Failed => "failed",
+            RunStatus::Interrupted => "interrupted",
+            RunStatus::Waiting => "waiting",
+            RunStatus::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It did what it should.
+    Ok,
+    /// The program ended with this exit code.
+    Exit(i32),
+    /// The program was ended by this signal.
+    Signal(i32),
+    /// The step's own timeout, in seconds, fired.
+    TimedOut(f64),
+    /// An agent showed no activity for this many seconds.
+    Idle(f64),
+    /// The output was not the JSON that is required.
+    NotJson,
+    /// The agent's service asked to slow down.
+    RateLimited,
+    /// The agent ended without a usable result.
+    Agent,
+    /// The program could not be started.
+    NotStarted,
+    /// The step could not be prepared: its directory, its values, its nested recipe.
+    Refused,
+    /// Its condition could not be evaluated.
+    Condition,
+    /// A limit of the recipe was reached.
+    Limit,
+    /// A budget of the recipe was used up.
+    Budget,
+    /// The nested recipe failed.
+    Nested,
+    /// A step says that a person has to look at it.
+    NeedsHuman,
+    /// The run was told to stop.
+    Cancelled,
+    /// The runner was gone when it ended, so nobody knows.
+    Lost,
+}
+
+/// Why a step was not executed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkipReason {
+    /// The tag filters leave it out.
+    Tags,
+    /// Its condition does not hold.
+    Condition,
+    /// A step that it depends on did not complete.
+    Dependency(String),
+    /// Nothing is executed in a dry run.
+    DryRun,
+    /// A person chose to skip it when resuming.
+    Chosen,
+}
+
+impl SkipReason {
+    /// The reason in a few words.
+    pub fn describe(&self) -> String {
+        match self {
+            SkipReason::Tags => "left out by the tag filter".to_owned(),
+            SkipReason::Condition => "condition is false".to_owned(),
+            SkipReason::Dependency(step) => format!("depends on `{step}`, which did not complete"),
+            SkipReason::DryRun => "dry run: not executed".to_owned(),
+            SkipReason::Chosen => "skipped when the run was resumed".to_owned(),
+        }
+    }
+}

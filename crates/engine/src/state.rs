@@ -1,0 +1,472 @@
+//! The state of a run: a fold of its events.
+//!
+//! It changes only in [`RunState::apply`]. Values that an event refers to are handed in beside it, so that
+//! nothing here reads a file.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use jiff::Timestamp;
+use recipe::{
+    plan::{Plan, StepKind, Unit, UnitId},
+    value::{Map, Value},
+};
+
+use crate::{
+    event::{Ended, Event, Record, RunFinished, RunResumed, Usage},
+    frame::{ChildResult, Frame, FrameId, StepState},
+    outcome::{Outcome, SkipReason, StepStatus},
+};
+
+/// What a run was asked to do besides its recipe.
+#[derive(Clone, Debug, Default)]
+pub struct RunSettings {
+    /// Context values from outside.
+    pub given: Map,
+    /// Only tagged steps with one of these tags run.
+    pub include_tags: Vec<String>,
+    /// Steps with one of these tags do not run.
+    pub exclude_tags: Vec<String>,
+    /// Most steps that run at the same time.
+    pub max_parallel: usize,
+    /// Nothing is executed.
+    pub dry_run: bool,
+}
+
+/// The state of a run.
+#[derive(Clone, Debug)]
+pub struct RunState {
+    /// What it was asked to do.
+    pub settings: RunSettings,
+    /// Its recipes in execution; the first is the recipe of the run.
+    pub frames: Vec<Frame>,
+    /// Frames that are not finished.
+    pub active: Vec<FrameId>,
+    /// Steps that are being executed, recipe steps left out.
+    pub running: usize,
+    /// When it began.
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+    /// How it ended.
+    pub finished: Option<RunFinished>,
+    /// Last attempt at every step, over all resumes.
+    pub attempts: HashMap<String, u32>,
+    /// Attempts that failed, over all resumes.
+    pub failures: HashMap<String, Vec<Ended>>,
+    /// What agents used up, over all attempts and resumes.
+    pub used: Usage,
+    /// How often it was resumed.
+    pub resumes: u32,
+    kept: HashMap<String, StepState>,
+    skip: HashSet<String>,
+    by_path: HashMap<String, FrameId>,
+}
+
+impl RunState {
+    /// A run before its first event.
+    pub fn new(plan: &Plan, settings: RunSettings) -> RunState {
+        let mut state = RunState {
+            settings,
+            frames: Vec::new(),
+            active: Vec::new(),
+            running: 0,
+            started_at: None,
+            finished_at: None,
+            finished: None,
+            attempts: HashMap::new(),
+            failures: HashMap::new(),
+            used: Usage::default(),
+            resumes: 0,
+            kept: HashMap::new(),
+            skip: HashSet::new(),
+            by_path: HashMap::new(),
+        };
+        state.open_root(plan);
+        state
+    }
+
+    /// The frame of the run's own recipe.
+    pub fn root(&self) -> &Frame {
+        &self.frames[0]
+    }
+
+    /// The frame and the index of a step.
+    pub fn locate(&self, path: &str) -> Option<(FrameId, usize)> {
+        let (frame, id) = path.rsplit_once('/').unwrap_or(("", path));
+        let frame = *self.by_path.get(frame)?;
+        Some((frame, self.frames[frame].index_of(id)?))
+    }
+
+    /// The state of a step.
+    pub fn step(&self, path: &str) -> Option<&StepState> {
+        self.locate(path).map(|(frame, at)| &self.frames[frame].steps[at])
+    }
+
+    /// The number of the next attempt at a step.
+    pub fn next_attempt(&self, path: &str) -> u32 {
+        self.attempts.get(path).copied().unwrap_or(0) + 1
+    }
+
+    /// Paths of the steps that are being executed, recipe steps left out.
+    pub fn running_steps(&self) -> Vec<String> {
+        let mut paths = Vec::new();
+        for id in &self.active {
+            let frame = &self.frames[*id];
+            let running = frame.level().filter(|at| {
+                frame.steps[*at].status == StepStatus::Running && frame.steps[*at].frame.is_none()
+            });
+            paths.extend(running.map(|at| frame.step_path(at)));
+        }
+        paths
+    }
+
+    /// Changes the state by one event. `plan` is the plan that is in force after the event; `value` is what the
+    /// event's reference to a stored value leads to.
+    pub fn apply(&mut self, plan: &Plan, record: &Record, value: Option<Value>) {
+        match &record.event {
+            Event::RunStarted(_) => self.started_at = Some(record.at),
+            Event::StepStarted { path, attempt } => self.start(path, *attempt, record.at),
+            Event::RecipeEntered { path, unit } => self.enter(plan, path, unit),
+            Event::AttemptFailed { path, ended, .. } => {
+                self.count_usage(ended);
+                self.failures.entry(path.clone()).or_default().push(ended.clone());
+            }
+            Event::StepFinished { path, status, ended, recovered, .. } => {
+                self.count_usage(ended);
+                self.finish(path, *status, ended, *recovered, value, record.at);
+            }
+            Event::StepSkipped { path, reason } => self.skip(path, reason, record.at),
+            Event::HookFinished { path, hook, .. } => self.hook_finished(path, hook),
+            Event::Spawned(_) | Event::Noted { .. } => {}
+            Event::RunResumed(resumed) => self.resume(plan, resumed),
+            Event::RunFinished(finished) => {
+                self.finished_at = Some(record.at);
+                self.finished = Some(finished.clone());
+            }
+        }
+    }
+
+    fn open_root(&mut self, plan: &Plan) {
+        let unit = Arc::clone(plan.root());
+        let mut context = defaults(&unit);
+        context.extend(self.settings.given.clone());
+        self.open(Frame::new(String::new(), plan.root, unit, context));
+    }
+
+    fn open(&mut self, frame: Frame) -> FrameId {
+        let id = self.frames.len();
+        self.by_path.insert(frame.path.clone(), id);
+        self.frames.push(frame);
+        self.active.push(id);
+        self.settle(id);
+        id
+    }
+
+    fn start(&mut self, path: &str, attempt: u32, at: Timestamp) {
+        let Some((id, index)) = self.locate(path) else { return };
+        self.attempts.insert(path.to_owned(), attempt);
+        let frame = &mut self.frames[id];
+        let nested = frame.is_nested(index);
+        let step = &mut frame.steps[index];
+        step.attempt = attempt;
+        let first = step.status == StepStatus::Pending;
+        if first {
+            step.status = StepStatus::Running;
+            step.started_at = Some(at);
+            frame.open += 1;
+            frame.next = frame.next.max(index + 1);
+            self.running += usize::from(!nested);
+        }
+        if first && !nested {
+            self.frames[id].steps[index].counted = true;
+            self.count(id, 1);
+        }
+        self.settle(id);
+    }
+
+    /// Counts steps against the limits of every recipe around them.
+    fn count(&mut self, id: FrameId, steps: u64) {
+        let mut at = Some(id);
+        while let Some(id) = at {
+            self.frames[id].ran += steps;
+            at = self.frames[id].parent.map(|(parent, _)| parent);
+        }
+    }
+
+    fn enter(&mut self, plan: &Plan, path: &str, unit_path: &str) {
+        let Some((parent, index)) = self.locate(path) else { return };
+        let Some(at) = plan.units.iter().position(|unit| unit.path == unit_path) else { return };
+        let unit = Arc::clone(&plan.units[at]);
+        let outer = &self.frames[parent];
+        let StepKind::Nested { overrides, .. } = &outer.unit.steps[index].kind else { return };
+        let mut context = defaults(&unit);
+        context.extend(outer.context.iter().map(|(name, value)| (name.clone(), value.clone())));
+        let given: Vec<(String, Value)> =
+            overrides.iter().map(|(name, value)| (name.clone(), value.render(outer))).collect();
+        let mut frame = Frame::new(path.to_owned(), UnitId(at as u32), unit, Map::new());
+        frame.overrides = given.iter().map(|(name, _)| name.clone()).collect();
+        frame.below = outer.below.clone();
+        for name in frame.overrides.iter().chain(frame.unit.context.keys()) {
+            frame.below.remove(name);
+        }
+        frame.unknown = outer.unknown.clone();
+        context.extend(given);
+        frame.context = context;
+        frame.parent = Some((parent, index));
+        frame.depth = outer.depth + 1;
+        let id = self.open(frame);
+        self.frames[parent].steps[index].frame = Some(id);
+    }
+
+    fn finish(
+        &mut self,
+        path: &str,
+        status: StepStatus,
+        ended: &Ended,
+        recovered: bool,
+        value: Option<Value>,
+        at: Timestamp,
+    ) {
+        let Some((id, index)) = self.locate(path) else { return };
+        let dry_run = self.settings.dry_run;
+        let frame = &mut self.frames[id];
+        let nested = frame.is_nested(index);
+        let hooks = &frame.unit.hooks;
+        let hook = if status == StepStatus::Failed { &hooks.on_error } else { &hooks.post_step };
+        let step = &mut frame.steps[index];
+        let was_running = step.status == StepStatus::Running;
+        step.status = status;
+        step.finished_at = Some(at);
+        step.value = value;
+        step.recovered = recovered;
+        step.ended = Some(ended.clone());
+        let child = step.frame;
+        if was_running {
+            frame.open -= 1;
+            frame.hooks += usize::from(hook.is_some() && !dry_run);
+            self.running -= usize::from(!nested);
+        } else {
+            step.started_at = Some(at);
+            frame.next = frame.next.max(index + 1);
+        }
+        if let Some(child) = child {
+            self.close(child);
+        }
+        if status == StepStatus::Failed {
+            self.failures.entry(path.to_owned()).or_default().push(ended.clone());
+        }
+        self.settle(id);
+    }
+
+    fn close(&mut self, id: FrameId) {
+        self.frames[id].closed = true;
+        self.active.retain(|active| *active != id);
+    }
+
+    fn skip(&mut self, path: &str, reason: &SkipReason, at: Timestamp) {
+        let Some((id, index)) = self.locate(path) else { return };
+        let frame = &mut self.frames[id];
+        let nested = frame.is_nested(index);
+        let step = &mut frame.steps[index];
+        if step.status == StepStatus::Running {
+            frame.open -= 1;
+            self.running -= usize::from(!nested);
+        }
+        let step = &mut self.frames[id].steps[index];
+        step.status = StepStatus::Skipped;
+        step.skipped = Some(reason.clone());
+        step.finished_at = Some(at);
+        if let Some(child) = step.frame {
+            self.close(child);
+        }
+        let frame = &mut self.frames[id];
+        frame.next = frame.next.max(index + 1);
+        self.settle(id);
+    }
+
+    fn hook_finished(&mut self, path: &str, hook: &str) {
+        let Some((id, _)) = self.locate(path) else { return };
+        if hook != "pre_step" {
+            let frame = &mut self.frames[id];
+            frame.hooks = frame.hooks.saturating_sub(1);
+            self.settle(id);
+        }
+    }
+
+    /// Goes through complete levels: takes over what an earlier process finished, puts values into the context,
+    /// stops at a fatal failure.
+    fn settle(&mut self, id: FrameId) {
+        loop {
+            let level = self.frames[id].level();
+            while self.frames[id].next < level.end && self.adopt(id) {}
+            let frame = &mut self.frames[id];
+            if level.is_empty() || frame.next < level.end || frame.open > 0 || frame.hooks > 0 {
+                return;
+            }
+            if let Some(failed) = level.clone().find(|at| frame.is_fatal(*at)) {
+                frame.failed_at = Some(failed);
+                return;
+            }
+            for at in level.clone() {
+                let child = self.child_result(id, at);
+                self.frames[id].take_value(at, child);
+            }
+            let frame = &mut self.frames[id];
+            frame.cursor = level.end;
+            frame.next = level.end;
+        }
+    }
+
+    /// Takes over the next step of the level from before a resume, if it is kept.
+    fn adopt(&mut self, id: FrameId) -> bool {
+        if self.kept.is_empty() && self.skip.is_empty() {
+            return false;
+        }
+        let at = self.frames[id].next;
+        let path = self.frames[id].step_path(at);
+        if self.skip.remove(&path) {
+            let step = &mut self.frames[id].steps[at];
+            step.status = StepStatus::Skipped;
+            step.skipped = Some(SkipReason::Chosen);
+            self.frames[id].next += 1;
+            return true;
+        }
+        let Some(kept) = self.kept.remove(&path) else { return false };
+        let ran = match kept.frame {
+            Some(child) => self.frames[child].ran,
+            None => u64::from(kept.counted),
+        };
+        self.frames[id].steps[at] = kept;
+        self.frames[id].next += 1;
+        self.count(id, ran);
+        true
+    }
+
+    fn child_result(&mut self, id: FrameId, at: usize) -> Option<ChildResult> {
+        let step = &self.frames[id].steps[at];
+        let (child, recovered, status) = (step.frame?, step.recovered, step.status);
+        let frame = &mut self.frames[child];
+        Some(ChildResult {
+            context: frame.context.clone(),
+            overrides: frame.overrides.clone(),
+            assigned: frame.assigned.clone(),
+            unknown: frame.unknown.clone(),
+            merge: !recovered && (status.is_done() || self.settings.dry_run),
+        })
+    }
+
+    /// Begins anew with the plan that is in force, and keeps what was done and is not to be done again.
+    fn resume(&mut self, plan: &Plan, resumed: &RunResumed) {
+        let rerun: HashSet<&str> = resumed.rerun.iter().map(String::as_str).collect();
+        let mut kept = HashMap::new();
+        let mut old_frames = std::mem::take(&mut self.frames);
+        for frame in &old_frames {
+            for (at, step) in frame.steps.iter().enumerate() {
+                let path = frame.step_path(at);
+                let tolerated = step.status == StepStatus::Failed && frame.unit.steps[at].continue_on_error;
+                let is_kept = step.status.is_done() || (tolerated && frame.failed_at != Some(at));
+                if is_kept && !redone(&path, &rerun) {
+                    kept.insert(path, step.clone());
+                }
+            }
+        }
+        // what stays keeps the recipe that it ran, with everything below it
+        self.by_path.clear();
+        self.active.clear();
+        self.running = 0;
+        self.finished = None;
+        self.finished_at = None;
+        self.resumes += 1;
+        self.kept = kept;
+        self.skip = resumed.skip.iter().cloned().collect();
+        for frame in &mut old_frames {
+            frame.closed = true;
+        }
+        // the root comes first, so ids of kept frames move up by one
+        for frame in &mut old_frames {
+            frame.parent = frame.parent.map(|(parent, at)| (parent + 1, at));
+        }
+        for step in self.kept.values_mut() {
+            step.frame = step.frame.map(|frame| frame + 1);
+        }
+        let unit = Arc::clone(plan.root());
+        let mut context = defaults(&unit);
+        context.extend(self.settings.given.clone());
+        self.frames.push(Frame::new(String::new(), plan.root, unit, context));
+        self.frames.append(&mut old_frames);
+        self.frames[1].path = "\u{0}".to_owned();
+        for id in 1..self.frames.len() {
+            let path = self.frames[id].path.clone();
+            self.by_path.insert(path, id);
+        }
+        self.by_path.insert(String::new(), 0);
+        self.active.push(0);
+        self.settle(0);
+    }
+
+    fn count_usage(&mut self, ended: &Ended) {
+        let Some(usage) = &ended.usage else { return };
+        fn add<T: Copy + std::ops::Add<Output = T>>(total: &mut Option<T>, more: Option<T>) {
+            *total = match (*total, more) {
+                (Some(total), Some(more)) => Some(total + more),
+                (total, more) => total.or(more),
+            };
+        }
+        add(&mut self.used.input_tokens, usage.input_tokens);
+        add(&mut self.used.output_tokens, usage.output_tokens);
+        add(&mut self.used.cost_usd, usage.cost_usd);
+        add(&mut self.used.turns, usage.turns);
+        self.used.runs += usage.runs;
+    }
+
+    /// The step at the bottom of a failure: its path and how it ended.
+    pub fn root_cause(&self) -> Option<(String, &Ended)> {
+        let mut id = 0;
+        loop {
+            let frame = &self.frames[id];
+            let at = frame.failed_at?;
+            match frame.steps[at].frame.filter(|child| self.frames[*child].failed_at.is_some()) {
+                Some(child) => id = child,
+                None => return frame.steps[at].ended.as_ref().map(|ended| (frame.step_path(at), ended)),
+            }
+        }
+    }
+
+    /// Whether the run was stopped by a step that asks for a person.
+    pub fn needs_human(&self) -> bool {
+        self.root_cause().is_some_and(|(_, ended)| ended.outcome == Outcome::NeedsHuman)
+    }
+}
+
+/// Whether a step is to be done again: it is named, stands below a named one, or above one.
+fn redone(path: &str, rerun: &HashSet<&str>) -> bool {
+    if rerun.is_empty() {
+        return false;
+    }
+    let mut prefix = path;
+    loop {
+        if rerun.contains(prefix) {
+            return true;
+        }
+        match prefix.rsplit_once('/') {
+            Some((up, _)) => prefix = up,
+            None => break,
+        }
+    }
+    let below = format!("{path}/");
+    rerun.iter().any(|named| named.starts_with(&below))
+}
+
+/// The context that a recipe declares.
+fn defaults(unit: &Unit) -> Map {
+    let mut context = unit.context.clone();
+    for input in &unit.inputs {
+        if let Some(default) = &input.default {
+            context.entry(input.name.clone()).or_insert_with(|| default.clone());
+        }
+    }
+    context
+}

@@ -1,8 +1,0 @@
-//! x
-/// x
-pub enum Piece<'a> {
-    /// x
-    Text(&'a str),
-    /// x
-    Hole(usize),
-}

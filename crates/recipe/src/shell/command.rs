@@ -1,0 +1,317 @@
+//! Lists of commands: words, operators, redirections and comments.
+//!
+//! Follows the grammar of bash as far as quoting depends on it, and never checks it.
+
+use super::{
+    Quoting, Symbol,
+    frame::{Builtin, Close, Kind, Position, Shape, Textual},
+    scanner::{Scanner, Style},
+    word::{array_name, is_identifier},
+};
+
+/// The part of a word that is kept: longer than what is looked for in it.
+const MAX_TEXT: usize = 250;
+
+impl Scanner<'_, '_, '_> {
+    pub(super) fn step_command(&mut self, symbol: Symbol) {
+        match symbol {
+            Symbol::Hole(number) => {
+                self.begin_quoted();
+                self.at += 1;
+                self.hole(number, Style::Word, Quoting::Bare);
+            }
+            Symbol::Char(' ' | '\t') => {
+                self.finish_word();
+                self.copy(1);
+            }
+            Symbol::Char('\n') => self.newline(),
+            Symbol::Char('\\') if self.peek_char(1) == Some('\n') => self.copy(2),
+            Symbol::Char('#') if !self.in_word() => self.comment(),
+            Symbol::Char('[') if self.opens_subscript() => self.subscript(),
+            Symbol::Char('<' | '>') if self.peek_char(1) == Some('(') => {
+                self.begin_quoted();
+                self.copy(2);
+                self.push_command(Shape::Substitution);
+            }
+            Symbol::Char(c @ (';' | '&' | '|' | '<' | '>' | '(' | ')')) => self.operator(c),
+            Symbol::Char('\\' | '\'' | '"' | '$' | '`') => self.quoted_part(symbol),
+            Symbol::Char(c) => self.word_char(c),
+        }
+    }
+
+    // Words.
+
+    pub(super) fn in_word(&mut self) -> bool {
+        self.command().is_some_and(|command| command.word.started)
+    }
+
+    fn begin(&mut self) {
+        let (start, holes) = (self.at, self.notes.holes.len());
+        let Some(command) = self.command() else { return };
+        if !command.word.started {
+            command.word.started = true;
+            (command.word.start, command.word.holes) = (start, holes);
+        }
+    }
+
+    fn begin_quoted(&mut self) {
+        self.begin();
+        if let Some(command) = self.command() {
+            command.word.quoted = true;
+        }
+    }
+
+    fn quoted_part(&mut self, symbol: Symbol) {
+        self.begin_quoted();
+        if let Symbol::Char(c) = symbol {
+            self.unquoted(c);
+        }
+    }
+
+    fn word_char(&mut self, c: char) {
+        self.begin();
+        self.copy(1);
+        if let Some(command) = self.command()
+            && command.word.text.len() < MAX_TEXT
+        {
+            command.word.text.push(c);
+        }
+    }
+
+    fn comment(&mut self) {
+        while let Some(symbol) = self.peek(0) {
+            match symbol {
+                Symbol::Char('\n') => return,
+                Symbol::Char(_) => self.copy(1),
+                Symbol::Hole(number) => {
+                    self.at += 1;
+                    self.write(number, Style::Plain, Quoting::Comment);
+                }
+            }
+        }
+    }
+
+    /// Whether a bracket here opens the subscript of an assignment.
+    fn opens_subscript(&mut self) -> bool {
+        let Some(command) = self.command() else { return false };
+        let declares = matches!(command.builtin, Builtin::Declare(_));
+        let assigns = match command.position {
+            Position::Command | Position::Assigned => true,
+            Position::Argument => declares,
+            _ => false,
+        };
+        match command.shape {
+            Shape::Array(_) => !command.word.started,
+            Shape::Condition => false,
+            _ => assigns && !command.word.quoted && is_identifier(&command.word.text),
+        }
+    }
+
+    fn subscript(&mut self) {
+        self.begin();
+        let holes = self.notes.holes.len();
+        let textual = match self.command() {
+            Some(command) => match command.shape {
+                Shape::Array(textual) => textual,
+                _ => {
+                    let name = command.word.text.clone();
+                    self.subscripts_of(&name)
+                }
+            },
+            None => Textual::Numbers,
+        };
+        self.copy(1);
+        self.push_inner(Kind::Subscript { depth: 0, holes, textual });
+    }
+
+    /// What the subscripts of `name` are, as far as has been declared.
+    pub(super) fn subscripts_of(&mut self, name: &str) -> Textual {
+        let declared = self.command().is_some_and(
+            |command| matches!(command.builtin, Builtin::Declare(attributes) if attributes.associative),
+        );
+        if declared || self.notes.associative.contains(name) { Textual::Keys } else { Textual::Numbers }
+    }
+
+    // Lines.
+
+    fn newline(&mut self) {
+        self.finish_word();
+        self.copy(1);
+        if let Some(command) = self.command()
+            && matches!(command.position, Position::Command | Position::Assigned | Position::Argument)
+        {
+            command.restart();
+        }
+        self.read_heredocs();
+    }
+
+    // Operators.
+
+    fn operator(&mut self, c: char) {
+        let condition = self.command().is_some_and(|command| command.shape == Shape::Condition);
+        match c {
+            _ if condition => self.condition_operator(c),
+            '(' => self.open(),
+            ')' => self.close(),
+            '<' | '>' => self.redirection(),
+            '&' if self.peek_char(1) == Some('>') => {
+                self.finish_word();
+                self.redirect(2);
+            }
+            _ => self.separator(c),
+        }
+    }
+
+    fn condition_operator(&mut self, c: char) {
+        let regex = self.command().is_some_and(|command| command.previous.text == "=~");
+        if c == '(' && (regex || self.in_word()) {
+            self.begin_quoted();
+            self.copy(1);
+            return self.push_inner(Kind::Pattern);
+        }
+        self.finish_word();
+        self.copy(1);
+    }
+
+    /// `;`, `&`, `|` and what starts with them.
+    fn separator(&mut self, c: char) {
+        self.finish_word();
+        let next = self.peek_char(1);
+        self.copy(1);
+        let ends_case = c == ';' && matches!(next, Some(';' | '&'));
+        if ends_case {
+            self.copy(1);
+        }
+        let Some(command) = self.command() else { return };
+        let in_pattern = matches!(command.position, Position::Pattern | Position::FirstPattern);
+        if ends_case && command.cases > 0 {
+            command.restart();
+            command.position = Position::FirstPattern;
+            if next == Some(';') && self.peek_char(0) == Some('&') {
+                self.copy(1);
+            }
+        } else if !(in_pattern && c == '|') {
+            command.restart();
+        }
+    }
+
+    fn redirection(&mut self) {
+        self.drop_descriptor();
+        let (first, second, third) = (self.peek_char(0), self.peek_char(1), self.peek_char(2));
+        let array = self.command().is_some_and(|command| matches!(command.shape, Shape::Array(_)));
+        match (first, second, third) {
+            (Some('<'), Some('<'), Some('<')) => self.redirect(3),
+            (Some('<'), Some('<'), _) if !array => self.announce_heredoc(),
+            (Some('<'), Some('&' | '>'), _) | (Some('>'), Some('>' | '&' | '|'), _) => self.redirect(2),
+            _ => self.redirect(1),
+        }
+    }
+
+    /// Ends the word before a redirection, unless it is the file descriptor: `2>` or `{fd}>`.
+    fn drop_descriptor(&mut self) {
+        let Some(command) = self.command() else { return };
+        let word = &command.word;
+        let variable = word.text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+        let number = !word.text.is_empty() && word.text.bytes().all(|byte| byte.is_ascii_digit());
+        if !word.quoted && (number || variable.is_some_and(is_identifier)) {
+            command.word = Default::default();
+        } else {
+            self.finish_word();
+        }
+    }
+
+    fn redirect(&mut self, length: usize) {
+        self.copy(length);
+        if let Some(command) = self.command() {
+            command.redirecting = true;
+        }
+    }
+
+    // Parentheses.
+
+    fn open(&mut self) {
+        if self.opens_arithmetic() {
+            self.copy(2);
+            return self.push_arithmetic(Close::Parentheses);
+        }
+        let extended = self.at.checked_sub(1).and_then(|at| self.symbols.get(at)).is_some_and(
+            |symbol| matches!(symbol, Symbol::Char('@' | '!' | '?' | '*' | '+')),
+        );
+        let Some(command) = self.command() else { return };
+        let word = &command.word;
+        let negation = command.position == Position::Command && word.text == "!" && !word.quoted;
+        let in_pattern = matches!(command.position, Position::FirstPattern | Position::Pattern);
+        if let Some(name) = array_name(&word.text).map(str::to_owned) {
+            self.open_array(&name);
+        } else if word.started && extended && !negation {
+            self.copy(1);
+            self.push_inner(Kind::Pattern);
+        } else if in_pattern {
+            command.position = Position::Pattern;
+            self.copy(1);
+        } else {
+            self.finish_word();
+            self.copy(1);
+            self.push_command(Shape::Subshell);
+        }
+    }
+
+    fn opens_arithmetic(&mut self) -> bool {
+        let double = self.peek_char(1) == Some('(');
+        let allowed = self.command().is_some_and(|command| {
+            let word = &command.word;
+            let reserved = !word.quoted && matches!(word.text.as_str(), "for" | "!" | "if" | "while" | "until");
+            let starts = matches!(command.position, Position::Command | Position::ForName);
+            starts && (!word.started || reserved) && !matches!(command.shape, Shape::Array(_))
+        });
+        if !(double && allowed && self.closes_as_arithmetic(2)) {
+            return false;
+        }
+        self.finish_word();
+        if let Some(command) = self.command() {
+            command.restart();
+        }
+        true
+    }
+
+    fn open_array(&mut self, name: &str) {
+        let textual = self.subscripts_of(name);
+        let declared = self.command().is_some_and(
+            |command| matches!(command.builtin, Builtin::Declare(attributes) if attributes.integer),
+        );
+        let integer = declared || self.notes.integers.contains(name);
+        self.copy(1);
+        self.push_command(Shape::Array(textual));
+        if let Some(frame) = self.frames.last_mut() {
+            frame.arithmetic = integer;
+        }
+    }
+
+    fn close(&mut self) {
+        self.finish_word();
+        self.copy(1);
+        let Some(command) = self.command() else { return };
+        if matches!(command.position, Position::FirstPattern | Position::Pattern) {
+            return command.restart();
+        }
+        let shape = command.shape;
+        if shape == Shape::Script {
+            return;
+        }
+        self.frames.pop();
+        match (shape, self.command()) {
+            (Shape::Subshell, Some(command)) => command.restart(),
+            (Shape::Substitution, _) => self.close_substitution(),
+            _ => {}
+        }
+    }
+
+    /// Heredocs without a text inside `$(…)` have it after the line that they stand in.
+    fn close_substitution(&mut self) {
+        let open = self.pending.pop().unwrap_or_default();
+        match self.pending.last_mut() {
+            Some(outer) => outer.extend(open),
+            None => self.pending.push(open),
+        }
+    }
+}

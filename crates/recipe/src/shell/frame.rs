@@ -1,0 +1,192 @@
+//! The constructs that a place in a command can be inside of.
+//!
+//! Only data: how they open and close is in the scanner.
+
+use std::ops::Range;
+
+/// One open construct.
+pub(super) struct Frame {
+    pub(super) kind: Kind,
+    /// Tells apart the words of different command lists: holes of one word share it.
+    pub(super) owner: usize,
+    /// Whether bash evaluates what stands here as arithmetic.
+    pub(super) arithmetic: bool,
+}
+
+pub(super) enum Kind {
+    /// Words and operators.
+    Command(Box<Command>),
+    /// `"…"`.
+    Double,
+    /// The text of an unquoted heredoc.
+    Heredoc,
+    /// `${…}`.
+    Parameter(Parameter),
+    /// `$((…))`, `((…))` or `$[…]`.
+    Arithmetic { close: Close, depth: usize },
+    /// `[…]` after a name or at the start of an array's item.
+    Subscript { depth: usize, holes: usize, textual: Textual },
+    /// `(…)` inside a pattern or a regular expression.
+    Pattern,
+}
+
+/// How an arithmetic construct ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Close {
+    Parentheses,
+    Bracket,
+}
+
+/// What the subscripts of an array are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Textual {
+    /// Keys of an associative array.
+    Keys,
+    /// Arithmetic.
+    Numbers,
+}
+
+/// The quoting that an expansion stands in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Around {
+    Unquoted,
+    Double,
+    Heredoc,
+}
+
+pub(super) struct Parameter {
+    pub(super) around: Around,
+    pub(super) part: Part,
+    /// The name as far as it has been read.
+    pub(super) name: String,
+    /// Whether the whole expansion stands in arithmetic.
+    pub(super) inherited: bool,
+}
+
+/// The part of `${…}` that is being read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Name,
+    /// `[…]`, with the brackets open inside it.
+    Subscript(usize),
+    /// After `:-` and its kin: quoted as the whole expansion is.
+    Word,
+    /// After `#`, `%`, `/` and so on: quotes count anew, also inside double quotes.
+    Pattern,
+    /// After `:`.
+    Offset,
+}
+
+/// A list of commands, or something else that consists of words.
+pub(super) struct Command {
+    pub(super) shape: Shape,
+    pub(super) position: Position,
+    /// The `case` commands that are open.
+    pub(super) cases: usize,
+    pub(super) word: Word,
+    pub(super) builtin: Builtin,
+    /// Whether the next word is the target of a redirection.
+    pub(super) redirecting: bool,
+    pub(super) previous: Previous,
+}
+
+impl Command {
+    pub(super) fn new(shape: Shape) -> Command {
+        Command {
+            shape,
+            position: Position::Command,
+            cases: 0,
+            word: Word::default(),
+            builtin: Builtin::Other,
+            redirecting: false,
+            previous: Previous::default(),
+        }
+    }
+
+    /// What follows starts a new command.
+    pub(super) fn restart(&mut self) {
+        self.position = Position::Command;
+        self.builtin = Builtin::Other;
+        self.redirecting = false;
+        self.previous = Previous::default();
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// A whole text: the command itself, or what is between backticks.
+    Script,
+    /// `$(…)`, `<(…)` or `>(…)`.
+    Substitution,
+    /// `(…)`.
+    Subshell,
+    /// `a=(…)`.
+    Array(Textual),
+    /// `[[ … ]]`.
+    Condition,
+}
+
+/// What the next word is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Position {
+    /// A command's name, a reserved word or an assignment.
+    Command,
+    /// A command's name or an assignment.
+    Assigned,
+    /// An argument.
+    Argument,
+    /// What `case` looks at.
+    CaseWord,
+    /// The `in` of a `case`.
+    CaseIn,
+    /// A pattern of a `case`, or `esac`.
+    FirstPattern,
+    /// The rest of a pattern of a `case`.
+    Pattern,
+    /// The name after `for` or `select`, or `((`.
+    ForName,
+    /// The `in` or `do` of a `for`.
+    ForIn,
+    /// The name after `function`.
+    FunctionName,
+}
+
+/// The commands that evaluate their arguments.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Builtin {
+    Other,
+    Let,
+    Declare(Attributes),
+    /// Takes names of variables: `unset`, `read`.
+    Names,
+    /// Takes the name of a variable after `-v`: `printf`, `test`.
+    NameAfterV,
+}
+
+/// The attributes that a declaration gives to the names after them.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Attributes {
+    pub(super) integer: bool,
+    pub(super) associative: bool,
+}
+
+/// The word that is being read.
+#[derive(Default)]
+pub(super) struct Word {
+    pub(super) started: bool,
+    /// Whether a part of it is quoted or computed, so that it is no reserved word.
+    pub(super) quoted: bool,
+    /// The start of what is written plainly.
+    pub(super) text: String,
+    /// The symbol that it starts at.
+    pub(super) start: usize,
+    /// The number of holes found before it.
+    pub(super) holes: usize,
+}
+
+/// The word before.
+#[derive(Default)]
+pub(super) struct Previous {
+    pub(super) text: String,
+    pub(super) holes: Range<usize>,
+}

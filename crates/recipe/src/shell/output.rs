@@ -1,0 +1,47 @@
+//! The script as it is written, with slots for what is known only later.
+//!
+//! Never looks into what it is given.
+
+/// Text that grows at its end, and slots in it that can still be changed.
+#[derive(Default)]
+pub(super) struct Output {
+    done: Vec<String>,
+    current: String,
+}
+
+/// A place in an [`Output`] that can be written again.
+#[derive(Clone, Copy)]
+pub(super) struct Slot(usize);
+
+impl Output {
+    pub(super) fn push(&mut self, c: char) {
+        self.current.push(c);
+    }
+
+    pub(super) fn push_str(&mut self, text: &str) {
+        self.current.push_str(text);
+    }
+
+    /// The character before the end, as far as it stands after the last slot.
+    pub(super) fn last(&self) -> Option<char> {
+        self.current.chars().next_back()
+    }
+
+    /// Writes `text` so that it can be replaced later.
+    pub(super) fn slot(&mut self, text: String) -> Slot {
+        self.done.push(std::mem::take(&mut self.current));
+        self.done.push(text);
+        Slot(self.done.len() - 1)
+    }
+
+    pub(super) fn fill(&mut self, slot: Slot, text: String) {
+        if let Some(place) = self.done.get_mut(slot.0) {
+            *place = text;
+        }
+    }
+
+    pub(super) fn finish(mut self) -> String {
+        self.done.push(self.current);
+        self.done.concat()
+    }
+}

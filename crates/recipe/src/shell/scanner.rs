@@ -1,0 +1,550 @@
+//! The walk through a command: quotes, expansions and holes.
+//!
+//! Keeps a stack of open constructs instead of recursing, so that nesting costs no stack. Never goes
+//! back: each symbol is read once, apart from a bounded look ahead.
+
+use std::collections::HashSet;
+
+use super::{
+    Quoting, Symbol,
+    frame::{Around, Close, Command, Frame, Kind, Parameter, Part, Shape, Textual},
+    heredoc::Heredoc,
+    output::Output,
+};
+
+/// Constructs open at once beyond which the scanner gives up on telling contexts apart.
+const MAX_FRAMES: usize = 2_000;
+/// Texts inside texts (heredocs in heredocs, backticks in backticks) that are looked into.
+const MAX_TEXTS: usize = 24;
+
+/// A hole that has been passed.
+pub(super) struct Found {
+    pub(super) number: usize,
+    pub(super) quoting: Quoting,
+    pub(super) owner: usize,
+}
+
+/// What is learned on the way, also by the scanners of inner texts.
+pub(super) struct Notes<'a> {
+    name: &'a dyn Fn(usize) -> String,
+    pub(super) holes: Vec<Found>,
+    /// The names declared with `-A` so far.
+    pub(super) associative: HashSet<String>,
+    /// The names declared with `-i` so far.
+    pub(super) integers: HashSet<String>,
+    owners: usize,
+    /// Symbols that may still be looked ahead at, so that the whole stays linear.
+    look_ahead: usize,
+    texts: usize,
+    /// Set once the nesting is beyond what is followed.
+    lost: bool,
+}
+
+impl<'a> Notes<'a> {
+    pub(super) fn new(name: &'a dyn Fn(usize) -> String, length: usize) -> Notes<'a> {
+        Notes {
+            name,
+            holes: Vec::new(),
+            associative: HashSet::new(),
+            integers: HashSet::new(),
+            owners: 0,
+            look_ahead: 16 * length + 1_000,
+            texts: 0,
+            lost: false,
+        }
+    }
+
+    /// Looks into a text inside the text, unless that is nested too deeply to go on.
+    pub(super) fn nest<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> T {
+        self.texts += 1;
+        self.lost |= self.texts > MAX_TEXTS;
+        let result = look(self);
+        self.texts -= 1;
+        result
+    }
+
+    fn new_owner(&mut self) -> usize {
+        self.owners += 1;
+        self.owners
+    }
+}
+
+/// How a reference is written.
+#[derive(Clone, Copy)]
+pub(super) enum Style {
+    /// In quotes of its own.
+    Word,
+    /// As it is, where quotes are open or do not matter.
+    Plain,
+    /// Between two single-quoted parts.
+    Single,
+    /// Between two `$'…'` parts.
+    AnsiC,
+}
+
+pub(super) struct Scanner<'s, 'n, 'a> {
+    pub(super) symbols: &'s [Symbol],
+    pub(super) at: usize,
+    pub(super) frames: Vec<Frame>,
+    /// The heredocs whose text is still to come, one list for each text that bash parses on its own.
+    pub(super) pending: Vec<Vec<Heredoc>>,
+    pub(super) out: Output,
+    pub(super) notes: &'n mut Notes<'a>,
+}
+
+impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
+    pub(super) fn script(symbols: &'s [Symbol], notes: &'n mut Notes<'a>) -> Self {
+        let kind = Kind::Command(Box::new(Command::new(Shape::Script)));
+        Scanner::start(symbols, 0, kind, Output::default(), notes)
+    }
+
+    pub(super) fn start(
+        symbols: &'s [Symbol],
+        at: usize,
+        kind: Kind,
+        out: Output,
+        notes: &'n mut Notes<'a>,
+    ) -> Self {
+        let frame = Frame { kind, owner: notes.new_owner(), arithmetic: false };
+        Scanner { symbols, at, frames: vec![frame], pending: vec![Vec::new()], out, notes }
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.run().finish()
+    }
+
+    /// Reads everything and gives back what was written.
+    pub(super) fn run(mut self) -> Output {
+        while let Some(symbol) = self.peek(0) {
+            self.step(symbol);
+        }
+        while !self.frames.is_empty() {
+            self.finish_word();
+            self.frames.pop();
+        }
+        self.out
+    }
+
+    fn step(&mut self, symbol: Symbol) {
+        if self.notes.lost {
+            return self.step_lost(symbol);
+        }
+        match self.frames.last().map(|frame| &frame.kind) {
+            Some(Kind::Command(_)) => self.step_command(symbol),
+            Some(Kind::Double) => self.step_quoted(symbol, Around::Double),
+            Some(Kind::Heredoc) => self.step_quoted(symbol, Around::Heredoc),
+            Some(Kind::Parameter(_)) => self.step_parameter(symbol),
+            Some(Kind::Arithmetic { .. }) => self.step_arithmetic(symbol),
+            Some(Kind::Subscript { .. }) => self.step_subscript(symbol),
+            Some(Kind::Pattern) => self.step_pattern(symbol),
+            None => self.step_lost(symbol),
+        }
+    }
+
+    fn step_lost(&mut self, symbol: Symbol) {
+        self.at += 1;
+        match symbol {
+            Symbol::Char(c) => self.out.push(c),
+            Symbol::Hole(number) => self.write(number, Style::Plain, Quoting::Arithmetic),
+        }
+    }
+
+    // Reading.
+
+    pub(super) fn peek(&self, ahead: usize) -> Option<Symbol> {
+        self.symbols.get(self.at + ahead).copied()
+    }
+
+    pub(super) fn peek_char(&self, ahead: usize) -> Option<char> {
+        match self.peek(ahead) {
+            Some(Symbol::Char(c)) => Some(c),
+            _ => None,
+        }
+    }
+
+    /// Copies the next `count` characters.
+    pub(super) fn copy(&mut self, count: usize) {
+        for _ in 0..count {
+            if let Some(c) = self.peek_char(0) {
+                self.out.push(c);
+                self.at += 1;
+            }
+        }
+    }
+
+    // Frames.
+
+    /// Opens a construct in which the holes still belong to the word around it.
+    pub(super) fn push_inner(&mut self, kind: Kind) {
+        let (owner, arithmetic) =
+            self.frames.last().map_or((0, false), |frame| (frame.owner, frame.arithmetic));
+        self.push(Frame { kind, owner, arithmetic });
+    }
+
+    /// Opens a list of words of its own.
+    pub(super) fn push_command(&mut self, shape: Shape) {
+        let owner = self.notes.new_owner();
+        if shape == Shape::Substitution {
+            self.pending.push(Vec::new());
+        }
+        let kind = Kind::Command(Box::new(Command::new(shape)));
+        self.push(Frame { kind, owner, arithmetic: false });
+    }
+
+    pub(super) fn push_arithmetic(&mut self, close: Close) {
+        let owner = self.notes.new_owner();
+        self.push(Frame { kind: Kind::Arithmetic { close, depth: 0 }, owner, arithmetic: true });
+    }
+
+    fn push(&mut self, frame: Frame) {
+        if self.frames.len() >= MAX_FRAMES {
+            self.notes.lost = true;
+        } else {
+            self.frames.push(frame);
+        }
+    }
+
+    pub(super) fn command(&mut self) -> Option<&mut Command> {
+        match self.frames.last_mut().map(|frame| &mut frame.kind) {
+            Some(Kind::Command(command)) => Some(command),
+            _ => None,
+        }
+    }
+
+    // Holes.
+
+    /// Writes a reference to a hole; the construct around it decides whether it is arithmetic.
+    pub(super) fn hole(&mut self, number: usize, style: Style, quoting: Quoting) {
+        let arithmetic = self.frames.last().is_some_and(|frame| frame.arithmetic);
+        self.write(number, style, if arithmetic { Quoting::Arithmetic } else { quoting });
+    }
+
+    pub(super) fn write(&mut self, number: usize, style: Style, quoting: Quoting) {
+        let name = (self.notes.name)(number);
+        let text = match style {
+            Style::Word => format!("\"${{{name}}}\""),
+            Style::Plain => format!("${{{name}}}"),
+            Style::Single => format!("'\"${{{name}}}\"'"),
+            Style::AnsiC => format!("'\"${{{name}}}\"$'"),
+        };
+        self.out.push_str(&text);
+        self.note(number, quoting);
+    }
+
+    /// Remembers a hole.
+    pub(super) fn note(&mut self, number: usize, quoting: Quoting) {
+        let owner = self.frames.last().map_or(0, |frame| frame.owner);
+        self.notes.holes.push(Found { number, quoting, owner });
+    }
+
+    // Quotes.
+
+    /// One symbol inside double quotes or an unquoted heredoc.
+    fn step_quoted(&mut self, symbol: Symbol, around: Around) {
+        match symbol {
+            Symbol::Char('"') if around == Around::Double => {
+                self.copy(1);
+                self.frames.pop();
+            }
+            Symbol::Char('\\') => self.quoted_backslash(),
+            Symbol::Char('$') => self.dollar(around),
+            Symbol::Char('`') => self.backticks(around),
+            Symbol::Char(_) => self.copy(1),
+            Symbol::Hole(number) => {
+                self.at += 1;
+                self.hole(number, Style::Plain, quoting_of(around));
+            }
+        }
+    }
+
+    /// A backslash where it is kept before most characters: before a hole it stands for itself.
+    pub(super) fn quoted_backslash(&mut self) {
+        match self.peek(1) {
+            Some(Symbol::Hole(_)) => {
+                self.out.push_str("\\\\");
+                self.at += 1;
+            }
+            _ => self.copy(2),
+        }
+    }
+
+    /// A backslash where it quotes the next character: a hole needs no more quoting.
+    pub(super) fn bare_backslash(&mut self) {
+        match self.peek(1) {
+            Some(Symbol::Hole(_)) => self.at += 1,
+            _ => self.copy(2),
+        }
+    }
+
+    /// `'…'`, from its opening quote on.
+    pub(super) fn single(&mut self) {
+        self.copy(1);
+        while let Some(symbol) = self.peek(0) {
+            match symbol {
+                Symbol::Char('\'') => return self.copy(1),
+                Symbol::Char(_) => self.copy(1),
+                Symbol::Hole(number) => {
+                    self.at += 1;
+                    self.hole(number, Style::Single, Quoting::Single);
+                }
+            }
+        }
+    }
+
+    /// `$'…'`, from the dollar sign on.
+    fn ansi_c(&mut self) {
+        self.copy(2);
+        while let Some(symbol) = self.peek(0) {
+            match symbol {
+                Symbol::Char('\'') => return self.copy(1),
+                Symbol::Char('\\') => self.quoted_backslash(),
+                Symbol::Char(_) => self.copy(1),
+                Symbol::Hole(number) => {
+                    self.at += 1;
+                    self.hole(number, Style::AnsiC, Quoting::AnsiC);
+                }
+            }
+        }
+    }
+
+    /// Quotes and expansions of an unquoted place; false if `c` is none of them.
+    pub(super) fn unquoted(&mut self, c: char) -> bool {
+        match c {
+            '\\' => self.bare_backslash(),
+            '\'' => self.single(),
+            '"' => {
+                self.copy(1);
+                self.push_inner(Kind::Double);
+            }
+            '$' => self.dollar(Around::Unquoted),
+            '`' => self.backticks(Around::Unquoted),
+            _ => return false,
+        }
+        true
+    }
+
+    // Expansions.
+
+    pub(super) fn dollar(&mut self, around: Around) {
+        let bare = around == Around::Unquoted;
+        match self.peek(1) {
+            // `$` and a reference would be something else, so the dollar sign is made plain text
+            Some(Symbol::Hole(_)) => {
+                self.out.push_str("\\$");
+                self.at += 1;
+            }
+            Some(Symbol::Char('(')) => self.dollar_parenthesis(),
+            Some(Symbol::Char('{')) => self.open_parameter(around),
+            Some(Symbol::Char('[')) => {
+                self.copy(2);
+                self.push_arithmetic(Close::Bracket);
+            }
+            Some(Symbol::Char('\'')) if bare => self.ansi_c(),
+            Some(Symbol::Char('"')) if bare => {
+                self.copy(2);
+                self.push_inner(Kind::Double);
+            }
+            Some(Symbol::Char(c)) if c.is_ascii_alphanumeric() || "_$#?!*@-".contains(c) => self.copy(2),
+            _ => self.copy(1),
+        }
+    }
+
+    fn dollar_parenthesis(&mut self) {
+        if self.peek_char(2) == Some('(') && self.closes_as_arithmetic(3) {
+            self.copy(3);
+            self.push_arithmetic(Close::Parentheses);
+        } else {
+            self.copy(2);
+            self.push_command(Shape::Substitution);
+        }
+    }
+
+    fn open_parameter(&mut self, around: Around) {
+        self.copy(2);
+        let inherited = self.frames.last().is_some_and(|frame| frame.arithmetic);
+        let parameter = Parameter { around, part: Part::Name, name: String::new(), inherited };
+        self.push_inner(Kind::Parameter(parameter));
+    }
+
+    /// Whether the parenthesis that is open just before the symbol `ahead` closes with `))`. In
+    /// doubt it does: arithmetic lets less through.
+    pub(super) fn closes_as_arithmetic(&mut self, ahead: usize) -> bool {
+        let rest = self.symbols.get(self.at + ahead..).unwrap_or_default();
+        let (mut depth, mut quote, mut at) = (0usize, None, 0);
+        while let Some(symbol) = rest.get(at) {
+            if self.notes.look_ahead == 0 {
+                return true;
+            }
+            self.notes.look_ahead -= 1;
+            match (*symbol, quote) {
+                (Symbol::Char('\\'), None | Some('"')) => at += 1,
+                (Symbol::Char(c), Some(open)) if c == open => quote = None,
+                (_, Some(_)) => {}
+                (Symbol::Char(c @ ('"' | '\'')), None) => quote = Some(c),
+                (Symbol::Char('('), None) => depth += 1,
+                (Symbol::Char(')'), None) if depth == 0 => {
+                    return rest.get(at + 1) == Some(&Symbol::Char(')'));
+                }
+                (Symbol::Char(')'), None) => depth -= 1,
+                _ => {}
+            }
+            at += 1;
+        }
+        true
+    }
+
+    /// `` `…` ``: bash takes one level of backslashes away before it reads what is inside, so that
+    /// is what is scanned, and the level is put back afterwards.
+    pub(super) fn backticks(&mut self, around: Around) {
+        self.copy(1);
+        let (inner, end) = self.between_backticks(around);
+        let text = self.notes.nest(|notes| Scanner::script(&inner, notes).finish());
+        for c in text.chars() {
+            if matches!(c, '\\' | '`') {
+                self.out.push('\\');
+            }
+            self.out.push(c);
+        }
+        self.at = end;
+        self.copy(1);
+    }
+
+    fn between_backticks(&self, around: Around) -> (Vec<Symbol>, usize) {
+        let mut inner = Vec::new();
+        let mut at = self.at;
+        while let Some(symbol) = self.symbols.get(at).copied() {
+            if symbol == Symbol::Char('`') {
+                break;
+            }
+            let escaped = match self.symbols.get(at + 1) {
+                Some(Symbol::Char(c @ ('\\' | '$' | '`'))) => Some(*c),
+                Some(Symbol::Char('"')) if around == Around::Double => Some('"'),
+                _ => None,
+            };
+            match (symbol, escaped) {
+                (Symbol::Char('\\'), Some(c)) => {
+                    inner.push(Symbol::Char(c));
+                    at += 2;
+                }
+                _ => {
+                    inner.push(symbol);
+                    at += 1;
+                }
+            }
+        }
+        (inner, at)
+    }
+
+    // Constructs without words.
+
+    fn step_arithmetic(&mut self, symbol: Symbol) {
+        match symbol {
+            Symbol::Char('\\') => self.bare_backslash(),
+            Symbol::Char('$') => self.dollar(Around::Double),
+            Symbol::Char('`') => self.backticks(Around::Unquoted),
+            Symbol::Char(c) => {
+                self.copy(1);
+                self.count_arithmetic(c);
+            }
+            Symbol::Hole(number) => {
+                // `i-{{n}}` with -3 must not become `i--3`
+                if matches!(self.out.last(), Some('-' | '+')) {
+                    self.out.push(' ');
+                }
+                self.at += 1;
+                self.hole(number, Style::Plain, Quoting::Arithmetic);
+            }
+        }
+    }
+
+    /// Follows the nesting of an arithmetic construct, `c` having been copied.
+    fn count_arithmetic(&mut self, c: char) {
+        let next = self.peek_char(0);
+        let Some(Kind::Arithmetic { close, depth }) = self.frames.last_mut().map(|frame| &mut frame.kind)
+        else {
+            return;
+        };
+        match (*close, c) {
+            (Close::Parentheses, '(') | (Close::Bracket, '[') => *depth += 1,
+            (Close::Parentheses, ')') | (Close::Bracket, ']') if *depth > 0 => *depth -= 1,
+            (Close::Parentheses, ')') if next == Some(')') => {
+                self.copy(1);
+                self.frames.pop();
+            }
+            (Close::Bracket, ']') => {
+                self.frames.pop();
+            }
+            _ => {}
+        }
+    }
+
+    fn step_subscript(&mut self, symbol: Symbol) {
+        match symbol {
+            Symbol::Char(c) if self.unquoted(c) => {}
+            Symbol::Char(c) => {
+                self.copy(1);
+                self.count_subscript(c);
+            }
+            Symbol::Hole(number) => {
+                self.at += 1;
+                self.hole(number, Style::Word, Quoting::Bare);
+            }
+        }
+    }
+
+    fn count_subscript(&mut self, c: char) {
+        let Some(Kind::Subscript { depth, holes, textual }) =
+            self.frames.last_mut().map(|frame| &mut frame.kind)
+        else {
+            return;
+        };
+        match c {
+            '[' => *depth += 1,
+            ']' if *depth > 0 => *depth -= 1,
+            ']' => {
+                let (holes, textual) = (*holes, *textual);
+                self.close_subscript(holes, textual);
+            }
+            _ => {}
+        }
+    }
+
+    fn close_subscript(&mut self, holes: usize, textual: Textual) {
+        self.frames.pop();
+        let assigns =
+            matches!((self.peek_char(0), self.peek_char(1)), (Some('='), _) | (Some('+'), Some('=')));
+        if assigns && textual == Textual::Numbers {
+            self.make_arithmetic(holes);
+        }
+        if let Some(command) = self.command() {
+            command.word.text.push_str("[]");
+        }
+    }
+
+    fn step_pattern(&mut self, symbol: Symbol) {
+        match symbol {
+            Symbol::Char(c) if self.unquoted(c) => {}
+            Symbol::Char('(') => {
+                self.copy(1);
+                self.push_inner(Kind::Pattern);
+            }
+            Symbol::Char(')') => {
+                self.copy(1);
+                self.frames.pop();
+            }
+            Symbol::Char(_) => self.copy(1),
+            Symbol::Hole(number) => {
+                self.at += 1;
+                self.hole(number, Style::Word, Quoting::Bare);
+            }
+        }
+    }
+}
+
+pub(super) fn quoting_of(around: Around) -> Quoting {
+    match around {
+        Around::Unquoted => Quoting::Bare,
+        Around::Double => Quoting::Double,
+        Around::Heredoc => Quoting::Heredoc,
+    }
+}

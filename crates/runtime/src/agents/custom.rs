@@ -1,0 +1,448 @@
+//! A program that a configuration file describes: its arguments, how the prompt travels, where the answer
+//! is, how a rate limit looks. Decoding the file is the caller's; checking what it says is done here.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::draft::{Draft, shorten};
+use super::{
+    ARGUMENT_LIMIT, AgentFailure, Invocation, Reader, Request, argument_prompt, joined_prompt, limits,
+};
+
+/// The description of a program. In its arguments, `{prompt}`, `{prompt_file}`, `{answer_file}`,
+/// `{system_prompt}`, `{model}`, `{cwd}` and `{session}` stand for what they name; `{options}`, alone, is
+/// the place of the optional arguments (the end if absent); `{{` and `}}` are braces.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CustomProgram {
+    /// What recipes call it.
+    pub name: String,
+    /// What is started; the name if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The arguments.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// How the prompt travels.
+    #[serde(default)]
+    pub prompt: PromptBy,
+    /// Where the answer is.
+    #[serde(default)]
+    pub answer: AnswerBy,
+    /// Added when there is a model, with `{model}`.
+    #[serde(default)]
+    pub model_args: Vec<String>,
+    /// Added when there is a system prompt, with `{system_prompt}`; without it, the system prompt stands
+    /// before the prompt.
+    #[serde(default)]
+    pub system_prompt_args: Vec<String>,
+    /// Added always, with `{cwd}`.
+    #[serde(default)]
+    pub dir_args: Vec<String>,
+    /// Added when a session is continued, with `{session}`.
+    #[serde(default)]
+    pub session_args: Vec<String>,
+    /// Words that mean a rate limit when a call has failed.
+    #[serde(default)]
+    pub rate_limit: Vec<String>,
+    /// Words that mean a failed login when a call has failed.
+    #[serde(default)]
+    pub auth_failure: Vec<String>,
+    /// Environment entries, unless the user has set the name.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+}
+
+/// How a prompt travels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptBy {
+    /// As the argument `{prompt}`, or in a file that the argument names if it is too long for one.
+    Argument,
+    /// On standard input.
+    #[default]
+    Stdin,
+    /// In the file `{prompt_file}`.
+    File,
+}
+
+/// Where an answer is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum AnswerBy {
+    /// All of standard output.
+    #[default]
+    Stdout,
+    /// At this path (`result.text`, `choices.0.text`) of the one JSON object on standard output.
+    Json(String),
+    /// In the last line of standard output that matches.
+    Events {
+        /// Paths and the text that each must have: `type: result`.
+        #[serde(rename = "match")]
+        matching: BTreeMap<String, String>,
+        /// Where the answer is inside that event.
+        path: String,
+    },
+    /// In the file `{answer_file}`.
+    File,
+}
+
+/// What is wrong with a description.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CustomError {
+    /// It has no name, or one that cannot be a file name.
+    #[error(
+        "the agent program's name `{0}` is not usable: give one word of letters, digits, `-`, `_` and `.`"
+    )]
+    Name(String),
+    /// The command is empty.
+    #[error("the agent program `{0}` has an empty `command`: leave it out or name a program")]
+    Command(String),
+    /// An argument names something that does not exist.
+    #[error("the agent program `{program}` uses `{{{placeholder}}}` in `{field}`, which takes only {}: fix it, or double the braces", list(.allowed))]
+    Placeholder {
+        /// The program.
+        program: String,
+        /// The field.
+        field: &'static str,
+        /// What stands between the braces.
+        placeholder: String,
+        /// What may stand there.
+        allowed: &'static [&'static str],
+    },
+    /// A brace without its other half.
+    #[error(
+        "the agent program `{program}` has an unbalanced brace in `{field}`: `{text}`; double it to mean a brace"
+    )]
+    Brace {
+        /// The program.
+        program: String,
+        /// The field.
+        field: &'static str,
+        /// The argument.
+        text: String,
+    },
+    /// The arguments leave out what the chosen way needs.
+    #[error("the agent program `{program}` says `{way}`, but no argument has `{needed}`: add it")]
+    Missing {
+        /// The program.
+        program: String,
+        /// The way.
+        way: &'static str,
+        /// The placeholder.
+        needed: &'static str,
+    },
+    /// The arguments have what the chosen way does not give.
+    #[error(
+        "the agent program `{program}` has `{placeholder}` in `args`, but does not say `{way}`: say so, or remove it"
+    )]
+    Superfluous {
+        /// The program.
+        program: String,
+        /// The placeholder.
+        placeholder: &'static str,
+        /// The way that would give it.
+        way: &'static str,
+    },
+    /// A path into JSON is empty.
+    #[error(
+        "the agent program `{program}` has an empty name in the path `{path}`: write it like `result.text`"
+    )]
+    Path {
+        /// The program.
+        program: String,
+        /// The path.
+        path: String,
+    },
+    /// Every event would match.
+    #[error(
+        "the agent program `{0}` has an empty `match`: say which event holds the answer, like `type: result`"
+    )]
+    EmptyMatch(String),
+}
+
+fn list(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{{{name}}}`")).collect();
+    names.join(", ")
+}
+
+const IN_ARGS: &[&str] =
+    &["prompt", "prompt_file", "answer_file", "system_prompt", "model", "cwd", "session", "options"];
+
+impl CustomProgram {
+    /// Says the first thing that is wrong.
+    pub fn check(&self) -> Result<(), CustomError> {
+        let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if self.name.is_empty() || !self.name.chars().all(good) || self.name.starts_with(['.', '-']) {
+            return Err(CustomError::Name(self.name.clone()));
+        }
+        if self.command.as_ref().is_some_and(|command| command.trim().is_empty()) {
+            return Err(CustomError::Command(self.name.clone()));
+        }
+        self.check_field("args", &self.args, IN_ARGS)?;
+        self.check_field("model_args", &self.model_args, &["model"])?;
+        self.check_field("system_prompt_args", &self.system_prompt_args, &["system_prompt"])?;
+        self.check_field("dir_args", &self.dir_args, &["cwd"])?;
+        self.check_field("session_args", &self.session_args, &["session"])?;
+        self.check_ways()?;
+        self.check_answer()
+    }
+
+    /// What is started.
+    pub fn command(&self) -> &str {
+        self.command.as_deref().unwrap_or(&self.name)
+    }
+
+    fn check_field(
+        &self,
+        field: &'static str,
+        args: &[String],
+        allowed: &'static [&'static str],
+    ) -> Result<(), CustomError> {
+        for arg in args {
+            let pieces = split(arg).ok_or_else(|| CustomError::Brace {
+                program: self.name.clone(),
+                field,
+                text: arg.clone(),
+            })?;
+            let wrong = pieces.into_iter().find_map(|piece| match piece {
+                Piece::Name(name) if !allowed.contains(&name) => Some(name.to_owned()),
+                Piece::Name("options") if arg != "{options}" => Some("options".to_owned()),
+                _ => None,
+            });
+            if let Some(placeholder) = wrong {
+                return Err(CustomError::Placeholder {
+                    program: self.name.clone(),
+                    field,
+                    placeholder,
+                    allowed,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_ways(&self) -> Result<(), CustomError> {
+        let by = |way| self.prompt == way;
+        let file = self.answer == AnswerBy::File;
+        let ways = [
+            ("prompt: argument", "{prompt}", by(PromptBy::Argument)),
+            ("prompt: file", "{prompt_file}", by(PromptBy::File)),
+            ("answer: file", "{answer_file}", file),
+        ];
+        for (way, placeholder, chosen) in ways {
+            let program = self.name.clone();
+            let present = self.args.iter().any(|arg| arg.contains(placeholder));
+            match (chosen, present) {
+                (true, false) => return Err(CustomError::Missing { program, way, needed: placeholder }),
+                (false, true) => return Err(CustomError::Superfluous { program, placeholder, way }),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn check_answer(&self) -> Result<(), CustomError> {
+        let paths: Vec<&String> = match &self.answer {
+            AnswerBy::Stdout | AnswerBy::File => return Ok(()),
+            AnswerBy::Json(path) => vec![path],
+            AnswerBy::Events { matching, .. } if matching.is_empty() => {
+                return Err(CustomError::EmptyMatch(self.name.clone()));
+            }
+            AnswerBy::Events { matching, path } => matching.keys().chain([path]).collect(),
+        };
+        match paths.into_iter().find(|path| path.split('.').any(str::is_empty)) {
+            None => Ok(()),
+            Some(path) => Err(CustomError::Path { program: self.name.clone(), path: path.clone() }),
+        }
+    }
+
+    pub(super) fn invocation(&self, request: &Request) -> Invocation {
+        let mut call = Invocation::default();
+        let values = self.values(request, &mut call);
+        let mut placed = false;
+        for arg in &self.args {
+            if arg == "{options}" {
+                placed = true;
+                self.add_options(request, &values, &mut call);
+            } else {
+                call.arg(fill(arg, &values));
+            }
+        }
+        if !placed {
+            self.add_options(request, &values, &mut call);
+        }
+        call.env = self.env.clone().into_iter().collect();
+        call
+    }
+
+    fn add_options(&self, request: &Request, values: &Values, call: &mut Invocation) {
+        let groups = [
+            (&self.system_prompt_args, !values.system_prompt.is_empty()),
+            (&self.dir_args, true),
+            (&self.model_args, request.model.is_some()),
+            (&self.session_args, request.session.is_some()),
+        ];
+        for (args, _) in groups.into_iter().filter(|(_, wanted)| *wanted) {
+            for arg in args {
+                call.arg(fill(arg, values));
+            }
+        }
+    }
+
+    /// What the placeholders stand for; the prompt is put on its way.
+    fn values(&self, request: &Request, call: &mut Invocation) -> Values {
+        let prompt_file = request.scratch.join("prompt.md");
+        let answer_file = request.scratch.join("answer.txt");
+        let system = request.system_prompt.clone().unwrap_or_default();
+        let own_place = self.takes_system_prompt() && system.len() <= ARGUMENT_LIMIT;
+        let prompt = match own_place {
+            true => request.prompt.clone(),
+            false => joined_prompt(request),
+        };
+        let mut argument = String::new();
+        match self.prompt {
+            PromptBy::Argument => argument = argument_prompt(&prompt, &request.scratch, &mut call.files),
+            PromptBy::Stdin => call.stdin = Some(prompt),
+            PromptBy::File => call.files.push((prompt_file.clone(), prompt)),
+        }
+        if self.answer == AnswerBy::File {
+            call.answer_file = Some(answer_file.clone());
+        }
+        Values {
+            prompt: argument,
+            prompt_file,
+            answer_file,
+            system_prompt: if own_place { system } else { String::new() },
+            model: request.model.clone().unwrap_or_default(),
+            cwd: request.cwd.clone(),
+            session: request.session.clone().unwrap_or_default(),
+        }
+    }
+
+    fn takes_system_prompt(&self) -> bool {
+        let mut args = self.args.iter().chain(&self.system_prompt_args);
+        args.any(|arg| arg.contains("{system_prompt}"))
+    }
+
+    pub(super) fn reader(&self) -> Reader {
+        Reader::custom(CustomReader {
+            answer: self.answer.clone(),
+            rate_limit: self.rate_limit.clone(),
+            auth_failure: self.auth_failure.clone(),
+        })
+    }
+}
+
+struct Values {
+    prompt: String,
+    prompt_file: PathBuf,
+    answer_file: PathBuf,
+    system_prompt: String,
+    model: String,
+    cwd: PathBuf,
+    session: String,
+}
+
+enum Piece<'a> {
+    Text(&'a str),
+    Name(&'a str),
+}
+
+/// An argument as texts and placeholders; nothing if its braces do not match.
+fn split(arg: &str) -> Option<Vec<Piece<'_>>> {
+    let mut pieces = Vec::new();
+    let mut rest = arg;
+    while let Some(at) = rest.find(['{', '}']) {
+        pieces.push(Piece::Text(&rest[..at]));
+        let tail = &rest[at..];
+        if tail.starts_with("{{") || tail.starts_with("}}") {
+            pieces.push(Piece::Text(&tail[..1]));
+            rest = &tail[2..];
+        } else {
+            let end = tail.strip_prefix('{')?.find(['{', '}'])?;
+            let (name, after) = tail[1..].split_at(end);
+            pieces.push(Piece::Name(name));
+            rest = after.strip_prefix('}')?;
+        }
+    }
+    pieces.push(Piece::Text(rest));
+    Some(pieces)
+}
+
+fn fill(arg: &str, values: &Values) -> std::ffi::OsString {
+    let Some(pieces) = split(arg) else {
+        return arg.into();
+    };
+    let mut filled = std::ffi::OsString::new();
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) => filled.push(text),
+            Piece::Name("prompt") => filled.push(&values.prompt),
+            Piece::Name("prompt_file") => filled.push(&values.prompt_file),
+            Piece::Name("answer_file") => filled.push(&values.answer_file),
+            Piece::Name("system_prompt") => filled.push(&values.system_prompt),
+            Piece::Name("model") => filled.push(&values.model),
+            Piece::Name("cwd") => filled.push(&values.cwd),
+            Piece::Name("session") => filled.push(&values.session),
+            Piece::Name(_) => {}
+        }
+    }
+    filled
+}
+
+/// The part of a description that reading needs.
+#[derive(Debug)]
+pub(super) struct CustomReader {
+    answer: AnswerBy,
+    rate_limit: Vec<String>,
+    auth_failure: Vec<String>,
+}
+
+impl CustomReader {
+    pub(super) fn answers_plainly(&self) -> bool {
+        self.answer == AnswerBy::Stdout
+    }
+
+    pub(super) fn read_event(&self, event: &Value, draft: &mut Draft) -> bool {
+        let found = match &self.answer {
+            AnswerBy::Stdout | AnswerBy::File => return false,
+            AnswerBy::Json(path) => at(event, path),
+            AnswerBy::Events { matching, path } => {
+                let matches = |(field, wanted): (&String, &String)| {
+                    at(event, field).is_some_and(|value| as_text(value) == *wanted)
+                };
+                matching.iter().all(matches).then(|| at(event, path)).flatten()
+            }
+        };
+        if let Some(answer) = found {
+            draft.finish(Some(&as_text(answer)));
+        }
+        found.is_some() || matches!(self.answer, AnswerBy::Events { .. })
+    }
+
+    /// What the configured words say about a failed call.
+    pub(super) fn recognise(&self, said: &str) -> Option<AgentFailure> {
+        if limits::says_any(said, &self.rate_limit) {
+            return Some(limits::rate_limited(said.to_owned()));
+        }
+        limits::says_any(said, &self.auth_failure).then(|| AgentFailure::Auth { message: shorten(said) })
+    }
+}
+
+fn at<'a>(event: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(event, |value, name| match value {
+        Value::Array(items) => items.get(name.parse::<usize>().ok()?),
+        value => value.get(name),
+    })
+}
+
+fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    }
+}

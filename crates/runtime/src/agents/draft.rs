@@ -1,0 +1,188 @@
+//! What is known of a call while its output is being read: answer, usage, failure. Never longer than a
+//! fixed size, whatever the program prints.
+
+use serde_json::Value;
+
+use super::{AgentEvent, AgentFailure, Usage, limits};
+
+/// The longest line, and the longest answer, that is kept.
+pub(super) const KEPT: usize = 8 * 1024 * 1024;
+
+/// The outcome so far.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    pub(super) usage: Usage,
+    /// The final message so far.
+    pub(super) answer: String,
+    /// Which message the answer belongs to, where programs send it in pieces.
+    pub(super) message_id: String,
+    /// The program said that it is finished.
+    pub(super) done: bool,
+    /// The program said that it failed.
+    pub(super) failure: Option<AgentFailure>,
+    /// The last complaint that was not final.
+    pub(super) complaint: Option<String>,
+    /// The answer was too large to be kept.
+    pub(super) overflow: bool,
+}
+
+impl Draft {
+    /// Appends a piece of the final message.
+    pub(super) fn say_more(&mut self, text: &str) {
+        if self.answer.len() + text.len() > KEPT {
+            self.overflow = true;
+        } else {
+            self.answer.push_str(text);
+        }
+    }
+
+    /// The program finished with this answer, or with what it said so far.
+    pub(super) fn finish(&mut self, answer: Option<&str>) {
+        if let Some(answer) = answer {
+            answer.clone_into(&mut self.answer);
+        }
+        self.failure = None;
+        self.done = true;
+    }
+
+    /// The program finished with a failure.
+    pub(super) fn fail(&mut self, status: Option<u64>, message: &str) {
+        let message = shorten(message);
+        let status = status.and_then(|status| u16::try_from(status).ok());
+        self.failure = Some(match status {
+            Some(status) if status >= 400 => limits::from_status(status, message),
+            _ => limits::from_text(&message).unwrap_or(AgentFailure::Reported { message }),
+        });
+        self.done = true;
+    }
+
+    pub(super) fn set_session(&mut self, id: Option<&str>, out: &mut Vec<AgentEvent>) {
+        let Some(id) = id.filter(|id| !id.is_empty()) else {
+            return;
+        };
+        if self.usage.session.as_deref() != Some(id) {
+            self.usage.session = Some(id.to_owned());
+            out.push(AgentEvent::Session { id: id.to_owned() });
+        }
+    }
+
+    pub(super) fn set_model(&mut self, name: Option<&str>, out: &mut Vec<AgentEvent>) {
+        let Some(name) = name.filter(|name| !name.is_empty()) else {
+            return;
+        };
+        if self.usage.model.as_deref() != Some(name) {
+            self.usage.model = Some(name.to_owned());
+            out.push(AgentEvent::Model { name: name.to_owned() });
+        }
+    }
+
+    /// The program complains and goes on.
+    pub(super) fn complain(&mut self, message: &str, out: &mut Vec<AgentEvent>) {
+        self.complaint = Some(shorten(message));
+        out.push(AgentEvent::Retrying { message: preview(message) });
+    }
+}
+
+/// A string inside an event.
+pub(super) fn text<'a>(event: &'a Value, pointer: &str) -> Option<&'a str> {
+    event.pointer(pointer)?.as_str()
+}
+
+/// A whole number inside an event.
+pub(super) fn number(event: &Value, pointer: &str) -> Option<u64> {
+    event.pointer(pointer)?.as_u64()
+}
+
+/// Adds a number that may be unknown to a sum that may be unknown.
+pub(super) fn add(sum: &mut Option<u64>, more: Option<u64>) {
+    if let Some(more) = more {
+        *sum = Some(sum.unwrap_or(0).saturating_add(more));
+    }
+}
+
+pub(super) fn tool(name: &str, input: Option<&Value>) -> AgentEvent {
+    AgentEvent::Tool { name: preview(name), detail: input.map(detail).unwrap_or_default() }
+}
+
+pub(super) fn say(words: &str, out: &mut Vec<AgentEvent>) {
+    if !words.trim().is_empty() {
+        out.push(AgentEvent::Text { text: preview(words) });
+    }
+}
+
+/// What a tool is used on: the first of the usual names that is there.
+fn detail(input: &Value) -> String {
+    const NAMES: [&str; 12] = [
+        "command",
+        "cmd",
+        "file_path",
+        "filePath",
+        "absolute_path",
+        "notebook_path",
+        "path",
+        "pattern",
+        "url",
+        "query",
+        "description",
+        "prompt",
+    ];
+    NAMES.iter().find_map(|name| input.get(name)?.as_str()).map(preview).unwrap_or_default()
+}
+
+/// One line of at most 120 characters.
+pub(super) fn preview(text: &str) -> String {
+    const LONGEST: usize = 120;
+    let mut line = String::new();
+    let mut length = 0;
+    for word in text.split_whitespace() {
+        let gap = usize::from(!line.is_empty());
+        if gap == 1 {
+            line.push(' ');
+        }
+        length += gap;
+        for c in word.chars().filter(|c| !c.is_control()) {
+            if length + 1 >= LONGEST {
+                line.push('…');
+                return line;
+            }
+            line.push(c);
+            length += 1;
+        }
+    }
+    line
+}
+
+/// An error message of a bearable length: its end, where the cause usually stands.
+pub(super) fn shorten(message: &str) -> String {
+    const LONGEST: usize = 2000;
+    let message = message.trim();
+    let Some((from, _)) = message.char_indices().nth_back(LONGEST) else {
+        return message.to_owned();
+    };
+    format!("…{}", message[from..].trim_start())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn previews_are_one_short_line() {
+        for (text, expected) in [
+            ("a\n\tb  c", "a b c".to_owned()),
+            ("", String::new()),
+            ("\u{1b}[31mred", "[31mred".to_owned()),
+            (&"é".repeat(500), format!("{}…", "é".repeat(119))),
+        ] {
+            assert_eq!(preview(text), expected);
+        }
+    }
+
+    #[test]
+    fn long_messages_keep_their_end() {
+        let long = format!("{}cause", "x".repeat(9000));
+        let short = shorten(&long);
+        assert!(short.starts_with('…') && short.ends_with("cause"));
+        assert!(short.chars().count() <= 2002);
+    }
+}

@@ -1,0 +1,111 @@
+//! Why a call of an agent failed: one closed list, and the words for each. Decides nothing.
+
+use serde::{Deserialize, Serialize};
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum AgentFailure {
+    /// The model's provider wants fewer requests.
+    #[error("the agent is rate limited: {message}")]
+    RateLimited {
+        /// The program's words.
+        message: String,
+        /// Seconds to wait, if the provider says so.
+        retry_after: Option<u64>,
+    },
+    /// The provider does not accept the credentials.
+    #[error("the agent cannot log in: {message}; check its login or its key")]
+    Auth {
+        /// The program's words.
+        message: String,
+    },
+    /// The provider is overloaded or broken.
+    #[error("the agent's model service fails{}: {message}", with_status(*.status))]
+    Server {
+        /// The HTTP status, if known.
+        status: Option<u16>,
+        /// The program's words.
+        message: String,
+    },
+    /// The provider cannot be reached.
+    #[error("the agent cannot reach its model service: {message}")]
+    Network {
+        /// The program's words.
+        message: String,
+    },
+    /// Turns, budget, credit or length are used up.
+    #[error("the agent stops at a limit: {message}")]
+    Limit {
+        /// The program's words.
+        message: String,
+    },
+    /// The provider or the program refuses the request as it is.
+    #[error("the agent's request is refused{}: {message}", with_status(*.status))]
+    Refused {
+        /// The HTTP status, if known.
+        status: Option<u16>,
+        /// The program's words.
+        message: String,
+    },
+    /// The program says itself that it failed.
+    #[error("the agent reports a failure: {message}")]
+    Reported {
+        /// The program's words.
+        message: String,
+    },
+    /// It ended with exit code 0 and without a result.
+    #[error("the agent ends with exit code 0 and without a result{}", after(.message))]
+    NoResult {
+        /// What else it said.
+        message: String,
+    },
+    /// The result is larger than what is kept in memory.
+    #[error("the agent's answer is larger than {limit} bytes")]
+    TooLarge {
+        /// What would have been accepted.
+        limit: usize,
+    },
+    /// It ended with another exit code.
+    #[error("the agent ends with exit code {code}{}", after(.message))]
+    Exit {
+        /// The exit code.
+        code: i32,
+        /// What it said last.
+        message: String,
+    },
+    /// It was ended by a signal.
+    #[error("the agent is ended by signal {signal}{}", after(.message))]
+    Signal {
+        /// The signal's number.
+        signal: i32,
+        /// What it said last.
+        message: String,
+    },
+}
+
+impl AgentFailure {
+    /// Whether waiting for the provider's rate limit is the thing to do.
+    pub fn is_rate_limit(&self) -> bool {
+        matches!(self, AgentFailure::RateLimited { .. })
+    }
+
+    /// Whether the same call may well succeed later, without anybody changing anything.
+    pub fn is_transient(&self) -> bool {
+        matches!(
+            self,
+            AgentFailure::RateLimited { .. } | AgentFailure::Server { .. } | AgentFailure::Network { .. }
+        )
+    }
+}
+
+fn with_status(status: Option<u16>) -> String {
+    status.map_or_else(String::new, |status| format!(" with status {status}"))
+}
+
+fn after(message: &str) -> String {
+    match message {
+        "" => String::new(),
+        message => format!(": {message}"),
+    }
+}

@@ -1,0 +1,32 @@
+//! The launcher form: one program that starts the agent program it is told, as
+//! `LAUNCHER NAME -- [--allow-all-tools] -p PROMPT [--system-prompt S] --add-dir CWD [--model M]`.
+//!
+//! The prompt is an argument because that is the launcher's contract; one that does not fit goes into a
+//! private file that the argument names. Sessions are the launcher's own affair and are not passed.
+
+use super::{ARGUMENT_LIMIT, Invocation, Program, Reader, Request, argument_prompt, joined_prompt};
+
+/// How the launcher is started for a request to the program of that name.
+pub fn invocation(name: &str, request: &Request) -> Invocation {
+    let mut call = Invocation::new([name, "--"]);
+    if name == "copilot" {
+        call.arg("--allow-all-tools");
+    }
+    let system = request.system_prompt.as_deref();
+    let long = system.is_some_and(|system| system.len() > ARGUMENT_LIMIT);
+    let prompt = match long {
+        true => joined_prompt(request),
+        false => request.prompt.clone(),
+    };
+    let prompt = argument_prompt(&prompt, &request.scratch, &mut call.files);
+    call.option("-p", Some(&prompt));
+    call.option("--system-prompt", system.filter(|_| !long));
+    call.arg("--add-dir").arg(request.cwd.clone());
+    call.option("--model", request.model.as_deref());
+    call
+}
+
+/// A reader for what comes back: the program's structured result if it is one, else the text.
+pub fn reader(program: Option<&Program>) -> Reader {
+    program.map_or_else(Reader::plain, Program::reader)
+}

@@ -1,0 +1,316 @@
+//! What an error text or an HTTP status means: rate limit, login, overload, network.
+//!
+//! Looks only at words that stand alone, so that `4290` is not a `429`; and is asked only about calls that
+//! failed, never about an answer.
+
+use super::AgentFailure;
+
+/// What a status of the model's provider means.
+pub(super) fn from_status(status: u16, message: String) -> AgentFailure {
+    match status {
+        429 => rate_limited(message),
+        401 | 403 => AgentFailure::Auth { message },
+        402 => AgentFailure::Limit { message },
+        408 | 500..=599 => AgentFailure::Server { status: Some(status), message },
+        _ => from_text(&message).unwrap_or(AgentFailure::Refused { status: Some(status), message }),
+    }
+}
+
+/// What the text of a failed call means, if it says something known.
+pub(super) fn from_text(text: &str) -> Option<AgentFailure> {
+    let message = || super::draft::shorten(text);
+    let words = Words::of(text);
+    if words.say(RATE_LIMIT) || words.status(429) {
+        return Some(rate_limited(text.to_owned()));
+    }
+    if words.say(USED_UP) {
+        return Some(AgentFailure::Limit { message: message() });
+    }
+    if words.say(AUTH) || words.status(401) || words.status(403) {
+        return Some(AgentFailure::Auth { message: message() });
+    }
+    let status = [500, 502, 503, 504, 529].into_iter().find(|status| words.status(*status));
+    if status.is_some() || words.say(SERVER) {
+        return Some(AgentFailure::Server { status, message: message() });
+    }
+    words.say(NETWORK).then(|| AgentFailure::Network { message: message() })
+}
+
+/// Whether any of the phrases stands in the text, word for word.
+pub(super) fn says_any(text: &str, phrases: &[String]) -> bool {
+    let words = Words::of(text);
+    phrases.iter().any(|phrase| words.say_one(phrase))
+}
+
+pub(super) fn rate_limited(message: String) -> AgentFailure {
+    AgentFailure::RateLimited { retry_after: retry_after(&message), message: super::draft::shorten(&message) }
+}
+
+const RATE_LIMIT: &[&str] = &[
+    "rate limit",
+    "rate limits",
+    "rate limited",
+    "ratelimit",
+    "ratelimited",
+    "ratelimiterror",
+    "too many requests",
+    "usage limit reached",
+    "quota exceeded",
+    "exceeded your current quota",
+    "resource exhausted",
+    "throttled",
+    "throttlingexception",
+];
+const USED_UP: &[&str] = &[
+    "insufficient quota",
+    "insufficient credits",
+    "credit balance is too low",
+    "billing hard limit",
+    "payment required",
+];
+const AUTH: &[&str] = &[
+    "unauthorized",
+    "unauthenticated",
+    "invalid api key",
+    "invalid x api key",
+    "incorrect api key",
+    "missing api key",
+    "no api key",
+    "api key not found",
+    "api key not valid",
+    "authentication error",
+    "authentication failed",
+    "authentication required",
+    "not authenticated",
+    "not logged in",
+    "please log in",
+    "please run login",
+    "oauth token has expired",
+    "token expired",
+    "invalid bearer token",
+];
+const SERVER: &[&str] = &[
+    "overloaded",
+    "overloaded error",
+    "service unavailable",
+    "internal server error",
+    "bad gateway",
+    "gateway timeout",
+    "experiencing high demand",
+];
+const NETWORK: &[&str] = &[
+    "connection refused",
+    "connection reset",
+    "connection error",
+    "econnrefused",
+    "econnreset",
+    "enotfound",
+    "etimedout",
+    "eai again",
+    "network error",
+    "could not resolve host",
+    "fetch failed",
+    "socket hang up",
+    "stream disconnected",
+    "error sending request",
+];
+
+/// Words near a number that make it an HTTP status.
+const STATUS_CONTEXT: &[&str] = &[
+    "http",
+    "status",
+    "statuscode",
+    "error",
+    "errors",
+    "code",
+    "api",
+    "request",
+    "requests",
+    "response",
+    "rate",
+    "retry",
+    "rejected",
+    "quota",
+    "unauthorized",
+    "forbidden",
+    "server",
+];
+/// Words before a number that make it something else.
+const NOT_A_STATUS: &[&str] = &[
+    "issue", "issues", "line", "lines", "pr", "pull", "ticket", "bug", "port", "step", "page", "row", "item",
+    "number", "chapter", "exit",
+];
+
+/// A text as lowercase words, each with its place.
+struct Words<'a> {
+    text: &'a str,
+    words: Vec<(usize, String)>,
+}
+
+impl<'a> Words<'a> {
+    fn of(text: &'a str) -> Words<'a> {
+        let mut words = Vec::new();
+        let mut start = None;
+        for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
+            match (c.is_alphanumeric(), start) {
+                (true, None) => start = Some(at),
+                (false, Some(from)) => {
+                    words.push((from, text[from..at].to_lowercase()));
+                    start = None;
+                }
+                _ => {}
+            }
+        }
+        Words { text, words }
+    }
+
+    fn say(&self, phrases: &[&str]) -> bool {
+        phrases.iter().any(|phrase| self.say_one(phrase))
+    }
+
+    fn say_one(&self, phrase: &str) -> bool {
+        let phrase = Words::of(phrase).words;
+        !phrase.is_empty()
+            && self
+                .words
+                .windows(phrase.len())
+                .any(|window| window.iter().zip(&phrase).all(|((_, a), (_, b))| a == b))
+    }
+
+    /// Whether the number stands there as an HTTP status.
+    fn status(&self, status: u16) -> bool {
+        let number = status.to_string();
+        let mut at = (0..self.words.len()).filter(|at| self.words[*at].1 == number);
+        at.any(|at| self.is_status(at))
+    }
+
+    fn is_status(&self, at: usize) -> bool {
+        let (place, number) = &self.words[at];
+        let before = self.text[..*place].chars().next_back();
+        let mut after = self.text[place + number.len()..].chars();
+        let part_of_a_number =
+            matches!(after.next(), Some('.' | ',')) && after.next().is_some_and(|c| c.is_ascii_digit());
+        if matches!(before, Some('#' | '.' | '/' | '$')) || part_of_a_number {
+            return false;
+        }
+        let previous = at.checked_sub(1).map_or("", |at| self.words[at].1.as_str());
+        if NOT_A_STATUS.contains(&previous) {
+            return false;
+        }
+        let named = STATUS_CONTEXT.contains(&previous);
+        if before == Some(':') {
+            return named;
+        }
+        named || self.words.len() <= 2 || self.context(*place)
+    }
+
+    /// Whether the line of that place speaks of requests at all.
+    fn context(&self, place: usize) -> bool {
+        let from = self.text[..place].rfind('\n').map_or(0, |at| at + 1);
+        let to = self.text[place..].find('\n').map_or(self.text.len(), |at| place + at);
+        let mut line = self.words.iter().filter(|(at, _)| (from..to).contains(at));
+        line.any(|(_, word)| STATUS_CONTEXT.contains(&word.as_str()))
+    }
+}
+
+/// Seconds in `retry after 30`, `retry-after: 30` or `try again in 20s`.
+fn retry_after(text: &str) -> Option<u64> {
+    let words: Vec<String> = Words::of(text).words.into_iter().map(|(_, w)| w).collect();
+    let at = |phrase: &[&str]| {
+        words.windows(phrase.len()).position(|window| window == phrase).map(|at| at + phrase.len())
+    };
+    let at = at(&["retry", "after"]).or_else(|| at(&["again", "in"]))?;
+    let amount = words.get(at)?;
+    let digits = amount.find(|c: char| !c.is_ascii_digit()).unwrap_or(amount.len());
+    let number: u64 = amount[..digits].parse().ok()?;
+    let unit = match &amount[digits..] {
+        "" => words.get(at + 1).map_or("", String::as_str),
+        unit => unit,
+    };
+    match unit {
+        "ms" | "milliseconds" => Some(number.div_ceil(1000)),
+        "m" | "min" | "minute" | "minutes" => number.checked_mul(60),
+        "h" | "hour" | "hours" => number.checked_mul(3600),
+        _ => Some(number),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(text: &str) -> &'static str {
+        match from_text(text) {
+            Some(AgentFailure::RateLimited { .. }) => "rate",
+            Some(AgentFailure::Auth { .. }) => "auth",
+            Some(AgentFailure::Server { .. }) => "server",
+            Some(AgentFailure::Network { .. }) => "network",
+            Some(AgentFailure::Limit { .. }) => "limit",
+            Some(_) => "other",
+            None => "none",
+        }
+    }
+
+    #[test]
+    fn texts() {
+        for (text, expected) in [
+            ("429", "rate"),
+            ("Error: 429 Too Many Requests", "rate"),
+            ("API Error: Request rejected (429)", "rate"),
+            ("exceeded retry limit, last status: 429", "rate"),
+            ("{\"code\":429}", "rate"),
+            ("rate_limit_error", "rate"),
+            ("Rate limited, wait", "rate"),
+            ("RESOURCE_EXHAUSTED", "rate"),
+            ("fix issue 4290", "none"),
+            ("error: fix issue 4290", "none"),
+            ("error 4290", "none"),
+            ("error: issue 429 is still open", "none"),
+            ("error in main.rs:429", "none"),
+            ("error: see #429", "none"),
+            ("error after 1.429 s", "none"),
+            ("error: 429.5 is not an integer", "none"),
+            ("renamed 429 files", "none"),
+            ("the curate limit", "none"),
+            ("unexpected status 401 Unauthorized", "auth"),
+            ("Invalid API key · Fix external API key", "auth"),
+            ("invalid x-api-key", "auth"),
+            ("Not logged in · Please run /login", "auth"),
+            ("401 lines were written", "none"),
+            ("API Error: 500 Internal server error", "server"),
+            ("Overloaded", "server"),
+            ("HTTP 529", "server"),
+            ("wrote 500 rows", "none"),
+            ("connect ECONNREFUSED 127.0.0.1:1", "network"),
+            ("Your credit balance is too low", "limit"),
+            ("something broke", "none"),
+            ("", "none"),
+        ] {
+            assert_eq!(kind(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn waits() {
+        for (text, expected) in [
+            ("429, retry after 30", Some(30)),
+            ("Retry-After: 7", Some(7)),
+            ("try again in 20s", Some(20)),
+            ("try again in 2 minutes", Some(120)),
+            ("try again in 300ms", Some(1)),
+            ("retry after a while", None),
+            ("retry after 99999999999999999999", None),
+            ("429", None),
+        ] {
+            assert_eq!(retry_after(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn statuses() {
+        for (status, transient) in [(429, true), (503, true), (529, true), (401, false), (400, false)] {
+            let failure = from_status(status, "x".to_owned());
+            assert_eq!(failure.is_transient(), transient, "{status}");
+        }
+    }
+}

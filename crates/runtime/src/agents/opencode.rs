@@ -1,0 +1,97 @@
+//! opencode (`opencode run --format json`). It has no final event: a step that finishes with `stop` is the
+//! end. Never takes the text of an earlier message for the answer.
+
+use serde_json::Value;
+
+use super::draft::{Draft, add, number, say, text, tool};
+use super::{AgentEvent, AgentFailure, Invocation, Request, joined_prompt};
+
+/// The prompt travels on stdin.
+pub(super) fn invocation(request: &Request) -> Invocation {
+    let mut call = Invocation::new(["run", "--format", "json", "--auto"]);
+    call.option("--model", request.model.as_deref());
+    call.option("--session", request.session.as_deref());
+    call.default_env("OPENCODE_DISABLE_AUTOUPDATE", "1");
+    call.stdin = Some(joined_prompt(request));
+    call
+}
+
+/// Takes one event.
+pub(super) fn read(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) -> bool {
+    let Some(session) = text(event, "/sessionID") else {
+        return false;
+    };
+    let Some(kind) = text(event, "/type") else {
+        return false;
+    };
+    draft.set_session(Some(session), out);
+    match kind {
+        "step_start" => draft.done = false,
+        "text" => read_text(event, draft, out),
+        "tool_use" => {
+            let name = text(event, "/part/tool").unwrap_or("tool");
+            out.push(tool(name, event.pointer("/part/state/input")));
+        }
+        "step_finish" => read_finish(event, draft),
+        "error" => read_error(event, draft),
+        _ => {}
+    }
+    true
+}
+
+fn read_text(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
+    let message = text(event, "/part/messageID").unwrap_or_default();
+    if draft.message_id != message {
+        message.clone_into(&mut draft.message_id);
+        draft.answer.clear();
+    }
+    let words = text(event, "/part/text").unwrap_or_default();
+    draft.say_more(words);
+    say(words, out);
+}
+
+fn read_finish(event: &Value, draft: &mut Draft) {
+    read_usage(event, draft);
+    let limit = |message: &str| AgentFailure::Limit { message: message.to_owned() };
+    match text(event, "/part/reason") {
+        Some("tool-calls") => {}
+        Some("length") => {
+            draft.fail(None, "length");
+            draft.failure = Some(limit("the answer is cut off at the model's output limit"));
+        }
+        Some("content-filter") => {
+            draft.fail(None, "content-filter");
+            draft.failure = Some(AgentFailure::Refused {
+                status: None,
+                message: "a content filter stopped the answer".to_owned(),
+            });
+        }
+        _ => draft.finish(None),
+    }
+}
+
+/// A cost of 0 is what it says of models whose price it does not know.
+fn read_usage(event: &Value, draft: &mut Draft) {
+    let usage = &mut draft.usage;
+    add(&mut usage.input_tokens, number(event, "/part/tokens/input"));
+    add(&mut usage.output_tokens, number(event, "/part/tokens/output"));
+    add(&mut usage.cache_read_tokens, number(event, "/part/tokens/cache/read"));
+    add(&mut usage.cache_write_tokens, number(event, "/part/tokens/cache/write"));
+    add(&mut usage.turns, Some(1));
+    let cost = event.pointer("/part/cost").and_then(Value::as_f64);
+    if let Some(cost) = cost.filter(|cost| *cost > 0.0) {
+        usage.cost_usd = Some(usage.cost_usd.unwrap_or(0.0) + cost);
+    }
+}
+
+fn read_error(event: &Value, draft: &mut Draft) {
+    let message = text(event, "/error/data/message")
+        .or_else(|| text(event, "/error/message"))
+        .or_else(|| text(event, "/error/name"))
+        .unwrap_or("the session failed");
+    draft.fail(number(event, "/error/data/statusCode"), message);
+    let header = text(event, "/error/data/responseHeaders/retry-after");
+    if let Some(AgentFailure::RateLimited { retry_after, .. }) = &mut draft.failure {
+        *retry_after = header.and_then(|wait| wait.parse().ok()).or(*retry_after);
+    }
+}

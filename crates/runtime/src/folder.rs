@@ -1,0 +1,275 @@
+//! The folder of a run: where everything about it lives, private to the user.
+//!
+//! `run.json · sources/ · events.jsonl · lock · inbox/ · steps/<path>/<attempt>/…`
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use jiff::Timestamp;
+use recipe::value::{Map, Number, Value};
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+/// Version of `run.json`.
+pub const FORMAT: u32 = 1;
+
+/// Something in a run's folder that could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} `{}`: {source}", path.display())]
+pub struct FolderError {
+    /// What was tried.
+    pub action: &'static str,
+    /// The file or folder.
+    pub path: PathBuf,
+    /// Why not.
+    #[source]
+    pub source: io::Error,
+}
+
+impl FolderError {
+    /// Makes a conversion for `map_err`.
+    pub(crate) fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError {
+        let path = path.to_owned();
+        move |source| FolderError { action, path, source }
+    }
+}
+
+/// What a run was asked to do, as it was asked.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Header {
+    /// Version of this file.
+    pub format: u32,
+    /// The run.
+    pub run_id: String,
+    /// What ties all attempts at one piece of work together.
+    pub tracking_id: String,
+    /// Name of the recipe.
+    pub recipe_name: String,
+    /// The recipe's file.
+    pub recipe_path: String,
+    /// SHA-256 of the recipe's text.
+    pub recipe_digest: String,
+    /// The directory that it works in.
+    pub working_dir: PathBuf,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// Boot of the machine that it was created in.
+    pub boot_id: Option<String>,
+    /// Context values from outside.
+    pub given: Vec<(String, Given)>,
+    /// Options that a resume takes over.
+    pub options: Options,
+}
+
+/// Options of a run that a resume takes over.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Options {
+    /// `--include-tags`.
+    pub include_tags: Vec<String>,
+    /// `--exclude-tags`.
+    pub exclude_tags: Vec<String>,
+    /// `--max-parallel`.
+    pub max_parallel: usize,
+    /// `--max-agents`.
+    pub max_agents: Option<usize>,
+    /// `--step-timeout`.
+    pub step_timeout: Option<f64>,
+    /// `--agent-binary`.
+    pub agent_binary: Option<String>,
+    /// `--no-auto-stage`.
+    pub no_auto_stage: bool,
+    /// `--recovery`.
+    pub recovery: Recovery,
+    /// `--audit-dir`.
+    pub audit_dir: Option<PathBuf>,
+}
+
+/// Which failed sub-recipes an agent may try to finish.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Recovery {
+    /// Those whose step says so.
+    #[default]
+    Declared,
+    /// All.
+    Always,
+    /// None.
+    Off,
+}
+
+/// A value from outside, with a spelling of numbers that JSON may lack.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Given {
+    /// A number as it was written.
+    Number(String),
+    /// Any other value.
+    Value(Value),
+}
+
+impl Header {
+    /// The context values from outside.
+    pub fn given(&self) -> Map {
+        let value = |given: &Given| match given {
+            Given::Number(text) => Number::parse(text).map_or_else(|| Value::from(text.as_str()), Value::Number),
+            Given::Value(value) => value.clone(),
+        };
+        self.given.iter().map(|(name, given)| (name.clone(), value(given))).collect()
+    }
+}
+
+/// Values from outside in the form that `run.json` holds.
+pub fn to_given(values: &Map) -> Vec<(String, Given)> {
+    let given = |value: &Value| match value {
+        Value::Number(number) => Given::Number(number.as_str().to_owned()),
+        other => Given::Value(other.clone()),
+    };
+    values.iter().map(|(name, value)| (name.clone(), given(value))).collect()
+}
+
+/// The folder of one run.
+#[derive(Clone, Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+}
+
+impl RunFolder {
+    /// The folder at this path, whether it exists or not.
+    pub fn at(path: PathBuf) -> RunFolder {
+        RunFolder { path }
+    }
+
+    /// Creates the folder of a new run.
+    pub fn create(path: PathBuf, header: &Header) -> Result<RunFolder, FolderError> {
+        let folder = RunFolder { path };
+        for dir in [folder.path.clone(), folder.sources(0), folder.inbox(), folder.steps()] {
+            make_dir(&dir)?;
+        }
+        write_new(&folder.path.join("run.json"), &to_json(header))?;
+        Ok(folder)
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The run's id.
+    pub fn id(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// What the run was asked to do.
+    pub fn header(&self) -> Result<Header, FolderError> {
+        let path = self.path.join("run.json");
+        let text = fs::read(&path).map_err(FolderError::at("read", &path))?;
+        serde_json::from_slice(&text).map_err(|error| FolderError::at("read", &path)(error.into()))
+    }
+
+    /// The journal's file.
+    pub fn journal(&self) -> PathBuf {
+        self.path.join("events.jsonl")
+    }
+
+    /// The sources that the run began with (0), or was resumed with (1, 2, …).
+    pub fn sources(&self, generation: u32) -> PathBuf {
+        match generation {
+            0 => self.path.join("sources"),
+            n => self.path.join(format!("sources-{n}")),
+        }
+    }
+
+    /// Where other processes leave requests.
+    pub fn inbox(&self) -> PathBuf {
+        self.path.join("inbox")
+    }
+
+    /// Where the files of attempts live.
+    pub fn steps(&self) -> PathBuf {
+        self.path.join("steps")
+    }
+
+    /// The folder of an attempt, relative to the run's folder.
+    pub fn attempt(step: &str, attempt: u32) -> PathBuf {
+        Path::new("steps").join(file_name(step)).join(attempt.to_string())
+    }
+
+    /// Takes the run for this process; `None` if another live process has it.
+    pub fn lock(&self) -> Result<Option<File>, FolderError> {
+        let path = self.path.join("lock");
+        let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+        let file = file.map_err(FolderError::at("open", &path))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {
+                let _ = file.set_len(0);
+                let _ = (&file).write_all(format!("{}\n", std::process::id()).as_bytes());
+                Ok(Some(file))
+            }
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(FolderError::at("lock", &path)(error.into())),
+        }
+    }
+
+    /// The process that has the run, if one is alive.
+    pub fn owner(&self) -> Option<u32> {
+        let path = self.path.join("lock");
+        let file = File::open(&path).ok()?;
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => None,
+            Err(_) => Some(fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)),
+        }
+    }
+}
+
+/// A step's path as one file name: `/` becomes `~`.
+fn file_name(step: &str) -> String {
+    let name: String = step
+        .chars()
+        .map(|c| match c {
+            '/' => "~".to_owned(),
+            '~' | '%' => format!("%{:02x}", c as u32),
+            c => c.to_string(),
+        })
+        .collect();
+    match name.len() {
+        0..=200 => name,
+        _ => format!("{}…{}", head(&name, 100), &recipe::digest::sha256(name.as_bytes())[..16]),
+    }
+}
+
+fn head(text: &str, bytes: usize) -> &str {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Makes a private folder, with everything above it.
+pub(crate) fn make_dir(path: &Path) -> Result<(), FolderError> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(FolderError::at("create", path))
+}
+
+/// Writes a new private file and brings it to disk.
+pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(FolderError::at("create", path))?;
+    file.write_all(bytes).and_then(|()| file.sync_data()).map_err(FolderError::at("write", path))
+}
+
+/// Readable JSON.
+pub(crate) fn to_json(value: &impl Serialize) -> Vec<u8> {
+    let mut json = serde_json::to_vec_pretty(value).unwrap_or_default();
+    json.push(b'\n');
+    json
+}

@@ -1,0 +1,244 @@
+//! The journal of a run: an append-only file of events, the only truth about it.
+//!
+//! Every line carries a checksum. A torn last line (the machine or the runner died while writing it) is dropped;
+//! damage anywhere else is refused with file and line. What was appended is on disk when [`Journal::sync`]
+//! returns, so a finished step survives a power loss, not only a killed process.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Read, Seek, SeekFrom, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use engine::{Event, Record};
+use jiff::Timestamp;
+
+/// What can go wrong with a journal.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// It cannot be read or written.
+    #[error("cannot {action} the journal `{}`: {source}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A line is not what was written.
+    #[error("the journal `{}` is damaged at line {line}: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// A journal that is open for writing.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+    next: u64,
+    buffer: Vec<u8>,
+}
+
+/// Length of `,"sum":"xxxxxxxx"}`.
+const SUM_LENGTH: usize = 18;
+
+impl Journal {
+    /// Creates the journal of a new run.
+    pub fn create(path: &Path) -> Result<Journal, JournalError> {
+        let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path);
+        let file = file.map_err(|source| failed("create", path, source))?;
+        Ok(Journal { file, path: path.to_owned(), next: 1, buffer: Vec::new() })
+    }
+
+    /// Opens the journal of an existing run, reads its records and drops a torn last line.
+    pub fn open(path: &Path) -> Result<(Journal, Vec<Record>), JournalError> {
+        let mut file = OpenOptions::new().read(true).append(true).open(path).map_err(|e| failed("open", path, e))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(|source| failed("read", path, source))?;
+        let (records, good) = parse(&bytes, path)?;
+        if good < bytes.len() {
+            file.set_len(good as u64).map_err(|source| failed("repair", path, source))?;
+            file.seek(SeekFrom::End(0)).map_err(|source| failed("repair", path, source))?;
+        }
+        let next = records.last().map_or(1, |record| record.seq + 1);
+        Ok((Journal { file, path: path.to_owned(), next, buffer: Vec::new() }, records))
+    }
+
+    /// Makes the next record of an event and puts it in line; [`Journal::sync`] brings it to disk.
+    pub fn append(&mut self, at: Timestamp, event: Event) -> Record {
+        let record = Record { seq: self.next, at, event };
+        self.next += 1;
+        // serializing into memory cannot fail: every map of an event has text keys
+        let start = self.buffer.len();
+        if serde_json::to_writer(&mut self.buffer, &record).is_ok() {
+            let sum = checksum(&self.buffer[start..]);
+            self.buffer.pop();
+            self.buffer.extend_from_slice(format!(",\"sum\":\"{sum:08x}\"}}\n").as_bytes());
+        }
+        record
+    }
+
+    /// Brings everything appended so far to disk.
+    pub fn sync(&mut self) -> Result<(), JournalError> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        self.write()?;
+        self.file.sync_data().map_err(|source| failed("sync", &self.path, source))
+    }
+
+    /// Hands everything appended so far to the operating system: a killed runner does not lose it, a power loss
+    /// may.
+    pub fn write(&mut self) -> Result<(), JournalError> {
+        self.file.write_all(&self.buffer).map_err(|source| failed("write", &self.path, source))?;
+        self.buffer.clear();
+        Ok(())
+    }
+}
+
+fn failed(action: &'static str, path: &Path, source: io::Error) -> JournalError {
+    JournalError::Io { action, path: path.to_owned(), source }
+}
+
+/// Reads the records of a journal that somebody else may be writing.
+pub fn read(path: &Path) -> Result<Vec<Record>, JournalError> {
+    let bytes = std::fs::read(path).map_err(|source| failed("read", path, source))?;
+    parse(&bytes, path).map(|(records, _)| records)
+}
+
+/// The last record of a journal, without reading all of it.
+pub fn read_last(path: &Path) -> Option<Record> {
+    let mut file = File::open(path).ok()?;
+    let size = file.metadata().ok()?.len();
+    let mut want = 4096;
+    loop {
+        let from = size.saturating_sub(want);
+        file.seek(SeekFrom::Start(from)).ok()?;
+        let mut bytes = Vec::new();
+        file.by_ref().take(want).read_to_end(&mut bytes).ok()?;
+        let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+        let whole = if from == 0 { &lines[..] } else { lines.get(1..).unwrap_or_default() };
+        if let Some(record) = whole.iter().rev().find_map(|line| parse_line(line).ok()) {
+            return Some(record);
+        }
+        if from == 0 {
+            return None;
+        }
+        want *= 8;
+    }
+}
+
+/// The records, and how many bytes hold whole lines.
+fn parse(bytes: &[u8], path: &Path) -> Result<(Vec<Record>, usize), JournalError> {
+    let mut records: Vec<Record> = Vec::new();
+    let mut good = 0;
+    let total = bytes.split_inclusive(|byte| *byte == b'\n').count();
+    for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let damaged = |reason: String| JournalError::Damaged { path: path.to_owned(), line: at + 1, reason };
+        match parse_line(line) {
+            Ok(record) if record.seq != at as u64 + 1 => {
+                return Err(damaged(format!("record {} stands where {} belongs", record.seq, at + 1)));
+            }
+            Ok(record) => records.push(record),
+            // only the last line can be torn by a death of the writer
+            Err(_) if at + 1 == total => break,
+            Err(reason) => return Err(damaged(reason)),
+        }
+        good += line.len();
+    }
+    Ok((records, good))
+}
+
+fn parse_line(line: &[u8]) -> Result<Record, String> {
+    let line = line.strip_suffix(b"\n").ok_or("the line has no end")?;
+    if line.len() < SUM_LENGTH {
+        return Err("the line is too short".to_owned());
+    }
+    let (body, sum) = line.split_at(line.len() - SUM_LENGTH);
+    let mut body = body.to_vec();
+    body.push(b'}');
+    let expected = format!(",\"sum\":\"{:08x}\"}}", checksum(&body));
+    if sum != expected.as_bytes() {
+        return Err("the checksum does not match".to_owned());
+    }
+    serde_json::from_slice(&body).map_err(|error| error.to_string())
+}
+
+/// FNV-1a, folded to 32 bits: finds torn and altered lines.
+fn checksum(bytes: &[u8]) -> u32 {
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    (hash ^ (hash >> 32)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(dir: &Path) -> PathBuf {
+        let path = dir.join("events.jsonl");
+        let mut journal = Journal::create(&path).unwrap();
+        for attempt in 1..=3 {
+            journal.append(Timestamp::UNIX_EPOCH, Event::StepStarted { path: "a".into(), attempt });
+        }
+        journal.sync().unwrap();
+        path
+    }
+
+    fn temp(name: &str) -> PathBuf {
+        let dir = std::env::temp_dir().join(format!("journal-test-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&dir);
+        std::fs::create_dir_all(&dir).unwrap();
+        dir
+    }
+
+    #[test]
+    fn what_was_written_is_read_back() {
+        let dir = temp("roundtrip");
+        let path = write(&dir);
+        let records = read(&path).unwrap();
+        assert_eq!(records.len(), 3);
+        assert_eq!(read_last(&path), records.last().cloned());
+    }
+
+    #[test]
+    fn a_torn_last_line_is_dropped_wherever_it_was_torn() {
+        let dir = temp("torn");
+        let path = write(&dir);
+        let bytes = std::fs::read(&path).unwrap();
+        let two = bytes.len() * 2 / 3;
+        for length in two..bytes.len() {
+            std::fs::write(&path, &bytes[..length]).unwrap();
+            let (mut journal, records) = Journal::open(&path).unwrap();
+            assert_eq!(records.len(), 2, "{length}");
+            journal.append(Timestamp::UNIX_EPOCH, Event::Noted { path: None, message: "on".into() });
+            journal.sync().unwrap();
+            assert_eq!(read(&path).unwrap().len(), 3, "{length}");
+        }
+    }
+
+    #[test]
+    fn damage_in_the_middle_is_refused_with_its_line() {
+        let dir = temp("damaged");
+        let path = write(&dir);
+        let bytes = std::fs::read(&path).unwrap();
+        let mut changed = bytes.clone();
+        changed[bytes.len() / 2] ^= 1;
+        std::fs::write(&path, &changed).unwrap();
+        let error = Journal::open(&path).unwrap_err().to_string();
+        assert!(error.contains("damaged at line 2"), "{error}");
+        let without_first = &bytes[bytes.len() / 3..];
+        std::fs::write(&path, without_first).unwrap();
+        assert!(Journal::open(&path).unwrap_err().to_string().contains("line 1"));
+    }
+}

@@ -1,0 +1,25 @@
+//! Process trees on Linux, through `/proc`, process handles and the child subreaper. Never used elsewhere.
+
+mod census;
+mod family;
+mod sweep;
+mod table;
+mod target;
+
+use super::ProcessId;
+
+pub(super) use family::{become_reaper, forget, has_nothing_left, note_end, reap, register};
+pub(super) use sweep::{survivors, sweep};
+pub(super) use target::is_alive;
+
+/// See [`ProcessId::current`].
+pub(super) fn current() -> ProcessId {
+    let pid = rustix::process::getpid().as_raw_nonzero().get();
+    table::Row::read(pid).map_or(ProcessId { pid, start_time: 0 }, |row| row.id)
+}
+
+/// See [`crate::process::boot_id`].
+pub(super) fn boot_id() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(text.trim().to_owned())
+}

@@ -1,0 +1,161 @@
+//! Child processes: starting them, waiting for them, and ending them with everything they started.
+//! Never uses `pre_exec` (a spawn stays a `posix_spawn`), never pipes output, never prints.
+//!
+//! Each child leads its own process group, writes straight into files, and carries a [`Marker`] in its
+//! environment. Descendants that leave the group are found again by three independent traces: the chain of
+//! parents (the runner is a child subreaper, so that orphans come back to it), groups and sessions led by
+//! known members, and the marker, which survives the runner itself.
+//!
+//! What things cost: [`start`] is one `posix_spawn` and one read of `/proc/PID/stat`; [`Running::wait`] and
+//! [`Running::survivors`] of a step that leaves nothing behind read one small file per thread of the runner;
+//! only when something is left, or when something has to be ended, is `/proc` scanned.
+//!
+//! Outside Linux there is no `/proc` and no subreaper: there, only process groups are seen and ended.
+
+mod exit;
+mod launch;
+mod running;
+
+#[cfg(target_os = "linux")]
+#[path = "linux/mod.rs"]
+mod platform;
+#[cfg(not(target_os = "linux"))]
+#[path = "portable.rs"]
+mod platform;
+
+use std::io;
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+
+pub use exit::{Exit, signal_name};
+pub use launch::{Launch, StartError, Stdin, open_output};
+pub use running::{Ended, Running, start};
+
+/// The environment variable that names the run, in every process of it.
+pub const RUN_VARIABLE: &str = "RECIPE_RUNNER_RUN";
+/// The environment variable that names the step and its attempt (`path#attempt`).
+pub const STEP_VARIABLE: &str = "RECIPE_RUNNER_STEP";
+
+/// What a child and its descendants carry in their environment, so that they can be found again.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Marker {
+    /// The run id.
+    pub run: String,
+    /// The step path and the attempt: `build/test#1`.
+    pub step: String,
+}
+
+/// A process, and not another one that was later given the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProcessId {
+    /// The process number.
+    pub pid: i32,
+    /// When it started, in clock ticks since boot (0 where the system does not tell).
+    pub start_time: u64,
+}
+
+impl ProcessId {
+    /// Whether this very process is alive (a zombie is not).
+    #[must_use]
+    pub fn is_alive(self) -> bool {
+        platform::is_alive(self)
+    }
+
+    /// The calling process.
+    #[must_use]
+    pub fn current() -> Self {
+        platform::current()
+    }
+}
+
+/// A process that is alive although nobody waits for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Survivor {
+    /// Which process.
+    pub id: ProcessId,
+    /// Its command line, shortened; its name in brackets where there is none.
+    pub command: String,
+    /// The step (`path#attempt`) that it belongs to, where that is known.
+    pub step: Option<String>,
+}
+
+/// Which processes are meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filter {
+    /// The run that they belong to.
+    pub run: String,
+    /// Only this step (`path#attempt`), or all of the run.
+    pub step: Option<String>,
+    /// Recorded main processes, whose groups are searched too. Those of an earlier boot (see [`boot_id`])
+    /// must be left out by the caller.
+    pub groups: Vec<ProcessId>,
+}
+
+impl Filter {
+    /// Everything of one run.
+    pub fn run(run: impl Into<String>) -> Self {
+        Self { run: run.into(), step: None, groups: Vec::new() }
+    }
+}
+
+/// What became of the processes that were to be ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Went when they were asked to, or by themselves in the meantime.
+    pub ended: Vec<Survivor>,
+    /// Had to be killed.
+    pub killed: Vec<Survivor>,
+    /// Are still alive: they belong to somebody else, or hang inside the kernel.
+    pub left: Vec<Survivor>,
+}
+
+impl Swept {
+    /// Whether nothing is left alive.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.left.is_empty()
+    }
+}
+
+/// The processes that match, alive now. Scans `/proc`; after a step, ask [`Running::survivors`] instead.
+#[must_use]
+pub fn survivors(filter: &Filter) -> Vec<Survivor> {
+    platform::survivors(filter)
+}
+
+/// Ends all processes that match: asks them with SIGTERM, and kills what is alive after `grace`.
+///
+/// Works from any process of the same user, also after the runner that started them was killed. Returns as
+/// soon as everything is gone.
+pub async fn end_marked(filter: &Filter, grace: Duration) -> Swept {
+    platform::sweep(filter, grace).await
+}
+
+/// Makes this process the one to which orphaned descendants return. Call it once, before the first [`start`].
+///
+/// Without it (or where the system has no such thing) descendants that left their group are found by their
+/// marker only.
+pub fn become_reaper() {
+    platform::become_reaper();
+}
+
+/// Reaps adopted orphans as they end, until dropped; run it beside the loop.
+///
+/// Only processes outside our own process group that [`start`] did not start are touched, so no exit status
+/// is taken away from anybody who waits for it.
+pub async fn reap_adopted() -> io::Result<()> {
+    let mut ended = signal(SignalKind::child())?;
+    loop {
+        platform::reap();
+        if ended.recv().await.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// Names this boot of the machine; a [`ProcessId`] means nothing in another one.
+#[must_use]
+pub fn boot_id() -> Option<String> {
+    platform::boot_id()
+}

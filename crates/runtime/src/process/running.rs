@@ -1,0 +1,106 @@
+//! One started child: waiting for it and ending it. Never touches processes of other steps.
+
+use std::os::unix::process::CommandExt;
+use std::pin::pin;
+use std::time::Duration;
+
+use tokio::process::Child;
+
+use super::{Exit, Filter, Launch, ProcessId, StartError, Survivor, Swept, platform};
+
+/// A child that was started. Dropping it lets the process live on; it is then found by its marker.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    id: ProcessId,
+    filter: Filter,
+    exit: Option<Exit>,
+}
+
+/// What became of a step that was ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// How the main process ended; `None` if it could not be ended. A program may report success after it was
+    /// told to stop: that an exit code is 0 says nothing here.
+    pub exit: Option<Exit>,
+    /// What became of it and its descendants.
+    pub swept: Swept,
+}
+
+/// Starts a child in a process group of its own. Must be called inside a tokio runtime.
+pub fn start(launch: Launch) -> Result<Running, StartError> {
+    let marker = launch.marker.clone();
+    let (mut command, origin) = launch.into_command()?;
+    command.process_group(0);
+    let mut command = tokio::process::Command::from(command);
+    let spawned = platform::register(&marker, || command.spawn());
+    let (child, id) = spawned.map_err(|source| origin.explain(source))?;
+    let filter = Filter { run: marker.run, step: Some(marker.step), groups: vec![id] };
+    Ok(Running { child, id, filter, exit: None })
+}
+
+impl Running {
+    /// The main process; its number is that of the process group too.
+    #[must_use]
+    pub fn identity(&self) -> ProcessId {
+        self.id
+    }
+
+    /// Waits until the main process ends, whatever its descendants do. Safe to cancel and to repeat.
+    pub async fn wait(&mut self) -> Exit {
+        if let Some(exit) = self.exit {
+            return exit;
+        }
+        let exit = self.child.wait().await.map_or(Exit::Lost, Exit::from);
+        platform::note_end(self.id, &self.filter);
+        *self.exit.insert(exit)
+    }
+
+    /// The processes of this step that are alive. After [`Self::wait`], those that it left behind.
+    #[must_use]
+    pub fn survivors(&self) -> Vec<Survivor> {
+        if self.has_nothing_left() { Vec::new() } else { platform::survivors(&self.filter) }
+    }
+
+    /// Ends the main process and all its descendants; after [`Self::wait`], what the step left behind.
+    ///
+    /// SIGTERM first, SIGKILL for what is alive after `grace`. Returns as soon as everything is gone.
+    pub async fn end(&mut self, grace: Duration) -> Ended {
+        if self.has_nothing_left() {
+            return Ended { exit: self.exit, swept: Swept::default() };
+        }
+        let swept = self.sweep(grace).await;
+        // It has ended, so this takes no time unless the process cannot be ended at all.
+        let exit = tokio::time::timeout(LAST_WAIT, self.wait()).await.ok();
+        Ended { exit, swept }
+    }
+
+    /// Takes the status of the main process as soon as it ends: where only groups can be seen, one that is
+    /// not waited for would look alive.
+    async fn sweep(&mut self, grace: Duration) -> Swept {
+        let filter = self.filter.clone();
+        let mut sweep = pin!(platform::sweep(&filter, grace));
+        loop {
+            tokio::select! {
+                biased;
+                swept = &mut sweep => return swept,
+                _ = self.wait(), if self.exit.is_none() => {}
+            }
+        }
+    }
+
+    fn has_nothing_left(&self) -> bool {
+        self.exit.is_some() && platform::has_nothing_left(&self.filter)
+    }
+}
+
+/// How long to wait for the status of a main process after everything was done to end it.
+const LAST_WAIT: Duration = Duration::from_secs(1);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.exit.is_none() {
+            platform::forget(self.id);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A model server on loopback, so that real agent programs run without an account.
+//!
+//! Speaks Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini, streaming or not. What it
+//! answers is chosen by markers in the request: `[[say:TEXT]]`, `[[tool:COMMAND]]` (one shell command, then
+//! the answer), `[[429]]` or any other status, `[[stall]]` (half an answer, then silence), `[[empty]]`.
+//! It never reaches the network and knows nothing about the programs that call it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::Value;
+
+mod answers;
+
+/// What the model says unless a marker asks for something else.
+pub const HELLO: &str = "Hello from the model.";
+
+/// A running server; it stops when dropped.
+pub struct ModelServer {
+    address: SocketAddr,
+    seen: Arc<Mutex<Vec<Seen>>>,
+    stop: Arc<AtomicBool>,
+}
+
+/// One request that arrived.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// Path and query.
+    pub path: String,
+    /// The body as text.
+    pub body: String,
+}
+
+impl ModelServer {
+    /// Starts a server on a free port.
+    pub fn start() -> std::io::Result<ModelServer> {
+        Self::start_on(0)
+    }
+
+    /// Starts a server on a given port; 0 takes a free one.
+    pub fn start_on(port: u16) -> std::io::Result<ModelServer> {
+        let listener = TcpListener::bind(("127.0.0.1", port))?;
+        let address = listener.local_addr()?;
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let stop = Arc::new(AtomicBool::new(false));
+        let (log, flag) = (Arc::clone(&seen), Arc::clone(&stop));
+        std::thread::spawn(move || accept(&listener, &log, &flag));
+        Ok(ModelServer { address, seen, stop })
+    }
+
+    /// `http://127.0.0.1:PORT`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Everything that was asked so far.
+    pub fn seen(&self) -> Vec<Seen> {
+        self.seen.lock().map(|seen| seen.clone()).unwrap_or_default()
+    }
+}
+
+impl Drop for ModelServer {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        // Wakes the accepting thread so that it sees the flag.
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+fn accept(listener: &TcpListener, seen: &Arc<Mutex<Vec<Seen>>>, stop: &Arc<AtomicBool>) {
+    for stream in listener.incoming().flatten() {
+        if stop.load(Ordering::SeqCst) {
+            return;
+        }
+        let (seen, stop) = (Arc::clone(seen), Arc::clone(stop));
+        std::thread::spawn(move || drop(serve(stream, &seen, &stop)));
+    }
+}
+
+fn serve(stream: TcpStream, seen: &Mutex<Vec<Seen>>, stop: &AtomicBool) -> std::io::Result<()> {
+    let mut writer = stream.try_clone()?;
+    let mut reader = BufReader::new(stream);
+    while let Some(request) = read_request(&mut reader)? {
+        if let Ok(mut seen) = seen.lock() {
+            seen.push(request.clone());
+        }
+        let reply = answers::answer(&request.path, &request.body);
+        write_reply(&mut writer, &reply)?;
+        if reply.stall {
+            hold(stop);
+        }
+        if reply.stream {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Keeps the connection open without a byte until the server stops.
+fn hold(stop: &AtomicBool) {
+    while !stop.load(Ordering::SeqCst) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn read_request(reader: &mut BufReader<TcpStream>) -> std::io::Result<Option<Seen>> {
+    let mut line = String::new();
+    if reader.read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
+    let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+    let mut length = 0;
+    let mut chunked = false;
+    loop {
+        let mut header = String::new();
+        reader.read_line(&mut header)?;
+        let header = header.trim().to_ascii_lowercase();
+        match header.split_once(": ") {
+            Some(("content-length", n)) => length = n.parse().unwrap_or(0),
+            Some(("transfer-encoding", how)) => chunked = how.contains("chunked"),
+            _ if header.is_empty() => break,
+            _ => {}
+        }
+    }
+    let body = if chunked {
+        read_chunks(reader)?
+    } else {
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body)?;
+        body
+    };
+    let body = String::from_utf8_lossy(&body).into_owned();
+    Ok(Some(Seen { path, body }))
+}
+
+fn read_chunks(reader: &mut BufReader<TcpStream>) -> std::io::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let mut size = String::new();
+        reader.read_line(&mut size)?;
+        let size = usize::from_str_radix(size.trim(), 16).unwrap_or(0);
+        let mut chunk = vec![0; size + 2];
+        reader.read_exact(&mut chunk)?;
+        if size == 0 {
+            return Ok(body);
+        }
+        body.extend_from_slice(&chunk[..size]);
+    }
+}
+
+/// What goes back.
+struct Reply {
+    status: u16,
+    /// Server-sent events; the connection closes after them.
+    stream: bool,
+    /// Nothing follows, and the connection stays open.
+    stall: bool,
+    body: String,
+}
+
+impl Reply {
+    fn json(status: u16, body: &Value) -> Reply {
+        Reply { status, stream: false, stall: false, body: body.to_string() }
+    }
+}
+
+fn write_reply(writer: &mut TcpStream, reply: &Reply) -> std::io::Result<()> {
+    let head = if reply.stream {
+        "content-type: text/event-stream\r\nconnection: close\r\n\r\n".to_owned()
+    } else {
+        format!("content-type: application/json\r\ncontent-length: {}\r\n\r\n", reply.body.len())
+    };
+    let extra = if reply.status == 429 { "retry-after: 1\r\n" } else { "" };
+    write!(writer, "HTTP/1.1 {} X\r\n{extra}{head}", reply.status)?;
+    writer.write_all(reply.body.as_bytes())?;
+    writer.flush()
+}
