@@ -4,7 +4,7 @@
 
 use anstyle::{AnsiColor, Style};
 
-use crate::{exit::Exit, out::Out};
+use crate::{args::options::OutputFormat, exit::Exit, out::Out};
 
 /// A command that could not do its work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +27,15 @@ impl Failure {
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hints.push(hint.into());
+        self
+    }
+
+    /// Where a JSON value is promised, writes one to stdout.
+    #[must_use]
+    pub(crate) fn announce(self, format: OutputFormat, out: &mut Out) -> Failure {
+        if format == OutputFormat::Json {
+            out.json(&serde_json::json!({ "error": self.message, "exit_code": self.exit.code() }));
+        }
         self
     }
 

@@ -48,8 +48,10 @@ fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<Exit, Failu
         Some(Verb::List(args)) => Ok(list::list(&args, environment, out)),
         Some(Verb::Schema(_)) => Ok(schema::print(out)),
         Some(Verb::Completions(args)) => Ok(completions::print(&args, out)),
-        Some(Verb::Manifest(args)) => manifest::manifest(&args, environment, out),
-        Some(Verb::Sync(args)) => sync::sync(&args, environment, out),
+        Some(Verb::Manifest(args)) => manifest::manifest(&args, environment, out)
+            .map_err(|failure| failure.announce(args.output_format, out)),
+        Some(Verb::Sync(args)) => sync::sync(&args, environment, out)
+            .map_err(|failure| failure.announce(args.format.output_format, out)),
         // verbs about stored runs
         Some(
             Verb::Runs(_)

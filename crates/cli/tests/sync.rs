@@ -78,6 +78,8 @@ fn what_git_cannot_do_is_said() {
         assert_eq!(output.code, code, "{line}\n{}", output.all());
         assert!(output.stderr.contains(part), "{line}: expected {part}\n{}", output.all());
     }
+    let output = env.run(["sync", "nowhere.git", "--output-format", "json"]);
+    assert_eq!((output.json()["exit_code"].as_u64(), output.code), (Some(8), 8), "{}", output.all());
     let output = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
         .env("PATH", "/nonexistent")
         .run(["sync", "remote.git"]);

@@ -50,7 +50,9 @@ fn fences(text: &str) -> Vec<Fence<'_>> {
                 if let Some((label, from)) = opening(line) {
                     let rest = line.get(from..).unwrap_or_default();
                     match rest.find("```") {
-                        Some(end) => found.push(Fence { label, content: rest.get(..end).unwrap_or_default() }),
+                        Some(end) => {
+                            found.push(Fence { label, content: rest.get(..end).unwrap_or_default() })
+                        }
                         None => open = Some((label, start + from)),
                     }
                 }

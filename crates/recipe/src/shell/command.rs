@@ -234,9 +234,11 @@ impl Scanner<'_, '_, '_> {
             self.copy(2);
             return self.push_arithmetic(Close::Parentheses);
         }
-        let extended = self.at.checked_sub(1).and_then(|at| self.symbols.get(at)).is_some_and(
-            |symbol| matches!(symbol, Symbol::Char('@' | '!' | '?' | '*' | '+')),
-        );
+        let extended = self
+            .at
+            .checked_sub(1)
+            .and_then(|at| self.symbols.get(at))
+            .is_some_and(|symbol| matches!(symbol, Symbol::Char('@' | '!' | '?' | '*' | '+')));
         let Some(command) = self.command() else { return };
         let word = &command.word;
         let negation = command.position == Position::Command && word.text == "!" && !word.quoted;
@@ -260,7 +262,8 @@ impl Scanner<'_, '_, '_> {
         let double = self.peek_char(1) == Some('(');
         let allowed = self.command().is_some_and(|command| {
             let word = &command.word;
-            let reserved = !word.quoted && matches!(word.text.as_str(), "for" | "!" | "if" | "while" | "until");
+            let reserved =
+                !word.quoted && matches!(word.text.as_str(), "for" | "!" | "if" | "while" | "until");
             let starts = matches!(command.position, Position::Command | Position::ForName);
             starts && (!word.started || reserved) && !matches!(command.shape, Shape::Array(_))
         });

@@ -170,7 +170,9 @@ impl Scanner<'_, '_, '_> {
             "]]" => {
                 self.frames.pop();
             }
-            _ if compares_numbers(text) => self.make_range_arithmetic(previous.holes.start, previous.holes.end),
+            _ if compares_numbers(text) => {
+                self.make_range_arithmetic(previous.holes.start, previous.holes.end)
+            }
             _ if compares_numbers(&previous.text) => self.make_arithmetic(word.holes),
             _ if previous.text == "-v" => self.element(&word),
             _ => {}

@@ -66,6 +66,7 @@ pub(super) struct Header {
     pub(super) description: String,
     pub(super) version: String,
     pub(super) problem: Option<String>,
+    pub(super) is_recipe: bool,
 }
 
 impl Header {
@@ -83,8 +84,9 @@ impl Header {
             Some(place) => format!("line {}: {}", sources.line_column(place).line, diagnostic.message),
             None => diagnostic.message.clone(),
         });
-        root.map(|root| Header { problem: problem.clone(), ..Header::of(&root) })
-            .unwrap_or_else(|| Header::broken(problem.unwrap_or_default()))
+        let Some(root) = root else { return Header::broken(problem.unwrap_or_default()) };
+        let header = Header::of(&root);
+        Header { problem: problem.or(header.problem.clone()), ..header }
     }
 
     fn of(root: &yaml::Node) -> Header {
@@ -95,11 +97,14 @@ impl Header {
             }
             _ => None,
         };
+        // other programs have YAML files with a `name:` too
+        let is_recipe = root.get("steps").is_some() || root.get("extends").is_some();
         Header {
             name: field("name"),
             description: field("description").unwrap_or_default(),
             version: field("version").unwrap_or_else(|| "1.0".to_owned()),
-            problem: None,
+            problem: (!is_recipe).then(|| "this is not a recipe: it has no `steps`".to_owned()),
+            is_recipe,
         }
     }
 
@@ -142,7 +147,11 @@ impl Catalogs {
     /// Whether the recipe in this file has this name. Files that do not even contain the word are not parsed.
     pub(super) fn is_named(&self, file: &Path, name: &str) -> bool {
         let bytes = self.keep(&self.files, file, || Arc::new(search::read(file).unwrap_or_default()));
-        contains(&bytes, name.as_bytes()) && self.header(file).name.as_deref() == Some(name)
+        if !contains(&bytes, name.as_bytes()) {
+            return false;
+        }
+        let header = self.header(file);
+        header.is_recipe && header.name.as_deref() == Some(name)
     }
 
     fn keep<T: Clone>(

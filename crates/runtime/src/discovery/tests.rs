@@ -102,10 +102,11 @@ fn directories_are_searched_in_order() {
 #[test]
 fn a_recipe_is_found_by_stem_then_by_the_name_inside() {
     let tree = Tree::new(&[
-        ("cwd/.claude/recipes/a.yaml", "name: other"),
-        ("cwd/.claude/recipes/b.yml", "description: x\nname: 'a'\n"),
-        ("cwd/.claude/recipes/c.yaml", "name: \"deep name\""),
+        ("cwd/.claude/recipes/a.yaml", "name: other\nsteps: []"),
+        ("cwd/.claude/recipes/b.yml", "description: x\nname: 'a'\nsteps: []\n"),
+        ("cwd/.claude/recipes/c.yaml", "name: \"deep name\"\nextends: a"),
         ("cwd/.claude/recipes/d.yaml", "steps:\n  - name: hidden\n"),
+        ("cwd/.claude/recipes/compose.yaml", "name: project\nservices: {}\n"),
     ]);
     for (asked, expected) in [
         ("a", ".claude/recipes/a.yaml"),
@@ -114,6 +115,8 @@ fn a_recipe_is_found_by_stem_then_by_the_name_inside() {
         ("other", ".claude/recipes/a.yaml"),
         ("deep name", ".claude/recipes/c.yaml"),
         ("hidden", "not found"),
+        ("project", "not found"),
+        ("compose", ".claude/recipes/compose.yaml"),
     ] {
         assert_eq!(tree.root_of(asked), expected, "{asked}");
     }
@@ -125,7 +128,7 @@ fn a_nested_recipe_is_searched_beside_its_caller_first() {
         ("cwd/main.yaml", ""),
         ("cwd/child.yaml", "beside"),
         ("cwd/sub/x.yaml", ""),
-        ("cwd/sub/y.yaml", "name: why"),
+        ("cwd/sub/y.yaml", "name: why\nsteps: []"),
         ("cwd/.claude/recipes/child.yaml", "default"),
         ("cwd/.claude/recipes/far.yaml", ""),
         ("lib/lone.yaml", ""),
@@ -172,8 +175,8 @@ fn one_file_has_one_path() {
 #[test]
 fn broken_and_shadowed_files_are_listed() {
     let mut tree = Tree::new(&[
-        ("cwd/one/a.yaml", "name: same\nversion: 1.10\ndescription: first"),
-        ("cwd/two/b.yaml", "name: same"),
+        ("cwd/one/a.yaml", "name: same\nversion: 1.10\ndescription: first\nsteps: []"),
+        ("cwd/two/b.yaml", "name: same\nsteps: []"),
         ("cwd/two/broken.yaml", "name: [unclosed"),
         ("cwd/two/empty.yaml", ""),
         ("cwd/two/notes.txt", ""),
