@@ -48,6 +48,8 @@ pub struct Frame {
     pub overrides: HashSet<String>,
     /// Names that steps have assigned.
     pub assigned: HashSet<String>,
+    /// Names in the order in which steps assigned them, so that what is new can be told from what is known.
+    pub log: Vec<String>,
     /// Names whose values nobody knows in a dry run.
     pub unknown: HashSet<String>,
     /// Its steps.
@@ -112,6 +114,7 @@ impl Frame {
             below: HashMap::new(),
             overrides: HashSet::new(),
             assigned: HashSet::new(),
+            log: Vec::new(),
             unknown: HashSet::new(),
             cursor: 0,
             next: 0,
@@ -170,6 +173,7 @@ impl Frame {
         }
         if let (Some(name), Some(value)) = (&step.store, self.steps[at].value.clone()) {
             self.assigned.insert(name.clone());
+            self.log.push(name.clone());
             self.context.insert(name.clone(), value);
         }
     }
@@ -178,6 +182,9 @@ impl Frame {
         if child.merge {
             for (name, value) in &child.context {
                 if !child.overrides.contains(name) || child.assigned.contains(name) {
+                    if !self.context.contains_key(name) || child.assigned.contains(name) {
+                        self.log.push(name.clone());
+                    }
                     self.context.insert(name.clone(), value.clone());
                 }
             }

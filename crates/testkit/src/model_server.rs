@@ -178,3 +178,45 @@ fn write_reply(writer: &mut TcpStream, reply: &Reply) -> std::io::Result<()> {
     writer.write_all(reply.body.as_bytes())?;
     writer.flush()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sends a request and reads until the server closes or falls silent.
+    fn ask(path: &str, body: &str) -> String {
+        let server = ModelServer::start().unwrap();
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+        write!(stream, "POST {path} HTTP/1.1\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
+        let mut reply = Vec::new();
+        let _ = stream.read_to_end(&mut reply);
+        assert_eq!(server.seen()[0].body, body);
+        String::from_utf8(reply).unwrap()
+    }
+
+    #[test]
+    fn every_protocol_answers() {
+        for (path, end) in [
+            ("/v1/messages", "message_stop"),
+            ("/v1/responses", "response.completed"),
+            ("/v1/chat/completions", "[DONE]"),
+        ] {
+            let body = r#"{"model":"m","stream":true,"text":"[[say:yes]]"}"#;
+            let reply = ask(path, body);
+            assert!(reply.contains("yes") && reply.contains(end), "{reply}");
+            let stalled = ask(path, &body.replace("[[say:yes]]", "[[stall]]"));
+            assert!(stalled.contains(" 200 ") && !stalled.contains(end), "{stalled}");
+        }
+        assert!(ask("/v1beta/models/m:generateContent", "{}").contains(HELLO));
+    }
+
+    #[test]
+    fn statuses_on_demand() {
+        for status in ["429", "401", "500"] {
+            let reply = ask("/v1/messages", &format!("{{\"text\":\"[[{status}]]\"}}"));
+            assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{reply}");
+        }
+        assert!(ask("/elsewhere", "{}").contains(" 404 "));
+    }
+}

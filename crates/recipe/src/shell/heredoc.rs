@@ -113,18 +113,16 @@ impl Scanner<'_, '_, '_> {
     /// Finds the end line as bash does: before anything is expanded.
     fn extent(&self, heredoc: &Heredoc) -> Extent {
         let mut start = self.at;
-        let mut continued = None;
+        let mut continued = false;
         while start < self.symbols.len() {
             let rest = self.symbols.get(start..).unwrap_or_default();
             let length = rest.iter().position(|symbol| *symbol == Symbol::Char('\n')).unwrap_or(rest.len());
             let line = rest.get(..length).unwrap_or_default();
-            if continued.is_none()
-                && let Some(used) = self.end_line(line, heredoc)
-            {
+            if !continued && let Some(used) = self.end_line(line, heredoc) {
                 let whole = usize::from(used == length && length < rest.len());
                 return Extent { text: start, line: start + used, next: start + used + whole };
             }
-            continued = (heredoc.quoted == Quoted::No && ends_in_backslash(line)).then_some(());
+            continued = heredoc.quoted == Quoted::No && ends_in_backslash(line);
             start += length + 1;
         }
         let end = self.symbols.len();

@@ -27,9 +27,12 @@
 //!   hole counts as arithmetic.
 //!
 //! What it cannot guard is a command that is given a value in order to evaluate it: `eval {{x}}`,
-//! `bash -c {{x}}`, `unset {{x}}`, `read {{x}}`, `[[ -v {{x}} ]]`, `printf -v {{x}}`.
+//! `bash -c '… {{x}}'`,
+//! `trap '… {{x}}' EXIT`, `unset {{x}}`, `read {{x}}`, `[[ -v {{x}} ]]`, `printf -v {{x}}`.
 
 mod command;
+mod construct;
+mod expansion;
 mod frame;
 mod heredoc;
 mod output;

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use super::{
     Quoting, Symbol,
-    frame::{Around, Close, Command, Frame, Kind, Parameter, Part, Shape, Textual},
+    frame::{Around, Close, Command, Frame, Kind, Shape},
     heredoc::Heredoc,
     output::Output,
 };
@@ -34,7 +34,7 @@ pub(super) struct Notes<'a> {
     pub(super) integers: HashSet<String>,
     owners: usize,
     /// Symbols that may still be looked ahead at, so that the whole stays linear.
-    look_ahead: usize,
+    pub(super) look_ahead: usize,
     texts: usize,
     /// Set once the nesting is beyond what is followed.
     lost: bool,
@@ -292,7 +292,7 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
     }
 
     /// `$'…'`, from the dollar sign on.
-    fn ansi_c(&mut self) {
+    pub(super) fn ansi_c(&mut self) {
         self.copy(2);
         while let Some(symbol) = self.peek(0) {
             match symbol {
@@ -321,223 +321,6 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
             _ => return false,
         }
         true
-    }
-
-    // Expansions.
-
-    pub(super) fn dollar(&mut self, around: Around) {
-        let bare = around == Around::Unquoted;
-        match self.peek(1) {
-            // `$` and a reference would be something else, so the dollar sign is made plain text
-            Some(Symbol::Hole(_)) => {
-                self.out.push_str("\\$");
-                self.at += 1;
-            }
-            Some(Symbol::Char('(')) => self.dollar_parenthesis(),
-            Some(Symbol::Char('{')) => self.open_parameter(around),
-            Some(Symbol::Char('[')) => {
-                self.copy(2);
-                self.push_arithmetic(Close::Bracket);
-            }
-            Some(Symbol::Char('\'')) if bare => self.ansi_c(),
-            Some(Symbol::Char('"')) if bare => {
-                self.copy(2);
-                self.push_inner(Kind::Double);
-            }
-            Some(Symbol::Char(c)) if c.is_ascii_alphanumeric() || "_$#?!*@-".contains(c) => self.copy(2),
-            _ => self.copy(1),
-        }
-    }
-
-    fn dollar_parenthesis(&mut self) {
-        if self.peek_char(2) == Some('(') && self.closes_as_arithmetic(3) {
-            self.copy(3);
-            self.push_arithmetic(Close::Parentheses);
-        } else {
-            self.copy(2);
-            self.push_command(Shape::Substitution);
-        }
-    }
-
-    fn open_parameter(&mut self, around: Around) {
-        self.copy(2);
-        let inherited = self.frames.last().is_some_and(|frame| frame.arithmetic);
-        let parameter = Parameter { around, part: Part::Name, name: String::new(), inherited };
-        self.push_inner(Kind::Parameter(parameter));
-    }
-
-    /// Whether the parenthesis that is open just before the symbol `ahead` closes with `))`. In
-    /// doubt it does: arithmetic lets less through.
-    pub(super) fn closes_as_arithmetic(&mut self, ahead: usize) -> bool {
-        let rest = self.symbols.get(self.at + ahead..).unwrap_or_default();
-        let (mut depth, mut quote, mut at) = (0usize, None, 0);
-        while let Some(symbol) = rest.get(at) {
-            if self.notes.look_ahead == 0 {
-                return true;
-            }
-            self.notes.look_ahead -= 1;
-            match (*symbol, quote) {
-                (Symbol::Char('\\'), None | Some('"')) => at += 1,
-                (Symbol::Char(c), Some(open)) if c == open => quote = None,
-                (_, Some(_)) => {}
-                (Symbol::Char(c @ ('"' | '\'')), None) => quote = Some(c),
-                (Symbol::Char('('), None) => depth += 1,
-                (Symbol::Char(')'), None) if depth == 0 => {
-                    return rest.get(at + 1) == Some(&Symbol::Char(')'));
-                }
-                (Symbol::Char(')'), None) => depth -= 1,
-                _ => {}
-            }
-            at += 1;
-        }
-        true
-    }
-
-    /// `` `…` ``: bash takes one level of backslashes away before it reads what is inside, so that
-    /// is what is scanned, and the level is put back afterwards.
-    pub(super) fn backticks(&mut self, around: Around) {
-        self.copy(1);
-        let (inner, end) = self.between_backticks(around);
-        let text = self.notes.nest(|notes| Scanner::script(&inner, notes).finish());
-        for c in text.chars() {
-            if matches!(c, '\\' | '`') {
-                self.out.push('\\');
-            }
-            self.out.push(c);
-        }
-        self.at = end;
-        self.copy(1);
-    }
-
-    fn between_backticks(&self, around: Around) -> (Vec<Symbol>, usize) {
-        let mut inner = Vec::new();
-        let mut at = self.at;
-        while let Some(symbol) = self.symbols.get(at).copied() {
-            if symbol == Symbol::Char('`') {
-                break;
-            }
-            let escaped = match self.symbols.get(at + 1) {
-                Some(Symbol::Char(c @ ('\\' | '$' | '`'))) => Some(*c),
-                Some(Symbol::Char('"')) if around == Around::Double => Some('"'),
-                _ => None,
-            };
-            match (symbol, escaped) {
-                (Symbol::Char('\\'), Some(c)) => {
-                    inner.push(Symbol::Char(c));
-                    at += 2;
-                }
-                _ => {
-                    inner.push(symbol);
-                    at += 1;
-                }
-            }
-        }
-        (inner, at)
-    }
-
-    // Constructs without words.
-
-    fn step_arithmetic(&mut self, symbol: Symbol) {
-        match symbol {
-            Symbol::Char('\\') => self.bare_backslash(),
-            Symbol::Char('$') => self.dollar(Around::Double),
-            Symbol::Char('`') => self.backticks(Around::Unquoted),
-            Symbol::Char(c) => {
-                self.copy(1);
-                self.count_arithmetic(c);
-            }
-            Symbol::Hole(number) => {
-                // `i-{{n}}` with -3 must not become `i--3`
-                if matches!(self.out.last(), Some('-' | '+')) {
-                    self.out.push(' ');
-                }
-                self.at += 1;
-                self.hole(number, Style::Plain, Quoting::Arithmetic);
-            }
-        }
-    }
-
-    /// Follows the nesting of an arithmetic construct, `c` having been copied.
-    fn count_arithmetic(&mut self, c: char) {
-        let next = self.peek_char(0);
-        let Some(Kind::Arithmetic { close, depth }) = self.frames.last_mut().map(|frame| &mut frame.kind)
-        else {
-            return;
-        };
-        match (*close, c) {
-            (Close::Parentheses, '(') | (Close::Bracket, '[') => *depth += 1,
-            (Close::Parentheses, ')') | (Close::Bracket, ']') if *depth > 0 => *depth -= 1,
-            (Close::Parentheses, ')') if next == Some(')') => {
-                self.copy(1);
-                self.frames.pop();
-            }
-            (Close::Bracket, ']') => {
-                self.frames.pop();
-            }
-            _ => {}
-        }
-    }
-
-    fn step_subscript(&mut self, symbol: Symbol) {
-        match symbol {
-            Symbol::Char(c) if self.unquoted(c) => {}
-            Symbol::Char(c) => {
-                self.copy(1);
-                self.count_subscript(c);
-            }
-            Symbol::Hole(number) => {
-                self.at += 1;
-                self.hole(number, Style::Word, Quoting::Bare);
-            }
-        }
-    }
-
-    fn count_subscript(&mut self, c: char) {
-        let Some(Kind::Subscript { depth, holes, textual }) =
-            self.frames.last_mut().map(|frame| &mut frame.kind)
-        else {
-            return;
-        };
-        match c {
-            '[' => *depth += 1,
-            ']' if *depth > 0 => *depth -= 1,
-            ']' => {
-                let (holes, textual) = (*holes, *textual);
-                self.close_subscript(holes, textual);
-            }
-            _ => {}
-        }
-    }
-
-    fn close_subscript(&mut self, holes: usize, textual: Textual) {
-        self.frames.pop();
-        let assigns =
-            matches!((self.peek_char(0), self.peek_char(1)), (Some('='), _) | (Some('+'), Some('=')));
-        if assigns && textual == Textual::Numbers {
-            self.make_arithmetic(holes);
-        }
-        if let Some(command) = self.command() {
-            command.word.text.push_str("[]");
-        }
-    }
-
-    fn step_pattern(&mut self, symbol: Symbol) {
-        match symbol {
-            Symbol::Char(c) if self.unquoted(c) => {}
-            Symbol::Char('(') => {
-                self.copy(1);
-                self.push_inner(Kind::Pattern);
-            }
-            Symbol::Char(')') => {
-                self.copy(1);
-                self.frames.pop();
-            }
-            Symbol::Char(_) => self.copy(1),
-            Symbol::Hole(number) => {
-                self.at += 1;
-                self.hole(number, Style::Word, Quoting::Bare);
-            }
-        }
     }
 }
 

@@ -1,1 +1,172 @@
+//! What the scanner says about each place, and that it takes no time over it. What bash makes of the
+//! scripts is tried in the tests of the crate.
 
+use super::{Piece, Quoting, Quoting::*, assemble, scan};
+
+/// Cuts a command at its `@`.
+fn pieces(command: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    for (number, text) in command.split('@').enumerate() {
+        if number > 0 {
+            pieces.push(Piece::Hole(number - 1));
+        }
+        pieces.push(Piece::Text(text));
+    }
+    pieces
+}
+
+#[track_caller]
+fn check(command: &str, expected: &[Quoting]) {
+    assert_eq!(scan(&pieces(command)), expected, "{command}");
+}
+
+#[track_caller]
+fn check_body(command: &str, expected: &str) {
+    assert_eq!(assemble(&pieces(command), &|number| format!("V{number}")).body, expected, "{command}");
+}
+
+#[test]
+fn quotes() {
+    check("echo @ a@b", &[Bare, Bare]);
+    check("echo \"@\" '@' $'@' $\"@\"", &[Double, Single, AnsiC, Double]);
+    check("echo \"'@'\" '\"@\"' \\\"@ \\'@", &[Double, Single, Bare, Bare]);
+    check("echo \"\\\"@\" $'\\'@' '\\'@", &[Double, AnsiC, Bare]);
+    check("echo \"@", &[Double]);
+    check("echo '@", &[Single]);
+}
+
+#[test]
+fn substitutions() {
+    check("echo \"$(echo @ '@')@\"", &[Bare, Single, Double]);
+    check("echo \"`echo @ '@' \\\"@\\\"`@\"", &[Bare, Single, Double, Double]);
+    check("`\\`echo '@' \\`'@'`@", &[Single, Single, Bare]);
+    check("cat <(echo '@') @", &[Single, Bare]);
+    check("$( (case a in a) '@';; esac) )'@'", &[Single, Single]);
+    check("$((echo '@'); echo @)", &[Single, Bare]);
+}
+
+#[test]
+fn parameters() {
+    check("${x:-@} ${x:-'@'} \"${x:-'@'}\"", &[Bare, Single, Double]);
+    check("\"${x#'@'}\" \"${x/@/@}\"", &[Single, Bare, Bare]);
+    check(
+        "${x:@:@} ${a[@]} ${#a[@]} ${a[@]:-@}",
+        &[Arithmetic, Arithmetic, Arithmetic, Arithmetic, Arithmetic, Bare],
+    );
+    check("${@} ${#@} ${!@} ${x@}", &[Name, Name, Name, Name]);
+    check("declare -A m; ${m[@]} ${n[@]}", &[Bare, Arithmetic]);
+}
+
+#[test]
+fn heredocs() {
+    check("cat <<E\n@ '@'\nE\n'@'", &[Heredoc, Heredoc, Single]);
+    check("cat <<'E'\n@\nE\n'@'", &[QuotedHeredoc, Single]);
+    check("cat <<\\E <<-F\n@\nE\n@\n\tF\n@", &[QuotedHeredoc, Heredoc, Bare]);
+    check("cat <<E\n$(echo '@')@\nE\n@", &[Single, Heredoc, Bare]);
+    check("cat <<< @ '@'\n@", &[Bare, Single, Bare]);
+    check("cat <<E; echo '@'\n@\nE", &[Single, Heredoc]);
+    check("echo \"<<E\" # <<F\n'@'", &[Single]);
+    check("cat <<E\n@", &[Heredoc]);
+}
+
+#[test]
+fn arithmetic() {
+    check("$((@)) $[@] ((@))", &[Arithmetic, Arithmetic, Bare]);
+    check("((@)) && (( 1 << @ )); '@'", &[Arithmetic, Arithmetic, Single]);
+    check("$(($(echo @) + @))", &[Bare, Arithmetic]);
+    check("[[ @ -eq @ ]] && [[ @ == @ ]] && [ @ -eq @ ]", &[Arithmetic, Arithmetic, Bare, Bare, Bare, Bare]);
+    check("a[@]=@ b=([@]=@ @)", &[Arithmetic, Bare, Arithmetic, Bare, Bare]);
+    check("echo a[@]=@; declare -A m; m[@]=@", &[Bare, Bare, Bare, Bare]);
+    check("let @ x=@; echo @", &[Arithmetic, Arithmetic, Bare]);
+    check("declare -i n=@; n=@ m=@", &[Arithmetic, Arithmetic, Bare]);
+    check("declare -i 'n=@'; declare 'm=@'", &[Arithmetic, Single]);
+    check("unset 'a[@]' b@; printf 'a[@]'", &[Arithmetic, Bare, Single]);
+}
+
+#[test]
+fn comments() {
+    check("# @ '\n@", &[Comment, Bare]);
+    check("echo a#@ # @", &[Bare, Comment]);
+    check("echo $# @ ${#x} @", &[Bare, Bare]);
+    check("$(# it's @\n'@')", &[Comment, Single]);
+}
+
+#[test]
+fn bodies() {
+    check_body("echo @ \"@\" '@' $'@'", r#"echo "${V0}" "${V1}" ''"${V2}"'' $''"${V3}"$''"#);
+    check_body("\\@ \"\\@\" $@ \"$@\"", r#""${V0}" "\\${V1}" \$"${V2}" "\$${V3}""#);
+    check_body("cat <<'A B'\n$x @\nA B\n", "cat <<RECIPE_END_0\n\\$x ${V0}\nRECIPE_END_0\n");
+    check_body("cat <<'E'\n$x\nE\n", "cat <<'E'\n$x\nE\n");
+    check_body("$((1-@))", "$((1- ${V0}))");
+    check_body("`echo \\$x \\\\$y @`", "`echo $x \\\\$y \"${V0}\"`");
+}
+
+#[test]
+fn what_is_needed() {
+    let script = assemble(&pieces("# @\necho @ $((@)) <<@\n@"), &|number| format!("V{number}"));
+    assert_eq!(script.used, [1, 2, 4]);
+    assert_eq!(script.arithmetic, [2]);
+}
+
+#[test]
+fn commands_without_holes_stay_as_they_are() {
+    for command in [
+        "",
+        "for f in *.rs; do echo \"$f\" | sed 's/\\(a\\)/\\1/'; done",
+        "case \"$x\" in a|b) echo $((1<<2)) ;; (*) cat <<-E\n\t$x\n\tE\n;; esac",
+        "[[ $x =~ ^([a-z]+)[[:space:]]$ ]] && echo ${BASH_REMATCH[1]} 2>&1 >/dev/null",
+        "ü() { echo 'ü' \"$(date)\" # €\n}",
+        "echo ${x%%\"}\"} ${y//\\//-} \"${z:-'}'}\" $'\\''",
+    ] {
+        check_body(command, command);
+    }
+}
+
+#[test]
+fn hostile_commands_take_no_time() {
+    for part in [
+        "$(",
+        "${",
+        "$((",
+        "((",
+        "(",
+        "(\n",
+        "`",
+        "\\`",
+        "\"",
+        "\"$(",
+        "\"${x:-",
+        "a[",
+        "a=(",
+        "@()",
+        "[[ ",
+        "case x in ",
+        "<<A\n",
+        "<<A ",
+        "$(cat <<A\n",
+        "cat <<'A'\n",
+        "x@(",
+        "{",
+        "${a[",
+        "'",
+        "$'",
+        "\\",
+        "<(",
+        "\n",
+        "$((a)",
+        "((a) ",
+        "let x@ ",
+        "[[ a -eq ",
+    ] {
+        let text = part.replace('@', "x").repeat(100_000 / part.len());
+        let started = std::time::Instant::now();
+        let holes = scan(&[Piece::Text(&text), Piece::Hole(0), Piece::Text(&text), Piece::Hole(1)]);
+        assert_eq!(holes.len(), 2);
+        assert!(started.elapsed().as_secs() < 5, "{part}");
+    }
+}
+
+#[test]
+fn beyond_all_nesting_only_numbers_are_let_through() {
+    check(&format!("{}@", "$(".repeat(100_000)), &[Arithmetic]);
+}

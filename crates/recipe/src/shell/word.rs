@@ -111,7 +111,7 @@ impl Scanner<'_, '_, '_> {
     fn argument(&mut self, word: Word) {
         let Some(command) = self.command() else { return };
         let after_v = command.previous.text == "-v";
-        let after_p = command.previous.text == "-p";
+        let after_p = command.previous.text.starts_with('-') && command.previous.text.ends_with('p');
         command.previous.text.clone_from(&word.text);
         match command.builtin {
             Builtin::Let => self.make_arithmetic(word.holes),
@@ -134,10 +134,10 @@ impl Scanner<'_, '_, '_> {
         if attributes.associative {
             self.notes.associative.insert(name.to_owned());
         }
-        if attributes.integer {
+        if attributes.integer && is_identifier(name) {
             self.notes.integers.insert(name.to_owned());
         }
-        if self.notes.integers.contains(name) {
+        if attributes.integer || self.notes.integers.contains(name) {
             self.make_arithmetic(word.holes);
         } else if !word.text.contains('=') {
             self.element(word);

@@ -160,11 +160,18 @@ impl Reader {
     }
 
     fn read_event(&mut self, event: &Value, events: &mut Vec<AgentEvent>) -> bool {
-        match &self.dialect {
+        let before = events.len();
+        let ours = match &self.dialect {
             Dialect::Known(read) => read(event, &mut self.draft, events),
             Dialect::Custom(custom) => custom.read_event(event, &mut self.draft),
             Dialect::Plain => false,
+        };
+        // Whoever works again has got over the complaint; it does not explain a later end.
+        let works = |event: &AgentEvent| matches!(event, AgentEvent::Tool { .. } | AgentEvent::Text { .. });
+        if events[before..].iter().any(works) {
+            self.draft.complaint = None;
         }
+        ours
     }
 
     /// A result printed over several lines, perhaps after a banner, is one JSON document.
@@ -249,13 +256,13 @@ impl Reader {
 
     /// The configured words of a custom program win over ours.
     fn recognise(&self, failure: AgentFailure, stderr: &str) -> AgentFailure {
-        match &self.dialect {
-            Dialect::Custom(custom) => {
-                let said = format!("{failure}\n{stderr}\n{}", self.plain_tail());
-                custom.recognise(&said).unwrap_or(failure)
-            }
-            _ => failure,
-        }
+        let Dialect::Custom(custom) = &self.dialect else {
+            return failure;
+        };
+        [stderr, &self.plain_tail(), &failure.to_string()]
+            .into_iter()
+            .find_map(|said| custom.recognise(said))
+            .unwrap_or(failure)
     }
 
     fn last_words(&self, stderr: &str) -> String {
@@ -266,6 +273,12 @@ impl Reader {
             stderr if stderr.is_empty() => shorten(&self.plain_tail()),
             stderr => stderr,
         }
+    }
+
+    /// How many bytes are held, for the tests of their bound.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.line.capacity() + self.plain.capacity() + self.draft.answer.capacity()
     }
 
     fn plain_tail(&self) -> String {

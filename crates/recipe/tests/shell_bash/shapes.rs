@@ -1,20 +1,8 @@
-//! The script that is written for a command, run by the real bash with hostile values: each value
-//! must arrive byte by byte, and nothing that it contains may be executed.
-
-use std::{
-    ffi::OsString,
-    fs,
-    os::unix::ffi::OsStringExt,
-    path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
-};
-
-use proptest::prelude::*;
-use recipe::shell::{Piece, Script, assemble, scan};
+//! Commands and values for the tests, and what the commands print.
 
 /// `{{0}}` is the value; in the expected output `@` is. Every output ends in something that no
 /// value ends in, because `$(…)` drops newlines at the end.
-const SHAPES: &[(&str, &str)] = &[
+pub(crate) const SHAPES: &[(&str, &str)] = &[
     // bare words
     ("printf '<%s>' {{0}}", "<@>"),
     ("printf '<%s>' a{{0}}b", "<a@b>"),
@@ -116,10 +104,6 @@ const SHAPES: &[(&str, &str)] = &[
     ("v=Q; printf '<%s>' \"${v/Q/{{0}}}\"", "<@>"),
     ("v=Q; printf '<%s>' \"${v//Q/a{{0}}}\"", "<a@>"),
     ("v=Q; printf '<%s>' \"${v/Q/'{{0}}'}\"", "<@>"),
-    ("v={{0}}; printf '<%s>' \"${v#{{0}}}\"", "<>"),
-    ("v=a{{0}}; printf '<%s>' \"${v%{{0}}}\"", "<a>"),
-    ("v=a{{0}}; printf '<%s>' ${v%'{{0}}'}", "<a>"),
-    ("v=a{{0}}; printf '<%s>' \"${v%\"{{0}}\"}\"", "<a>"),
     ("v=-{{0}}-; printf '<%s>' \"${v/-{{0}}-/x}\"", "<x>"),
     ("set -- a b; printf '<%s>' $# {{0}}", "<2><@>"),
     ("v=abc; printf '<%s>' ${#v} {{0}} # '{{0}}", "<3><@>"),
@@ -197,7 +181,15 @@ const SHAPES: &[(&str, &str)] = &[
     ("cat <<E\nfoo\\\nE\n{{0}}\nE\nprintf x", "fooE\n@\nx"),
 ];
 
-fn hostile_values() -> Vec<Vec<u8>> {
+/// Patterns that bash needs quadratic time for, which large values have to be spared.
+pub(crate) const TRIMMING: &[(&str, &str)] = &[
+    ("v={{0}}; printf '<%s>' \"${v#{{0}}}\"", "<>"),
+    ("v=a{{0}}; printf '<%s>' \"${v%{{0}}}\"", "<a>"),
+    ("v=a{{0}}; printf '<%s>' ${v%'{{0}}'}", "<a>"),
+    ("v=a{{0}}; printf '<%s>' \"${v%\"{{0}}\"}\"", "<a>"),
+];
+
+pub(crate) fn hostile_values() -> Vec<Vec<u8>> {
     let texts = [
         "",
         "plain",
@@ -287,120 +279,44 @@ fn hostile_values() -> Vec<Vec<u8>> {
     values
 }
 
-/// Cuts a command at its `{{n}}`.
-fn pieces(command: &str) -> Vec<Piece<'_>> {
-    let mut pieces = Vec::new();
-    let mut rest = command;
-    while let Some(at) = rest.find("{{").filter(|at| rest.get(at + 3..at + 5) == Some("}}")) {
-        pieces.push(Piece::Text(&rest[..at]));
-        pieces.push(Piece::Hole(rest[at + 2..at + 3].parse().unwrap()));
-        rest = &rest[at + 5..];
-    }
-    pieces.push(Piece::Text(rest));
-    pieces
-}
-
-fn write(command: &str) -> Script {
-    assemble(&pieces(command), &|number| format!("RECIPE_VAR_{number}"))
-}
-
-/// Runs all scripts in one process, for which it has a `cat` of its own: processes are what takes time.
-const DRIVER: &str = r#"
-cat() {
-  local a
-  case ${1-} in /*) exec 7<"$1" ;; *) exec 7<&0 ;; esac
-  IFS= read -r -d '' -u 7 a
-  printf %s "$a"
-}
-for file in ../scripts/*; do
-  . "$file"
-  printf '\0'
-  unset a i l u v w x y m
-done
-"#;
-
-/// A folder for the scripts and one for the commands to run in, both removed at the end.
-struct Yard(PathBuf);
-
-impl Yard {
-    fn new(name: &str) -> Yard {
-        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&root);
-        fs::create_dir_all(root.join("run")).unwrap();
-        fs::create_dir_all(root.join("scripts")).unwrap();
-        fs::write(root.join("run/file"), "").unwrap();
-        Yard(root)
-    }
-
-    fn script(&self, number: usize, body: &str) {
-        fs::write(self.0.join(format!("scripts/{number:04}")), body).unwrap();
-    }
-
-    /// Runs all scripts; their outputs are separated by NUL.
-    fn run(&self, value: &[u8]) -> Output {
-        Command::new("/bin/bash")
-            .args(["-c", DRIVER])
-            .current_dir(self.0.join("run"))
-            .env("LC_ALL", "C.UTF-8")
-            .env("RECIPE_VAR_0", OsString::from_vec(value.to_vec()))
-            .env("RECIPE_VAR_1", "E")
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
-    }
-
-    fn files(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.0.join("run")).unwrap();
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Yard {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn expected(template: &str, value: &[u8]) -> Vec<u8> {
-    let parts: Vec<&[u8]> = template.split('@').map(str::as_bytes).collect();
-    parts.join(value)
-}
-
-fn show(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(&bytes[..bytes.len().min(300)]).into_owned()
-}
-
-#[test]
-fn every_value_arrives_whole_in_every_place() {
-    let yard = Yard::new("shapes");
-    for (number, (command, _)) in SHAPES.iter().enumerate() {
-        let script = write(command);
-        assert_eq!(script.arithmetic, [0usize; 0], "{command}");
-        yard.script(number, &script.body);
-    }
-    let mut failures = Vec::new();
-    for value in hostile_values() {
-        let output = yard.run(&value);
-        let mut outputs = output.stdout.split(|byte| *byte == 0);
-        for (command, template) in SHAPES {
-            let actual = outputs.next().unwrap_or_default();
-            if actual != expected(template, &value) {
-                let body = write(command).body;
-                failures.push(format!(
-                    "value {:?}\ncommand {command}\nscript {body}\nactual {:?}\n",
-                    show(&value),
-                    show(actual)
-                ));
-            }
-        }
-        if yard.files() != ["file"] {
-            failures.push(format!("value {:?} left {:?}", show(&value), yard.files()));
-            break;
-        }
-    }
-    let count = failures.len();
-    assert!(failures.is_empty(), "{count} failures:\n{}", failures[..count.min(12)].join("\n"));
-}
+/// Commands in which bash evaluates the value, and what they print for the value 5.
+pub(crate) const EVALUATED: &[(&str, &str)] = &[
+    ("printf '<%s>' $(({{0}}+1))", "<6>"),
+    ("printf '<%s>' $(( 1 + {{0}} ))", "<6>"),
+    ("printf '<%s>' \"$((2*({{0}}+1)))\"", "<12>"),
+    ("i=9; printf '<%s>' $((i-{{0}}))", "<4>"),
+    ("printf '<%s>' $((\"{{0}}\"+1))", "<6>"),
+    ("printf '<%s>' $((${u:-{{0}}}+1))", "<6>"),
+    ("printf '<%s>' $[{{0}}+1]", "<6>"),
+    ("cat <<E\n<$(({{0}}+1))>\nE\n", "<6>"),
+    ("((x={{0}}+1)); printf '<%s>' $x", "<6>"),
+    ("if (( {{0}} > 4 )); then printf '<%s>' 6; fi", "<6>"),
+    ("for ((i={{0}}; i<6; i++)); do printf '<%s>' $i; done", "<5>"),
+    ("for((i={{0}}; i<6; i++)) do printf '<%s>' $i; done", "<5>"),
+    ("let x={{0}}+1; printf '<%s>' $x", "<6>"),
+    ("let 'x = {{0}} + 1'; printf '<%s>' $x", "<6>"),
+    ("declare -i x={{0}}+1; printf '<%s>' $x", "<6>"),
+    ("declare -i x; x={{0}}+1; printf '<%s>' $x", "<6>"),
+    ("f() { local -i x={{0}}+1; printf '<%s>' $x; }; f", "<6>"),
+    ("declare -ai a=({{0}}+1); printf '<%s>' ${a[0]}", "<6>"),
+    ("[[ {{0}} -eq 5 ]] && printf '<6>'", "<6>"),
+    ("[[ 5 -ge '{{0}}' && -n x ]] && printf '<6>'", "<6>"),
+    ("[[ -z x || ( \"{{0}}\" -lt 6 ) ]] && printf '<6>'", "<6>"),
+    ("a[{{0}}]=6; printf '<%s>' ${a[5]}", "<6>"),
+    ("a[{{0}}+1]+=6; printf '<%s>' ${a[6]}", "<6>"),
+    ("a[\"{{0}}\"]=6; printf '<%s>' ${a[5]}", "<6>"),
+    ("a=([{{0}}]=6); printf '<%s>' ${a[5]}", "<6>"),
+    ("declare a[{{0}}]=6; printf '<%s>' ${a[5]}", "<6>"),
+    ("a=(0 1 2 3 4 6); printf '<%s>' ${a[{{0}}]}", "<6>"),
+    ("a=(0 1 2 3 4 6); printf '<%s>' \"${a[{{0}}]}\"", "<6>"),
+    ("a=(0 1 2 3 4 6); printf '<%s>' \"${a[${u:-{{0}}}]}\"", "<6>"),
+    ("a=(0 1 2 3 4 6); cat <<E\n<${a[{{0}}]}>\nE\n", "<6>"),
+    ("a=(0 1 2 3 4 6); printf '<%s>' ${a[@]:{{0}}:1}", "<6>"),
+    ("x=0123456; printf '<%s>' \"${x:1+{{0}}}\"", "<6>"),
+    ("x=0123456; printf '<%s>' ${x:6:{{0}}}", "<6>"),
+    ("a[5]=6; unset 'a[{{0}}]'; printf '<%s>' \"${a[5]-6}\"", "<6>"),
+    ("printf -v \"a[{{0}}]\" 6; printf '<%s>' ${a[5]}", "<6>"),
+    ("a[5]=1; [[ -v a[{{0}}] ]] && printf '<6>'", "<6>"),
+    ("a[5]=1; test -v \"a[{{0}}]\" && printf '<6>'", "<6>"),
+    ("read -r a[{{0}}] <<< 6; printf '<%s>' ${a[5]}", "<6>"),
+];

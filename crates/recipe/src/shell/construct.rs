@@ -1,0 +1,114 @@
+//! Constructs that have no words: arithmetic, subscripts, and parentheses in patterns.
+//!
+//! Never evaluates anything; it follows the brackets to the end.
+
+use super::{
+    Quoting, Symbol,
+    frame::{Around, Close, Kind, Textual},
+    scanner::{Scanner, Style},
+};
+
+impl Scanner<'_, '_, '_> {
+    pub(super) fn step_arithmetic(&mut self, symbol: Symbol) {
+        match symbol {
+            Symbol::Char('\\') => self.bare_backslash(),
+            Symbol::Char('$') => self.dollar(Around::Double),
+            Symbol::Char('`') => self.backticks(Around::Unquoted),
+            Symbol::Char(c) => {
+                self.copy(1);
+                self.count_arithmetic(c);
+            }
+            Symbol::Hole(number) => {
+                // `i-{{n}}` with -3 must not become `i--3`
+                if matches!(self.out.last(), Some('-' | '+')) {
+                    self.out.push(' ');
+                }
+                self.at += 1;
+                self.hole(number, Style::Plain, Quoting::Arithmetic);
+            }
+        }
+    }
+
+    /// Follows the nesting of an arithmetic construct, `c` having been copied.
+    fn count_arithmetic(&mut self, c: char) {
+        let next = self.peek_char(0);
+        let Some(Kind::Arithmetic { close, depth }) = self.frames.last_mut().map(|frame| &mut frame.kind)
+        else {
+            return;
+        };
+        match (*close, c) {
+            (Close::Parentheses, '(') | (Close::Bracket, '[') => *depth += 1,
+            (Close::Parentheses, ')') | (Close::Bracket, ']') if *depth > 0 => *depth -= 1,
+            (Close::Parentheses, ')') if next == Some(')') => {
+                self.copy(1);
+                self.frames.pop();
+            }
+            (Close::Bracket, ']') => {
+                self.frames.pop();
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn step_subscript(&mut self, symbol: Symbol) {
+        match symbol {
+            Symbol::Char(c) if self.unquoted(c) => {}
+            Symbol::Char(c) => {
+                self.copy(1);
+                self.count_subscript(c);
+            }
+            Symbol::Hole(number) => {
+                self.at += 1;
+                self.hole(number, Style::Word, Quoting::Bare);
+            }
+        }
+    }
+
+    fn count_subscript(&mut self, c: char) {
+        let Some(Kind::Subscript { depth, holes, textual }) =
+            self.frames.last_mut().map(|frame| &mut frame.kind)
+        else {
+            return;
+        };
+        match c {
+            '[' => *depth += 1,
+            ']' if *depth > 0 => *depth -= 1,
+            ']' => {
+                let (holes, textual) = (*holes, *textual);
+                self.close_subscript(holes, textual);
+            }
+            _ => {}
+        }
+    }
+
+    fn close_subscript(&mut self, holes: usize, textual: Textual) {
+        self.frames.pop();
+        let assigns =
+            matches!((self.peek_char(0), self.peek_char(1)), (Some('='), _) | (Some('+'), Some('=')));
+        if assigns && textual == Textual::Numbers {
+            self.make_arithmetic(holes);
+        }
+        if let Some(command) = self.command() {
+            command.word.text.push_str("[]");
+        }
+    }
+
+    pub(super) fn step_pattern(&mut self, symbol: Symbol) {
+        match symbol {
+            Symbol::Char(c) if self.unquoted(c) => {}
+            Symbol::Char('(') => {
+                self.copy(1);
+                self.push_inner(Kind::Pattern);
+            }
+            Symbol::Char(')') => {
+                self.copy(1);
+                self.frames.pop();
+            }
+            Symbol::Char(_) => self.copy(1),
+            Symbol::Hole(number) => {
+                self.at += 1;
+                self.hole(number, Style::Word, Quoting::Bare);
+            }
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! One attempt at a shell command: prepared from the state, then run to its end.
+//!
+//! Preparing reads the state and writes private files; running touches only the process and its files.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs::File,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use engine::{
+    Outcome,
+    event::{Ended, OutputRef},
+};
+use recipe::{
+    plan::{JsonMode, Step},
+    syntax::ExitMeaning,
+    value::Value,
+};
+use tokio::sync::{mpsc, watch};
+
+use crate::{
+    folder::FolderError,
+    process::{self, Exit, Launch, Marker, StartError, Stdin},
+    values::{self, Captured},
+};
+
+/// The shell that runs commands.
+pub const SHELL: &str = "/bin/bash";
+/// How long a hook may take.
+pub const HOOK_TIME: Duration = Duration::from_secs(30);
+/// What of the last output a message quotes.
+const QUOTED_LINES: usize = 20;
+const QUOTED_BYTES: u64 = 2048;
+
+/// Whether an attempt goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Go {
+    /// It goes on.
+    #[default]
+    On,
+    /// It stops.
+    Stop,
+}
+
+/// A process that is ready to be started.
+#[derive(Debug)]
+pub struct Command {
+    /// Program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Its environment.
+    pub env: BTreeMap<OsString, OsString>,
+    /// Its directory.
+    pub cwd: PathBuf,
+    /// What it reads.
+    pub stdin: Stdin,
+    /// Where its output goes, relative to the run's folder.
+    pub stdout: PathBuf,
+    /// Where its complaints go, relative to the run's folder.
+    pub stderr: PathBuf,
+    /// How it is found again.
+    pub marker: Marker,
+}
+
+/// What a running attempt reports before its end.
+#[derive(Debug)]
+pub enum Progress {
+    /// A process was started.
+    Spawned {
+        /// The step.
+        path: String,
+        /// The attempt.
+        attempt: u32,
+        /// The process.
+        id: process::ProcessId,
+        /// Program and arguments.
+        argv: Vec<String>,
+        /// Its directory.
+        cwd: String,
+    },
+    /// What an agent is doing.
+    Activity {
+        /// The step.
+        path: String,
+        /// In a few words.
+        what: String,
+    },
+}
+
+/// How an attempt came out.
+#[derive(Debug)]
+pub struct Finished {
+    /// For the journal; its `value` is still missing.
+    pub ended: Ended,
+    /// The value for the context.
+    pub value: Option<Value>,
+    /// Whether the step is merely degraded.
+    pub degraded: bool,
+    /// Things that people should know.
+    pub notes: Vec<String>,
+}
+
+impl Finished {
+    /// An attempt that could not even begin.
+    pub fn refused(outcome: Outcome, error: String) -> Finished {
+        Finished { ended: Ended::new(outcome, Some(error)), value: None, degraded: false, notes: Vec::new() }
+    }
+}
+
+/// How a process came to its end.
+#[derive(Debug)]
+pub enum ProcessEnd {
+    /// By itself.
+    Exited(Exit),
+    /// It took too long.
+    TimedOut(f64),
+    /// It was told to stop.
+    Stopped,
+    /// It never began.
+    NotStarted(StartError),
+}
+
+/// Opens the output files of a command, starts it, and waits for its end.
+pub async fn run_command(
+    run: &Path,
+    command: Command,
+    timeout: Option<f64>,
+    grace: Duration,
+    mut go: watch::Receiver<Go>,
+    spawned: impl FnOnce(&process::Running),
+) -> Result<(ProcessEnd, Option<process::Running>), FolderError> {
+    let open = |relative: &Path| {
+        let path = run.join(relative);
+        process::open_output(&path).map_err(FolderError::at("create", &path))
+    };
+    let launch = Launch {
+        program: command.program,
+        args: command.args,
+        env: command.env.into_iter().collect(),
+        cwd: command.cwd,
+        stdin: command.stdin,
+        stdout: open(&command.stdout)?,
+        stderr: open(&command.stderr)?,
+        marker: command.marker,
+    };
+    let mut running = match process::start(launch) {
+        Ok(running) => running,
+        Err(error) => return Ok((ProcessEnd::NotStarted(error), None)),
+    };
+    spawned(&running);
+    let limit = async {
+        match timeout {
+            Some(seconds) => tokio::time::sleep(Duration::from_secs_f64(seconds)).await,
+            None => std::future::pending().await,
+        }
+    };
+    let end = tokio::select! {
+        biased;
+        exit = running.wait() => ProcessEnd::Exited(exit),
+        _ = go.wait_for(|go| *go == Go::Stop) => {
+            running.end(grace).await;
+            ProcessEnd::Stopped
+        }
+        () = limit => {
+            running.end(grace).await;
+            ProcessEnd::TimedOut(timeout.unwrap_or_default())
+        }
+    };
+    Ok((end, Some(running)))
+}
+
+/// What the outcome of a shell command is judged by.
+#[derive(Debug)]
+pub struct ShellTask {
+    /// The run's folder.
+    pub run: PathBuf,
+    /// The step.
+    pub path: String,
+    /// Its definition.
+    pub step: std::sync::Arc<Step>,
+    /// The attempt.
+    pub attempt: u32,
+    /// The command.
+    pub command: Command,
+    /// Seconds after which it is ended.
+    pub timeout: Option<f64>,
+    /// How long it has to end itself.
+    pub grace: Duration,
+}
+
+/// Runs a shell step to its end.
+pub async fn run_shell(
+    task: ShellTask,
+    go: watch::Receiver<Go>,
+    progress: mpsc::UnboundedSender<Progress>,
+) -> Result<Finished, FolderError> {
+    let ShellTask { run, path, step, attempt, command, timeout, grace } = task;
+    let (stdout, stderr) = (command.stdout.clone(), command.stderr.clone());
+    let report = spawn_report(&command, &path, attempt, progress);
+    let (end, _) = run_command(&run, command, timeout, grace, go, report).await?;
+    let mut finished = judge(&run, &step, end, &stdout, &stderr)?;
+    finished.ended.stdout = reference(&run, &stdout)?;
+    finished.ended.stderr = reference(&run, &stderr)?;
+    Ok(finished)
+}
+
+/// Reports a start to the loop.
+pub fn spawn_report(
+    command: &Command,
+    path: &str,
+    attempt: u32,
+    progress: mpsc::UnboundedSender<Progress>,
+) -> impl FnOnce(&process::Running) + use<> {
+    let program = command.program.to_string_lossy().into_owned();
+    let args = command.args.iter().map(|arg| arg.to_string_lossy().into_owned());
+    let argv: Vec<String> = std::iter::once(program).chain(args).map(|arg| shorten(&arg, 4096)).collect();
+    let (path, cwd) = (path.to_owned(), command.cwd.to_string_lossy().into_owned());
+    move |running| {
+        let id = running.identity();
+        // the loop is gone only when the run is over
+        let _ = progress.send(Progress::Spawned { path, attempt, id, argv, cwd });
+    }
+}
+
+fn judge(
+    run: &Path,
+    step: &Step,
+    end: ProcessEnd,
+    stdout: &Path,
+    stderr: &Path,
+) -> Result<Finished, FolderError> {
+    let exit = match end {
+        ProcessEnd::NotStarted(error) => {
+            return Ok(Finished::refused(Outcome::NotStarted, format!("bash step failed: {error}")));
+        }
+        ProcessEnd::Stopped => {
+            return Ok(Finished::refused(Outcome::Cancelled, "bash step failed: stopped with the run".to_owned()));
+        }
+        ProcessEnd::TimedOut(seconds) => Err(seconds),
+        ProcessEnd::Exited(exit) => Ok(exit),
+    };
+    let meaning = |code: i32| step.exit_codes.iter().find(|(known, _)| *known == code).map(|(_, meaning)| *meaning);
+    let (outcome, what) = match exit {
+        Err(seconds) => (Outcome::TimedOut(seconds), format!("timed out after {} s", number(seconds))),
+        Ok(Exit::Code(code)) => match (code, meaning(code)) {
+            (_, Some(ExitMeaning::NeedsHuman)) => {
+                (Outcome::NeedsHuman, format!("exit code {code}: a person has to look at it"))
+            }
+            (0, None) | (_, Some(ExitMeaning::Ok)) => (Outcome::Ok, String::new()),
+            (127, None) => (Outcome::Exit(127), missing_tool(&run.join(stderr))),
+            _ => (Outcome::Exit(code), format!("exit code {code}")),
+        },
+        Ok(Exit::Signal(signal)) => {
+            (Outcome::Signal(signal), format!("ended by {}", signal_words(signal)))
+        }
+        Ok(Exit::Lost) => (Outcome::Lost, "its exit status was lost".to_owned()),
+    };
+    let captured = capture(run, stdout)?;
+    if outcome == Outcome::Ok {
+        return Ok(succeed(step, captured));
+    }
+    let error = format!("bash step failed: {what}{}", last_words(run, stdout, stderr, &outcome));
+    let mut finished = Finished::refused(outcome, error);
+    finished.ended.cut_bytes = captured.cut;
+    // a tolerated failure keeps what it printed
+    finished.value = captured.nul.is_none().then(|| Value::from(captured.text));
+    Ok(finished)
+}
+
+fn succeed(step: &Step, captured: Captured) -> Finished {
+    let mut finished =
+        Finished { ended: Ended::new(Outcome::Ok, None), value: None, degraded: false, notes: Vec::new() };
+    finished.ended.cut_bytes = captured.cut;
+    if let Some(cut) = captured.cut {
+        finished.notes.push(format!(
+            "the output is larger than {} bytes: {cut} bytes in its middle are left out of the value; the log has everything",
+            values::VALUE_CAP
+        ));
+    }
+    if let Some(at) = captured.nul {
+        let message = format!(
+            "the output has a NUL byte at offset {at}, so it cannot become a value; remove it, for example with `| tr -d '\\0'`"
+        );
+        let wanted = step.store.as_ref().is_some_and(|name| *name != step.id) || step.json != JsonMode::Text;
+        if wanted {
+            return Finished::refused(Outcome::Refused, format!("bash step failed: {message}"));
+        }
+        finished.notes.push(message);
+        return finished;
+    }
+    read_json(step, captured.text, "bash", &mut finished);
+    finished
+}
+
+/// Turns the text of a successful step into its value, by its JSON mode.
+pub fn read_json(step: &Step, text: String, kind: &str, finished: &mut Finished) {
+    if step.json == JsonMode::Text {
+        finished.value = Some(Value::from(text));
+        return;
+    }
+    match json_value(step, &text) {
+        Ok(value) => finished.value = Some(value),
+        Err(problem) => {
+            let required = step.json == JsonMode::Required;
+            let error = match required {
+                true => format!("{kind} step failed: parse_json failed: {problem}"),
+                false => format!("parse_json failed: {problem}; the raw output is kept"),
+            };
+            finished.ended.error = Some(error);
+            finished.ended.outcome = Outcome::NotJson;
+            finished.degraded = !required;
+            finished.value = Some(Value::from(text));
+        }
+    }
+}
+
+/// The JSON in a text, if it is what the step asks for.
+pub fn json_value(step: &Step, text: &str) -> Result<Value, String> {
+    let value = recipe::json::extract(text).ok_or_else(|| {
+        let start: String = text.chars().take(120).collect();
+        format!("there is no JSON in the output, which begins with `{}`", start.escape_debug())
+    })?;
+    match &step.json_schema {
+        Some(schema) => crate::json_schema::check(schema, &value).map(|()| value),
+        None => Ok(value),
+    }
+}
+
+fn capture(run: &Path, relative: &Path) -> Result<Captured, FolderError> {
+    let path = run.join(relative);
+    File::open(&path)
+        .and_then(|mut file| values::capture(&mut file))
+        .map_err(FolderError::at("read", &path))
+}
+
+/// A reference to an output file for the journal.
+pub fn reference(run: &Path, relative: &Path) -> Result<Option<OutputRef>, FolderError> {
+    let path = run.join(relative);
+    let Ok(mut file) = File::open(&path) else { return Ok(None) };
+    values::output_ref(run, relative, &mut file).map(Some).map_err(FolderError::at("read", &path))
+}
+
+/// The last thing that a failed step said, for its message.
+fn last_words(run: &Path, stdout: &Path, stderr: &Path, outcome: &Outcome) -> String {
+    let said = values::tail(&run.join(stderr), QUOTED_LINES, QUOTED_BYTES);
+    let printed = values::tail(&run.join(stdout), QUOTED_LINES, QUOTED_BYTES);
+    match (said.is_empty(), printed.is_empty()) {
+        (false, _) => format!("\nlast on stderr:\n{said}"),
+        (true, false) => format!("\nlast on stdout:\n{printed}"),
+        (true, true) if matches!(outcome, Outcome::TimedOut(_)) => "; it printed nothing".to_owned(),
+        (true, true) => "; it said nothing".to_owned(),
+    }
+}
+
+/// Names the tool that a shell did not find.
+fn missing_tool(stderr: &Path) -> String {
+    let said = values::tail(stderr, QUOTED_LINES, QUOTED_BYTES);
+    let tool = said.lines().rev().find_map(|line| {
+        let (before, _) = line.split_once(": command not found").or_else(|| {
+            line.split_once(": No such file or directory").or_else(|| line.split_once(": not found"))
+        })?;
+        before.rsplit(": ").next().map(|tool| tool.trim_matches(['‘', '’', '\'', '"', ' ']).to_owned())
+    });
+    match tool.filter(|tool| !tool.is_empty()) {
+        Some(tool) => format!("exit code 127: `{tool}` is not installed, or not in PATH"),
+        None => "exit code 127: a program that it needs is not installed, or not in PATH".to_owned(),
+    }
+}
+
+/// `SIGKILL (signal 9)`.
+pub fn signal_words(signal: i32) -> String {
+    match process::signal_name(signal) {
+        "" => format!("signal {signal}"),
+        name => format!("{name} (signal {signal})"),
+    }
+}
+
+/// A number of seconds without needless decimals.
+pub fn number(seconds: f64) -> String {
+    format!("{seconds}")
+}
+
+/// The first bytes of a text.
+pub fn shorten(text: &str, bytes: usize) -> String {
+    match text.char_indices().nth(bytes) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

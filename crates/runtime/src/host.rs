@@ -1,0 +1,102 @@
+//! What a run takes from the machine that it runs on: environment, directories, limits of the session tree.
+//!
+//! Everything is handed in by the caller; nothing here reads the process's own environment.
+
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
+
+/// Variables that keep programs from asking anything.
+const QUIET: &[(&str, &str)] = &[
+    ("NONINTERACTIVE", "1"),
+    ("DEBIAN_FRONTEND", "noninteractive"),
+    ("CI", "true"),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("MANPAGER", "cat"),
+    ("SYSTEMD_PAGER", "cat"),
+    ("EDITOR", "true"),
+    ("VISUAL", "true"),
+    ("GIT_EDITOR", "true"),
+    ("GIT_SEQUENCE_EDITOR", "true"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+];
+
+/// Search path of programs where the environment has none.
+const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The machine, as far as a run may know it.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// The environment that steps inherit.
+    pub env: BTreeMap<OsString, OsString>,
+    /// The user's home directory.
+    pub home: Option<PathBuf>,
+    /// How long a process has to end itself before it is killed.
+    pub grace: Duration,
+    /// Whether the user is root.
+    pub is_root: bool,
+}
+
+impl Host {
+    /// A variable as text.
+    pub fn var(&self, name: &str) -> Option<String> {
+        self.env.get(&OsString::from(name)).map(|value| value.to_string_lossy().into_owned())
+    }
+
+    /// A variable as a number; `None` if it is not set or not one.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        self.var(name).and_then(|text| text.trim().parse().ok())
+    }
+
+    /// The environment that every step begins with.
+    pub fn step_env(&self, tree: &Tree) -> BTreeMap<OsString, OsString> {
+        let mut env = self.env.clone();
+        env.remove(&OsString::from("CLAUDECODE"));
+        let home = self.home.clone().unwrap_or_else(|| PathBuf::from("/"));
+        env.entry("HOME".into()).or_insert_with(|| home.into());
+        env.entry("PATH".into()).or_insert_with(|| DEFAULT_PATH.into());
+        for (name, value) in QUIET {
+            env.insert((*name).into(), (*value).into());
+        }
+        env.insert("AMPLIHACK_TREE_ID".into(), tree.id.clone().into());
+        env.insert("AMPLIHACK_SESSION_DEPTH".into(), (tree.depth + 1).to_string().into());
+        env.insert("AMPLIHACK_MAX_DEPTH".into(), tree.max_depth.to_string().into());
+        env.insert("AMPLIHACK_MAX_SESSIONS".into(), tree.max_sessions.to_string().into());
+        env
+    }
+
+    /// The session tree that a run belongs to.
+    pub fn tree(&self, run_id: &str) -> Tree {
+        let max_depth = self.number("AMPLIHACK_MAX_DEPTH").unwrap_or(3);
+        let depth = match self.var("AMPLIHACK_SESSION_DEPTH") {
+            None => 0,
+            // a depth that cannot be read counts as the deepest: better one run too few than one too many
+            Some(text) => text.trim().parse().unwrap_or(max_depth),
+        };
+        Tree {
+            id: self.var("AMPLIHACK_TREE_ID").filter(|id| !id.is_empty()).unwrap_or_else(|| run_id.to_owned()),
+            depth,
+            max_depth,
+            max_sessions: self.number("AMPLIHACK_MAX_SESSIONS").unwrap_or(10),
+        }
+    }
+}
+
+/// Runs and agents that started each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tree {
+    /// The same for all of them.
+    pub id: String,
+    /// How deep this run is.
+    pub depth: u64,
+    /// How deep runs may be.
+    pub max_depth: u64,
+    /// How many sessions there may be.
+    pub max_sessions: u64,
+}
+
+impl Tree {
+    /// Whether no run may start here any more.
+    pub fn is_used_up(&self) -> bool {
+        self.depth >= self.max_depth
+    }
+}

@@ -1,0 +1,130 @@
+//! Secrets: their values are masked in everything that leaves the private run folder.
+//!
+//! A value is secret if its name looks like it, or if the recipe says so. Values shorter than four characters are
+//! masked by name only, or half of all text would be stars.
+
+use std::borrow::Cow;
+
+use recipe::value::{Map, Value};
+
+/// What stands in place of a secret.
+pub const MASK: &str = "[REDACTED]";
+
+/// Parts of names that make a value secret.
+const SECRET_WORDS: &[&str] = &["token", "secret", "password", "key"];
+
+/// The secrets of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Mask {
+    names: Vec<String>,
+    values: Vec<String>,
+}
+
+impl Mask {
+    /// A mask for these declared names.
+    pub fn new(declared: impl IntoIterator<Item = String>) -> Mask {
+        Mask { names: declared.into_iter().collect(), values: Vec::new() }
+    }
+
+    /// Whether the value of this name is secret.
+    pub fn is_secret(&self, name: &str) -> bool {
+        let lower = name.to_lowercase();
+        SECRET_WORDS.iter().any(|word| lower.contains(word)) || self.names.iter().any(|known| known == name)
+    }
+
+    /// Learns the secret values of a context.
+    pub fn learn(&mut self, context: &Map) {
+        for (name, value) in context {
+            self.learn_value(name, value);
+        }
+    }
+
+    /// Learns one value, and those inside of it.
+    pub fn learn_value(&mut self, name: &str, value: &Value) {
+        if self.is_secret(name) {
+            self.learn_all(value);
+        } else if let Value::Map(members) = value {
+            for (key, member) in members.iter() {
+                self.learn_value(key, member);
+            }
+        }
+    }
+
+    fn learn_all(&mut self, value: &Value) {
+        match value {
+            Value::Map(members) => members.values().for_each(|member| self.learn_all(member)),
+            Value::List(items) => items.iter().for_each(|item| self.learn_all(item)),
+            Value::Null | Value::Bool(_) => {}
+            scalar => {
+                let text = scalar.render().into_owned();
+                if text.chars().count() >= 4 && !self.values.contains(&text) {
+                    self.values.push(text);
+                    self.values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+                }
+            }
+        }
+    }
+
+    /// The text without secret values.
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.values.iter().filter(|value| text.contains(value.as_str())).fold(Cow::Borrowed(text), |text, value| {
+            Cow::Owned(text.replace(value.as_str(), MASK))
+        })
+    }
+
+    /// The value without secret values; `name` is the name that it stands under.
+    pub fn value(&self, name: &str, value: &Value) -> Value {
+        match value {
+            Value::Null => Value::Null,
+            _ if self.is_secret(name) => Value::from(MASK),
+            Value::Text(text) => match self.text(text) {
+                Cow::Borrowed(_) => value.clone(),
+                Cow::Owned(masked) => Value::from(masked),
+            },
+            Value::List(items) => Value::list(items.iter().map(|item| self.value("", item)).collect()),
+            Value::Map(members) => {
+                Value::map(members.iter().map(|(key, item)| (key.clone(), self.value(key, item))).collect())
+            }
+            Value::Number(number) if self.values.iter().any(|secret| secret == number.as_str()) => Value::from(MASK),
+            other => other.clone(),
+        }
+    }
+
+    /// Whether there is anything to mask in text.
+    pub fn is_idle(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Length of the longest secret, so that streams can be cut without letting half of one through.
+    pub fn longest(&self) -> usize {
+        self.values.first().map_or(0, String::len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_masked_by_name_and_by_value() {
+        let mut mask = Mask::new(["declared".to_owned()]);
+        let context = [
+            ("api_token", Value::from("s3cr3t-value")),
+            ("declared", Value::from("also hidden")),
+            ("PASSWORD", Value::from("abc")),
+            ("plain", Value::from("seen")),
+        ];
+        mask.learn(&context.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect());
+        for (text, expected) in [
+            ("x s3cr3t-value y", "x [REDACTED] y"),
+            ("also hidden", "[REDACTED]"),
+            ("abc", "abc"),
+            ("seen", "seen"),
+        ] {
+            assert_eq!(mask.text(text), expected);
+        }
+        assert_eq!(mask.value("PASSWORD", &Value::from("abc")), Value::from(MASK));
+        assert_eq!(mask.value("plain", &Value::from("seen")), Value::from("seen"));
+        assert_eq!(mask.value("monkey", &Value::from("banana")), Value::from(MASK));
+    }
+}

@@ -1,0 +1,139 @@
+//! From a command with templates to the script that bash gets, and the environment around it.
+//!
+//! Values never become program text: the script refers to shell variables.
+
+use std::{borrow::Cow, path::{Path, PathBuf}};
+
+use engine::frame::Frame;
+use recipe::{
+    env_name,
+    scope::{Path as NamePath, Scope},
+    shell::{Piece, assemble},
+    template::Template,
+    value::{Segment, Value},
+};
+
+use crate::{
+    export::{exports, large_file, prologue},
+    folder::{FolderError, make_dir, write_new},
+};
+
+/// Largest script that is passed as an argument.
+const INLINE_SCRIPT: usize = 64 * 1024;
+
+/// A script that is ready to run.
+#[derive(Debug)]
+pub struct Script {
+    /// Arguments of bash.
+    pub args: Vec<String>,
+    /// Variables of the context.
+    pub env: Vec<(String, String)>,
+}
+
+/// Why a script cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ScriptError {
+    /// A value stands where bash computes, and is not a number.
+    #[error(
+        "`{{{{{name}}}}}` stands in arithmetic, where only whole numbers are let through, but its value is `{value}`"
+    )]
+    NotANumber {
+        /// The name.
+        name: String,
+        /// Its value, shortened.
+        value: String,
+    },
+    /// A value holds a NUL byte.
+    #[error("`{name}` holds a NUL byte, which no program can be given")]
+    Nul {
+        /// The name.
+        name: String,
+    },
+    /// A private file could not be written.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+}
+
+/// Makes the script of a command. `scope` is where its names are looked up: the frame, or the frame with more.
+pub fn prepare(
+    command: &Template,
+    scope: &dyn Scope,
+    frame: &Frame,
+    max_value: Option<u64>,
+    private: &Path,
+) -> Result<Script, ScriptError> {
+    let (pieces, paths) = command.pieces(scope);
+    let (body, wanted) = resolve(&pieces, &paths, scope)?;
+    let exports = exports(frame, &body, wanted, max_value);
+    let dir = private.join("values");
+    if !exports.large.is_empty() {
+        make_dir(&dir)?;
+    }
+    for (name, text) in &exports.large {
+        write_new(&dir.join(name), large_file(text).as_bytes())?;
+    }
+    let body = match exports.large.is_empty() {
+        true => body,
+        false => Cow::Owned(prologue(&exports.large, &dir) + &body),
+    };
+    Ok(Script { args: bash_args(&body, private)?, env: exports.env })
+}
+
+fn bash_args(body: &str, private: &Path) -> Result<Vec<String>, ScriptError> {
+    if body.len() <= INLINE_SCRIPT {
+        return Ok(vec!["-c".to_owned(), body.to_owned()]);
+    }
+    make_dir(private)?;
+    let file = private.join("script.sh");
+    write_new(&file, body.as_bytes())?;
+    Ok(vec![file.to_string_lossy().into_owned()])
+}
+
+type Wanted = Vec<(String, Value)>;
+
+fn resolve<'a>(
+    pieces: &[Piece<'a>],
+    paths: &[&NamePath],
+    scope: &dyn Scope,
+) -> Result<(Cow<'a, str>, Wanted), ScriptError> {
+    if let [Piece::Text(text)] = pieces {
+        return Ok((Cow::Borrowed(text), Vec::new()));
+    }
+    let names: Vec<String> = paths.iter().enumerate().map(|(at, path)| variable(path, at)).collect();
+    let script = assemble(pieces, &|hole| names[hole].clone());
+    let mut wanted = Vec::with_capacity(script.used.len());
+    for hole in script.used {
+        let value = paths[hole].resolve(scope);
+        if script.arithmetic.contains(&hole) && !is_whole_number(&value.render()) {
+            let shown: String = value.render().chars().take(80).collect();
+            return Err(ScriptError::NotANumber { name: paths[hole].to_string(), value: shown });
+        }
+        if matches!(&value, Value::Text(text) if text.contains('\0')) {
+            return Err(ScriptError::Nul { name: paths[hole].to_string() });
+        }
+        wanted.push((names[hole].clone(), value));
+    }
+    Ok((Cow::Owned(script.body), wanted))
+}
+
+/// The shell variable of a path: the exported name where there is one.
+fn variable(path: &NamePath, at: usize) -> String {
+    let plain = path.segments.iter().all(|segment| matches!(segment, Segment::Key(_)));
+    let name = plain.then(|| env_name::variable(&path.to_string())).flatten();
+    name.unwrap_or_else(|| format!("RECIPE_ARG_{at}"))
+}
+
+fn is_whole_number(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The command as people should see it in a dry run: values in place of templates.
+pub fn preview(command: &Template, scope: &dyn Scope) -> String {
+    command.render(scope)
+}
+
+/// Where the private files of an attempt live.
+pub fn private_dir(attempt: &Path) -> PathBuf {
+    attempt.join("private")
+}

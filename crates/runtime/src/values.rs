@@ -1,0 +1,170 @@
+//! From what a step printed to the value that the context keeps, and back from the journal.
+//!
+//! Memory is bounded whatever a step prints: the value is capped, the file holds everything.
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek, SeekFrom},
+    path::Path,
+    sync::Arc,
+};
+
+use engine::event::{OutputRef, Stored};
+use recipe::{digest::sha256, value::Value};
+
+use crate::folder::{FolderError, write_new};
+
+/// Most bytes of a step's output that the context keeps.
+pub const VALUE_CAP: u64 = 10_000_000;
+/// Largest value that stands in the journal itself.
+const INLINE_CAP: usize = 8 * 1024;
+/// Largest output whose digest is worth its time.
+const DIGEST_CAP: u64 = 16 * 1024 * 1024;
+
+/// What a step printed, as far as it is kept.
+#[derive(Debug, Default)]
+pub struct Captured {
+    /// The text, without trailing newlines.
+    pub text: String,
+    /// Bytes that were cut out of the middle.
+    pub cut: Option<u64>,
+    /// Where a NUL byte stands.
+    pub nul: Option<usize>,
+}
+
+/// Reads an output file into a value.
+pub fn capture(file: &mut File) -> io::Result<Captured> {
+    let size = file.metadata()?.len();
+    file.seek(SeekFrom::Start(0))?;
+    if size <= VALUE_CAP {
+        let mut bytes = Vec::with_capacity(size as usize);
+        file.read_to_end(&mut bytes)?;
+        return Ok(captured(bytes, None));
+    }
+    let half = VALUE_CAP / 2;
+    let mut bytes = Vec::with_capacity(VALUE_CAP as usize + 100);
+    file.by_ref().take(half).read_to_end(&mut bytes)?;
+    let cut = size - VALUE_CAP;
+    bytes.extend_from_slice(format!("\n[… {cut} bytes cut here; the step's log has everything …]\n").as_bytes());
+    file.seek(SeekFrom::Start(size - half))?;
+    file.take(half).read_to_end(&mut bytes)?;
+    Ok(captured(bytes, Some(cut)))
+}
+
+fn captured(mut bytes: Vec<u8>, cut: Option<u64>) -> Captured {
+    while bytes.last() == Some(&b'\n') {
+        bytes.pop();
+    }
+    let nul = bytes.iter().position(|byte| *byte == 0);
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    };
+    Captured { text, cut, nul }
+}
+
+/// A reference to an output file.
+pub fn output_ref(run: &Path, relative: &Path, file: &mut File) -> io::Result<OutputRef> {
+    let bytes = file.metadata()?.len();
+    let sha256 = match bytes {
+        0 => None,
+        1..=DIGEST_CAP => Some(file_digest(&run.join(relative))?),
+        _ => None,
+    };
+    Ok(OutputRef { file: relative.to_string_lossy().into_owned(), bytes, sha256 })
+}
+
+fn file_digest(path: &Path) -> io::Result<String> {
+    use sha2::{Digest, Sha256};
+    use std::fmt::Write;
+    let mut file = File::open(path)?;
+    let mut hasher = Sha256::new();
+    io::copy(&mut file, &mut hasher)?;
+    Ok(hasher.finalize().iter().fold(String::with_capacity(64), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    }))
+}
+
+/// Stores a value: small ones in the journal, large ones in a file of the attempt, on disk before the journal
+/// speaks of it.
+pub fn store(run: &Path, attempt: &Path, value: &Value) -> Result<Stored, FolderError> {
+    let (name, bytes) = match value {
+        Value::Text(text) if text.len() > INLINE_CAP => ("value.txt", Arc::clone(text)),
+        Value::Map(_) | Value::List(_) => {
+            let json = value.to_json();
+            if json.len() <= INLINE_CAP {
+                return Ok(Stored::Inline(value.clone()));
+            }
+            ("value.json", Arc::from(json))
+        }
+        _ => return Ok(Stored::Inline(value.clone())),
+    };
+    let relative = attempt.join(name);
+    write_new(&run.join(&relative), bytes.as_bytes())?;
+    sync_dir(&run.join(attempt))?;
+    let reference = OutputRef {
+        file: relative.to_string_lossy().into_owned(),
+        bytes: bytes.len() as u64,
+        sha256: Some(sha256(bytes.as_bytes())),
+    };
+    Ok(if name == "value.txt" { Stored::Text(reference) } else { Stored::Json(reference) })
+}
+
+fn sync_dir(path: &Path) -> Result<(), FolderError> {
+    File::open(path).and_then(|dir| dir.sync_all()).map_err(FolderError::at("sync", path))
+}
+
+/// Brings back a stored value; an error if its file is gone or was altered.
+pub fn load(run: &Path, stored: &Stored) -> Result<Value, String> {
+    let (reference, is_json) = match stored {
+        Stored::Inline(value) => return Ok(value.clone()),
+        Stored::Text(reference) => (reference, false),
+        Stored::Json(reference) => (reference, true),
+    };
+    let text = std::fs::read_to_string(run.join(&reference.file))
+        .map_err(|error| format!("`{}` cannot be read: {error}", reference.file))?;
+    if reference.sha256.as_deref() != Some(sha256(text.as_bytes()).as_str()) {
+        return Err(format!("`{}` is not what was written", reference.file));
+    }
+    match is_json {
+        true => Value::from_json(&text).map_err(|error| format!("`{}` is damaged: {error}", reference.file)),
+        false => Ok(Value::from(text)),
+    }
+}
+
+/// The last lines of a file: at most `lines` and `bytes` of them.
+pub fn tail(path: &Path, lines: usize, bytes: u64) -> String {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let size = file.metadata()?.len();
+        file.seek(SeekFrom::Start(size.saturating_sub(bytes)))?;
+        let mut tail = Vec::new();
+        file.take(bytes).read_to_end(&mut tail)?;
+        Ok(tail)
+    };
+    let text = String::from_utf8_lossy(&read().unwrap_or_default()).into_owned();
+    let kept: Vec<&str> = text.trim_end_matches('\n').lines().rev().take(lines).collect();
+    kept.into_iter().rev().collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trailing_newlines_go_and_everything_else_stays() {
+        for (printed, text, nul) in [
+            (&b"a\n"[..], "a", None),
+            (b"a\n\n\n", "a", None),
+            (b"  a \n", "  a ", None),
+            (b"", "", None),
+            (b"a\r\n", "a\r", None),
+            (b"a\xff b\n", "a\u{fffd} b", None),
+            (b"a\0b", "a\0b", Some(1)),
+        ] {
+            let captured = captured(printed.to_vec(), None);
+            assert_eq!((captured.text.as_str(), captured.nul), (text, nul));
+        }
+    }
+}
