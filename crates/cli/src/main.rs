@@ -1,3 +1,76 @@
 //! The door: arguments in, reports and exit codes out.
+//!
+//! Holds no logic that another face of the program would need too.
 
-fn main() {}
+mod args;
+mod completions;
+mod diagnostics;
+mod environment;
+mod exit;
+mod explain;
+mod failure;
+mod list;
+mod manifest;
+mod out;
+mod reading;
+mod run;
+mod schema;
+mod settings;
+mod sync;
+mod validate;
+mod welcome;
+
+use args::{Cli, Verb};
+use environment::Environment;
+use exit::Exit;
+use failure::Failure;
+use out::Out;
+
+fn main() -> Exit {
+    let environment = Environment::read();
+    let mut out = Out::new(&environment);
+    let arguments: Vec<_> = std::env::args_os().collect();
+    if arguments.len() < 2 && environment.stderr_is_terminal {
+        return welcome::show(&mut out);
+    }
+    match args::parse(arguments) {
+        Ok(cli) => act(cli, &environment, &mut out).unwrap_or_else(|failure| failure.report(&mut out)),
+        Err(usage) => explain_usage(&usage, &mut out),
+    }
+}
+
+fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
+    match cli.verb {
+        None => run::run(cli.run, environment, out),
+        Some(Verb::Run(args)) => run::run(args, environment, out),
+        Some(Verb::Validate(args)) => validate::validate(&args, environment, out),
+        Some(Verb::Explain(args)) => explain::explain(&args, environment, out),
+        Some(Verb::List(args)) => Ok(list::list(&args, environment, out)),
+        Some(Verb::Schema(_)) => Ok(schema::print(out)),
+        Some(Verb::Completions(args)) => Ok(completions::print(&args, out)),
+        Some(Verb::Manifest(args)) => manifest::manifest(&args, environment, out)
+            .map_err(|failure| failure.announce(args.output_format, out)),
+        Some(Verb::Sync(args)) => sync::sync(&args, environment, out)
+            .map_err(|failure| failure.announce(args.format.output_format, out)),
+        // verbs about stored runs
+        Some(
+            Verb::Runs(_)
+            | Verb::Show(_)
+            | Verb::Logs(_)
+            | Verb::Resume(_)
+            | Verb::Cancel(_)
+            | Verb::Prune(_),
+        ) => Err(Failure::new(Exit::Broken, "this build keeps no runs")),
+    }
+}
+
+/// `--help` and `--version` are answers; anything else is a mistake on the command line.
+fn explain_usage(usage: &clap::Error, out: &mut Out) -> Exit {
+    let text = usage.render().ansi().to_string();
+    if usage.use_stderr() {
+        out.notice(&text);
+        return Exit::Invalid;
+    }
+    out.result(&text);
+    Exit::Success
+}

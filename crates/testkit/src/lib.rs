@@ -1,2 +1,6 @@
-//! For tests only: a hermetic world to run the program in.
+//! For tests only: a hermetic world to run the program in, and programs to play with.
+
 pub mod model_server;
+mod world;
+
+pub use world::{Output, TestEnv};

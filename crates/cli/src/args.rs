@@ -1,0 +1,233 @@
+//! The command line: every verb and flag, and where they may stand.
+//!
+//! Never acts on anything; reading arguments has no effect beyond `--help` and `--version` texts.
+
+pub(crate) mod options;
+mod order;
+pub(crate) mod stored;
+
+use std::{ffi::OsString, path::PathBuf};
+
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+
+use options::{Context, Format, OutputFormat, Places, RunOptions, Strictness, Tags};
+
+/// Runs recipes: workflows of shell commands, coding agents and nested recipes.
+#[derive(Debug, Parser)]
+#[command(
+    name = "recipe-runner-rs",
+    version,
+    args_conflicts_with_subcommands = true,
+    args_override_self = true,
+    disable_help_subcommand = true,
+    disable_help_flag = true,
+    override_usage = "recipe-runner-rs [OPTIONS] RECIPE\n       recipe-runner-rs [OPTIONS] COMMAND …",
+    after_help = "A recipe that has the name of a command is run by its path: recipe-runner-rs ./list.yaml"
+)]
+pub(crate) struct Cli {
+    /// What to do, unless a recipe is to be run.
+    #[command(subcommand)]
+    pub(crate) verb: Option<Verb>,
+    /// The recipe to run, and how.
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+    /// Print help
+    #[arg(short, long, global = true, action = clap::ArgAction::HelpShort)]
+    pub(crate) help: Option<bool>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+#[command(args_override_self = true)]
+pub(crate) enum Verb {
+    /// Run a recipe (the same as the recipe alone)
+    Run(RunArgs),
+    /// Check recipes completely and show every problem, without running anything
+    Validate(ValidateArgs),
+    /// Show what a recipe would do: its steps, conditions, limits and nested recipes
+    Explain(ExplainArgs),
+    /// List the recipes that can be run by name
+    List(ListArgs),
+    /// List past and present runs, newest first
+    Runs(stored::RunsArgs),
+    /// Show one run
+    Show(stored::ShowArgs),
+    /// Show what the steps of a run printed
+    Logs(stored::LogsArgs),
+    /// Go on with an interrupted, failed or waiting run
+    Resume(stored::ResumeArgs),
+    /// Stop a run
+    Cancel(stored::CancelArgs),
+    /// Remove old runs
+    Prune(stored::PruneArgs),
+    /// Print the JSON Schema of recipes
+    Schema(SchemaArgs),
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
+    /// Write down the digests of a directory's recipes, or compare with them
+    Manifest(ManifestArgs),
+    /// Compare local recipes with those of a git remote; nothing is overwritten
+    Sync(SyncArgs),
+}
+
+/// Running a recipe.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Recipe file, or the name of a recipe in a search directory
+    #[arg(value_name = "RECIPE")]
+    pub(crate) recipe: Option<String>,
+    #[command(flatten)]
+    pub(crate) places: Places,
+    #[command(flatten)]
+    pub(crate) context: Context,
+    #[command(flatten)]
+    pub(crate) tags: Tags,
+    #[command(flatten)]
+    pub(crate) strictness: Strictness,
+    #[command(flatten)]
+    pub(crate) format: Format,
+    /// Check the recipe and everything it names, then stop
+    #[arg(long)]
+    pub(crate) validate_only: bool,
+    /// Show what the recipe would do, then stop
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// With `--explain`: print the graph of the steps instead
+    #[arg(long, value_name = "KIND", requires = "explain")]
+    pub(crate) graph: Option<GraphKind>,
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
+}
+
+/// Checking recipes.
+#[derive(Debug, Args)]
+pub(crate) struct ValidateArgs {
+    /// Recipe files or names
+    #[arg(value_name = "RECIPE")]
+    pub(crate) recipes: Vec<String>,
+    #[command(flatten)]
+    pub(crate) places: Places,
+    #[command(flatten)]
+    pub(crate) context: Context,
+    #[command(flatten)]
+    pub(crate) strictness: Strictness,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// Explaining a recipe.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// Recipe file or name
+    #[arg(value_name = "RECIPE")]
+    pub(crate) recipe: Option<String>,
+    /// Print the graph of the steps instead
+    #[arg(long, value_name = "KIND")]
+    pub(crate) graph: Option<GraphKind>,
+    #[command(flatten)]
+    pub(crate) places: Places,
+    #[command(flatten)]
+    pub(crate) context: Context,
+    #[command(flatten)]
+    pub(crate) tags: Tags,
+    #[command(flatten)]
+    pub(crate) strictness: Strictness,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// The language of a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GraphKind {
+    /// For Markdown pages
+    Mermaid,
+    /// For Graphviz
+    Dot,
+}
+
+/// Listing recipes.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) places: Places,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// Printing the schema.
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArgs {
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// Printing completions.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// Digests of a directory's recipes.
+#[derive(Debug, Args)]
+pub(crate) struct ManifestArgs {
+    #[command(subcommand)]
+    pub(crate) action: ManifestAction,
+    /// How the result is written
+    #[arg(long, alias = "format", value_name = "FORMAT", default_value = "text", global = true)]
+    pub(crate) output_format: OutputFormat,
+}
+
+/// What to do with a manifest.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ManifestAction {
+    /// Write the digests of all recipe files into _recipe_manifest.json
+    Write(ManifestDir),
+    /// Show recipe files that are new, modified or deleted since then; exit code 1 if there are any
+    Check(ManifestDir),
+}
+
+/// The directory of a manifest.
+#[derive(Debug, Args)]
+pub(crate) struct ManifestDir {
+    /// Directory with recipe files
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+}
+
+/// Comparing with a git remote.
+#[derive(Debug, Args)]
+pub(crate) struct SyncArgs {
+    /// Address or path of the git repository
+    #[arg(value_name = "REMOTE_URL")]
+    pub(crate) remote: String,
+    /// Branch to compare with; the remote's own default unless given
+    #[arg(long, value_name = "BRANCH")]
+    pub(crate) branch: Option<String>,
+    /// Local directory with recipes; the current one unless given
+    #[arg(long, value_name = "DIR", short = 'C', alias = "working-dir")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Directory inside the remote that matches the local one; its root unless given
+    #[arg(long, value_name = "DIR")]
+    pub(crate) path: Option<String>,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// The command that a word is close to, if it is close to one.
+pub(crate) fn similar_verb(word: &str) -> Option<String> {
+    let command = Cli::command();
+    let verbs = command.get_subcommands().map(clap::Command::get_name);
+    recipe::diagnostic::did_you_mean(word, verbs).map(str::to_owned)
+}
+
+/// Reads the command line. Options may stand before and after the verb.
+pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let command = Cli::command();
+    let ordered = order::verb_first(arguments, &command);
+    let matches = command.try_get_matches_from(ordered)?;
+    Cli::from_arg_matches(&matches)
+}

@@ -1,0 +1,126 @@
+//! Flags that several verbs share.
+//!
+//! Never gives a flag two meanings: each stands here once.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Where things are.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Places {
+    /// Directory that the recipe works in
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub(crate) working_dir: Option<PathBuf>,
+    /// Search this directory for recipes first; may be given several times
+    #[arg(short = 'R', long = "recipe-dir", value_name = "DIR")]
+    pub(crate) recipe_dirs: Vec<PathBuf>,
+}
+
+/// Values of context variables.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Context {
+    /// Set a context variable; may be given several times
+    #[arg(long = "set", short = 'c', value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Read context variables from a JSON or YAML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) context_file: Option<PathBuf>,
+}
+
+/// Which steps run.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Tags {
+    /// Of the tagged steps, run only those with one of these tags (comma-separated)
+    #[arg(long, value_name = "TAGS", value_delimiter = ',')]
+    pub(crate) include_tags: Vec<String>,
+    /// Skip steps with one of these tags (comma-separated)
+    #[arg(long, value_name = "TAGS", value_delimiter = ',')]
+    pub(crate) exclude_tags: Vec<String>,
+}
+
+/// What counts as an error.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Strictness {
+    /// Treat warnings as errors
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+/// How the result is written.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Format {
+    /// How the result is written
+    #[arg(long, alias = "format", value_name = "FORMAT", default_value = "text")]
+    pub(crate) output_format: OutputFormat,
+}
+
+/// The form of a result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// For people
+    #[default]
+    Text,
+    /// One JSON value, for programs
+    Json,
+}
+
+/// How a recipe is run.
+#[derive(Debug, Args)]
+pub(crate) struct RunOptions {
+    /// Walk through the whole recipe and show what would run, without executing anything
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Show steps on stderr as they start and end
+    #[arg(long)]
+    pub(crate) progress: bool,
+    /// Show nothing but the result and errors
+    #[arg(long, conflicts_with = "progress")]
+    pub(crate) quiet: bool,
+    /// Do not stage files that agents changed
+    #[arg(long)]
+    pub(crate) no_auto_stage: bool,
+    /// Write a log with one JSON line per step into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) audit_dir: Option<PathBuf>,
+    /// Agent program for steps that name none
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent_binary: Option<String>,
+    /// Timeout in seconds for steps that have none
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) step_timeout: Option<f64>,
+    /// How many steps of a parallel group run at the same time
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = at_least_one)]
+    pub(crate) max_parallel: usize,
+    /// When an agent may finish the work of a nested recipe that failed
+    #[arg(long, value_name = "MODE", default_value = "declared")]
+    pub(crate) recovery: RecoveryMode,
+    /// Directory that runs are stored in
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+}
+
+/// When a failed nested recipe is handed to an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecoveryMode {
+    /// Where the step says `recovery_on_failure: true`
+    Declared,
+    /// Always
+    Always,
+    /// Never
+    Off,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds.is_finite() => Ok(seconds),
+        _ => Err("expected a number of seconds above 0".to_owned()),
+    }
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("expected a whole number from 1".to_owned()),
+        Ok(number) => Ok(number),
+    }
+}

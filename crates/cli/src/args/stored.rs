@@ -1,0 +1,122 @@
+//! Arguments of the verbs that look at stored runs or change them.
+//!
+//! Never says what a run is; an id may be shortened to a unique prefix, and `last` is the newest run.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::options::{Context, Format, Places, RunOptions, Strictness};
+
+/// Where runs are stored.
+#[derive(Debug, Default, Args)]
+pub(crate) struct StateDir {
+    /// Directory that runs are stored in
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+}
+
+/// Listing runs.
+#[derive(Debug, Args)]
+pub(crate) struct RunsArgs {
+    /// Show at most this many
+    #[arg(long, short = 'n', value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// Showing one run.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// Id of the run, a unique beginning of it, or `last`
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// Showing what steps printed.
+#[derive(Debug, Args)]
+pub(crate) struct LogsArgs {
+    /// Id of the run, a unique beginning of it, or `last`
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// Only this step
+    #[arg(value_name = "STEP")]
+    pub(crate) step: Option<String>,
+    /// Go on showing until the run ends
+    #[arg(long, short = 'f')]
+    pub(crate) follow: bool,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// Going on with a run.
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArgs {
+    /// Id of the run, a unique beginning of it, or `last`
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// Go on with this edited recipe
+    #[arg(long, value_name = "FILE")]
+    pub(crate) recipe: Option<PathBuf>,
+    /// Run steps that were interrupted again, even those that say they are not idempotent
+    #[arg(long)]
+    pub(crate) rerun_interrupted: bool,
+    /// Leave out steps that were interrupted and are not idempotent
+    #[arg(long, conflicts_with = "rerun_interrupted")]
+    pub(crate) skip_interrupted: bool,
+    /// Run the steps again that made what the failed step reads
+    #[arg(long)]
+    pub(crate) rerun_producers: bool,
+    /// Do not ask before running completed agent steps again
+    #[arg(long, short = 'y')]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) places: Places,
+    #[command(flatten)]
+    pub(crate) context: Context,
+    #[command(flatten)]
+    pub(crate) strictness: Strictness,
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// Stopping a run.
+#[derive(Debug, Args)]
+pub(crate) struct CancelArgs {
+    /// Id of the run, a unique beginning of it, or `last`
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// Removing old runs.
+#[derive(Debug, Args)]
+pub(crate) struct PruneArgs {
+    /// Keep this many of the newest runs
+    #[arg(long, value_name = "N")]
+    pub(crate) keep: Option<usize>,
+    /// Remove only runs that ended more than this many days ago
+    #[arg(long, value_name = "DAYS")]
+    pub(crate) older_than: Option<f64>,
+    /// Show what would be removed, and remove nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}

@@ -1,0 +1,106 @@
+//! Everything that comes from outside of the command line: variables, directories, the terminal.
+//!
+//! The only place that reads the environment; the rest of the program gets values from here.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    io::{IsTerminal as _, stderr, stdout},
+    path::{Path, PathBuf},
+};
+
+/// Columns of an output that is not a terminal.
+const PLAIN_WIDTH: usize = 120;
+
+/// The world as it was when the program started.
+#[derive(Debug)]
+pub(crate) struct Environment {
+    variables: BTreeMap<String, String>,
+    /// The current directory; empty if it does not exist any more.
+    pub(crate) cwd: PathBuf,
+    /// The user's home directory.
+    pub(crate) home: Option<PathBuf>,
+    /// Whether a person reads the progress.
+    pub(crate) stderr_is_terminal: bool,
+    /// Whether the result may be coloured.
+    pub(crate) stdout_colour: bool,
+    /// Whether progress and problems may be coloured.
+    pub(crate) stderr_colour: bool,
+    /// Columns that a line may have.
+    pub(crate) width: usize,
+}
+
+impl Environment {
+    /// Looks around, once.
+    pub(crate) fn read() -> Environment {
+        let text = |value: std::ffi::OsString| value.into_string().ok();
+        let variables: BTreeMap<String, String> =
+            env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect();
+        let colour = |terminal: bool| wants_colour(&variables, terminal);
+        Environment {
+            cwd: env::current_dir().unwrap_or_default(),
+            home: variables.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from),
+            stderr_is_terminal: stderr().is_terminal(),
+            stdout_colour: colour(stdout().is_terminal()),
+            stderr_colour: colour(stderr().is_terminal()),
+            width: width(&variables),
+            variables,
+        }
+    }
+
+    /// The value of a variable that is set and not empty.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.raw(name).filter(|value| !value.is_empty())
+    }
+
+    /// The value of a variable that is set, even if it is empty.
+    pub(crate) fn raw(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str)
+    }
+
+    /// A path of the command line as an absolute one.
+    pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
+        self.cwd.join(path)
+    }
+}
+
+/// `NO_COLOR` beats `CLICOLOR_FORCE`, which beats `CLICOLOR` and what the terminal is.
+fn wants_colour(variables: &BTreeMap<String, String>, terminal: bool) -> bool {
+    let get = |name: &str| variables.get(name).map(String::as_str);
+    if get("NO_COLOR").is_some_and(|value| !value.is_empty()) {
+        return false;
+    }
+    if get("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0") {
+        return true;
+    }
+    terminal && get("CLICOLOR") != Some("0") && get("TERM") != Some("dumb")
+}
+
+fn width(variables: &BTreeMap<String, String>) -> usize {
+    let said = variables.get("COLUMNS").and_then(|columns| columns.parse().ok());
+    let seen = || rustix::termios::tcgetwinsize(stderr()).ok().map(|size| usize::from(size.ws_col));
+    said.or_else(seen).filter(|columns| *columns >= 40).unwrap_or(PLAIN_WIDTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_is_for_terminals_unless_the_environment_says_otherwise() {
+        for (variables, terminal, expected) in [
+            (&[][..], true, true),
+            (&[], false, false),
+            (&[("NO_COLOR", "1")], true, false),
+            (&[("NO_COLOR", "")], true, true),
+            (&[("CLICOLOR_FORCE", "1")], false, true),
+            (&[("CLICOLOR_FORCE", "0")], false, false),
+            (&[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")], true, false),
+            (&[("CLICOLOR", "0")], true, false),
+            (&[("TERM", "dumb")], true, false),
+        ] {
+            let map = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            assert_eq!(wants_colour(&map.collect(), terminal), expected, "{variables:?} {terminal}");
+        }
+    }
+}

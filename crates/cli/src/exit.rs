@@ -1,0 +1,47 @@
+//! What the program tells its caller: the one table of exit codes.
+//!
+//! Never ends the process; `main` returns one of these.
+
+use std::process::{ExitCode, Termination};
+
+/// How the program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+#[expect(dead_code, reason = "the table is complete; some ways to end belong to running recipes")]
+pub(crate) enum Exit {
+    /// It did what was asked; a recipe succeeded.
+    Success = 0,
+    /// A step failed and the recipe with it, or a comparison found differences.
+    Failed = 1,
+    /// The recipe or the command line is invalid.
+    Invalid = 2,
+    /// There is no such recipe, or no such run.
+    NotFound = 3,
+    /// Arguments are bad in a way that only this program can judge.
+    BadArguments = 4,
+    /// Something outside of the recipe is missing, so no step was started.
+    Blocked = 5,
+    /// A person has to do something first.
+    Waiting = 6,
+    /// A live process already owns the run or the workspace.
+    Conflict = 7,
+    /// The program itself could not do its work.
+    Broken = 8,
+    /// It was interrupted, and cleaned up.
+    Interrupted = 130,
+    /// It was told to end, and cleaned up.
+    Terminated = 143,
+}
+
+impl Exit {
+    /// The number.
+    pub(crate) fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+impl Termination for Exit {
+    fn report(self) -> ExitCode {
+        ExitCode::from(self.code())
+    }
+}

@@ -1,0 +1,128 @@
+//! `explain` and `--explain`: what a recipe would do, as text, JSON or a graph.
+//!
+//! Never runs anything; conditions are shown, not evaluated.
+
+mod graph;
+mod json;
+mod text;
+
+use std::collections::HashSet;
+
+use recipe::plan::{Plan, Step, StepKind, Target, Unit, UnitId};
+
+use crate::{
+    args::{
+        ExplainArgs,
+        options::{OutputFormat, Tags},
+    },
+    diagnostics,
+    environment::Environment,
+    exit::Exit,
+    failure::Failure,
+    out::Out,
+    reading,
+};
+
+/// Explains a recipe.
+pub(crate) fn explain(args: &ExplainArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
+    let Some(asked) = &args.recipe else { return Err(reading::nothing_asked()) };
+    let outside = reading::outside(&args.context, environment)?;
+    let library = reading::library(&args.places, environment);
+    let as_json = args.format.output_format == OutputFormat::Json;
+    let loaded = reading::find(&library, asked).inspect_err(|failure| {
+        if as_json {
+            out.json(&serde_json::json!({ "valid": false, "error": failure.message, "diagnostics": [] }));
+        }
+    })?;
+    let checked = reading::examine(&library, loaded, &outside, &args.strictness);
+    reading::report(&checked, environment, out);
+    let plan = match reading::accept(checked) {
+        Ok(plan) => plan,
+        Err(refused) => {
+            if as_json {
+                let problems = diagnostics::problems(&refused.diagnostics, &refused.sources);
+                out.json(&serde_json::json!({ "valid": false, "diagnostics": problems }));
+            }
+            return Ok(Exit::Invalid);
+        }
+    };
+    match args.graph {
+        Some(kind) if as_json => {
+            let kind_word = format!("{kind:?}").to_lowercase();
+            out.json(&serde_json::json!({ "graph": kind_word, "text": graph::draw(&plan, kind) }));
+        }
+        Some(kind) => out.result(&graph::draw(&plan, kind)),
+        None if as_json => out.json(&json::describe(&plan, &args.tags)),
+        None => out.result(&text::describe(&plan, &args.tags)),
+    }
+    Ok(Exit::Success)
+}
+
+/// Which nested recipes have been shown: each one is expanded once, so that recursion ends and text stays short.
+struct Expansion<'a> {
+    plan: &'a Plan,
+    shown: HashSet<UnitId>,
+}
+
+/// What is to be shown of a nested recipe.
+enum Nested<'a> {
+    /// All of it.
+    Whole(&'a Unit),
+    /// Only its name: it stands elsewhere in the same explanation.
+    Again(&'a Unit),
+    /// Only its template: which one it is, is known when the step runs.
+    Later(&'a str),
+}
+
+impl<'a> Expansion<'a> {
+    fn new(plan: &'a Plan) -> Expansion<'a> {
+        Expansion { plan, shown: HashSet::from([plan.root]) }
+    }
+
+    /// The nested recipe of a step, if it has one.
+    fn nested(&mut self, step: &'a Step) -> Option<Nested<'a>> {
+        let StepKind::Nested { target, .. } = &step.kind else { return None };
+        Some(match target {
+            Target::Known { unit, .. } if self.shown.insert(*unit) => Nested::Whole(self.plan.unit(*unit)),
+            Target::Known { unit, .. } => Nested::Again(self.plan.unit(*unit)),
+            Target::Dynamic { name, .. } => Nested::Later(name.text()),
+        })
+    }
+}
+
+/// Why the tags of the command line leave a step out, if they do.
+fn left_out(step: &Step, tags: &Tags) -> Option<String> {
+    let has = |wanted: &&String| step.tags.iter().any(|tag| tag == wanted.trim());
+    if let Some(tag) = tags.exclude_tags.iter().find(has) {
+        return Some(format!("tag `{}` is excluded", tag.trim()));
+    }
+    let included = tags.include_tags.is_empty() || tags.include_tags.iter().any(|tag| has(&tag));
+    (!step.tags.is_empty() && !included).then(|| "no tag of it is included".to_owned())
+}
+
+/// The other members of a step's parallel group.
+fn companions<'a>(unit: &'a Unit, step: &Step) -> Vec<&'a str> {
+    let same = |other: &&std::sync::Arc<Step>| {
+        step.group.is_some() && other.group == step.group && other.id != step.id
+    };
+    unit.steps.iter().filter(same).map(|other| other.id.as_str()).collect()
+}
+
+/// Names that a condition reads, as they are written.
+fn condition_names(step: &Step) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (path, _) in step.condition.iter().flat_map(recipe::condition::Condition::names) {
+        let name = path.to_string();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Whether a value is better not shown, judging by the name.
+fn is_secret(unit: &Unit, name: &str) -> bool {
+    let lower = name.to_lowercase();
+    let looks = ["token", "secret", "password", "key"].iter().any(|word| lower.contains(word));
+    looks || unit.secrets.iter().any(|secret| secret == name)
+}

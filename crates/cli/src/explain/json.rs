@@ -1,0 +1,125 @@
+//! A recipe explained to a program.
+
+use recipe::{
+    graph::{self, Edge},
+    plan::{JsonMode, Limits, Plan, Step, StepKind, Unit},
+};
+use serde_json::{Map, Value as Json, json};
+
+use super::{Expansion, Nested, condition_names, is_secret, left_out};
+use crate::args::options::Tags;
+
+pub(super) fn describe(plan: &Plan, tags: &Tags) -> Json {
+    describe_unit(plan.root(), &mut Expansion::new(plan), tags)
+}
+
+fn describe_unit<'a>(unit: &'a Unit, expansion: &mut Expansion<'a>, tags: &Tags) -> Json {
+    let edges = graph::edges(unit);
+    let each = |(at, step)| describe_step(unit, step, at, &edges, expansion, tags);
+    let steps: Vec<Json> = unit.steps.iter().map(std::sync::Arc::as_ref).enumerate().map(each).collect();
+    let inputs: Vec<Json> = unit.inputs.iter().map(|input| {
+        json!({ "name": input.name, "description": input.description, "required": input.required, "default": input.default })
+    }).collect();
+    json!({
+        "name": unit.name,
+        "version": unit.version,
+        "description": unit.description,
+        "author": unit.author,
+        "tags": unit.tags,
+        "path": unit.path,
+        "limits": {
+            "max_depth": unit.limits.max_depth.unwrap_or(Limits::DEFAULT_DEPTH),
+            "max_total_steps": unit.limits.max_total_steps.unwrap_or(Limits::DEFAULT_STEPS),
+        },
+        "context": context(unit),
+        "inputs": inputs,
+        "steps": steps,
+    })
+}
+
+fn context(unit: &Unit) -> Map<String, Json> {
+    let value = |(name, value): (&String, &recipe::value::Value)| {
+        let shown = if is_secret(unit, name) { json!("•••") } else { json!(value) };
+        (name.clone(), shown)
+    };
+    unit.context.iter().map(value).collect()
+}
+
+fn describe_step<'a>(
+    unit: &'a Unit,
+    step: &'a Step,
+    at: usize,
+    edges: &[Edge],
+    expansion: &mut Expansion<'a>,
+    tags: &Tags,
+) -> Json {
+    let skipped = left_out(step, tags);
+    let mut described = json!({
+        "id": step.id,
+        "name": step.title,
+        "description": step.description,
+        "type": step.kind.word(),
+        "condition": step.condition.as_ref().map(|condition| condition.text()),
+        "condition_reads": condition_names(step),
+        "reads": graph::reads(step),
+        "output": step.store,
+        "parse_json": step.json != JsonMode::Text,
+        "needs": needs(unit, edges, at),
+        "tags": step.tags,
+        "filtered": skipped.is_some(),
+        "filter_reason": skipped,
+        "parallel_group": step.group.as_ref().map(|group| group.name.as_str()),
+        "timeout": step.timeout,
+        "max_attempts": step.retry.as_ref().map_or(1, |retry| retry.max_attempts),
+        "working_dir": step.working_dir.as_ref().map(|dir| dir.text()),
+        "continue_on_error": step.continue_on_error,
+    });
+    if let Json::Object(fields) = &mut described {
+        add_kind(step, fields);
+        add_nested(step, fields, expansion, tags);
+    }
+    described
+}
+
+fn needs(unit: &Unit, edges: &[Edge], at: usize) -> Vec<Json> {
+    let to_here = edges.iter().filter(|edge| edge.to == at);
+    to_here
+        .map(
+            |edge| json!({ "step": unit.steps[edge.from].id, "link": edge.link.as_str(), "what": edge.what }),
+        )
+        .collect()
+}
+
+fn add_kind(step: &Step, fields: &mut Map<String, Json>) {
+    let mut add = |name: &str, value: Json| drop(fields.insert(name.to_owned(), value));
+    match &step.kind {
+        StepKind::Shell { command } => add("command", json!(command.text())),
+        StepKind::Agent(agent) => {
+            add("agent", json!(agent.reference));
+            add("agent_found", json!(agent.system_prompt.is_some()));
+            add("prompt", json!(agent.prompt.text()));
+            add("model", json!(agent.model.as_ref().map(|model| model.text())));
+            add("agent_binary", json!(agent.program));
+        }
+        StepKind::Nested { overrides, recovery, .. } => {
+            add("passes", json!(overrides.iter().map(|(name, _)| name).collect::<Vec<_>>()));
+            add("recovery_on_failure", json!(recovery));
+        }
+    }
+}
+
+fn add_nested<'a>(
+    step: &'a Step,
+    fields: &mut Map<String, Json>,
+    expansion: &mut Expansion<'a>,
+    tags: &Tags,
+) {
+    let (name, expanded) = match expansion.nested(step) {
+        None => return,
+        Some(Nested::Later(name)) => (name.to_owned(), Json::Null),
+        Some(Nested::Again(unit)) => (unit.name.clone(), Json::Null),
+        Some(Nested::Whole(unit)) => (unit.name.clone(), describe_unit(unit, expansion, tags)),
+    };
+    fields.insert("recipe".to_owned(), json!(name));
+    fields.insert("expanded".to_owned(), expanded);
+}

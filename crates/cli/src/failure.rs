@@ -1,0 +1,57 @@
+//! Why a command could not do what was asked, as people read it: a heading, details, what to do next.
+//!
+//! Never used for what is wrong inside a recipe: those are diagnostics, with places.
+
+use anstyle::{AnsiColor, Style};
+
+use crate::{args::options::OutputFormat, exit::Exit, out::Out};
+
+/// A command that could not do its work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// What the caller is told.
+    pub(crate) exit: Exit,
+    /// What happened, and why.
+    pub(crate) message: String,
+    /// What to do.
+    pub(crate) hints: Vec<String>,
+}
+
+impl Failure {
+    /// A failure without hints.
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Failure {
+        Failure { exit, message: message.into(), hints: Vec::new() }
+    }
+
+    /// Adds a line about what to do.
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Failure {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Where a JSON value is promised, writes one to stdout.
+    #[must_use]
+    pub(crate) fn announce(self, format: OutputFormat, out: &mut Out) -> Failure {
+        if format == OutputFormat::Json {
+            out.json(&serde_json::json!({ "error": self.message, "exit_code": self.exit.code() }));
+        }
+        self
+    }
+
+    /// Writes it to stderr.
+    pub(crate) fn report(&self, out: &mut Out) -> Exit {
+        let red = Style::new().fg_color(Some(AnsiColor::BrightRed.into())).bold();
+        let mut text = format!("{red}error{red:#}: {}\n", clean(&self.message));
+        for hint in &self.hints {
+            text.push_str(&format!("  {}\n", clean(hint)));
+        }
+        out.notice(&text);
+        self.exit
+    }
+}
+
+/// Text without characters that would steer a terminal.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
+}

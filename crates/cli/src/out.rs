@@ -1,0 +1,68 @@
+//! The only way to write to stdout and stderr.
+//!
+//! Never fails and never panics: a reader that went away (`… | head`) is not our problem.
+
+use std::io::{self, Write};
+
+use anstream::adapter::strip_str;
+
+use crate::environment::Environment;
+
+/// The two outputs.
+pub(crate) struct Out {
+    stdout: io::BufWriter<io::Stdout>,
+    stderr: io::Stderr,
+    stdout_colour: bool,
+    stderr_colour: bool,
+}
+
+impl Out {
+    /// Outputs with the colours that the environment allows.
+    pub(crate) fn new(environment: &Environment) -> Out {
+        Out {
+            stdout: io::BufWriter::new(io::stdout()),
+            stderr: io::stderr(),
+            stdout_colour: environment.stdout_colour,
+            stderr_colour: environment.stderr_colour,
+        }
+    }
+
+    /// Writes text to stdout, with a newline at its end.
+    pub(crate) fn result(&mut self, text: &str) {
+        write(&mut self.stdout, text, self.stdout_colour);
+    }
+
+    /// Writes a JSON value to stdout, indented.
+    pub(crate) fn json(&mut self, value: &impl serde::Serialize) {
+        let text = serde_json::to_string_pretty(value).unwrap_or_default();
+        drop(writeln!(self.stdout, "{text}"));
+    }
+
+    /// Writes text to stderr, with a newline at its end. What was written to stdout before comes first.
+    pub(crate) fn notice(&mut self, text: &str) {
+        drop(self.stdout.flush());
+        write(&mut self.stderr, text, self.stderr_colour);
+    }
+
+    /// The same, unless there is nothing to say.
+    pub(crate) fn notice_if_any(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.notice(text);
+        }
+    }
+}
+
+impl Drop for Out {
+    fn drop(&mut self) {
+        drop(self.stdout.flush());
+    }
+}
+
+fn write(stream: &mut impl Write, text: &str, colour: bool) {
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    // nobody is left to be told about a failure here
+    drop(match colour {
+        true => write!(stream, "{text}{end}"),
+        false => write!(stream, "{}{end}", strip_str(text)),
+    });
+}

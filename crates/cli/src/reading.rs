@@ -1,0 +1,138 @@
+//! From what was typed to a checked recipe: find it, read the values from outside, check everything.
+//!
+//! Never runs anything, and never writes; problems are handed back.
+
+use std::time::Duration;
+
+use recipe::{
+    check::{Checked, Given, LoadError, Loaded, Loader as _, check},
+    diagnostic::did_you_mean,
+    plan::Plan,
+    source::Sources,
+};
+use runtime::discovery::{Library, Setup};
+
+use crate::{
+    args::{
+        options::{Context, Places, Strictness},
+        similar_verb,
+    },
+    diagnostics::{self, Look},
+    environment::Environment,
+    exit::Exit,
+    failure::Failure,
+    out::Out,
+    settings::{Outside, SettingsError},
+};
+
+/// How long what was seen in a directory is used again.
+const REUSE: Duration = Duration::from_secs(300);
+
+/// The recipes that can be found from here.
+pub(crate) fn library(places: &Places, environment: &Environment) -> Library {
+    let seconds: Option<f64> = environment.get("RECIPE_RUNNER_CACHE_TTL").and_then(|text| text.parse().ok());
+    let reuse = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let working_dir = places.working_dir.as_deref().map(|dir| environment.absolute(dir));
+    Library::new(Setup {
+        cwd: environment.cwd.clone(),
+        working_dir: working_dir.unwrap_or_else(|| environment.cwd.clone()),
+        home: environment.home.clone(),
+        recipe_dirs: places.recipe_dirs.clone(),
+        more_dirs: environment.get("RECIPE_RUNNER_RECIPE_DIRS").map(str::to_owned),
+        built_in: Vec::new(),
+        reuse: reuse.unwrap_or(REUSE),
+    })
+}
+
+/// The file of the recipe that was asked for.
+pub(crate) fn find(library: &Library, asked: &str) -> Result<Loaded, Failure> {
+    library.root(asked).map_err(|error| not_found(library, asked, error))
+}
+
+fn not_found(library: &Library, asked: &str, error: LoadError) -> Failure {
+    let searched = match error {
+        LoadError::Unreadable { path, reason } => {
+            return Failure::new(
+                Exit::NotFound,
+                format!("recipe `{asked}` cannot be read: {path}: {reason}"),
+            );
+        }
+        LoadError::NotFound { searched } => searched,
+    };
+    let mut failure = Failure::new(Exit::NotFound, format!("recipe `{asked}` not found"));
+    if library.absolute(asked).is_dir() && !asked.is_empty() {
+        failure = failure.hint("that is a directory; name a file in it, or add it with `-R`");
+    }
+    let nearby = ["yaml", "yml"].map(|ending| format!("{asked}.{ending}"));
+    let nearby = nearby.into_iter().find(|file| library.absolute(file).is_file());
+    let names = library.recipe_names();
+    let wanted = asked.trim_end_matches(".yaml").trim_end_matches(".yml");
+    if let Some(file) = nearby {
+        failure = failure.hint(format!("did you mean the file `./{file}`?"));
+    } else if let Some(meant) = did_you_mean(wanted, names.iter().map(String::as_str)) {
+        failure = failure.hint(format!("did you mean `{meant}`?"));
+    } else if let Some(verb) = similar_verb(asked) {
+        failure = failure.hint(format!("did you mean the command `{verb}`?"));
+    }
+    let places: Vec<String> = searched.iter().map(|place| format!("\n    {place}")).collect();
+    failure
+        .hint(format!("looked in:{}", places.concat()))
+        .hint("`recipe-runner-rs list` shows what there is; `-R DIR` adds a directory")
+}
+
+/// The values that the command line gives.
+pub(crate) fn outside(context: &Context, environment: &Environment) -> Result<Outside, Failure> {
+    Outside::read(context, environment).map_err(|error| {
+        let failure = Failure::new(Exit::BadArguments, error.to_string());
+        match error {
+            SettingsError::NotAnAssignment(_) => failure.hint("write it like `--set branch=main`"),
+            SettingsError::Unreadable { .. } => failure,
+        }
+    })
+}
+
+/// Checks a recipe and everything that it names.
+pub(crate) fn examine(
+    library: &Library,
+    loaded: Loaded,
+    outside: &Outside,
+    strictness: &Strictness,
+) -> Checked {
+    let checked = check(loaded, library, &Given { names: outside.names() });
+    if strictness.strict { checked.strict() } else { checked }
+}
+
+/// Writes the problems of a recipe to stderr.
+pub(crate) fn report(checked: &Checked, environment: &Environment, out: &mut Out) {
+    let text = diagnostics::report(&checked.diagnostics, &checked.sources, look(environment));
+    out.notice_if_any(&text);
+}
+
+/// The plan of a recipe that can run; what was checked if it cannot.
+pub(crate) fn accept(checked: Checked) -> Result<Plan, Checked> {
+    match checked {
+        Checked { plan: Some(plan), .. } => Ok(plan),
+        refused => Err(refused),
+    }
+}
+
+/// How problems look on stderr.
+fn look(environment: &Environment) -> Look {
+    Look { colour: environment.stderr_colour, width: environment.width }
+}
+
+/// The name that a recipe gives itself, even if the rest of it is broken; else the name of its file.
+pub(crate) fn name_of(sources: &Sources, asked: &str) -> String {
+    let stem = std::path::Path::new(asked).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let Some((file, _)) = sources.iter().next() else { return stem };
+    let root = recipe::yaml::parse(sources, file, &mut Vec::new());
+    let name = root.and_then(|root| Some(root.get("name")?.value.to_value().render().into_owned()));
+    name.filter(|name| !name.is_empty()).unwrap_or(stem)
+}
+
+/// What is said when no recipe was named.
+pub(crate) fn nothing_asked() -> Failure {
+    Failure::new(Exit::BadArguments, "no recipe given")
+        .hint("usage: recipe-runner-rs RECIPE [OPTIONS]")
+        .hint("`recipe-runner-rs list` shows recipes, `recipe-runner-rs --help` all commands")
+}

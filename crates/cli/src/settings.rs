@@ -1,0 +1,177 @@
+//! Context values from outside of the recipe: `--set`, `--context-file` and `RECIPE_VAR_…`, typed and merged.
+//!
+//! Never loses text: a number is shown as it was typed.
+
+use std::path::PathBuf;
+
+use recipe::{
+    env_name,
+    plan::Unit,
+    source::Sources,
+    value::{Map, Number, Value},
+    yaml,
+};
+
+use crate::{args::options::Context, environment::Environment};
+
+/// Why a value from outside cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SettingsError {
+    /// `--set` has no `=`, or nothing before it.
+    #[error("`--set {0}` is not of the form KEY=VALUE")]
+    NotAnAssignment(String),
+    /// The context file cannot be read.
+    #[error("the context file {} cannot be read: {reason}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Values from the command line.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outside {
+    file: Map,
+    set: Vec<(String, Value)>,
+}
+
+impl Outside {
+    /// Reads the values that the command line gives or names.
+    pub(crate) fn read(context: &Context, environment: &Environment) -> Result<Outside, SettingsError> {
+        let set = context.set.iter().map(|text| assignment(text)).collect::<Result<_, _>>()?;
+        let file = match &context.context_file {
+            Some(path) => read_file(environment.absolute(path))?,
+            None => Map::new(),
+        };
+        Ok(Outside { file, set })
+    }
+
+    /// The names that get a value, for the checker.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.file.keys().cloned().collect();
+        for (name, _) in &self.set {
+            names.push(name.clone());
+            names.extend(name.split_once('.').map(|(root, _)| root.to_owned()));
+        }
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// All values from outside for a recipe, lowest precedence first: environment, context file, `--set`.
+    pub(crate) fn settings<'a>(&self, unit: &Unit, variable: impl Fn(&str) -> Option<&'a str>) -> Map {
+        let declared = unit.context.keys().chain(unit.inputs.iter().map(|input| &input.name));
+        let mut values = Map::new();
+        for name in declared {
+            let text = env_name::variable(name).and_then(|name| variable(&name));
+            values.extend(text.map(|text| (name.clone(), typed(text))));
+        }
+        values.extend(self.file.iter().map(|(name, value)| (name.clone(), value.clone())));
+        for (name, value) in &self.set {
+            place(&mut values, &unit.context, name, value);
+        }
+        values
+    }
+}
+
+/// Sets a value; `a.b` sets a member of `a` if that is a map.
+fn place(values: &mut Map, defaults: &Map, name: &str, value: &Value) {
+    if let Some((root, rest)) = name.split_once('.')
+        && !defaults.contains_key(name)
+        && let Some(Value::Map(members)) = values.get(root).or_else(|| defaults.get(root))
+    {
+        let mut members = Map::clone(members);
+        place_inside(&mut members, rest, value);
+        values.insert(root.to_owned(), Value::map(members));
+        return;
+    }
+    values.insert(name.to_owned(), value.clone());
+}
+
+fn place_inside(members: &mut Map, path: &str, value: &Value) {
+    if let Some((key, rest)) = path.split_once('.')
+        && !members.contains_key(path)
+        && let Some(Value::Map(inner)) = members.get(key)
+    {
+        let mut inner = Map::clone(inner);
+        place_inside(&mut inner, rest, value);
+        members.insert(key.to_owned(), Value::map(inner));
+        return;
+    }
+    members.insert(path.to_owned(), value.clone());
+}
+
+fn assignment(text: &str) -> Result<(String, Value), SettingsError> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), typed(value))),
+        _ => Err(SettingsError::NotAnAssignment(text.to_owned())),
+    }
+}
+
+/// The value that a text of the command line means.
+pub(crate) fn typed(text: &str) -> Value {
+    match text {
+        "true" => Value::Bool(true),
+        "false" => Value::Bool(false),
+        _ => structure(text).or_else(|| number(text)).unwrap_or_else(|| Value::text(text)),
+    }
+}
+
+fn structure(text: &str) -> Option<Value> {
+    text.trim_start().starts_with(['{', '[']).then(|| Value::from_json(text).ok()).flatten()
+}
+
+/// Digits with at most one decimal point. Exponents stay text: `4517e12` is a commit.
+fn number(text: &str) -> Option<Value> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let some = digits.bytes().any(|byte| byte.is_ascii_digit());
+    (plain && some).then(|| Number::parse(text).map(Value::Number)).flatten()
+}
+
+fn read_file(path: PathBuf) -> Result<Map, SettingsError> {
+    let unreadable = |path, reason| Err(SettingsError::Unreadable { path, reason });
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) => return unreadable(path, error.to_string()),
+    };
+    match read_object(&bytes) {
+        Ok(Value::Map(members)) => Ok(Map::clone(&members)),
+        Ok(other) => {
+            unreadable(path, format!("it holds {}, not a map of names and values", other.type_name()))
+        }
+        Err(reason) => unreadable(path, reason),
+    }
+}
+
+/// JSON is tried first: it has no size limit, and its numbers need no guessing.
+fn read_object(bytes: &[u8]) -> Result<Value, String> {
+    let json = std::str::from_utf8(bytes)
+        .ok()
+        .and_then(|text| Value::from_json(text.trim_start_matches('\u{feff}')).ok());
+    if let Some(value) = json {
+        return Ok(value);
+    }
+    let text = yaml::decode(bytes).map_err(|error| error.to_string())?;
+    let mut sources = Sources::default();
+    let file = sources.add("context file", text);
+    let mut diagnostics = Vec::new();
+    let root = yaml::parse(&sources, file, &mut diagnostics);
+    match (root, diagnostics.first()) {
+        (Some(root), None) => Ok(root.to_value()),
+        (_, Some(problem)) => {
+            let line = problem.place.map_or(1, |place| sources.line_column(place).line);
+            let message = match problem.code {
+                recipe::diagnostic::Code::WrongType => "it is not a map of names and values",
+                _ => &problem.message,
+            };
+            Err(format!("line {line}: {message}"))
+        }
+        (None, None) => Err("it is empty".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! `list` and finding by name: one order of directories for both.
+
+use testkit::TestEnv;
+
+fn env() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
+}
+
+fn recipe(name: &str) -> String {
+    format!("name: {name}\nversion: '2.0'\ndescription: About {name}\nsteps: [{{id: a, command: x}}]\n")
+}
+
+#[test]
+fn recipes_of_all_directories_are_listed() {
+    let env = env()
+        .file("~/.amplihack/.claude/recipes/a.yaml", recipe("in-home"))
+        .file("amplifier-bundle/recipes/b.yaml", recipe("in-bundle"))
+        .file("src/amplihack/amplifier-bundle/recipes/c.yaml", recipe("in-source"))
+        .file(".claude/recipes/d.yml", recipe("in-claude"))
+        .file("one/e.yaml", recipe("in-one"))
+        .file("two/f.yaml", recipe("in-two"))
+        .file("~/more/g.yaml", recipe("in-more"))
+        .env("RECIPE_RUNNER_RECIPE_DIRS", "~/more:nowhere:");
+    for arguments in [["list", "-R", "one", "--recipe-dir", "two"], ["-R", "one", "-R", "two", "list"]] {
+        let output = env.run(arguments);
+        assert_eq!(output.code, 0);
+        for name in ["in-home", "in-bundle", "in-source", "in-claude", "in-one", "in-two", "in-more"] {
+            assert!(output.stdout.contains(name), "{name}\n{}", output.all());
+            let found = env.run(["validate", name, "-R", "one", "-R", "two"]);
+            assert_eq!(found.code, 0, "{name}\n{}", found.all());
+        }
+    }
+}
+
+#[test]
+fn the_first_directory_wins_and_the_other_one_is_shown() {
+    let env = env().file("one/a.yaml", recipe("same")).file("two/a.yaml", recipe("same"));
+    let output = env.run(["list", "-R", "one", "-R", "two"]);
+    let expected = "\
+same 2.0  one/a.yaml
+    About same
+same 2.0  two/a.yaml
+    About same
+    not used: one/a.yaml has the same name
+";
+    assert_eq!(output.stdout, expected);
+    for (dirs, winner) in [(["one", "two"], "one/a.yaml"), (["two", "one"], "two/a.yaml")] {
+        let output = env.run(["validate", "same", "-R", dirs[0], "-R", dirs[1]]);
+        assert!(output.stdout.contains(winner), "{}", output.all());
+    }
+}
+
+#[test]
+fn json_says_the_same() {
+    let env = env().file("one/a.yaml", recipe("same")).file("two/a.yaml", recipe("same"));
+    let json = env.run(["list", "-R", "one", "-R", "two", "--output-format", "json"]).json();
+    assert_eq!(json[0]["name"], "same");
+    assert_eq!(json[0]["version"], "2.0");
+    assert_eq!(json[0]["description"], "About same");
+    assert_eq!(json[0]["path"], "one/a.yaml");
+    assert_eq!(json[0]["shadowed_by"], serde_json::Value::Null);
+    assert_eq!(json[1]["shadowed_by"], "one/a.yaml");
+}
+
+#[test]
+fn broken_files_do_not_hide_the_others() {
+    let env =
+        env().file("one/good.yaml", recipe("good")).file("one/bad.yaml", "name: [").file("one/x.txt", "");
+    let output = env.run(["list", "-R", "one"]);
+    assert_eq!(output.code, 0);
+    assert!(
+        output.stdout.contains("good 2.0") && output.stdout.contains("broken: line 1"),
+        "{}",
+        output.all()
+    );
+}
+
+#[test]
+fn an_empty_list_says_where_it_looked() {
+    let output = env().run(["list"]);
+    assert_eq!(output.code, 0);
+    assert!(
+        output.stdout.contains(".claude/recipes") && output.stdout.contains("-R DIR"),
+        "{}",
+        output.all()
+    );
+    assert_eq!(env().run(["list", "--format", "json"]).json(), serde_json::json!([]));
+}
+
+#[test]
+fn an_added_directory_does_not_hide_the_others() {
+    let env = env().file("one/a.yaml", recipe("a")).file(".claude/recipes/b.yaml", recipe("b"));
+    let main = "name: main\nsteps: [{id: x, recipe: a}, {id: y, recipe: b}]\n";
+    let env = env.file("main.yaml", main);
+    assert_eq!(env.run(["validate", "main.yaml", "-R", "one"]).code, 0);
+    assert_eq!(env.run(["validate", "main.yaml"]).code, 2);
+}

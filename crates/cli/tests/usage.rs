@@ -1,0 +1,177 @@
+//! The command line itself: what is a mistake, which exit code it has, and what people read.
+
+use testkit::TestEnv;
+
+const HELLO: &str = "name: hello\nsteps:\n  - id: greet\n    command: echo hi\n";
+
+fn env() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs")).file("hello.yaml", HELLO)
+}
+
+#[test]
+fn mistakes_have_their_exit_codes_and_words() {
+    let env = env().file("list.json", "[1]").file("dir/x.yaml", HELLO).file("bad.yaml", "name: x");
+    for (line, code, part) in [
+        ("", 4, "no recipe given"),
+        ("--dry-run", 4, "no recipe given"),
+        ("validate", 4, "no recipe given"),
+        ("explain", 4, "no recipe given"),
+        ("run", 4, "no recipe given"),
+        ("nowhere", 3, "recipe `nowhere` not found"),
+        ("nowhere.yaml", 3, "not found"),
+        ("run nowhere", 3, "not found"),
+        ("explain nowhere", 3, "not found"),
+        ("hello", 3, "did you mean the file `./hello.yaml`?"),
+        ("helo -R .", 3, "did you mean `hello`?"),
+        ("lst", 3, "did you mean the command `list`?"),
+        ("dir", 3, "that is a directory"),
+        ("nowhere -R dir", 3, "\n    dir\n"),
+        ("bad.yaml", 2, "error"),
+        ("run bad.yaml", 2, "error[no-steps]"),
+        ("explain bad.yaml", 2, "error[no-steps]"),
+        ("bad.yaml --dry-run", 2, "error[no-steps]"),
+        ("hello.yaml --set novalue", 4, "`--set novalue` is not of the form KEY=VALUE"),
+        ("hello.yaml -c =x", 4, "KEY=VALUE"),
+        ("validate hello.yaml --set x", 4, "KEY=VALUE"),
+        ("hello.yaml --context-file nowhere.json", 4, "cannot be read"),
+        ("hello.yaml --context-file list.json", 4, "not a map"),
+        ("hello.yaml --output-format xml", 2, "xml"),
+        ("hello.yaml --format xml", 2, "xml"),
+        ("hello.yaml --unknown", 2, "--unknown"),
+        ("hello.yaml extra.yaml", 2, "extra.yaml"),
+        ("hello.yaml --max-parallel 0", 2, "--max-parallel"),
+        ("hello.yaml --step-timeout x", 2, "--step-timeout"),
+        ("hello.yaml --recovery maybe", 2, "--recovery"),
+        ("list extra", 2, "extra"),
+        ("completions", 2, "SHELL"),
+        ("manifest", 2, "Usage"),
+    ] {
+        let output = env.run(line.split_whitespace());
+        assert_eq!(output.code, code, "`{line}`\n{}", output.all());
+        assert!(output.stderr.contains(part), "`{line}`: expected {part}\n{}", output.all());
+        assert_eq!(output.stdout, "", "`{line}`");
+        assert!(
+            output.stderr.to_lowercase().contains("error") || output.stderr.contains("Usage"),
+            "`{line}`"
+        );
+    }
+}
+
+#[test]
+fn every_flag_of_a_run_is_accepted_before_and_after_the_recipe() {
+    let env = env();
+    for flags in [
+        "-C .",
+        "--working-dir .",
+        "-R .",
+        "--recipe-dir .",
+        "--set a=b",
+        "-c a=b",
+        "--dry-run",
+        "--no-auto-stage",
+        "--progress",
+        "--include-tags a,b",
+        "--exclude-tags a",
+        "--audit-dir .",
+        "--output-format text",
+        "--format text",
+        "--agent-binary claude",
+        "--step-timeout 5",
+        "--strict",
+        "--quiet",
+        "--max-parallel 4",
+        "--state-dir .",
+        "--recovery always",
+        "--recovery off",
+        "--recovery declared",
+    ] {
+        for line in [
+            format!("{flags} hello.yaml --validate-only"),
+            format!("--validate-only hello.yaml {flags}"),
+            format!("{flags} run hello.yaml --validate-only"),
+            format!("run {flags} --validate-only hello.yaml"),
+        ] {
+            let output = env.run(line.split(' '));
+            assert_eq!(output.code, 0, "`{line}`\n{}", output.all());
+        }
+    }
+}
+
+#[test]
+fn help_and_version_are_answers() {
+    let env = env();
+    for (line, part) in [
+        ("--version", "recipe-runner"),
+        ("-V", "recipe-runner"),
+        ("--help", "--validate-only"),
+        ("-h", "--exclude-tags"),
+        ("validate --help", "--strict"),
+        ("--help list", "--recipe-dir"),
+        ("hello.yaml --help", "--dry-run"),
+        ("resume --help", "--rerun-interrupted"),
+        ("manifest check --help", "DIR"),
+    ] {
+        let output = env.run(line.split(' '));
+        assert_eq!(output.code, 0, "`{line}`\n{}", output.all());
+        assert!(output.stdout.contains(part), "`{line}`: expected {part}\n{}", output.all());
+    }
+    let help = env.run(["--help"]).stdout;
+    for verb in ["run", "validate", "explain", "list", "runs", "show", "logs", "resume", "cancel", "schema"] {
+        assert!(help.contains(&format!("\n  {verb} ")), "{verb}\n{help}");
+    }
+}
+
+#[test]
+fn a_recipe_with_the_name_of_a_command_is_run_by_path() {
+    let env = env().file("list.yaml", "name: list\nsteps: [{id: x, comand: y}]\n");
+    let output = env.run(["./list.yaml"]);
+    assert_eq!(output.code, 2);
+    assert!(output.stderr.contains("list.yaml:2:"), "{}", output.all());
+}
+
+#[test]
+fn a_refused_run_is_one_json_value() {
+    let env = env().file("bad.yaml", "name: my-recipe\nsteps: [{id: x, comand: y}]\n");
+    for line in ["bad.yaml --output-format json", "--format json run bad.yaml"] {
+        let output = env.run(line.split(' '));
+        let json = output.json();
+        assert_eq!(output.code, 2);
+        assert_eq!(json["recipe_name"], "my-recipe");
+        assert_eq!(json["success"], false);
+        assert_eq!(json["outcome"], "refused");
+        assert_eq!(json["exit_code"], 2);
+        assert_eq!(json["step_results"], serde_json::json!([]));
+        assert_eq!(json["diagnostics"][0]["line"], 2);
+        assert!(output.stderr.contains("error[field-typo]"), "{}", output.all());
+    }
+    let missing = env.run(["nowhere", "--output-format", "json"]);
+    assert_eq!((missing.code, missing.json()["exit_code"].as_u64()), (3, Some(3)));
+    assert!(missing.stderr.contains("not found"));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_drama() {
+    let env = env();
+    for line in [
+        "$RUNNER schema | head -1 >/dev/null; echo ${PIPESTATUS[0]}",
+        "$RUNNER schema | true; echo ${PIPESTATUS[0]}",
+        "$RUNNER schema >&-; echo $?",
+        "$RUNNER nowhere 2>&-; [ $? = 3 ]; echo $?",
+        "$RUNNER schema >/dev/full; echo $?",
+    ] {
+        let output = env.shell(line);
+        assert_eq!(output.stdout, "0\n", "{line}\n{}", output.all());
+        assert!(!output.stderr.contains("panicked"), "{line}\n{}", output.all());
+    }
+}
+
+#[test]
+fn colour_only_where_it_is_wanted() {
+    let bad = "name: x";
+    let plain = env().file("bad.yaml", bad).run(["bad.yaml"]);
+    assert!(!plain.stderr.contains('\u{1b}'));
+    let forced = env().file("bad.yaml", bad).env("NO_COLOR", "").env("CLICOLOR_FORCE", "1").run(["bad.yaml"]);
+    assert!(forced.stderr.contains('\u{1b}'), "{}", forced.all());
+    let both = env().file("bad.yaml", bad).env("CLICOLOR_FORCE", "1").run(["bad.yaml"]);
+    assert!(!both.stderr.contains('\u{1b}'), "NO_COLOR wins");
+}

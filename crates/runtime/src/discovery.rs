@@ -1,0 +1,201 @@
+//! Where recipes and agent files are found: one order of directories for `list` and for running.
+//!
+//! Never reads the environment (everything comes in through [`Setup`]) and never decides what a recipe means.
+//! Every file is known by one path: its canonical one, shortened if it is below the current directory.
+
+mod agents;
+mod catalog;
+mod search;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use recipe::{
+    agent_ref::AgentRef,
+    check::{LoadError, Loaded, Loader},
+};
+
+pub use catalog::Found;
+use catalog::{Catalogs, Header};
+
+/// Prefix of the paths of recipes that are part of the program.
+const BUILT_IN: &str = "built-in:";
+
+/// What a [`Library`] has to know about the world.
+#[derive(Clone, Debug, Default)]
+pub struct Setup {
+    /// The directory that relative paths of the command line mean, absolute.
+    pub cwd: PathBuf,
+    /// The directory that the recipe works in, absolute; the same as `cwd` unless `-C` says otherwise.
+    pub working_dir: PathBuf,
+    /// The user's home directory.
+    pub home: Option<PathBuf>,
+    /// Directories that were added on the command line, in order.
+    pub recipe_dirs: Vec<PathBuf>,
+    /// More directories, separated by colons.
+    pub more_dirs: Option<String>,
+    /// Recipes that are part of the program: name and text.
+    pub built_in: Vec<(&'static str, &'static str)>,
+    /// How long what was seen in a directory may be used again.
+    pub reuse: Duration,
+}
+
+/// All recipes and agents that can be found.
+#[derive(Debug)]
+pub struct Library {
+    setup: Setup,
+    dirs: Vec<PathBuf>,
+    catalogs: Catalogs,
+}
+
+impl Library {
+    /// A library of what `setup` describes.
+    pub fn new(setup: Setup) -> Library {
+        let dirs = search::directories(&setup);
+        let catalogs = Catalogs::new(setup.reuse);
+        Library { setup, dirs, catalogs }
+    }
+
+    /// The directories that are searched, first one first.
+    pub fn dirs(&self) -> &[PathBuf] {
+        &self.dirs
+    }
+
+    /// The recipe that was asked for on the command line: a file that exists, or a name.
+    pub fn root(&self, asked: &str) -> Result<Loaded, LoadError> {
+        let path = self.absolute(asked);
+        if !asked.is_empty() && path.exists() && !path.is_dir() {
+            return self.load(&path);
+        }
+        if search::looks_like_path(asked) {
+            let below = self.setup.working_dir.join(asked);
+            if below.is_file() {
+                return self.load(&below);
+            }
+        }
+        self.by_name(asked, None).unwrap_or_else(|| Err(self.not_found(asked, None)))
+    }
+
+    /// Every recipe in the search directories, sorted by name; of two with the same name the one that is used
+    /// comes first.
+    pub fn list(&self) -> Vec<Found> {
+        let mut found: Vec<Found> = Vec::new();
+        for dir in &self.dirs {
+            for file in self.catalogs.files(dir).iter() {
+                found.push(self.found(file, &self.catalogs.header(file)));
+            }
+        }
+        for (name, text) in &self.setup.built_in {
+            let header = Header::read(text.as_bytes());
+            found.push(Found::new(format!("{BUILT_IN}{name}"), name, &header));
+        }
+        catalog::shadow(&mut found);
+        found
+    }
+
+    fn found(&self, file: &Path, header: &Header) -> Found {
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        Found::new(self.display(file), &stem, header)
+    }
+
+    /// The path under which a file is known: canonical, and relative if it is below the current directory.
+    pub fn display(&self, path: &Path) -> String {
+        let canonical = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let here = self.setup.cwd.canonicalize().unwrap_or_else(|_| self.setup.cwd.clone());
+        canonical.strip_prefix(&here).unwrap_or(&canonical).to_string_lossy().into_owned()
+    }
+
+    /// The file that a path on the command line, or one from [`Library::display`], means.
+    pub fn absolute(&self, path: &str) -> PathBuf {
+        self.setup.cwd.join(search::expand_home(path, self.setup.home.as_deref()))
+    }
+
+    fn load(&self, path: &Path) -> Result<Loaded, LoadError> {
+        let shown = self.display(path);
+        match search::read(path) {
+            Ok(bytes) => Ok(Loaded { path: shown, bytes: bytes.into() }),
+            Err(error) => Err(LoadError::Unreadable { path: shown, reason: error.to_string() }),
+        }
+    }
+
+    /// The recipe of this name: the first directory that has one wins.
+    fn by_name(&self, name: &str, beside: Option<&Path>) -> Option<Result<Loaded, LoadError>> {
+        if name.trim().is_empty() {
+            return None;
+        }
+        let dirs = beside.into_iter().chain(self.dirs.iter().map(PathBuf::as_path));
+        let file = dirs.into_iter().find_map(|dir| self.in_dir(dir, name));
+        file.map(|file| self.load(&file)).or_else(|| self.built_in(name).map(Ok))
+    }
+
+    fn in_dir(&self, dir: &Path, name: &str) -> Option<PathBuf> {
+        search::by_stem(dir, name).or_else(|| {
+            let files = self.catalogs.files(dir);
+            files.iter().find(|file| self.catalogs.is_named(file, name)).cloned()
+        })
+    }
+
+    fn built_in(&self, name: &str) -> Option<Loaded> {
+        let (name, text) = self.setup.built_in.iter().find(|(known, _)| *known == name)?;
+        Some(Loaded { path: format!("{BUILT_IN}{name}"), bytes: text.as_bytes().into() })
+    }
+
+    fn not_found(&self, name: &str, beside: Option<&Path>) -> LoadError {
+        let dirs = beside.into_iter().chain(self.dirs.iter().map(PathBuf::as_path));
+        let mut searched: Vec<String> = Vec::new();
+        for dir in dirs {
+            let shown = match self.display(dir) {
+                here if here.is_empty() => ".".to_owned(),
+                shown => shown,
+            };
+            if !searched.contains(&shown) {
+                searched.push(shown);
+            }
+        }
+        if search::looks_like_path(name) && beside.is_none() {
+            searched.insert(0, self.absolute(name).to_string_lossy().into_owned());
+        }
+        LoadError::NotFound { searched }
+    }
+
+    /// The directory of the file that another one was named in.
+    fn directory_of(&self, from: &str) -> Option<PathBuf> {
+        if from.starts_with(BUILT_IN) {
+            return None;
+        }
+        self.setup.cwd.join(from).parent().map(Path::to_path_buf)
+    }
+}
+
+impl Loader for Library {
+    fn recipe(&self, name: &str, from: &str) -> Result<Loaded, LoadError> {
+        let beside = self.directory_of(from);
+        if search::looks_like_path(name) {
+            let expanded = search::expand_home(name, self.setup.home.as_deref());
+            let bases = beside.iter().chain([&self.setup.working_dir, &self.setup.cwd]);
+            if let Some(file) = bases.into_iter().find_map(|base| search::as_file(&base.join(&expanded))) {
+                return self.load(&file);
+            }
+        }
+        let found = self.by_name(name, beside.as_deref());
+        found.unwrap_or_else(|| Err(self.not_found(name, beside.as_deref())))
+    }
+
+    fn agent(&self, reference: &AgentRef, from: &str) -> Option<Arc<str>> {
+        let bases = agents::directories(self.directory_of(from).as_deref(), &self.setup);
+        agents::find(reference, &bases)
+    }
+
+    fn recipe_names(&self) -> Vec<String> {
+        let mut names: Vec<String> =
+            self.list().into_iter().flat_map(|found| [found.name, found.stem]).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+}

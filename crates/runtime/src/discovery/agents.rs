@@ -1,0 +1,43 @@
+//! Agent files: where they lie, and that a link cannot lead out of there.
+//!
+//! Never reads a file outside of the directories that are searched.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use recipe::agent_ref::AgentRef;
+
+use super::Setup;
+
+/// Where agent files lie in a project, relative to the working directory.
+const PROJECT_DIRS: &[&str] =
+    &[".claude/agents", "amplifier-bundle/agents", "src/amplihack/amplifier-bundle/agents"];
+
+/// All directories with agent files, first one first.
+pub(super) fn directories(beside: Option<&Path>, setup: &Setup) -> Vec<PathBuf> {
+    let mut dirs: Vec<PathBuf> = beside.map(|dir| dir.join("agents")).into_iter().collect();
+    dirs.extend(PROJECT_DIRS.iter().map(|dir| setup.working_dir.join(dir)));
+    dirs.extend(setup.home.iter().map(|home| home.join(".amplihack/.claude/agents")));
+    dirs
+}
+
+/// The text of the first file that the reference leads to.
+pub(super) fn find(reference: &AgentRef, bases: &[PathBuf]) -> Option<Arc<str>> {
+    let candidates = reference.candidates();
+    for base in bases.iter().filter_map(|base| base.canonicalize().ok()) {
+        let inside = candidates.iter().filter_map(|candidate| inside(&base, candidate));
+        if let Some(bytes) = inside.filter_map(|file| fs::read(file).ok()).next() {
+            return Some(String::from_utf8_lossy(&bytes).into());
+        }
+    }
+    None
+}
+
+/// The real file of a candidate, unless it lies outside of its base.
+fn inside(base: &Path, candidate: &str) -> Option<PathBuf> {
+    let file = base.join(candidate).canonicalize().ok()?;
+    (file.starts_with(base) && file.is_file()).then_some(file)
+}

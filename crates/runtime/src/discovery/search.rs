@@ -1,0 +1,86 @@
+//! The order of search directories, and files in them by their names.
+//!
+//! Never looks inside a file beyond reading its bytes.
+
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+};
+
+use super::Setup;
+
+/// Where recipes lie in a project, relative to the working directory.
+const PROJECT_DIRS: &[&str] =
+    &["amplifier-bundle/recipes", "src/amplihack/amplifier-bundle/recipes", ".claude/recipes"];
+
+/// All search directories: added ones, those of the environment, the user's, the project's.
+pub(super) fn directories(setup: &Setup) -> Vec<PathBuf> {
+    let home = setup.home.as_deref();
+    let named = setup.more_dirs.as_deref().unwrap_or_default().split(':').filter(|dir| !dir.is_empty());
+    let mut dirs: Vec<PathBuf> =
+        setup.recipe_dirs.iter().map(|dir| setup.cwd.join(home_of(dir, home))).collect();
+    dirs.extend(named.map(|dir| setup.cwd.join(expand_home(dir, home))));
+    dirs.extend(home.map(|home| home.join(".amplihack/.claude/recipes")));
+    for base in [&setup.working_dir, &setup.cwd] {
+        dirs.extend(PROJECT_DIRS.iter().map(|dir| base.join(dir)));
+    }
+    let mut seen = std::collections::HashSet::new();
+    dirs.retain(|dir| seen.insert(dir.canonicalize().unwrap_or_else(|_| dir.clone())));
+    dirs
+}
+
+fn home_of(dir: &Path, home: Option<&Path>) -> PathBuf {
+    match dir.to_str() {
+        Some(text) => expand_home(text, home),
+        None => dir.to_path_buf(),
+    }
+}
+
+/// `~` and `~/…` as the home directory; anything else as it is.
+pub(super) fn expand_home(path: &str, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix('~'), home) {
+        (Some(""), Some(home)) => home.to_path_buf(),
+        (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(path),
+    }
+}
+
+/// Whether a name can only be meant as a path.
+pub(super) fn looks_like_path(name: &str) -> bool {
+    name.contains('/') || is_recipe_file(Path::new(name))
+}
+
+/// Whether a file has the ending of a recipe.
+pub(super) fn is_recipe_file(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml")
+}
+
+/// The file at this path, or at this path with the ending of a recipe.
+pub(super) fn as_file(path: &Path) -> Option<PathBuf> {
+    let mut candidates = vec![path.to_path_buf()];
+    for ending in [".yaml", ".yml"] {
+        let mut longer = path.as_os_str().to_owned();
+        longer.push(ending);
+        candidates.push(longer.into());
+    }
+    candidates.into_iter().find(|candidate| candidate.is_file())
+}
+
+/// The file in `dir` whose name without its ending is `name`.
+pub(super) fn by_stem(dir: &Path, name: &str) -> Option<PathBuf> {
+    let exact = dir.join(name);
+    if is_recipe_file(&exact) && exact.is_file() {
+        return Some(exact);
+    }
+    let files = [".yaml", ".yml"].map(|ending| dir.join(format!("{name}{ending}")));
+    files.into_iter().find(|file| file.is_file())
+}
+
+/// The bytes of a recipe; of a file that is too large only as much as is needed to see that.
+pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let limit = recipe::yaml::MAX_BYTES as u64 + 1;
+    let mut bytes = Vec::new();
+    File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

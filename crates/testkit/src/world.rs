@@ -1,0 +1,151 @@
+//! A hermetic world to run the program in.
+//!
+//! Never lets the user's own home, recipes or settings reach the program; only `PATH` is kept.
+#![expect(clippy::panic, reason = "a test that cannot go on ends by panicking")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// A world of its own: home, working directory, state.
+#[derive(Debug)]
+pub struct TestEnv {
+    program: PathBuf,
+    root: tempfile::TempDir,
+    variables: Vec<(String, String)>,
+    dir: PathBuf,
+}
+
+/// What a program left behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// What it wrote to stdout.
+    pub stdout: String,
+    /// What it wrote to stderr.
+    pub stderr: String,
+    /// Its exit code; 128 and the number of the signal if it was killed.
+    pub code: i32,
+}
+
+impl Output {
+    /// stdout as exactly one JSON value.
+    pub fn json(&self) -> serde_json::Value {
+        match serde_json::from_str(&self.stdout) {
+            Ok(value) => value,
+            Err(error) => panic!("stdout is not one JSON value: {error}\n{self:?}"),
+        }
+    }
+
+    /// Both outputs with the exit code, for messages.
+    pub fn all(&self) -> String {
+        format!("exit code {}\n--- stdout\n{}--- stderr\n{}", self.code, self.stdout, self.stderr)
+    }
+}
+
+impl TestEnv {
+    /// A new world for the program at `program`, which the test names as `env!("CARGO_BIN_EXE_…")`.
+    pub fn new(program: impl Into<PathBuf>) -> TestEnv {
+        let root = must(tempfile::tempdir());
+        for dir in ["home", "work", "state", "tmp"] {
+            must(fs::create_dir(root.path().join(dir)));
+        }
+        let dir = must(root.path().join("work").canonicalize());
+        TestEnv { program: program.into(), root, variables: Vec::new(), dir }
+    }
+
+    /// The working directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The home directory.
+    pub fn home(&self) -> PathBuf {
+        self.root.path().join("home")
+    }
+
+    /// The directory that runs are stored in.
+    pub fn state(&self) -> PathBuf {
+        self.root.path().join("state")
+    }
+
+    /// The directory for temporary files.
+    pub fn tmp(&self) -> PathBuf {
+        self.root.path().join("tmp")
+    }
+
+    /// Writes a file, with the directories above it. `~/…` is in the home directory.
+    #[must_use]
+    pub fn file(self, path: &str, text: impl AsRef<[u8]>) -> TestEnv {
+        self.write(path, text);
+        self
+    }
+
+    /// The same on a world that goes on being used.
+    pub fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        if let Some(parent) = path.parent() {
+            must(fs::create_dir_all(parent));
+        }
+        must(fs::write(path, text));
+    }
+
+    /// Where a path of [`TestEnv::file`] is.
+    pub fn path(&self, path: &str) -> PathBuf {
+        match path.strip_prefix("~/") {
+            Some(below) => self.home().join(below),
+            None => self.dir.join(path),
+        }
+    }
+
+    /// Sets an environment variable.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: &str) -> TestEnv {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Runs the program with these arguments.
+    pub fn run<S: AsRef<str>>(&self, arguments: impl IntoIterator<Item = S>) -> Output {
+        let mut command = self.command(&self.program.clone());
+        command.args(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
+        finish(&mut command)
+    }
+
+    /// Runs a shell command line in which `$RUNNER` is the program.
+    pub fn shell(&self, line: &str) -> Output {
+        let mut command = self.command(Path::new("/bin/bash"));
+        command.args(["-c", line]).env("RUNNER", &self.program);
+        finish(&mut command)
+    }
+
+    /// A command in this world that the test starts itself.
+    pub fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.dir).stdin(Stdio::null()).env_clear();
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        command.env("PATH", path).env("HOME", self.home()).env("TMPDIR", self.tmp());
+        command.env("RECIPE_RUNNER_HOME", self.state()).env("NO_COLOR", "1").env("COLUMNS", "100");
+        command.env("LANG", "C.UTF-8").envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+}
+
+fn finish(command: &mut Command) -> Output {
+    use std::os::unix::process::ExitStatusExt as _;
+    let output = must(command.output());
+    Output {
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        code: output.status.code().unwrap_or_else(|| 128 + output.status.signal().unwrap_or_default()),
+    }
+}
+
+/// A test cannot go on without what it asked for.
+fn must<T, E: std::fmt::Display>(result: Result<T, E>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(error) => panic!("the test's world is broken: {error}"),
+    }
+}

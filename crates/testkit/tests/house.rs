@@ -1,0 +1,110 @@
+//! The rules of the house: which crate may use which, and how every file begins and ends.
+#![expect(clippy::unwrap_used, reason = "a test that cannot read the house fails")]
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The crates in their order: each may use only those before it.
+const ORDER: &[&str] = &["recipe", "engine", "runtime", "server", "cli"];
+/// Longest file.
+const MOST_LINES: usize = 400;
+/// Files that may be longer, each with how long.
+const LONGER: &[(&str, usize)] = &[
+    ("crates/engine/src/state.rs", 500),
+    ("crates/recipe/src/check/step.rs", 600),
+    ("crates/recipe/src/condition/tests/meaning.rs", 450),
+    ("crates/recipe/src/shell/scanner.rs", 600),
+    ("crates/recipe/src/yaml/compose.rs", 550),
+    ("crates/recipe/tests/shell_bash.rs", 450),
+    ("crates/runtime/src/agents/custom.rs", 450),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn rust_files(dir: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        if path.is_dir() && name != "target" && !name.starts_with('.') {
+            rust_files(&path, files);
+        } else if name.ends_with(".rs") {
+            files.push(path);
+        }
+    }
+}
+
+/// Every Rust file with its path from the root and its text.
+fn sources() -> BTreeMap<String, String> {
+    let mut files = Vec::new();
+    rust_files(&root(), &mut files);
+    let name = |path: &PathBuf| path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+    files.iter().map(|path| (name(path), fs::read_to_string(path).unwrap())).collect()
+}
+
+/// The names in the `[dependencies]` table of a crate.
+fn dependencies(krate: &str) -> Vec<String> {
+    let Ok(text) = fs::read_to_string(root().join("crates").join(krate).join("Cargo.toml")) else {
+        return Vec::new();
+    };
+    let table = text.split("\n[dependencies]\n").nth(1).unwrap_or_default();
+    let table = table.split("\n[").next().unwrap_or_default();
+    let name = |line: &str| line.split(['.', ' ', '=']).next().unwrap_or_default().to_owned();
+    table.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')).map(name).collect()
+}
+
+#[test]
+fn a_crate_uses_only_those_above_it() {
+    for (at, krate) in ORDER.iter().enumerate() {
+        for used in dependencies(krate) {
+            let place = ORDER.iter().position(|known| *known == used);
+            assert!(place.is_none_or(|place| place < at), "`{krate}` must not use `{used}`");
+            assert_ne!(used, "testkit", "`{krate}` may use `testkit` only in tests");
+        }
+    }
+    assert!(dependencies("cli").contains(&"recipe".to_owned()), "the tables are read");
+}
+
+#[test]
+fn the_language_and_the_brain_stay_pure() {
+    for krate in ["recipe", "engine"] {
+        for used in dependencies(krate) {
+            assert!(
+                !["tokio", "rustix", "tempfile", "clap"].contains(&used.as_str()),
+                "`{krate}` uses `{used}`"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_file_says_what_it_is_for() {
+    let says =
+        |text: &str| text.lines().next().is_some_and(|line| line.starts_with("//! ") && line.len() > 12);
+    let silent: Vec<String> =
+        sources().into_iter().filter(|(_, text)| !says(text)).map(|(path, _)| path).collect();
+    assert!(silent.is_empty(), "these do not begin with `//!`: {silent:#?}");
+}
+
+#[test]
+fn files_stay_short() {
+    let most =
+        |path: &str| LONGER.iter().find(|(long, _)| *long == path).map_or(MOST_LINES, |(_, lines)| *lines);
+    let lines = |(path, text): (String, String)| (text.lines().count(), path);
+    let long: Vec<_> = sources().into_iter().map(lines).filter(|(lines, path)| *lines > most(path)).collect();
+    assert!(long.is_empty(), "split these along a seam: {long:#?}");
+}
+
+#[test]
+fn nothing_is_left_for_later_and_nothing_names_a_machine() {
+    let words = ["TO", "FIX"].map(|start| format!("{start}{}", if start == "TO" { "DO" } else { "ME" }));
+    let homes = ["work", "home", "root"].map(|dir| format!("\"/{dir}/"));
+    for (path, text) in sources() {
+        for word in words.iter().chain(&homes) {
+            assert!(!text.contains(word.as_str()), "{path} contains {word}");
+        }
+    }
+}
