@@ -88,7 +88,7 @@ codes! {
     NameCollision Error "name-collision" "Two names become the same environment variable.";
     AliasCollision Warning "alias-collision" "Two names have the same uppercase form, so neither is exported under it.";
     IdNotStored Warning "id-not-stored" "A step's output is not stored, because its id is a declared context name.";
-    ReservedName Warning "reserved-name" "A context name is protected and gets no uppercase form.";
+    DuplicateName Error "duplicate-name" "Two inputs have the same name.";
     BadName Error "bad-name" "A name has characters that names cannot have.";
     // expressions
     TemplateSyntax Error "template-syntax" "A template cannot be read.";
@@ -106,8 +106,6 @@ codes! {
     GroupDependency Error "group-dependency" "A step depends on another member of its own parallel group.";
     LimitExceeded Warning "limit-exceeded" "The recipe cannot finish within its own limits.";
     UnresolvedAgent Warning "unresolved-agent" "An agent reference leads to no file.";
-    UnsafeAgent Error "unsafe-agent" "An agent reference has segments that are not safe names.";
-    MissingTool Warning "missing-tool" "A program that a command starts is not installed.";
     DeepRecipes Error "deep-recipes" "Recipes extend each other too deeply, or too many recipes take part.";
 }
 
@@ -148,14 +146,22 @@ impl Diagnostic {
 
 /// The known name that `word` was probably meant to be.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let lower = word.to_lowercase();
     known
         .into_iter()
         .filter(|candidate| *candidate != word)
-        .map(|candidate| (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate))
-        .filter(|(distance, candidate)| *distance <= typo_distance(candidate.len().min(word.len())))
-        .min_by_key(|(distance, _)| *distance)
+        .map(|candidate| (slips(word, candidate), candidate))
+        .filter(|(slips, candidate)| *slips <= typo_distance(candidate.len().min(word.len())))
+        .min()
         .map(|(_, candidate)| candidate)
+}
+
+/// How far two words are apart; `max-total-steps` and `maxTotalSteps` are just other spellings.
+fn slips(word: &str, candidate: &str) -> usize {
+    let letters = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
+    if letters(word) == letters(candidate) {
+        return 0;
+    }
+    strsim::damerau_levenshtein(&word.to_lowercase(), &candidate.to_lowercase())
 }
 
 /// How many slips still count as a typo in a word of this length.
@@ -173,12 +179,14 @@ mod tests {
 
     #[test]
     fn typos_are_recognised_and_foreign_words_are_not() {
-        let known = ["command", "condition", "id", "env", "type", "timeout"];
+        let known = ["command", "condition", "id", "env", "type", "timeout", "max_env_value_bytes"];
         for (word, expected) in [
             ("comand", Some("command")),
             ("conditon", Some("condition")),
             ("Timeout", Some("timeout")),
             ("tpye", Some("type")),
+            ("max-env-value-bytes", Some("max_env_value_bytes")),
+            ("maxEnvValueBytes", Some("max_env_value_bytes")),
             ("x-team", None),
             ("ip", None),
             ("owner", None),

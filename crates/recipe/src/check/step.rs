@@ -13,8 +13,9 @@ use crate::{
 
 use super::{
     Checker,
+    extend::Lineage,
     names::{Use, Where},
-    unit::{UnitScope, first_line},
+    unit::{UnitScope, bad_env_name, first_line, is_variable_name},
 };
 
 /// Attempts when a `retry` map does not say how many.
@@ -26,10 +27,13 @@ impl Checker<'_> {
         written: &Spanned<Written<syntax::Step>>,
         at: usize,
         scope: &UnitScope,
-    ) -> Option<Step> {
+    ) -> Step {
         let group = scope.groups[at].clone();
         let fields = &written.value.shape;
-        let id = self.required_text(fields.id.as_ref(), "id", "step", fields.place);
+        let id = match fields.id.is_none() && fields.unread.contains(&"id") {
+            true => None,
+            false => self.required_text(fields.id.as_ref(), "id", "step", fields.place),
+        };
         let name = id.as_deref().unwrap_or("without id").to_owned();
         let place = fields.id.as_ref().map_or(first_line(fields.place), |id| id.place);
         let at_step = Where::Step(at);
@@ -57,34 +61,56 @@ impl Checker<'_> {
             }
             false => JsonMode::Text,
         };
-        Some(Step {
-            id: id?,
+        Step {
+            id: id.unwrap_or_default(),
             title: fields.name.as_ref().map(|text| text.value.clone()),
             description: fields.description.as_ref().map(|text| text.value.clone()),
-            kind: kind?,
-            store: store?,
-            condition: condition?,
+            kind: kind.unwrap_or_else(|| stand_in(fields)),
+            store: store.unwrap_or_default(),
+            condition: condition.unwrap_or_default(),
             json,
             json_schema: fields.json_schema.as_ref().map(|schema| schema.value.clone()),
-            working_dir: working_dir.map_or(Some(None), |template| template.map(Some))?,
+            working_dir: working_dir.flatten(),
             timeout: timeout.or(scope.default_timeout),
-            env: env?,
+            env,
             max_env_value_bytes: fields.max_env_value_bytes.as_ref().map(|bytes| bytes.value),
-            continue_on_error: flag(&fields.continue_on_error) == Some(true)
-                || flag(&fields.nonfatal) == Some(true)
-                || flag(&fields.fatal) == Some(false),
+            continue_on_error: self.tolerance(fields),
             tags: texts(&fields.when_tags),
             group,
-            depends_on: depends_on?,
-            retry: retry?,
+            depends_on,
+            retry: retry.unwrap_or_default(),
             idempotent: flag(&fields.idempotent).unwrap_or(true),
             effects: texts(&fields.effects),
             reads: texts(&fields.reads),
             produces: texts(&fields.produces),
-            exit_codes: exit_codes?,
+            exit_codes,
             place,
             digest: written.value.digest.clone(),
-        })
+        }
+    }
+
+    /// Whether the run goes on when the step fails: one question that three fields answer.
+    fn tolerance(&mut self, fields: &syntax::Step) -> bool {
+        let mut answers = Vec::new();
+        for (field, negated) in
+            [(&fields.continue_on_error, false), (&fields.nonfatal, false), (&fields.fatal, true)]
+        {
+            answers.extend(field.as_ref().map(|flag| (flag.value != negated, flag.place)));
+        }
+        let tolerant = answers.iter().any(|(tolerant, _)| *tolerant);
+        let places = answers.iter().map(|(_, place)| *place);
+        if let Some(last) = places.max().filter(|_| tolerant && answers.iter().any(|(yes, _)| !yes)) {
+            self.diagnostics.push(
+                Diagnostic::new(
+                    Code::Contradiction,
+                    last,
+                    "the step says both that its failure stops the run and that it does not",
+                )
+                .label("contradicts another field")
+                .help("keep only one of `continue_on_error`, `nonfatal` and `fatal`"),
+            );
+        }
+        tolerant
     }
 
     fn kind(
@@ -98,7 +124,10 @@ impl Checker<'_> {
         let blank =
             |text: &Option<Spanned<String>>| text.as_ref().is_some_and(|text| text.value.trim().is_empty());
         let doing = [&fields.command, &fields.agent, &fields.prompt, &fields.recipe];
-        if fields.kind.is_none() && doing.iter().all(|field| field.is_none() || blank(field)) {
+        if ["command", "agent", "prompt", "recipe"].iter().any(|field| fields.unread.contains(field)) {
+            return None;
+        }
+        if doing.iter().all(|field| field.is_none() || blank(field)) {
             self.diagnostics.push(
                 Diagnostic::new(Code::NothingToDo, place, format!("step `{name}` has nothing to do"))
                     .label("no `command`, `agent`, `prompt` or `recipe`")
@@ -202,17 +231,17 @@ impl Checker<'_> {
             self.needs(name, "recipe", "recipe", place);
             return None;
         };
+        let overrides = self.overrides(fields, at, scope);
         let template = self.template(recipe, at, scope.id)?;
         let from = self.sources.file(recipe.place.file).path.clone();
         let target = match template.as_literal() {
             Some(_) => {
-                let loaded = self.find_recipe(&recipe.value, recipe.place, &from)?;
+                let loaded = self.find_recipe(recipe.value.trim(), recipe.place, &from)?;
                 let unit = self.enqueue(loaded, Some(recipe.place));
-                Target::Known { unit, name: recipe.value.clone() }
+                Target::Known { unit, name: recipe.value.trim().to_owned() }
             }
             None => Target::Dynamic { name: template, from },
         };
-        let overrides = self.overrides(fields, at, scope)?;
         let recovery = fields.recovery_on_failure.as_ref().is_some_and(|flag| flag.value);
         (!contradicted).then_some(StepKind::Nested { target, overrides, recovery })
     }
@@ -222,15 +251,15 @@ impl Checker<'_> {
         fields: &syntax::Step,
         at: Where,
         scope: &UnitScope,
-    ) -> Option<Vec<(String, ValueTemplate)>> {
+    ) -> Vec<(String, ValueTemplate)> {
         let mut overrides: Vec<(String, ValueTemplate)> = Vec::new();
         let entries = fields.sub_context.iter().chain(&fields.context).flat_map(|context| &context.value.0);
         for (name, value) in entries {
-            let template = self.value_template(value, &value.value, at, scope)?;
+            let template = self.value_template(value, &value.value, at, scope);
             overrides.retain(|(known, _)| *known != name.value);
             overrides.push((name.value.clone(), template));
         }
-        Some(overrides)
+        overrides
     }
 
     fn value_template(
@@ -239,27 +268,27 @@ impl Checker<'_> {
         value: &Value,
         at: Where,
         scope: &UnitScope,
-    ) -> Option<ValueTemplate> {
-        Some(match value {
+    ) -> ValueTemplate {
+        match value {
             Value::Text(text) if text.contains("{{") => {
                 let text =
                     Spanned { value: text.to_string(), place: written.place, scalar: written.scalar.clone() };
-                ValueTemplate::Text(self.template(&text, at, scope.id)?)
+                let template = self.template(&text, at, scope.id);
+                ValueTemplate::Text(template.unwrap_or_else(|| Template::literal("")))
             }
             Value::List(items) => {
-                let items: Option<Vec<_>> =
-                    items.iter().map(|item| self.value_template(written, item, at, scope)).collect();
-                ValueTemplate::List(items?)
+                let items = items.iter().map(|item| self.value_template(written, item, at, scope));
+                ValueTemplate::List(items.collect())
             }
             Value::Map(members) => {
                 let mut templates = Vec::with_capacity(members.len());
                 for (key, member) in members.iter() {
-                    templates.push((key.clone(), self.value_template(written, member, at, scope)?));
+                    templates.push((key.clone(), self.value_template(written, member, at, scope)));
                 }
                 ValueTemplate::Map(templates)
             }
             plain => ValueTemplate::Plain(plain.clone()),
-        })
+        }
     }
 
     /// Reports a field that contradicts the step's type; says whether it did.
@@ -320,7 +349,11 @@ impl Checker<'_> {
             Ok(condition) => {
                 for (path, range) in condition.names() {
                     let place = text.place_of(range);
-                    self.uses[scope.id.0 as usize].push(Use { path, place, at: Where::Condition(at.step()) });
+                    self.notes[scope.id.0 as usize].uses.push(Use {
+                        path,
+                        place,
+                        at: Where::Condition(at.step()),
+                    });
                 }
                 Some(Some(condition))
             }
@@ -340,27 +373,15 @@ impl Checker<'_> {
         }
     }
 
-    fn step_env(
-        &mut self,
-        fields: &syntax::Step,
-        at: Where,
-        scope: &UnitScope,
-    ) -> Option<Vec<(String, Template)>> {
+    fn step_env(&mut self, fields: &syntax::Step, at: Where, scope: &UnitScope) -> Vec<(String, Template)> {
         let mut env = Vec::new();
         for (name, value) in fields.env.iter().flat_map(|env| &env.value.0) {
             if !is_env_name(&name.value) {
-                self.diagnostics.push(
-                    Diagnostic::new(
-                        Code::BadName,
-                        name.place,
-                        format!("`{}` is not a name for an environment variable", name.value),
-                    )
-                    .help("use letters, digits and `_`, and do not start with a digit"),
-                );
+                self.diagnostics.push(bad_env_name(name));
             }
-            env.push((name.value.clone(), self.template(value, at, scope.id)?));
+            env.extend(self.template(value, at, scope.id).map(|template| (name.value.clone(), template)));
         }
-        Some(env)
+        env
     }
 
     fn dependencies(
@@ -369,9 +390,8 @@ impl Checker<'_> {
         at: usize,
         group: Option<&Group>,
         scope: &UnitScope,
-    ) -> Option<Vec<usize>> {
+    ) -> Vec<usize> {
         let mut found = Vec::new();
-        let mut complete = true;
         for named in fields.depends_on.iter().flat_map(|list| &list.value) {
             let problem = match scope.ids.iter().position(|(id, _)| *id == named.value) {
                 Some(index) if index < at && group.is_some() && scope.groups[index].as_ref() == group => {
@@ -394,12 +414,12 @@ impl Checker<'_> {
                 )
                 .label("comes later")
                 .help("steps run in the order in which they are written: move it up"),
+                None if scope.lineage == Lineage::Broken => continue,
                 None => unknown_step(named, scope),
             };
-            complete = false;
             self.diagnostics.push(problem);
         }
-        complete.then_some(found)
+        found
     }
 
     /// The variable that takes the output: `Some(None)` if nothing does.
@@ -411,13 +431,14 @@ impl Checker<'_> {
         scope: &UnitScope,
     ) -> Option<Option<String>> {
         if let Some(output) = fields.output.as_ref().filter(|output| !output.value.trim().is_empty()) {
-            if crate::template::parse_path(output.value.trim()).is_none() {
+            if !is_variable_name(output.value.trim()) {
                 self.diagnostics.push(
                     Diagnostic::new(
                         Code::BadName,
                         output.place,
                         format!("`{}` is not a variable name", output.value),
                     )
+                    .label("not a name")
                     .help("names have letters, digits, `_`, `-` and `.`"),
                 );
                 return None;
@@ -448,9 +469,10 @@ impl Checker<'_> {
                 Some(fields),
             ),
         };
+        let place = fields.and_then(|fields| fields.max_attempts.as_ref()).map_or(retry.place, |it| it.place);
         if !(1..=1000).contains(&max_attempts) {
             self.diagnostics.push(
-                Diagnostic::new(Code::OutOfRange, retry.place, "`retry` takes 1 to 1000 attempts")
+                Diagnostic::new(Code::OutOfRange, place, "`retry` takes 1 to 1000 attempts")
                     .label("out of range")
                     .help("attempts are counted with the first one: `retry: 3` tries three times"),
             );
@@ -474,7 +496,7 @@ impl Checker<'_> {
         }))
     }
 
-    fn positive(&mut self, field: &Option<Spanned<f64>>, name: &str) -> Option<f64> {
+    pub(super) fn positive(&mut self, field: &Option<Spanned<f64>>, name: &str) -> Option<f64> {
         let field = field.as_ref()?;
         if field.value > 0.0 {
             return Some(field.value);
@@ -487,7 +509,7 @@ impl Checker<'_> {
         None
     }
 
-    fn exit_codes(&mut self, fields: &syntax::Step) -> Option<Vec<(i32, ExitMeaning)>> {
+    fn exit_codes(&mut self, fields: &syntax::Step) -> Vec<(i32, ExitMeaning)> {
         let mut codes = Vec::new();
         for (code, meaning) in fields.exit_codes.iter().flat_map(|codes| &codes.value.0) {
             match code.value.parse::<i32>() {
@@ -496,13 +518,13 @@ impl Checker<'_> {
                     let message = format!("`{}` is not an exit code", code.value);
                     self.diagnostics.push(
                         Diagnostic::new(Code::OutOfRange, code.place, message)
+                            .label("out of range")
                             .help("exit codes go from 0 to 255"),
                     );
-                    return None;
                 }
             }
         }
-        Some(codes)
+        codes
     }
 }
 
@@ -514,6 +536,19 @@ pub(super) fn effective_type(fields: &syntax::Step) -> StepType {
         None if fields.agent.is_some() => StepType::Agent,
         None if fields.prompt.is_some() && fields.command.is_none() => StepType::Agent,
         None => StepType::Bash,
+    }
+}
+
+/// Keeps the place of a step that cannot run; nobody knows what a recipe step would have defined.
+fn stand_in(fields: &syntax::Step) -> StepKind {
+    let nothing = Template::literal("");
+    match effective_type(fields) {
+        StepType::Recipe => StepKind::Nested {
+            target: Target::Dynamic { name: nothing, from: String::new() },
+            overrides: Vec::new(),
+            recovery: false,
+        },
+        StepType::Bash | StepType::Agent => StepKind::Shell { command: nothing },
     }
 }
 
