@@ -228,11 +228,13 @@ fn undefined_name(
     defined_after: Option<usize>,
     unit: &Unit,
 ) -> Diagnostic {
-    let problem = Diagnostic::new(
-        Code::UndefinedVariable,
-        used.place,
-        format!("nothing defines `{root}` before this step"),
-    );
+    let message = match used.at {
+        Where::Hook | Where::End | Where::Secret => format!("nothing defines `{root}`"),
+        Where::Step(_) | Where::Prompt(_) | Where::Condition(_) => {
+            format!("nothing defines `{root}` before this step")
+        }
+    };
+    let problem = Diagnostic::new(Code::UndefinedVariable, used.place, message);
     match (defined_after, meant) {
         (Some(after), _) => {
             let step = unit.steps.get(after.wrapping_sub(1)).map_or("a later step", |step| step.id.as_str());
@@ -242,7 +244,7 @@ fn undefined_name(
         }
         (None, Some(meant)) => problem.label(format!("did you mean `{meant}`?")),
         (None, None) => problem
-            .label("renders as empty text")
+            .label(if used.at == Where::Secret { "hides nothing" } else { "renders as empty text" })
             .help(format!("declare it under `context:`, or pass it with `--set {root}=…`")),
     }
 }
