@@ -187,17 +187,17 @@ fn undefined(
     // the index of the first step that can see a name; later definitions do not count
     let mut visible: HashMap<&str, usize> = declared.map(|name| (name.as_str(), 0)).collect();
     // the first step that can see names which only a run will tell
-    let mut open_from = usize::MAX;
+    let mut open_from = None;
     for (at, step) in unit.steps.iter().enumerate() {
         let after = next_after_group(unit, at);
         for name in flow.defined_by(step) {
             visible.entry(name).or_insert(after);
         }
         if flow.opens(step) {
-            open_from = open_from.min(after);
+            open_from = open_from.or(Some(after));
         }
     }
-    for used in uses.iter().filter(|used| used.at.step() < open_from) {
+    for used in uses.iter().filter(|used| open_from.is_none_or(|open| used.at.step() < open)) {
         let root = used.path.root.as_str();
         let full = used.path.to_string();
         let sees = |name: &str| {
@@ -299,12 +299,13 @@ impl Collisions<'_> {
 
     /// A recipe usually does not know its callers, so this does not stop it.
     fn with_callers(&mut self, above: &BTreeSet<String>) {
+        let own: HashSet<&String> = self.unit.names.iter().collect();
+        let foreign = above.iter().filter(|name| !own.contains(name));
         let handed: HashMap<String, &String> =
-            above.iter().filter_map(|name| Some((env_name::variable(name)?, name))).collect();
+            foreign.filter_map(|name| Some((env_name::variable(name)?, name))).collect();
         for name in &self.unit.names {
             if let Some(variable) = env_name::variable(name)
                 && let Some(other) = handed.get(&variable)
-                && *other != name
             {
                 self.report(name, other, Severity::Warning);
             }

@@ -207,7 +207,7 @@ impl Checker<'_> {
         let inputs = inputs.filter_map(|input| input.value.name.as_ref());
         for name in context.chain(inputs) {
             self.notes[unit.0 as usize].declared.entry(name.value.clone()).or_insert(name.place);
-            if !is_variable_name(&name.value) {
+            if !is_variable_name(&name.value) && !name.value.trim().is_empty() {
                 let message = format!("`{}` is not a name that templates can use", name.value);
                 self.diagnostics.push(
                     Diagnostic::new(Code::BadName, name.place, message)

@@ -121,25 +121,25 @@ fn dependencies_exist_and_come_earlier() {
         ("  - {id: a, command: x}\n  - {id: b, command: x, depends_on: [a]}\n", vec![]),
         (
             "  - {id: a, command: x}\n  - {id: b, command: x, depends_on: [c]}\n",
-            vec!["error unknown-step 4:37"],
+            vec!["error unknown-step 4:38"],
         ),
         (
             "  - {id: a, command: x, depends_on: [b]}\n  - {id: b, command: x}\n",
-            vec!["error later-step 3:37"],
+            vec!["error later-step 3:38"],
         ),
-        ("  - {id: a, command: x, depends_on: [a]}\n", vec!["error later-step 3:37"]),
+        ("  - {id: a, command: x, depends_on: [a]}\n", vec!["error later-step 3:38"]),
         (
             "  - {id: a, command: x, parallel_group: g}\n  - {id: b, command: x, parallel_group: g, depends_on: [a]}\n",
-            vec!["error group-dependency 4:56"],
+            vec!["error group-dependency 4:57"],
         ),
         (
             "  - {id: a, command: x, parallel_group: g}\n  - {id: b, command: x, parallel_group: h, depends_on: [a]}\n",
             vec![],
         ),
-        ("  - {id: a, command: x, depends_on: a}\n", vec!["error wrong-type 3:36"]),
+        ("  - {id: a, command: x, depends_on: a}\n", vec!["error wrong-type 3:37"]),
         (
             "  - {id: a, command: x, depends_on: [x, y]}\n",
-            vec!["error unknown-step 3:37", "error unknown-step 3:40"],
+            vec!["error unknown-step 3:38", "error unknown-step 3:41"],
         ),
     ] {
         expect(&format!("name: r\nsteps:\n{steps}"), &expected);
@@ -194,7 +194,7 @@ fn names_that_were_nearly_right_are_suggested() {
         ),
         (with_step("command: echo {{projct}}") + "context: {project: a}\n", "`project`"),
         (with_step("command: x\ncondition: lenn(s)"), "`len`"),
-        (with_step("command: x\ncondition: s.lowr() == 'a'"), "`lower`"),
+        (with_step("command: x\ncondition: s.lowr() == 'a'"), "`.lower()`"),
         (with_step("recipe: chidl"), "`child`"),
         (with_step("type: bsh\ncommand: x"), "`bash`"),
     ] {

@@ -79,7 +79,7 @@ fn the_place_is_inside_the_text() {
         ("command: echo {{nope}}", "4:19"),
         ("command: \"echo {{nope}}\"", "4:20"),
         ("command: 'echo ''a'' {{nope}}'", "4:26"),
-        ("command: \"\\u00e9\\t\\\"{{nope}}\\\"\"", "4:24"),
+        ("command: \"\\u00e9\\t\\\"{{nope}}\\\"\"", "4:25"),
         ("command: |\n  echo a\n  echo {{nope}}\n  echo b", "6:12"),
         ("command: |-\n\n    deep {{nope}}", "6:14"),
         ("command: >\n  one\n  two {{nope}}\n  three", "6:11"),
