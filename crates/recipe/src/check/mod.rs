@@ -3,6 +3,7 @@
 //! Never stops at the first problem, and never reads a file itself: a [`Loader`] brings the texts.
 
 mod extend;
+mod kind;
 mod limits;
 mod names;
 mod step;

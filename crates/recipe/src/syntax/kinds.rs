@@ -178,6 +178,17 @@ impl Decode for Value {
     }
 }
 
+/// Any value, with the places of everything inside of it.
+impl Decode for Node {
+    fn decode(node: &Node, _: &str, _: &mut Vec<Diagnostic>) -> Option<Node> {
+        Some(node.clone())
+    }
+
+    fn schema() -> Json {
+        json!({})
+    }
+}
+
 impl Named<Value> {
     /// As a map.
     pub fn to_map(&self) -> Map {

@@ -94,13 +94,13 @@ fn a_child_checked_alone_has_no_caller() {
 #[test]
 fn templates_in_handed_values_are_checked() {
     let yaml = main(
-        "  - id: a\n    recipe: child\n    context:\n      x: \"{{nope}}\"\n      y: \"{{#if z\"\n      z: [\"{{/if}}\"]\n",
+        "  - id: a\n    recipe: child\n    context:\n      x: \"{{nope}}\"\n      y: \"{{#if z\"\n      z: [1, {k: \"{{/if}}\"}]\n",
     );
     let child = "name: child\nsteps: [{id: c, command: x}]\n";
     expect_files(
         &[("main.yaml", &yaml), ("child.yaml", child)],
         &[],
-        &["warning undefined-variable 6:11", "error template-syntax 7:11", "error template-syntax 8:10"],
+        &["warning undefined-variable 6:11", "error template-syntax 7:11", "error template-syntax 8:19"],
     );
 }
 
