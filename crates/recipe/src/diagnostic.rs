@@ -2,6 +2,8 @@
 //!
 //! Never prints; the door renders these.
 
+use std::cmp::Reverse;
+
 use crate::source::Place;
 
 /// How bad it is.
@@ -144,15 +146,28 @@ impl Diagnostic {
     }
 }
 
+/// Longest word that is looked at: nobody misspells longer ones, and comparing them takes long.
+const MAX_WORD: usize = 64;
+
 /// The known name that `word` was probably meant to be.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > MAX_WORD {
+        return None;
+    }
+    // a separator more or less for each part, as in `maxEnvValueBytes`
+    let near = |candidate: &&str| candidate.len().abs_diff(word.len()) <= 4;
     known
         .into_iter()
-        .filter(|candidate| *candidate != word)
+        .filter(|candidate| *candidate != word && near(candidate))
         .map(|candidate| (slips(word, candidate), candidate))
         .filter(|(slips, candidate)| *slips <= typo_distance(candidate.len().min(word.len())))
-        .min()
+        // of two that are as near, the one that begins alike
+        .min_by_key(|(slips, candidate)| (*slips, Reverse(common_beginning(word, candidate)), *candidate))
         .map(|(_, candidate)| candidate)
+}
+
+fn common_beginning(a: &str, b: &str) -> usize {
+    a.bytes().zip(b.bytes()).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count()
 }
 
 /// How far two words are apart; `max-total-steps` and `maxTotalSteps` are just other spellings.
@@ -179,12 +194,23 @@ mod tests {
 
     #[test]
     fn typos_are_recognised_and_foreign_words_are_not() {
-        let known = ["command", "condition", "id", "env", "type", "timeout", "max_env_value_bytes"];
+        let known = [
+            "command",
+            "condition",
+            "id",
+            "env",
+            "type",
+            "timeout",
+            "max_env_value_bytes",
+            "inputs",
+            "output",
+        ];
         for (word, expected) in [
             ("comand", Some("command")),
             ("conditon", Some("condition")),
             ("Timeout", Some("timeout")),
             ("tpye", Some("type")),
+            ("ouputs", Some("output")),
             ("max-env-value-bytes", Some("max_env_value_bytes")),
             ("maxEnvValueBytes", Some("max_env_value_bytes")),
             ("x-team", None),

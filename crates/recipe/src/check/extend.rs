@@ -69,7 +69,8 @@ impl Checker<'_> {
         path: &str,
         chain: &mut Vec<String>,
     ) -> Option<(Recipe, Lineage)> {
-        let loaded = self.find_recipe(&extends.value, extends.place, path)?;
+        let name = self.required_text(Some(extends), "extends", "recipe", extends.place)?;
+        let loaded = self.find_recipe(name.trim(), extends.place, path)?;
         if let Some(at) = chain.iter().position(|seen| *seen == loaded.path) {
             let circle = chain[at..].iter().chain([&loaded.path]).cloned().collect::<Vec<_>>().join(" → ");
             self.diagnostics.push(

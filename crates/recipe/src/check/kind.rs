@@ -84,10 +84,11 @@ impl Checker<'_> {
             None => Some(Template::literal("")),
         };
         let model = fields.model.as_ref().map(|model| self.template(model, at, scope.id));
-        let system_prompt = fields.agent.as_ref().and_then(|agent| self.agent_file(agent));
+        let agent = fields.agent.as_ref().filter(|agent| !agent.value.trim().is_empty());
+        let system_prompt = agent.and_then(|agent| self.agent_file(agent));
         let step = AgentStep {
             prompt: prompt?,
-            reference: fields.agent.as_ref().map(|agent| agent.value.clone()),
+            reference: agent.map(|agent| agent.value.clone()),
             system_prompt,
             model: model.map_or(Some(None), |model| model.map(Some))?,
             program: fields.agent_binary.as_ref().map(|program| program.value.clone()),

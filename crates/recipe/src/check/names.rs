@@ -58,6 +58,9 @@ const HOOK_NAMES: &[&str] = &["step_id", "step_type", "step_status", "step_error
 /// Names that prompts know besides the context.
 const PROMPT_NAMES: &[&str] = &["working_directory", "NONINTERACTIVE"];
 
+/// For how many undefined names a similar one is looked for: in a file with more, that takes too long.
+const MAX_SUGGESTIONS: usize = 100;
+
 pub(super) fn check(plan: &Plan, notes: &[Notes], given: &Given, diagnostics: &mut Vec<Diagnostic>) {
     let flow = Flow::new(plan, notes);
     let mut told = HashSet::new();
@@ -197,6 +200,7 @@ fn undefined(
             open_from = open_from.or(Some(after));
         }
     }
+    let mut suggestions: HashMap<&str, Option<&str>> = HashMap::new();
     for used in uses.iter().filter(|used| open_from.is_none_or(|open| used.at.step() < open)) {
         let root = used.path.root.as_str();
         let full = used.path.to_string();
@@ -211,8 +215,16 @@ fn undefined(
         if special || sees(root) || sees(&full) {
             continue;
         }
-        let names = visible.keys().copied().chain(outside.iter().copied());
-        let meant = did_you_mean(root, names);
+        let meant = match suggestions.get(root) {
+            Some(known) => *known,
+            None if suggestions.len() >= MAX_SUGGESTIONS => None,
+            None => {
+                let names = visible.keys().copied().chain(outside.iter().copied());
+                let meant = did_you_mean(root, names);
+                suggestions.insert(root, meant);
+                meant
+            }
+        };
         // optional names are a pattern of conditions: only a probable slip is worth a word
         if matches!(used.at, Where::Condition(_)) && meant.is_none() && !visible.contains_key(root) {
             continue;

@@ -52,14 +52,6 @@ impl Checker<'_> {
         let texts = |list: &Option<Spanned<syntax::Texts>>| -> Vec<String> {
             list.iter().flat_map(|list| &list.value).map(|text| text.value.clone()).collect()
         };
-        let required = flag(&fields.parse_json_required) == Some(true);
-        let json = match required {
-            true => JsonMode::Required,
-            false if flag(&fields.parse_json) == Some(true) || fields.json_schema.is_some() => {
-                JsonMode::Wanted
-            }
-            false => JsonMode::Text,
-        };
         Step {
             id: id.unwrap_or_default(),
             title: fields.name.as_ref().map(|text| text.value.clone()),
@@ -67,7 +59,7 @@ impl Checker<'_> {
             kind: kind.unwrap_or_else(|| stand_in(fields)),
             store: store.unwrap_or_default(),
             condition: condition.unwrap_or_default(),
-            json,
+            json: self.json_mode(fields),
             json_schema: fields.json_schema.as_ref().map(|schema| schema.value.clone()),
             working_dir: working_dir.flatten(),
             timeout: timeout.or(scope.default_timeout),
@@ -85,6 +77,28 @@ impl Checker<'_> {
             exit_codes,
             place,
             digest: written.value.digest.clone(),
+        }
+    }
+
+    fn json_mode(&mut self, fields: &syntax::Step) -> JsonMode {
+        let flag = |field: &Option<Spanned<bool>>| field.as_ref().map(|flag| flag.value);
+        let wanted = flag(&fields.parse_json);
+        let required = fields.parse_json_required.as_ref().filter(|flag| flag.value);
+        if let (Some(false), Some(required)) = (wanted, required) {
+            self.diagnostics.push(
+                Diagnostic::new(
+                    Code::Contradiction,
+                    required.place,
+                    "`parse_json_required` needs `parse_json`, which is `false`",
+                )
+                .label("contradicts `parse_json: false`")
+                .help("remove one of the two"),
+            );
+        }
+        match required {
+            Some(_) => JsonMode::Required,
+            None if wanted == Some(true) || fields.json_schema.is_some() => JsonMode::Wanted,
+            None => JsonMode::Text,
         }
     }
 

@@ -296,7 +296,8 @@ impl Checker<'_> {
         let mut number = 0;
         let mut seen = std::collections::HashSet::new();
         for step in steps {
-            let Some(name) = &step.value.shape.parallel_group else {
+            let name = step.value.shape.parallel_group.as_ref();
+            let Some(name) = name.filter(|name| !name.value.trim().is_empty()) else {
                 groups.push(None);
                 continue;
             };

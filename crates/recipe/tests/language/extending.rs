@@ -89,6 +89,7 @@ fn a_missing_parent_hides_nothing_else() {
     let child = "name: c\nextends: nowhere\nsteps:\n  - {id: a, comand: x}\n  - {id: b, command: \"{{p}}\", depends_on: [parents]}\n";
     expect_files(&[("c.yaml", child)], &[], &["error unknown-recipe 2:10", "error field-typo 4:13"]);
     expect_files(&[("c.yaml", "extends: nowhere\n")], &[], &["error unknown-recipe 1:10"]);
+    expect_files(&[("c.yaml", "extends: ''\n")], &[], &["error empty-field 1:10"]);
 }
 
 #[test]

@@ -81,3 +81,29 @@ fn thousands_of_recipes_are_refused() {
     let checked = check_files(&files, &[]);
     assert!(checked.diagnostics.iter().any(|told| told.code.as_str() == "deep-recipes"));
 }
+
+#[test]
+fn long_names_and_many_names_do_not_stall_the_suggestions() {
+    let long = "n".repeat(1_000);
+    let yaml =
+        with_step(&format!("command: \"{{{{{long}x}}}}\"\n{long}: 1")) + &format!("context: {{{long}: 1}}\n");
+    let codes: Vec<&str> =
+        check_files(&[("r.yaml", &yaml)], &[]).diagnostics.iter().map(|d| d.code.as_str()).collect();
+    assert_eq!(codes, ["undefined-variable", "unknown-field"]);
+    let mut yaml = "name: r\ncontext:\n".to_owned();
+    for at in 0..20_000 {
+        let _ = writeln!(yaml, "  name{at}: 1");
+    }
+    yaml.push_str("steps:\n  - id: s\n    command: |\n");
+    for at in 0..20_000 {
+        let _ = writeln!(yaml, "      {{{{nape{at}}}}}");
+    }
+    assert_eq!(check_files(&[("r.yaml", &yaml)], &[]).diagnostics.len(), 20_000);
+}
+
+#[test]
+fn byte_order_marks_and_carriage_returns_do_not_shift_places() {
+    let yaml = "\u{feff}name: r\r\nsteps:\r\n  - id: s\r\n    command: |\r\n      a\r\n      b {{nope}}\r\n    comand: x\r\n";
+    let all = told(&check_files(&[("r.yaml", yaml)], &[]));
+    assert_eq!(all, ["warning undefined-variable 6:9", "error field-typo 7:5"]);
+}

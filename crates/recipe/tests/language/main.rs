@@ -6,6 +6,7 @@ mod codes;
 mod docs;
 mod extending;
 mod fields;
+mod graphs;
 mod hostile;
 mod nesting;
 mod random;

@@ -58,6 +58,7 @@ fn fields_that_contradict_the_type_are_errors() {
         ("recipe: child\nagent: known", "error contradiction 5:12"),
         ("command: x\nfatal: true\ncontinue_on_error: true", "error contradiction 6:24"),
         ("command: x\nnonfatal: true\nfatal: true", "error contradiction 6:12"),
+        ("command: x\nparse_json: false\nparse_json_required: true", "error contradiction 6:26"),
     ] {
         let yaml = with_step(fields);
         let checked = check_files(&[("r.yaml", &yaml), CHILD], &[]);
@@ -94,6 +95,29 @@ fn tolerance_has_three_spellings() {
         let unit = unit(&with_step(&format!("command: x\n{fields}")));
         assert_eq!(unit.steps[0].continue_on_error, expected, "{fields}");
     }
+}
+
+#[test]
+fn json_is_wanted_or_required() {
+    use recipe::plan::JsonMode::{Required, Text, Wanted};
+    for (fields, expected) in [
+        ("name: x", Text),
+        ("parse_json: false", Text),
+        ("parse_json: true", Wanted),
+        ("parse_json: true\nparse_json_required: false", Wanted),
+        ("parse_json: true\nparse_json_required: true", Required),
+        ("parse_json_required: true", Required),
+        ("json_schema: {type: object}", Wanted),
+    ] {
+        assert_eq!(unit(&with_step(&format!("command: x\n{fields}"))).steps[0].json, expected, "{fields}");
+    }
+}
+
+#[test]
+fn empty_texts_count_as_absent_where_nothing_is_required() {
+    let unit = unit(&with_step("command: x\noutput: ''\nparallel_group: ''"));
+    assert_eq!((unit.steps[0].store.as_deref(), unit.steps[0].group.as_ref()), (Some("s"), None));
+    expect(&with_step("prompt: x\nagent: ''"), &[]);
 }
 
 #[test]
