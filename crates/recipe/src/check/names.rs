@@ -58,8 +58,8 @@ const HOOK_NAMES: &[&str] = &["step_id", "step_type", "step_status", "step_error
 /// Names that prompts know besides the context.
 const PROMPT_NAMES: &[&str] = &["working_directory", "NONINTERACTIVE"];
 
-/// For how many undefined names a similar one is looked for: in a file with more, that takes too long.
-const MAX_SUGGESTIONS: usize = 100;
+/// How often names are compared to find a similar one: beyond that, undefined ones are told without a suggestion.
+const MAX_COMPARISONS: usize = 100_000;
 
 pub(super) fn check(plan: &Plan, notes: &[Notes], given: &Given, diagnostics: &mut Vec<Diagnostic>) {
     let flow = Flow::new(plan, notes);
@@ -217,7 +217,7 @@ fn undefined(
         }
         let meant = match suggestions.get(root) {
             Some(known) => *known,
-            None if suggestions.len() >= MAX_SUGGESTIONS => None,
+            None if suggestions.len() * (visible.len() + outside.len()) > MAX_COMPARISONS => None,
             None => {
                 let names = visible.keys().copied().chain(outside.iter().copied());
                 let meant = did_you_mean(root, names);
