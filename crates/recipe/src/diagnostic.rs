@@ -172,11 +172,28 @@ fn common_beginning(a: &str, b: &str) -> usize {
 
 /// How far two words are apart; `max-total-steps` and `maxTotalSteps` are just other spellings.
 fn slips(word: &str, candidate: &str) -> usize {
-    let letters = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
-    if letters(word) == letters(candidate) {
+    if letters(word).eq(letters(candidate)) {
         return 0;
     }
-    strsim::damerau_levenshtein(&word.to_lowercase(), &candidate.to_lowercase())
+    match have_other_letters(word, candidate) {
+        true => usize::MAX,
+        false => strsim::damerau_levenshtein(&word.to_lowercase(), &candidate.to_lowercase()),
+    }
+}
+
+fn letters(text: &str) -> impl Iterator<Item = char> {
+    text.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase)
+}
+
+/// Whether so many letters differ that the words cannot be near: much cheaper than to compare them.
+fn have_other_letters(a: &str, b: &str) -> bool {
+    let mut counts = [0i16; 32];
+    a.bytes().for_each(|byte| counts[usize::from(byte & 31)] += 1);
+    b.bytes().for_each(|byte| counts[usize::from(byte & 31)] -= 1);
+    // a slip changes two counts at most, in other alphabets those of several bytes
+    let bytes = if a.is_ascii() && b.is_ascii() { 1 } else { 4 };
+    let changed: usize = counts.iter().map(|count| usize::from(count.unsigned_abs())).sum();
+    changed > 2 * typo_distance(a.len().min(b.len())) * bytes
 }
 
 /// How many slips still count as a typo in a word of this length.

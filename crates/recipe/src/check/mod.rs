@@ -89,6 +89,8 @@ impl Checked {
     }
 }
 
+/// How often names are compared to find a similar one: beyond that, problems are told without a suggestion.
+const MAX_COMPARISONS: usize = 100_000;
 /// Most recipes that may take part in one plan.
 const MAX_UNITS: usize = 1_000;
 
@@ -131,6 +133,8 @@ struct Checker<'a> {
     by_path: HashMap<String, UnitId>,
     queue: VecDeque<(UnitId, Loaded)>,
     notes: Vec<names::Notes>,
+    /// How often names have been compared.
+    comparisons: usize,
 }
 
 impl<'a> Checker<'a> {
@@ -143,6 +147,7 @@ impl<'a> Checker<'a> {
             by_path: HashMap::new(),
             queue: VecDeque::new(),
             notes: Vec::new(),
+            comparisons: 0,
         }
     }
 
@@ -196,7 +201,13 @@ impl<'a> Checker<'a> {
         match self.loader.recipe(name, from) {
             Ok(loaded) => Some(loaded),
             Err(error) => {
-                let problem = unknown_recipe(name, place, &error, &self.loader.recipe_names());
+                let known = match self.comparisons < MAX_COMPARISONS {
+                    true => self.loader.recipe_names(),
+                    false => Vec::new(),
+                };
+                // asking the loader counts, too: it may have to look at many files
+                self.comparisons += known.len() + 1_000;
+                let problem = unknown_recipe(name, place, &error, &known);
                 self.diagnostics.push(problem);
                 None
             }

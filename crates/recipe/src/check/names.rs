@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{Given, children};
+use super::{Given, MAX_COMPARISONS, children};
 use crate::{
     diagnostic::{Code, Diagnostic, Severity, did_you_mean},
     env_name,
@@ -57,9 +57,6 @@ impl Where {
 const HOOK_NAMES: &[&str] = &["step_id", "step_type", "step_status", "step_error", "recipe_name", "run_id"];
 /// Names that prompts know besides the context.
 const PROMPT_NAMES: &[&str] = &["working_directory", "NONINTERACTIVE"];
-
-/// How often names are compared to find a similar one: beyond that, undefined ones are told without a suggestion.
-const MAX_COMPARISONS: usize = 100_000;
 
 pub(super) fn check(plan: &Plan, notes: &[Notes], given: &Given, diagnostics: &mut Vec<Diagnostic>) {
     let flow = Flow::new(plan, notes);
@@ -191,8 +188,11 @@ fn undefined(
     let mut visible: HashMap<&str, usize> = declared.map(|name| (name.as_str(), 0)).collect();
     // the first step that can see names which only a run will tell
     let mut open_from = None;
+    let mut after = 0;
     for (at, step) in unit.steps.iter().enumerate() {
-        let after = next_after_group(unit, at);
+        if at >= after {
+            after = next_after_group(unit, at);
+        }
         for name in flow.defined_by(step) {
             visible.entry(name).or_insert(after);
         }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 use super::{
-    Checker,
+    Checker, MAX_COMPARISONS,
     extend::Lineage,
     kind::stand_in,
     names::{Use, Where},
@@ -181,7 +181,7 @@ impl Checker<'_> {
     ) -> Vec<usize> {
         let mut found = Vec::new();
         for named in fields.depends_on.iter().flat_map(|list| &list.value) {
-            let problem = match scope.ids.iter().position(|(id, _)| *id == named.value) {
+            let problem = match scope.ids.get(&named.value).copied() {
                 Some(index) if index < at && group.is_some() && scope.groups[index].as_ref() == group => {
                     Diagnostic::new(
                         Code::GroupDependency,
@@ -203,11 +203,23 @@ impl Checker<'_> {
                 .label("comes later")
                 .help("steps run in the order in which they are written: move it up"),
                 None if scope.lineage == Lineage::Broken => continue,
-                None => unknown_step(named, scope),
+                None => self.unknown_step(named, scope),
             };
             self.diagnostics.push(problem);
         }
         found
+    }
+
+    fn unknown_step(&mut self, named: &Spanned<String>, scope: &UnitScope) -> Diagnostic {
+        let message = format!("there is no step `{}`", named.value);
+        let problem = Diagnostic::new(Code::UnknownStep, named.place, message);
+        let known = scope.ids.keys().map(String::as_str).filter(|_| self.comparisons < MAX_COMPARISONS);
+        let meant = did_you_mean(&named.value, known);
+        self.comparisons += scope.ids.len();
+        match meant {
+            Some(meant) => problem.label(format!("did you mean `{meant}`?")),
+            None => problem.label("no such step"),
+        }
     }
 
     /// The variable that takes the output: `Some(None)` if nothing does.
@@ -313,15 +325,6 @@ impl Checker<'_> {
             }
         }
         codes
-    }
-}
-
-fn unknown_step(named: &Spanned<String>, scope: &UnitScope) -> Diagnostic {
-    let problem =
-        Diagnostic::new(Code::UnknownStep, named.place, format!("there is no step `{}`", named.value));
-    match did_you_mean(&named.value, scope.ids.iter().map(|(id, _)| id.as_str())) {
-        Some(meant) => problem.label(format!("did you mean `{meant}`?")),
-        None => problem.label("no such step"),
     }
 }
 

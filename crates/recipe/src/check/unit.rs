@@ -1,5 +1,7 @@
 //! One recipe: its own fields checked, its steps handed on.
 
+use std::collections::HashMap;
+
 use crate::{
     diagnostic::{Code, Diagnostic},
     digest::sha256,
@@ -20,7 +22,7 @@ use super::{
 pub(super) struct UnitScope {
     pub(super) id: UnitId,
     pub(super) default_timeout: Option<f64>,
-    pub(super) ids: Vec<(String, Place)>,
+    pub(super) ids: HashMap<String, usize>,
     pub(super) declared: Vec<String>,
     pub(super) groups: Vec<Option<Group>>,
     pub(super) lineage: Lineage,
@@ -58,11 +60,7 @@ impl Checker<'_> {
         let scope = UnitScope {
             id,
             default_timeout: self.positive(&recipe.default_step_timeout, "default_step_timeout"),
-            ids: steps
-                .iter()
-                .filter_map(|step| step.value.shape.id.as_ref())
-                .map(|id| (id.value.clone(), id.place))
-                .collect(),
+            ids: index_ids(steps),
             declared,
             groups: self.groups(steps),
             lineage,
@@ -175,7 +173,7 @@ impl Checker<'_> {
     }
 
     fn check_ids(&mut self, steps: &[Spanned<Written<syntax::Step>>]) {
-        let mut seen = std::collections::HashMap::<&str, Place>::new();
+        let mut seen = HashMap::<&str, Place>::new();
         for id in steps.iter().filter_map(|step| step.value.shape.id.as_ref()) {
             if let Some(first) = seen.insert(&id.value, id.place) {
                 let line = self.sources.line_column(first).line;
@@ -317,6 +315,17 @@ impl Checker<'_> {
         }
         groups
     }
+}
+
+/// The index of every step by its id; of a duplicate, that of the first.
+fn index_ids(steps: &[Spanned<Written<syntax::Step>>]) -> HashMap<String, usize> {
+    let mut ids = HashMap::with_capacity(steps.len());
+    for (at, step) in steps.iter().enumerate() {
+        if let Some(id) = &step.value.shape.id {
+            ids.entry(id.value.clone()).or_insert(at);
+        }
+    }
+    ids
 }
 
 fn unit_names(declared: &[String], steps: &[std::sync::Arc<crate::plan::Step>]) -> Vec<String> {

@@ -107,3 +107,17 @@ fn byte_order_marks_and_carriage_returns_do_not_shift_places() {
     let all = told(&check_files(&[("r.yaml", yaml)], &[]));
     assert_eq!(all, ["warning undefined-variable 6:9", "error field-typo 7:5"]);
 }
+
+#[test]
+fn thousands_of_mistakes_are_told_without_a_stall() {
+    let mut yaml = "name: r\nsteps:\n".to_owned();
+    for at in 0..4_000 {
+        let _ = writeln!(
+            yaml,
+            "  - {{id: s{at}, command: x, depends_on: [t{at}], comandx{at}: 1, parallel_group: g}}"
+        );
+        let _ = writeln!(yaml, "  - {{id: r{at}, recipe: nowhere{at}, x{at}: 1, parallel_group: g}}");
+    }
+    let checked = check_files(&[("r.yaml", &yaml)], &[]);
+    assert_eq!(told(&checked).len(), 4_000 * 4 + 1);
+}
