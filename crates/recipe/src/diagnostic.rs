@@ -2,6 +2,8 @@
 //!
 //! Never prints; the door renders these.
 
+use std::cmp::Reverse;
+
 use crate::source::Place;
 
 /// How bad it is.
@@ -88,7 +90,7 @@ codes! {
     NameCollision Error "name-collision" "Two names become the same environment variable.";
     AliasCollision Warning "alias-collision" "Two names have the same uppercase form, so neither is exported under it.";
     IdNotStored Warning "id-not-stored" "A step's output is not stored, because its id is a declared context name.";
-    ReservedName Warning "reserved-name" "A context name is protected and gets no uppercase form.";
+    DuplicateName Error "duplicate-name" "Two inputs have the same name.";
     BadName Error "bad-name" "A name has characters that names cannot have.";
     // expressions
     TemplateSyntax Error "template-syntax" "A template cannot be read.";
@@ -106,8 +108,6 @@ codes! {
     GroupDependency Error "group-dependency" "A step depends on another member of its own parallel group.";
     LimitExceeded Warning "limit-exceeded" "The recipe cannot finish within its own limits.";
     UnresolvedAgent Warning "unresolved-agent" "An agent reference leads to no file.";
-    UnsafeAgent Error "unsafe-agent" "An agent reference has segments that are not safe names.";
-    MissingTool Warning "missing-tool" "A program that a command starts is not installed.";
     DeepRecipes Error "deep-recipes" "Recipes extend each other too deeply, or too many recipes take part.";
 }
 
@@ -146,16 +146,54 @@ impl Diagnostic {
     }
 }
 
+/// Longest word that is looked at: nobody misspells longer ones, and comparing them takes long.
+const MAX_WORD: usize = 64;
+
 /// The known name that `word` was probably meant to be.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let lower = word.to_lowercase();
+    if word.len() > MAX_WORD {
+        return None;
+    }
+    // a separator more or less for each part, as in `maxEnvValueBytes`
+    let near = |candidate: &&str| candidate.len().abs_diff(word.len()) <= 4;
     known
         .into_iter()
-        .filter(|candidate| *candidate != word)
-        .map(|candidate| (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate))
-        .filter(|(distance, candidate)| *distance <= typo_distance(candidate.len().min(word.len())))
-        .min_by_key(|(distance, _)| *distance)
+        .filter(|candidate| *candidate != word && near(candidate))
+        .map(|candidate| (slips(word, candidate), candidate))
+        .filter(|(slips, candidate)| *slips <= typo_distance(candidate.len().min(word.len())))
+        // of two that are as near, the one that begins alike
+        .min_by_key(|(slips, candidate)| (*slips, Reverse(common_beginning(word, candidate)), *candidate))
         .map(|(_, candidate)| candidate)
+}
+
+fn common_beginning(a: &str, b: &str) -> usize {
+    a.bytes().zip(b.bytes()).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count()
+}
+
+/// How far two words are apart; `max-total-steps` and `maxTotalSteps` are just other spellings.
+fn slips(word: &str, candidate: &str) -> usize {
+    if letters(word).eq(letters(candidate)) {
+        return 0;
+    }
+    match have_other_letters(word, candidate) {
+        true => usize::MAX,
+        false => strsim::damerau_levenshtein(&word.to_lowercase(), &candidate.to_lowercase()),
+    }
+}
+
+fn letters(text: &str) -> impl Iterator<Item = char> {
+    text.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase)
+}
+
+/// Whether so many letters differ that the words cannot be near: much cheaper than to compare them.
+fn have_other_letters(a: &str, b: &str) -> bool {
+    let mut counts = [0i16; 32];
+    a.bytes().for_each(|byte| counts[usize::from(byte & 31)] += 1);
+    b.bytes().for_each(|byte| counts[usize::from(byte & 31)] -= 1);
+    // a slip changes two counts at most, in other alphabets those of several bytes
+    let bytes = if a.is_ascii() && b.is_ascii() { 1 } else { 4 };
+    let changed: usize = counts.iter().map(|count| usize::from(count.unsigned_abs())).sum();
+    changed > 2 * typo_distance(a.len().min(b.len())) * bytes
 }
 
 /// How many slips still count as a typo in a word of this length.
@@ -173,12 +211,25 @@ mod tests {
 
     #[test]
     fn typos_are_recognised_and_foreign_words_are_not() {
-        let known = ["command", "condition", "id", "env", "type", "timeout"];
+        let known = [
+            "command",
+            "condition",
+            "id",
+            "env",
+            "type",
+            "timeout",
+            "max_env_value_bytes",
+            "inputs",
+            "output",
+        ];
         for (word, expected) in [
             ("comand", Some("command")),
             ("conditon", Some("condition")),
             ("Timeout", Some("timeout")),
             ("tpye", Some("type")),
+            ("ouputs", Some("output")),
+            ("max-env-value-bytes", Some("max_env_value_bytes")),
+            ("maxEnvValueBytes", Some("max_env_value_bytes")),
             ("x-team", None),
             ("ip", None),
             ("owner", None),

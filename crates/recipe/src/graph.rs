@@ -2,9 +2,9 @@
 //!
 //! Never looks below a recipe step; every recipe has a graph of its own.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::plan::{Step, StepKind, Target, Unit};
+use crate::plan::{Plan, Step, StepKind, Target, Unit, UnitId};
 
 /// Why a step comes after another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,12 +74,43 @@ pub fn reads(step: &Step) -> Vec<String> {
     names
 }
 
-/// All edges of a recipe. A step without any known dependency follows the previous step, or the whole parallel
-/// group before it.
+/// The variables that a step writes: its own, and those that the steps of its recipe write, which flow back.
+pub fn writes(plan: &Plan, step: &Step) -> BTreeSet<String> {
+    let mut names: BTreeSet<String> = step.store.iter().cloned().collect();
+    let mut seen: HashSet<UnitId> = HashSet::new();
+    let mut open: Vec<UnitId> = known_target(step).into_iter().collect();
+    while let Some(id) = open.pop() {
+        if seen.insert(id) {
+            let steps = &plan.unit(id).steps;
+            names.extend(steps.iter().filter_map(|step| step.store.clone()));
+            open.extend(steps.iter().filter_map(|step| known_target(step)));
+        }
+    }
+    names
+}
+
+fn known_target(step: &Step) -> Option<UnitId> {
+    match &step.kind {
+        StepKind::Nested { target: Target::Known { unit, .. }, .. } => Some(*unit),
+        _ => None,
+    }
+}
+
+/// All edges of a recipe by itself: of a recipe step only its own variable is known. See [`edges_in`].
 pub fn edges(unit: &Unit) -> Vec<Edge> {
+    edges_by(unit, |step| step.store.iter().cloned().collect())
+}
+
+/// All edges of a recipe in its plan: a variable that a nested recipe writes comes from the step that runs it.
+pub fn edges_in(plan: &Plan, unit: &Unit) -> Vec<Edge> {
+    edges_by(unit, |step| writes(plan, step))
+}
+
+/// A step without any known dependency follows the previous step, or the whole parallel group before it.
+fn edges_by(unit: &Unit, writes: impl Fn(&Step) -> BTreeSet<String>) -> Vec<Edge> {
     let mut edges = Vec::new();
-    let mut writers: HashMap<&str, usize> = HashMap::new();
-    let mut pending: Vec<(&str, usize)> = Vec::new();
+    let mut writers: HashMap<String, usize> = HashMap::new();
+    let mut pending: Vec<(String, usize)> = Vec::new();
     for (to, step) in unit.steps.iter().enumerate() {
         let same_group = to > 0 && step.group.is_some() && unit.steps[to - 1].group == step.group;
         if !same_group {
@@ -103,7 +134,7 @@ pub fn edges(unit: &Unit) -> Vec<Edge> {
                 what: None,
             }));
         }
-        pending.extend(step.store.as_deref().map(|name| (name, to)));
+        pending.extend(writes(step).into_iter().map(|name| (name, to)));
     }
     edges
 }

@@ -40,7 +40,7 @@ impl Plan {
 }
 
 /// One checked recipe.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Unit {
     /// Its name.
     pub name: String,

@@ -45,6 +45,8 @@ pub struct SourceFile {
     pub path: String,
     /// Its text.
     pub text: Arc<str>,
+    /// Where its lines start.
+    lines: Arc<[u32]>,
 }
 
 /// All files that a plan was made from.
@@ -65,7 +67,10 @@ pub struct LineColumn {
 impl Sources {
     /// Adds a file and returns its id.
     pub fn add(&mut self, path: impl Into<String>, text: impl Into<Arc<str>>) -> FileId {
-        self.files.push(SourceFile { path: path.into(), text: text.into() });
+        let text: Arc<str> = text.into();
+        let breaks = text.match_indices('\n').map(|(at, _)| at as u32 + 1);
+        let lines = std::iter::once(0).chain(breaks).collect();
+        self.files.push(SourceFile { path: path.into(), text, lines });
         FileId(self.files.len() as u32 - 1)
     }
 
@@ -81,16 +86,13 @@ impl Sources {
 
     /// Line and column of the start of a place.
     pub fn line_column(&self, place: Place) -> LineColumn {
-        let text = &self.file(place.file).text;
+        let SourceFile { text, lines, .. } = self.file(place.file);
         let mut start = (place.span.start as usize).min(text.len());
         while !text.is_char_boundary(start) {
             start -= 1;
         }
-        let before = &text[..start];
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        LineColumn {
-            line: before.bytes().filter(|byte| *byte == b'\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-        }
+        let line = lines.partition_point(|line| *line as usize <= start);
+        let line_start = lines[line - 1] as usize;
+        LineColumn { line, column: text[line_start..start].chars().count() + 1 }
     }
 }

@@ -44,7 +44,7 @@ impl Template {
         match end {
             End::Text => Ok(Template { text: text.into(), parts }),
             End::Else(at) => Err(error(at, "`{{else}}` stands outside of an `{{#if}}`", None)),
-            End::EndIf(at) => Err(error(at, "`{{/if}}` closes nothing", None)),
+            End::Close(at) => Err(error(at, "`{{/if}}` closes nothing", None)),
         }
     }
 
@@ -154,7 +154,7 @@ struct Parser<'a> {
 enum End {
     Text,
     Else(Range<usize>),
-    EndIf(Range<usize>),
+    Close(Range<usize>),
 }
 
 impl Parser<'_> {
@@ -171,7 +171,7 @@ impl Parser<'_> {
             self.at = hole.at.end;
             match hole.what {
                 What::Else => return Ok((parts, End::Else(hole.at))),
-                What::EndIf => return Ok((parts, End::EndIf(hole.at))),
+                What::EndIf => return Ok((parts, End::Close(hole.at))),
                 What::Value(path) => parts.push(Part::Value { path, at: hole.at }),
                 What::If(path) => parts.push(self.branches(path, hole.at, depth)?),
             }
@@ -197,9 +197,9 @@ impl Parser<'_> {
         let (then, end) = self.parts(depth + 1)?;
         let otherwise = match end {
             End::Text => return Err(unclosed()),
-            End::EndIf(_) => Vec::new(),
+            End::Close(_) => Vec::new(),
             End::Else(_) => match self.parts(depth + 1)? {
-                (parts, End::EndIf(_)) => parts,
+                (parts, End::Close(_)) => parts,
                 (_, End::Else(second)) => {
                     return Err(error(second, "a second `{{else}}` in the same `{{#if}}`", None));
                 }

@@ -1,5 +1,29 @@
 //! The hands and the memory: processes, agents, journal, the loop. Never prints.
+//!
+//! [`runs::Runs`] is the way in: it starts, resumes, cancels, lists and shows runs.
 
+pub mod activity;
+pub mod agent_attempt;
 pub mod agents;
+pub mod attempt;
+pub mod audit;
+pub mod clock;
+pub mod context_file;
 pub mod discovery;
+pub mod dotenv;
+pub mod drive;
+pub mod export;
+pub mod folder;
+pub mod host;
+pub mod journal;
+pub mod json_schema;
+pub mod mask;
+pub mod outputs;
+pub mod preflight;
 pub mod process;
+pub mod recovery;
+pub mod report;
+pub mod runs;
+pub mod script;
+pub mod sources;
+pub mod values;

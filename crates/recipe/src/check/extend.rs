@@ -19,9 +19,18 @@ use super::{Checker, Loaded};
 /// How many recipes one may extend in a row.
 const MAX_DEPTH: usize = 20;
 
+/// Whether everything that a recipe extends could be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lineage {
+    /// All of it.
+    Whole,
+    /// A parent is missing, so fields and steps may be, too.
+    Broken,
+}
+
 impl Checker<'_> {
     /// Reads a file and everything that it extends.
-    pub(super) fn read(&mut self, loaded: &Loaded, chain: &mut Vec<String>) -> Option<(FileId, Recipe)> {
+    pub(super) fn read(&mut self, loaded: &Loaded, chain: &mut Vec<String>) -> Option<(Recipe, Lineage)> {
         let text = match yaml::decode(&loaded.bytes) {
             Ok(text) => text,
             Err(error) => {
@@ -31,21 +40,37 @@ impl Checker<'_> {
                 return None;
             }
         };
-        let file = self.sources.add(loaded.path.clone(), text);
+        let file = self.source(&loaded.path, &text);
         let node = yaml::parse(&self.sources, file, &mut self.diagnostics)?;
         let recipe = Recipe::decode(&node, "recipe", &mut self.diagnostics)?;
         chain.push(loaded.path.clone());
-        let merged = match self.parent(&recipe, &loaded.path, chain)? {
-            Some(parent) => merge(recipe, parent),
-            None => recipe,
+        let Some(extends) = &recipe.extends else {
+            let lost = recipe.unread.contains(&"extends");
+            return Some((recipe, if lost { Lineage::Broken } else { Lineage::Whole }));
         };
-        Some((file, merged))
+        Some(match self.parent(extends, &loaded.path, chain) {
+            Some((parent, lineage)) => (merge(recipe, parent), lineage),
+            None => (recipe, Lineage::Broken),
+        })
     }
 
-    /// The parent of a recipe: `None` if it cannot be had, `Some(None)` if there is none to have.
-    fn parent(&mut self, recipe: &Recipe, path: &str, chain: &mut Vec<String>) -> Option<Option<Recipe>> {
-        let Some(extends) = &recipe.extends else { return Some(None) };
-        let loaded = self.find_recipe(&extends.value, extends.place, path)?;
+    /// A file that takes part twice is one source, so that its problems are told once.
+    fn source(&mut self, path: &str, text: &str) -> FileId {
+        let known = self.sources.iter().find(|(_, file)| file.path == path && *file.text == *text);
+        match known.map(|(id, _)| id) {
+            Some(id) => id,
+            None => self.sources.add(path, text),
+        }
+    }
+
+    fn parent(
+        &mut self,
+        extends: &Spanned<String>,
+        path: &str,
+        chain: &mut Vec<String>,
+    ) -> Option<(Recipe, Lineage)> {
+        let name = self.required_text(Some(extends), "extends", "recipe", extends.place)?;
+        let loaded = self.find_recipe(name.trim(), extends.place, path)?;
         if let Some(at) = chain.iter().position(|seen| *seen == loaded.path) {
             let circle = chain[at..].iter().chain([&loaded.path]).cloned().collect::<Vec<_>>().join(" → ");
             self.diagnostics.push(
@@ -60,13 +85,14 @@ impl Checker<'_> {
             self.diagnostics.push(Diagnostic::new(Code::DeepRecipes, extends.place, message));
             return None;
         }
-        self.read(&loaded, chain).map(|(_, parent)| Some(parent))
+        self.read(&loaded, chain)
     }
 }
 
 fn merge(child: Recipe, parent: Recipe) -> Recipe {
     Recipe {
         place: child.place,
+        unread: [child.unread, parent.unread].concat(),
         name: child.name.or(parent.name),
         version: child.version.or(parent.version),
         description: child.description.or(parent.description),
@@ -116,6 +142,7 @@ fn merge_context(child: Named<Value>, parent: Named<Value>) -> Named<Value> {
 fn merge_hooks(child: Hooks, parent: Hooks) -> Hooks {
     Hooks {
         place: child.place,
+        unread: child.unread,
         pre_step: child.pre_step.or(parent.pre_step),
         post_step: child.post_step.or(parent.post_step),
         on_error: child.on_error.or(parent.on_error),

@@ -34,7 +34,7 @@ pub(super) fn check(plan: &Plan, diagnostics: &mut Vec<Diagnostic>) {
                     unit.name
                 ),
                 None => format!(
-                    "`{}` calls itself without a condition, but at most {limit} levels are allowed",
+                    "recipes below `{}` call each other without end, but at most {limit} levels are allowed",
                     unit.name
                 ),
             };

@@ -3,12 +3,16 @@
 //! Never stops at the first problem, and never reads a file itself: a [`Loader`] brings the texts.
 
 mod extend;
+mod kind;
 mod limits;
 mod names;
 mod step;
 mod unit;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
 
 use crate::{
     agent_ref::AgentRef,
@@ -85,6 +89,8 @@ impl Checked {
     }
 }
 
+/// How often names are compared to find a similar one: beyond that, problems are told without a suggestion.
+const MAX_COMPARISONS: usize = 100_000;
 /// Most recipes that may take part in one plan.
 const MAX_UNITS: usize = 1_000;
 
@@ -105,10 +111,10 @@ pub fn graft(
 ) -> Result<(Plan, UnitId), Box<Checked>> {
     let mut checker = Checker::new(loader);
     checker.sources = plan.sources.clone();
-    checker.units = plan.units.iter().map(|unit| Some(Arc::clone(unit))).collect();
+    checker.units = plan.units.clone();
     checker.by_path =
         plan.units.iter().enumerate().map(|(at, unit)| (unit.path.clone(), UnitId(at as u32))).collect();
-    checker.uses = plan.units.iter().map(|_| Vec::new()).collect();
+    checker.notes = plan.units.iter().map(|_| names::Notes::default()).collect();
     let id = checker.enqueue(found, None);
     checker.drain();
     let mut checked = checker.finish(plan.root, given);
@@ -123,10 +129,12 @@ struct Checker<'a> {
     loader: &'a dyn Loader,
     sources: Sources,
     diagnostics: Vec<Diagnostic>,
-    units: Vec<Option<Arc<Unit>>>,
+    units: Vec<Arc<Unit>>,
     by_path: HashMap<String, UnitId>,
-    queue: Vec<(UnitId, Loaded)>,
-    uses: Vec<Vec<names::Use>>,
+    queue: VecDeque<(UnitId, Loaded)>,
+    notes: Vec<names::Notes>,
+    /// How often names have been compared.
+    comparisons: usize,
 }
 
 impl<'a> Checker<'a> {
@@ -137,8 +145,9 @@ impl<'a> Checker<'a> {
             diagnostics: Vec::new(),
             units: Vec::new(),
             by_path: HashMap::new(),
-            queue: Vec::new(),
-            uses: Vec::new(),
+            queue: VecDeque::new(),
+            notes: Vec::new(),
+            comparisons: 0,
         }
     }
 
@@ -156,34 +165,35 @@ impl<'a> Checker<'a> {
             return UnitId(0);
         }
         self.by_path.insert(loaded.path.clone(), id);
-        self.units.push(None);
-        self.uses.push(Vec::new());
-        self.queue.push((id, loaded));
+        self.units.push(Arc::default());
+        self.notes.push(names::Notes::default());
+        self.queue.push_back((id, loaded));
         id
     }
 
     fn drain(&mut self) {
-        while let Some((id, loaded)) = self.queue.pop() {
+        while let Some((id, loaded)) = self.queue.pop_front() {
             let unit = self.check_unit(id, loaded);
-            self.units[id.0 as usize] = unit.map(Arc::new);
+            self.units[id.0 as usize] = Arc::new(unit);
         }
     }
 
+    /// Looks at all recipes together. Those with errors take part, with stand-ins for what could not be
+    /// understood, so that every problem is told at once; only a plan without errors leaves this place.
     fn finish(mut self, root: UnitId, given: &Given) -> Checked {
-        let complete = self.units.iter().all(Option::is_some);
-        let units: Vec<Arc<Unit>> = self.units.drain(..).flatten().collect();
-        let mut plan = None;
-        if complete {
-            let sources = self.sources.clone();
-            let made = Plan { root, units, sources };
-            names::check(&made, &self.uses, given, &mut self.diagnostics);
-            limits::check(&made, &mut self.diagnostics);
-            plan = Some(made);
-        }
+        let plan = Plan { root, units: self.units, sources: self.sources.clone() };
+        names::check(&plan, &self.notes, given, &mut self.diagnostics);
+        limits::check(&plan, &mut self.diagnostics);
+        let mut diagnostics: Vec<Diagnostic> = Vec::with_capacity(self.diagnostics.len());
         self.diagnostics.sort_by_key(|diagnostic| diagnostic.place);
-        self.diagnostics.dedup();
-        let failed = self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
-        Checked { plan: plan.filter(|_| !failed), diagnostics: self.diagnostics, sources: self.sources }
+        for found in self.diagnostics {
+            let same_place = diagnostics.iter().rev().take_while(|known| known.place == found.place);
+            if same_place.into_iter().all(|known| *known != found) {
+                diagnostics.push(found);
+            }
+        }
+        let failed = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+        Checked { plan: (!failed).then_some(plan), diagnostics, sources: self.sources }
     }
 
     /// The recipe that `name` means in the file of `place`; reported if there is none.
@@ -191,7 +201,13 @@ impl<'a> Checker<'a> {
         match self.loader.recipe(name, from) {
             Ok(loaded) => Some(loaded),
             Err(error) => {
-                let problem = unknown_recipe(name, place, &error, &self.loader.recipe_names());
+                let known = match self.comparisons < MAX_COMPARISONS {
+                    true => self.loader.recipe_names(),
+                    false => Vec::new(),
+                };
+                // asking the loader counts, too: it may have to look at many files
+                self.comparisons += known.len() + 1_000;
+                let problem = unknown_recipe(name, place, &error, &known);
                 self.diagnostics.push(problem);
                 None
             }

@@ -1,20 +1,20 @@
-//! One step: its type found, its fields checked against it.
+//! One step: the fields that every type of step has.
 
 use crate::{
-    agent_ref::AgentRef,
     condition::{Condition, ConditionErrorKind},
     diagnostic::{Code, Diagnostic, did_you_mean},
-    plan::{AgentStep, Group, JsonMode, Retry, Step, StepKind, Target, ValueTemplate},
+    plan::{Group, JsonMode, Retry, Step},
     source::Place,
-    syntax::{self, Backoff, ExitMeaning, RetryOn, StepType, kinds::Written, shape::Spanned},
+    syntax::{self, Backoff, ExitMeaning, RetryOn, kinds::Written, shape::Spanned},
     template::Template,
-    value::Value,
 };
 
 use super::{
-    Checker,
+    Checker, MAX_COMPARISONS,
+    extend::Lineage,
+    kind::stand_in,
     names::{Use, Where},
-    unit::{UnitScope, first_line},
+    unit::{UnitScope, bad_env_name, first_line, is_variable_name},
 };
 
 /// Attempts when a `retry` map does not say how many.
@@ -26,10 +26,13 @@ impl Checker<'_> {
         written: &Spanned<Written<syntax::Step>>,
         at: usize,
         scope: &UnitScope,
-    ) -> Option<Step> {
+    ) -> Step {
         let group = scope.groups[at].clone();
         let fields = &written.value.shape;
-        let id = self.required_text(fields.id.as_ref(), "id", "step", fields.place);
+        let id = match fields.id.is_none() && fields.unread.contains(&"id") {
+            true => None,
+            false => self.required_text(fields.id.as_ref(), "id", "step", fields.place),
+        };
         let name = id.as_deref().unwrap_or("without id").to_owned();
         let place = fields.id.as_ref().map_or(first_line(fields.place), |id| id.place);
         let at_step = Where::Step(at);
@@ -49,264 +52,78 @@ impl Checker<'_> {
         let texts = |list: &Option<Spanned<syntax::Texts>>| -> Vec<String> {
             list.iter().flat_map(|list| &list.value).map(|text| text.value.clone()).collect()
         };
-        let required = flag(&fields.parse_json_required) == Some(true);
-        let json = match required {
-            true => JsonMode::Required,
-            false if flag(&fields.parse_json) == Some(true) || fields.json_schema.is_some() => {
-                JsonMode::Wanted
-            }
-            false => JsonMode::Text,
-        };
-        Some(Step {
-            id: id?,
+        Step {
+            id: id.unwrap_or_default(),
             title: fields.name.as_ref().map(|text| text.value.clone()),
             description: fields.description.as_ref().map(|text| text.value.clone()),
-            kind: kind?,
-            store: store?,
-            condition: condition?,
-            json,
+            kind: kind.unwrap_or_else(|| stand_in(fields)),
+            store: store.unwrap_or_default(),
+            condition: condition.unwrap_or_default(),
+            json: self.json_mode(fields),
             json_schema: fields.json_schema.as_ref().map(|schema| schema.value.clone()),
-            working_dir: working_dir.map_or(Some(None), |template| template.map(Some))?,
+working_dir: working_dir.flatten(),
             timeout: timeout.or(scope.default_timeout.filter(|_| fields.recipe.is_none())),
-            env: env?,
+            env,
             max_env_value_bytes: fields.max_env_value_bytes.as_ref().map(|bytes| bytes.value),
-            continue_on_error: flag(&fields.continue_on_error) == Some(true)
-                || flag(&fields.nonfatal) == Some(true)
-                || flag(&fields.fatal) == Some(false),
+            continue_on_error: self.tolerance(fields),
             tags: texts(&fields.when_tags),
             group,
-            depends_on: depends_on?,
-            retry: retry?,
+            depends_on,
+            retry: retry.unwrap_or_default(),
             idempotent: flag(&fields.idempotent).unwrap_or(true),
             effects: texts(&fields.effects),
             reads: texts(&fields.reads),
             produces: texts(&fields.produces),
-            exit_codes: exit_codes?,
+            exit_codes,
             place,
             digest: written.value.digest.clone(),
-        })
+        }
     }
 
-    fn kind(
-        &mut self,
-        fields: &syntax::Step,
-        name: &str,
-        place: Place,
-        at: Where,
-        scope: &UnitScope,
-    ) -> Option<StepKind> {
-        let blank =
-            |text: &Option<Spanned<String>>| text.as_ref().is_some_and(|text| text.value.trim().is_empty());
-        let doing = [&fields.command, &fields.agent, &fields.prompt, &fields.recipe];
-        if fields.kind.is_none() && doing.iter().all(|field| field.is_none() || blank(field)) {
+    fn json_mode(&mut self, fields: &syntax::Step) -> JsonMode {
+        let flag = |field: &Option<Spanned<bool>>| field.as_ref().map(|flag| flag.value);
+        let wanted = flag(&fields.parse_json);
+        let required = fields.parse_json_required.as_ref().filter(|flag| flag.value);
+        if let (Some(false), Some(required)) = (wanted, required) {
             self.diagnostics.push(
-                Diagnostic::new(Code::NothingToDo, place, format!("step `{name}` has nothing to do"))
-                    .label("no `command`, `agent`, `prompt` or `recipe`")
-                    .help("give it a `command:` to run, a `prompt:` for an agent, or a `recipe:`"),
+                Diagnostic::new(
+                    Code::Contradiction,
+                    required.place,
+                    "`parse_json_required` needs `parse_json`, which is `false`",
+                )
+                .label("contradicts `parse_json: false`")
+                .help("remove one of the two"),
             );
-            return None;
         }
-        match effective_type(fields) {
-            StepType::Bash => self.shell(fields, name, place, at, scope),
-            StepType::Agent => self.agent(fields, name, place, at, scope),
-            StepType::Recipe => self.nested(fields, name, place, at, scope),
+        match required {
+            Some(_) => JsonMode::Required,
+            None if wanted == Some(true) || fields.json_schema.is_some() => JsonMode::Wanted,
+            None => JsonMode::Text,
         }
     }
 
-    fn shell(
-        &mut self,
-        fields: &syntax::Step,
-        name: &str,
-        place: Place,
-        at: Where,
-        scope: &UnitScope,
-    ) -> Option<StepKind> {
-        let contradicted = self.contradiction(&fields.agent, name, "bash", "agent")
-            | self.contradiction(&fields.recipe, name, "bash", "recipe");
-        let command = match &fields.command {
-            Some(command) if !command.value.trim().is_empty() => self.template(command, at, scope.id),
-            _ => {
-                self.needs(name, "bash", "command", place);
-                None
-            }
-        };
-        (!contradicted).then_some(StepKind::Shell { command: command? })
-    }
-
-    fn agent(
-        &mut self,
-        fields: &syntax::Step,
-        name: &str,
-        place: Place,
-        at: Where,
-        scope: &UnitScope,
-    ) -> Option<StepKind> {
-        let contradicted = self.contradiction(&fields.command, name, "agent", "command")
-            | self.contradiction(&fields.recipe, name, "agent", "recipe");
-        if fields.agent.is_none() && fields.prompt.is_none() {
-            self.needs(name, "agent", "prompt", place);
-            return None;
+    /// Whether the run goes on when the step fails: one question that three fields answer.
+    fn tolerance(&mut self, fields: &syntax::Step) -> bool {
+        let mut answers = Vec::new();
+        for (field, negated) in
+            [(&fields.continue_on_error, false), (&fields.nonfatal, false), (&fields.fatal, true)]
+        {
+            answers.extend(field.as_ref().map(|flag| (flag.value != negated, flag.place)));
         }
-        let prompt = match &fields.prompt {
-            Some(prompt) => self.template(prompt, Where::Prompt(at.step()), scope.id),
-            None => Some(Template::literal("")),
-        };
-        let model = fields.model.as_ref().map(|model| self.template(model, at, scope.id));
-        let system_prompt = fields.agent.as_ref().and_then(|agent| self.agent_file(agent));
-        let step = AgentStep {
-            prompt: prompt?,
-            reference: fields.agent.as_ref().map(|agent| agent.value.clone()),
-            system_prompt,
-            model: model.map_or(Some(None), |model| model.map(Some))?,
-            program: fields.agent_binary.as_ref().map(|program| program.value.clone()),
-            mode: fields.mode.as_ref().map(|mode| mode.value.clone()),
-            auto_stage: fields.auto_stage.as_ref().is_none_or(|flag| flag.value),
-            idle_timeout: self.positive(&fields.idle_timeout, "idle_timeout"),
-            json_retries: fields.json_retries.as_ref().map_or(1, |retries| retries.value),
-        };
-        (!contradicted).then_some(StepKind::Agent(Box::new(step)))
-    }
-
-    fn agent_file(&mut self, agent: &Spanned<String>) -> Option<std::sync::Arc<str>> {
-        let from = self.sources.file(agent.place.file).path.clone();
-        let found = AgentRef::parse(&agent.value).map(|reference| self.loader.agent(&reference, &from));
-        let (message, help) = match found {
-            Some(Some(text)) => return Some(text),
-            Some(None) => (
-                format!("agent `{}` leads to no file", agent.value),
-                "the step runs without a system prompt; put the agent's Markdown file into `agents/` beside the recipe",
-            ),
-            None => (
-                format!("agent `{}` has segments that are not safe names", agent.value),
-                "write `namespace:category:name` with letters, digits, `_` and `-`; the step runs without a system prompt",
-            ),
-        };
-        self.diagnostics.push(
-            Diagnostic::new(Code::UnresolvedAgent, agent.place, message).label("no system prompt").help(help),
-        );
-        None
-    }
-
-    fn nested(
-        &mut self,
-        fields: &syntax::Step,
-        name: &str,
-        place: Place,
-        at: Where,
-        scope: &UnitScope,
-    ) -> Option<StepKind> {
-        let contradicted = self.contradiction(&fields.command, name, "recipe", "command")
-            | self.contradiction(&fields.agent, name, "recipe", "agent")
-            | self.contradiction(&fields.prompt, name, "recipe", "prompt");
-        let Some(recipe) = fields.recipe.as_ref().filter(|recipe| !recipe.value.trim().is_empty()) else {
-            self.needs(name, "recipe", "recipe", place);
-            return None;
-        };
-        let template = self.template(recipe, at, scope.id)?;
-        let from = self.sources.file(recipe.place.file).path.clone();
-        let target = match template.as_literal() {
-            Some(_) => {
-                let loaded = self.find_recipe(&recipe.value, recipe.place, &from)?;
-                let unit = self.enqueue(loaded, Some(recipe.place));
-                Target::Known { unit, name: recipe.value.clone() }
-            }
-            None => Target::Dynamic { name: template, from },
-        };
-        let overrides = self.overrides(fields, at, scope)?;
-        let recovery = fields.recovery_on_failure.as_ref().is_some_and(|flag| flag.value);
-        (!contradicted).then_some(StepKind::Nested { target, overrides, recovery })
-    }
-
-    fn overrides(
-        &mut self,
-        fields: &syntax::Step,
-        at: Where,
-        scope: &UnitScope,
-    ) -> Option<Vec<(String, ValueTemplate)>> {
-        let mut overrides: Vec<(String, ValueTemplate)> = Vec::new();
-        let entries = fields.sub_context.iter().chain(&fields.context).flat_map(|context| &context.value.0);
-        for (name, value) in entries {
-            let template = self.value_template(value, &value.value, at, scope)?;
-            overrides.retain(|(known, _)| *known != name.value);
-            overrides.push((name.value.clone(), template));
+        let tolerant = answers.iter().any(|(tolerant, _)| *tolerant);
+        let places = answers.iter().map(|(_, place)| *place);
+        if let Some(last) = places.max().filter(|_| tolerant && answers.iter().any(|(yes, _)| !yes)) {
+            self.diagnostics.push(
+                Diagnostic::new(
+                    Code::Contradiction,
+                    last,
+                    "the step says both that its failure stops the run and that it does not",
+                )
+                .label("contradicts another field")
+                .help("keep only one of `continue_on_error`, `nonfatal` and `fatal`"),
+            );
         }
-        Some(overrides)
-    }
-
-    fn value_template(
-        &mut self,
-        written: &Spanned<Value>,
-        value: &Value,
-        at: Where,
-        scope: &UnitScope,
-    ) -> Option<ValueTemplate> {
-        Some(match value {
-            Value::Text(text) if text.contains("{{") => {
-                let text =
-                    Spanned { value: text.to_string(), place: written.place, scalar: written.scalar.clone() };
-                ValueTemplate::Text(self.template(&text, at, scope.id)?)
-            }
-            Value::List(items) => {
-                let items: Option<Vec<_>> =
-                    items.iter().map(|item| self.value_template(written, item, at, scope)).collect();
-                ValueTemplate::List(items?)
-            }
-            Value::Map(members) => {
-                let mut templates = Vec::with_capacity(members.len());
-                for (key, member) in members.iter() {
-                    templates.push((key.clone(), self.value_template(written, member, at, scope)?));
-                }
-                ValueTemplate::Map(templates)
-            }
-            plain => ValueTemplate::Plain(plain.clone()),
-        })
-    }
-
-    /// Reports a field that contradicts the step's type; says whether it did.
-    fn contradiction(&mut self, field: &Option<Spanned<String>>, step: &str, kind: &str, name: &str) -> bool {
-        let Some(field) = field else { return false };
-        self.diagnostics.push(
-            Diagnostic::new(
-                Code::Contradiction,
-                field.place,
-                format!("step `{step}` is a {kind} step and cannot have `{name}`"),
-            )
-            .label(format!("contradicts the type `{kind}`"))
-            .help("split it into two steps, or remove one of the fields"),
-        );
-        true
-    }
-
-    fn needs(&mut self, step: &str, kind: &str, field: &str, place: Place) {
-        self.diagnostics.push(
-            Diagnostic::new(Code::Contradiction, place, format!("{kind} step `{step}` has no `{field}`"))
-                .label(format!("a {kind} step needs `{field}`"))
-                .help(format!("add `{field}: …`, or change `type`")),
-        );
-    }
-
-    fn fields_without_effect(&mut self, fields: &syntax::Step, kind: &StepKind) {
-        fn place<T>(field: &Option<Spanned<T>>) -> Option<Place> {
-            field.as_ref().map(|field| field.place)
-        }
-        let (agent, nested) = (matches!(kind, StepKind::Agent(_)), matches!(kind, StepKind::Nested { .. }));
-        let table = [
-            ("model", place(&fields.model), agent),
-            ("agent_binary", place(&fields.agent_binary), agent),
-            ("auto_stage", place(&fields.auto_stage), agent),
-            ("idle_timeout", place(&fields.idle_timeout), agent),
-            ("json_retries", place(&fields.json_retries), agent),
-            ("recovery_on_failure", place(&fields.recovery_on_failure), nested),
-            ("prompt", place(&fields.prompt).filter(|_| fields.kind.is_none()), agent),
-            ("context", place(&fields.context), nested),
-            ("sub_context", place(&fields.sub_context), nested),
-        ];
-        for (name, place, effective) in table {
-            if let (Some(place), false) = (place, effective) {
-                let message = format!("`{name}` has no effect on a {} step", kind.word());
-                self.diagnostics.push(Diagnostic::new(Code::NoEffect, place, message).label("has no effect"));
-            }
-        }
+        tolerant
     }
 
     fn condition(
@@ -320,7 +137,11 @@ impl Checker<'_> {
             Ok(condition) => {
                 for (path, range) in condition.names() {
                     let place = text.place_of(range);
-                    self.uses[scope.id.0 as usize].push(Use { path, place, at: Where::Condition(at.step()) });
+                    self.notes[scope.id.0 as usize].uses.push(Use {
+                        path,
+                        place,
+                        at: Where::Condition(at.step()),
+                    });
                 }
                 Some(Some(condition))
             }
@@ -340,27 +161,15 @@ impl Checker<'_> {
         }
     }
 
-    fn step_env(
-        &mut self,
-        fields: &syntax::Step,
-        at: Where,
-        scope: &UnitScope,
-    ) -> Option<Vec<(String, Template)>> {
+    fn step_env(&mut self, fields: &syntax::Step, at: Where, scope: &UnitScope) -> Vec<(String, Template)> {
         let mut env = Vec::new();
         for (name, value) in fields.env.iter().flat_map(|env| &env.value.0) {
             if !is_env_name(&name.value) {
-                self.diagnostics.push(
-                    Diagnostic::new(
-                        Code::BadName,
-                        name.place,
-                        format!("`{}` is not a name for an environment variable", name.value),
-                    )
-                    .help("use letters, digits and `_`, and do not start with a digit"),
-                );
+                self.diagnostics.push(bad_env_name(name));
             }
-            env.push((name.value.clone(), self.template(value, at, scope.id)?));
+            env.extend(self.template(value, at, scope.id).map(|template| (name.value.clone(), template)));
         }
-        Some(env)
+        env
     }
 
     fn dependencies(
@@ -369,11 +178,10 @@ impl Checker<'_> {
         at: usize,
         group: Option<&Group>,
         scope: &UnitScope,
-    ) -> Option<Vec<usize>> {
+    ) -> Vec<usize> {
         let mut found = Vec::new();
-        let mut complete = true;
         for named in fields.depends_on.iter().flat_map(|list| &list.value) {
-            let problem = match scope.ids.iter().position(|(id, _)| *id == named.value) {
+            let problem = match scope.ids.get(&named.value).copied() {
                 Some(index) if index < at && group.is_some() && scope.groups[index].as_ref() == group => {
                     Diagnostic::new(
                         Code::GroupDependency,
@@ -394,12 +202,24 @@ impl Checker<'_> {
                 )
                 .label("comes later")
                 .help("steps run in the order in which they are written: move it up"),
-                None => unknown_step(named, scope),
+                None if scope.lineage == Lineage::Broken => continue,
+                None => self.unknown_step(named, scope),
             };
-            complete = false;
             self.diagnostics.push(problem);
         }
-        complete.then_some(found)
+        found
+    }
+
+    fn unknown_step(&mut self, named: &Spanned<String>, scope: &UnitScope) -> Diagnostic {
+        let message = format!("there is no step `{}`", named.value);
+        let problem = Diagnostic::new(Code::UnknownStep, named.place, message);
+        let known = scope.ids.keys().map(String::as_str).filter(|_| self.comparisons < MAX_COMPARISONS);
+        let meant = did_you_mean(&named.value, known);
+        self.comparisons += scope.ids.len();
+        match meant {
+            Some(meant) => problem.label(format!("did you mean `{meant}`?")),
+            None => problem.label("no such step"),
+        }
     }
 
     /// The variable that takes the output: `Some(None)` if nothing does.
@@ -411,13 +231,14 @@ impl Checker<'_> {
         scope: &UnitScope,
     ) -> Option<Option<String>> {
         if let Some(output) = fields.output.as_ref().filter(|output| !output.value.trim().is_empty()) {
-            if crate::template::parse_path(output.value.trim()).is_none() {
+            if !is_variable_name(output.value.trim()) {
                 self.diagnostics.push(
                     Diagnostic::new(
                         Code::BadName,
                         output.place,
                         format!("`{}` is not a variable name", output.value),
                     )
+                    .label("not a name")
                     .help("names have letters, digits, `_`, `-` and `.`"),
                 );
                 return None;
@@ -448,9 +269,10 @@ impl Checker<'_> {
                 Some(fields),
             ),
         };
+        let place = fields.and_then(|fields| fields.max_attempts.as_ref()).map_or(retry.place, |it| it.place);
         if !(1..=1000).contains(&max_attempts) {
             self.diagnostics.push(
-                Diagnostic::new(Code::OutOfRange, retry.place, "`retry` takes 1 to 1000 attempts")
+                Diagnostic::new(Code::OutOfRange, place, "`retry` takes 1 to 1000 attempts")
                     .label("out of range")
                     .help("attempts are counted with the first one: `retry: 3` tries three times"),
             );
@@ -474,7 +296,7 @@ impl Checker<'_> {
         }))
     }
 
-    fn positive(&mut self, field: &Option<Spanned<f64>>, name: &str) -> Option<f64> {
+    pub(super) fn positive(&mut self, field: &Option<Spanned<f64>>, name: &str) -> Option<f64> {
         let field = field.as_ref()?;
         if field.value > 0.0 {
             return Some(field.value);
@@ -487,7 +309,7 @@ impl Checker<'_> {
         None
     }
 
-    fn exit_codes(&mut self, fields: &syntax::Step) -> Option<Vec<(i32, ExitMeaning)>> {
+    fn exit_codes(&mut self, fields: &syntax::Step) -> Vec<(i32, ExitMeaning)> {
         let mut codes = Vec::new();
         for (code, meaning) in fields.exit_codes.iter().flat_map(|codes| &codes.value.0) {
             match code.value.parse::<i32>() {
@@ -496,33 +318,13 @@ impl Checker<'_> {
                     let message = format!("`{}` is not an exit code", code.value);
                     self.diagnostics.push(
                         Diagnostic::new(Code::OutOfRange, code.place, message)
+                            .label("out of range")
                             .help("exit codes go from 0 to 255"),
                     );
-                    return None;
                 }
             }
         }
-        Some(codes)
-    }
-}
-
-/// The type of a step: as written, else inferred.
-pub(super) fn effective_type(fields: &syntax::Step) -> StepType {
-    match &fields.kind {
-        Some(kind) => kind.value,
-        None if fields.recipe.is_some() => StepType::Recipe,
-        None if fields.agent.is_some() => StepType::Agent,
-        None if fields.prompt.is_some() && fields.command.is_none() => StepType::Agent,
-        None => StepType::Bash,
-    }
-}
-
-fn unknown_step(named: &Spanned<String>, scope: &UnitScope) -> Diagnostic {
-    let problem =
-        Diagnostic::new(Code::UnknownStep, named.place, format!("there is no step `{}`", named.value));
-    match did_you_mean(&named.value, scope.ids.iter().map(|(id, _)| id.as_str())) {
-        Some(meant) => problem.label(format!("did you mean `{meant}`?")),
-        None => problem.label("no such step"),
+        codes
     }
 }
 

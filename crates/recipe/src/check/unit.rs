@@ -1,5 +1,7 @@
 //! One recipe: its own fields checked, its steps handed on.
 
+use std::collections::HashMap;
+
 use crate::{
     diagnostic::{Code, Diagnostic},
     digest::sha256,
@@ -9,60 +11,71 @@ use crate::{
     template::Template,
 };
 
-use super::{Checker, Loaded, names::Use, names::Where};
+use super::{
+    Checker, Loaded,
+    extend::Lineage,
+    names::{Use, Where},
+    step::is_env_name,
+};
 
 /// What the checks of one recipe share.
 pub(super) struct UnitScope {
     pub(super) id: UnitId,
     pub(super) default_timeout: Option<f64>,
-    pub(super) ids: Vec<(String, Place)>,
+    pub(super) ids: HashMap<String, usize>,
     pub(super) declared: Vec<String>,
     pub(super) groups: Vec<Option<Group>>,
+    pub(super) lineage: Lineage,
 }
 
 impl Checker<'_> {
-    pub(super) fn check_unit(&mut self, id: UnitId, loaded: Loaded) -> Option<Unit> {
-        let (_, recipe) = self.read(&loaded, &mut Vec::new())?;
-        let name = self.required_text(recipe.name.as_ref(), "name", "recipe", recipe.place);
+    /// Checks one recipe. What cannot be understood is reported, and something harmless stands in for it.
+    pub(super) fn check_unit(&mut self, id: UnitId, loaded: Loaded) -> Unit {
+        let Some((recipe, lineage)) = self.read(&loaded, &mut Vec::new()) else {
+            self.notes[id.0 as usize].is_partial = true;
+            return Unit { path: loaded.path, ..Unit::default() };
+        };
+        let is_missing = |field: &str| lineage == Lineage::Whole && !recipe.unread.contains(&field);
+        let name = match is_missing("name") || recipe.name.is_some() {
+            true => self.required_text(recipe.name.as_ref(), "name", "recipe", recipe.place),
+            false => None,
+        };
         let steps = recipe.steps.as_ref().map(|steps| steps.value.as_slice()).unwrap_or_default();
-        if steps.is_empty() {
+        if steps.is_empty() && is_missing("steps") {
             let place = recipe.steps.as_ref().map_or(recipe.place, |steps| steps.place);
             self.diagnostics.push(
                 Diagnostic::new(Code::NoSteps, first_line(place), "the recipe has no steps")
                     .help("add `steps:` with at least one `- id: …` entry"),
             );
         }
+        self.notes[id.0 as usize].is_partial = !is_missing("steps") || !is_missing("context");
         self.check_ids(steps);
-        self.check_context_names(&recipe);
+        self.declare_names(&recipe, id);
+        self.check_env_names(&recipe);
+        self.use_secrets(&recipe, id);
         let context = recipe.context.as_ref().map(|context| context.value.to_map()).unwrap_or_default();
         let inputs = self.inputs(&recipe);
         let mut declared: Vec<String> = context.keys().cloned().collect();
         declared.extend(inputs.iter().map(|input| input.name.clone()));
         let scope = UnitScope {
             id,
-            default_timeout: recipe.default_step_timeout.as_ref().map(|seconds| seconds.value),
-            ids: steps
-                .iter()
-                .filter_map(|step| step.value.shape.id.as_ref())
-                .map(|id| (id.value.clone(), id.place))
-                .collect(),
+            default_timeout: self.positive(&recipe.default_step_timeout, "default_step_timeout"),
+            ids: index_ids(steps),
             declared,
             groups: self.groups(steps),
+            lineage,
         };
-        let mut checked = Vec::with_capacity(steps.len());
-        let mut complete = true;
-        for (at, step) in steps.iter().enumerate() {
-            match self.check_step(step, at, &scope) {
-                Some(step) => checked.push(std::sync::Arc::new(step)),
-                None => complete = false,
-            }
-        }
+        let checked: Vec<_> = steps
+            .iter()
+            .enumerate()
+            .map(|(at, step)| std::sync::Arc::new(self.check_step(step, at, &scope)))
+            .collect();
         let texts = |list: &Option<Spanned<syntax::Texts>>| -> Vec<String> {
             list.iter().flat_map(|list| &list.value).map(|text| text.value.clone()).collect()
         };
         let env = recipe.env.as_ref().map(|env| &env.value);
-        let unit = Unit {
-            name: name?,
+        Unit {
+            name: name.unwrap_or_default(),
             version: recipe
                 .version
                 .as_ref()
@@ -100,8 +113,7 @@ impl Checker<'_> {
             context,
             inputs,
             steps: checked,
-        };
-        complete.then_some(unit)
+        }
     }
 
     /// The text of a required field; reported if it is missing or blank.
@@ -145,7 +157,7 @@ impl Checker<'_> {
             Ok(template) => {
                 for (path, range) in template.names() {
                     let place = text.place_of(range);
-                    self.uses[unit.0 as usize].push(Use { path: path.clone(), place, at });
+                    self.notes[unit.0 as usize].uses.push(Use { path: path.clone(), place, at });
                 }
                 Some(template)
             }
@@ -161,7 +173,7 @@ impl Checker<'_> {
     }
 
     fn check_ids(&mut self, steps: &[Spanned<Written<syntax::Step>>]) {
-        let mut seen = std::collections::HashMap::<&str, Place>::new();
+        let mut seen = HashMap::<&str, Place>::new();
         for id in steps.iter().filter_map(|step| step.value.shape.id.as_ref()) {
             if let Some(first) = seen.insert(&id.value, id.place) {
                 let line = self.sources.line_column(first).line;
@@ -186,10 +198,14 @@ impl Checker<'_> {
         }
     }
 
-    fn check_context_names(&mut self, recipe: &Recipe) {
-        let context = recipe.context.iter().flat_map(|context| &context.value.0);
-        for (name, _) in context {
-            if crate::template::parse_path(&name.value).is_none() {
+    /// Notes where names are declared; warns about those that templates cannot use.
+    fn declare_names(&mut self, recipe: &Recipe, unit: UnitId) {
+        let context = recipe.context.iter().flat_map(|context| &context.value.0).map(|(name, _)| name);
+        let inputs = recipe.inputs.iter().flat_map(|inputs| &inputs.value);
+        let inputs = inputs.filter_map(|input| input.value.name.as_ref());
+        for name in context.chain(inputs) {
+            self.notes[unit.0 as usize].declared.entry(name.value.clone()).or_insert(name.place);
+            if !is_variable_name(&name.value) && !name.value.trim().is_empty() {
                 let message = format!("`{}` is not a name that templates can use", name.value);
                 self.diagnostics.push(
                     Diagnostic::new(Code::BadName, name.place, message)
@@ -200,29 +216,57 @@ impl Checker<'_> {
         }
     }
 
+    fn check_env_names(&mut self, recipe: &Recipe) {
+        let required = recipe.env.iter().filter_map(|env| env.value.required.as_ref());
+        for name in required.flat_map(|names| &names.value).filter(|name| !is_env_name(&name.value)) {
+            self.diagnostics.push(bad_env_name(name));
+        }
+    }
+
+    /// A misspelt secret would be shown, so its name must be one that exists.
+    fn use_secrets(&mut self, recipe: &Recipe, unit: UnitId) {
+        for name in recipe.secrets.iter().flat_map(|names| &names.value) {
+            if let Some(path) = crate::template::parse_path(&name.value) {
+                let place = name.place;
+                self.notes[unit.0 as usize].uses.push(Use { path, place, at: Where::Secret });
+            }
+        }
+    }
+
     fn inputs(&mut self, recipe: &Recipe) -> Vec<Input> {
-        let inputs = recipe.inputs.iter().flat_map(|inputs| &inputs.value);
-        inputs
-            .filter_map(|input| {
-                let input = &input.value;
-                Some(Input {
-                    name: self.required_text(input.name.as_ref(), "name", "input", input.place)?,
-                    description: input
-                        .description
-                        .as_ref()
-                        .map(|text| text.value.clone())
-                        .unwrap_or_default(),
-                    required: input.required.as_ref().is_some_and(|flag| flag.value),
-                    default: input.default.as_ref().map(|value| value.value.clone()),
-                })
-            })
-            .collect()
+        let mut found: Vec<Input> = Vec::new();
+        for input in recipe.inputs.iter().flat_map(|inputs| &inputs.value) {
+            let input = &input.value;
+            if input.name.is_none() && input.unread.contains(&"name") {
+                continue;
+            }
+            let Some(name) = self.required_text(input.name.as_ref(), "name", "input", input.place) else {
+                continue;
+            };
+            if found.iter().any(|known| known.name == name) {
+                let place = input.name.as_ref().map_or(input.place, |name| name.place);
+                let message = format!("two inputs have the name `{name}`");
+                self.diagnostics.push(
+                    Diagnostic::new(Code::DuplicateName, place, message)
+                        .label("used twice")
+                        .help("remove one of them, or give it another name"),
+                );
+            }
+            found.push(Input {
+                name,
+                description: input.description.as_ref().map(|text| text.value.clone()).unwrap_or_default(),
+                required: input.required.as_ref().is_some_and(|flag| flag.value),
+                default: input.default.as_ref().map(|value| value.value.clone()),
+            });
+        }
+        found
     }
 
     fn output(&mut self, recipe: &Recipe, unit: UnitId) -> Option<Output> {
         let output = &recipe.output.as_ref()?.value;
         let template = match &output.template {
             Some(template) => self.template(template, Where::End, unit)?,
+            None if output.unread.contains(&"template") => return None,
             None => {
                 self.required_text(None, "template", "`output` map", output.place);
                 return None;
@@ -250,7 +294,8 @@ impl Checker<'_> {
         let mut number = 0;
         let mut seen = std::collections::HashSet::new();
         for step in steps {
-            let Some(name) = &step.value.shape.parallel_group else {
+            let name = step.value.shape.parallel_group.as_ref();
+            let Some(name) = name.filter(|name| !name.value.trim().is_empty()) else {
                 groups.push(None);
                 continue;
             };
@@ -272,12 +317,36 @@ impl Checker<'_> {
     }
 }
 
+/// The index of every step by its id; of a duplicate, that of the first.
+fn index_ids(steps: &[Spanned<Written<syntax::Step>>]) -> HashMap<String, usize> {
+    let mut ids = HashMap::with_capacity(steps.len());
+    for (at, step) in steps.iter().enumerate() {
+        if let Some(id) = &step.value.shape.id {
+            ids.entry(id.value.clone()).or_insert(at);
+        }
+    }
+    ids
+}
+
 fn unit_names(declared: &[String], steps: &[std::sync::Arc<crate::plan::Step>]) -> Vec<String> {
     let mut names = declared.to_vec();
     names.extend(steps.iter().filter_map(|step| step.store.clone()));
     let mut seen = std::collections::HashSet::new();
     names.retain(|name| seen.insert(name.clone()));
     names
+}
+
+/// Whether a text can be the name of a variable: a path without indexes.
+pub(super) fn is_variable_name(text: &str) -> bool {
+    !text.contains('[') && crate::template::parse_path(text).is_some()
+}
+
+/// Reports a name that no environment variable can have.
+pub(super) fn bad_env_name(name: &Spanned<String>) -> Diagnostic {
+    let message = format!("`{}` is not a name for an environment variable", name.value);
+    Diagnostic::new(Code::BadName, name.place, message)
+        .label("not a name")
+        .help("use letters, digits and `_`, and do not start with a digit")
 }
 
 /// The start of a place: what is said of a whole map should not underline all of it.

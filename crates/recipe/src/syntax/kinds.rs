@@ -18,6 +18,7 @@ pub type Text = String;
 impl Decode for String {
     fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<String> {
         match &node.kind {
+            Kind::Scalar(scalar) if scalar.is_null() => Some(String::new()),
             Kind::Scalar(scalar) => Some(scalar.text.to_string()),
             _ => {
                 let braces = matches!(node.kind, Kind::Map(_))
@@ -108,12 +109,26 @@ impl<T: Decode> Decode for Vec<Spanned<T>> {
             );
             return None;
         };
-        Some(items.iter().filter_map(|item| decode_field(item, name, diagnostics)).collect())
+        let mut list = Vec::with_capacity(items.len());
+        for item in items {
+            if item.is_null() {
+                diagnostics.push(empty_item(item, name));
+            }
+            list.extend(decode_field(item, name, diagnostics));
+        }
+        // a list of which nothing is left would look like an empty one
+        (!list.is_empty() || items.is_empty()).then_some(list)
     }
 
     fn schema() -> Json {
         json!({ "type": "array", "items": T::schema() })
     }
+}
+
+fn empty_item(item: &Node, name: &str) -> Diagnostic {
+    Diagnostic::new(Code::WrongType, item.place, format!("an item of `{name}` is empty"))
+        .label("nothing stands here")
+        .help("remove the item, or write a value; an empty text is `\"\"`")
 }
 
 /// A map whose names the author chooses.
@@ -156,6 +171,17 @@ impl<T> Named<T> {
 impl Decode for Value {
     fn decode(node: &Node, _: &str, _: &mut Vec<Diagnostic>) -> Option<Value> {
         Some(node.to_value())
+    }
+
+    fn schema() -> Json {
+        json!({})
+    }
+}
+
+/// Any value, with the places of everything inside of it.
+impl Decode for Node {
+    fn decode(node: &Node, _: &str, _: &mut Vec<Diagnostic>) -> Option<Node> {
+        Some(node.clone())
     }
 
     fn schema() -> Json {

@@ -150,9 +150,9 @@ shape! {
         /// Recipe that a recipe step runs.
         "recipe" recipe: String;
         /// Context values that a recipe step passes to its recipe.
-        "context" context: Named<Value>;
+        "context" context: Named<Node>;
         /// The same as `context`.
-        "sub_context" sub_context: Named<Value>;
+        "sub_context" sub_context: Named<Node>;
         /// Variable that takes the step's output; the step's id unless set.
         "output" output: String;
         /// Expression that must hold for the step to run.
@@ -234,13 +234,13 @@ pub enum Retry {
     /// How many attempts there are in all.
     Attempts(u64),
     /// Field by field.
-    Fields(RetryFields),
+    Fields(Box<RetryFields>),
 }
 
 impl Decode for Retry {
     fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Retry> {
         match node.kind {
-            Kind::Map(_) => RetryFields::decode(node, name, diagnostics).map(Retry::Fields),
+            Kind::Map(_) => RetryFields::decode(node, name, diagnostics).map(Box::new).map(Retry::Fields),
             _ => u64::decode(node, name, diagnostics).map(Retry::Attempts),
         }
     }

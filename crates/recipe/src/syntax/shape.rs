@@ -89,9 +89,14 @@ pub fn decode_field<T: Decode>(
     T::decode(node, name, diagnostics).map(|value| Spanned { value, place: node.place, scalar })
 }
 
+/// The field that a misspelt key was probably meant to be.
+pub fn meant_field<S: Shape>(key: &str) -> Option<&'static str> {
+    did_you_mean(key, S::FIELDS.iter().map(|field| field.name))
+}
+
 /// Reports a field that the shape does not have.
 pub fn unknown_field<S: Shape>(key: &str, place: Place) -> Diagnostic {
-    match did_you_mean(key, S::FIELDS.iter().map(|field| field.name)) {
+    match meant_field::<S>(key) {
         Some(meant) => Diagnostic::new(
             Code::FieldTypo,
             place,
@@ -125,6 +130,8 @@ macro_rules! shape {
         pub struct $name {
             /// Where it stands.
             pub place: $crate::source::Place,
+            /// Fields that are there and could not be read; that has been reported.
+            pub unread: Vec<&'static str>,
             $($(#[doc = $field_doc])+ pub $field: Option<$crate::syntax::shape::Spanned<$type>>,)+
         }
 
@@ -148,13 +155,36 @@ macro_rules! shape {
                     diagnostics.push($crate::syntax::shape::wrong_type(node, name, "a map of fields"));
                     return None;
                 };
-                let mut shape = $name { place: node.place, $($field: None,)+ };
+                let mut shape = $name { place: node.place, unread: Vec::new(), $($field: None,)+ };
+                let mut misspelt = Vec::new();
                 for entry in entries {
                     match entry.key.text.as_str() {
-                        $($key => shape.$field =
-                            $crate::syntax::shape::decode_field(&entry.value, $key, diagnostics),)+
-                        other => diagnostics
-                            .push($crate::syntax::shape::unknown_field::<$name>(other, entry.key.place)),
+                        $($key => {
+                            shape.$field =
+                                $crate::syntax::shape::decode_field(&entry.value, $key, diagnostics);
+                            if shape.$field.is_none() && !entry.value.is_null() {
+                                shape.unread.push($key);
+                            }
+                        })+
+                        other => {
+                            let problem =
+                                $crate::syntax::shape::unknown_field::<$name>(other, entry.key.place);
+                            diagnostics.push(problem);
+                            misspelt.push(entry);
+                        }
+                    }
+                }
+                // a misspelt field is read as the one that was meant, so that one slip gives one message
+                for entry in misspelt {
+                    match $crate::syntax::shape::meant_field::<$name>(&entry.key.text) {
+                        $(Some($key) if shape.$field.is_none() => {
+                            shape.$field =
+                                $crate::syntax::shape::decode_field(&entry.value, $key, &mut Vec::new());
+                            if shape.$field.is_none() {
+                                shape.unread.push($key);
+                            }
+                        })+
+                        _ => {}
                     }
                 }
                 Some(shape)

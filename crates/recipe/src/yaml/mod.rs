@@ -86,6 +86,11 @@ impl Node {
         }
     }
 
+    /// Whether it is nothing: left out, `~` or `null`.
+    pub fn is_null(&self) -> bool {
+        matches!(&self.kind, Kind::Scalar(scalar) if scalar.is_null())
+    }
+
     /// The word for its type in messages.
     pub fn type_name(&self) -> &'static str {
         match &self.kind {

@@ -1,0 +1,95 @@
+//! Every code can happen: one text for each.
+
+use std::collections::BTreeSet;
+
+use recipe::diagnostic::Code;
+
+use crate::shelf::{STEP, check_bytes, check_files, with_field, with_step};
+
+/// Texts that produce exactly one code each.
+fn texts() -> Vec<(Code, String)> {
+    let step = |fields: &str| with_step(&format!("command: x\n{fields}"));
+    let steps = |text: &str| format!("name: r\nsteps: [{text}]\n");
+    vec![
+        (Code::TooLarge, "#".repeat(1_100_000)),
+        (Code::TooComplex, format!("name: {}", "[".repeat(500))),
+        (Code::YamlSyntax, "name: [".to_owned()),
+        (Code::EmptyFile, String::new()),
+        (Code::SeveralDocuments, format!("{STEP}---\n{STEP}")),
+        (Code::DuplicateKey, with_field("name: again")),
+        (Code::WrongType, with_field("tags: 1")),
+        (Code::MissingField, steps("{command: x}")),
+        (Code::EmptyField, steps("{id: '', command: x}")),
+        (Code::FieldTypo, step("tiemout: 1")),
+        (Code::UnknownField, step("x-mine: 1")),
+        (Code::UnknownWord, step("type: bahs")),
+        (Code::OutOfRange, step("retry: 0")),
+        (Code::NoSteps, "name: r\n".to_owned()),
+        (Code::DuplicateId, steps("{id: a, command: x}, {id: a, command: x}")),
+        (Code::BadId, steps("{id: a/b, command: x}")),
+        (Code::NothingToDo, steps("{id: a}")),
+        (Code::Contradiction, step("type: agent\nprompt: x")),
+        (Code::NoEffect, step("model: x")),
+        (Code::UndefinedVariable, with_step("command: echo {{nope}}")),
+        (Code::NameCollision, with_field("context: {a-b: 1, a_b: 1}")),
+        (Code::AliasCollision, with_field("context: {ab: 1, AB: 1}")),
+        (Code::IdNotStored, with_field("context: {s: 1}")),
+        (Code::DuplicateName, with_field("inputs: [{name: a}, {name: a}]")),
+        (Code::BadName, step("output: a b")),
+        (Code::TemplateSyntax, with_step("command: echo {{a")),
+        (Code::ConditionSyntax, step("condition: a b")),
+        (Code::UnknownFunction, step("condition: f(1)")),
+        (Code::UnknownMethod, step("condition: a.f()")),
+        (Code::WrongArguments, step("condition: len()")),
+        (Code::ForbiddenName, step("condition: a__b")),
+        (Code::UnknownRecipe, with_step("recipe: nowhere")),
+        (Code::CircularExtends, with_field("extends: r")),
+        (Code::UnknownStep, step("depends_on: [other]")),
+        (Code::LaterStep, step("depends_on: [s]")),
+        (
+            Code::GroupReopened,
+            steps(
+                "{id: a, command: x, parallel_group: g}, {id: b, command: x}, {id: c, command: x, parallel_group: g}",
+            ),
+        ),
+        (
+            Code::GroupDependency,
+            steps(
+                "{id: a, command: x, parallel_group: g}, {id: b, command: x, parallel_group: g, depends_on: [a]}",
+            ),
+        ),
+        (Code::LimitExceeded, with_field("recursion: {max_total_steps: 0}")),
+        (Code::UnresolvedAgent, with_step("agent: nobody")),
+    ]
+}
+
+#[test]
+fn every_code_can_happen() {
+    let mut seen = BTreeSet::new();
+    for (code, text) in texts() {
+        let found: Vec<Code> =
+            check_files(&[("r.yaml", &text)], &[]).diagnostics.iter().map(|told| told.code).collect();
+        assert_eq!(found, [code], "{}", &text[..text.len().min(400)]);
+        seen.insert(code);
+    }
+    seen.extend(check_bytes(b"name: \xff\n").diagnostics.iter().map(|told| told.code));
+    seen.extend(deep_recipes());
+    let all: BTreeSet<Code> = Code::ALL.iter().copied().collect();
+    assert_eq!(seen, all);
+}
+
+fn deep_recipes() -> Vec<Code> {
+    let texts: Vec<(String, String)> =
+        (0..30).map(|at| (format!("r{at}.yaml"), format!("{STEP}extends: r{}\n", at + 1))).collect();
+    let files: Vec<(&str, &str)> = texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    check_files(&files, &[]).diagnostics.iter().map(|told| told.code).collect()
+}
+
+#[test]
+fn words_are_unique_and_plain() {
+    let words: BTreeSet<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+    assert_eq!(words.len(), Code::ALL.len());
+    for word in words {
+        assert!(word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-' || byte == b'8'), "{word}");
+    }
+}

@@ -1,0 +1,61 @@
+//! What depends on what.
+
+use recipe::graph::{edges, edges_in};
+
+use crate::shelf::{check_files, unit};
+
+/// The edges as `a>b value:x`.
+fn shown(unit: &recipe::plan::Unit, edges: Vec<recipe::graph::Edge>) -> Vec<String> {
+    let line = |edge: recipe::graph::Edge| {
+        let what = edge.what.map_or_else(String::new, |what| format!(":{what}"));
+        format!("{}>{} {}{what}", unit.steps[edge.from].id, unit.steps[edge.to].id, edge.link.as_str())
+    };
+    edges.into_iter().map(line).collect()
+}
+
+fn expect(steps: &str, expected: &[&str]) {
+    let unit = unit(&format!("name: r\ncontext: {{q: 1}}\nsteps:\n{steps}"));
+    assert_eq!(shown(&unit, edges(&unit)), expected, "{steps}");
+}
+
+#[test]
+fn links_of_every_kind() {
+    for (steps, expected) in [
+        ("  - {id: a, command: x}\n", vec![]),
+        ("  - {id: a, command: x}\n  - {id: b, command: y}\n", vec!["a>b order"]),
+        ("  - {id: a, command: x}\n  - {id: b, command: \"{{a}}\"}\n", vec!["a>b value:a"]),
+        (
+            "  - {id: a, command: x}\n  - {id: b, command: y}\n  - {id: c, command: y, depends_on: [a]}\n",
+            vec!["a>b order", "a>c depends_on"],
+        ),
+        (
+            "  - {id: a, command: x, produces: [out/a.txt]}\n  - {id: b, command: y}\n  - {id: c, command: z, reads: [out/*.txt]}\n",
+            vec!["a>b order", "a>c files:out/*.txt"],
+        ),
+        ("  - {id: a, command: x}\n  - {id: b, command: y, condition: a}\n", vec!["a>b value:a"]),
+        ("  - {id: a, command: x}\n  - {id: b, command: y, env: {A: \"{{a.k}}\"}}\n", vec!["a>b value:a"]),
+        ("  - {id: a, command: x}\n  - {id: b, command: y, working_dir: \"{{a}}\"}\n", vec!["a>b value:a"]),
+        (
+            "  - {id: a, command: x, parallel_group: g}\n  - {id: b, command: y, parallel_group: g}\n  - {id: c, command: z}\n",
+            vec!["a>c order", "b>c order"],
+        ),
+        (
+            "  - {id: a, command: x, output: v}\n  - {id: b, command: y, output: v}\n  - {id: c, command: \"{{v}}\"}\n",
+            vec!["a>b order", "b>c value:v"],
+        ),
+    ] {
+        expect(steps, &expected);
+    }
+}
+
+#[test]
+fn what_a_nested_recipe_writes_comes_from_its_step() {
+    let main = "name: main\nsteps:\n  - {id: a, recipe: child}\n  - {id: b, command: x}\n  - {id: c, command: \"{{made}}\"}\n";
+    let child =
+        "name: child\nsteps: [{id: d, recipe: grandchild}, {id: e, recipe: child, condition: again}]\n";
+    let grandchild = "name: grandchild\nsteps: [{id: f, command: x, output: made}]\n";
+    let files = [("main.yaml", main), ("child.yaml", child), ("grandchild.yaml", grandchild)];
+    let plan = check_files(&files, &[]).plan.expect("a plan");
+    assert_eq!(shown(plan.root(), edges_in(&plan, plan.root())), ["a>b order", "a>c value:made"]);
+    assert_eq!(shown(plan.root(), edges(plan.root())), ["a>b order", "b>c order"]);
+}

@@ -1,0 +1,168 @@
+//! Recipes that run recipes: found, checked in turn, their names and limits known.
+
+use recipe::plan::{StepKind, Target};
+
+use crate::shelf::{check_files, expect_files, told, with_step};
+
+fn main(steps: &str) -> String {
+    format!("name: main\nsteps:\n{steps}")
+}
+
+#[test]
+fn a_missing_recipe_is_an_error_in_its_file() {
+    let yaml = main("  - {id: a, recipe: child}\n  - {id: b, recipe: nowhere}\n");
+    let child = "name: child\nsteps:\n  - id: c\n    recipe: nothing\n";
+    expect_files(
+        &[("main.yaml", &yaml), ("child.yaml", child)],
+        &[],
+        &["error unknown-recipe 4:21", "error unknown-recipe child.yaml:4:13"],
+    );
+}
+
+#[test]
+fn problems_in_children_are_told_with_their_file() {
+    let yaml = main("  - {id: a, recipe: one}\n  - {id: b, recipe: two}\n");
+    let one = "name: one\nsteps:\n  - {id: c, comand: x}\n";
+    let two = "name: two\nsteps:\n  - {id: c, command: x, condition: a is b}\n  - {id: c, command: y}\n";
+    expect_files(
+        &[("main.yaml", &yaml), ("one.yaml", one), ("two.yaml", two)],
+        &[],
+        &[
+            "error field-typo one.yaml:3:13",
+            "error condition-syntax two.yaml:3:38",
+            "error duplicate-id two.yaml:4:10",
+        ],
+    );
+}
+
+#[test]
+fn a_child_that_is_used_twice_is_checked_once() {
+    let yaml = main("  - {id: a, recipe: child}\n  - {id: b, recipe: child}\n");
+    expect_files(
+        &[("main.yaml", &yaml), ("child.yaml", "name: child\nsteps: [{id: c, comand: x}]\n")],
+        &[],
+        &["error field-typo child.yaml:2:17"],
+    );
+}
+
+#[test]
+fn a_child_that_is_no_yaml_does_not_hide_other_problems() {
+    let yaml =
+        main("  - {id: a, recipe: child}\n  - {id: b, comand: x}\n  - {id: c, command: \"{{anything}}\"}\n");
+    expect_files(
+        &[("main.yaml", &yaml), ("child.yaml", "name: [\n")],
+        &[],
+        &["error field-typo 4:13", "error yaml-syntax child.yaml:1:7"],
+    );
+}
+
+#[test]
+fn a_template_as_name_is_found_when_it_runs() {
+    let yaml = with_step("recipe: \"{{which}}\"") + "context: {which: child}\n";
+    let checked = check_files(&[("r.yaml", &yaml)], &[]);
+    assert_eq!(told(&checked), Vec::<String>::new());
+    let plan = checked.plan.expect("a plan");
+    assert!(matches!(&plan.root().steps[0].kind, StepKind::Nested { target: Target::Dynamic { .. }, .. }));
+}
+
+#[test]
+fn after_a_recipe_of_unknown_name_anything_may_be_defined() {
+    let yaml = "name: r\ncontext: {which: x}\nsteps:\n  - {id: a, command: \"{{early}}\"}\n  - {id: b, recipe: \"{{which}}\"}\n  - {id: c, command: \"{{late}}\"}\n";
+    expect_files(&[("r.yaml", yaml)], &[], &["warning undefined-variable 4:23"]);
+}
+
+#[test]
+fn names_flow_down_and_back() {
+    let yaml = "name: main\ncontext: {mine: 1}\nsteps:\n  - {id: a, recipe: child, context: {arg: 1, kept: 2}}\n  - {id: b, command: \"{{a}} {{a.version}} {{made}} {{c}} {{theirs}} {{kept}}\"}\n";
+    let child = "name: child\ncontext: {theirs: 1}\nsteps:\n  - {id: c, command: \"{{mine}} {{arg}} {{theirs}}\"}\n  - {id: d, command: x, output: made}\n  - {id: e, command: x, output: kept}\n";
+    expect_files(&[("main.yaml", yaml), ("child.yaml", child)], &[], &[]);
+}
+
+#[test]
+fn what_is_only_handed_down_does_not_come_back() {
+    let yaml = "name: main\nsteps:\n  - {id: a, recipe: child, context: {arg: 1}}\n  - {id: b, command: \"{{arg}}\"}\n";
+    let child = "name: child\nsteps: [{id: c, command: \"{{arg}}\"}]\n";
+    expect_files(&[("main.yaml", yaml), ("child.yaml", child)], &[], &["warning undefined-variable 4:23"]);
+}
+
+#[test]
+fn a_child_checked_alone_has_no_caller() {
+    let child = "name: child\nsteps: [{id: c, command: \"{{arg}}\"}]\n";
+    expect_files(&[("child.yaml", child)], &[], &["warning undefined-variable 2:27"]);
+}
+
+#[test]
+fn templates_in_handed_values_are_checked() {
+    let yaml = main(
+        "  - id: a\n    recipe: child\n    context:\n      x: \"{{nope}}\"\n      y: \"{{#if z\"\n      z: [1, {k: \"{{/if}}\"}]\n",
+    );
+    let child = "name: child\nsteps: [{id: c, command: x}]\n";
+    expect_files(
+        &[("main.yaml", &yaml), ("child.yaml", child)],
+        &[],
+        &["warning undefined-variable 6:11", "error template-syntax 7:11", "error template-syntax 8:19"],
+    );
+}
+
+#[test]
+fn recursion_is_allowed() {
+    let guarded = "name: r\ncontext: {n: 1}\nsteps:\n  - {id: a, command: x}\n  - {id: b, recipe: r, condition: n < 3}\n";
+    expect_files(&[("r.yaml", guarded)], &[], &[]);
+    let a = "name: a\ncontext: {go: true}\nsteps: [{id: x, recipe: b, condition: go}]\n";
+    let b = "name: b\nsteps: [{id: y, recipe: a}]\n";
+    expect_files(&[("a.yaml", a), ("b.yaml", b)], &[], &[]);
+}
+
+#[test]
+fn recursion_without_end_warns() {
+    let yaml = "name: r\nsteps:\n  - {id: a, command: x}\n  - {id: b, recipe: r}\n";
+    expect_files(&[("r.yaml", yaml)], &[], &["warning limit-exceeded 3:10"]);
+}
+
+#[test]
+fn limits_that_cannot_be_kept_warn() {
+    let steps = |n: usize| (0..n).map(|at| format!("  - {{id: s{at}, command: x}}\n")).collect::<String>();
+    let limited = |limit: &str, steps: &str| format!("name: r\nrecursion: {limit}\nsteps:\n{steps}");
+    let nested = "  - {id: a, recipe: child}\n  - {id: b, command: x}\n";
+    let child =
+        ("child.yaml", "name: child\nsteps: [{id: c, command: x}, {id: d, command: x, condition: q}]\n");
+    for (yaml, expected) in [
+        (limited("{max_total_steps: 2}", &steps(3)), vec!["warning limit-exceeded 4:10"]),
+        (limited("{max_total_steps: 3}", &steps(3)), vec![]),
+        (format!("name: r\nsteps:\n{}", steps(200)), vec![]),
+        (format!("name: r\nsteps:\n{}", steps(201)), vec!["warning limit-exceeded 3:10"]),
+        (limited("{max_total_steps: 1}", nested), vec!["warning limit-exceeded 4:10"]),
+        (limited("{max_total_steps: 2}", nested), vec![]),
+        (limited("{max_depth: 0}", nested), vec!["warning limit-exceeded 4:10"]),
+        (limited("{max_depth: 1}", nested), vec![]),
+    ] {
+        expect_files(&[("r.yaml", &yaml), child], &[], &expected);
+    }
+}
+
+#[test]
+fn six_levels_are_the_default_depth() {
+    for (levels, expected) in [(6, vec![]), (7, vec!["warning limit-exceeded 2:14"])] {
+        let texts: Vec<(String, String)> = (0..=levels)
+            .map(|at| {
+                let step =
+                    if at == levels { "command: x".to_owned() } else { format!("recipe: r{}", at + 1) };
+                (format!("r{at}.yaml"), format!("name: r{at}\nsteps: [{{id: s{at}, {step}}}]\n"))
+            })
+            .collect();
+        let files: Vec<(&str, &str)> =
+            texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        expect_files(&files, &[], &expected);
+    }
+}
+
+#[test]
+fn names_of_caller_and_child_that_collide_warn_once() {
+    let yaml = "name: main\ncontext: {a-b: 1}\nsteps: [{id: s, recipe: child}]\n";
+    let child = "name: child\ncontext: {a_b: 1}\nsteps: [{id: c, command: x}]\n";
+    expect_files(
+        &[("main.yaml", yaml), ("child.yaml", child)],
+        &[],
+        &["warning name-collision child.yaml:2:11"],
+    );
+}

@@ -1,0 +1,194 @@
+//! Variables: what defines them, where an undefined one is told, and which names collide.
+
+use crate::shelf::{check_files, expect, expect_files, told, unit, with_field, with_step};
+
+#[test]
+fn what_defines_a_variable() {
+    for yaml in [
+        "name: r\ncontext: {v: 1}\nsteps: [{id: s, command: \"{{v}}\"}]\n",
+        "name: r\ncontext: {v: {a: [1]}}\nsteps: [{id: s, command: \"{{v.a[0]}} {{ v.a.length }}\"}]\n",
+        "name: r\ninputs: [{name: v}]\nsteps: [{id: s, command: \"{{v}}\"}]\n",
+        "name: r\ncontext_validation: {v: nonempty}\nsteps: [{id: s, command: \"{{v}}\"}]\n",
+        "name: r\nsteps: [{id: a, command: x, output: v}, {id: b, command: \"{{v}}\"}]\n",
+        "name: r\nsteps: [{id: v, command: x}, {id: b, command: \"{{v}}\"}]\n",
+        "name: r\nsteps: [{id: my-step, command: x}, {id: b, prompt: \"{{my-step}}\"}]\n",
+        "name: r\nsteps: [{id: v, command: x}]\nhooks: {post_step: \"{{v}}\"}\n",
+        "name: r\nsteps: [{id: v, command: x}]\noutput: {template: \"{{v}}\"}\n",
+        "name: r\nsteps: [{id: v, command: x, continue_on_error: true}, {id: b, command: x, env: {A: \"{{v}}\"}}]\n",
+    ] {
+        expect(yaml, &[]);
+    }
+}
+
+#[test]
+fn what_does_not_define_it() {
+    for (yaml, expected) in [
+        ("name: r\nsteps: [{id: s, command: \"{{v}}\"}]\n", "warning undefined-variable 2:27"),
+        ("name: r\nsteps: [{id: s, command: \"{{s}}\"}]\n", "warning undefined-variable 2:27"),
+        (
+            "name: r\nsteps: [{id: s, command: \"{{v}}\"}, {id: v, command: x}]\n",
+            "warning undefined-variable 2:27",
+        ),
+        (
+            "name: r\nsteps:\n  - {id: a, command: x, parallel_group: g}\n  - {id: b, command: \"{{a}}\", parallel_group: g}\n",
+            "warning undefined-variable 4:23",
+        ),
+        (
+            "name: r\nsteps:\n  - {id: a, command: x, output: v}\n  - {id: b, command: \"{{a}}\"}\n",
+            "warning undefined-variable 4:23",
+        ),
+        ("name: r\nsteps: [{id: s, prompt: \"a {{v}}\"}]\n", "warning undefined-variable 2:28"),
+        (
+            "name: r\nsteps: [{id: s, command: x, working_dir: \"{{v}}\"}]\n",
+            "warning undefined-variable 2:43",
+        ),
+        ("name: r\nsteps: [{id: s, command: x, env: {A: \"{{v}}\"}}]\n", "warning undefined-variable 2:39"),
+        (
+            "name: r\nsteps: [{id: s, command: x}]\nhooks: {pre_step: \"{{v}}\"}\n",
+            "warning undefined-variable 3:20",
+        ),
+        (
+            "name: r\nsteps: [{id: s, command: x}]\noutput: {template: \"{{v}}\"}\n",
+            "warning undefined-variable 3:21",
+        ),
+        ("name: r\nsteps: [{id: s, command: \"{{#if v}}a{{/if}}\"}]\n", "warning undefined-variable 2:27"),
+        ("name: r\nsteps: [{id: s, command: \"{{step_id}}\"}]\n", "warning undefined-variable 2:27"),
+    ] {
+        expect(yaml, &[expected]);
+    }
+}
+
+#[test]
+fn names_given_from_outside_define_it() {
+    let yaml = with_step("command: echo {{v}} {{a.b}}");
+    expect_files(&[("r.yaml", &yaml)], &["v", "a.b"], &[]);
+    expect_files(&[("r.yaml", &yaml)], &["v"], &["warning undefined-variable 4:25"]);
+}
+
+#[test]
+fn members_of_a_group_are_seen_after_it() {
+    expect(
+        "name: r\nsteps:\n  - {id: a, command: x, parallel_group: g}\n  - {id: b, command: x, parallel_group: g}\n  - {id: c, command: \"{{a}} {{b}}\"}\n",
+        &[],
+    );
+}
+
+#[test]
+fn the_place_is_inside_the_text() {
+    for (fields, expected) in [
+        ("command: echo {{nope}}", "4:19"),
+        ("command: \"echo {{nope}}\"", "4:20"),
+        ("command: 'echo ''a'' {{nope}}'", "4:26"),
+        ("command: \"\\u00e9\\t\\\"{{nope}}\\\"\"", "4:25"),
+        ("command: |\n  echo a\n  echo {{nope}}\n  echo b", "6:12"),
+        ("command: |-\n\n    deep {{nope}}", "6:14"),
+        ("command: >\n  one\n  two {{nope}}\n  three", "6:11"),
+        ("command: >-\n  one\n\n  two\n    more {{nope}}", "8:14"),
+        ("prompt: ü {{nope}}", "4:15"),
+        ("command: one\n  two {{nope}}", "5:11"),
+    ] {
+        expect(&with_step(fields), &[&format!("warning undefined-variable {expected}")]);
+    }
+}
+
+#[test]
+fn a_broken_template_is_told_inside_the_text() {
+    for (fields, expected) in [
+        ("command: echo {{nope", "error template-syntax 4:19"),
+        ("command: |\n  a\n  b {{#if x}} c", "error template-syntax 6:9"),
+        ("prompt: \"a {{else}} b\"", "error template-syntax 4:16"),
+        ("prompt: a {{/if}}", "error template-syntax 4:15"),
+        ("command: a {{x | upper}}", "error template-syntax 4:16"),
+        ("command: x\nworking_dir: \"{{a b}}\"", "error template-syntax 5:19"),
+        ("command: x\nenv: {A: \"{{#each b}}\"}", "error template-syntax 5:15"),
+    ] {
+        expect(&with_step(fields), &[expected]);
+    }
+}
+
+#[test]
+fn braces_that_are_no_templates_stay() {
+    for command in
+        ["docker ps --format '{{.Names}}'", "echo '{{}}'", "awk '{ print $1 }'", "echo ${a} {{\"a\": 1}}"]
+    {
+        expect(&with_step(&format!("command: |\n  {command}")), &[]);
+    }
+}
+
+#[test]
+fn optional_names_are_allowed_in_conditions_but_slips_are_told() {
+    expect(&with_step("command: x\ncondition: maybe_given == 'yes'"), &[]);
+    expect(&with_step("command: x\ncondition: x == none or y == null"), &[]);
+    expect(
+        &(with_step("command: x\ncondition: enviroment == 'a'") + "context: {environment: a}\n"),
+        &["warning undefined-variable 5:16"],
+    );
+    expect(
+        "name: r\nsteps:\n  - {id: a, command: x, condition: later}\n  - {id: later, command: x}\n",
+        &["warning undefined-variable 3:36"],
+    );
+}
+
+#[test]
+fn an_id_never_overwrites_a_declared_name() {
+    let yaml = "name: r\ncontext: {build: x}\nsteps:\n  - {id: build, command: x}\n";
+    expect(yaml, &["warning id-not-stored 4:10"]);
+    assert_eq!(unit(yaml).steps[0].store, None);
+    expect(
+        "name: r\ninputs: [{name: build}]\nsteps: [{id: build, command: x}]\n",
+        &["warning id-not-stored 3:14"],
+    );
+    let explicit = "name: r\ncontext: {build: x}\nsteps:\n  - {id: build, command: x, output: build}\n";
+    expect(explicit, &[]);
+    assert_eq!(unit(explicit).steps[0].store.as_deref(), Some("build"));
+    assert_eq!(unit(&with_step("command: x\noutput: v")).steps[0].store.as_deref(), Some("v"));
+}
+
+#[test]
+fn names_that_become_the_same_variable_are_errors() {
+    for (field, expected) in [
+        ("context: {a-b: 1, a_b: 2}", "error name-collision 5:19"),
+        ("context: {a.b: 1, a__b: 2}", "error name-collision 5:19"),
+        ("context: {a: {b: 1}, a__b: 2}", "error name-collision 5:11"),
+        ("context: {a: {b-c: 1, b_c: 2}}", "error name-collision 5:11"),
+        ("context: {a: {b: {c: 1}}, a__b__c: 2}", "error name-collision 5:11"),
+        ("inputs: [{name: a-b}]\ncontext: {a_b: 1}", "error name-collision 5:17"),
+        ("context: {abc: 1, ABC: 2}", "warning alias-collision 5:19"),
+        ("context: {s_: 1, s-: 2}", "error name-collision 5:18"),
+    ] {
+        expect(&with_field(field), &[expected]);
+    }
+    expect(
+        "name: r\nsteps:\n  - {id: a, command: x, output: v-1}\n  - {id: b, command: x, output: v_1}\n",
+        &["error name-collision 4:10"],
+    );
+    expect(
+        "name: r\ncontext: {my_step: 1}\nsteps:\n  - {id: my-step, command: x}\n",
+        &["error name-collision 4:10"],
+    );
+    let yaml = with_field("context: {a_b: 1}");
+    expect_files(&[("r.yaml", &yaml)], &["a-b"], &["error name-collision 5:11"]);
+}
+
+#[test]
+fn names_that_only_look_alike_are_fine() {
+    for field in [
+        "context: {a_b: 1, ab: 2}",
+        "context: {a: {b: 1}, c: {b: 2}}",
+        "context: {path: 1, home: 2, bash_env: 3}",
+        "context: {a: {b: 1}, a_b: 2}",
+    ] {
+        expect(&with_field(field), &[]);
+    }
+}
+
+#[test]
+fn strict_turns_warnings_into_errors() {
+    let yaml = with_step("command: echo {{nope}}\nx-team: a");
+    let checked = check_files(&[("r.yaml", &yaml)], &[]);
+    assert!(checked.plan.is_some());
+    let strict = checked.strict();
+    assert!(strict.plan.is_none());
+    assert_eq!(told(&strict), ["error undefined-variable 4:19", "error unknown-field 5:5"]);
+    assert!(check_files(&[("r.yaml", &with_step("command: x"))], &[]).strict().plan.is_some());
+}

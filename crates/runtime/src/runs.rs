@@ -1,0 +1,297 @@
+//! The way in: starting, resuming, cancelling, listing and showing runs.
+
+mod resume;
+mod stored;
+
+use std::{collections::HashMap, path::PathBuf};
+
+use engine::{
+    Event, RunSettings, RunState, RunStatus,
+    event::{FORMAT, RunStarted},
+};
+use recipe::{
+    check::Loader,
+    plan::Plan,
+    value::Map,
+};
+
+pub use resume::{Interrupted, Resume, ResumeError};
+pub use stored::{Cancelled, FindError, OpenError, RunSummary, Shown};
+
+use crate::{
+    agent_attempt::AgentSettings,
+    audit::Audit,
+    clock,
+    drive::{DriveError, Driver, Parts, Reporter},
+    folder::{self, Header, Options, RunFolder, make_dir, to_given},
+    host::Host,
+    journal::Journal,
+    preflight, process,
+    report::{self, RunResult, Subject},
+    sources::Recording,
+};
+
+/// All runs of a user.
+#[derive(Clone, Debug)]
+pub struct Runs {
+    home: PathBuf,
+}
+
+/// What to run, and how.
+pub struct Start<'a> {
+    /// The checked recipe.
+    pub plan: Plan,
+    /// Context values from outside.
+    pub given: Map,
+    /// Options that a resume takes over.
+    pub options: Options,
+    /// How agents are run.
+    pub agents: AgentSettings,
+    /// The machine.
+    pub host: Host,
+    /// Where the recipe works.
+    pub working_dir: PathBuf,
+    /// Brings recipes whose names become known later.
+    pub loader: &'a dyn Loader,
+    /// What the loader brought so far.
+    pub recording: &'a Recording<'a>,
+    /// Nothing is executed and nothing written.
+    pub dry_run: bool,
+}
+
+/// Why a run could not be started, or could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The runner itself could not do its work.
+    #[error(transparent)]
+    Drive(#[from] DriveError),
+    /// The folder of the run could not be made.
+    #[error(transparent)]
+    Folder(#[from] folder::FolderError),
+    /// The journal could not be made.
+    #[error(transparent)]
+    Journal(#[from] crate::journal::JournalError),
+    /// The event loop of the operating system could not be had.
+    #[error("cannot start the event loop: {0}")]
+    Loop(std::io::Error),
+}
+
+impl Runs {
+    /// The runs below a state directory.
+    pub fn at(home: PathBuf) -> Runs {
+        Runs { home }
+    }
+
+    /// Where the folders of runs live.
+    pub fn dir(&self) -> PathBuf {
+        self.home.join("runs")
+    }
+
+    /// Runs a recipe to its end, or until it is told to stop.
+    pub fn start(&self, start: Start<'_>, reporter: &mut dyn Reporter) -> Result<RunResult, RunError> {
+        let problems = self.problems(&start);
+        let name = start.plan.root().name.clone();
+        if !problems.is_empty() && !start.dry_run {
+            return Ok(report::blocked(&name, &preflight::message(&name, &problems)));
+        }
+        let settings = RunSettings {
+            given: start.given.clone(),
+            include_tags: start.options.include_tags.clone(),
+            exclude_tags: start.options.exclude_tags.clone(),
+            max_parallel: start.options.max_parallel,
+            dry_run: start.dry_run,
+        };
+        let state = RunState::new(&start.plan, settings);
+        let run_id = new_run_id();
+        let mut made = None;
+        if !start.dry_run {
+            made = Some(self.make(&run_id, &start)?);
+        }
+        let tracking = run_id.clone();
+        let (folder, journal, lock) = match made {
+            Some((folder, journal, lock)) => (Some(folder), Some(journal), Some(lock)),
+            None => (None, None, None),
+        };
+        let audit = match &start.options.audit_dir {
+            Some(dir) if !start.dry_run => Some(Audit::create(dir, &name, &run_id, clock::now())?),
+            _ => None,
+        };
+        let first = Event::RunStarted(RunStarted {
+            format: FORMAT,
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            run_id: run_id.clone(),
+            recipe: name,
+            pid: std::process::id(),
+        });
+        let job = Job {
+            run_id,
+            tracking_id: tracking,
+            folder,
+            journal,
+            plan: start.plan,
+            state,
+            options: start.options,
+            host: start.host,
+            working_dir: start.working_dir,
+            loader: start.loader,
+            recording: Some(start.recording),
+            generation: 0,
+            audit,
+            agents: start.agents,
+        };
+        let result = job.run(vec![first], reporter);
+        drop(lock);
+        result
+    }
+
+    fn make(&self, run_id: &str, start: &Start<'_>) -> Result<(RunFolder, Journal, std::fs::File), RunError> {
+        make_dir(&self.dir())?;
+        let root = start.plan.root();
+        let header = Header {
+            format: folder::FORMAT,
+            run_id: run_id.to_owned(),
+            tracking_id: run_id.to_owned(),
+            recipe_name: root.name.clone(),
+            recipe_path: root.path.clone(),
+            recipe_digest: root.digest.clone(),
+            working_dir: start.working_dir.clone(),
+            created_at: clock::now(),
+            boot_id: process::boot_id(),
+            given: to_given(&start.given),
+            options: start.options.clone(),
+        };
+        let folder = RunFolder::create(self.dir().join(run_id), &header)?;
+        start.recording.save(&folder.sources(0))?;
+        let lock = folder.lock()?.ok_or_else(|| {
+            folder::FolderError { action: "lock", path: folder.path().to_owned(), source: std::io::ErrorKind::WouldBlock.into() }
+        })?;
+        let journal = Journal::create(&folder.journal())?;
+        Ok((folder, journal, lock))
+    }
+
+    /// Everything that can be known to be missing before the first step.
+    fn problems(&self, start: &Start<'_>) -> Vec<String> {
+        let root = start.plan.root();
+        if !start.working_dir.is_dir() {
+            return vec![format!("working directory `{}` does not exist", start.working_dir.display())];
+        }
+        let tree = start.host.tree("");
+        if tree.is_used_up() {
+            return vec![format!(
+                "session depth {} has reached the maximum of {}: a recipe may not start more runs inside of runs; raise AMPLIHACK_MAX_DEPTH if this is meant",
+                tree.depth, tree.max_depth
+            )];
+        }
+        let mut context = root.context.clone();
+        for input in &root.inputs {
+            if let Some(default) = &input.default {
+                context.entry(input.name.clone()).or_insert_with(|| default.clone());
+            }
+        }
+        context.extend(start.given.clone());
+        let mut problems = preflight::context_problems(root, &context, &start.working_dir);
+        problems.extend(preflight::missing_env(&start.plan, &start.host));
+        let options = &start.options;
+        let runs = |tags: &[String]| {
+            let tagged = |list: &[String]| tags.iter().any(|tag| list.contains(tag));
+            !tagged(&options.exclude_tags)
+                && (tags.is_empty() || options.include_tags.is_empty() || tagged(&options.include_tags))
+        };
+        problems.extend(preflight::missing_programs(&start.plan, &start.agents, &start.host, runs));
+        if !std::path::Path::new(crate::attempt::SHELL).exists() {
+            problems.push(format!("the shell `{}` is not installed", crate::attempt::SHELL));
+        }
+        problems
+    }
+}
+
+/// A run that is ready to go.
+pub(crate) struct Job<'a> {
+    pub(crate) run_id: String,
+    pub(crate) tracking_id: String,
+    pub(crate) folder: Option<RunFolder>,
+    pub(crate) journal: Option<Journal>,
+    pub(crate) plan: Plan,
+    pub(crate) state: RunState,
+    pub(crate) options: Options,
+    pub(crate) host: Host,
+    pub(crate) working_dir: PathBuf,
+    pub(crate) loader: &'a dyn Loader,
+    pub(crate) recording: Option<&'a Recording<'a>>,
+    pub(crate) generation: u32,
+    pub(crate) audit: Option<Audit>,
+    pub(crate) agents: AgentSettings,
+}
+
+impl Job<'_> {
+    /// Drives the run and makes its result.
+    pub(crate) fn run(self, first: Vec<Event>, reporter: &mut dyn Reporter) -> Result<RunResult, RunError> {
+        let event_loop = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(RunError::Loop)?;
+        let (run_id, tracking_id) = (self.run_id.clone(), self.tracking_id.clone());
+        let run_dir = self.folder.as_ref().map(|folder| folder.path().to_owned());
+        let (state, mask, previews) = event_loop.block_on(async move {
+            let mut driver = Driver::new(Parts {
+                run_id: self.run_id,
+                folder: self.folder,
+                journal: self.journal,
+                plan: self.plan,
+                state: self.state,
+                options: self.options,
+                host: self.host,
+                working_dir: self.working_dir,
+                loader: self.loader,
+                recording: self.recording,
+                generation: self.generation,
+                reporter,
+                audit: self.audit,
+                agents: self.agents,
+            });
+            driver.run(first).await?;
+            let (_, state, mask, previews) = driver.into_parts();
+            Ok::<_, DriveError>((state, mask, previews))
+        })?;
+        Ok(finished_result(&run_id, &tracking_id, &state, &mask, &previews, run_dir))
+    }
+}
+
+fn finished_result(
+    run_id: &str,
+    tracking_id: &str,
+    state: &RunState,
+    mask: &crate::mask::Mask,
+    previews: &HashMap<String, String>,
+    run_dir: Option<PathBuf>,
+) -> RunResult {
+    let output = match (&run_dir, state.finished.as_ref().and_then(|finished| finished.output.as_ref())) {
+        (Some(dir), Some(stored)) => crate::values::load(dir, stored).ok(),
+        _ => None,
+    };
+    let has_folder = run_dir.is_some();
+    report::result(&Subject {
+        run_id: has_folder.then_some(run_id),
+        tracking_id: has_folder.then_some(tracking_id),
+        state,
+        mask,
+        status: state.finished.as_ref().map_or(RunStatus::Interrupted, |finished| finished.status),
+        now: clock::now(),
+        previews,
+        run_dir: run_dir.map(|dir| dir.to_string_lossy().into_owned()),
+        output,
+    })
+}
+
+/// A new id: the time, so that ids sort by age, and some letters that nobody else has.
+fn new_run_id() -> String {
+    const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let mut random = [0; 6];
+    let filled = rustix::rand::getrandom(&mut random[..], rustix::rand::GetRandomFlags::empty()).unwrap_or(0);
+    if filled < random.len() {
+        let mix = clock::now().as_nanosecond() as u64 ^ u64::from(std::process::id()) << 32;
+        random.copy_from_slice(&mix.to_le_bytes()[..6]);
+    }
+    let letters: String = random.iter().map(|byte| char::from(LETTERS[usize::from(*byte) % 32])).collect();
+    format!("{}-{letters}", clock::now().strftime("%Y%m%d-%H%M%S"))
+}
