@@ -1,8 +1,11 @@
 //! Recipes that run recipes: found, checked in turn, their names and limits known.
 
-use recipe::plan::{StepKind, Target};
+use recipe::{
+    check::{Given, Loader, graft},
+    plan::{StepKind, Target},
+};
 
-use crate::shelf::{check_files, expect_files, told, with_step};
+use crate::shelf::{Shelf, check_files, expect_files, told, with_step};
 
 fn main(steps: &str) -> String {
     format!("name: main\nsteps:\n{steps}")
@@ -165,4 +168,39 @@ fn names_of_caller_and_child_that_collide_warn_once() {
         &[],
         &["warning name-collision child.yaml:2:11"],
     );
+}
+
+#[test]
+fn recipes_are_looked_for_beside_the_file_that_names_them() {
+    let step = |id: &str, what: &str| format!("name: {id}\nsteps: [{{id: {id}, {what}}}]\n");
+    let (main, base) = ("extends: lib/base\n", step("base", "recipe: helper"));
+    let (beside, deeper) = (step("right", "recipe: deeper"), step("deep", "command: x"));
+    let wrong = step("wrong", "recipe: nowhere");
+    let files = [
+        ("main.yaml", main),
+        ("helper.yaml", &wrong),
+        ("lib/base.yaml", &base),
+        ("lib/helper.yaml", &beside),
+        ("lib/deeper.yaml", &deeper),
+    ];
+    expect_files(&files, &[], &[]);
+    let plan = check_files(&files, &[]).plan.expect("a plan");
+    let paths: Vec<&str> = plan.units.iter().map(|unit| unit.path.as_str()).collect();
+    assert_eq!(paths, ["main.yaml", "lib/helper.yaml", "lib/deeper.yaml"]);
+}
+
+#[test]
+fn a_recipe_whose_name_becomes_known_later_joins_the_plan() {
+    let main = "name: main\ncontext: {which: child}\nsteps: [{id: a, recipe: \"{{which}}\"}]\n";
+    let child = "name: child\nsteps: [{id: c, recipe: main}, {id: d, command: \"{{which}}\"}]\n";
+    let broken = "name: broken\nsteps: [{id: c, comand: x}]\n";
+    let files = [("main.yaml", main), ("child.yaml", child), ("broken.yaml", broken)];
+    let plan = check_files(&files, &[]).plan.expect("a plan");
+    let shelf = Shelf::new(&files);
+    let found = |name: &str| shelf.recipe(name, "main.yaml").expect("on the shelf");
+    let (grown, id) = graft(&plan, found("child"), &shelf, &Given::default()).expect("a larger plan");
+    assert_eq!((grown.unit(id).name.as_str(), grown.root().name.as_str()), ("child", "main"));
+    assert_eq!(grown.units.len(), 2, "what is there already is not read again");
+    let refused = graft(&plan, found("broken"), &shelf, &Given::default()).expect_err("a broken recipe");
+    assert_eq!(told(&refused), ["error field-typo broken.yaml:2:17"]);
 }

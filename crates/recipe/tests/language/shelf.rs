@@ -14,7 +14,7 @@ use recipe::{
 /// A recipe with one step that does nothing, to put fields around.
 pub(crate) const STEP: &str = "name: r\nsteps:\n  - id: s\n    command: echo\n";
 
-/// Files by path; `child` means `child.yaml`. The only agent file is the one named `known`.
+/// Files by path; `child` means `child.yaml` beside the file that names it, else at the top. The only agent file is the one named `known`.
 pub(crate) struct Shelf(Vec<Loaded>);
 
 impl Shelf {
@@ -28,9 +28,10 @@ fn file(path: &str, bytes: &[u8]) -> Loaded {
 }
 
 impl Loader for Shelf {
-    fn recipe(&self, name: &str, _: &str) -> Result<Loaded, LoadError> {
-        let path = format!("{name}.yaml");
-        let found = self.0.iter().find(|file| file.path == path).cloned();
+    fn recipe(&self, name: &str, from: &str) -> Result<Loaded, LoadError> {
+        let beside = from.rsplit_once('/').map_or_else(String::new, |(folder, _)| format!("{folder}/"));
+        let by_path = |path: String| self.0.iter().find(|file| file.path == path).cloned();
+        let found = by_path(format!("{beside}{name}.yaml")).or_else(|| by_path(format!("{name}.yaml")));
         found.ok_or_else(|| LoadError::NotFound { searched: vec!["the shelf".to_owned()] })
     }
 
