@@ -58,6 +58,11 @@ impl Environment {
         self.variables.get(name).map(String::as_str)
     }
 
+    /// Everything that is set, for the programs that steps start.
+    pub(crate) fn all(&self) -> BTreeMap<std::ffi::OsString, std::ffi::OsString> {
+        env::vars_os().collect()
+    }
+
     /// A path of the command line as an absolute one.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         self.cwd.join(path)

@@ -7,7 +7,6 @@ use std::process::{ExitCode, Termination};
 /// How the program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-#[expect(dead_code, reason = "the table is complete; some ways to end belong to running recipes")]
 pub(crate) enum Exit {
     /// It did what was asked; a recipe succeeded.
     Success = 0,
@@ -34,6 +33,24 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// The exit with this number; one that the table lacks counts as broken.
+    pub(crate) fn from_code(code: u8) -> Exit {
+        let table = [
+            Exit::Success,
+            Exit::Failed,
+            Exit::Invalid,
+            Exit::NotFound,
+            Exit::BadArguments,
+            Exit::Blocked,
+            Exit::Waiting,
+            Exit::Conflict,
+            Exit::Broken,
+            Exit::Interrupted,
+            Exit::Terminated,
+        ];
+        table.into_iter().find(|exit| exit.code() == code).unwrap_or(Exit::Broken)
+    }
+
     /// The number.
     pub(crate) fn code(self) -> u8 {
         self as u8

@@ -9,13 +9,17 @@ mod environment;
 mod exit;
 mod explain;
 mod failure;
+mod host;
 mod list;
 mod manifest;
 mod out;
+mod outcome;
+mod progress;
 mod reading;
 mod run;
 mod schema;
 mod settings;
+mod stored;
 mod sync;
 mod validate;
 mod welcome;
@@ -52,15 +56,12 @@ fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<Exit, Failu
             .map_err(|failure| failure.announce(args.output_format, out)),
         Some(Verb::Sync(args)) => sync::sync(&args, environment, out)
             .map_err(|failure| failure.announce(args.format.output_format, out)),
-        // verbs about stored runs
-        Some(
-            Verb::Runs(_)
-            | Verb::Show(_)
-            | Verb::Logs(_)
-            | Verb::Resume(_)
-            | Verb::Cancel(_)
-            | Verb::Prune(_),
-        ) => Err(Failure::new(Exit::Broken, "this build keeps no runs")),
+        Some(Verb::Runs(args)) => stored::runs(&args, environment, out),
+        Some(Verb::Show(args)) => stored::show(&args, environment, out),
+        Some(Verb::Logs(args)) => stored::logs(&args, environment, out),
+        Some(Verb::Resume(args)) => stored::resume(&args, environment, out),
+        Some(Verb::Cancel(args)) => stored::cancel(&args, environment, out),
+        Some(Verb::Prune(args)) => stored::prune(&args, environment, out),
     }
 }
 

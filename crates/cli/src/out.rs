@@ -32,10 +32,15 @@ impl Out {
         write(&mut self.stdout, text, self.stdout_colour);
     }
 
+    /// Writes bytes to stdout as they are, at once.
+    pub(crate) fn raw(&mut self, bytes: &[u8]) {
+        drop(self.stdout.write_all(bytes).and_then(|()| self.stdout.flush()));
+    }
+
     /// Writes a JSON value to stdout, indented.
     pub(crate) fn json(&mut self, value: &impl serde::Serialize) {
-        let text = serde_json::to_string_pretty(value).unwrap_or_default();
-        drop(writeln!(self.stdout, "{text}"));
+        drop(serde_json::to_writer_pretty(&mut self.stdout, value));
+        drop(writeln!(self.stdout));
     }
 
     /// Writes text to stderr, with a newline at its end. What was written to stdout before comes first.

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use recipe::{
-    check::{Checked, Given, LoadError, Loaded, Loader as _, check},
+    check::{Checked, Given, LoadError, Loaded, Loader, check},
     diagnostic::did_you_mean,
     plan::Plan,
     source::Sources,
@@ -93,12 +93,12 @@ pub(crate) fn outside(context: &Context, environment: &Environment) -> Result<Ou
 
 /// Checks a recipe and everything that it names.
 pub(crate) fn examine(
-    library: &Library,
+    loader: &dyn Loader,
     loaded: Loaded,
     outside: &Outside,
     strictness: &Strictness,
 ) -> Checked {
-    let checked = check(loaded, library, &Given { names: outside.names() });
+    let checked = check(loaded, loader, &Given { names: outside.names() });
     if strictness.strict { checked.strict() } else { checked }
 }
 

@@ -23,7 +23,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use crate::{
     activity::Activity,
     agents::{self, AgentEvent, AgentFailure, CustomProgram, Program, Reader, Request},
-    attempt::{Command, Finished, Go, Progress, number, read_json, reference, signal_words, spawn_report},
+    attempt::{Command, Finished, Go, Progress, number, read_json, reference, signal_words, spawn_report, stopped},
     folder::{FolderError, make_dir, write_new},
     process::{self, Exit, Launch, Marker, Stdin},
     values,
@@ -305,7 +305,7 @@ async fn supervise(
         tokio::select! {
             biased;
             exit = running.wait() => break End::Exited(exit),
-            _ = go.wait_for(|go| *go == Go::Stop) => {
+            () = stopped(go) => {
                 running.end(task.grace).await;
                 break End::Stopped;
             }
@@ -404,10 +404,10 @@ fn feed(file: &mut File, reader: &mut Reader, path: &str, progress: &mpsc::Unbou
 fn describe(event: AgentEvent) -> Option<String> {
     match event {
         AgentEvent::Tool { name, detail } => Some(format!("{name} {detail}").trim().to_owned()),
-        AgentEvent::Text(text) => Some(text),
-        AgentEvent::Model(model) => Some(format!("model {model}")),
+        AgentEvent::Text { text } => Some(text),
+        AgentEvent::Model { name } => Some(format!("model {name}")),
         AgentEvent::Retrying { .. } => Some("its service asks to slow down".to_owned()),
-        AgentEvent::Session(_) => None,
+        AgentEvent::Session { .. } => None,
     }
 }
 

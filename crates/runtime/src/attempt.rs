@@ -45,6 +45,12 @@ pub enum Go {
     Stop,
 }
 
+/// Returns when the gate says stop.
+pub async fn stopped(go: &mut watch::Receiver<Go>) {
+    // a gate that is gone stops too: nobody is left who could ask for the result
+    let _ = go.wait_for(|go| *go == Go::Stop).await;
+}
+
 /// A process that is ready to be started.
 #[derive(Debug)]
 pub struct Command {
@@ -161,7 +167,7 @@ pub async fn run_command(
     let end = tokio::select! {
         biased;
         exit = running.wait() => ProcessEnd::Exited(exit),
-        _ = go.wait_for(|go| *go == Go::Stop) => {
+        () = stopped(&mut go) => {
             running.end(grace).await;
             ProcessEnd::Stopped
         }

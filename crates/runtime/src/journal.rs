@@ -124,7 +124,7 @@ pub fn read_last(path: &Path) -> Option<Record> {
         let from = size.saturating_sub(want);
         file.seek(SeekFrom::Start(from)).ok()?;
         let mut bytes = Vec::new();
-        file.by_ref().take(want).read_to_end(&mut bytes).ok()?;
+        Read::by_ref(&mut file).take(want).read_to_end(&mut bytes).ok()?;
         let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
         let whole = if from == 0 { &lines[..] } else { lines.get(1..).unwrap_or_default() };
         if let Some(record) = whole.iter().rev().find_map(|line| parse_line(line).ok()) {

@@ -92,6 +92,11 @@ pub(crate) struct RunOptions {
     /// How many steps of a parallel group run at the same time
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = at_least_one)]
     pub(crate) max_parallel: usize,
+    /// How many agents work at the same time
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub(crate) max_agents: Option<usize>,
+    #[command(flatten)]
+    pub(crate) budget: BudgetOptions,
     /// When an agent may finish the work of a nested recipe that failed
     #[arg(long, value_name = "MODE", default_value = "declared")]
     pub(crate) recovery: RecoveryMode,
@@ -109,6 +114,45 @@ pub(crate) enum RecoveryMode {
     Always,
     /// Never
     Off,
+}
+
+impl From<RecoveryMode> for runtime::folder::Recovery {
+    fn from(mode: RecoveryMode) -> runtime::folder::Recovery {
+        match mode {
+            RecoveryMode::Declared => runtime::folder::Recovery::Declared,
+            RecoveryMode::Always => runtime::folder::Recovery::Always,
+            RecoveryMode::Off => runtime::folder::Recovery::Off,
+        }
+    }
+}
+
+/// What agents may use up in the whole run.
+#[derive(Debug, Default, Args)]
+pub(crate) struct BudgetOptions {
+    /// Dollars that agents may cost
+    #[arg(long, value_name = "USD")]
+    pub(crate) budget_usd: Option<f64>,
+    /// Tokens that agents may use
+    #[arg(long, value_name = "N")]
+    pub(crate) budget_tokens: Option<u64>,
+    /// How often agents may be started
+    #[arg(long, value_name = "N")]
+    pub(crate) budget_agent_runs: Option<u64>,
+    /// Minutes that agents may work, added up
+    #[arg(long, value_name = "MINUTES")]
+    pub(crate) budget_minutes: Option<f64>,
+}
+
+impl BudgetOptions {
+    /// As the runtime knows it.
+    pub(crate) fn to_budget(&self) -> recipe::plan::Budget {
+        recipe::plan::Budget {
+            usd: self.budget_usd,
+            tokens: self.budget_tokens,
+            agent_runs: self.budget_agent_runs,
+            minutes: self.budget_minutes,
+        }
+    }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

@@ -22,7 +22,7 @@ use super::{DriveError, Driver, TaskDone};
 use crate::{
     agent_attempt::{AgentTask, Left, run_agent},
     agents::User,
-    attempt::{Command, Finished, Go, Progress, SHELL, ShellTask, run_shell},
+    attempt::{Command, Finished, Go, Progress, SHELL, ShellTask, run_shell, stopped},
     context_file::{ContextFile, Sharing},
     folder::{FolderError, RunFolder, make_dir},
     outputs::Stream,
@@ -408,7 +408,7 @@ impl Driver<'_> {
             self.tasks.spawn(async move {
                 tokio::select! {
                     () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => {}
-                    _ = go.wait_for(|go| *go == Go::Stop) => return TaskDone::NestedTimeout { path, seconds: 0.0 },
+                    () = stopped(&mut go) => return TaskDone::NestedTimeout { path, seconds: 0.0 },
                 }
                 TaskDone::NestedTimeout { path, seconds }
             });

@@ -17,7 +17,7 @@ use tokio::task::JoinError;
 use super::{DriveError, Driver, Notice, TaskDone, act::Question, hooks::HookReport};
 use crate::{
     agent_attempt::run_agent,
-    attempt::{Finished, Go, number, read_json},
+    attempt::{Finished, Go, number, read_json, stopped},
     folder::{Recovery, RunFolder, make_dir},
     recovery::{self, Verdict},
     values,
@@ -133,7 +133,7 @@ impl Driver<'_> {
         self.tasks.spawn(async move {
             tokio::select! {
                 () = tokio::time::sleep(Duration::from_millis(retry_in_ms)) => {}
-                _ = go.wait_for(|go| *go == Go::Stop) => {}
+                () = stopped(&mut go) => {}
             }
             TaskDone::Retry { path }
         });

@@ -1,0 +1,134 @@
+//! The verbs about stored runs.
+//!
+//! Every one of them takes a run's id, a unique beginning of it, or `last`.
+
+mod logs;
+mod resume;
+
+use std::path::Path;
+
+use runtime::{
+    folder::RunFolder,
+    runs::{Cancelled, FindError, OpenError, RunSummary, Runs},
+};
+use serde_json::json;
+
+pub(crate) use logs::logs;
+pub(crate) use resume::resume;
+
+use crate::{
+    args::{
+        options::OutputFormat,
+        stored::{CancelArgs, PruneArgs, RunsArgs, ShowArgs},
+    },
+    environment::Environment,
+    exit::Exit,
+    failure::{Failure, clean},
+    host, outcome,
+    out::Out,
+    progress::first_line,
+    run::snippet,
+};
+
+fn runs_at(state_dir: Option<&Path>, environment: &Environment) -> Result<Runs, Failure> {
+    Ok(Runs::at(host::state_dir(state_dir, environment)?))
+}
+
+fn find(runs: &Runs, asked: &str) -> Result<RunFolder, Failure> {
+    runs.find(asked).map_err(|error| {
+        let hint = match &error {
+            FindError::None(_) => "`recipe-runner-rs runs` shows all runs",
+            FindError::Several { .. } => "write more of the id",
+        };
+        Failure::new(Exit::NotFound, error.to_string()).hint(hint)
+    })
+}
+
+fn unreadable(error: &OpenError) -> Failure {
+    Failure::new(Exit::Broken, error.to_string())
+}
+
+/// Lists past and present runs.
+pub(crate) fn runs(args: &RunsArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
+    let list = runs_at(args.state.state_dir.as_deref(), environment)?.list(args.limit);
+    match args.format.output_format {
+        OutputFormat::Json => out.json(&list),
+        OutputFormat::Text if list.is_empty() => out.notice("no runs yet"),
+        OutputFormat::Text => list.iter().for_each(|run| out.result(&clean(&line(run)))),
+    }
+    Ok(Exit::Success)
+}
+
+fn line(run: &RunSummary) -> String {
+    let duration = run.duration.map_or_else(|| "?".to_owned(), |seconds| format!("{seconds:.1}s"));
+    let error = run.error.as_deref().map(|error| format!("  {}", first_line(error))).unwrap_or_default();
+    let started = run.started_at.strftime("%Y-%m-%d %H:%M:%S");
+    format!("{}  {:<11}  {started}  {duration:>8}  {}{error}", run.run_id, run.status.as_str(), run.recipe_name)
+}
+
+/// Shows one run.
+pub(crate) fn show(args: &ShowArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
+    let format = args.format.output_format;
+    let shown = runs_at(args.state.state_dir.as_deref(), environment)
+        .and_then(|runs| {
+            let folder = find(&runs, &args.run)?;
+            runs.open(folder).map_err(|error| unreadable(&error))
+        })
+        .map_err(|failure| failure.announce(format, out))?;
+    outcome::show(&shown.result(), format, &snippet(environment), out);
+    Ok(Exit::Success)
+}
+
+/// Stops a run.
+pub(crate) fn cancel(args: &CancelArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
+    let format = args.format.output_format;
+    let host = host::bare(environment.all(), environment);
+    let result = runs_at(args.state.state_dir.as_deref(), environment).and_then(|runs| {
+        let folder = find(&runs, &args.run)?;
+        let cancelled = runs.cancel(&folder, host.grace).map_err(|error| unreadable(&error))?;
+        Ok((folder.id(), cancelled))
+    });
+    let (id, cancelled) = result.map_err(|failure| failure.announce(format, out))?;
+    let (status, text, exit) = match cancelled {
+        Cancelled::Stopped => ("cancelled", format!("run {id} is cancelled; nothing of it is alive"), Exit::Success),
+        Cancelled::AlreadyOver(status) => {
+            (status.as_str(), format!("run {id} is over already ({}); nothing changed", status.as_str()), Exit::Success)
+        }
+        Cancelled::StillAlive(pid) => {
+            let failure = Failure::new(Exit::Broken, format!("run {id} does not stop: process {pid} is alive"))
+                .hint(format!("end it by force: kill -9 {pid}; then `recipe-runner-rs cancel {id}` clears up"));
+            return Err(failure.announce(format, out));
+        }
+    };
+    match format {
+        OutputFormat::Json => out.json(&json!({ "run_id": id, "status": status, "message": text })),
+        OutputFormat::Text => out.result(&text),
+    }
+    Ok(exit)
+}
+
+/// Removes old runs.
+pub(crate) fn prune(args: &PruneArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
+    let format = args.format.output_format;
+    if args.keep.is_none() && args.older_than.is_none() {
+        let failure = Failure::new(Exit::BadArguments, "say what to remove: `--older-than DAYS`, `--keep N`, or both");
+        return Err(failure.announce(format, out));
+    }
+    let runs = runs_at(args.state.state_dir.as_deref(), environment)?;
+    let before = args.older_than.map(|days| {
+        let age = jiff::SignedDuration::try_from_secs_f64(days * 86_400.0).unwrap_or(jiff::SignedDuration::ZERO);
+        runtime::clock::now().checked_sub(age).unwrap_or(jiff::Timestamp::MIN)
+    });
+    let removed = runs
+        .prune(args.keep.unwrap_or(0), before, args.dry_run)
+        .map_err(|error| Failure::new(Exit::Broken, error.to_string()).announce(format, out))?;
+    match format {
+        OutputFormat::Json => out.json(&json!({ "removed": removed, "dry_run": args.dry_run })),
+        OutputFormat::Text => {
+            removed.iter().for_each(|id| out.result(id));
+            let word = if args.dry_run { "would be removed" } else { "removed" };
+            out.notice(&format!("{} runs {word}", removed.len()));
+        }
+    }
+    Ok(Exit::Success)
+}
