@@ -42,12 +42,7 @@ pub(crate) fn host(plan: &Plan, working_dir: &Path, environment: &Environment) -
 
 /// The machine without any recipe.
 pub(crate) fn bare(env: BTreeMap<OsString, OsString>, environment: &Environment) -> Host {
-    Host {
-        env,
-        home: environment.home.clone(),
-        grace: GRACE,
-        is_root: rustix::process::geteuid().is_root(),
-    }
+    Host { env, home: environment.home.clone(), grace: GRACE, is_root: rustix::process::geteuid().is_root() }
 }
 
 /// How agents are run.
@@ -106,7 +101,10 @@ fn custom_programs(working_dir: &Path, environment: &Environment) -> Result<Vec<
     for file in config_files(working_dir, environment) {
         let Ok(text) = std::fs::read_to_string(&file) else { continue };
         let bad = |reason: String| {
-            Failure::new(Exit::BadArguments, format!("the configuration `{}` cannot be used: {reason}", file.display()))
+            Failure::new(
+                Exit::BadArguments,
+                format!("the configuration `{}` cannot be used: {reason}", file.display()),
+            )
         };
         let read = read_config(&text).map_err(bad)?;
         for program in &read {

@@ -51,7 +51,12 @@ pub(crate) struct Progress<'a> {
 
 impl<'a> Progress<'a> {
     /// Shows nothing yet.
-    pub(crate) fn new(out: &'a mut Out, manner: Manner, audience: Audience, heartbeat: Option<Duration>) -> Progress<'a> {
+    pub(crate) fn new(
+        out: &'a mut Out,
+        manner: Manner,
+        audience: Audience,
+        heartbeat: Option<Duration>,
+    ) -> Progress<'a> {
         Progress {
             out,
             manner,
@@ -76,7 +81,10 @@ impl<'a> Progress<'a> {
             Event::RunStarted(started) => {
                 let total = state.root().steps.len();
                 let word = if total == 1 { "step" } else { "steps" };
-                self.line(&format!("[recipe {}] started: {total} {word}, run {}", started.recipe, started.run_id));
+                self.line(&format!(
+                    "[recipe {}] started: {total} {word}, run {}",
+                    started.recipe, started.run_id
+                ));
             }
             Event::RunResumed(resumed) => {
                 let redone = match resumed.rerun.len() {
@@ -137,7 +145,9 @@ impl<'a> Progress<'a> {
         };
         let error = step.ended.as_ref().and_then(|ended| ended.error.as_deref()).map(first_line);
         let what = match step.status {
-            StepStatus::Completed if step.recovered => format!("completed in {taken:.1}s (recovered by an agent)"),
+            StepStatus::Completed if step.recovered => {
+                format!("completed in {taken:.1}s (recovered by an agent)")
+            }
             StepStatus::Completed => format!("completed in {taken:.1}s"),
             StepStatus::Degraded => {
                 format!("degraded after {taken:.1}s: {}", error.unwrap_or_default())
@@ -189,9 +199,10 @@ impl<'a> Progress<'a> {
                 continue;
             }
             self.beats.insert(path.clone(), Instant::now());
-            let elapsed = state.step(&path).and_then(|step| step.started_at).map_or(0, |at| {
-                (runtime::clock::now().as_millisecond() - at.as_millisecond()).max(0) / 1000
-            });
+            let elapsed = state
+                .step(&path)
+                .and_then(|step| step.started_at)
+                .map_or(0, |at| (runtime::clock::now().as_millisecond() - at.as_millisecond()).max(0) / 1000);
             let doing = self.activity.get(&path).map(|what| format!(": {what}")).unwrap_or_default();
             let label = label(&path, state);
             self.line(&format!("{label} still running after {elapsed}s{doing}"));
@@ -223,7 +234,9 @@ impl Reporter for Progress<'_> {
 
     fn tick(&self) -> Option<Duration> {
         // often enough to be in time, seldom enough to cost nothing
-        self.heartbeat.filter(|_| self.manner != Manner::Quiet).map(|interval| (interval / 4).max(Duration::from_millis(50)))
+        self.heartbeat
+            .filter(|_| self.manner != Manner::Quiet)
+            .map(|interval| (interval / 4).max(Duration::from_millis(50)))
     }
 
     fn wants_output(&self) -> bool {

@@ -80,7 +80,12 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
     let working_dir = working_dir(args.places.working_dir.as_deref(), environment);
     let start = Start {
         host: host::host(&job.plan, &working_dir, environment),
-        agents: host::agents(options.agent_binary.as_deref(), options.budget.to_budget(), &working_dir, environment)?,
+        agents: host::agents(
+            options.agent_binary.as_deref(),
+            options.budget.to_budget(),
+            &working_dir,
+            environment,
+        )?,
         plan: job.plan,
         given: job.given,
         options: Options {
@@ -127,7 +132,9 @@ pub(crate) fn progress<'a>(
         (false, false) => Manner::Lines,
     };
     let audience = if format == OutputFormat::Json { Audience::Programs } else { Audience::People };
-    let seconds = environment.get("AMPLIHACK_RECIPE_HEARTBEAT_INTERVAL_SECONDS").and_then(|text| text.trim().parse().ok());
+    let seconds = environment
+        .get("AMPLIHACK_RECIPE_HEARTBEAT_INTERVAL_SECONDS")
+        .and_then(|text| text.trim().parse().ok());
     let heartbeat = match seconds {
         Some(0.0) => None,
         Some(seconds) => Duration::try_from_secs_f64(seconds).ok(),
@@ -138,7 +145,9 @@ pub(crate) fn progress<'a>(
 
 /// How much of the last output a failure shows.
 pub(crate) fn snippet(environment: &Environment) -> Snippet {
-    let number = |name: &str, usual: u64| environment.get(name).and_then(|text| text.trim().parse().ok()).unwrap_or(usual);
+    let number = |name: &str, usual: u64| {
+        environment.get(name).and_then(|text| text.trim().parse().ok()).unwrap_or(usual)
+    };
     Snippet {
         lines: number("AMPLIHACK_RECIPE_SNIPPET_LINES", 20) as usize,
         bytes: number("AMPLIHACK_RECIPE_SNIPPET_BYTES", 8192),
@@ -147,8 +156,9 @@ pub(crate) fn snippet(environment: &Environment) -> Snippet {
 
 /// The runner itself could not do its work.
 pub(crate) fn broken(error: RunError) -> Failure {
-    Failure::new(Exit::Broken, error.to_string())
-        .hint("what was done until then is kept; `recipe-runner-rs runs` shows the run, `resume` goes on with it")
+    Failure::new(Exit::Broken, error.to_string()).hint(
+        "what was done until then is kept; `recipe-runner-rs runs` shows the run, `resume` goes on with it",
+    )
 }
 
 fn report_missing(failure: &Failure, asked: &str, format: OutputFormat, out: &mut Out) -> Exit {

@@ -24,8 +24,9 @@ use crate::{
     environment::Environment,
     exit::Exit,
     failure::{Failure, clean},
-    host, outcome,
+    host,
     out::Out,
+    outcome,
     progress::first_line,
     run::snippet,
 };
@@ -63,7 +64,12 @@ fn line(run: &RunSummary) -> String {
     let duration = run.duration.map_or_else(|| "?".to_owned(), |seconds| format!("{seconds:.1}s"));
     let error = run.error.as_deref().map(|error| format!("  {}", first_line(error))).unwrap_or_default();
     let started = run.started_at.strftime("%Y-%m-%d %H:%M:%S");
-    format!("{}  {:<11}  {started}  {duration:>8}  {}{error}", run.run_id, run.status.as_str(), run.recipe_name)
+    format!(
+        "{}  {:<11}  {started}  {duration:>8}  {}{error}",
+        run.run_id,
+        run.status.as_str(),
+        run.recipe_name
+    )
 }
 
 /// Shows one run.
@@ -90,13 +96,19 @@ pub(crate) fn cancel(args: &CancelArgs, environment: &Environment, out: &mut Out
     });
     let (id, cancelled) = result.map_err(|failure| failure.announce(format, out))?;
     let (status, text, exit) = match cancelled {
-        Cancelled::Stopped => ("cancelled", format!("run {id} is cancelled; nothing of it is alive"), Exit::Success),
-        Cancelled::AlreadyOver(status) => {
-            (status.as_str(), format!("run {id} is over already ({}); nothing changed", status.as_str()), Exit::Success)
+        Cancelled::Stopped => {
+            ("cancelled", format!("run {id} is cancelled; nothing of it is alive"), Exit::Success)
         }
+        Cancelled::AlreadyOver(status) => (
+            status.as_str(),
+            format!("run {id} is over already ({}); nothing changed", status.as_str()),
+            Exit::Success,
+        ),
         Cancelled::StillAlive(pid) => {
-            let failure = Failure::new(Exit::Broken, format!("run {id} does not stop: process {pid} is alive"))
-                .hint(format!("end it by force: kill -9 {pid}; then `recipe-runner-rs cancel {id}` clears up"));
+            let failure =
+                Failure::new(Exit::Broken, format!("run {id} does not stop: process {pid} is alive")).hint(
+                    format!("end it by force: kill -9 {pid}; then `recipe-runner-rs cancel {id}` clears up"),
+                );
             return Err(failure.announce(format, out));
         }
     };
@@ -111,12 +123,14 @@ pub(crate) fn cancel(args: &CancelArgs, environment: &Environment, out: &mut Out
 pub(crate) fn prune(args: &PruneArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let format = args.format.output_format;
     if args.keep.is_none() && args.older_than.is_none() {
-        let failure = Failure::new(Exit::BadArguments, "say what to remove: `--older-than DAYS`, `--keep N`, or both");
+        let failure =
+            Failure::new(Exit::BadArguments, "say what to remove: `--older-than DAYS`, `--keep N`, or both");
         return Err(failure.announce(format, out));
     }
     let runs = runs_at(args.state.state_dir.as_deref(), environment)?;
     let before = args.older_than.map(|days| {
-        let age = jiff::SignedDuration::try_from_secs_f64(days * 86_400.0).unwrap_or(jiff::SignedDuration::ZERO);
+        let age =
+            jiff::SignedDuration::try_from_secs_f64(days * 86_400.0).unwrap_or(jiff::SignedDuration::ZERO);
         runtime::clock::now().checked_sub(age).unwrap_or(jiff::Timestamp::MIN)
     });
     let removed = runs

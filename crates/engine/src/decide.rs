@@ -164,6 +164,7 @@ pub fn nested_error(state: &RunState, frame: FrameId) -> String {
     }
     let Some(at) = frame.failed_at else { return format!("Sub-recipe '{name}' failed") };
     let step = &frame.unit.steps[at].id;
-    let error = frame.steps[at].ended.as_ref().and_then(|ended| ended.error.as_deref()).unwrap_or("no message");
+    let error =
+        frame.steps[at].ended.as_ref().and_then(|ended| ended.error.as_deref()).unwrap_or("no message");
     format!("Sub-recipe '{name}' failed at step '{step}': [error] {error}")
 }

@@ -23,7 +23,9 @@ use tokio::sync::{Notify, mpsc, watch};
 use crate::{
     activity::Activity,
     agents::{self, AgentEvent, AgentFailure, CustomProgram, Program, Reader, Request},
-    attempt::{Command, Finished, Go, Progress, number, read_json, reference, signal_words, spawn_report, stopped},
+    attempt::{
+        Command, Finished, Go, Progress, number, read_json, reference, signal_words, spawn_report, stopped,
+    },
     folder::{FolderError, make_dir, write_new},
     process::{self, Exit, Launch, Marker, Stdin},
     values,
@@ -168,8 +170,12 @@ pub async fn run_agent(
             let _ = progress.send(Progress::Activity { path: task.path.clone(), what });
             continue;
         }
-        let mut finished =
-            Finished { ended: Ended::new(Outcome::Ok, None), value: None, degraded: false, notes: Vec::new() };
+        let mut finished = Finished {
+            ended: Ended::new(Outcome::Ok, None),
+            value: None,
+            degraded: false,
+            notes: Vec::new(),
+        };
         read_json(&task.step, answer, "agent", &mut finished);
         if task.auto_stage && finished.ended.outcome == Outcome::Ok {
             finished.notes.extend(stage(&task.cwd).await);
@@ -347,7 +353,10 @@ async fn supervise(
             return Ok(Call { outcome: Outcome::TimedOut(seconds), result: Err(error), usage });
         }
         End::Idle(seconds) => {
-            let error = format!("no sign of life for {} s: no output, no file change, no processor time", number(seconds));
+            let error = format!(
+                "no sign of life for {} s: no output, no file change, no processor time",
+                number(seconds)
+            );
             return Ok(Call { outcome: Outcome::Idle(seconds), result: Err(error), usage });
         }
         End::Budget(what) => {
@@ -355,7 +364,11 @@ async fn supervise(
             return Ok(Call { outcome: Outcome::Budget, result: Err(error), usage });
         }
         End::Stopped => {
-            return Ok(Call { outcome: Outcome::Cancelled, result: Err("stopped with the run".to_owned()), usage });
+            return Ok(Call {
+                outcome: Outcome::Cancelled,
+                result: Err("stopped with the run".to_owned()),
+                usage,
+            });
         }
     };
     let outcome = reader.finish(ended, &said, answer);
@@ -449,8 +462,11 @@ fn over_budget(left: &Left, used: &Usage) -> Option<String> {
 }
 
 fn failed(outcome: Outcome, error: String, began: Instant, task: &AgentTask) -> Call {
-    let usage =
-        Usage { program: Some(task.program.clone()), seconds: began.elapsed().as_secs_f64(), ..Usage::default() };
+    let usage = Usage {
+        program: Some(task.program.clone()),
+        seconds: began.elapsed().as_secs_f64(),
+        ..Usage::default()
+    };
     Call { outcome, result: Err(error), usage }
 }
 

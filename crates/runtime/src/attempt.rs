@@ -244,12 +244,16 @@ fn judge(
             return Ok(Finished::refused(Outcome::NotStarted, format!("bash step failed: {error}")));
         }
         ProcessEnd::Stopped => {
-            return Ok(Finished::refused(Outcome::Cancelled, "bash step failed: stopped with the run".to_owned()));
+            return Ok(Finished::refused(
+                Outcome::Cancelled,
+                "bash step failed: stopped with the run".to_owned(),
+            ));
         }
         ProcessEnd::TimedOut(seconds) => Err(seconds),
         ProcessEnd::Exited(exit) => Ok(exit),
     };
-    let meaning = |code: i32| step.exit_codes.iter().find(|(known, _)| *known == code).map(|(_, meaning)| *meaning);
+    let meaning =
+        |code: i32| step.exit_codes.iter().find(|(known, _)| *known == code).map(|(_, meaning)| *meaning);
     let (outcome, what) = match exit {
         Err(seconds) => (Outcome::TimedOut(seconds), format!("timed out after {} s", number(seconds))),
         Ok(Exit::Code(code)) => match (code, meaning(code)) {
@@ -260,9 +264,7 @@ fn judge(
             (127, None) => (Outcome::Exit(127), missing_tool(&run.join(stderr))),
             _ => (Outcome::Exit(code), format!("exit code {code}")),
         },
-        Ok(Exit::Signal(signal)) => {
-            (Outcome::Signal(signal), format!("ended by {}", signal_words(signal)))
-        }
+        Ok(Exit::Signal(signal)) => (Outcome::Signal(signal), format!("ended by {}", signal_words(signal))),
         Ok(Exit::Lost) => (Outcome::Lost, "its exit status was lost".to_owned()),
     };
     let captured = capture(run, stdout)?;
@@ -338,9 +340,7 @@ pub fn json_value(step: &Step, text: &str) -> Result<Value, String> {
 
 fn capture(run: &Path, relative: &Path) -> Result<Captured, FolderError> {
     let path = run.join(relative);
-    File::open(&path)
-        .and_then(|mut file| values::capture(&mut file))
-        .map_err(FolderError::at("read", &path))
+    File::open(&path).and_then(|mut file| values::capture(&mut file)).map_err(FolderError::at("read", &path))
 }
 
 /// A reference to an output file for the journal.

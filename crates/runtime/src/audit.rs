@@ -33,7 +33,9 @@ impl Audit {
 
     /// Writes the line of a step that came to its end.
     pub(crate) fn record(&mut self, event: &Event, state: &RunState, mask: &Mask) -> Result<(), DriveError> {
-        let (Event::StepFinished { path, .. } | Event::StepSkipped { path, .. }) = event else { return Ok(()) };
+        let (Event::StepFinished { path, .. } | Event::StepSkipped { path, .. }) = event else {
+            return Ok(());
+        };
         let Some((frame, at)) = state.locate(path) else { return Ok(()) };
         let (frame, step) = (&state.frames[frame], &state.frames[frame].steps[at]);
         let duration = match (step.started_at, step.finished_at) {

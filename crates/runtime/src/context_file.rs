@@ -40,9 +40,9 @@ pub struct ContextFile {
 impl ContextFile {
     /// Writes the context of a frame.
     pub fn create(path: PathBuf, frame: &Frame) -> io::Result<ContextFile> {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(&path)?;
-        let mut context =
-            ContextFile { path, file, lines: HashMap::new(), end: 0, seen: 0, written: None };
+        let file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(&path)?;
+        let mut context = ContextFile { path, file, lines: HashMap::new(), end: 0, seen: 0, written: None };
         context.rewrite(frame)?;
         Ok(context)
     }
@@ -84,7 +84,9 @@ impl ContextFile {
                 return self.rewrite(frame);
             }
             let text = line(name, value, self.lines.is_empty());
-            if let Some((at, length)) = self.lines.insert(name.clone(), (self.end + out.len() as u64, text.len())) {
+            if let Some((at, length)) =
+                self.lines.insert(name.clone(), (self.end + out.len() as u64, text.len()))
+            {
                 // blanks between two members are still JSON
                 self.file.write_all_at(&vec![b' '; length], at)?;
             }

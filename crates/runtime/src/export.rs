@@ -6,7 +6,11 @@
 use std::{collections::HashSet, path::Path};
 
 use engine::frame::Frame;
-use recipe::{env_name, scope::Scope, value::{Map, Value}};
+use recipe::{
+    env_name,
+    scope::Scope,
+    value::{Map, Value},
+};
 
 /// Most names that are exported without choosing.
 const NAMES: usize = 256;
@@ -177,7 +181,8 @@ fn mentioned_names<'a>(frame: &'a Frame, mentions: &HashSet<&str>) -> Vec<&'a St
     let is_mentioned = |name: &&String| {
         let variable = env_name::variable(name);
         variable.is_some_and(|variable| mentions.iter().any(|word| word.starts_with(variable.as_str())))
-            || env_name::alias(name).is_some_and(|alias| mentions.iter().any(|word| word.starts_with(alias.as_str())))
+            || env_name::alias(name)
+                .is_some_and(|alias| mentions.iter().any(|word| word.starts_with(alias.as_str())))
     };
     frame.context.keys().filter(is_mentioned).collect()
 }

@@ -116,7 +116,9 @@ impl Header {
     /// The context values from outside.
     pub fn given(&self) -> Map {
         let value = |given: &Given| match given {
-            Given::Number(text) => Number::parse(text).map_or_else(|| Value::from(text.as_str()), Value::Number),
+            Given::Number(text) => {
+                Number::parse(text).map_or_else(|| Value::from(text.as_str()), Value::Number)
+            }
             Given::Value(value) => value.clone(),
         };
         self.given.iter().map(|(name, given)| (name.clone(), value(given))).collect()
@@ -226,7 +228,9 @@ impl RunFolder {
         let file = File::open(&path).ok()?;
         match flock(&file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => None,
-            Err(_) => Some(fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)),
+            Err(_) => {
+                Some(fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0))
+            }
         }
     }
 }

@@ -73,7 +73,10 @@ impl Host {
             Some(text) => text.trim().parse().unwrap_or(max_depth),
         };
         Tree {
-            id: self.var("AMPLIHACK_TREE_ID").filter(|id| !id.is_empty()).unwrap_or_else(|| run_id.to_owned()),
+            id: self
+                .var("AMPLIHACK_TREE_ID")
+                .filter(|id| !id.is_empty())
+                .unwrap_or_else(|| run_id.to_owned()),
             depth,
             max_depth,
             max_sessions: self.number("AMPLIHACK_MAX_SESSIONS").unwrap_or(10),

@@ -61,7 +61,8 @@ impl Journal {
 
     /// Opens the journal of an existing run, reads its records and drops a torn last line.
     pub fn open(path: &Path) -> Result<(Journal, Vec<Record>), JournalError> {
-        let mut file = OpenOptions::new().read(true).append(true).open(path).map_err(|e| failed("open", path, e))?;
+        let mut file =
+            OpenOptions::new().read(true).append(true).open(path).map_err(|e| failed("open", path, e))?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(|source| failed("read", path, source))?;
         let (records, good) = parse(&bytes, path)?;

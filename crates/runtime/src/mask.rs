@@ -67,9 +67,10 @@ impl Mask {
 
     /// The text without secret values.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.values.iter().filter(|value| text.contains(value.as_str())).fold(Cow::Borrowed(text), |text, value| {
-            Cow::Owned(text.replace(value.as_str(), MASK))
-        })
+        self.values
+            .iter()
+            .filter(|value| text.contains(value.as_str()))
+            .fold(Cow::Borrowed(text), |text, value| Cow::Owned(text.replace(value.as_str(), MASK)))
     }
 
     /// The value without secret values; `name` is the name that it stands under.
@@ -85,7 +86,9 @@ impl Mask {
             Value::Map(members) => {
                 Value::map(members.iter().map(|(key, item)| (key.clone(), self.value(key, item))).collect())
             }
-            Value::Number(number) if self.values.iter().any(|secret| secret == number.as_str()) => Value::from(MASK),
+            Value::Number(number) if self.values.iter().any(|secret| secret == number.as_str()) => {
+                Value::from(MASK)
+            }
             other => other.clone(),
         }
     }

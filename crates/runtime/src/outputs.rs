@@ -77,8 +77,13 @@ impl Outputs {
             self.source.remove(followed.watch);
         }
         self.files.retain(|followed| followed.step != step);
-        self.by_watch =
-            self.files.iter().enumerate().filter(|(_, f)| f.watch >= 0).map(|(at, f)| (f.watch, at)).collect();
+        self.by_watch = self
+            .files
+            .iter()
+            .enumerate()
+            .filter(|(_, f)| f.watch >= 0)
+            .map(|(at, f)| (f.watch, at))
+            .collect();
     }
 
     /// Waits until something was written to a followed file.
@@ -134,7 +139,10 @@ impl Followed {
 
 impl Source {
     #[cfg(target_os = "linux")]
-    #[expect(deprecated, reason = "what replaces `AsyncFd::new` is unsafe and gains nothing for an owned descriptor")]
+    #[expect(
+        deprecated,
+        reason = "what replaces `AsyncFd::new` is unsafe and gains nothing for an owned descriptor"
+    )]
     fn open() -> Source {
         use rustix::fs::inotify;
         let fd = inotify::init(inotify::CreateFlags::NONBLOCK | inotify::CreateFlags::CLOEXEC);

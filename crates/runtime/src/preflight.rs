@@ -34,7 +34,8 @@ pub fn context_problems(unit: &Unit, context: &Map, dir: &Path) -> Vec<String> {
         Some(value) => value.render().trim().is_empty(),
     };
     for input in unit.inputs.iter().filter(|input| input.required && is_empty(&input.name)) {
-        let about = if input.description.is_empty() { String::new() } else { format!(" ({})", input.description) };
+        let about =
+            if input.description.is_empty() { String::new() } else { format!(" ({})", input.description) };
         problems.push(format!("input `{0}`{about} has no value: pass it with `--set {0}=…`", input.name));
     }
     for (name, rule) in &unit.rules {
@@ -78,14 +79,22 @@ pub fn missing_env(plan: &Plan, host: &Host) -> Option<String> {
 }
 
 /// Agent programs that the run will need and that are not there.
-pub fn missing_programs(plan: &Plan, settings: &AgentSettings, host: &Host, runs: impl Fn(&[String]) -> bool) -> Vec<String> {
+pub fn missing_programs(
+    plan: &Plan,
+    settings: &AgentSettings,
+    host: &Host,
+    runs: impl Fn(&[String]) -> bool,
+) -> Vec<String> {
     let mut problems = Vec::new();
     let mut seen = HashSet::new();
     for step in plan.units.iter().flat_map(|unit| &unit.steps) {
         let StepKind::Agent(agent) = &step.kind else { continue };
         let name = agent.program.clone().unwrap_or_else(|| settings.program.clone());
         if runs(&step.tags) && seen.insert(name.clone()) {
-            problems.extend(program_problem(&name, settings, host).map(|problem| format!("step `{}`: {problem}", step.id)));
+            problems.extend(
+                program_problem(&name, settings, host)
+                    .map(|problem| format!("step `{}`: {problem}", step.id)),
+            );
         }
     }
     problems

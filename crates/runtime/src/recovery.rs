@@ -5,7 +5,10 @@
 use engine::{RunState, decide, frame::FrameId};
 use recipe::value::Map;
 
-use crate::{folder::Recovery, mask::{MASK, Mask}};
+use crate::{
+    folder::Recovery,
+    mask::{MASK, Mask},
+};
 
 /// How much of the partial outputs the agent gets.
 const PARTIAL_CHARS: usize = 500;
@@ -39,7 +42,9 @@ pub fn prompt(state: &RunState, id: FrameId, mask: &Mask) -> String {
         .steps
         .iter()
         .zip(&frame.unit.steps)
-        .filter_map(|(state, step)| state.value.as_ref().map(|value| format!("{}: {}", step.id, value.render())))
+        .filter_map(|(state, step)| {
+            state.value.as_ref().map(|value| format!("{}: {}", step.id, value.render()))
+        })
         .collect();
     let partial: String = mask.text(&outputs.join("\n")).chars().take(PARTIAL_CHARS).collect();
     format!(
@@ -77,7 +82,9 @@ fn summary(context: &Map, mask: &Mask) -> String {
 pub fn judge(answer: &str, mode: Recovery, name: &str) -> Verdict {
     let upper = answer.to_uppercase();
     if answer.trim().is_empty() {
-        return Verdict::NotRecovered(format!("Agent recovery returned empty output for sub-recipe '{name}'"));
+        return Verdict::NotRecovered(format!(
+            "Agent recovery returned empty output for sub-recipe '{name}'"
+        ));
     }
     if upper.contains("UNRECOVERABLE") {
         let preview: String = answer.trim().chars().take(200).collect();
@@ -97,16 +104,44 @@ pub fn judge(answer: &str, mode: Recovery, name: &str) -> Verdict {
 fn is_affirmative(upper: &str) -> bool {
     let status = upper.lines().any(|line| {
         let line = line.trim().trim_matches(['*', '`', '#', ' ', '.', '_']);
-        line.strip_prefix("STATUS:").is_some_and(|rest| rest.trim_matches(['*', '`', ' ', '.', '_']) == "COMPLETE")
+        line.strip_prefix("STATUS:")
+            .is_some_and(|rest| rest.trim_matches(['*', '`', ' ', '.', '_']) == "COMPLETE")
     });
     status || upper.split(['.', '!', '?', '\n', ';']).any(says_recovered)
 }
 
 /// Words that turn "recovered" into its opposite.
 const NEGATIONS: &[&str] = &[
-    "NOT", "NEVER", "NO", "CANNOT", "CAN'T", "COULDN'T", "WASN'T", "ISN'T", "HASN'T", "UNABLE", "FAILED", "NOTHING",
-    "NONE", "NEITHER", "NOR", "WITHOUT", "UNLESS", "IF", "HARDLY", "WON'T", "DIDN'T", "HAVEN'T", "WEREN'T", "AREN'T",
-    "IMPOSSIBLE", "CAN\u{2019}T", "COULDN\u{2019}T", "WASN\u{2019}T", "ISN\u{2019}T", "HASN\u{2019}T",
+    "NOT",
+    "NEVER",
+    "NO",
+    "CANNOT",
+    "CAN'T",
+    "COULDN'T",
+    "WASN'T",
+    "ISN'T",
+    "HASN'T",
+    "UNABLE",
+    "FAILED",
+    "NOTHING",
+    "NONE",
+    "NEITHER",
+    "NOR",
+    "WITHOUT",
+    "UNLESS",
+    "IF",
+    "HARDLY",
+    "WON'T",
+    "DIDN'T",
+    "HAVEN'T",
+    "WEREN'T",
+    "AREN'T",
+    "IMPOSSIBLE",
+    "CAN\u{2019}T",
+    "COULDN\u{2019}T",
+    "WASN\u{2019}T",
+    "ISN\u{2019}T",
+    "HASN\u{2019}T",
 ];
 
 /// Whether one sentence says "recovered" without negating it.

@@ -163,7 +163,10 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         }),
         _ => None,
     };
-    let resumable = matches!(status, RunStatus::Failed | RunStatus::Interrupted | RunStatus::Waiting | RunStatus::Cancelled);
+    let resumable = matches!(
+        status,
+        RunStatus::Failed | RunStatus::Interrupted | RunStatus::Waiting | RunStatus::Cancelled
+    );
     RunResult {
         schema_version: SCHEMA_VERSION,
         recipe_name: root.unit.name.clone(),
@@ -183,8 +186,13 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         failure,
         usage: (state.used.runs > 0).then(|| state.used.clone()),
         resumes: state.resumes,
-        ended_processes: finished.map(|finished| finished.ended_processes.iter().map(|text| masked(text)).collect()).unwrap_or_default(),
-        resume_command: subject.run_id.filter(|_| resumable).map(|run| format!("recipe-runner-rs resume {run}")),
+        ended_processes: finished
+            .map(|finished| finished.ended_processes.iter().map(|text| masked(text)).collect())
+            .unwrap_or_default(),
+        resume_command: subject
+            .run_id
+            .filter(|_| resumable)
+            .map(|run| format!("recipe-runner-rs resume {run}")),
         run_dir: subject.run_dir.clone(),
     }
 }

@@ -9,11 +9,7 @@ use engine::{
     Event, RunSettings, RunState, RunStatus,
     event::{FORMAT, RunStarted},
 };
-use recipe::{
-    check::Loader,
-    plan::Plan,
-    value::Map,
-};
+use recipe::{check::Loader, plan::Plan, value::Map};
 
 pub use resume::{Interrupted, Resume, ResumeError};
 pub use stored::{Cancelled, FindError, OpenError, RunSummary, Shown};
@@ -162,8 +158,10 @@ impl Runs {
         };
         let folder = RunFolder::create(self.dir().join(run_id), &header)?;
         start.recording.save(&folder.sources(0))?;
-        let lock = folder.lock()?.ok_or_else(|| {
-            folder::FolderError { action: "lock", path: folder.path().to_owned(), source: std::io::ErrorKind::WouldBlock.into() }
+        let lock = folder.lock()?.ok_or_else(|| folder::FolderError {
+            action: "lock",
+            path: folder.path().to_owned(),
+            source: std::io::ErrorKind::WouldBlock.into(),
         })?;
         let journal = Journal::create(&folder.journal())?;
         Ok((folder, journal, lock))
@@ -226,10 +224,8 @@ pub(crate) struct Job<'a> {
 impl Job<'_> {
     /// Drives the run and makes its result.
     pub(crate) fn run(self, first: Vec<Event>, reporter: &mut dyn Reporter) -> Result<RunResult, RunError> {
-        let event_loop = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(RunError::Loop)?;
+        let event_loop =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RunError::Loop)?;
         let (run_id, tracking_id) = (self.run_id.clone(), self.tracking_id.clone());
         let run_dir = self.folder.as_ref().map(|folder| folder.path().to_owned());
         let (state, mask, previews) = event_loop.block_on(async move {
@@ -286,12 +282,12 @@ fn finished_result(
 /// A new id: the time, so that ids sort by age, and some letters that nobody else has.
 fn new_run_id() -> String {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-    let mut random = [0; 6];
+    let mut random = [0; 4];
     let filled = rustix::rand::getrandom(&mut random[..], rustix::rand::GetRandomFlags::empty()).unwrap_or(0);
     if filled < random.len() {
         let mix = clock::now().as_nanosecond() as u64 ^ u64::from(std::process::id()) << 32;
-        random.copy_from_slice(&mix.to_le_bytes()[..6]);
+        random.copy_from_slice(&mix.to_le_bytes()[..4]);
     }
     let letters: String = random.iter().map(|byte| char::from(LETTERS[usize::from(*byte) % 32])).collect();
-    format!("{}-{letters}", clock::now().strftime("%Y%m%d-%H%M%S"))
+    format!("{}{letters}", clock::now().strftime("%Y%m%d-%H%M%S-%3f"))
 }

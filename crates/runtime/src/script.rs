@@ -2,7 +2,10 @@
 //!
 //! Values never become program text: the script refers to shell variables.
 
-use std::{borrow::Cow, path::{Path, PathBuf}};
+use std::{
+    borrow::Cow,
+    path::{Path, PathBuf},
+};
 
 use engine::frame::Frame;
 use recipe::{

@@ -9,7 +9,7 @@ use std::{
 
 use recipe::{
     agent_ref::AgentRef,
-    check::{Loaded, LoadError, Loader},
+    check::{LoadError, Loaded, Loader},
 };
 use serde::{Deserialize, Serialize};
 
@@ -128,7 +128,8 @@ impl<'a> Remembered<'a> {
 
     /// The recipe that everything begins with.
     pub fn root(&self) -> Result<Loaded, FolderError> {
-        let missing = || FolderError::at("find the recipe in", &self.dir)(std::io::ErrorKind::NotFound.into());
+        let missing =
+            || FolderError::at("find the recipe in", &self.dir)(std::io::ErrorKind::NotFound.into());
         let answer = self.answers.iter().find(|answer| answer.kind == "root").ok_or_else(missing)?;
         let (Some(path), Some(file)) = (&answer.path, &answer.file) else { return Err(missing()) };
         Ok(Loaded { path: path.clone(), bytes: self.bytes(file)? })
@@ -160,7 +161,8 @@ impl Loader for Remembered<'_> {
             };
         };
         let path = answer.path.clone().unwrap_or_default();
-        let unreadable = |error: FolderError| LoadError::Unreadable { path: path.clone(), reason: error.to_string() };
+        let unreadable =
+            |error: FolderError| LoadError::Unreadable { path: path.clone(), reason: error.to_string() };
         let bytes = self.bytes(answer.file.as_deref().unwrap_or_default()).map_err(unreadable)?;
         Ok(Loaded { path, bytes })
     }

@@ -45,7 +45,9 @@ pub fn capture(file: &mut File) -> io::Result<Captured> {
     let mut bytes = Vec::with_capacity(VALUE_CAP as usize + 100);
     file.by_ref().take(half).read_to_end(&mut bytes)?;
     let cut = size - VALUE_CAP;
-    bytes.extend_from_slice(format!("\n[… {cut} bytes cut here; the step's log has everything …]\n").as_bytes());
+    bytes.extend_from_slice(
+        format!("\n[… {cut} bytes cut here; the step's log has everything …]\n").as_bytes(),
+    );
     file.seek(SeekFrom::Start(size - half))?;
     file.take(half).read_to_end(&mut bytes)?;
     Ok(captured(bytes, Some(cut)))

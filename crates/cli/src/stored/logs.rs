@@ -34,15 +34,22 @@ fn logs_of(args: &LogsArgs, environment: &Environment, out: &mut Out) -> Result<
     let folder = find(&runs, &args.run)?;
     let shown = runs.open(folder.clone()).map_err(|error| unreadable(&error))?;
     let mut attempts = attempts(&shown.records, args.step.as_deref());
-    if attempts.is_empty() && let Some(step) = &args.step {
-        let known: Vec<String> = self::attempts(&shown.records, None).into_iter().map(|(path, _)| path).collect();
+    if attempts.is_empty()
+        && let Some(step) = &args.step
+    {
+        let known: Vec<String> =
+            self::attempts(&shown.records, None).into_iter().map(|(path, _)| path).collect();
         if !known.contains(step) && shown.state.locate(step).is_none() {
-            return Err(Failure::new(Exit::NotFound, format!("step `{step}` not found in run `{}`", folder.id()))
-                .hint(format!("steps that ran: {}", known.join(", "))));
+            return Err(Failure::new(
+                Exit::NotFound,
+                format!("step `{step}` not found in run `{}`", folder.id()),
+            )
+            .hint(format!("steps that ran: {}", known.join(", "))));
         }
     }
     if args.format.output_format == OutputFormat::Json {
-        let list: Vec<_> = attempts.iter().map(|(path, attempt)| as_json(&folder, path, *attempt, &shown.mask)).collect();
+        let list: Vec<_> =
+            attempts.iter().map(|(path, attempt)| as_json(&folder, path, *attempt, &shown.mask)).collect();
         out.json(&list);
         return Ok(Exit::Success);
     }
@@ -66,7 +73,9 @@ fn logs_of(args: &LogsArgs, environment: &Environment, out: &mut Out) -> Result<
 fn attempts(records: &[Record], step: Option<&str>) -> Vec<(String, u32)> {
     let wanted = |path: &str| match step {
         None => true,
-        Some(step) => path == step || path.starts_with(&format!("{step}/")) || path.ends_with(&format!("/{step}")),
+        Some(step) => {
+            path == step || path.starts_with(&format!("{step}/")) || path.ends_with(&format!("/{step}"))
+        }
     };
     records
         .iter()

@@ -14,9 +14,9 @@ use crate::{
     environment::Environment,
     exit::Exit,
     failure::Failure,
-    host, outcome,
+    host,
     out::Out,
-    reading,
+    outcome, reading,
     run::{broken, progress, snippet},
 };
 
@@ -49,7 +49,9 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
     };
     let plan = match &edited {
         Some((plan, _)) => plan.clone(),
-        None => runs.open(folder.clone()).map_err(|error| Failure::new(Exit::Broken, error.to_string()))?.plan,
+        None => {
+            runs.open(folder.clone()).map_err(|error| Failure::new(Exit::Broken, error.to_string()))?.plan
+        }
     };
     let program = args.options.agent_binary.clone().or(header.options.agent_binary.clone());
     let change = |options: &mut Options| change(options, args);
@@ -61,7 +63,12 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
         },
         edited,
         change: &change,
-        agents: host::agents(program.as_deref(), args.options.budget.to_budget(), &header.working_dir, environment)?,
+        agents: host::agents(
+            program.as_deref(),
+            args.options.budget.to_budget(),
+            &header.working_dir,
+            environment,
+        )?,
         host: host::host(&plan, &header.working_dir, environment),
         loader: &library,
     };

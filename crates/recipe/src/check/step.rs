@@ -61,7 +61,7 @@ impl Checker<'_> {
             condition: condition.unwrap_or_default(),
             json: self.json_mode(fields),
             json_schema: fields.json_schema.as_ref().map(|schema| schema.value.clone()),
-working_dir: working_dir.flatten(),
+            working_dir: working_dir.flatten(),
             timeout: timeout.or(scope.default_timeout.filter(|_| fields.recipe.is_none())),
             env,
             max_env_value_bytes: fields.max_env_value_bytes.as_ref().map(|bytes| bytes.value),

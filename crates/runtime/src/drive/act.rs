@@ -55,23 +55,32 @@ impl Driver<'_> {
     fn refuse(&mut self, path: &str, attempt: u32, outcome: Outcome, error: String) {
         let finished = Finished::refused(outcome, error);
         let path = path.to_owned();
-        self.tasks.spawn(async move { TaskDone::Attempt { path, attempt, hook: None, result: Ok(finished) } });
+        self.tasks
+            .spawn(async move { TaskDone::Attempt { path, attempt, hook: None, result: Ok(finished) } });
     }
 
     /// In a dry run: says what would be done, and does nothing.
     fn rehearse(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<(), DriveError> {
-        let scope = &self.state.frames[frame];
+        let scope = &Rehearsal(&self.state.frames[frame]);
         let what = match &step.kind {
             StepKind::Shell { command } => format!("would run: {}", command.render(scope)),
             StepKind::Agent(agent) => format!("would ask an agent: {}", agent.prompt.render(scope)),
             StepKind::Nested { .. } => match self.target(path, frame, step) {
-                Ok(unit) => return self.record(Event::RecipeEntered { path: path.to_owned(), unit: unit.path.clone() }, None),
+                Ok(unit) => {
+                    return self.record(
+                        Event::RecipeEntered { path: path.to_owned(), unit: unit.path.clone() },
+                        None,
+                    );
+                }
                 Err(error) => format!("would run a recipe, but {error}"),
             },
         };
         let undecided = match &step.condition {
             Some(condition) if engine::decide::depends_on_unknown(&self.state.frames[frame], step) => {
-                format!(" (if `{}` holds, which is not known before the steps that it reads have run)", condition.text())
+                format!(
+                    " (if `{}` holds, which is not known before the steps that it reads have run)",
+                    condition.text()
+                )
             }
             _ => String::new(),
         };
@@ -149,7 +158,8 @@ impl Driver<'_> {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::hash_map::Entry::Vacant(entry) => {
                 make_dir(&dir)?;
-                let made = ContextFile::create(source.clone(), state).map_err(FolderError::at("write", &source))?;
+                let made =
+                    ContextFile::create(source.clone(), state).map_err(FolderError::at("write", &source))?;
                 entry.insert(made)
             }
         };
@@ -227,7 +237,12 @@ impl Driver<'_> {
     }
 
     /// Creates the output files of an attempt and follows them where somebody wants to see them.
-    fn follow(&mut self, path: &str, stdout: &Path, stderr: &Path) -> Result<Option<Arc<Notify>>, FolderError> {
+    fn follow(
+        &mut self,
+        path: &str,
+        stdout: &Path,
+        stderr: &Path,
+    ) -> Result<Option<Arc<Notify>>, FolderError> {
         if !self.reporter.wants_output() {
             return Ok(None);
         }
@@ -235,7 +250,12 @@ impl Driver<'_> {
         self.watch(path, stderr, Stream::Stderr).map(Some)
     }
 
-    pub(super) fn watch(&mut self, path: &str, file: &Path, stream: Stream) -> Result<Arc<Notify>, FolderError> {
+    pub(super) fn watch(
+        &mut self,
+        path: &str,
+        file: &Path,
+        stream: Stream,
+    ) -> Result<Arc<Notify>, FolderError> {
         let full = self.run_dir().join(file);
         crate::process::open_output(&full).map_err(FolderError::at("create", &full))?;
         self.outputs.follow(path, stream, &full).map_err(FolderError::at("follow", &full))
@@ -297,7 +317,8 @@ impl Driver<'_> {
         };
         let dir = RunFolder::attempt(path, attempt);
         make_dir(&self.run_dir().join(&dir))?;
-        let exported = crate::export::exports(&self.state.frames[frame], "", Vec::new(), step.max_env_value_bytes);
+        let exported =
+            crate::export::exports(&self.state.frames[frame], "", Vec::new(), step.max_env_value_bytes);
         let mut env = self.step_env(frame, at, step, &dir, exported.env)?;
         env.insert("WORKING_DIRECTORY".into(), cwd.clone().into());
         let model = self.rate_models.remove(path).or(question.model);
@@ -397,7 +418,13 @@ impl Driver<'_> {
         Ok(())
     }
 
-    fn start_nested(&mut self, path: &str, frame: FrameId, at: usize, step: &Arc<Step>) -> Result<(), DriveError> {
+    fn start_nested(
+        &mut self,
+        path: &str,
+        frame: FrameId,
+        at: usize,
+        step: &Arc<Step>,
+    ) -> Result<(), DriveError> {
         let problem = match self.target(path, frame, step) {
             Ok(unit) => self.entry_problem(frame, step, &unit),
             Err(error) => Some(error),
@@ -458,11 +485,14 @@ impl Driver<'_> {
             recipe::check::LoadError::NotFound { searched } => {
                 format!("recipe `{name}` not found; looked in {}", searched.join(", "))
             }
-            recipe::check::LoadError::Unreadable { path, reason } => format!("`{path}` cannot be read: {reason}"),
+            recipe::check::LoadError::Unreadable { path, reason } => {
+                format!("`{path}` cannot be read: {reason}")
+            }
         })?;
         let given = Given { names: self.state.frames[frame].context.keys().cloned().collect() };
         let (plan, unit) = graft(&self.plan, found, self.loader, &given).map_err(|checked| {
-            let problems: Vec<String> = checked.diagnostics.iter().map(|problem| problem.message.clone()).collect();
+            let problems: Vec<String> =
+                checked.diagnostics.iter().map(|problem| problem.message.clone()).collect();
             format!("recipe `{name}` is invalid: {}", problems.join("; "))
         })?;
         self.plan = plan;
@@ -518,6 +548,18 @@ impl Scope for AgentScope<'_> {
 
     fn below(&self, name: &str) -> Option<Arc<Map>> {
         self.frame.below(name)
+    }
+}
+
+/// The context in a dry run: names that only a step could give a value stay as they are written.
+struct Rehearsal<'a>(&'a engine::frame::Frame);
+
+impl Scope for Rehearsal<'_> {
+    fn get(&self, name: &str) -> Option<Value> {
+        match self.0.unknown.contains(name) {
+            true => Some(Value::from(format!("{{{{{name}}}}}"))),
+            false => self.0.get(name),
+        }
     }
 }
 

@@ -35,7 +35,7 @@ use crate::{
     clock,
     context_file::ContextFile,
     folder::{FolderError, Options, RunFolder},
-    host::{Host, Tree},
+    host::Host,
     journal::{Journal, JournalError},
     mask::Mask,
     outputs::{Outputs, Stream},
@@ -141,7 +141,6 @@ pub struct Driver<'a> {
     pub(crate) state: RunState,
     pub(crate) options: Options,
     pub(crate) host: Host,
-    pub(crate) tree: Tree,
     pub(crate) base_env: BTreeMap<OsString, OsString>,
     pub(crate) working_dir: PathBuf,
     pub(crate) loader: &'a dyn Loader,
@@ -173,7 +172,12 @@ pub struct Driver<'a> {
 /// What a finished task brings.
 pub(crate) enum TaskDone {
     /// An attempt came to its end.
-    Attempt { path: String, attempt: u32, hook: Option<hooks::HookReport>, result: Result<Finished, FolderError> },
+    Attempt {
+        path: String,
+        attempt: u32,
+        hook: Option<hooks::HookReport>,
+        result: Result<Finished, FolderError>,
+    },
     /// A hook came to its end.
     Hook { report: hooks::HookReport },
     /// The time before another attempt is over.
@@ -248,7 +252,6 @@ impl<'a> Driver<'a> {
             options: parts.options,
             base_env,
             host: parts.host,
-            tree,
             working_dir: parts.working_dir,
             loader: parts.loader,
             recording: parts.recording,
@@ -335,7 +338,6 @@ impl<'a> Driver<'a> {
         loop {
             let closing = &self.closing;
             match decide(&self.state, &|frame| closing.contains(&frame)) {
-                None => break,
                 Some(Decision::End) => return Ok(true),
                 Some(Decision::Record(event)) => self.record(event, None)?,
                 Some(Decision::Start { path, attempt }) => {
@@ -346,10 +348,10 @@ impl<'a> Driver<'a> {
                     self.closing.insert(frame);
                     self.unsettled.push(Act::Close { path, frame });
                 }
+                None if self.unsettled.is_empty() => return Ok(false),
+                None => self.perform()?,
             }
         }
-        self.perform()?;
-        Ok(false)
     }
 
     /// Brings the records to disk, then does what they promise.
@@ -357,16 +359,14 @@ impl<'a> Driver<'a> {
         if let Some(journal) = &mut self.journal {
             journal.sync()?;
         }
-        let mut again = false;
         for act in std::mem::take(&mut self.unsettled) {
-            again = true;
             match act {
                 Act::Start { path, attempt } => self.start(&path, attempt)?,
                 Act::Close { path, frame } => self.close(&path, frame)?,
                 Act::Hook { path, failed } => self.start_hook(&path, failed),
             }
         }
-        if again { self.advance().map(drop) } else { Ok(()) }
+        Ok(())
     }
 
     /// Appends an event to the journal, changes the state by it, and tells about it.
@@ -385,6 +385,7 @@ impl<'a> Driver<'a> {
         self.state.apply(&self.plan, &record, value);
         if let Event::StepFinished { path, status, attempt, .. } = &record.event
             && *attempt > 0
+            && self.has_hooks(path)
         {
             let failed = *status == engine::StepStatus::Failed;
             self.unsettled.push(Act::Hook { path: path.clone(), failed });
@@ -401,9 +402,19 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
+    fn has_hooks(&self, path: &str) -> bool {
+        self.state.locate(path).is_some_and(|(frame, _)| {
+            let hooks = &self.state.frames[frame].unit.hooks;
+            hooks.post_step.is_some() || hooks.on_error.is_some()
+        })
+    }
+
     fn learn_secret(&mut self, event: &Event, value: &Value) {
         let Event::StepFinished { path, .. } = event else { return };
-        let store = self.state.locate(path).and_then(|(frame, at)| self.state.frames[frame].unit.steps[at].store.clone());
+        let store = self
+            .state
+            .locate(path)
+            .and_then(|(frame, at)| self.state.frames[frame].unit.steps[at].store.clone());
         if let Some(name) = store {
             self.mask.learn_value(&name, value);
         }
@@ -496,7 +507,9 @@ impl<'a> Driver<'a> {
             (RunStatus::Failed | RunStatus::Waiting, Some(at)) => {
                 root.steps[at].ended.as_ref().and_then(|ended| ended.error.clone())
             }
-            (RunStatus::Interrupted, _) => Some(format!("interrupted by {}", if exit_code == 130 { "SIGINT" } else { "SIGTERM" })),
+            (RunStatus::Interrupted, _) => {
+                Some(format!("interrupted by {}", if exit_code == 130 { "SIGINT" } else { "SIGTERM" }))
+            }
             _ => Some("cancelled".to_owned()),
         };
         Ok(RunFinished { status, exit_code, error, output: self.final_output()?, ended_processes })

@@ -49,7 +49,9 @@ impl Driver<'_> {
                 }
             }
             TaskDone::NestedTimeout { path, seconds } => self.nested_timeout(&path, seconds),
-            TaskDone::Recovered { path, frame, answer, usage } => self.take_recovery(&path, frame, answer, usage),
+            TaskDone::Recovered { path, frame, answer, usage } => {
+                self.take_recovery(&path, frame, answer, usage)
+            }
             TaskDone::Broken(error) => Err(error.into()),
         }
     }
@@ -98,7 +100,11 @@ impl Driver<'_> {
     /// Seconds before another attempt, if there is one.
     fn retry_delay(&mut self, path: &str, step: &Step, ended: &Ended) -> Option<f64> {
         let kind = match ended.outcome {
-            Outcome::Exit(_) | Outcome::Signal(_) | Outcome::NotStarted | Outcome::Agent | Outcome::Nested => RetryOn::Exit,
+            Outcome::Exit(_)
+            | Outcome::Signal(_)
+            | Outcome::NotStarted
+            | Outcome::Agent
+            | Outcome::Nested => RetryOn::Exit,
             Outcome::TimedOut(_) | Outcome::Idle(_) => RetryOn::Timeout,
             Outcome::RateLimited => RetryOn::RateLimit,
             Outcome::NotJson if step.json == recipe::plan::JsonMode::Required => RetryOn::Json,
@@ -158,7 +164,12 @@ impl Driver<'_> {
     }
 
     /// Records the end of a step, with its value.
-    pub(super) fn finish_step(&mut self, path: &str, attempt: u32, finished: Finished) -> Result<(), DriveError> {
+    pub(super) fn finish_step(
+        &mut self,
+        path: &str,
+        attempt: u32,
+        finished: Finished,
+    ) -> Result<(), DriveError> {
         let Finished { mut ended, value, degraded, .. } = finished;
         let status = match (&ended.outcome, degraded) {
             (Outcome::Ok, _) => StepStatus::Completed,
@@ -199,11 +210,14 @@ impl Driver<'_> {
         let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
         let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);
         let attempt = self.state.frames[frame].steps[at].attempt;
+        if self.state.settings.dry_run {
+            let reason = engine::outcome::SkipReason::DryRun;
+            return self.record(Event::StepSkipped { path: path.to_owned(), reason }, None);
+        }
         if self.state.frames[id].is_complete() {
             let mut finished = ok();
             match engine::decide::result(&self.state.frames[id]) {
                 Some(value) => read_json(&step, value.render().into_owned(), "recipe", &mut finished),
-                None if self.state.settings.dry_run => {}
                 None => finished.value = Some(Value::from("")),
             }
             return self.finish_step(path, attempt, finished);
@@ -233,7 +247,8 @@ impl Driver<'_> {
         let mut finished = Finished::refused(outcome, error);
         finished.value = value;
         finished.ended.usage = usage;
-        let step = self.state.locate(path).map(|(frame, at)| Arc::clone(&self.state.frames[frame].unit.steps[at]));
+        let step =
+            self.state.locate(path).map(|(frame, at)| Arc::clone(&self.state.frames[frame].unit.steps[at]));
         if let Some(step) = step
             && self.halt.is_none()
             && let Some(seconds) = self.retry_delay(path, &step, &finished.ended)
@@ -258,7 +273,12 @@ impl Driver<'_> {
     }
 
     /// A recipe step that could not enter its recipe.
-    pub(super) fn nested_failed(&mut self, path: &str, outcome: Outcome, error: String) -> Result<(), DriveError> {
+    pub(super) fn nested_failed(
+        &mut self,
+        path: &str,
+        outcome: Outcome,
+        error: String,
+    ) -> Result<(), DriveError> {
         let name = self.state.locate(path).map_or_else(String::new, |(frame, at)| {
             match &self.state.frames[frame].unit.steps[at].kind {
                 StepKind::Nested { target: recipe::plan::Target::Known { unit, .. }, .. } => {
@@ -301,7 +321,8 @@ impl Driver<'_> {
     ) -> Result<(), DriveError> {
         self.closing.insert(id);
         let name = self.state.frames[id].unit.name.clone();
-        let failed = self.state.frames[id].failed_at.map_or("", |at| &self.state.frames[id].unit.steps[at].id);
+        let failed =
+            self.state.frames[id].failed_at.map_or("", |at| &self.state.frames[id].unit.steps[at].id);
         let message = format!("Sub-recipe '{name}' failed (step '{failed}'). Attempting agent recovery.");
         self.record(Event::Noted { path: Some(path.to_owned()), message }, None)?;
         let attempt = self.state.frames[frame].steps[at].attempt;
@@ -333,7 +354,9 @@ impl Driver<'_> {
             let result = run_agent(task, wake, go, progress).await;
             let (answer, usage) = match result {
                 Err(error) => return TaskDone::Broken(error),
-                Ok(finished) if finished.ended.outcome == Outcome::Cancelled => (Verdict::Stopped, finished.ended.usage),
+                Ok(finished) if finished.ended.outcome == Outcome::Cancelled => {
+                    (Verdict::Stopped, finished.ended.usage)
+                }
                 Ok(finished) => {
                     let verdict = match (&finished.ended.outcome, &finished.value) {
                         (Outcome::Ok, Some(value)) => recovery::judge(&value.render(), mode, &name),

@@ -129,15 +129,19 @@ impl Runs {
         let mut options = shown.header.options.clone();
         (resume.change)(&mut options);
         let audit = match &options.audit_dir {
-            Some(dir) => Some(Audit::create(dir, &plan.root().name, &run, clock::now()).map_err(RunError::from)?),
+            Some(dir) => {
+                Some(Audit::create(dir, &plan.root().name, &run, clock::now()).map_err(RunError::from)?)
+            }
             None => None,
         };
-        let first = Event::RunResumed(RunResumed { pid: std::process::id(), sources: generation, rerun, skip });
+        let first =
+            Event::RunResumed(RunResumed { pid: std::process::id(), sources: generation, rerun, skip });
         let remembered;
         let (loader, recording) = match &resume.edited {
             Some((_, recording)) => (*recording as &dyn Loader, Some(*recording)),
             None => {
-                remembered = Remembered::open(&folder.sources(generation), Some(resume.loader)).map_err(OpenError::from)?;
+                remembered = Remembered::open(&folder.sources(generation), Some(resume.loader))
+                    .map_err(OpenError::from)?;
                 (&remembered as &dyn Loader, None)
             }
         };
@@ -225,9 +229,8 @@ fn changed_in(shown: &Shown, old: &Frame, new: &Unit, rerun: &mut HashSet<String
         let did_run = before.is_some_and(|index| old.steps[index].status.is_done());
         // a new step does what later steps may read
         let is_new = before.is_none();
-        let follows = edges
-            .iter()
-            .any(|edge| edge.to == at && edge.link != Link::Order && again.contains(&edge.from));
+        let follows =
+            edges.iter().any(|edge| edge.to == at && edge.link != Link::Order && again.contains(&edge.from));
         if is_changed || is_new || follows || rerun.contains(&path(&step.id)) {
             again.insert(at);
             if did_run {

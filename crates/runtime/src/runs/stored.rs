@@ -103,7 +103,9 @@ pub enum OpenError {
         reason: String,
     },
     /// It was written by a program that we do not know.
-    #[error("run `{run}` has format {found}, but this program knows only {known}: use a newer recipe-runner-rs")]
+    #[error(
+        "run `{run}` has format {found}, but this program knows only {known}: use a newer recipe-runner-rs"
+    )]
     Format {
         /// The run.
         run: String,
@@ -168,7 +170,11 @@ impl Runs {
     pub fn open(&self, folder: RunFolder) -> Result<Shown, OpenError> {
         let header = folder.header()?;
         if header.format > crate::folder::FORMAT {
-            return Err(OpenError::Format { run: header.run_id, found: header.format, known: crate::folder::FORMAT });
+            return Err(OpenError::Format {
+                run: header.run_id,
+                found: header.format,
+                known: crate::folder::FORMAT,
+            });
         }
         let records = match folder.journal().exists() {
             true => journal::read(&folder.journal())?,
@@ -237,7 +243,12 @@ impl Runs {
     }
 
     /// Removes old runs, never a live one; says which.
-    pub fn prune(&self, keep: usize, before: Option<Timestamp>, dry_run: bool) -> Result<Vec<String>, FolderError> {
+    pub fn prune(
+        &self,
+        keep: usize,
+        before: Option<Timestamp>,
+        dry_run: bool,
+    ) -> Result<Vec<String>, FolderError> {
         let mut removed = Vec::new();
         for id in self.ids().into_iter().skip(keep) {
             let folder = RunFolder::at(self.dir().join(&id));
@@ -303,8 +314,9 @@ fn summary(folder: &RunFolder) -> Option<RunSummary> {
         recipe_name: header.recipe_name,
         status,
         started_at: header.created_at,
-        duration: until
-            .map(|until| (until.as_millisecond() - header.created_at.as_millisecond()).max(0) as f64 / 1000.0),
+        duration: until.map(|until| {
+            (until.as_millisecond() - header.created_at.as_millisecond()).max(0) as f64 / 1000.0
+        }),
         exit_code: finished.as_ref().map(|finished| finished.exit_code),
         error: finished.and_then(|finished| finished.error).map(|error| mask.text(&error).into_owned()),
         working_dir: header.working_dir,
@@ -319,7 +331,12 @@ fn secrets(header: &Header) -> Mask {
 }
 
 /// Compiles the stored sources of a run, with recipes that became known only while it ran.
-pub(super) fn compile(folder: &RunFolder, generation: u32, header: &Header, records: &[Record]) -> Result<Plan, OpenError> {
+pub(super) fn compile(
+    folder: &RunFolder,
+    generation: u32,
+    header: &Header,
+    records: &[Record],
+) -> Result<Plan, OpenError> {
     let bad = |reason: String| OpenError::Plan { run: header.run_id.clone(), reason };
     let remembered = Remembered::open(&folder.sources(generation), None)?;
     let given = Given { names: header.given.iter().map(|(name, _)| name.clone()).collect() };
@@ -333,7 +350,8 @@ pub(super) fn compile(folder: &RunFolder, generation: u32, header: &Header, reco
         }
         // entered with sources of another generation: the fold does not need it
         let Some(found) = remembered.by_path(unit) else { continue };
-        let grafted = graft(&plan, found, &remembered, &given).map_err(|_| bad(format!("`{unit}` is invalid")))?;
+        let grafted =
+            graft(&plan, found, &remembered, &given).map_err(|_| bad(format!("`{unit}` is invalid")))?;
         plan = grafted.0;
     }
     Ok(plan)
