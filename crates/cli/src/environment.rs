@@ -5,7 +5,7 @@
 use std::{
     collections::BTreeMap,
     env,
-    io::{IsTerminal as _, stderr, stdout},
+    io::{IsTerminal as _, stderr, stdin, stdout},
     path::{Path, PathBuf},
 };
 
@@ -22,6 +22,8 @@ pub(crate) struct Environment {
     pub(crate) home: Option<PathBuf>,
     /// Whether a person reads the progress.
     pub(crate) stderr_is_terminal: bool,
+    /// Whether a person can answer.
+    pub(crate) stdin_is_terminal: bool,
     /// Whether the result may be coloured.
     pub(crate) stdout_colour: bool,
     /// Whether progress and problems may be coloured.
@@ -41,6 +43,7 @@ impl Environment {
             cwd: env::current_dir().unwrap_or_default(),
             home: variables.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from),
             stderr_is_terminal: stderr().is_terminal(),
+            stdin_is_terminal: stdin().is_terminal(),
             stdout_colour: colour(stdout().is_terminal()),
             stderr_colour: colour(stderr().is_terminal()),
             width: width(&variables),

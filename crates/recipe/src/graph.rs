@@ -4,7 +4,10 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::plan::{Plan, Step, StepKind, Target, Unit, UnitId};
+use crate::{
+    env_name,
+    plan::{Plan, Step, StepKind, Target, Unit, UnitId},
+};
 
 /// Why a step comes after another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,31 +99,65 @@ fn known_target(step: &Step) -> Option<UnitId> {
     }
 }
 
+/// What a step reads besides its own templates: what the steps of its recipe read from the context around them,
+/// and environment names that a command mentions.
+fn reads_in(plan: Option<&Plan>, step: &Step) -> Vec<String> {
+    let mut names = reads(step);
+    let mut seen: HashSet<UnitId> = HashSet::new();
+    let mut open: Vec<UnitId> = known_target(step).into_iter().collect();
+    while let (Some(id), Some(plan)) = (open.pop(), plan) {
+        if seen.insert(id) {
+            let steps = &plan.unit(id).steps;
+            names.extend(steps.iter().flat_map(|step| reads(step)));
+            open.extend(steps.iter().filter_map(|step| known_target(step)));
+        }
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Words of a command that could be environment names of context values.
+fn mentions(step: &Step) -> Vec<&str> {
+    let StepKind::Shell { command } = &step.kind else { return Vec::new() };
+    let words = command.text().split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(|word| word.len() > 1 && word.starts_with(|c: char| c.is_ascii_uppercase())).collect()
+}
+
 /// All edges of a recipe by itself: of a recipe step only its own variable is known. See [`edges_in`].
 pub fn edges(unit: &Unit) -> Vec<Edge> {
-    edges_by(unit, |step| step.store.iter().cloned().collect())
+    edges_by(unit, None)
 }
 
 /// All edges of a recipe in its plan: a variable that a nested recipe writes comes from the step that runs it.
 pub fn edges_in(plan: &Plan, unit: &Unit) -> Vec<Edge> {
-    edges_by(unit, |step| writes(plan, step))
+    edges_by(unit, Some(plan))
 }
 
 /// A step without any known dependency follows the previous step, or the whole parallel group before it.
-fn edges_by(unit: &Unit, writes: impl Fn(&Step) -> BTreeSet<String>) -> Vec<Edge> {
+fn edges_by(unit: &Unit, plan: Option<&Plan>) -> Vec<Edge> {
     let mut edges = Vec::new();
     let mut writers: HashMap<String, usize> = HashMap::new();
+    let mut exported: HashMap<String, String> = HashMap::new();
     let mut pending: Vec<(String, usize)> = Vec::new();
     for (to, step) in unit.steps.iter().enumerate() {
         let same_group = to > 0 && step.group.is_some() && unit.steps[to - 1].group == step.group;
         if !same_group {
-            writers.extend(pending.drain(..));
+            for (name, from) in pending.drain(..) {
+                let names = [env_name::variable(&name), env_name::alias(&name)];
+                exported.extend(names.into_iter().flatten().map(|variable| (variable, name.clone())));
+                writers.insert(name, from);
+            }
         }
         let before = edges.len();
         for from in &step.depends_on {
             edges.push(Edge { from: *from, to, link: Link::DependsOn, what: None });
         }
-        for name in reads(step) {
+        let mut names = reads_in(plan, step);
+        names.extend(mentions(step).into_iter().filter_map(|word| exported.get(word).cloned()));
+        names.sort();
+        names.dedup();
+        for name in names {
             if let Some(from) = writers.get(name.as_str()) {
                 edges.push(Edge { from: *from, to, link: Link::Value, what: Some(name) });
             }
@@ -134,7 +171,11 @@ fn edges_by(unit: &Unit, writes: impl Fn(&Step) -> BTreeSet<String>) -> Vec<Edge
                 what: None,
             }));
         }
-        pending.extend(writes(step).into_iter().map(|name| (name, to)));
+        let written = match plan {
+            Some(plan) => writes(plan, step),
+            None => step.store.iter().cloned().collect(),
+        };
+        pending.extend(written.into_iter().map(|name| (name, to)));
     }
     edges
 }

@@ -67,6 +67,15 @@ pub(crate) struct ResumeArgs {
     /// Go on with this edited recipe
     #[arg(long, value_name = "FILE")]
     pub(crate) recipe: Option<PathBuf>,
+    /// Show what would be kept and what done again, and do nothing
+    #[arg(long)]
+    pub(crate) plan: bool,
+    /// Go on from this step: it and everything after it is done again
+    #[arg(long, value_name = "STEP")]
+    pub(crate) from: Option<String>,
+    /// Allow that completed side effects are repeated
+    #[arg(long)]
+    pub(crate) rerun_effects: bool,
     /// Run steps that were interrupted again, even those that say they are not idempotent
     #[arg(long)]
     pub(crate) rerun_interrupted: bool,

@@ -1,5 +1,8 @@
 //! Going on with a run.
 
+use std::io::Write as _;
+
+use engine::resume_plan::{Action, Effects, Producers, ResumePlan, Resumer};
 use recipe::check::{Given, check};
 use runtime::{
     folder::{Options, RunFolder},
@@ -55,12 +58,20 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
     };
     let program = args.options.agent_binary.clone().or(header.options.agent_binary.clone());
     let change = |options: &mut Options| change(options, args);
+    let asks = environment.stdin_is_terminal && environment.stderr_is_terminal && !args.yes;
+    let confirm = |plan: &ResumePlan| !asks || ask(plan);
     let resume = Resume {
         interrupted: match (args.rerun_interrupted, args.skip_interrupted) {
             (true, _) => Interrupted::Rerun,
             (_, true) => Interrupted::Skip,
             _ => Interrupted::Ask,
         },
+        from: args.from.clone(),
+        resumer: Resumer::Person {
+            producers: if args.rerun_producers { Producers::Again } else { Producers::Linked },
+        },
+        effects: if args.rerun_effects { Effects::Again } else { Effects::Once },
+        confirm: &confirm,
         edited,
         change: &change,
         agents: host::agents(
@@ -72,7 +83,62 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
         host: host::host(&plan, &header.working_dir, environment),
         loader: &library,
     };
+    if args.plan {
+        return show_plan(&runs, folder, &resume, args.format.output_format, out);
+    }
     go_on(&runs, folder, resume, args, environment, out)
+}
+
+/// Asks a person whether completed agent steps may be done again.
+fn ask(plan: &ResumePlan) -> bool {
+    let mut stderr = std::io::stderr();
+    let list = plan.rerun.join(", ");
+    let _ = write!(stderr, "These steps are done and would be done again: {list}\nGo on? [y/N] ");
+    let _ = stderr.flush();
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+}
+
+/// Shows what a resume would do.
+fn show_plan(
+    runs: &Runs,
+    folder: RunFolder,
+    resume: &Resume<'_>,
+    format: OutputFormat,
+    out: &mut Out,
+) -> Result<Exit, Failure> {
+    let run = folder.id();
+    let plan = runs.resume_plan(folder, resume).map_err(explain)?;
+    if format == OutputFormat::Json {
+        let mut json = serde_json::to_value(&plan).unwrap_or_default();
+        json["run_id"] = json!(run);
+        out.json(&json);
+        return Ok(Exit::Success);
+    }
+    for step in &plan.steps {
+        let action = match step.action {
+            Action::Keep => "keep",
+            Action::Rerun => "rerun",
+            Action::Pending => "pending",
+        };
+        out.result(&format!("{action:<8} {}  ({})", step.path, step.reason));
+    }
+    if let Some(anchor) = &plan.anchor {
+        out.result(&format!("goes on at `{anchor}`"));
+    }
+    if !plan.kept_producers.is_empty() {
+        out.result(&format!(
+            "kept, though the failed step may depend on what they made: {}; do them again with `recipe-runner-rs resume {run} --rerun-producers`",
+            plan.kept_producers.join(", ")
+        ));
+    }
+    if !plan.blocked_effects.is_empty() {
+        out.result(&format!(
+            "stops here: side effects that are done would be repeated: {}; allow it with `recipe-runner-rs resume {run} --rerun-effects`",
+            plan.blocked_effects.join(", ")
+        ));
+    }
+    Ok(Exit::Success)
 }
 
 fn go_on(
@@ -115,6 +181,14 @@ fn explain(error: ResumeError) -> Failure {
             .hint("look at what it did, then choose:")
             .hint(format!("run it again: recipe-runner-rs resume {run} --rerun-interrupted"))
             .hint(format!("leave it out: recipe-runner-rs resume {run} --skip-interrupted")),
+        ResumeError::Effects { run, .. } => Failure::new(Exit::Waiting, message)
+            .hint(format!("see why:    recipe-runner-rs resume {run} --plan"))
+            .hint(format!("repeat them: recipe-runner-rs resume {run} --rerun-effects")),
+        ResumeError::Declined(run) => Failure::new(Exit::Waiting, message)
+            .hint(format!("see why:  recipe-runner-rs resume {run} --plan"))
+            .hint(format!("go ahead: recipe-runner-rs resume {run} --yes")),
+        ResumeError::NoStep { run, .. } => Failure::new(Exit::BadArguments, message)
+            .hint(format!("recipe-runner-rs show {run} lists the steps")),
         ResumeError::NoDirectory { .. } => Failure::new(Exit::Blocked, message),
         ResumeError::Run(error) => broken(error),
         ResumeError::Open(_) | ResumeError::Completed(_) => Failure::new(Exit::Broken, message),

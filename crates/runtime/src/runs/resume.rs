@@ -1,13 +1,13 @@
 //! Going on with a run: what is kept, what is done again, and what a person has to choose.
 
-use std::{collections::HashSet, path::PathBuf};
+use std::path::PathBuf;
 
-use engine::{Event, RunStatus, StepStatus, event::RunResumed, frame::Frame};
-use recipe::{
-    check::Loader,
-    graph::{self, Link},
-    plan::{Plan, Unit},
+use engine::{
+    Event, Outcome, RunState, RunStatus,
+    event::RunResumed,
+    resume_plan::{self, Blame, Effects, Request, ResumePlan, Resumer},
 };
+use recipe::{check::Loader, plan::Plan};
 
 use super::{
     Job, RunError, Runs, Shown,
@@ -41,6 +41,14 @@ pub enum Interrupted {
 pub struct Resume<'a> {
     /// What becomes of interrupted steps that are not idempotent.
     pub interrupted: Interrupted,
+    /// Where to go on, if not where the failure is.
+    pub from: Option<String>,
+    /// Who resumes.
+    pub resumer: Resumer,
+    /// Whether completed side effects may be repeated.
+    pub effects: Effects,
+    /// Asked before completed agent steps are done again.
+    pub confirm: &'a dyn Fn(&ResumePlan) -> bool,
     /// An edited recipe to go on with, and what the loader brought for it.
     pub edited: Option<(Plan, &'a Recording<'a>)>,
     /// Options that replace those of the run.
@@ -78,6 +86,25 @@ pub enum ResumeError {
         /// The step.
         step: String,
     },
+    /// The step to go on from does not exist.
+    #[error("there is no step `{step}` in run `{run}`")]
+    NoStep {
+        /// The run.
+        run: String,
+        /// The step.
+        step: String,
+    },
+    /// Completed side effects would have to be repeated.
+    #[error("going on with run `{run}` would repeat side effects that are done: {}", steps.join(", "))]
+    Effects {
+        /// The run.
+        run: String,
+        /// The steps.
+        steps: Vec<String>,
+    },
+    /// The person did not want completed agent steps to be done again.
+    #[error("run `{0}` is left as it is")]
+    Declined(String),
     /// Its directory is gone.
     #[error("working directory `{}` of run `{run}` does not exist any more", dir.display())]
     NoDirectory {
@@ -114,17 +141,25 @@ impl Runs {
             return Err(ResumeError::NoDirectory { run, dir: working_dir });
         }
         let skip = self.interrupted_steps(&shown, resume.interrupted)?;
+        let steps = plan_resume(&shown, &resume)?;
+        if !steps.blocked_effects.is_empty() {
+            return Err(ResumeError::Effects { run, steps: steps.blocked_effects });
+        }
+        if repeats_agents(&shown, &steps) && !(resume.confirm)(&steps) {
+            return Err(ResumeError::Declined(run));
+        }
         // whatever the old process left behind would work against the new one
         end_orphans(&run, resume.host.grace);
         let _ = std::fs::remove_file(folder.inbox().join("cancel"));
         let old_generation = generation(&shown);
-        let (plan, generation, rerun) = match &resume.edited {
+        let rerun = steps.rerun;
+        let (plan, generation) = match &resume.edited {
             Some((plan, recording)) => {
                 let generation = newest_sources(&folder) + 1;
                 recording.save(&folder.sources(generation)).map_err(OpenError::from)?;
-                (plan.clone(), generation, changed(&shown, plan))
+                (plan.clone(), generation)
             }
-            None => (shown.plan.clone(), old_generation, lost(&shown)),
+            None => (shown.plan.clone(), old_generation),
         };
         let mut options = shown.header.options.clone();
         (resume.change)(&mut options);
@@ -170,6 +205,11 @@ impl Runs {
         Ok(result?)
     }
 
+    /// What a resume would do, without doing it.
+    pub fn resume_plan(&self, folder: RunFolder, resume: &Resume<'_>) -> Result<ResumePlan, ResumeError> {
+        plan_resume(&self.open(folder)?, resume)
+    }
+
     /// Interrupted steps that are to be skipped; an error if a person has to choose.
     fn interrupted_steps(&self, shown: &Shown, choice: Interrupted) -> Result<Vec<String>, ResumeError> {
         let mut skip = Vec::new();
@@ -190,6 +230,30 @@ impl Runs {
     }
 }
 
+fn plan_resume(shown: &Shown, resume: &Resume<'_>) -> Result<ResumePlan, ResumeError> {
+    if let Some(step) = &resume.from
+        && shown.state.locate(step).is_none()
+    {
+        return Err(ResumeError::NoStep { run: shown.header.run_id.clone(), step: step.clone() });
+    }
+    Ok(resume_plan::plan(&Request {
+        state: &shown.state,
+        plan: resume.edited.as_ref().map_or(&shown.plan, |(plan, _)| plan),
+        lost: &shown.lost.keys().cloned().collect(),
+        resumer: resume.resumer,
+        blame: blame(&shown.state),
+        from: resume.from.as_deref(),
+        effects: resume.effects,
+    }))
+}
+
+/// Whether completed agent steps would be done again, which costs money.
+fn repeats_agents(shown: &Shown, plan: &ResumePlan) -> bool {
+    plan.rerun.iter().filter_map(|path| shown.state.locate(path)).any(|(frame, at)| {
+        !matches!(shown.state.frames[frame].unit.steps[at].kind, recipe::plan::StepKind::Shell { .. })
+    })
+}
+
 /// The sources that a run worked with last.
 fn generation(shown: &Shown) -> u32 {
     let resumed = shown.records.iter().rev().find_map(|record| match &record.event {
@@ -203,54 +267,11 @@ fn newest_sources(folder: &RunFolder) -> u32 {
     (0..).find(|number| !folder.sources(number + 1).exists()).unwrap_or(0)
 }
 
-/// Steps whose stored value cannot be brought back: they are done again, never given an empty text instead.
-fn lost(shown: &Shown) -> Vec<String> {
-    let mut paths: Vec<String> = shown.lost.keys().cloned().collect();
-    paths.sort();
-    paths
-}
-
-/// Steps that an edited recipe changes, and what depends on them.
-fn changed(shown: &Shown, plan: &Plan) -> Vec<String> {
-    let mut rerun: HashSet<String> = shown.lost.keys().cloned().collect();
-    changed_in(shown, shown.state.root(), plan.root(), &mut rerun);
-    let mut paths: Vec<String> = rerun.into_iter().collect();
-    paths.sort();
-    paths
-}
-
-fn changed_in(shown: &Shown, old: &Frame, new: &Unit, rerun: &mut HashSet<String>) {
-    let path = |id: &str| if old.path.is_empty() { id.to_owned() } else { format!("{}/{id}", old.path) };
-    let edges = graph::edges(new);
-    let mut again: HashSet<usize> = HashSet::new();
-    for (at, step) in new.steps.iter().enumerate() {
-        let before = old.index_of(&step.id);
-        let is_changed = before.is_some_and(|index| old.unit.steps[index].digest != step.digest);
-        let did_run = before.is_some_and(|index| old.steps[index].status.is_done());
-        // a new step does what later steps may read
-        let is_new = before.is_none();
-        let follows =
-            edges.iter().any(|edge| edge.to == at && edge.link != Link::Order && again.contains(&edge.from));
-        if is_changed || is_new || follows || rerun.contains(&path(&step.id)) {
-            again.insert(at);
-            if did_run {
-                rerun.insert(path(&step.id));
-            }
-            continue;
-        }
-        let child = before.and_then(|index| old.steps[index].frame);
-        if let Some(child) = child {
-            nested_changes(shown, child, step, rerun);
-        }
-    }
-    let _ = StepStatus::Pending;
-}
-
-fn nested_changes(shown: &Shown, child: usize, step: &recipe::plan::Step, rerun: &mut HashSet<String>) {
-    use recipe::plan::{StepKind, Target};
-    let StepKind::Nested { target: Target::Known { .. }, .. } = &step.kind else { return };
-    let frame = &shown.state.frames[child];
-    if let Some(unit) = shown.plan.units.iter().find(|unit| unit.path == frame.unit.path) {
-        changed_in(shown, frame, unit, rerun);
+/// What a failure is put down to, as far as its outcome tells.
+fn blame(state: &RunState) -> Blame {
+    match state.root_cause().map(|(_, ended)| &ended.outcome) {
+        Some(Outcome::Exit(127)) => Blame::Other,
+        Some(Outcome::Exit(_) | Outcome::NotJson) => Blame::Work,
+        _ => Blame::Other,
     }
 }

@@ -1,0 +1,431 @@
+//! What a resume keeps, what it does again, and why: the same inputs can only fail the same way.
+//!
+//! A single cursor is not enough. When a check fails because of what an agent wrote, going on at the check is a
+//! dead end: the agent has to work again. Never runs anything; the answer is a list that people can read.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+
+use recipe::{
+    graph::{self, Link},
+    plan::{Plan, Step, StepKind, Target, Unit, UnitId},
+};
+use serde::Serialize;
+
+use crate::{frame::Frame, outcome::StepStatus, state::RunState};
+
+/// Who resumes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resumer {
+    /// A person: money is not spent on a guess.
+    Person {
+        /// Whether producers are done again in any case.
+        producers: Producers,
+    },
+    /// The auto-fix loop. `level` counts how often the same dead end was met: each time one level more.
+    Automatic {
+        /// 0 at first.
+        level: usize,
+    },
+}
+
+/// Whether a person asked for producers to be done again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Producers {
+    /// Only where the failed step uses their values.
+    Linked,
+    /// In any case.
+    Again,
+}
+
+/// What a failure is put down to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blame {
+    /// What the steps before it made.
+    Work,
+    /// Something else: the environment, the recipe, nobody knows.
+    Other,
+}
+
+/// What to plan for.
+pub struct Request<'a> {
+    /// The state of the run so far.
+    pub state: &'a RunState,
+    /// The plan to go on with.
+    pub plan: &'a Plan,
+    /// Steps whose stored value cannot be brought back.
+    pub lost: &'a HashSet<String>,
+    /// Who resumes.
+    pub resumer: Resumer,
+    /// What the failure is put down to.
+    pub blame: Blame,
+    /// Where to go on, if somebody says so.
+    pub from: Option<&'a str>,
+    /// Whether completed side effects may be repeated.
+    pub effects: Effects,
+}
+
+/// Whether completed side effects may be repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effects {
+    /// Never.
+    Once,
+    /// A person allows it.
+    Again,
+}
+
+/// What becomes of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Its result stays.
+    Keep,
+    /// It was done and is done again.
+    Rerun,
+    /// It is still to be done.
+    Pending,
+}
+
+/// One step of the plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// The step.
+    pub path: String,
+    /// What becomes of it.
+    pub action: Action,
+    /// Why.
+    pub reason: String,
+}
+
+/// A plan for resuming.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ResumePlan {
+    /// Where the work goes on.
+    pub anchor: Option<String>,
+    /// Finished steps that are done again.
+    pub rerun: Vec<String>,
+    /// Every step.
+    pub steps: Vec<Entry>,
+    /// Agents that are kept, and that a person may have done again.
+    pub kept_producers: Vec<String>,
+    /// Completed side effects that would have to be repeated: a person has to allow it.
+    pub blocked_effects: Vec<String>,
+}
+
+/// Makes the plan.
+pub fn plan(request: &Request<'_>) -> ResumePlan {
+    let mut work = Work { request, reasons: BTreeMap::new(), anchor: None, kept_producers: Vec::new() };
+    let root = request.state.root();
+    work.changes(root, request.plan.root());
+    work.losses();
+    match request.from {
+        Some(from) => work.from(from),
+        None => work.failure(),
+    }
+    work.finish()
+}
+
+struct Work<'a> {
+    request: &'a Request<'a>,
+    /// Finished steps that are done again, with the reason.
+    reasons: BTreeMap<String, String>,
+    anchor: Option<String>,
+    kept_producers: Vec<String>,
+}
+
+impl Work<'_> {
+    /// Steps whose definition changed, and what depends on them.
+    fn changes(&mut self, old: &Frame, new: &Unit) {
+        let edges = graph::edges_in(self.request.plan, new);
+        let mut into: Vec<Vec<&graph::Edge>> = vec![Vec::new(); new.steps.len()];
+        edges.iter().for_each(|edge| into[edge.to].push(edge));
+        let mut again: BTreeMap<usize, String> = BTreeMap::new();
+        for (at, step) in new.steps.iter().enumerate() {
+            let before = old.index_of(&step.id);
+            let cause = into[at].iter().find(|edge| again.contains_key(&edge.from));
+            let reason = match before {
+                None => Some("it is new".to_owned()),
+                Some(index) if old.unit.steps[index].digest != step.digest => Some("its definition changed".to_owned()),
+                Some(_) => cause.map(|edge| {
+                    let from = &new.steps[edge.from].id;
+                    match &edge.what {
+                        Some(what) => format!("it depends on `{from}` through `{what}`"),
+                        None => format!("it depends on `{from}`"),
+                    }
+                }),
+            };
+            let path = step_path(&old.path, &step.id);
+            if let Some(reason) = reason {
+                again.insert(at, reason.clone());
+                if before.is_some_and(|index| is_finished(old, index)) {
+                    self.reasons.entry(path).or_insert(reason);
+                }
+                continue;
+            }
+            let child = before.and_then(|index| old.steps[index].frame);
+            if let (Some(child), Some(unit)) = (child, nested_unit(self.request.plan, step)) {
+                let size = self.reasons.len();
+                self.changes(&self.request.state.frames[child], &unit);
+                if self.reasons.len() > size {
+                    again.insert(at, "a step below it changed".to_owned());
+                }
+            }
+        }
+    }
+
+    /// Never an empty text in place of a lost value.
+    fn losses(&mut self) {
+        for path in self.request.lost {
+            self.reasons.entry(path.clone()).or_insert_with(|| "its stored value is missing or damaged".to_owned());
+        }
+    }
+
+    /// From this step on, everything is done again.
+    fn from(&mut self, from: &str) {
+        self.anchor = Some(from.to_owned());
+        let Some((id, at)) = self.request.state.locate(from) else { return };
+        let frame = &self.request.state.frames[id];
+        for index in at..frame.steps.len() {
+            if is_finished(frame, index) {
+                let reason = if index == at { "asked for".to_owned() } else { format!("it comes after `{from}`") };
+                self.reasons.entry(frame.step_path(index)).or_insert(reason);
+            }
+        }
+        // what comes after the recipe that it belongs to
+        let mut up = frame.parent;
+        while let Some((parent, at)) = up {
+            let frame = &self.request.state.frames[parent];
+            for index in at + 1..frame.steps.len() {
+                if is_finished(frame, index) {
+                    self.reasons.entry(frame.step_path(index)).or_insert_with(|| format!("it comes after `{from}`"));
+                }
+            }
+            up = frame.parent;
+        }
+    }
+
+    /// What the failed step needs done again before it.
+    fn failure(&mut self) {
+        let Some((path, _)) = self.request.state.root_cause() else { return };
+        self.anchor = Some(path.clone());
+        let Some((id, at)) = self.request.state.locate(&path) else { return };
+        let frame = &self.request.state.frames[id];
+        let step = &frame.unit.steps[at];
+        let is_repaired = unit_of(self.request.plan, frame)
+            .and_then(|unit| unit.steps.iter().find(|new| new.id == step.id).map(|new| new.digest != step.digest))
+            .unwrap_or(true);
+        if is_repaired || matches!(step.kind, StepKind::Agent(_)) {
+            return;
+        }
+        let wanted = match self.request.resumer {
+            Resumer::Automatic { level } => level,
+            Resumer::Person { .. } => 0,
+        };
+        let mut skipped = 0;
+        let mut here = Some((id, at));
+        while let Some((id, at)) = here {
+            let frame = &self.request.state.frames[id];
+            for level in self.producer_levels(frame, at) {
+                if skipped == wanted {
+                    return self.take_producers(frame, at, &level);
+                }
+                skipped += 1;
+            }
+            here = frame.parent;
+        }
+    }
+
+    /// Producers above a step, nearest level first.
+    fn producer_levels(&self, frame: &Frame, at: usize) -> Vec<Vec<(usize, bool)>> {
+        let Some(unit) = unit_of(self.request.plan, frame) else { return Vec::new() };
+        let Some(target) = unit.steps.iter().position(|step| step.id == frame.unit.steps[at].id) else {
+            return Vec::new();
+        };
+        let edges = graph::edges_in(self.request.plan, &unit);
+        let mut levels = Vec::new();
+        let mut seen: BTreeMap<usize, bool> = BTreeMap::from([(target, true)]);
+        let mut level: Vec<usize> = vec![target];
+        while !level.is_empty() {
+            let mut next: BTreeMap<usize, bool> = BTreeMap::new();
+            for edge in edges.iter().filter(|edge| level.contains(&edge.to)) {
+                // a link by value reaches further only over links by value
+                let by_value = edge.link != Link::Order && seen.get(&edge.to).copied().unwrap_or(false);
+                let entry = next.entry(edge.from).or_insert(by_value);
+                *entry |= by_value;
+            }
+            next.retain(|index, _| !seen.contains_key(index));
+            let producers: Vec<(usize, bool)> = next
+                .iter()
+                .filter(|(index, _)| self.is_producer_that_ran(frame, &unit.steps[**index]))
+                .map(|(index, by_value)| (*index, *by_value))
+                .collect();
+            if !producers.is_empty() {
+                levels.push(producers);
+            }
+            level = next.keys().copied().collect();
+            seen.extend(next);
+        }
+        levels
+    }
+
+    fn is_producer_that_ran(&self, frame: &Frame, step: &Step) -> bool {
+        let Some(index) = frame.index_of(&step.id) else { return false };
+        let ran = frame.steps[index].status.is_done() || frame.steps[index].status == StepStatus::Failed;
+        ran && is_producer(self.request.plan, step, &mut HashSet::new())
+    }
+
+    /// Does producers again, with everything between them and the failed step, and what else reads their values.
+    fn take_producers(&mut self, frame: &Frame, at: usize, level: &[(usize, bool)]) {
+        let Some(unit) = unit_of(self.request.plan, frame) else { return };
+        let may = |by_value: bool| match self.request.resumer {
+            Resumer::Automatic { .. } | Resumer::Person { producers: Producers::Again } => true,
+            Resumer::Person { producers: Producers::Linked } => by_value && self.request.blame == Blame::Work,
+        };
+        let (chosen, kept): (Vec<_>, Vec<_>) = level.iter().partition(|(_, by_value)| may(*by_value));
+        self.kept_producers = kept.iter().map(|(index, _)| step_path(&frame.path, &unit.steps[*index].id)).collect();
+        let Some((last, _)) = chosen.iter().max_by_key(|(index, _)| *index) else { return };
+        self.anchor = Some(step_path(&frame.path, &unit.steps[*last].id));
+        let edges = graph::edges_in(self.request.plan, &unit);
+        let failed = &frame.unit.steps[at].id;
+        let target = unit.steps.iter().position(|step| step.id == *failed).unwrap_or(0);
+        let starts: Vec<usize> = chosen.iter().map(|(index, _)| *index).collect();
+        let between = between(&edges, &starts, target);
+        let readers = readers(&edges, &starts);
+        for index in between.iter().chain(&readers).copied().collect::<BTreeSet<usize>>() {
+            let step = &unit.steps[index];
+            let Some(old) = frame.index_of(&step.id) else { continue };
+            if index == target || !is_finished(frame, old) {
+                continue;
+            }
+            let reason = match starts.contains(&index) {
+                true => format!("it makes what the failed step `{failed}` checks"),
+                false if between.contains(&index) => format!("it stands between `{}` and `{failed}`", unit.steps[*last].id),
+                false => "it reads what is made again".to_owned(),
+            };
+            self.reasons.entry(step_path(&frame.path, &step.id)).or_insert(reason);
+        }
+    }
+
+    fn finish(self) -> ResumePlan {
+        let mut steps = Vec::new();
+        self.entries(self.request.state.root(), self.request.plan.root(), false, &mut steps);
+        let rerun: Vec<String> = self.reasons.keys().cloned().collect();
+        let blocked_effects = match self.request.effects {
+            Effects::Again => Vec::new(),
+            Effects::Once => rerun.iter().filter(|path| self.has_effect(path)).cloned().collect(),
+        };
+        ResumePlan {
+            anchor: self.anchor,
+            rerun,
+            steps,
+            kept_producers: self.kept_producers,
+            blocked_effects,
+        }
+    }
+
+    fn has_effect(&self, path: &str) -> bool {
+        let Some((id, at)) = self.request.state.locate(path) else { return false };
+        let frame = &self.request.state.frames[id];
+        let declares = |step: &Step| !step.effects.is_empty() || !step.idempotent;
+        let own = declares(&frame.unit.steps[at]) && frame.steps[at].status.is_done();
+        let below = frame.steps[at].frame.is_some_and(|child| {
+            let child = &self.request.state.frames[child];
+            (0..child.steps.len()).any(|index| self.has_effect(&child.step_path(index)))
+        });
+        own || below
+    }
+
+    fn entries(&self, old: &Frame, new: &Unit, redone: bool, out: &mut Vec<Entry>) {
+        for step in &new.steps {
+            let path = step_path(&old.path, &step.id);
+            let index = old.index_of(&step.id);
+            let entry = match index.map(|index| &old.steps[index]) {
+                _ if redone => entry(&path, Action::Rerun, "the recipe around it is done again"),
+                None => entry(&path, Action::Pending, "it is new"),
+                Some(state) => match (self.reasons.get(&path), state.status) {
+                    (Some(reason), _) => entry(&path, Action::Rerun, reason),
+                    (None, StepStatus::Completed | StepStatus::Degraded) => entry(&path, Action::Keep, "it is done"),
+                    (None, StepStatus::Skipped) => entry(&path, Action::Pending, "it was skipped; it is looked at again"),
+                    (None, StepStatus::Failed) if step.continue_on_error => {
+                        entry(&path, Action::Keep, "it failed, and the recipe tolerates that")
+                    }
+                    (None, StepStatus::Failed) => entry(&path, Action::Pending, "it failed"),
+                    (None, StepStatus::Running) => entry(&path, Action::Pending, "it was interrupted"),
+                    (None, StepStatus::Pending) => entry(&path, Action::Pending, "it was not reached"),
+                },
+            };
+            let is_redone = entry.action == Action::Rerun;
+            out.push(entry);
+            let child = index.and_then(|index| old.steps[index].frame);
+            if let (Some(child), Some(unit)) = (child, nested_unit(self.request.plan, step)) {
+                self.entries(&self.request.state.frames[child], &unit, is_redone && self.reasons.contains_key(&path), out);
+            }
+        }
+    }
+}
+
+fn entry(path: &str, action: Action, reason: &str) -> Entry {
+    Entry { path: path.to_owned(), action, reason: reason.to_owned() }
+}
+
+/// Whether there is a result that would be kept.
+fn is_finished(frame: &Frame, at: usize) -> bool {
+    let tolerated = frame.steps[at].status == StepStatus::Failed && frame.unit.steps[at].continue_on_error;
+    frame.steps[at].status.is_done() || tolerated
+}
+
+fn step_path(frame: &str, id: &str) -> String {
+    if frame.is_empty() { id.to_owned() } else { format!("{frame}/{id}") }
+}
+
+/// The recipe that a frame would run now.
+fn unit_of(plan: &Plan, frame: &Frame) -> Option<std::sync::Arc<Unit>> {
+    if frame.path.is_empty() {
+        return Some(std::sync::Arc::clone(plan.root()));
+    }
+    plan.units.iter().find(|unit| unit.path == frame.unit.path).map(std::sync::Arc::clone)
+}
+
+fn nested_unit(plan: &Plan, step: &Step) -> Option<std::sync::Arc<Unit>> {
+    match &step.kind {
+        StepKind::Nested { target: Target::Known { unit, .. }, .. } => Some(std::sync::Arc::clone(plan.unit(*unit))),
+        _ => None,
+    }
+}
+
+/// Whether a step makes something that a check may find wanting: an agent, or a recipe that contains one.
+fn is_producer(plan: &Plan, step: &Step, seen: &mut HashSet<UnitId>) -> bool {
+    match &step.kind {
+        StepKind::Agent(_) => true,
+        StepKind::Nested { target: Target::Known { unit, .. }, .. } => {
+            seen.insert(*unit) && plan.unit(*unit).steps.iter().any(|step| is_producer(plan, step, seen))
+        }
+        // nobody knows what it contains
+        StepKind::Nested { .. } => true,
+        StepKind::Shell { .. } => false,
+    }
+}
+
+/// Steps that lie on a way from the starts to the target, both included.
+fn between(edges: &[graph::Edge], starts: &[usize], target: usize) -> BTreeSet<usize> {
+    let forward = reach(starts.iter().copied(), |at| edges.iter().filter(move |edge| edge.from == at).map(|edge| edge.to).collect());
+    let backward = reach(std::iter::once(target), |at| edges.iter().filter(move |edge| edge.to == at).map(|edge| edge.from).collect());
+    forward.intersection(&backward).copied().collect()
+}
+
+/// Steps that read, directly or not, what the starts make.
+fn readers(edges: &[graph::Edge], starts: &[usize]) -> BTreeSet<usize> {
+    reach(starts.iter().copied(), |at| {
+        edges.iter().filter(move |edge| edge.from == at && edge.link != Link::Order).map(|edge| edge.to).collect()
+    })
+}
+
+fn reach(starts: impl Iterator<Item = usize>, next: impl Fn(usize) -> Vec<usize>) -> BTreeSet<usize> {
+    let mut seen = BTreeSet::new();
+    let mut queue: VecDeque<usize> = starts.collect();
+    while let Some(at) = queue.pop_front() {
+        if seen.insert(at) {
+            queue.extend(next(at));
+        }
+    }
+    seen
+}
