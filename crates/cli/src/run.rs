@@ -103,6 +103,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
         loader: job.library,
         recording: job.recording,
         dry_run: options.dry_run,
+        others: options.others(),
     };
     let runs = Runs::at(host::state_dir(options.state_dir.as_deref(), environment)?);
     let result = {
@@ -156,6 +157,15 @@ pub(crate) fn snippet(environment: &Environment) -> Snippet {
 
 /// The runner itself could not do its work.
 pub(crate) fn broken(error: RunError) -> Failure {
+    if let RunError::Busy { owner, state, .. } = &error {
+        let run = &owner.run_id;
+        return Failure::new(Exit::Conflict, error.to_string())
+            .hint(format!("its state: {}", state.display()))
+            .hint(format!("look at it: recipe-runner-rs show {run}"))
+            .hint(format!("wait for it: recipe-runner-rs logs {run} -f"))
+            .hint(format!("stop it:    recipe-runner-rs cancel {run}"))
+            .hint("run beside it: add --allow-concurrent");
+    }
     Failure::new(Exit::Broken, error.to_string()).hint(
         "what was done until then is kept; `recipe-runner-rs runs` shows the run, `resume` goes on with it",
     )

@@ -27,3 +27,4 @@ pub mod runs;
 pub mod script;
 pub mod sources;
 pub mod values;
+pub mod workspace;

@@ -25,6 +25,7 @@ use crate::{
     preflight, process,
     report::{self, RunResult, Subject},
     sources::Recording,
+    workspace::{Claim, Owner, Workspace},
 };
 
 /// All runs of a user.
@@ -53,6 +54,37 @@ pub struct Start<'a> {
     pub recording: &'a Recording<'a>,
     /// Nothing is executed and nothing written.
     pub dry_run: bool,
+    /// What other runs of the same recipe in the same directory mean.
+    pub others: Others,
+}
+
+/// What other runs of the same recipe in the same directory mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Others {
+    /// Whether this run may go beside a live one.
+    pub beside: Beside,
+    /// What becomes of the marks of dead ones.
+    pub stale: Stale,
+}
+
+/// Whether a run may go beside a live one in the same workspace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Beside {
+    /// It may not.
+    #[default]
+    Refused,
+    /// A person allows it.
+    Allowed,
+}
+
+/// What becomes of the marks of dead runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stale {
+    /// They are named and stay.
+    #[default]
+    Named,
+    /// They are moved aside.
+    Cleared,
 }
 
 /// Why a run could not be started, or could not go on.
@@ -67,6 +99,16 @@ pub enum RunError {
     /// The journal could not be made.
     #[error(transparent)]
     Journal(#[from] crate::journal::JournalError),
+    /// Another live run has the workspace.
+    #[error("recipe `{recipe}` is already running here: run `{}`, process {}", owner.run_id, owner.pid)]
+    Busy {
+        /// The recipe.
+        recipe: String,
+        /// Who has it.
+        owner: Owner,
+        /// Where its state is.
+        state: PathBuf,
+    },
     /// The event loop of the operating system could not be had.
     #[error("cannot start the event loop: {0}")]
     Loop(std::io::Error),
@@ -99,6 +141,18 @@ impl Runs {
         };
         let state = RunState::new(&start.plan, settings);
         let run_id = new_run_id();
+        let mut first = vec![Event::RunStarted(RunStarted {
+            format: FORMAT,
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            run_id: run_id.clone(),
+            recipe: name.clone(),
+            pid: std::process::id(),
+        })];
+        let mut claim = None;
+        if !start.dry_run {
+            let workspace = self.workspace(&start.plan.root().path, &start.working_dir);
+            claim = self.claim(&workspace, &run_id, &name, start.others, &start.host, &mut first)?;
+        }
         let mut made = None;
         if !start.dry_run {
             made = Some(self.make(&run_id, &start)?);
@@ -112,13 +166,6 @@ impl Runs {
             Some(dir) if !start.dry_run => Some(Audit::create(dir, &name, &run_id, clock::now())?),
             _ => None,
         };
-        let first = Event::RunStarted(RunStarted {
-            format: FORMAT,
-            program: env!("CARGO_PKG_VERSION").to_owned(),
-            run_id: run_id.clone(),
-            recipe: name,
-            pid: std::process::id(),
-        });
         let job = Job {
             run_id,
             tracking_id: tracking,
@@ -135,9 +182,52 @@ impl Runs {
             audit,
             agents: start.agents,
         };
-        let result = job.run(vec![first], reporter);
+        let result = job.run(first, reporter);
+        settle_claim(claim, &result);
         drop(lock);
         result
+    }
+
+    /// The workspace of a recipe in a directory.
+    pub(crate) fn workspace(&self, recipe: &str, working_dir: &std::path::Path) -> Workspace {
+        Workspace::new(&self.home, std::path::Path::new(recipe), working_dir)
+    }
+
+    /// Takes the workspace, and tells about dead runs in it.
+    pub(crate) fn claim(
+        &self,
+        workspace: &Workspace,
+        run_id: &str,
+        recipe: &str,
+        others: Others,
+        host: &Host,
+        first: &mut Vec<Event>,
+    ) -> Result<Option<Claim>, RunError> {
+        let claim = match workspace.claim(run_id)? {
+            Ok(claim) => Some(claim),
+            // a run inside of itself is held back by the session depth, not by its own lock
+            Err(owner) if others.beside == Beside::Allowed || host.var(process::RUN_VARIABLE).as_deref() == Some(&owner.run_id) => None,
+            Err(owner) => {
+                let state = self.dir().join(&owner.run_id);
+                return Err(RunError::Busy { recipe: recipe.to_owned(), owner, state });
+            }
+        };
+        let stale: Vec<String> = workspace
+            .stale(run_id)
+            .into_iter()
+            .filter(|run| RunFolder::at(self.dir().join(run)).owner().is_none())
+            .collect();
+        if others.stale == Stale::Cleared && !stale.is_empty() {
+            workspace.clear_stale(&stale)?;
+        }
+        first.extend(stale.iter().map(|run| {
+            let message = match others.stale {
+                Stale::Cleared => format!("the mark of run {run}, whose process is gone, was moved aside; the run itself is kept"),
+                Stale::Named => format!("run {run} of this recipe was interrupted here; go on with it: recipe-runner-rs resume {run}"),
+            };
+            Event::Noted { path: None, message }
+        }));
+        Ok(claim)
     }
 
     fn make(&self, run_id: &str, start: &Start<'_>) -> Result<(RunFolder, Journal, std::fs::File), RunError> {
@@ -200,6 +290,14 @@ impl Runs {
             problems.push(format!("the shell `{}` is not installed", crate::attempt::SHELL));
         }
         problems
+    }
+}
+
+/// Clears the mark of a run that came to an end of its own.
+pub(crate) fn settle_claim(claim: Option<Claim>, result: &Result<RunResult, RunError>) {
+    let is_over = matches!(result, Ok(result) if matches!(result.status, RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled));
+    if let Some(claim) = claim.filter(|_| is_over) {
+        claim.clear();
     }
 }
 

@@ -100,9 +100,31 @@ pub(crate) struct RunOptions {
     /// When an agent may finish the work of a nested recipe that failed
     #[arg(long, value_name = "MODE", default_value = "declared")]
     pub(crate) recovery: RecoveryMode,
+    /// Run although another run of this recipe is alive in the same directory
+    #[arg(long)]
+    pub(crate) allow_concurrent: bool,
+    /// Move the marks of dead runs in this workspace aside
+    #[arg(long)]
+    pub(crate) clear_stale: bool,
     /// Directory that runs are stored in
     #[arg(long, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
+}
+
+impl RunOptions {
+    /// Whether a run may go beside a live one.
+    pub(crate) fn beside(&self) -> runtime::runs::Beside {
+        match self.allow_concurrent {
+            true => runtime::runs::Beside::Allowed,
+            false => runtime::runs::Beside::Refused,
+        }
+    }
+
+    /// What other runs in the workspace mean.
+    pub(crate) fn others(&self) -> runtime::runs::Others {
+        let stale = if self.clear_stale { runtime::runs::Stale::Cleared } else { runtime::runs::Stale::Named };
+        runtime::runs::Others { beside: self.beside(), stale }
+    }
 }
 
 /// When a failed nested recipe is handed to an agent.

@@ -72,6 +72,7 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
         },
         effects: if args.rerun_effects { Effects::Again } else { Effects::Once },
         confirm: &confirm,
+        beside: args.options.beside(),
         edited,
         change: &change,
         agents: host::agents(

@@ -49,6 +49,8 @@ pub struct Resume<'a> {
     pub effects: Effects,
     /// Asked before completed agent steps are done again.
     pub confirm: &'a dyn Fn(&ResumePlan) -> bool,
+    /// Whether it may go beside a live run in the same workspace.
+    pub beside: super::Beside,
     /// An edited recipe to go on with, and what the loader brought for it.
     pub edited: Option<(Plan, &'a Recording<'a>)>,
     /// Options that replace those of the run.
@@ -152,7 +154,7 @@ impl Runs {
         end_orphans(&run, resume.host.grace);
         let _ = std::fs::remove_file(folder.inbox().join("cancel"));
         let old_generation = generation(&shown);
-        let rerun = steps.rerun;
+        let rerun = steps.rerun.clone();
         let (plan, generation) = match &resume.edited {
             Some((plan, recording)) => {
                 let generation = newest_sources(&folder) + 1;
@@ -169,8 +171,19 @@ impl Runs {
             }
             None => None,
         };
-        let first =
-            Event::RunResumed(RunResumed { pid: std::process::id(), sources: generation, rerun, skip });
+        let mut first =
+            vec![Event::RunResumed(RunResumed { pid: std::process::id(), sources: generation, rerun, skip })];
+        if !steps.kept_producers.is_empty() {
+            let message = format!(
+                "kept, though the failed step may depend on what they made: {}; do them again with: recipe-runner-rs resume {run} --rerun-producers",
+                steps.kept_producers.join(", ")
+            );
+            first.push(Event::Noted { path: None, message });
+        }
+        let workspace = self.workspace(&shown.header.recipe_path, &working_dir);
+        let others = super::Others { beside: resume.beside, stale: super::Stale::Named };
+        let name = shown.header.recipe_name.clone();
+        let claim = self.claim(&workspace, &run, &name, others, &resume.host, &mut first)?;
         let remembered;
         let (loader, recording) = match &resume.edited {
             Some((_, recording)) => (*recording as &dyn Loader, Some(*recording)),
@@ -200,7 +213,8 @@ impl Runs {
             audit,
             agents: resume.agents,
         };
-        let result = job.run(vec![first], reporter);
+        let result = job.run(first, reporter);
+        super::settle_claim(claim, &result);
         drop(lock);
         Ok(result?)
     }

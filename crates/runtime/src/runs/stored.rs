@@ -221,6 +221,7 @@ impl Runs {
             std::thread::sleep(Duration::from_millis(20));
         }
         let _ = fs::remove_file(request);
+        self.forget(folder);
         Ok(Cancelled::Stopped)
     }
 
@@ -239,7 +240,15 @@ impl Runs {
         journal.append(clock::now(), Event::RunFinished(finished));
         journal.sync()?;
         drop(lock);
+        self.forget(folder);
         Ok(Cancelled::Stopped)
+    }
+
+    /// A cancelled run does not wait for anybody any more.
+    fn forget(&self, folder: &RunFolder) {
+        if let Ok(header) = folder.header() {
+            self.workspace(&header.recipe_path, &header.working_dir).forget(&header.run_id);
+        }
     }
 
     /// Removes old runs, never a live one; says which.
