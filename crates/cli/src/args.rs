@@ -95,6 +95,12 @@ pub(crate) struct RunArgs {
     /// With `--explain`: print the graph of the steps instead
     #[arg(long, value_name = "KIND", requires = "explain")]
     pub(crate) graph: Option<GraphKind>,
+    /// Go on with an earlier run of this recipe from this step
+    #[arg(long, value_name = "STEP", requires = "previous_run_id")]
+    pub(crate) start_from: Option<String>,
+    /// The earlier run to go on with
+    #[arg(long, value_name = "RUN")]
+    pub(crate) previous_run_id: Option<String>,
     #[command(flatten)]
     pub(crate) options: RunOptions,
 }

@@ -20,6 +20,7 @@ use crate::{
     args::{
         ExplainArgs, RunArgs, ValidateArgs,
         options::{OutputFormat, RunOptions},
+        stored::ResumeArgs,
     },
     diagnostics,
     environment::Environment,
@@ -30,7 +31,7 @@ use crate::{
     out::Out,
     outcome::{self, Snippet},
     progress::{Audience, Manner, Progress},
-    reading, validate,
+    reading, stored, validate,
 };
 
 /// Runs a recipe, or only looks at it if the flags say so.
@@ -43,6 +44,9 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
     }
     if args.explain {
         return explain::explain(&explain_args(args, asked), environment, out);
+    }
+    if args.previous_run_id.is_some() {
+        return stored::resume(&resume_args(args, asked), environment, out);
     }
     let outside = reading::outside(&args.context, environment)?;
     let library = reading::library(&args.places, environment);
@@ -209,6 +213,26 @@ fn validate_args(args: RunArgs, asked: String) -> ValidateArgs {
         places: args.places,
         context: args.context,
         strictness: args.strictness,
+        format: args.format,
+    }
+}
+
+/// `RECIPE --previous-run-id RUN [--start-from STEP]` is another spelling of `resume`.
+fn resume_args(args: RunArgs, asked: String) -> ResumeArgs {
+    ResumeArgs {
+        run: args.previous_run_id.unwrap_or_default(),
+        recipe: Some(asked.into()),
+        plan: false,
+        from: args.start_from,
+        rerun_effects: false,
+        rerun_interrupted: false,
+        skip_interrupted: false,
+        rerun_producers: false,
+        yes: true,
+        places: args.places,
+        context: args.context,
+        strictness: args.strictness,
+        options: args.options,
         format: args.format,
     }
 }
