@@ -75,6 +75,8 @@ pub enum Notice<'a> {
         record: &'a Record,
         /// The state.
         state: &'a RunState,
+        /// Secrets; neither the record nor the state is masked.
+        mask: &'a Mask,
     },
     /// A step printed something.
     Output {
@@ -398,7 +400,7 @@ impl<'a> Driver<'a> {
         if let Some(audit) = &mut self.audit {
             audit.record(&record.event, &self.state, &self.mask)?;
         }
-        self.reporter.notice(Notice::Event { record: &record, state: &self.state });
+        self.reporter.notice(Notice::Event { record: &record, state: &self.state, mask: &self.mask });
         Ok(())
     }
 
