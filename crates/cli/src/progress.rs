@@ -7,9 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{
-    Event, Record, RunState, RunStatus, event::RunFinished, frame::StepState, outcome::SkipReason,
-};
+use engine::{Event, Record, RunState, RunStatus, event::RunFinished, frame::StepState, outcome::SkipReason};
 use runtime::{
     drive::{Notice, Reporter},
     mask::Mask,
@@ -185,7 +183,10 @@ impl<'a> Progress<'a> {
         let was_agent = self.agents.remove(path);
         let last = self.last.remove(path);
         let Some(step) = state.step(path) else { return };
-        if was_agent && self.audience == Audience::People && let Some(answer) = answer(step, mask) {
+        if was_agent
+            && self.audience == Audience::People
+            && let Some(answer) = answer(step, mask)
+        {
             self.output(path, answer.as_bytes());
             self.flush(path);
         }

@@ -98,11 +98,7 @@ pub(crate) fn cancel(args: &CancelArgs, environment: &Environment, out: &mut Out
     let (id, cancelled) = result.map_err(|failure| failure.announce(format, out))?;
     let (status, text, exit) = match cancelled {
         Cancelled::Stopped => {
-            (
-            "cancelled",
-            format!("run {id} is cancelled; nothing of it is alive; `recipe-runner-rs resume {id}` goes on with it"),
-            Exit::Success,
-        )
+            ("cancelled", format!("run {id} is cancelled; nothing of it is alive"), Exit::Success)
         }
         Cancelled::AlreadyOver(status) => (
             status.as_str(),

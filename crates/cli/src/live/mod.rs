@@ -52,7 +52,6 @@ pub(crate) struct Live<'a> {
     screen: Screen,
     view: View,
     steps: HashMap<String, Watched>,
-    running: usize,
     pending: Vec<Chunk>,
     pending_bytes: usize,
     drawn: Option<Instant>,
@@ -69,6 +68,8 @@ struct Watched {
     wait: Option<(Timestamp, String)>,
     /// Whether its raw output is for machines.
     is_agent: bool,
+    /// Whether other steps may run at the same time.
+    has_company: bool,
 }
 
 /// Something that scrolls away.
@@ -88,7 +89,6 @@ impl<'a> Live<'a> {
             screen: Screen::default(),
             view: View::default(),
             steps: HashMap::new(),
-            running: 0,
             pending: Vec::new(),
             pending_bytes: 0,
             drawn: None,
@@ -120,6 +120,9 @@ impl<'a> Live<'a> {
 
     fn frame(&mut self) {
         let size = size();
+        let mut rows = std::mem::take(&mut self.view.rows);
+        rows.iter_mut().for_each(|row| row.doing = self.doing(&row.path));
+        self.view.rows = rows;
         let mut lines = lines(&self.view, clock::now(), size);
         self.out.stderr_styles(&mut lines);
         if self.pending.is_empty() && self.screen.shows(&lines, size.columns) {
@@ -159,7 +162,8 @@ impl<'a> Live<'a> {
         match &record.event {
             Event::RunStarted(started) => {
                 let steps = count(state.root().steps.len(), "step");
-                let run = if state.settings.dry_run { String::new() } else { format!(", run {}", started.run_id) };
+                let run =
+                    if state.settings.dry_run { String::new() } else { format!(", run {}", started.run_id) };
                 self.line('▶', &format!("{}: {steps}{run}", started.recipe));
                 self.view.since = Some(record.at);
             }
@@ -175,6 +179,7 @@ impl<'a> Live<'a> {
                 let watched = self.steps.entry(path.clone()).or_default();
                 watched.wait = None;
                 watched.is_agent = is_agent(path, state);
+                watched.has_company = has_company(path, state);
             }
             Event::StepFinished { path, .. } => self.finished(path, state, mask),
             Event::StepSkipped { reason: SkipReason::DryRun, .. } => {}
@@ -182,10 +187,12 @@ impl<'a> Live<'a> {
             Event::AttemptFailed { path, attempt, ended, retry_in_ms } => {
                 let why = mask.text(first_line(ended.error.as_deref().unwrap_or("failed"))).into_owned();
                 self.flush(path);
-                self.line('↻', &format!("{path}: attempt {attempt} failed: {why}; {}", next_attempt(*retry_in_ms)));
+                let next = next_attempt(*retry_in_ms);
+                self.line('↻', &format!("{path}: attempt {attempt} failed: {}; {next}", without_kind(&why)));
                 let wait = jiff::SignedDuration::from_millis(i64::try_from(*retry_in_ms).unwrap_or(i64::MAX));
                 let until = record.at.checked_add(wait).unwrap_or(Timestamp::MAX);
-                self.steps.entry(path.clone()).or_default().wait = Some((until, why));
+                self.steps.entry(path.clone()).or_default().wait =
+                    Some((until, without_kind(&why).to_owned()));
             }
             Event::HookFinished { path, hook, error: Some(error) } => {
                 self.line('⚠', &format!("{path}: hook {hook} failed: {}", mask.text(error)));
@@ -210,13 +217,15 @@ impl<'a> Live<'a> {
 
     fn finished(&mut self, path: &str, state: &RunState, mask: &Mask) {
         self.flush(path);
-        let was_agent = self.steps.remove(path).is_some_and(|watched| watched.is_agent);
         let Some(step) = state.step(path) else { return };
-        if was_agent && self.audience == Audience::People && let Some(answer) = answer(step, mask) {
+        let is_agent = self.steps.get(path).is_some_and(|watched| watched.is_agent);
+        if is_agent
+            && self.audience == Audience::People
+            && let Some(answer) = answer(step, mask)
+        {
             self.print(path, answer.as_bytes());
-            self.flush(path);
-            self.steps.remove(path);
         }
+        self.steps.remove(path);
         let counter = counter(path, state);
         let text = match step.status {
             StepStatus::Completed if !step.recovered => duration(crate::words::taken(step)),
@@ -258,7 +267,8 @@ impl<'a> Live<'a> {
     fn print_lines(&mut self, path: &str, bytes: &[u8]) {
         let keep = if self.out.stdout_colour { Keep::Colours } else { Keep::Nothing };
         // beside others, a line has to say whose it is
-        let whose = if self.running > 1 { format!("{path} │ ") } else { String::new() };
+        let has_company = self.steps.get(path).is_some_and(|watched| watched.has_company);
+        let whose = if has_company { format!("{} │ ", clean(path)) } else { String::new() };
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         for line in bytes.split(|byte| *byte == b'\n') {
             self.push(Chunk::Output(format!("{whose}{}\n", printable(line, keep))));
@@ -279,27 +289,8 @@ impl<'a> Live<'a> {
         self.view.recipe = clean(&root.unit.name);
         self.view.total = root.steps.len();
         self.view.done = root.steps.iter().filter(|step| step.status.is_final()).count();
-        let mut rows = std::mem::take(&mut self.view.rows);
-        rows.clear();
-        self.collect(state, 0, 0, &mut rows);
-        self.view.rows = rows;
-    }
-
-    fn collect(&self, state: &RunState, frame: FrameId, depth: usize, rows: &mut Vec<Row>) {
-        let frame = &state.frames[frame];
-        for at in frame.level().filter(|at| frame.steps[*at].status == StepStatus::Running) {
-            let path = frame.step_path(at);
-            rows.push(Row {
-                depth,
-                id: clean(&frame.unit.steps[at].id),
-                counter: counter(&path, state),
-                since: frame.steps[at].started_at,
-                doing: self.doing(&path),
-            });
-            if let Some(inner) = frame.steps[at].frame {
-                self.collect(state, inner, depth + 1, rows);
-            }
-        }
+        self.view.rows.clear();
+        collect(state, 0, 0, &mut self.view.rows);
     }
 
     fn doing(&self, path: &str) -> Doing {
@@ -317,7 +308,6 @@ impl Reporter for Live<'_> {
     fn notice(&mut self, notice: Notice<'_>) {
         match notice {
             Notice::Event { record, state, mask } => {
-                self.running = state.running;
                 self.event(record, state, mask);
                 if let Event::RunFinished(_) = record.event {
                     return self.end();
@@ -357,6 +347,43 @@ impl Drop for Live<'_> {
     }
 }
 
+/// The running steps of a recipe, and those below them.
+fn collect(state: &RunState, frame: FrameId, depth: usize, rows: &mut Vec<Row>) {
+    let frame = &state.frames[frame];
+    for at in frame.level().filter(|at| frame.steps[*at].status == StepStatus::Running) {
+        let path = frame.step_path(at);
+        rows.push(Row {
+            depth,
+            id: clean(&frame.unit.steps[at].id),
+            counter: counter(&path, state),
+            since: frame.steps[at].started_at,
+            doing: Doing::Nothing,
+            path,
+        });
+        if let Some(inner) = frame.steps[at].frame {
+            collect(state, inner, depth + 1, rows);
+        }
+    }
+}
+
+/// Whether a step, or one that it is nested in, belongs to a parallel group.
+fn has_company(path: &str, state: &RunState) -> bool {
+    let mut at = state.locate(path);
+    while let Some((frame, step)) = at {
+        if state.frames[frame].unit.steps[step].group.is_some() {
+            return true;
+        }
+        at = state.frames[frame].parent;
+    }
+    false
+}
+
+/// An error without the words that only say which kind of step it was.
+fn without_kind(error: &str) -> &str {
+    let kinds = ["bash step failed: ", "agent step failed: "];
+    kinds.iter().find_map(|kind| error.strip_prefix(kind)).unwrap_or(error)
+}
+
 /// An icon in its colour.
 fn coloured(icon: char) -> String {
     use anstyle::{AnsiColor, Style};
@@ -375,8 +402,5 @@ fn coloured(icon: char) -> String {
 fn size() -> Size {
     let seen = rustix::termios::tcgetwinsize(std::io::stderr()).ok();
     let of = |number: Option<u16>, usual: usize| number.filter(|n| *n > 0).map_or(usual, usize::from);
-    Size {
-        columns: of(seen.map(|size| size.ws_col), 80),
-        lines: of(seen.map(|size| size.ws_row), 24),
-    }
+    Size { columns: of(seen.map(|size| size.ws_col), 80), lines: of(seen.map(|size| size.ws_row), 24) }
 }

@@ -35,6 +35,8 @@ pub(crate) struct View {
 pub(crate) struct Row {
     /// How deeply it is nested.
     pub(crate) depth: usize,
+    /// Its path.
+    pub(crate) path: String,
     /// Its name.
     pub(crate) id: String,
     /// `4/23`.

@@ -65,9 +65,9 @@ fn so_far(status: RunStatus) -> &'static str {
 fn next(result: &RunResult) -> String {
     let run = result.run_id.as_deref().unwrap_or("last");
     match result.status {
-        RunStatus::Running => format!(
-            "\n  watch:   recipe-runner-rs logs {run} -f\n  stop:    recipe-runner-rs cancel {run}"
-        ),
+        RunStatus::Running => {
+            format!("\n  watch:   recipe-runner-rs logs {run} -f\n  stop:    recipe-runner-rs cancel {run}")
+        }
         _ => format!("\n  logs:    recipe-runner-rs logs {run}"),
     }
 }
