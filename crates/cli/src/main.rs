@@ -11,6 +11,7 @@ mod explain;
 mod failure;
 mod host;
 mod list;
+mod live;
 mod manifest;
 mod out;
 mod outcome;
@@ -23,6 +24,7 @@ mod stored;
 mod sync;
 mod validate;
 mod welcome;
+mod words;
 
 use args::{Cli, Verb};
 use environment::Environment;

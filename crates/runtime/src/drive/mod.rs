@@ -264,7 +264,7 @@ impl<'a> Driver<'a> {
         if let Some(audit) = &mut self.audit {
             audit.record(&record.event, &self.state, &self.mask)?;
         }
-        self.reporter.notice(Notice::Event { record: &record, state: &self.state });
+        self.reporter.notice(Notice::Event { record: &record, state: &self.state, mask: &self.mask });
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use engine::{Record, RunState};
 
-use crate::outputs::Stream;
+use crate::{mask::Mask, outputs::Stream};
 
 /// What the loop tells while it runs.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub enum Notice<'a> {
         record: &'a Record,
         /// The state.
         state: &'a RunState,
+        /// Secrets; neither the record nor the state is masked.
+        mask: &'a Mask,
     },
     /// A step printed something.
     Output {
