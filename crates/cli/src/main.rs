@@ -11,6 +11,7 @@ mod explain;
 mod failure;
 mod host;
 mod list;
+mod man;
 mod manifest;
 mod out;
 mod outcome;
@@ -52,6 +53,7 @@ fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<Exit, Failu
         Some(Verb::List(args)) => Ok(list::list(&args, environment, out)),
         Some(Verb::Schema(_)) => Ok(schema::print(out)),
         Some(Verb::Completions(args)) => Ok(completions::print(&args, out)),
+        Some(Verb::Man(args)) => man::man(&args, environment, out),
         Some(Verb::Manifest(args)) => manifest::manifest(&args, environment, out)
             .map_err(|failure| failure.announce(args.output_format, out)),
         Some(Verb::Sync(args)) => sync::sync(&args, environment, out)
