@@ -5,7 +5,7 @@
 use std::{
     collections::BTreeMap,
     env,
-    io::{IsTerminal as _, stderr, stdout},
+    io::{IsTerminal as _, stderr, stdin, stdout},
     path::{Path, PathBuf},
 };
 
@@ -20,6 +20,10 @@ pub(crate) struct Environment {
     pub(crate) cwd: PathBuf,
     /// The user's home directory.
     pub(crate) home: Option<PathBuf>,
+    /// This program, for steps that need it.
+    pub(crate) program: Option<PathBuf>,
+    /// Whether a person would have to type what is read.
+    pub(crate) stdin_is_terminal: bool,
     /// Whether a person reads the progress.
     pub(crate) stderr_is_terminal: bool,
     /// Whether the result may be coloured.
@@ -40,6 +44,8 @@ impl Environment {
         Environment {
             cwd: env::current_dir().unwrap_or_default(),
             home: variables.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from),
+            program: env::current_exe().ok(),
+            stdin_is_terminal: stdin().is_terminal(),
             stderr_is_terminal: stderr().is_terminal(),
             stdout_colour: colour(stdout().is_terminal()),
             stderr_colour: colour(stderr().is_terminal()),
