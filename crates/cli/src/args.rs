@@ -60,6 +60,8 @@ pub(crate) enum Verb {
     Cancel(stored::CancelArgs),
     /// Remove old runs
     Prune(stored::PruneArgs),
+    /// Show what stored runs say about their recipes
+    Health(stored::HealthArgs),
     /// Write a first recipe for the project in this directory
     Init(InitArgs),
     /// Check what this machine has and what is missing, with the fix for each problem

@@ -12,6 +12,7 @@ mod environment;
 mod exit;
 mod explain;
 mod failure;
+mod health;
 mod host;
 mod init;
 mod list;
@@ -74,6 +75,7 @@ fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<Exit, Failu
         Some(Verb::Logs(args)) => stored::logs(&args, environment, out),
         Some(Verb::Resume(args)) => stored::resume(&args, environment, out),
         Some(Verb::Cancel(args)) => stored::cancel(&args, environment, out),
+        Some(Verb::Health(args)) => health::show(&args, environment, out),
         Some(Verb::Prune(args)) => stored::prune(&args, environment, out),
     }
 }
