@@ -13,6 +13,7 @@ use runtime::{
     discovery::Library,
     drive::Reporter,
     folder::Options,
+    report::RunResult,
     runs::{RunError, Runs, Start},
     sources::Recording,
 };
@@ -142,8 +143,17 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
         true => autofix::not_wanted(result),
         false => result,
     };
+    let result = with_evidence(&runs, result, args.format.output_format);
     let detail = detail(options, environment);
     Ok(outcome::show(&result, args.format.output_format, detail, &snippet(environment), out))
+}
+
+/// A result for programs carries the evidence too.
+pub(crate) fn with_evidence(runs: &Runs, mut result: RunResult, format: OutputFormat) -> RunResult {
+    if let (OutputFormat::Json, Some(run)) = (format, &result.run_id) {
+        result.evidence = runs.evidence(run);
+    }
+    result
 }
 
 /// Where a recipe works.

@@ -63,6 +63,9 @@ pub struct RunResult {
     pub fingerprint: Option<String>,
     /// What a person can do next.
     pub advice: Vec<String>,
+    /// What really happened, from the journal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<crate::evidence::Evidence>,
     /// What auto-fix did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_fix: Option<crate::autofix::Report>,
@@ -213,6 +216,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         fingerprint: found.as_ref().map(|found| found.fingerprint.clone()),
         advice: found.as_ref().map(|found| found.advice.clone()).unwrap_or_default(),
         diagnosis: found.map(|found| found.diagnosis),
+        evidence: None,
         auto_fix: None,
         usage: (state.used.runs > 0).then(|| state.used.clone()),
         resumes: state.resumes,
@@ -357,6 +361,7 @@ pub fn blocked(recipe: &str, error: &str) -> RunResult {
         diagnosis: None,
         fingerprint: None,
         advice: Vec::new(),
+        evidence: None,
         auto_fix: None,
         usage: None,
         resumes: 0,

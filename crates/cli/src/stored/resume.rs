@@ -21,7 +21,7 @@ use crate::{
     host,
     out::Out,
     outcome, reading,
-    run::{broken, fix_failed, detail, reporter, snippet},
+    run::{broken, fix_failed, detail, reporter, snippet, with_evidence},
 };
 
 /// Goes on with a run from where it stopped.
@@ -179,6 +179,7 @@ fn go_on(
     };
     match result {
         Ok(result) => {
+            let result = with_evidence(runs, result, format);
             let detail = detail(&args.options, environment);
             Ok(outcome::show(&result, format, detail, &snippet(environment), out))
         }
@@ -215,6 +216,7 @@ fn explain(error: ResumeError) -> Failure {
             .hint(format!("go ahead: recipe-runner-rs resume {run} --yes")),
         ResumeError::NoStep { run, .. } => Failure::new(Exit::BadArguments, message)
             .hint(format!("recipe-runner-rs show {run} lists the steps")),
+        ResumeError::Blocked(_) => Failure::new(Exit::Blocked, message),
         ResumeError::NoDirectory { .. } => Failure::new(Exit::Blocked, message),
         ResumeError::Run(error) => broken(error),
         ResumeError::Open(_) | ResumeError::Completed(_) => Failure::new(Exit::Broken, message),

@@ -1,14 +1,17 @@
 //! Going on with a run: what is kept, what is done again, and what a person has to choose.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use engine::{
     Event, RunStatus,
     diagnosis::Bucket,
     event::RunResumed,
-    resume_plan::{self, Blame, Effects, Request, ResumePlan, Resumer},
+    resume_plan::{self, Action, Blame, Effects, Request, ResumePlan, Resumer},
 };
-use recipe::{check::Loader, plan::Plan};
+use recipe::{
+    check::Loader,
+    plan::{Plan, Step},
+};
 
 use super::{
     Job, RunError, Runs, Shown,
@@ -105,6 +108,9 @@ pub enum ResumeError {
         /// The steps.
         steps: Vec<String>,
     },
+    /// Something outside of the recipe that the remaining steps need is missing.
+    #[error("{0}")]
+    Blocked(String),
     /// The person did not want completed agent steps to be done again.
     #[error("run `{0}` is left as it is")]
     Declined(String),
@@ -150,6 +156,11 @@ impl Runs {
         }
         if repeats_agents(&shown, &steps) && !(resume.confirm)(&steps) {
             return Err(ResumeError::Declined(run));
+        }
+        let problems = missing(&shown, &resume, &steps);
+        if !problems.is_empty() {
+            let message = crate::preflight::message(&shown.header.recipe_name, &problems);
+            return Err(ResumeError::Blocked(message));
         }
         // whatever the old process left behind would work against the new one
         end_orphans(&run, resume.host.grace);
@@ -260,6 +271,19 @@ fn plan_resume(shown: &Shown, resume: &Resume<'_>) -> Result<ResumePlan, ResumeE
         from: resume.from.as_deref(),
         effects: resume.effects,
     }))
+}
+
+/// What the remaining steps need from outside and is not there.
+fn missing(shown: &Shown, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<String> {
+    let plan = resume.edited.as_ref().map_or(&shown.plan, |(plan, _)| plan);
+    let remaining: Vec<&Arc<Step>> = steps
+        .steps
+        .iter()
+        .filter(|entry| entry.action != Action::Keep)
+        .filter_map(|entry| entry.path.rsplit('/').next())
+        .flat_map(|id| plan.units.iter().flat_map(|unit| &unit.steps).filter(move |step| step.id == id))
+        .collect();
+    crate::preflight::missing_for(plan, &remaining, &resume.agents, &resume.host)
 }
 
 /// Whether completed agent steps would be done again, which costs money.

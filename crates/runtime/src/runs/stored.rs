@@ -166,6 +166,12 @@ impl Runs {
         ids.filter_map(|id| summary(&RunFolder::at(self.dir().join(id)))).collect()
     }
 
+    /// The evidence of a run, for its result.
+    pub fn evidence(&self, run_id: &str) -> Option<crate::evidence::Evidence> {
+        let shown = self.open(self.find(run_id).ok()?).ok()?;
+        Some(crate::evidence::gather(&shown.header, &shown.records, &shown.mask))
+    }
+
     /// Opens a run for showing.
     pub fn open(&self, folder: RunFolder) -> Result<Shown, OpenError> {
         let header = folder.header()?;
@@ -433,6 +439,7 @@ impl Shown {
             output: output.and_then(|stored| values::load(self.folder.path(), stored).ok()),
         });
         result.auto_fix = crate::autofix::load(&self.folder);
+        result.evidence = Some(crate::evidence::gather(&self.header, &self.records, &self.mask));
         result
     }
 
