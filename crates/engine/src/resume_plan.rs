@@ -144,7 +144,9 @@ impl Work<'_> {
             let cause = into[at].iter().find(|edge| again.contains_key(&edge.from));
             let reason = match before {
                 None => Some("it is new".to_owned()),
-                Some(index) if old.unit.steps[index].digest != step.digest => Some("its definition changed".to_owned()),
+                Some(index) if old.unit.steps[index].digest != step.digest => {
+                    Some("its definition changed".to_owned())
+                }
                 Some(_) => cause.map(|edge| {
                     let from = &new.steps[edge.from].id;
                     match &edge.what {
@@ -175,7 +177,9 @@ impl Work<'_> {
     /// Never an empty text in place of a lost value.
     fn losses(&mut self) {
         for path in self.request.lost {
-            self.reasons.entry(path.clone()).or_insert_with(|| "its stored value is missing or damaged".to_owned());
+            self.reasons
+                .entry(path.clone())
+                .or_insert_with(|| "its stored value is missing or damaged".to_owned());
         }
     }
 
@@ -186,7 +190,8 @@ impl Work<'_> {
         let frame = &self.request.state.frames[id];
         for index in at..frame.steps.len() {
             if is_finished(frame, index) {
-                let reason = if index == at { "asked for".to_owned() } else { format!("it comes after `{from}`") };
+                let reason =
+                    if index == at { "asked for".to_owned() } else { format!("it comes after `{from}`") };
                 self.reasons.entry(frame.step_path(index)).or_insert(reason);
             }
         }
@@ -196,7 +201,9 @@ impl Work<'_> {
             let frame = &self.request.state.frames[parent];
             for index in at + 1..frame.steps.len() {
                 if is_finished(frame, index) {
-                    self.reasons.entry(frame.step_path(index)).or_insert_with(|| format!("it comes after `{from}`"));
+                    self.reasons
+                        .entry(frame.step_path(index))
+                        .or_insert_with(|| format!("it comes after `{from}`"));
                 }
             }
             up = frame.parent;
@@ -211,7 +218,9 @@ impl Work<'_> {
         let frame = &self.request.state.frames[id];
         let step = &frame.unit.steps[at];
         let is_repaired = unit_of(self.request.plan, frame)
-            .and_then(|unit| unit.steps.iter().find(|new| new.id == step.id).map(|new| new.digest != step.digest))
+            .and_then(|unit| {
+                unit.steps.iter().find(|new| new.id == step.id).map(|new| new.digest != step.digest)
+            })
             .unwrap_or(true);
         if is_repaired || matches!(step.kind, StepKind::Agent(_)) {
             return;
@@ -281,7 +290,8 @@ impl Work<'_> {
             Resumer::Person { producers: Producers::Linked } => by_value && self.request.blame == Blame::Work,
         };
         let (chosen, kept): (Vec<_>, Vec<_>) = level.iter().partition(|(_, by_value)| may(*by_value));
-        self.kept_producers = kept.iter().map(|(index, _)| step_path(&frame.path, &unit.steps[*index].id)).collect();
+        self.kept_producers =
+            kept.iter().map(|(index, _)| step_path(&frame.path, &unit.steps[*index].id)).collect();
         let Some((last, _)) = chosen.iter().max_by_key(|(index, _)| *index) else { return };
         self.anchor = Some(step_path(&frame.path, &unit.steps[*last].id));
         let edges = graph::edges_in(self.request.plan, &unit);
@@ -298,7 +308,9 @@ impl Work<'_> {
             }
             let reason = match starts.contains(&index) {
                 true => format!("it makes what the failed step `{failed}` checks"),
-                false if between.contains(&index) => format!("it stands between `{}` and `{failed}`", unit.steps[*last].id),
+                false if between.contains(&index) => {
+                    format!("it stands between `{}` and `{failed}`", unit.steps[*last].id)
+                }
                 false => "it reads what is made again".to_owned(),
             };
             self.reasons.entry(step_path(&frame.path, &step.id)).or_insert(reason);
@@ -313,13 +325,7 @@ impl Work<'_> {
             Effects::Again => Vec::new(),
             Effects::Once => rerun.iter().filter(|path| self.has_effect(path)).cloned().collect(),
         };
-        ResumePlan {
-            anchor: self.anchor,
-            rerun,
-            steps,
-            kept_producers: self.kept_producers,
-            blocked_effects,
-        }
+        ResumePlan { anchor: self.anchor, rerun, steps, kept_producers: self.kept_producers, blocked_effects }
     }
 
     fn has_effect(&self, path: &str) -> bool {
@@ -343,8 +349,12 @@ impl Work<'_> {
                 None => entry(&path, Action::Pending, "it is new"),
                 Some(state) => match (self.reasons.get(&path), state.status) {
                     (Some(reason), _) => entry(&path, Action::Rerun, reason),
-                    (None, StepStatus::Completed | StepStatus::Degraded) => entry(&path, Action::Keep, "it is done"),
-                    (None, StepStatus::Skipped) => entry(&path, Action::Pending, "it was skipped; it is looked at again"),
+                    (None, StepStatus::Completed | StepStatus::Degraded) => {
+                        entry(&path, Action::Keep, "it is done")
+                    }
+                    (None, StepStatus::Skipped) => {
+                        entry(&path, Action::Pending, "it was skipped; it is looked at again")
+                    }
                     (None, StepStatus::Failed) if step.continue_on_error => {
                         entry(&path, Action::Keep, "it failed, and the recipe tolerates that")
                     }
@@ -357,7 +367,12 @@ impl Work<'_> {
             out.push(entry);
             let child = index.and_then(|index| old.steps[index].frame);
             if let (Some(child), Some(unit)) = (child, nested_unit(self.request.plan, step)) {
-                self.entries(&self.request.state.frames[child], &unit, is_redone && self.reasons.contains_key(&path), out);
+                self.entries(
+                    &self.request.state.frames[child],
+                    &unit,
+                    is_redone && self.reasons.contains_key(&path),
+                    out,
+                );
             }
         }
     }
@@ -387,7 +402,9 @@ fn unit_of(plan: &Plan, frame: &Frame) -> Option<std::sync::Arc<Unit>> {
 
 fn nested_unit(plan: &Plan, step: &Step) -> Option<std::sync::Arc<Unit>> {
     match &step.kind {
-        StepKind::Nested { target: Target::Known { unit, .. }, .. } => Some(std::sync::Arc::clone(plan.unit(*unit))),
+        StepKind::Nested { target: Target::Known { unit, .. }, .. } => {
+            Some(std::sync::Arc::clone(plan.unit(*unit)))
+        }
         _ => None,
     }
 }
@@ -407,15 +424,23 @@ fn is_producer(plan: &Plan, step: &Step, seen: &mut HashSet<UnitId>) -> bool {
 
 /// Steps that lie on a way from the starts to the target, both included.
 fn between(edges: &[graph::Edge], starts: &[usize], target: usize) -> BTreeSet<usize> {
-    let forward = reach(starts.iter().copied(), |at| edges.iter().filter(move |edge| edge.from == at).map(|edge| edge.to).collect());
-    let backward = reach(std::iter::once(target), |at| edges.iter().filter(move |edge| edge.to == at).map(|edge| edge.from).collect());
+    let forward = reach(starts.iter().copied(), |at| {
+        edges.iter().filter(move |edge| edge.from == at).map(|edge| edge.to).collect()
+    });
+    let backward = reach(std::iter::once(target), |at| {
+        edges.iter().filter(move |edge| edge.to == at).map(|edge| edge.from).collect()
+    });
     forward.intersection(&backward).copied().collect()
 }
 
 /// Steps that read, directly or not, what the starts make.
 fn readers(edges: &[graph::Edge], starts: &[usize]) -> BTreeSet<usize> {
     reach(starts.iter().copied(), |at| {
-        edges.iter().filter(move |edge| edge.from == at && edge.link != Link::Order).map(|edge| edge.to).collect()
+        edges
+            .iter()
+            .filter(move |edge| edge.from == at && edge.link != Link::Order)
+            .map(|edge| edge.to)
+            .collect()
     })
 }
 

@@ -17,6 +17,7 @@ pub mod folder;
 pub mod host;
 pub mod journal;
 pub mod json_schema;
+pub mod large;
 pub mod mask;
 pub mod outputs;
 pub mod preflight;

@@ -57,7 +57,8 @@ impl Workspace {
     pub fn claim(&self, run_id: &str) -> Result<Result<Claim, Owner>, FolderError> {
         make_dir(&self.dir)?;
         let path = self.dir.join("lock");
-        let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(&path);
+        let file =
+            OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(&path);
         let mut file = file.map_err(FolderError::at("open", &path))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
@@ -65,7 +66,9 @@ impl Workspace {
             Err(error) => return Err(FolderError::at("lock", &path)(error.into())),
         }
         let text = format!("{run_id} {}\n", std::process::id());
-        file.set_len(0).and_then(|()| file.write_all(text.as_bytes())).map_err(FolderError::at("write", &path))?;
+        file.set_len(0)
+            .and_then(|()| file.write_all(text.as_bytes()))
+            .map_err(FolderError::at("write", &path))?;
         let marker = self.dir.join(run_id);
         write_new(&marker, text.as_bytes())?;
         Ok(Ok(Claim { _lock: file, marker }))

@@ -122,7 +122,8 @@ impl RunOptions {
 
     /// What other runs in the workspace mean.
     pub(crate) fn others(&self) -> runtime::runs::Others {
-        let stale = if self.clear_stale { runtime::runs::Stale::Cleared } else { runtime::runs::Stale::Named };
+        let stale =
+            if self.clear_stale { runtime::runs::Stale::Cleared } else { runtime::runs::Stale::Named };
         runtime::runs::Others { beside: self.beside(), stale }
     }
 }

@@ -184,10 +184,11 @@ impl Driver<'_> {
         };
         let run = self.run_dir();
         let dir = RunFolder::attempt(path, attempt);
-        make_dir(&run.join(&dir))?;
+        self.spare.become_attempt(&dir, attempt)?;
         let private = run.join(&dir).join("private");
         let scope = &self.state.frames[frame];
-        let script = match script::prepare(command, scope, scope, step.max_env_value_bytes, &private) {
+        let cap = step.max_env_value_bytes;
+        let script = match script::prepare(command, scope, scope, cap, &private, &self.large) {
             Ok(script) => script,
             Err(script::ScriptError::Folder(error)) => return Err(error.into()),
             Err(error) => {

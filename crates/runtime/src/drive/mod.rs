@@ -5,6 +5,7 @@
 
 mod act;
 mod hooks;
+mod spare;
 mod take;
 
 use std::{
@@ -37,12 +38,15 @@ use crate::{
     folder::{FolderError, Options, RunFolder},
     host::Host,
     journal::{Journal, JournalError},
+    large::LargeFiles,
     mask::Mask,
     outputs::{Outputs, Stream},
     process,
     sources::Recording,
     values,
 };
+
+use spare::Spare;
 
 /// Why the runner itself could not go on.
 #[derive(Debug, thiserror::Error)]
@@ -156,6 +160,8 @@ pub struct Driver<'a> {
     progress: (mpsc::UnboundedSender<Progress>, mpsc::UnboundedReceiver<Progress>),
     outputs: Outputs,
     contexts: HashMap<FrameId, ContextFile>,
+    large: LargeFiles,
+    spare: Spare,
     closing: HashSet<FrameId>,
     running_agents: usize,
     waiting_agents: Vec<(String, u32)>,
@@ -243,6 +249,7 @@ impl<'a> Driver<'a> {
         let mut mask = Mask::new(parts.plan.units.iter().flat_map(|unit| unit.secrets.clone()));
         parts.state.frames.iter().for_each(|frame| mask.learn(&frame.context));
         let base_env = parts.host.step_env(&tree);
+        let run_dir = parts.folder.as_ref().map(|folder| folder.path().to_owned()).unwrap_or_default();
         Driver {
             run_id: parts.run_id,
             folder: parts.folder,
@@ -266,6 +273,8 @@ impl<'a> Driver<'a> {
             progress: mpsc::unbounded_channel(),
             outputs: Outputs::new(),
             contexts: HashMap::new(),
+            large: LargeFiles::new(run_dir.join("large")),
+            spare: Spare::new(run_dir),
             closing: HashSet::new(),
             running_agents: 0,
             waiting_agents: Vec::new(),
@@ -435,6 +444,8 @@ impl<'a> Driver<'a> {
                 if let Some(journal) = &mut self.journal {
                     journal.write()?;
                 }
+                // the step runs now, and there is nothing else to do
+                self.spare.prepare();
             }
             Progress::Activity { path, what } => {
                 let what = self.mask.text(&what).into_owned();
