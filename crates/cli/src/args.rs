@@ -16,7 +16,7 @@ use options::{Context, Format, OutputFormat, Places, RunOptions, Strictness, Tag
 #[derive(Debug, Parser)]
 #[command(
     name = "recipe-runner-rs",
-    version,
+    version = env!("RECIPE_RUNNER_VERSION"),
     args_conflicts_with_subcommands = true,
     args_override_self = true,
     disable_help_subcommand = true,
@@ -68,6 +68,9 @@ pub(crate) enum Verb {
     Manifest(ManifestArgs),
     /// Compare local recipes with those of a git remote; nothing is overwritten
     Sync(SyncArgs),
+    /// Print the manual page, or write those of all commands into a directory
+    #[command(hide = true)]
+    Man(ManArgs),
 }
 
 /// Running a recipe.
@@ -95,6 +98,12 @@ pub(crate) struct RunArgs {
     /// With `--explain`: print the graph of the steps instead
     #[arg(long, value_name = "KIND", requires = "explain")]
     pub(crate) graph: Option<GraphKind>,
+    /// Go on with an earlier run of this recipe from this step
+    #[arg(long, value_name = "STEP", requires = "previous_run_id")]
+    pub(crate) start_from: Option<String>,
+    /// The earlier run to go on with
+    #[arg(long, value_name = "RUN")]
+    pub(crate) previous_run_id: Option<String>,
     #[command(flatten)]
     pub(crate) options: RunOptions,
 }
@@ -167,6 +176,16 @@ pub(crate) struct CompletionsArgs {
     /// The shell
     #[arg(value_name = "SHELL")]
     pub(crate) shell: clap_complete::Shell,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// Printing manual pages.
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Directory for one page per command; the page of the program is printed unless given
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) format: Format,
 }

@@ -20,6 +20,8 @@ pub(crate) struct Environment {
     pub(crate) cwd: PathBuf,
     /// The user's home directory.
     pub(crate) home: Option<PathBuf>,
+    /// Whether a person reads the result.
+    pub(crate) stdout_is_terminal: bool,
     /// Whether a person reads the progress.
     pub(crate) stderr_is_terminal: bool,
     /// Whether a person can answer.
@@ -42,6 +44,7 @@ impl Environment {
         Environment {
             cwd: env::current_dir().unwrap_or_default(),
             home: variables.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from),
+            stdout_is_terminal: stdout().is_terminal(),
             stderr_is_terminal: stderr().is_terminal(),
             stdin_is_terminal: stdin().is_terminal(),
             stdout_colour: colour(stdout().is_terminal()),
@@ -64,6 +67,11 @@ impl Environment {
     /// Everything that is set, for the programs that steps start.
     pub(crate) fn all(&self) -> BTreeMap<std::ffi::OsString, std::ffi::OsString> {
         env::vars_os().collect()
+    }
+
+    /// Whether progress can be redrawn in place.
+    pub(crate) fn can_redraw(&self) -> bool {
+        self.stderr_is_terminal && self.get("TERM").is_some_and(|term| term != "dumb")
     }
 
     /// A path of the command line as an absolute one.

@@ -11,6 +11,8 @@ mod explain;
 mod failure;
 mod host;
 mod list;
+mod live;
+mod man;
 mod manifest;
 mod out;
 mod outcome;
@@ -23,6 +25,7 @@ mod stored;
 mod sync;
 mod validate;
 mod welcome;
+mod words;
 
 use args::{Cli, Verb};
 use environment::Environment;
@@ -52,6 +55,7 @@ fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<Exit, Failu
         Some(Verb::List(args)) => Ok(list::list(&args, environment, out)),
         Some(Verb::Schema(_)) => Ok(schema::print(out)),
         Some(Verb::Completions(args)) => Ok(completions::print(&args, out)),
+        Some(Verb::Man(args)) => man::man(&args, environment, out),
         Some(Verb::Manifest(args)) => manifest::manifest(&args, environment, out)
             .map_err(|failure| failure.announce(args.output_format, out)),
         Some(Verb::Sync(args)) => sync::sync(&args, environment, out)

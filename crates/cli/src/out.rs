@@ -12,8 +12,15 @@ use crate::environment::Environment;
 pub(crate) struct Out {
     stdout: io::BufWriter<io::Stdout>,
     stderr: io::Stderr,
-    stdout_colour: bool,
     stderr_colour: bool,
+    /// Whether what steps print may be coloured.
+    pub(crate) stdout_colour: bool,
+    /// Whether a person looks at stdout.
+    pub(crate) stdout_is_terminal: bool,
+    /// Whether both outputs lead to the same place.
+    is_one: bool,
+    /// Whether what was last written to stdout left a line open.
+    is_open: bool,
 }
 
 impl Out {
@@ -23,6 +30,9 @@ impl Out {
             stdout: io::BufWriter::new(io::stdout()),
             stderr: io::stderr(),
             stdout_colour: environment.stdout_colour,
+            stdout_is_terminal: environment.stdout_is_terminal,
+            is_one: is_one(),
+            is_open: false,
             stderr_colour: environment.stderr_colour,
         }
     }
@@ -35,6 +45,9 @@ impl Out {
     /// Writes bytes to stdout as they are, at once.
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
         drop(self.stdout.write_all(bytes).and_then(|()| self.stdout.flush()));
+        if let Some(last) = bytes.last() {
+            self.is_open = *last != b'\n';
+        }
     }
 
     /// Writes a JSON value to stdout, indented.
@@ -46,7 +59,24 @@ impl Out {
     /// Writes text to stderr, with a newline at its end. What was written to stdout before comes first.
     pub(crate) fn notice(&mut self, text: &str) {
         drop(self.stdout.flush());
+        if self.is_one && std::mem::take(&mut self.is_open) {
+            write(&mut self.stderr, "\n", false);
+        }
         write(&mut self.stderr, text, self.stderr_colour);
+    }
+
+    /// Writes to stderr what steers a terminal, as it is.
+    pub(crate) fn steer(&mut self, text: &str) {
+        if !text.is_empty() {
+            drop(self.stderr.write_all(text.as_bytes()));
+        }
+    }
+
+    /// Takes the colours out of lines for stderr if it must not have any.
+    pub(crate) fn stderr_styles(&self, lines: &mut [String]) {
+        if !self.stderr_colour {
+            lines.iter_mut().for_each(|line| *line = strip_str(line).to_string());
+        }
     }
 
     /// The same, unless there is nothing to say.
@@ -60,6 +90,14 @@ impl Out {
 impl Drop for Out {
     fn drop(&mut self) {
         drop(self.stdout.flush());
+    }
+}
+
+/// Whether stdout and stderr are the same file, pipe or terminal.
+fn is_one() -> bool {
+    match (rustix::fs::fstat(io::stdout()), rustix::fs::fstat(io::stderr())) {
+        (Ok(out), Ok(err)) => (out.st_dev, out.st_ino, out.st_rdev) == (err.st_dev, err.st_ino, err.st_rdev),
+        _ => false,
     }
 }
 

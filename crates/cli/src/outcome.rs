@@ -1,8 +1,8 @@
 //! The result of a run, as people and programs read it.
 
-use engine::{RunStatus, StepStatus};
+use engine::{RunStatus, StepStatus, event::Usage};
 use runtime::{
-    report::{RunResult, StepResult},
+    report::{Failure, RunResult, StepResult},
     values,
 };
 
@@ -11,7 +11,7 @@ use crate::{
     exit::Exit,
     failure::clean,
     out::Out,
-    progress::{first_line, icon},
+    words::{count, counts, duration, first_line, icon},
 };
 
 /// How much of the last output a failure shows.
@@ -24,123 +24,176 @@ pub(crate) struct Snippet {
 
 /// Most steps that a summary lists one by one.
 const LISTED: usize = 60;
+/// Most lines of a command that a failure shows.
+const WRITTEN: usize = 6;
+
+/// How much a result says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// With a line for every step.
+    Full,
+    /// Without.
+    Brief,
+}
 
 /// Shows the result and gives the exit code.
-pub(crate) fn show(result: &RunResult, format: OutputFormat, snippet: &Snippet, out: &mut Out) -> Exit {
+pub(crate) fn show(
+    result: &RunResult,
+    format: OutputFormat,
+    detail: Detail,
+    snippet: &Snippet,
+    out: &mut Out,
+) -> Exit {
     match format {
         OutputFormat::Json => out.json(result),
-        OutputFormat::Text => out.result(&clean(&summary(result))),
+        OutputFormat::Text => out.result(&clean(&summary(result, detail))),
     }
     if let Some(text) = failure(result, snippet) {
-        out.notice(&clean(&text));
+        out.notice(&clean(&format!("\n{text}")));
     }
     Exit::from_code(result.exit_code)
 }
 
 /// The result in a few lines.
-pub(crate) fn summary(result: &RunResult) -> String {
+fn summary(result: &RunResult, detail: Detail) -> String {
     let mut lines = Vec::new();
     if let Some(output) = result.output.as_ref().filter(|output| !output.is_empty()) {
         lines.push(output.clone());
     }
-    let steps = &result.step_results;
-    let all = steps.len() <= LISTED;
-    for step in steps.iter().filter(|step| all || step.status != StepStatus::Completed).take(LISTED) {
-        step_lines(step, 1, &mut lines);
+    if detail == Detail::Full {
+        lines.extend(steps(result));
     }
-    let count = |status| steps.iter().filter(|step| step.status == status).count();
-    let counts: Vec<String> = [
-        StepStatus::Completed,
-        StepStatus::Degraded,
-        StepStatus::Failed,
-        StepStatus::Skipped,
-        StepStatus::Running,
-        StepStatus::Pending,
-    ]
-    .into_iter()
-    .filter(|status| count(*status) > 0)
-    .map(|status| format!("{} {}", count(status), status.as_str()))
-    .collect();
+    let counts = counts(result.step_results.iter().map(|step| step.status));
     let word = if result.dry_run { "dry run, nothing was executed" } else { result.status.as_str() };
     let run = result.run_id.as_ref().map(|run| format!(", run {run}")).unwrap_or_default();
-    lines.push(format!(
-        "recipe '{}': {word} in {:.1}s ({}{run})",
-        result.recipe_name,
-        result.duration,
-        counts.join(", ")
-    ));
-    if let Some(usage) = &result.usage {
-        let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
-        let model = usage.model.as_ref().map(|model| format!(", model {model}")).unwrap_or_default();
-        lines.push(format!(
-            "agents: {} runs, tokens {}, cost {}{model}",
-            usage.runs,
-            known(usage.tokens().map(|tokens| tokens.to_string())),
-            known(usage.cost_usd.map(|cost| format!("${cost:.4}"))),
-        ));
-    }
+    let took = duration(result.duration);
+    lines.push(format!("recipe '{}': {word} in {took} ({counts}{run})", result.recipe_name));
+    lines.extend(result.usage.as_ref().map(|usage| format!("agents: {}", agents(usage))));
     lines.join("\n")
 }
 
+/// What agents used up; what nobody reported is unknown.
+pub(crate) fn agents(usage: &Usage) -> String {
+    let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
+    format!(
+        "{}, model {}, tokens {}, cost {}",
+        count(usage.runs as usize, "run"),
+        known(usage.model.clone()),
+        known(usage.tokens().map(|tokens| tokens.to_string())),
+        known(usage.cost_usd.map(|cost| format!("${cost:.4}"))),
+    )
+}
+
+/// A line for every step, or for those that are worth one if there are very many.
+pub(crate) fn steps(result: &RunResult) -> Vec<String> {
+    let steps = &result.step_results;
+    let all = steps.len() <= LISTED;
+    let mut lines = Vec::new();
+    let worth: Vec<&StepResult> =
+        steps.iter().filter(|step| all || step.status != StepStatus::Completed).take(LISTED).collect();
+    worth.iter().for_each(|step| step_lines(step, 1, &mut lines));
+    if worth.len() < steps.len() {
+        lines.push(format!("  … and {} more", steps.len() - worth.len()));
+    }
+    lines
+}
+
 fn step_lines(step: &StepResult, depth: usize, lines: &mut Vec<String>) {
-    let note = match (step.status, &step.dry_run, &step.skip_reason) {
-        (_, Some(preview), _) => format!(": dry run: {preview}"),
-        (StepStatus::Skipped, _, Some(reason)) => format!(": {reason}"),
-        (StepStatus::Failed | StepStatus::Degraded, ..) => {
-            format!(": {}", first_line(step.error.as_deref().unwrap_or_default()))
-        }
-        (StepStatus::Completed, ..) if step.recovered => ": recovered by an agent".to_owned(),
-        _ => String::new(),
-    };
     let indent = "  ".repeat(depth);
-    lines.push(format!("{indent}{} {} {}{note}", icon(step.status), step.step_id, step.status.as_str()));
+    let (icon, id, status) = (icon(step.status), &step.step_id, step.status.as_str());
+    let text = format!("{indent}{icon} {id} {status}{}", note(step));
+    // what belongs to the step stands below it, not at the left edge
+    lines.push(text.trim_end().replace('\n', &format!("\n{indent}    ")));
     for nested in &step.steps {
         step_lines(nested, depth + 1, lines);
     }
 }
 
+fn note(step: &StepResult) -> String {
+    let took = duration(step.duration);
+    let error = || first_line(step.error.as_deref().unwrap_or_default());
+    match (step.status, &step.dry_run, &step.skip_reason) {
+        (_, Some(preview), _) => format!(": dry run: {preview}"),
+        (StepStatus::Skipped, _, Some(reason)) => format!(": {reason}"),
+        (StepStatus::Failed | StepStatus::Degraded, ..) => {
+            format!(" after {took}{}: {}", attempts(step), error())
+        }
+        (StepStatus::Completed, ..) if step.recovered => format!(" in {took}: recovered by an agent"),
+        (StepStatus::Completed, ..) => format!(" in {took}{}", attempts(step)),
+        (StepStatus::Running, ..) => format!(" for {took}{}", attempts(step)),
+        _ => String::new(),
+    }
+}
+
+fn attempts(step: &StepResult) -> String {
+    if step.attempts > 1 { format!(", {} attempts", step.attempts) } else { String::new() }
+}
+
 /// What a person needs to know about a failure.
-fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
+pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
     let mut text = String::new();
     match (&result.failure, result.status) {
         (Some(failure), _) => {
-            text.push_str(&format!("\nerror: step `{}`: {}\n", failure.step, first_line(&failure.error)));
-            match find(&result.step_results, &failure.step) {
-                Some(step) => text.push_str(&evidence(step, result, snippet)),
-                None => text.push_str(&format!("{}\n", failure.error)),
-            }
-            let rest: Vec<&str> = failure.error.lines().skip(1).collect();
-            if result.run_id.is_none() && !rest.is_empty() {
-                text.push_str(&format!("{}\n", rest.join("\n")));
-            }
+            text.push_str(&format!("error: step `{}`: {}\n", failure.step, first_line(&failure.error)));
+            text.push_str(&evidence(failure, result, snippet));
         }
         (None, RunStatus::Interrupted | RunStatus::Cancelled) => {
-            text.push_str(&format!("\n{}: what was done is kept\n", result.status.as_str()));
+            text.push_str(&format!("{}: what was done is kept\n", result.status.as_str()));
         }
         _ => return None,
     }
     if let Some(run) = &result.run_id {
-        text.push_str(&format!("  logs:   recipe-runner-rs logs {run}\n"));
+        let step = result.failure.as_ref().map(|failure| format!(" {}", failure.step)).unwrap_or_default();
+        text.push_str(&format!("  logs:    recipe-runner-rs logs {run}{step}\n"));
     }
     if let Some(command) = &result.resume_command {
-        text.push_str(&format!("  resume: {command}\n"));
+        text.push_str(&format!("  resume:  {command}\n"));
     }
     Some(text)
 }
 
-fn evidence(step: &StepResult, result: &RunResult, snippet: &Snippet) -> String {
+/// What the step was, and what it said.
+fn evidence(failure: &Failure, result: &RunResult, snippet: &Snippet) -> String {
+    let mut text = String::new();
+    let step = find(&result.step_results, &failure.step);
+    if let Some(written) = &failure.written {
+        let what = if step.is_some_and(|step| step.kind == "agent") { "prompt" } else { "command" };
+        text.push_str(&format!("  {what}:\n{}", indented(&abridged(written.trim_end()))));
+    }
+    let outputs = step.map(|step| said(step, result, snippet)).unwrap_or_default();
+    if outputs.is_empty() {
+        let rest: Vec<&str> = failure.error.lines().skip(1).collect();
+        text.push_str(&indented(&rest.join("\n")));
+    }
+    text + &outputs
+}
+
+fn said(step: &StepResult, result: &RunResult, snippet: &Snippet) -> String {
     let mut text = String::new();
     let Some(dir) = &result.run_dir else { return text };
     for (name, output) in [("stdout", &step.stdout), ("stderr", &step.stderr)] {
         let Some(output) = output.as_ref().filter(|output| output.bytes > 0) else { continue };
         let path = std::path::Path::new(dir).join(&output.file);
         let tail = values::tail(&path, snippet.lines, snippet.bytes);
-        text.push_str(&format!("  last of {name} ({} bytes in {}):\n", output.bytes, path.display()));
-        for line in tail.lines() {
-            text.push_str(&format!("    {line}\n"));
-        }
+        let size = output.bytes;
+        let part = if (tail.len() as u64) + 1 < size { "last of " } else { "" };
+        text.push_str(&format!("  {part}{name} ({size} bytes in {}):\n", path.display()));
+        text.push_str(&indented(&result.mask.text(&tail)));
     }
     text
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}\n")).collect()
+}
+
+/// The first lines of a long text.
+fn abridged(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    if lines.len() <= WRITTEN {
+        return lines.join("\n");
+    }
+    format!("{}\n… ({} more lines)", lines[..WRITTEN - 1].join("\n"), lines.len() + 1 - WRITTEN)
 }
 
 /// The step with this path.

@@ -3,17 +3,24 @@
 //! Never changes a run, and never mixes the two outputs.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     time::{Duration, Instant},
 };
 
-use engine::{Event, Record, RunState, StepStatus};
+use engine::{Event, Record, RunState, RunStatus, event::RunFinished, frame::StepState, outcome::SkipReason};
 use runtime::{
     drive::{Notice, Reporter},
+    mask::Mask,
     outputs::Stream,
 };
 
-use crate::{failure::clean, out::Out};
+use crate::{
+    failure::clean,
+    out::Out,
+    words::{
+        count, counter, counts, duration, ending, first_line, icon, label, next_attempt, shortened, so_far,
+    },
+};
 
 /// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +53,14 @@ pub(crate) struct Progress<'a> {
     lines: HashMap<String, Vec<u8>>,
     running: usize,
     at_line_start: bool,
-    activity: HashMap<String, String>,
+    /// What running steps printed last, or what their agents are at.
+    last: HashMap<String, String>,
+    agents: HashSet<String>,
+    labels: HashMap<String, String>,
 }
+
+/// Bytes at the end of some output in which its last line is looked for.
+const LAST: usize = 1024;
 
 impl<'a> Progress<'a> {
     /// Shows nothing yet.
@@ -66,7 +79,9 @@ impl<'a> Progress<'a> {
             lines: HashMap::new(),
             running: 0,
             at_line_start: true,
-            activity: HashMap::new(),
+            last: HashMap::new(),
+            agents: HashSet::new(),
+            labels: HashMap::new(),
         }
     }
 
@@ -76,15 +91,15 @@ impl<'a> Progress<'a> {
         }
     }
 
-    fn event(&mut self, record: &Record, state: &RunState) {
+    fn event(&mut self, record: &Record, state: &RunState, mask: &Mask) {
         match &record.event {
             Event::RunStarted(started) => {
-                let total = state.root().steps.len();
-                let word = if total == 1 { "step" } else { "steps" };
-                self.line(&format!(
-                    "[recipe {}] started: {total} {word}, run {}",
-                    started.recipe, started.run_id
-                ));
+                let steps = count(state.root().steps.len(), "step");
+                let run = match state.settings.dry_run {
+                    true => "dry run, nothing is executed".to_owned(),
+                    false => format!("run {}", started.run_id),
+                };
+                self.line(&format!("[recipe {}] started: {steps}, {run}", started.recipe));
             }
             Event::RunResumed(resumed) => {
                 let redone = match resumed.rerun.len() {
@@ -94,70 +109,90 @@ impl<'a> Progress<'a> {
                 self.line(&format!("[recipe {}] resumed{redone}", state.root().unit.name));
             }
             Event::StepStarted { path, attempt } => self.started(path, *attempt, state),
-            Event::StepFinished { path, .. } | Event::StepSkipped { path, .. } => self.finished(path, state),
+            Event::StepFinished { path, .. } | Event::StepSkipped { path, .. } => {
+                self.finished(path, state, mask);
+            }
             Event::AttemptFailed { path, attempt, ended, retry_in_ms } => {
-                let why = first_line(ended.error.as_deref().unwrap_or("failed"));
-                let seconds = *retry_in_ms as f64 / 1000.0;
-                let next = if *retry_in_ms == 0 { "at once".to_owned() } else { format!("in {seconds} s") };
-                let label = label(path, state);
-                self.line(&format!("{label} attempt {attempt} failed: {why}; next attempt {next}"));
+                let why = mask.text(first_line(ended.error.as_deref().unwrap_or("failed"))).into_owned();
+                let (label, next) = (label(path, state), next_attempt(*retry_in_ms));
+                self.line(&format!("{label} attempt {attempt} failed: {why}; {next}"));
             }
             Event::HookFinished { path, hook, error: Some(error) } => {
                 let label = label(path, state);
-                self.line(&format!("{label} warning: hook {hook} failed: {error}"));
+                self.line(&format!("{label} warning: hook {hook} failed: {}", mask.text(error)));
+            }
+            // said together with the step being skipped
+            Event::Noted { path: Some(path), message } if state.settings.dry_run => {
+                self.last.insert(path.clone(), shortened(&mask.text(message)).into_owned());
             }
             Event::Noted { path, message } => {
                 let label = path.as_ref().map_or_else(|| "[run]".to_owned(), |path| label(path, state));
-                self.line(&format!("{label} {message}"));
+                self.line(&format!("{label} {}", mask.text(message)));
             }
             Event::RecipeStopped { path, error } => {
                 let label = label(path, state);
-                self.line(&format!("{label} {error}: ending what runs in it"));
+                self.line(&format!("{label} {}: ending what runs in it", mask.text(error)));
             }
-            Event::RunFinished(finished) => {
-                for process in &finished.ended_processes {
-                    self.line(&format!("[run] ended a background process: {process}"));
-                }
-            }
-            _ => {}
+            Event::RunFinished(finished) => self.run_finished(finished, state, mask),
+            Event::RecipeEntered { .. } | Event::Spawned(_) | Event::HookFinished { .. } => {}
         }
+    }
+
+    fn run_finished(&mut self, finished: &RunFinished, state: &RunState, mask: &Mask) {
+        for process in &finished.ended_processes {
+            self.line(&format!("[run] ended a background process: {}", mask.text(process)));
+        }
+        let (root, status) = (state.root(), finished.status);
+        let times = (state.started_at, state.finished_at);
+        let seconds = match times {
+            (Some(from), Some(to)) => (to.as_millisecond() - from.as_millisecond()).max(0) as f64 / 1000.0,
+            _ => 0.0,
+        };
+        let word = if status == RunStatus::Completed { "in" } else { "after" };
+        let counts = counts(root.steps.iter().map(|step| step.status));
+        self.line(&format!(
+            "[recipe {}] {} {word} {}: {counts}",
+            root.unit.name,
+            status.as_str(),
+            duration(seconds)
+        ));
     }
 
     fn started(&mut self, path: &str, attempt: u32, state: &RunState) {
         self.beats.insert(path.to_owned(), Instant::now());
+        self.labels.insert(path.to_owned(), label(path, state));
+        if is_agent(path, state) {
+            self.agents.insert(path.to_owned());
+        }
         let Some((frame, at)) = state.locate(path) else { return };
+        let is_nested = state.frames[frame].is_nested(at);
         let kind = state.frames[frame].unit.steps[at].kind.word();
         let again = if attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
         let text = match self.manner {
             Manner::Icons => format!("▶ {path} ({}) {kind}{again}", counter(path, state)),
+            // nothing starts in a dry run
+            _ if state.settings.dry_run && !is_nested => return,
             _ => format!("{} started ({kind}{again})", label(path, state)),
         };
         self.line(&text);
     }
 
-    fn finished(&mut self, path: &str, state: &RunState) {
+    fn finished(&mut self, path: &str, state: &RunState, mask: &Mask) {
         self.beats.remove(path);
-        self.activity.remove(path);
+        self.labels.remove(path);
+        let was_agent = self.agents.remove(path);
+        let last = self.last.remove(path);
         let Some(step) = state.step(path) else { return };
-        let taken = match (step.started_at, step.finished_at) {
-            (Some(from), Some(to)) => (to.as_millisecond() - from.as_millisecond()).max(0) as f64 / 1000.0,
-            _ => 0.0,
-        };
-        let error = step.ended.as_ref().and_then(|ended| ended.error.as_deref()).map(first_line);
-        let what = match step.status {
-            StepStatus::Completed if step.recovered => {
-                format!("completed in {taken:.1}s (recovered by an agent)")
-            }
-            StepStatus::Completed => format!("completed in {taken:.1}s"),
-            StepStatus::Degraded => {
-                format!("degraded after {taken:.1}s: {}", error.unwrap_or_default())
-            }
-            StepStatus::Failed => format!("failed after {taken:.1}s: {}", error.unwrap_or_default()),
-            StepStatus::Skipped => {
-                let reason = step.skipped.as_ref().map(engine::outcome::SkipReason::describe);
-                format!("skipped: {}", reason.unwrap_or_default())
-            }
-            other => other.as_str().to_owned(),
+        if was_agent
+            && self.audience == Audience::People
+            && let Some(answer) = answer(step, mask)
+        {
+            self.output(path, answer.as_bytes());
+            self.flush(path);
+        }
+        let what = match (&step.skipped, last) {
+            (Some(SkipReason::DryRun), Some(preview)) => format!("skipped: dry run, {preview}"),
+            _ => ending(step, mask),
         };
         let text = match self.manner {
             Manner::Icons => format!("{} {path} ({}) {what}", icon(step.status), counter(path, state)),
@@ -199,13 +234,24 @@ impl<'a> Progress<'a> {
                 continue;
             }
             self.beats.insert(path.clone(), Instant::now());
-            let elapsed = state
-                .step(&path)
-                .and_then(|step| step.started_at)
-                .map_or(0, |at| (runtime::clock::now().as_millisecond() - at.as_millisecond()).max(0) / 1000);
-            let doing = self.activity.get(&path).map(|what| format!(": {what}")).unwrap_or_default();
+            let elapsed = state.step(&path).and_then(|step| step.started_at).map_or(0.0, |at| {
+                (runtime::clock::now().as_millisecond() - at.as_millisecond()) as f64 / 1000.0
+            });
+            let doing = match self.last.get(&path) {
+                Some(what) if self.agents.contains(&path) => format!("; at: {what}"),
+                Some(what) => format!("; last line: {what}"),
+                None => "; no output so far".to_owned(),
+            };
+            let doing = if self.wants_output() { doing } else { String::new() };
             let label = label(&path, state);
-            self.line(&format!("{label} still running after {elapsed}s{doing}"));
+            self.line(&format!("{label} still running after {}{doing}", so_far(elapsed)));
+        }
+    }
+
+    fn remember(&mut self, path: &str, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(LAST)..]);
+        if let Some(line) = text.lines().rev().map(str::trim).find(|line| !line.is_empty()) {
+            self.last.insert(path.to_owned(), line.to_owned());
         }
     }
 }
@@ -213,19 +259,31 @@ impl<'a> Progress<'a> {
 impl Reporter for Progress<'_> {
     fn notice(&mut self, notice: Notice<'_>) {
         match notice {
-            Notice::Event { record, state } => {
+            Notice::Event { record, state, mask } => {
                 self.running = state.running;
                 if let Event::StepFinished { path, .. } = &record.event {
                     self.flush(path);
                 }
-                self.event(record, state);
+                self.event(record, state, mask);
             }
-            Notice::Output { path, stream: Stream::Stdout, bytes } => self.output(path, bytes),
-            Notice::Output { .. } => {}
-            Notice::HookOutput { text, .. } => self.line(text),
+            Notice::Output { path, .. } if self.agents.contains(path) => {}
+            Notice::Output { path, stream, bytes } => {
+                if self.tick().is_some() {
+                    self.remember(path, bytes);
+                }
+                if stream == Stream::Stdout {
+                    self.output(path, bytes);
+                }
+            }
+            Notice::HookOutput { path, text } => {
+                let text = text.trim_end().lines().map(|line| format!("[hook of {path}] {line}\n"));
+                self.line(&text.collect::<String>());
+            }
             Notice::Activity { path, what } => {
-                self.line(&format!("[{path}] {}", first_line(what)));
-                self.activity.insert(path.to_owned(), first_line(what).to_owned());
+                let what = first_line(what);
+                let label = self.labels.get(path).cloned().unwrap_or_else(|| format!("[step {path}]"));
+                self.line(&format!("{label} {what}"));
+                self.last.insert(path.to_owned(), what.to_owned());
             }
             Notice::Tick { state } => self.beat(state),
             Notice::Stopping { why } => self.out.notice(&format!("[run] {why}")),
@@ -244,39 +302,16 @@ impl Reporter for Progress<'_> {
     }
 }
 
-/// `▶ ✓ ✗ ⊘ ⚠`.
-pub(crate) fn icon(status: StepStatus) -> char {
-    match status {
-        StepStatus::Pending => '·',
-        StepStatus::Running => '▶',
-        StepStatus::Completed => '✓',
-        StepStatus::Failed => '✗',
-        StepStatus::Skipped => '⊘',
-        StepStatus::Degraded => '⚠',
-    }
+/// Whether a step asks an agent: what such a program prints is for machines, its answer is for people.
+pub(crate) fn is_agent(path: &str, state: &RunState) -> bool {
+    state.locate(path).is_some_and(|(frame, at)| {
+        matches!(state.frames[frame].unit.steps[at].kind, recipe::plan::StepKind::Agent(_))
+    })
 }
 
-/// `4/23`: which of its recipe's steps it is.
-fn counter(path: &str, state: &RunState) -> String {
-    match state.locate(path) {
-        Some((frame, at)) => format!("{}/{}", at + 1, state.frames[frame].steps.len()),
-        None => "?/?".to_owned(),
-    }
-}
-
-/// `[step 04/23 build]`.
-fn label(path: &str, state: &RunState) -> String {
-    match state.locate(path) {
-        Some((frame, at)) => {
-            let total = state.frames[frame].steps.len();
-            let width = total.to_string().len().max(2);
-            format!("[step {:0width$}/{total:0width$} {path}]", at + 1)
-        }
-        None => format!("[step {path}]"),
-    }
-}
-
-/// The first line of a text.
-pub(crate) fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
+/// What an agent answered.
+pub(crate) fn answer(step: &StepState, mask: &Mask) -> Option<String> {
+    let text = mask.value("", step.value.as_ref()?).render().into_owned();
+    let text = text.trim_end();
+    (!text.is_empty()).then(|| format!("{text}\n"))
 }

@@ -10,6 +10,7 @@ use std::{
 use recipe::{check::Checked, plan::Plan, value::Map};
 use runtime::{
     discovery::Library,
+    drive::Reporter,
     folder::Options,
     runs::{RunError, Runs, Start},
     sources::Recording,
@@ -20,6 +21,7 @@ use crate::{
     args::{
         ExplainArgs, RunArgs, ValidateArgs,
         options::{OutputFormat, RunOptions},
+        stored::ResumeArgs,
     },
     diagnostics,
     environment::Environment,
@@ -27,10 +29,11 @@ use crate::{
     explain,
     failure::Failure,
     host,
+    live::Live,
     out::Out,
-    outcome::{self, Snippet},
+    outcome::{self, Detail, Snippet},
     progress::{Audience, Manner, Progress},
-    reading, validate,
+    reading, stored, validate,
 };
 
 /// Runs a recipe, or only looks at it if the flags say so.
@@ -43,6 +46,9 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
     }
     if args.explain {
         return explain::explain(&explain_args(args, asked), environment, out);
+    }
+    if args.previous_run_id.is_some() {
+        return stored::resume(&resume_args(args, asked), environment, out);
     }
     let outside = reading::outside(&args.context, environment)?;
     let library = reading::library(&args.places, environment);
@@ -107,11 +113,12 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
     };
     let runs = Runs::at(host::state_dir(options.state_dir.as_deref(), environment)?);
     let result = {
-        let mut progress = progress(options, args.format.output_format, environment, out);
-        runs.start(start, &mut progress)
+        let mut reporter = reporter(options, args.format.output_format, environment, out);
+        runs.start(start, &mut *reporter)
     };
     let result = result.map_err(broken)?;
-    Ok(outcome::show(&result, args.format.output_format, &snippet(environment), out))
+    let detail = detail(options, environment);
+    Ok(outcome::show(&result, args.format.output_format, detail, &snippet(environment), out))
 }
 
 /// Where a recipe works.
@@ -120,28 +127,46 @@ pub(crate) fn working_dir(asked: Option<&Path>, environment: &Environment) -> Pa
     std::fs::canonicalize(&dir).unwrap_or(dir)
 }
 
-/// How progress is shown.
-pub(crate) fn progress<'a>(
+/// Who shows the run: a view that is redrawn where that is possible and wanted, else lines.
+pub(crate) fn reporter<'a>(
     options: &RunOptions,
     format: OutputFormat,
     environment: &Environment,
     out: &'a mut Out,
-) -> Progress<'a> {
+) -> Box<dyn Reporter + 'a> {
+    let audience = if format == OutputFormat::Json { Audience::Programs } else { Audience::People };
+    if is_live(options, environment) {
+        return Box::new(Live::new(out, audience));
+    }
     let manner = match (options.quiet, options.progress) {
         (true, _) => Manner::Quiet,
         (false, true) => Manner::Icons,
         (false, false) => Manner::Lines,
     };
-    let audience = if format == OutputFormat::Json { Audience::Programs } else { Audience::People };
+    Box::new(Progress::new(out, manner, audience, heartbeat(environment)))
+}
+
+fn is_live(options: &RunOptions, environment: &Environment) -> bool {
+    environment.can_redraw() && !options.quiet && !options.progress
+}
+
+/// How much the result says: steps that a person has just seen pass by are not listed again.
+pub(crate) fn detail(options: &RunOptions, environment: &Environment) -> Detail {
+    match is_live(options, environment) && environment.stdout_is_terminal && !options.dry_run {
+        true => Detail::Brief,
+        false => Detail::Full,
+    }
+}
+
+fn heartbeat(environment: &Environment) -> Option<Duration> {
     let seconds = environment
         .get("AMPLIHACK_RECIPE_HEARTBEAT_INTERVAL_SECONDS")
         .and_then(|text| text.trim().parse().ok());
-    let heartbeat = match seconds {
+    match seconds {
         Some(0.0) => None,
         Some(seconds) => Duration::try_from_secs_f64(seconds).ok(),
         None => Some(Duration::from_secs(60)),
-    };
-    Progress::new(out, manner, audience, heartbeat)
+    }
 }
 
 /// How much of the last output a failure shows.
@@ -209,6 +234,26 @@ fn validate_args(args: RunArgs, asked: String) -> ValidateArgs {
         places: args.places,
         context: args.context,
         strictness: args.strictness,
+        format: args.format,
+    }
+}
+
+/// `RECIPE --previous-run-id RUN [--start-from STEP]` is another spelling of `resume`.
+fn resume_args(args: RunArgs, asked: String) -> ResumeArgs {
+    ResumeArgs {
+        run: args.previous_run_id.unwrap_or_default(),
+        recipe: Some(asked.into()),
+        plan: false,
+        from: args.start_from,
+        rerun_effects: false,
+        rerun_interrupted: false,
+        skip_interrupted: false,
+        rerun_producers: false,
+        yes: true,
+        places: args.places,
+        context: args.context,
+        strictness: args.strictness,
+        options: args.options,
         format: args.format,
     }
 }

@@ -4,12 +4,14 @@
 
 mod logs;
 mod resume;
+mod show;
+mod table;
 
 use std::path::Path;
 
 use runtime::{
     folder::RunFolder,
-    runs::{Cancelled, FindError, OpenError, RunSummary, Runs},
+    runs::{Cancelled, FindError, OpenError, Runs},
 };
 use serde_json::json;
 
@@ -23,13 +25,13 @@ use crate::{
     },
     environment::Environment,
     exit::Exit,
-    failure::{Failure, clean},
+    failure::Failure,
     host,
     out::Out,
-    outcome,
-    progress::first_line,
     run::snippet,
+    words::count,
 };
+use table::Reader;
 
 fn runs_at(state_dir: Option<&Path>, environment: &Environment) -> Result<Runs, Failure> {
     Ok(Runs::at(host::state_dir(state_dir, environment)?))
@@ -54,22 +56,18 @@ pub(crate) fn runs(args: &RunsArgs, environment: &Environment, out: &mut Out) ->
     let list = runs_at(args.state.state_dir.as_deref(), environment)?.list(args.limit);
     match args.format.output_format {
         OutputFormat::Json => out.json(&list),
-        OutputFormat::Text if list.is_empty() => out.notice("no runs yet"),
-        OutputFormat::Text => list.iter().for_each(|run| out.result(&clean(&line(run)))),
+        OutputFormat::Text if list.is_empty() => {
+            out.notice("no runs yet; `recipe-runner-rs RECIPE` starts one");
+        }
+        OutputFormat::Text => {
+            let reader = match environment.stdout_is_terminal {
+                true => Reader::Person { columns: environment.width },
+                false => Reader::Program,
+            };
+            table::lines(&list, runtime::clock::now(), reader).iter().for_each(|line| out.result(line));
+        }
     }
     Ok(Exit::Success)
-}
-
-fn line(run: &RunSummary) -> String {
-    let duration = run.duration.map_or_else(|| "?".to_owned(), |seconds| format!("{seconds:.1}s"));
-    let error = run.error.as_deref().map(|error| format!("  {}", first_line(error))).unwrap_or_default();
-    let started = run.started_at.strftime("%Y-%m-%d %H:%M:%S");
-    format!(
-        "{}  {:<11}  {started}  {duration:>8}  {}{error}",
-        run.run_id,
-        run.status.as_str(),
-        run.recipe_name
-    )
 }
 
 /// Shows one run.
@@ -81,7 +79,10 @@ pub(crate) fn show(args: &ShowArgs, environment: &Environment, out: &mut Out) ->
             runs.open(folder).map_err(|error| unreadable(&error))
         })
         .map_err(|failure| failure.announce(format, out))?;
-    outcome::show(&shown.result(), format, &snippet(environment), out);
+    match format {
+        OutputFormat::Json => out.json(&shown.result()),
+        OutputFormat::Text => show::write(&shown, &snippet(environment), out),
+    }
     Ok(Exit::Success)
 }
 
@@ -141,7 +142,10 @@ pub(crate) fn prune(args: &PruneArgs, environment: &Environment, out: &mut Out) 
         OutputFormat::Text => {
             removed.iter().for_each(|id| out.result(id));
             let word = if args.dry_run { "would be removed" } else { "removed" };
-            out.notice(&format!("{} runs {word}", removed.len()));
+            match removed.len() {
+                0 => out.notice("no run is old enough to be removed; running ones are never removed"),
+                number => out.notice(&format!("{} {word}", count(number, "run"))),
+            }
         }
     }
     Ok(Exit::Success)

@@ -10,17 +10,14 @@ use std::{
 };
 
 use engine::frame::Frame;
-use recipe::{
-    env_name,
-    value::{Map, Value},
-};
+use recipe::{env_name, value::Value};
 
 /// Most names that are exported without choosing.
 const NAMES: usize = 256;
 /// Most bytes that are exported together.
 const BYTES: usize = 128 * 1024;
-/// Largest value that is exported unless the step says otherwise; the kernel takes 128 KiB with the name.
-const VALUE_BYTES: usize = 100 * 1024;
+/// Largest `NAME=value` that the kernel takes, with the NUL at its end.
+const STRING_BYTES: usize = 128 * 1024;
 
 /// Exported values of a step.
 #[derive(Debug, Default)]
@@ -34,7 +31,7 @@ pub struct Exports {
 /// Chooses what is exported. `text` is the script, whose mentions of exported names come first; `wanted` are
 /// variables that it needs in any case.
 pub fn exports(frame: &Frame, text: &str, wanted: Vec<(String, Value)>, max_value: Option<u64>) -> Exports {
-    let cap = max_value.map_or(VALUE_BYTES, |bytes| (bytes as usize).min(VALUE_BYTES));
+    let cap = max_value.map_or(STRING_BYTES, |bytes| (bytes as usize).min(STRING_BYTES));
     let mut chosen = Chosen { cap, ..Chosen::default() };
     for (name, value) in wanted {
         chosen.add_wanted(name, &value);
@@ -48,11 +45,10 @@ pub fn exports(frame: &Frame, text: &str, wanted: Vec<(String, Value)>, max_valu
     } else {
         first.take(NAMES).for_each(|name| chosen.add(frame, name, &mentions));
         // every variable makes every program of the step start more slowly: here aliases count, too
-        let newest = frame.log.iter().rev();
-        for name in newest {
-            if chosen.variables() >= NAMES {
-                break;
-            }
+        let mut newest = frame.log.iter().rev();
+        while chosen.variables() < NAMES
+            && let Some(name) = newest.next()
+        {
             chosen.add(frame, name, &mentions);
         }
     }
@@ -67,8 +63,15 @@ struct Chosen<'a> {
     exact: Vec<(String, String)>,
     aliases: Vec<(String, String)>,
     nested_aliases: Vec<(String, String)>,
-    wanted: HashSet<String>,
+    wanted: HashMap<String, Room>,
     large: Vec<(String, Arc<str>)>,
+}
+
+/// Whether there is room for a value in the environment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Room {
+    Enough,
+    None,
 }
 
 impl<'a> Chosen<'a> {
@@ -78,74 +81,100 @@ impl<'a> Chosen<'a> {
     }
 
     fn add_wanted(&mut self, name: String, value: &Value) {
-        if !self.wanted.insert(name.clone()) {
+        if self.wanted.contains_key(&name) {
             return;
         }
         let text = value.render();
-        match self.fits(&name, &text) {
-            true => self.exact.push((name, text.into_owned())),
-            false => self.large.push((name, shared(value))),
+        let room = self.take_room(&name, &text);
+        self.wanted.insert(name.clone(), room);
+        match room {
+            Room::Enough => self.exact.push((name, text.into_owned())),
+            Room::None => self.large.push((name, shared(value))),
         }
     }
 
-    fn fits(&mut self, name: &str, text: &str) -> bool {
-        let size = name.len() + text.len() + 2;
-        let fits = text.len() <= self.cap && self.bytes + size <= BYTES;
-        if fits {
-            self.bytes += size;
+    /// Takes the room of a value, if there is any. It counts once: its alias goes with it.
+    fn take_room(&mut self, name: &str, text: &str) -> Room {
+        if self.bytes + text.len() > BYTES {
+            return Room::None;
         }
-        fits
+        let room = self.room_of_one(name, text);
+        if room == Room::Enough {
+            self.bytes += text.len();
+        }
+        room
     }
 
-    fn add(&mut self, frame: &'a Frame, name: &'a str, mentions: &HashSet<&str>) {
+    fn room_of_one(&self, name: &str, text: &str) -> Room {
+        let fits = text.len() <= self.cap && name.len() + text.len() + 2 <= STRING_BYTES;
+        if fits { Room::Enough } else { Room::None }
+    }
+
+    fn add(&mut self, frame: &Frame, name: &'a str, mentions: &HashSet<&str>) {
         let Some(value) = frame.context.get(name) else { return };
         if !self.names.insert(name) {
             return;
         }
+        self.add_value(name, value, mentions, Level::Top);
+    }
+
+    fn add_value(&mut self, name: &str, value: &Value, mentions: &HashSet<&str>, level: Level) {
         if let Some(variable) = env_name::variable(name) {
-            self.add_value(variable, value, mentions, Kind::Exact);
+            let room = self.add_exact(variable, value, mentions);
             if let Some(alias) = env_name::alias(name) {
-                self.add_value(alias, value, mentions, Kind::Alias);
+                self.add_alias(alias, value, mentions, level, room);
             }
         }
         if let Value::Map(members) = value {
-            self.add_members(name, members, mentions);
-        }
-    }
-
-    fn add_members(&mut self, prefix: &str, members: &Map, mentions: &HashSet<&str>) {
-        for (key, member) in members {
-            let full = format!("{prefix}.{key}");
-            if let Some(variable) = env_name::variable(&full) {
-                self.add_value(variable, member, mentions, Kind::Exact);
-                if let Some(alias) = env_name::alias(&full) {
-                    self.add_value(alias, member, mentions, Kind::NestedAlias);
-                }
-            }
-            if let Value::Map(below) = member {
-                self.add_members(&full, below, mentions);
+            for (key, member) in members.iter() {
+                self.add_value(&format!("{name}.{key}"), member, mentions, Level::Nested);
             }
         }
     }
 
-    fn add_value(&mut self, variable: String, value: &Value, mentions: &HashSet<&str>, kind: Kind) {
+    fn add_exact(&mut self, variable: String, value: &Value, mentions: &HashSet<&str>) -> Room {
         let text = value.render();
-        if self.wanted.contains(&variable) || text.contains('\0') {
+        if let Some(room) = self.wanted.get(&variable) {
+            return *room;
+        }
+        if text.contains('\0') {
+            return Room::None;
+        }
+        let room = self.take_room(&variable, &text);
+        match room {
+            Room::Enough => self.exact.push((variable, text.into_owned())),
+            Room::None => self.add_large(variable, value, mentions),
+        }
+        room
+    }
+
+    fn add_alias(
+        &mut self,
+        alias: String,
+        value: &Value,
+        mentions: &HashSet<&str>,
+        level: Level,
+        room: Room,
+    ) {
+        let text = value.render();
+        if text.contains('\0') {
             return;
         }
-        if !self.fits(&variable, &text) {
-            if mentions.contains(variable.as_str()) {
-                self.wanted.insert(variable.clone());
-                self.large.push((variable, shared(value)));
-            }
-            return;
+        if room == Room::None || self.room_of_one(&alias, &text) == Room::None {
+            return self.add_large(alias, value, mentions);
         }
-        let list = match kind {
-            Kind::Exact => &mut self.exact,
-            Kind::Alias => &mut self.aliases,
-            Kind::NestedAlias => &mut self.nested_aliases,
-        };
-        list.push((variable, text.into_owned()));
+        match level {
+            Level::Top => self.aliases.push((alias, text.into_owned())),
+            Level::Nested => self.nested_aliases.push((alias, text.into_owned())),
+        }
+    }
+
+    /// A value without room is read from a file by a script that mentions it.
+    fn add_large(&mut self, variable: String, value: &Value, mentions: &HashSet<&str>) {
+        if mentions.contains(variable.as_str()) && !self.wanted.contains_key(&variable) {
+            self.wanted.insert(variable.clone(), Room::None);
+            self.large.push((variable, shared(value)));
+        }
     }
 
     /// Where aliases collide the top-level name wins; between two top-level names neither is set.
@@ -178,10 +207,11 @@ fn shared(value: &Value) -> Arc<str> {
     }
 }
 
-enum Kind {
-    Exact,
-    Alias,
-    NestedAlias,
+/// Where a value stands in the context.
+#[derive(Clone, Copy)]
+enum Level {
+    Top,
+    Nested,
 }
 
 /// Words of a script that could be names of variables.

@@ -10,7 +10,10 @@ use engine::{
     frame::{Frame, StepState},
 };
 use jiff::Timestamp;
-use recipe::value::{Map, Value};
+use recipe::{
+    plan::StepKind,
+    value::{Map, Value},
+};
 use serde::Serialize;
 
 use crate::mask::Mask;
@@ -63,6 +66,9 @@ pub struct RunResult {
     pub resume_command: Option<String>,
     /// Where everything about it is kept.
     pub run_dir: Option<String>,
+    /// Its secrets, for those who show more of it.
+    #[serde(skip)]
+    pub mask: Mask,
 }
 
 /// The result of a step.
@@ -125,6 +131,9 @@ pub struct Failure {
     pub outcome: Outcome,
     /// The whole message.
     pub error: String,
+    /// The command or the prompt of the step, as it was written.
+    #[serde(skip)]
+    pub written: Option<String>,
 }
 
 /// What a result is made from.
@@ -157,6 +166,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
     let masked = |text: &str| mask.text(text).into_owned();
     let failure = match status {
         RunStatus::Failed | RunStatus::Waiting => state.root_cause().map(|(step, ended)| Failure {
+            written: written(state, &step).map(|text| masked(&text)),
             step,
             outcome: ended.outcome.clone(),
             error: masked(ended.error.as_deref().unwrap_or("the step failed without a message")),
@@ -194,6 +204,17 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
             .filter(|_| resumable)
             .map(|run| format!("recipe-runner-rs resume {run}")),
         run_dir: subject.run_dir.clone(),
+        mask: mask.clone(),
+    }
+}
+
+/// The command or the prompt of a step, before values are put in.
+fn written(state: &RunState, path: &str) -> Option<String> {
+    let (frame, at) = state.locate(path)?;
+    match &state.frames[frame].unit.steps[at].kind {
+        StepKind::Shell { command } => Some(command.text().to_owned()),
+        StepKind::Agent(agent) => Some(agent.prompt.text().to_owned()),
+        StepKind::Nested { .. } => None,
     }
 }
 
@@ -308,6 +329,7 @@ pub fn blocked(recipe: &str, error: &str) -> RunResult {
             step: step.path.clone(),
             outcome: Outcome::Refused,
             error: error.to_owned(),
+            written: None,
         }),
         step_results: vec![step],
         output: None,
@@ -317,5 +339,6 @@ pub fn blocked(recipe: &str, error: &str) -> RunResult {
         ended_processes: Vec::new(),
         resume_command: None,
         run_dir: None,
+        mask: Mask::default(),
     }
 }

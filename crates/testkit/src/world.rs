@@ -38,6 +38,25 @@ impl Output {
         }
     }
 
+    /// The result of the step with this path, in the JSON result of a run.
+    pub fn step(&self, path: &str) -> serde_json::Value {
+        fn find<'a>(steps: &'a serde_json::Value, path: &str) -> Option<&'a serde_json::Value> {
+            steps.as_array()?.iter().find_map(|step| match step["path"] == path {
+                true => Some(step),
+                false => find(&step["steps"], path),
+            })
+        }
+        match find(&self.json()["step_results"], path) {
+            Some(step) => step.clone(),
+            None => panic!("no step `{path}`\n{}", self.all()),
+        }
+    }
+
+    /// A value in the context at the end, in the JSON result of a run.
+    pub fn value(&self, name: &str) -> serde_json::Value {
+        self.json()["context"][name].clone()
+    }
+
     /// Both outputs with the exit code, for messages.
     pub fn all(&self) -> String {
         format!("exit code {}\n--- stdout\n{}--- stderr\n{}", self.code, self.stdout, self.stderr)
@@ -111,6 +130,18 @@ impl TestEnv {
         let mut command = self.command(&self.program.clone());
         command.args(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
         finish(&mut command)
+    }
+
+    /// Writes a recipe to `recipe.yaml` and runs it with these arguments, in text mode.
+    pub fn text(&self, recipe: &str, arguments: &[&str]) -> Output {
+        self.write("recipe.yaml", recipe);
+        self.run(["recipe.yaml"].iter().chain(arguments))
+    }
+
+    /// The same in JSON mode.
+    pub fn json(&self, recipe: &str, arguments: &[&str]) -> Output {
+        self.write("recipe.yaml", recipe);
+        self.run(["recipe.yaml", "--output-format", "json"].iter().chain(arguments))
     }
 
     /// Runs a shell command line in which `$RUNNER` is the program.

@@ -20,7 +20,7 @@ use crate::{
     host,
     out::Out,
     outcome, reading,
-    run::{broken, progress, snippet},
+    run::{broken, detail, reporter, snippet},
 };
 
 /// Goes on with a run from where it stopped.
@@ -152,11 +152,14 @@ fn go_on(
 ) -> Result<Exit, Failure> {
     let format = args.format.output_format;
     let result = {
-        let mut progress = progress(&args.options, format, environment, out);
-        runs.resume(folder.clone(), resume, &mut progress)
+        let mut reporter = reporter(&args.options, format, environment, out);
+        runs.resume(folder.clone(), resume, &mut *reporter)
     };
     match result {
-        Ok(result) => Ok(outcome::show(&result, format, &snippet(environment), out)),
+        Ok(result) => {
+            let detail = detail(&args.options, environment);
+            Ok(outcome::show(&result, format, detail, &snippet(environment), out))
+        }
         Err(ResumeError::Completed(run)) => {
             let message = format!("run {run} is completed already; nothing to resume");
             match format {

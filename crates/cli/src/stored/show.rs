@@ -1,0 +1,73 @@
+//! One run, with everything that a person may want to know of it.
+
+use engine::RunStatus;
+use jiff::Timestamp;
+use runtime::{report::RunResult, runs::Shown};
+
+use super::table::{ago, local, painted};
+use crate::{
+    failure::clean,
+    out::Out,
+    outcome::{Snippet, agents, failure, steps},
+    words::{count, duration},
+};
+
+/// Writes a run to stdout.
+pub(super) fn write(shown: &Shown, snippet: &Snippet, out: &mut Out) {
+    let result = shown.result();
+    // colours are added after what comes from outside was made harmless
+    out.result(&format!("run {}: {}", result.run_id.as_deref().unwrap_or("?"), painted(result.status)));
+    let mut lines = facts(shown, &result);
+    lines.push("steps".to_owned());
+    lines.extend(steps(&result));
+    if let Some(text) = result.output.as_ref().filter(|text| !text.is_empty()) {
+        lines.push("output".to_owned());
+        lines.extend(text.lines().map(|line| format!("  {line}")));
+    }
+    out.result(&clean(&lines.join("\n")));
+    match failure(&result, snippet) {
+        Some(text) => out.result(&clean(&format!("\n{}", text.trim_end()))),
+        None => out.result(&next(&result)),
+    }
+}
+
+fn facts(shown: &Shown, result: &RunResult) -> Vec<String> {
+    let header = &shown.header;
+    let now = runtime::clock::now();
+    let mut facts = vec![
+        ("recipe", format!("{} ({})", result.recipe_name, header.recipe_path)),
+        ("started", when(result.started_at.unwrap_or(header.created_at), now)),
+        ("took", format!("{}{}", duration(result.duration), so_far(result.status))),
+        ("directory", header.working_dir.display().to_string()),
+    ];
+    if result.resumes > 0 {
+        facts.push(("resumed", count(result.resumes as usize, "time")));
+    }
+    if let Some(usage) = &result.usage {
+        facts.push(("agents", agents(usage)));
+    }
+    if !result.ended_processes.is_empty() {
+        facts.push(("ended", result.ended_processes.join(", ")));
+    }
+    facts.extend(result.run_dir.clone().map(|dir| ("files", dir)));
+    facts.into_iter().map(|(name, text)| format!("  {name:<10} {text}")).collect()
+}
+
+fn when(at: Timestamp, now: Timestamp) -> String {
+    format!("{} ({})", local(at), ago(at, now))
+}
+
+fn so_far(status: RunStatus) -> &'static str {
+    if status == RunStatus::Running { " so far" } else { "" }
+}
+
+/// What can be done with a run that did not fail.
+fn next(result: &RunResult) -> String {
+    let run = result.run_id.as_deref().unwrap_or("last");
+    match result.status {
+        RunStatus::Running => {
+            format!("\n  watch:   recipe-runner-rs logs {run} -f\n  stop:    recipe-runner-rs cancel {run}")
+        }
+        _ => format!("\n  logs:    recipe-runner-rs logs {run}"),
+    }
+}

@@ -1,0 +1,183 @@
+//! The words for what happens to steps and runs, the same wherever people read them.
+//!
+//! Pure: takes states, gives text; never decides where it is shown.
+
+use std::borrow::Cow;
+
+use engine::{RunState, StepStatus, frame::StepState, outcome::SkipReason};
+use runtime::mask::Mask;
+
+/// `▶ ✓ ✗ ⊘ ⚠`.
+pub(crate) fn icon(status: StepStatus) -> char {
+    match status {
+        StepStatus::Pending => '·',
+        StepStatus::Running => '▶',
+        StepStatus::Completed => '✓',
+        StepStatus::Failed => '✗',
+        StepStatus::Skipped => '⊘',
+        StepStatus::Degraded => '⚠',
+    }
+}
+
+/// `4/23`: which of its recipe's steps it is.
+pub(crate) fn counter(path: &str, state: &RunState) -> String {
+    match state.locate(path) {
+        Some((frame, at)) => format!("{}/{}", at + 1, state.frames[frame].steps.len()),
+        None => "?/?".to_owned(),
+    }
+}
+
+/// `[step 04/23 build]`.
+pub(crate) fn label(path: &str, state: &RunState) -> String {
+    match state.locate(path) {
+        Some((frame, at)) => {
+            let total = state.frames[frame].steps.len();
+            let width = total.to_string().len().max(2);
+            format!("[step {:0width$}/{total:0width$} {path}]", at + 1)
+        }
+        None => format!("[step {path}]"),
+    }
+}
+
+/// The first line of a text.
+pub(crate) fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+/// The first line of a text, with how many more there are.
+pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
+    let text = text.trim_end();
+    match text.lines().count() {
+        0 | 1 => Cow::Borrowed(text),
+        2 => Cow::Owned(format!("{} … (1 more line)", first_line(text))),
+        lines => Cow::Owned(format!("{} … ({} more lines)", first_line(text), lines - 1)),
+    }
+}
+
+/// `0.3s`, `1m 02s`, `1h 02m`.
+pub(crate) fn duration(seconds: f64) -> String {
+    if seconds < 59.95 {
+        return format!("{:.1}s", seconds.max(0.0));
+    }
+    long(seconds)
+}
+
+/// The same without tenths, for times that still grow.
+pub(crate) fn so_far(seconds: f64) -> String {
+    if seconds < 60.0 {
+        return format!("{}s", seconds.max(0.0) as u64);
+    }
+    long(seconds.floor())
+}
+
+fn long(seconds: f64) -> String {
+    let seconds = seconds.round() as u64;
+    let (minutes, hours) = (seconds / 60, seconds / 3600);
+    match hours {
+        0 => format!("{minutes}m {:02}s", seconds % 60),
+        _ => format!("{hours}h {:02}m", minutes % 60),
+    }
+}
+
+/// `1 step`, `2 steps`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    let end = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{end}")
+}
+
+/// Seconds that a step took.
+pub(crate) fn taken(step: &StepState) -> f64 {
+    match (step.started_at, step.finished_at) {
+        (Some(from), Some(to)) => (to.as_millisecond() - from.as_millisecond()).max(0) as f64 / 1000.0,
+        _ => 0.0,
+    }
+}
+
+/// How a step ended: `failed after 1.2s: exit code 3`.
+pub(crate) fn ending(step: &StepState, mask: &Mask) -> String {
+    let took = duration(taken(step));
+    let error = || {
+        let error = step.ended.as_ref().and_then(|ended| ended.error.as_deref());
+        mask.text(first_line(error.unwrap_or("it left no message"))).into_owned()
+    };
+    match step.status {
+        StepStatus::Completed if step.recovered => format!("completed in {took} (recovered by an agent)"),
+        StepStatus::Completed if step.attempt > 1 => {
+            format!("completed in {took} (attempt {})", step.attempt)
+        }
+        StepStatus::Completed => format!("completed in {took}"),
+        StepStatus::Degraded => format!("degraded after {took}: {}", error()),
+        StepStatus::Failed => format!("failed after {took}: {}", error()),
+        StepStatus::Skipped => {
+            format!("skipped: {}", step.skipped.as_ref().map(SkipReason::describe).unwrap_or_default())
+        }
+        other => other.as_str().to_owned(),
+    }
+}
+
+/// When the next attempt comes.
+pub(crate) fn next_attempt(retry_in_ms: u64) -> String {
+    match retry_in_ms {
+        0 => "trying again at once".to_owned(),
+        ms => format!("trying again in {}", duration(ms as f64 / 1000.0)),
+    }
+}
+
+/// `3 completed, 1 skipped`.
+pub(crate) fn counts(statuses: impl Iterator<Item = StepStatus> + Clone) -> String {
+    let parts = [
+        StepStatus::Completed,
+        StepStatus::Degraded,
+        StepStatus::Failed,
+        StepStatus::Skipped,
+        StepStatus::Running,
+        StepStatus::Pending,
+    ]
+    .into_iter()
+    .map(|status| (statuses.clone().filter(|other| *other == status).count(), status))
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, status)| format!("{number} {}", status.as_str()));
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_short() {
+        for (seconds, whole, running) in [
+            (0.04, "0.0s", "0s"),
+            (1.26, "1.3s", "1s"),
+            (59.94, "59.9s", "59s"),
+            (59.96, "1m 00s", "59s"),
+            (62.0, "1m 02s", "1m 02s"),
+            (3599.4, "59m 59s", "59m 59s"),
+            (3720.0, "1h 02m", "1h 02m"),
+            (-3.0, "0.0s", "0s"),
+        ] {
+            assert_eq!((duration(seconds).as_str(), so_far(seconds).as_str()), (whole, running));
+        }
+    }
+
+    #[test]
+    fn long_texts_say_how_long_they_are() {
+        for (text, expected) in [
+            ("", ""),
+            ("a", "a"),
+            ("a\n", "a"),
+            ("a\nb", "a … (1 more line)"),
+            ("a\nb\nc\n", "a … (2 more lines)"),
+        ] {
+            assert_eq!(shortened(text), expected);
+        }
+    }
+
+    #[test]
+    fn statuses_are_counted_in_a_fixed_order() {
+        use StepStatus::{Completed, Failed, Skipped};
+        let statuses = [Skipped, Completed, Failed, Completed];
+        assert_eq!(counts(statuses.into_iter()), "2 completed, 1 failed, 1 skipped");
+        assert_eq!(counts([].into_iter()), "");
+    }
+}

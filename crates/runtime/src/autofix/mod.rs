@@ -1,0 +1,432 @@
+//! Auto-fix: run, look at the evidence, decide, repair or do again what was wanting, and stop in time.
+//!
+//! Never retries blindly, never repairs a recipe because of the environment, never accepts a weaker recipe, and
+//! never goes over its budget. When it cannot go on, it says so and hands over.
+
+mod answer;
+pub mod budget;
+mod repair;
+mod surface;
+
+use std::{path::PathBuf, time::Duration};
+
+use engine::{
+    RunStatus,
+    diagnosis::{Bucket, Class, Diagnosis},
+    resume_plan::{Effects, Resumer},
+};
+use recipe::{check::Loader, plan::Plan};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    agent_attempt::AgentSettings,
+    drive::Reporter,
+    folder::{FolderError, Options, RunFolder},
+    host::Host,
+    report::RunResult,
+    runs::{Beside, Interrupted, Resume, ResumeError, RunError, Runs},
+    sources::Recording,
+};
+use budget::Budget;
+pub use repair::Regression;
+use repair::{Repair, Repairer};
+
+/// How auto-fix is done.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// Runs at most, the first one included.
+    pub max_attempts: u32,
+    /// The agent program that repairs.
+    pub repair_agent: Option<String>,
+}
+
+/// What auto-fix did: part of the result.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Report {
+    /// Whether it was asked for.
+    pub enabled: bool,
+    /// Why it did nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Ties all attempts together.
+    pub tracking_id: String,
+    /// Runs at most.
+    pub max_attempts: u32,
+    /// What was tried.
+    pub attempts: Vec<Attempt>,
+    /// How it ended: `ok`, `blocked`, `needs_human`, `cancelled` or `interrupted`.
+    pub outcome: String,
+    /// What a person needs to go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub escalation: Option<Escalation>,
+}
+
+/// One attempt.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Attempt {
+    /// Its number, from 1.
+    pub attempt: u32,
+    /// The run.
+    pub run_id: String,
+    /// How it ended.
+    pub outcome: String,
+    /// The step that failed.
+    pub failed_step: Option<String>,
+    /// What the failure is put down to.
+    pub classification: Option<Diagnosis>,
+    /// What the next attempt does again.
+    pub plan: Option<PlanSummary>,
+    /// The repair before the next attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repair: Option<RepairReport>,
+}
+
+/// What the next attempt does again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PlanSummary {
+    /// Where it goes on.
+    pub anchor: Option<String>,
+    /// What is done again.
+    pub rerun: Vec<String>,
+}
+
+/// A repair that was proposed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RepairReport {
+    /// Whether it was taken.
+    pub accepted: bool,
+    /// In one line.
+    pub summary: String,
+    /// What it would have made worse.
+    pub regressions: Vec<Regression>,
+    /// Where it is kept.
+    pub candidate: Option<String>,
+}
+
+/// What a person needs to go on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Escalation {
+    /// Why it stops here.
+    pub reason: String,
+    /// What was tried.
+    pub attempted: Vec<String>,
+    /// What the last failure is put down to.
+    pub diagnosis: Option<Diagnosis>,
+    /// Commands that work.
+    pub options: Vec<String>,
+    /// Where to look.
+    pub evidence: Vec<String>,
+}
+
+/// Everything that the loop needs besides the first run.
+pub struct Loop<'a> {
+    /// The runs.
+    pub runs: &'a Runs,
+    /// How it is done.
+    pub policy: Policy,
+    /// How agents are run.
+    pub agents: AgentSettings,
+    /// The machine.
+    pub host: Host,
+    /// Brings recipes.
+    pub loader: &'a dyn Loader,
+    /// The recipe's file, which a repair may change.
+    pub recipe_file: PathBuf,
+    /// The plan that the first run had.
+    pub plan: Plan,
+}
+
+/// Why the loop itself failed.
+#[derive(Debug, thiserror::Error)]
+pub enum AutoFixError {
+    /// The run could not go on.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A resume could not be made.
+    #[error(transparent)]
+    Resume(#[from] ResumeError),
+    /// A file failed.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+}
+
+/// Longest wait for a rate limit or the network.
+const LONGEST_WAIT: Duration = Duration::from_secs(600);
+
+/// What happens next.
+enum Next {
+    /// The plan decides what is done again.
+    Resume,
+    /// The same after a wait.
+    Wait(Duration),
+    /// The repair agent is asked.
+    Repair,
+    /// Somebody else has to mend the environment.
+    Blocked(String),
+    /// A person has to look at it.
+    Escalate(String),
+}
+
+impl Loop<'_> {
+    /// Goes on after a first run until it succeeds or a person is needed.
+    pub fn run(mut self, first: RunResult, reporter: &mut dyn Reporter) -> Result<RunResult, AutoFixError> {
+        let mut result = first;
+        let (Some(run_id), Some(run_dir)) = (result.run_id.clone(), result.run_dir.clone()) else {
+            return Ok(result);
+        };
+        let folder = RunFolder::at(PathBuf::from(run_dir));
+        let budget = self.budget(&folder)?;
+        let mut report = load(&folder).unwrap_or_else(|| Report {
+            enabled: true,
+            tracking_id: result.tracking_id.clone().unwrap_or_else(|| run_id.clone()),
+            max_attempts: self.policy.max_attempts,
+            ..Report::default()
+        });
+        loop {
+            let attempt = report.attempts.len() as u32 + 1;
+            report.attempts.push(Attempt {
+                attempt,
+                run_id: run_id.clone(),
+                outcome: result.outcome.to_owned(),
+                failed_step: result.failure.as_ref().map(|failure| failure.step.clone()),
+                classification: result.diagnosis.clone(),
+                plan: None,
+                repair: None,
+            });
+            save(&folder, &report)?;
+            if !matches!(result.status, RunStatus::Failed) {
+                report.outcome = result.outcome.to_owned();
+                break;
+            }
+            let next = match self.decide(&result, &report) {
+                Next::Blocked(reason) => {
+                    report.outcome = "blocked".to_owned();
+                    report.reason = Some(reason);
+                    break;
+                }
+                Next::Escalate(reason) => {
+                    escalate(&mut report, &mut result, reason);
+                    break;
+                }
+                next => next,
+            };
+            if !budget.take()? {
+                let reason = format!("the budget of {} runs is used up", report.max_attempts);
+                escalate(&mut report, &mut result, reason);
+                break;
+            }
+            match self.attempt_again(&folder, next, &mut report, &mut result, reporter)? {
+                Some(reason) => {
+                    escalate(&mut report, &mut result, reason);
+                    break;
+                }
+                None => {}
+            }
+        }
+        save(&folder, &report)?;
+        if report.outcome == "blocked" {
+            result.outcome = "blocked";
+        }
+        result.auto_fix = Some(report);
+        Ok(result)
+    }
+
+    /// The number of runs that are left, shared with runs inside of this one.
+    fn budget(&mut self, folder: &RunFolder) -> Result<Budget, FolderError> {
+        let inherited = self.host.var(budget::VARIABLE).map(PathBuf::from).filter(|path| path.exists());
+        let path = inherited.unwrap_or_else(|| budget_file(folder));
+        let budget = Budget::open(&path, self.policy.max_attempts.saturating_sub(1))?;
+        self.host.env.insert(budget::VARIABLE.into(), budget.path().into());
+        Ok(budget)
+    }
+
+    /// Classifies before anything else.
+    fn decide(&self, result: &RunResult, report: &Report) -> Next {
+        let Some(diagnosis) = &result.diagnosis else {
+            return Next::Escalate("the failure could not be classified".to_owned());
+        };
+        let same: Vec<&Attempt> = report.attempts[..report.attempts.len() - 1]
+            .iter()
+            .filter(|attempt| is_same_failure(attempt, result))
+            .collect();
+        let changed_since = |attempt: &Attempt| attempt.repair.as_ref().is_some_and(|repair| repair.accepted);
+        if same.iter().any(|attempt| !changed_since(attempt)) && diagnosis.bucket != Bucket::Environment {
+            return Next::Escalate("the same failure came twice on the same recipe".to_owned());
+        }
+        match diagnosis.bucket {
+            Bucket::Environment => match diagnosis.class {
+                Class::RateLimit | Class::Network => Next::Wait(self.wait(same.len() as u32)),
+                _ => Next::Blocked(format!("{}: something outside of the recipe has to be mended first", diagnosis.class.as_str())),
+            },
+            Bucket::Recipe => Next::Repair,
+            Bucket::Work if self.has_producers(result) => Next::Resume,
+            Bucket::Work => Next::Repair,
+            Bucket::Run | Bucket::None => Next::Resume,
+        }
+    }
+
+    fn wait(&self, tries: u32) -> Duration {
+        let base = self.agents.rate.base_delay;
+        Duration::from_secs_f64((base * 2f64.powi(tries.min(20) as i32)).min(self.agents.rate.max_delay))
+            .min(LONGEST_WAIT)
+    }
+
+    fn has_producers(&self, result: &RunResult) -> bool {
+        let Some(run) = &result.run_id else { return false };
+        let Ok(folder) = self.runs.find(run) else { return false };
+        let plan = self.runs.resume_plan(folder, &self.resume(None));
+        plan.is_ok_and(|plan| !plan.rerun.is_empty())
+    }
+
+    fn resume<'b>(&'b self, edited: Option<(Plan, &'b Recording<'b>)>) -> Resume<'b> {
+        Resume {
+            interrupted: Interrupted::Ask,
+            from: None,
+            resumer: Resumer::Automatic { level: 0 },
+            effects: Effects::Once,
+            confirm: &|_| true,
+            beside: Beside::Refused,
+            edited,
+            change: &keep_options,
+            agents: self.agents.clone(),
+            host: self.host.clone(),
+            loader: self.loader,
+        }
+    }
+
+    /// Makes the next attempt; a reason if there cannot be one.
+    fn attempt_again(
+        &mut self,
+        folder: &RunFolder,
+        next: Next,
+        report: &mut Report,
+        result: &mut RunResult,
+        reporter: &mut dyn Reporter,
+    ) -> Result<Option<String>, AutoFixError> {
+        if let Next::Wait(time) = next {
+            std::thread::sleep(time);
+        }
+        let repaired = match next {
+            Next::Repair => match self.repair(folder, report, result)? {
+                Ok(repaired) => Some(repaired),
+                Err(reason) => return Ok(Some(reason)),
+            },
+            _ => None,
+        };
+        let recording = Recording::new(self.loader);
+        let edited = match &repaired {
+            Some(repair) => {
+                recording.root(&repair.loaded);
+                // checked once more through the recording, so that every source is kept with the run
+                let checked = recipe::check::check(repair.loaded.clone(), &recording, &recipe::check::Given::default());
+                checked.plan.map(|plan| (plan, &recording))
+            }
+            None => None,
+        };
+        let resume = self.resume(edited);
+        let plan = self.runs.resume_plan(folder.clone(), &resume)?;
+        if let Some(attempt) = report.attempts.last_mut() {
+            attempt.plan = Some(PlanSummary { anchor: plan.anchor.clone(), rerun: plan.rerun.clone() });
+        }
+        save(folder, report)?;
+        if !plan.blocked_effects.is_empty() {
+            return Ok(Some(format!("side effects that are done would be repeated: {}", plan.blocked_effects.join(", "))));
+        }
+        *result = self.runs.resume(folder.clone(), resume, reporter)?;
+        if let Some(repair) = repaired {
+            self.plan = repair.plan;
+        }
+        Ok(None)
+    }
+
+    /// Asks the repair agent; a refused answer is fed back once.
+    fn repair(
+        &self,
+        folder: &RunFolder,
+        report: &mut Report,
+        result: &RunResult,
+    ) -> Result<Result<Repair, String>, AutoFixError> {
+        let repairer = Repairer {
+            folder,
+            recipe_file: &self.recipe_file,
+            plan: &self.plan,
+            agents: &self.agents,
+            host: &self.host,
+            loader: self.loader,
+            program: self.policy.repair_agent.as_deref(),
+        };
+        let mut refused: Option<RepairReport> = None;
+        loop {
+            let (proposal, outcome) = repairer.propose(report, result, refused.as_ref())?;
+            if let Some(attempt) = report.attempts.last_mut() {
+                attempt.repair = Some(proposal.clone());
+            }
+            match outcome {
+                Some(repair) => return Ok(Ok(repair)),
+                None if refused.is_some() => {
+                    return Ok(Err(format!("the repair was refused twice: {}", proposal.summary)));
+                }
+                None => refused = Some(proposal),
+            }
+        }
+    }
+}
+
+fn keep_options(_: &mut Options) {}
+
+/// Where the number of runs that are left is kept.
+pub fn budget_file(folder: &RunFolder) -> PathBuf {
+    folder.path().join("auto-fix-budget")
+}
+
+fn is_same_failure(attempt: &Attempt, result: &RunResult) -> bool {
+    let fingerprint = |diagnosis: &Option<Diagnosis>| diagnosis.as_ref().map(|diagnosis| diagnosis.fingerprint.clone());
+    attempt.failed_step == result.failure.as_ref().map(|failure| failure.step.clone())
+        && fingerprint(&attempt.classification) == fingerprint(&result.diagnosis)
+}
+
+fn escalate(report: &mut Report, result: &mut RunResult, reason: String) {
+    report.outcome = "needs_human".to_owned();
+    let attempted = report.attempts.iter().map(describe).collect();
+    let run = result.run_id.clone().unwrap_or_default();
+    report.escalation = Some(Escalation {
+        reason,
+        attempted,
+        diagnosis: result.diagnosis.clone(),
+        options: vec![
+            format!("recipe-runner-rs show {run}"),
+            format!("recipe-runner-rs resume {run} --plan"),
+            format!("recipe-runner-rs resume {run}"),
+            format!("recipe-runner-rs resume {run} --rerun-producers"),
+        ],
+        evidence: result.run_dir.iter().cloned().collect(),
+    });
+    result.outcome = "needs_human";
+    result.status = RunStatus::Waiting;
+    result.exit_code = 6;
+}
+
+fn describe(attempt: &Attempt) -> String {
+    let step = attempt.failed_step.as_deref().unwrap_or("?");
+    let class = attempt.classification.as_ref().map_or("unknown", |diagnosis| diagnosis.class.as_str());
+    let repair = match &attempt.repair {
+        Some(repair) if repair.accepted => format!("; repaired: {}", repair.summary),
+        Some(repair) => format!("; repair refused: {}", repair.summary),
+        None => String::new(),
+    };
+    let again = match &attempt.plan {
+        Some(plan) if !plan.rerun.is_empty() => format!("; done again: {}", plan.rerun.join(", ")),
+        _ => String::new(),
+    };
+    format!("attempt {}: step `{step}` failed ({class}){repair}{again}", attempt.attempt)
+}
+
+/// What auto-fix did in a run so far.
+pub fn load(folder: &RunFolder) -> Option<Report> {
+    let text = std::fs::read(folder.path().join("auto-fix.json")).ok()?;
+    serde_json::from_slice(&text).ok()
+}
+
+fn save(folder: &RunFolder, report: &Report) -> Result<(), FolderError> {
+    crate::folder::write_new(&folder.path().join("auto-fix.json"), &crate::folder::to_json(report))
+}

@@ -1,0 +1,213 @@
+//! Asking an agent for a better recipe, and judging what it brings.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use engine::{Outcome, guard};
+use recipe::{
+    check::{Given, Loaded, Loader, check},
+    diagnostic::Severity,
+    plan::{JsonMode, Plan, Step},
+};
+use serde::{Deserialize, Serialize};
+use tokio::sync::{Notify, mpsc, watch};
+
+use super::{AutoFixError, RepairReport, Report, answer, surface::Snapshot};
+use crate::{
+    agent_attempt::{AgentSettings, AgentTask, Left, run_agent},
+    agents::User,
+    attempt::Go,
+    folder::{FolderError, RunFolder, make_dir, write_new},
+    host::Host,
+    report::RunResult,
+};
+
+/// Something that a repair would make worse.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Regression {
+    /// Which kind.
+    pub code: String,
+    /// The step.
+    pub step: Option<String>,
+    /// In words.
+    pub detail: String,
+}
+
+/// A repair that was accepted.
+pub(super) struct Repair {
+    pub(super) loaded: Loaded,
+    pub(super) plan: Plan,
+}
+
+/// Asks for repairs.
+pub(super) struct Repairer<'a> {
+    pub(super) folder: &'a RunFolder,
+    pub(super) recipe_file: &'a Path,
+    pub(super) plan: &'a Plan,
+    pub(super) agents: &'a AgentSettings,
+    pub(super) host: &'a Host,
+    pub(super) loader: &'a dyn Loader,
+    pub(super) program: Option<&'a str>,
+}
+
+/// How long a repair may take.
+const REPAIR_SECONDS: f64 = 1800.0;
+
+impl Repairer<'_> {
+    /// Asks once; a repair only if it is accepted.
+    pub(super) fn propose(
+        &self,
+        report: &Report,
+        result: &RunResult,
+        refused: Option<&RepairReport>,
+    ) -> Result<(RepairReport, Option<Repair>), AutoFixError> {
+        let number = (1..).find(|n| !self.folder.path().join(format!("repairs/{n}")).exists()).unwrap_or(1);
+        let dir = PathBuf::from(format!("repairs/{number}"));
+        make_dir(&self.folder.path().join(&dir))?;
+        let before = fs::read(self.recipe_file).map_err(FolderError::at("read", self.recipe_file))?;
+        let working_dir = self.folder.header().map(|header| header.working_dir)?;
+        let snapshot = Snapshot::take(&working_dir, self.recipe_file);
+        let asked = self.ask(&dir, working_dir, self.prompt(report, result, refused, &before))?;
+        let edited = fs::read(self.recipe_file).ok().filter(|now| *now != before);
+        // whatever comes of it, the file is as it was until the repair is accepted
+        if edited.is_some() {
+            write_new(self.recipe_file, &before)?;
+        }
+        let elsewhere = snapshot.restore();
+        let candidate = match (&asked, edited) {
+            (_, Some(edited)) => Some(edited),
+            (Ok(text), None) => answer::recipe_in(text).map(String::into_bytes),
+            (Err(_), None) => None,
+        };
+        let Some(candidate) = candidate else {
+            let summary = match asked {
+                Ok(text) if text.trim().is_empty() => "the repair agent gave an empty answer".to_owned(),
+                Ok(_) => "the repair agent's answer holds no recipe".to_owned(),
+                Err(error) => format!("the repair agent failed: {error}"),
+            };
+            return Ok((refusal(summary.clone(), vec![regression("no_recipe", None, &summary)], None), None));
+        };
+        let kept = self.folder.path().join(&dir).join("candidate.yaml");
+        write_new(&kept, &candidate)?;
+        let kept = Some(kept.to_string_lossy().into_owned());
+        let mut regressions: Vec<Regression> =
+            elsewhere.iter().map(|file| regression("outside_surface", None, &format!("it changed `{file}`, which is put back"))).collect();
+        let path = self.plan.root().path.clone();
+        let loaded = Loaded { path, bytes: candidate.clone().into() };
+        let checked = check(loaded.clone(), self.loader, &Given { names: Vec::new() });
+        let problems = checked.diagnostics.iter().filter(|problem| problem.severity == Severity::Error);
+        regressions.extend(problems.map(|problem| regression("invalid", None, &problem.message)));
+        let failed = result.failure.as_ref().map_or("", |failure| failure.step.as_str());
+        if let Some(plan) = &checked.plan {
+            regressions.extend(guard::compare(self.plan, plan, failed).into_iter().map(|found| Regression {
+                code: found.code.to_string(),
+                step: found.step,
+                detail: found.detail,
+            }));
+        }
+        match checked.plan {
+            Some(plan) if regressions.is_empty() => {
+                write_new(self.recipe_file, &candidate)?;
+                let summary = "the recipe was repaired".to_owned();
+                let report = RepairReport { accepted: true, summary, regressions, candidate: kept };
+                Ok((report, Some(Repair { loaded, plan })))
+            }
+            _ => {
+                let summary = regressions.first().map_or_else(String::new, |first| first.detail.clone());
+                Ok((refusal(summary, regressions, kept), None))
+            }
+        }
+    }
+
+    fn prompt(&self, report: &Report, result: &RunResult, refused: Option<&RepairReport>, before: &[u8]) -> String {
+        let failure = result.failure.as_ref();
+        let tried: Vec<String> = report.attempts.iter().map(super::describe).collect();
+        let refusal = refused.map(|refused| {
+            let list: Vec<String> = refused
+                .regressions
+                .iter()
+                .map(|found| format!("- {}{}: {}", found.code, found.step.as_ref().map(|step| format!(" ({step})")).unwrap_or_default(), found.detail))
+                .collect();
+            format!("\nYour last proposal was refused, because it makes the recipe weaker:\n{}\n", list.join("\n"))
+        });
+        format!(
+            "A workflow recipe failed, and its definition seems to be the reason. Correct the recipe.\n\n\
+             Recipe file: {}\nFailed step: {}\nError: {}\nClassification: {}\n\nTried so far:\n{}\n{}\n\
+             Rules: keep every step that does real work; do not weaken checks, timeouts, limits or conditions; do not \
+             let a failing command pass; change no other file; do not commit or push anything.\n\
+             Answer with the whole corrected recipe as YAML in a ```yaml block, or edit the file in place.\n\n\
+             The recipe:\n```yaml\n{}\n```\n",
+            self.recipe_file.display(),
+            failure.map_or("", |failure| &failure.step),
+            failure.map_or("", |failure| &failure.error),
+            result.diagnosis.as_ref().map_or("unknown", |diagnosis| diagnosis.class.as_str()),
+            tried.join("\n"),
+            refusal.unwrap_or_default(),
+            String::from_utf8_lossy(before),
+        )
+    }
+
+    fn ask(&self, dir: &Path, cwd: PathBuf, prompt: String) -> Result<Result<String, String>, AutoFixError> {
+        let Some(step) = self.plan.root().steps.first() else { return Ok(Err("the recipe has no steps".to_owned())) };
+        let step = Arc::new(Step { json: JsonMode::Text, json_schema: None, ..Step::clone(step) });
+        let run_id = self.folder.id();
+        let task = AgentTask {
+            run: self.folder.path().to_owned(),
+            env: self.host.step_env(&self.host.tree(&run_id)),
+            run_id,
+            path: "repair".to_owned(),
+            step,
+            attempt: 1,
+            program: self.program.map_or_else(|| self.agents.program.clone(), str::to_owned),
+            settings: self.agents.clone(),
+            prompt,
+            system_prompt: None,
+            model: None,
+            cwd,
+            dir: dir.to_owned(),
+            timeout: Some(REPAIR_SECONDS),
+            idle_timeout: None,
+            grace: self.host.grace,
+            user: if self.host.is_root { User::Root } else { User::Ordinary },
+            auto_stage: false,
+            json_retries: 0,
+            left: Left::default(),
+        };
+        let event_loop = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(crate::runs::RunError::Loop)?;
+        let finished = event_loop.block_on(async move {
+            let (_gate, go) = watch::channel(Go::On);
+            let (progress, _receiver) = mpsc::unbounded_channel();
+            let wake = Arc::new(Notify::new());
+            let ticking = Arc::clone(&wake);
+            // nobody follows its output here: a slow clock lets it be read
+            let clock = tokio::spawn(async move {
+                loop {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    ticking.notify_one();
+                }
+            });
+            let finished = run_agent(task, wake, go, progress).await;
+            clock.abort();
+            finished
+        })?;
+        Ok(match (finished.ended.outcome, finished.value) {
+            (Outcome::Ok, Some(value)) => Ok(value.render().into_owned()),
+            (_, _) => Err(finished.ended.error.unwrap_or_else(|| "no answer".to_owned())),
+        })
+    }
+}
+
+fn regression(code: &str, step: Option<&str>, detail: &str) -> Regression {
+    Regression { code: code.to_owned(), step: step.map(str::to_owned), detail: detail.to_owned() }
+}
+
+fn refusal(summary: String, regressions: Vec<Regression>, candidate: Option<String>) -> RepairReport {
+    RepairReport { accepted: false, summary, regressions, candidate }
+}

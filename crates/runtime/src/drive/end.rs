@@ -1,0 +1,72 @@
+//! The end of a run: nothing of it stays alive, and its last record says how it came out.
+
+use engine::{
+    Event, RunStatus,
+    event::{RunFinished, Stored},
+};
+
+use super::{DriveError, Driver, Halt};
+use crate::{attempt::Go, process, values};
+
+impl Driver<'_> {
+    /// Ends every process of the run, when the runner itself cannot go on.
+    pub(super) async fn stop_everything(&mut self) {
+        for gate in self.gates.values() {
+            let _ = gate.send(Go::Stop);
+        }
+        process::end_marked(&process::Filter::run(&self.run_id), self.host.grace).await;
+        self.tasks.abort_all();
+    }
+
+    /// Ends what is left of the run's processes and writes its last record.
+    pub(super) async fn finish(&mut self) -> Result<(), DriveError> {
+        let mut ended_processes = Vec::new();
+        if self.folder.is_some() {
+            let swept = process::end_marked(&process::Filter::run(&self.run_id), self.host.grace).await;
+            let ended = swept.ended.iter().chain(&swept.killed).chain(&swept.left);
+            ended_processes = ended.map(|survivor| survivor.command.clone()).collect();
+        }
+        self.forward_output();
+        let finished = self.result(ended_processes)?;
+        self.record(Event::RunFinished(finished), None)?;
+        if let Some(journal) = &mut self.journal {
+            journal.sync()?;
+        }
+        Ok(())
+    }
+
+    fn result(&self, ended_processes: Vec<String>) -> Result<RunFinished, DriveError> {
+        let (status, exit_code) = match self.halt {
+            Some(Halt::Interrupt) => (RunStatus::Interrupted, 130),
+            Some(Halt::Terminate) => (RunStatus::Interrupted, 143),
+            Some(Halt::Cancel) => (RunStatus::Cancelled, 130),
+            None if self.state.root().failed_at.is_none() => (RunStatus::Completed, 0),
+            None if self.state.needs_human() => (RunStatus::Waiting, 6),
+            None => (RunStatus::Failed, 1),
+        };
+        let root = self.state.root();
+        let error = match (status, root.failed_at) {
+            (RunStatus::Completed, _) => None,
+            (RunStatus::Failed | RunStatus::Waiting, Some(at)) => {
+                root.steps[at].ended.as_ref().and_then(|ended| ended.error.clone())
+            }
+            (RunStatus::Interrupted, _) => {
+                Some(format!("interrupted by {}", if exit_code == 130 { "SIGINT" } else { "SIGTERM" }))
+            }
+            _ => Some("cancelled".to_owned()),
+        };
+        Ok(RunFinished { status, exit_code, error, output: self.final_output()?, ended_processes })
+    }
+
+    fn final_output(&self) -> Result<Option<Stored>, DriveError> {
+        let root = self.state.root();
+        if root.unit.output.is_none() || !root.is_complete() {
+            return Ok(None);
+        }
+        let Some(value) = engine::decide::result(root) else { return Ok(None) };
+        match &self.folder {
+            Some(folder) => Ok(Some(values::store(folder.path(), std::path::Path::new("."), &value)?)),
+            None => Ok(Some(Stored::Inline(value))),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What the loop tells while it runs, and to whom. Nobody who listens can change a run.
+
+use std::time::Duration;
+
+use engine::{Record, RunState};
+
+use crate::{mask::Mask, outputs::Stream};
+
+/// What the loop tells while it runs.
+#[derive(Debug)]
+pub enum Notice<'a> {
+    /// Something happened; the state is the one after it.
+    Event {
+        /// What.
+        record: &'a Record,
+        /// The state.
+        state: &'a RunState,
+        /// Secrets; neither the record nor the state is masked.
+        mask: &'a Mask,
+    },
+    /// A step printed something.
+    Output {
+        /// The step.
+        path: &'a str,
+        /// Where.
+        stream: Stream,
+        /// What; secrets are masked.
+        bytes: &'a [u8],
+    },
+    /// A hook printed something.
+    HookOutput {
+        /// The step.
+        path: &'a str,
+        /// What.
+        text: &'a str,
+    },
+    /// What an agent is doing.
+    Activity {
+        /// The step.
+        path: &'a str,
+        /// In a few words.
+        what: &'a str,
+    },
+    /// Time has passed.
+    Tick {
+        /// The state.
+        state: &'a RunState,
+    },
+    /// The run was told to stop and is cleaning up.
+    Stopping {
+        /// Why.
+        why: &'a str,
+    },
+}
+
+/// Shows a run to somebody. It cannot change or stop it.
+pub trait Reporter {
+    /// Takes a notice.
+    fn notice(&mut self, notice: Notice<'_>);
+    /// How often it wants to be told that time has passed.
+    fn tick(&self) -> Option<Duration>;
+    /// Whether it wants to see what steps print.
+    fn wants_output(&self) -> bool;
+}

@@ -1,0 +1,103 @@
+//! What a driver is made of. Starts nothing.
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+};
+
+use engine::RunState;
+use recipe::{check::Loader, plan::Plan};
+use tokio::{sync::mpsc, task::JoinSet};
+
+use super::{Driver, Reporter, spare::Spare};
+use crate::{
+    agent_attempt::AgentSettings,
+    audit::Audit,
+    folder::{Options, RunFolder},
+    host::Host,
+    journal::Journal,
+    large::LargeFiles,
+    mask::Mask,
+    outputs::Outputs,
+    sources::Recording,
+};
+
+/// Parts that a driver is made of.
+pub struct Parts<'a> {
+    /// The run.
+    pub run_id: String,
+    /// Its folder; without one nothing is written.
+    pub folder: Option<RunFolder>,
+    /// Its journal.
+    pub journal: Option<Journal>,
+    /// Its plan.
+    pub plan: Plan,
+    /// Its state.
+    pub state: RunState,
+    /// Its options.
+    pub options: Options,
+    /// The machine.
+    pub host: Host,
+    /// Where it works.
+    pub working_dir: PathBuf,
+    /// Brings recipes whose names become known later.
+    pub loader: &'a dyn Loader,
+    /// Remembers what the loader brings.
+    pub recording: Option<&'a Recording<'a>>,
+    /// Which sources it works with.
+    pub generation: u32,
+    /// Shows it to somebody.
+    pub reporter: &'a mut dyn Reporter,
+    /// Its audit log.
+    pub audit: Option<Audit>,
+    /// How agents are run.
+    pub agents: AgentSettings,
+}
+
+impl<'a> Driver<'a> {
+    /// A driver; must be made inside a tokio runtime.
+    pub fn new(parts: Parts<'a>) -> Driver<'a> {
+        let tree = parts.host.tree(&parts.run_id);
+        let mut mask = Mask::new(parts.plan.units.iter().flat_map(|unit| unit.secrets.clone()));
+        parts.state.frames.iter().for_each(|frame| mask.learn(&frame.context));
+        let base_env = parts.host.step_env(&tree);
+        let run_dir = parts.folder.as_ref().map(|folder| folder.path().to_owned()).unwrap_or_default();
+        Driver {
+            run_id: parts.run_id,
+            folder: parts.folder,
+            journal: parts.journal,
+            plan: parts.plan,
+            state: parts.state,
+            options: parts.options,
+            base_env,
+            host: parts.host,
+            working_dir: parts.working_dir,
+            loader: parts.loader,
+            recording: parts.recording,
+            generation: parts.generation,
+            reporter: parts.reporter,
+            mask,
+            audit: parts.audit,
+            agents: parts.agents,
+            seq: 0,
+            tasks: JoinSet::new(),
+            gates: HashMap::new(),
+            progress: mpsc::unbounded_channel(),
+            outputs: Outputs::new(),
+            contexts: HashMap::new(),
+            large: LargeFiles::new(run_dir.join("large")),
+            spare: Spare::new(run_dir),
+            closing: HashSet::new(),
+            running_agents: 0,
+            waiting_agents: Vec::new(),
+            rate_tries: HashMap::new(),
+            rate_models: HashMap::new(),
+            tries: HashMap::new(),
+            hooked: HashSet::new(),
+            previews: HashMap::new(),
+            carry: HashMap::new(),
+            halt: None,
+            unsettled: Vec::new(),
+        }
+    }
+}

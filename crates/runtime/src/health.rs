@@ -1,0 +1,298 @@
+//! Health: what stored runs say about their recipes. Reads, never changes; the same data gives the same bytes.
+//!
+//! Failures of the environment and failures of the recipe are kept apart everywhere.
+
+use std::collections::BTreeMap;
+
+use engine::{
+    Outcome, RunStatus, StepStatus,
+    diagnosis::{Bucket, Diagnosis},
+    frame::Frame,
+};
+use jiff::Timestamp;
+use recipe::{
+    graph,
+    plan::{Plan, StepKind},
+};
+use serde::Serialize;
+
+use crate::runs::{Runs, Shown};
+
+/// Which runs are looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Query {
+    /// Only those that began then or later.
+    pub since: Option<Timestamp>,
+    /// Only those that began then or earlier.
+    pub until: Option<Timestamp>,
+    /// Only those of this recipe.
+    pub recipe: Option<String>,
+}
+
+/// What stored runs say.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Health {
+    /// How many runs were looked at.
+    pub runs: usize,
+    /// Runs that could not be read, with the reason.
+    pub unreadable: BTreeMap<String, String>,
+    /// Recipe by recipe.
+    pub recipes: Vec<RecipeHealth>,
+}
+
+/// What the runs of one recipe say.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct RecipeHealth {
+    /// The recipe.
+    pub recipe: String,
+    /// Runs that are over.
+    pub runs: usize,
+    /// Those that succeeded.
+    pub passed: usize,
+    /// Share of those that succeeded.
+    pub pass_rate: Option<f64>,
+    /// Failures by class.
+    pub failures_by_class: BTreeMap<String, usize>,
+    /// Failures by bucket.
+    pub failures_by_bucket: BTreeMap<String, usize>,
+    /// Attempts beyond the first.
+    pub retries: usize,
+    /// Steps that took too long.
+    pub timeouts: usize,
+    /// Seconds on average.
+    pub average_duration: Option<f64>,
+    /// Seconds that 95 of 100 runs stay under.
+    pub p95_duration: Option<f64>,
+    /// Dollars, where known.
+    pub cost_usd: Option<f64>,
+    /// Tokens, where known.
+    pub tokens: Option<u64>,
+    /// 0 to 100: how often the recipe and its work are not to blame.
+    pub recipe_score: Option<u32>,
+    /// 0 to 100: how often the environment is not to blame.
+    pub environment_score: Option<u32>,
+    /// What stands out, and what to do about it.
+    pub findings: Vec<Finding>,
+}
+
+/// Something that stands out.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// `recurring_failure`, `flaky_step`, `unchecked_step`, `oversized_step` or `outlier`.
+    pub kind: &'static str,
+    /// The recipe.
+    pub recipe: String,
+    /// The step, if it is about one.
+    pub step: Option<String>,
+    /// What was measured.
+    pub metric: String,
+    /// The runs that show it.
+    pub run_ids: Vec<String>,
+    /// What to do.
+    pub recommendation: String,
+}
+
+/// A command or prompt of more lines than this is hard to understand and to repeat.
+const MANY_LINES: usize = 150;
+/// A run that takes so many times the usual time stands out.
+const OUTLIER: f64 = 3.0;
+/// Runs that are needed before anything stands out from them.
+const ENOUGH: usize = 5;
+
+/// Looks at stored runs.
+pub fn health(runs: &Runs, query: &Query) -> Health {
+    let mut health = Health::default();
+    let mut by_recipe: BTreeMap<String, Vec<Seen>> = BTreeMap::new();
+    let mut ids = runs.ids();
+    ids.reverse();
+    for id in ids {
+        let Ok(folder) = runs.find(&id) else { continue };
+        match runs.open(folder) {
+            Ok(shown) if is_wanted(&shown, query) => {
+                health.runs += 1;
+                by_recipe.entry(shown.header.recipe_name.clone()).or_default().push(Seen::new(shown));
+            }
+            Ok(_) => {}
+            Err(error) => {
+                health.unreadable.insert(id, error.to_string());
+            }
+        }
+    }
+    health.recipes = by_recipe.into_iter().map(|(recipe, seen)| recipe_health(recipe, &seen)).collect();
+    health
+}
+
+fn is_wanted(shown: &Shown, query: &Query) -> bool {
+    let at = shown.header.created_at;
+    shown.status != RunStatus::Running
+        && query.since.is_none_or(|since| at >= since)
+        && query.until.is_none_or(|until| at <= until)
+        && query.recipe.as_ref().is_none_or(|recipe| *recipe == shown.header.recipe_name)
+}
+
+/// A run, and what its failure is put down to.
+struct Seen {
+    shown: Shown,
+    diagnosis: Option<Diagnosis>,
+    duration: f64,
+}
+
+impl Seen {
+    fn new(shown: Shown) -> Seen {
+        let result = shown.result();
+        Seen { diagnosis: result.diagnosis, duration: result.duration, shown }
+    }
+
+    fn id(&self) -> String {
+        self.shown.header.run_id.clone()
+    }
+}
+
+fn recipe_health(recipe: String, seen: &[Seen]) -> RecipeHealth {
+    let mut health = RecipeHealth { recipe, runs: seen.len(), ..RecipeHealth::default() };
+    health.passed = seen.iter().filter(|run| run.shown.status == RunStatus::Completed).count();
+    let share = |count: usize| count as f64 / seen.len() as f64;
+    health.pass_rate = (!seen.is_empty()).then(|| round(share(health.passed)));
+    for diagnosis in seen.iter().filter_map(|run| run.diagnosis.as_ref()) {
+        *health.failures_by_class.entry(diagnosis.class.as_str().to_owned()).or_default() += 1;
+        *health.failures_by_bucket.entry(diagnosis.bucket.as_str().to_owned()).or_default() += 1;
+    }
+    let blamed = |buckets: &[Bucket]| {
+        seen.iter().filter(|run| run.diagnosis.as_ref().is_some_and(|found| buckets.contains(&found.bucket))).count()
+    };
+    let score = |count: usize| (!seen.is_empty()).then(|| ((1.0 - share(count)) * 100.0).round() as u32);
+    health.recipe_score = score(blamed(&[Bucket::Recipe, Bucket::Work]));
+    health.environment_score = score(blamed(&[Bucket::Environment]));
+    let mut durations: Vec<f64> = seen.iter().map(|run| run.duration).collect();
+    durations.sort_by(f64::total_cmp);
+    health.average_duration = (!durations.is_empty()).then(|| round(durations.iter().sum::<f64>() / durations.len() as f64));
+    health.p95_duration = percentile(&durations, 0.95).map(round);
+    for run in seen {
+        let state = &run.shown.state;
+        health.retries += state.attempts.values().map(|attempts| attempts.saturating_sub(1) as usize).sum::<usize>();
+        health.timeouts += state.failures.values().flatten().filter(|ended| matches!(ended.outcome, Outcome::TimedOut(_))).count();
+        if let Some(cost) = state.used.cost_usd {
+            health.cost_usd = Some(health.cost_usd.unwrap_or(0.0) + cost);
+        }
+        if let Some(tokens) = state.used.tokens() {
+            health.tokens = Some(health.tokens.unwrap_or(0) + tokens);
+        }
+    }
+    let mut findings = Vec::new();
+    recurring(&health.recipe, seen, &mut findings);
+    flaky(&health.recipe, seen, &mut findings);
+    if let Some(last) = seen.last() {
+        shape(&health.recipe, &last.shown.plan, &last.id(), &mut findings);
+    }
+    outliers(&health.recipe, seen, &durations, &mut findings);
+    health.findings = findings;
+    health
+}
+
+/// The same class of failure at the same step, more than once.
+fn recurring(recipe: &str, seen: &[Seen], findings: &mut Vec<Finding>) {
+    let mut found: BTreeMap<(String, String, &'static str), Vec<String>> = BTreeMap::new();
+    for run in seen {
+        let (Some(diagnosis), Some((step, _))) = (&run.diagnosis, run.shown.state.root_cause()) else { continue };
+        let key = (step, diagnosis.class.as_str().to_owned(), diagnosis.bucket.as_str());
+        found.entry(key).or_default().push(run.id());
+    }
+    for ((step, class, bucket), run_ids) in found.into_iter().filter(|(_, runs)| runs.len() > 1) {
+        let recommendation = match bucket {
+            "environment" => format!("mend what `{step}` needs from outside before running again; the recipe is not to blame"),
+            "recipe" => format!("correct step `{step}` in the recipe"),
+            _ => format!("look at what the steps before `{step}` make, and at what it checks"),
+        };
+        let metric = format!("{} failures of class {class}", run_ids.len());
+        findings.push(Finding { kind: "recurring_failure", recipe: recipe.to_owned(), step: Some(step), metric, run_ids, recommendation });
+    }
+}
+
+/// Steps that pass and fail in turn.
+fn flaky(recipe: &str, seen: &[Seen], findings: &mut Vec<Finding>) {
+    let mut history: BTreeMap<String, Vec<(bool, String)>> = BTreeMap::new();
+    for run in seen {
+        let frame: &Frame = run.shown.state.root();
+        for (at, step) in frame.steps.iter().enumerate() {
+            let passed = match step.status {
+                StepStatus::Completed | StepStatus::Degraded => true,
+                StepStatus::Failed => false,
+                _ => continue,
+            };
+            history.entry(frame.step_path(at)).or_default().push((passed, run.id()));
+        }
+    }
+    for (step, results) in history {
+        let turns = results.windows(2).filter(|pair| pair[0].0 != pair[1].0).count();
+        if turns >= 2 {
+            let run_ids = results.into_iter().filter(|(passed, _)| !passed).map(|(_, id)| id).collect();
+            findings.push(Finding {
+                kind: "flaky_step",
+                recipe: recipe.to_owned(),
+                recommendation: format!("give `{step}` a `retry`, or make what it depends on certain"),
+                step: Some(step),
+                metric: format!("{turns} changes between pass and fail"),
+                run_ids,
+            });
+        }
+    }
+}
+
+/// What the recipe itself shows: agents that nothing checks, steps that are too large.
+fn shape(recipe: &str, plan: &Plan, run_id: &str, findings: &mut Vec<Finding>) {
+    let unit = plan.root();
+    let edges = graph::edges_in(plan, unit);
+    for (at, step) in unit.steps.iter().enumerate() {
+        let is_checked = edges
+            .iter()
+            .any(|edge| edge.from == at && matches!(unit.steps[edge.to].kind, StepKind::Shell { .. }));
+        if matches!(step.kind, StepKind::Agent(_)) && !is_checked {
+            findings.push(Finding {
+                kind: "unchecked_step",
+                recipe: recipe.to_owned(),
+                step: Some(step.id.clone()),
+                metric: "no check after it".to_owned(),
+                run_ids: vec![run_id.to_owned()],
+                recommendation: format!("add a bash step after `{}` that fails if its work is missing", step.id),
+            });
+        }
+        let lines = match &step.kind {
+            StepKind::Shell { command } => command.text().lines().count(),
+            StepKind::Agent(agent) => agent.prompt.text().lines().count(),
+            StepKind::Nested { .. } => 0,
+        };
+        if lines > MANY_LINES {
+            findings.push(Finding {
+                kind: "oversized_step",
+                recipe: recipe.to_owned(),
+                step: Some(step.id.clone()),
+                metric: format!("{lines} lines"),
+                run_ids: vec![run_id.to_owned()],
+                recommendation: format!("split `{}` into steps that can be kept and repeated one by one", step.id),
+            });
+        }
+    }
+}
+
+fn outliers(recipe: &str, seen: &[Seen], sorted: &[f64], findings: &mut Vec<Finding>) {
+    let Some(median) = percentile(sorted, 0.5).filter(|median| *median > 0.0 && seen.len() >= ENOUGH) else { return };
+    for run in seen.iter().filter(|run| run.duration > OUTLIER * median) {
+        findings.push(Finding {
+            kind: "outlier",
+            recipe: recipe.to_owned(),
+            step: None,
+            metric: format!("{:.1} s, while half of the runs take under {median:.1} s", run.duration),
+            run_ids: vec![run.id()],
+            recommendation: format!("see where the time went: recipe-runner-rs show {}", run.id()),
+        });
+    }
+}
+
+fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
+    let at = ((sorted.len() as f64 * share).ceil() as usize).max(1) - 1;
+    sorted.get(at).copied()
+}
+
+fn round(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}

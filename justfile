@@ -1,0 +1,50 @@
+# The commands that people and CI use. `just` alone lists them.
+
+default:
+    @just --list
+
+# build the program (target/release/recipe-runner-rs)
+build:
+    cargo build --release
+
+# install it into ~/.cargo/bin
+install:
+    cargo install --locked --path crates/cli
+
+# every test; needs Rust, git and bash
+test:
+    cargo test --workspace
+
+# what CI runs
+ci:
+    .ci/run
+
+fmt:
+    cargo fmt --all
+
+lint:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# licences, banned crates and sources of the dependencies; needs cargo-deny
+deny:
+    cargo deny check licenses bans sources
+
+# the API documentation of the crates
+doc:
+    cargo doc --workspace --no-deps
+
+# the book, into target/book; needs mdbook
+book:
+    mdbook build docs
+
+# write the generated texts again: schema, command and field reference, terminal picture
+generate:
+    cargo build
+    target/debug/recipe-runner-rs schema > schema/recipe.schema.json
+    UPDATE_DOCS=1 cargo test -p recipe-runner-rs --test docs
+    tools/picture.sh
+
+# the same tests against real agent programs; needs npm and the network
+real-agents:
+    RECIPE_RUNNER_REAL_AGENTS=$(tools/real-agents.sh) cargo test -p runtime --test real_agents -- --ignored
