@@ -60,6 +60,14 @@ pub(crate) enum Verb {
     Cancel(stored::CancelArgs),
     /// Remove old runs
     Prune(stored::PruneArgs),
+    /// Show what stored runs say about their recipes
+    Health(stored::HealthArgs),
+    /// Write a first recipe for the project in this directory
+    Init(InitArgs),
+    /// Check what this machine has and what is missing, with the fix for each problem
+    Doctor(DoctorArgs),
+    /// Turn any text into the name of a git branch
+    BranchName(BranchNameArgs),
     /// Print the JSON Schema of recipes
     Schema(SchemaArgs),
     /// Print completions for a shell
@@ -159,6 +167,48 @@ pub(crate) enum GraphKind {
 pub(crate) struct ListArgs {
     #[command(flatten)]
     pub(crate) places: Places,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// Writing a first recipe.
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// File to write; never one that exists
+    #[arg(value_name = "FILE", default_value = "recipe.yaml")]
+    pub(crate) file: PathBuf,
+    /// Directory of the project; the current one unless given
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub(crate) working_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// Checking the machine.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Directory that runs are stored in
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Directory that recipes would work in; the current one unless given
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub(crate) working_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// Naming a branch.
+#[derive(Debug, Args)]
+pub(crate) struct BranchNameArgs {
+    /// What the branch is for; read from stdin unless given
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) text: Option<OsString>,
+    /// First part of the name
+    #[arg(long, value_name = "PREFIX", default_value = "feat")]
+    pub(crate) prefix: String,
+    /// Number of the issue
+    #[arg(long, value_name = "N")]
+    pub(crate) issue: Option<String>,
     #[command(flatten)]
     pub(crate) format: Format,
 }

@@ -22,6 +22,8 @@ pub(crate) struct Environment {
     pub(crate) home: Option<PathBuf>,
     /// Whether a person reads the result.
     pub(crate) stdout_is_terminal: bool,
+    /// This program, for steps that need it.
+    pub(crate) program: Option<PathBuf>,
     /// Whether a person reads the progress.
     pub(crate) stderr_is_terminal: bool,
     /// Whether a person can answer.
@@ -45,6 +47,7 @@ impl Environment {
             cwd: env::current_dir().unwrap_or_default(),
             home: variables.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from),
             stdout_is_terminal: stdout().is_terminal(),
+            program: env::current_exe().ok(),
             stderr_is_terminal: stderr().is_terminal(),
             stdin_is_terminal: stdin().is_terminal(),
             stdout_colour: colour(stdout().is_terminal()),

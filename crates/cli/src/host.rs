@@ -37,6 +37,8 @@ pub(crate) fn host(plan: &Plan, working_dir: &Path, environment: &Environment) -
             }
         }
     }
+    // recipes that need this program find it without a PATH that leads to it
+    env.extend(environment.program.iter().map(|program| ("RECIPE_RUNNER_EXE".into(), program.into())));
     bare(env, environment)
 }
 
@@ -52,11 +54,12 @@ pub(crate) fn agents(
     working_dir: &Path,
     environment: &Environment,
 ) -> Result<AgentSettings, Failure> {
-    let program = program.or_else(|| environment.get("AMPLIHACK_AGENT_BINARY")).unwrap_or("claude");
+    let config = Config::read(working_dir, environment)?;
+    let program = program.or_else(|| environment.get("AMPLIHACK_AGENT_BINARY"));
     Ok(AgentSettings {
-        program: program.to_owned(),
+        program: program.or(config.agent.as_deref()).unwrap_or("claude").to_owned(),
         launcher: environment.get("AMPLIHACK_LAUNCHER_BINARY").map(str::to_owned),
-        custom: custom_programs(working_dir, environment)?,
+        custom: config.agents,
         rate: rate_limits(environment),
         budget,
     })
@@ -96,40 +99,58 @@ pub(crate) fn config_files(working_dir: &Path, environment: &Environment) -> Vec
     files
 }
 
-fn custom_programs(working_dir: &Path, environment: &Environment) -> Result<Vec<CustomProgram>, Failure> {
-    let mut programs: Vec<CustomProgram> = Vec::new();
-    for file in config_files(working_dir, environment) {
-        let Ok(text) = std::fs::read_to_string(&file) else { continue };
-        let bad = |reason: String| {
-            Failure::new(
-                Exit::BadArguments,
-                format!("the configuration `{}` cannot be used: {reason}", file.display()),
-            )
-        };
-        let read = read_config(&text).map_err(bad)?;
-        for program in &read {
-            program.check().map_err(|error| bad(error.to_string()))?;
-        }
-        let known: Vec<String> = programs.iter().map(|program| program.name.clone()).collect();
-        programs.extend(read.into_iter().filter(|program| !known.contains(&program.name)));
-    }
-    Ok(programs)
+/// What configuration files say.
+#[derive(Debug, Default, serde::Deserialize)]
+struct Config {
+    /// The agent program for steps that name none.
+    agent: Option<String>,
+    /// Programs that are described instead of known.
+    #[serde(default)]
+    agents: Vec<CustomProgram>,
 }
 
-fn read_config(text: &str) -> Result<Vec<CustomProgram>, String> {
-    let mut sources = recipe::source::Sources::default();
-    let id = sources.add("configuration", text);
-    let mut problems = Vec::new();
-    let root = recipe::yaml::parse(&sources, id, &mut problems);
-    if let Some(problem) = problems.first() {
-        let line = problem.place.map_or(1, |place| sources.line_column(place).line);
-        return Err(format!("line {line}: {}", problem.message));
+impl Config {
+    /// All files together: what is nearer wins.
+    fn read(working_dir: &Path, environment: &Environment) -> Result<Config, Failure> {
+        let mut all = Config::default();
+        for file in config_files(working_dir, environment) {
+            let Ok(text) = std::fs::read_to_string(&file) else { continue };
+            let read = Config::of(&text, &file).map_err(|reason| {
+                let message = format!("the configuration `{}` cannot be used: {reason}", file.display());
+                Failure::new(Exit::BadArguments, message)
+            })?;
+            let known: Vec<String> = all.agents.iter().map(|program| program.name.clone()).collect();
+            all.agents.extend(read.agents.into_iter().filter(|program| !known.contains(&program.name)));
+            all.agent = all.agent.or(read.agent);
+        }
+        Ok(all)
     }
-    let Some(root) = root else { return Ok(Vec::new()) };
-    let value = serde_json::to_value(root.to_value()).map_err(|error| error.to_string())?;
-    match value.get("agents") {
-        None => Ok(Vec::new()),
-        Some(agents) => serde_json::from_value(agents.clone()).map_err(|error| format!("`agents`: {error}")),
+
+    fn of(text: &str, file: &Path) -> Result<Config, String> {
+        let mut sources = recipe::source::Sources::default();
+        let id = sources.add("configuration", text);
+        let mut problems = Vec::new();
+        let root = recipe::yaml::parse(&sources, id, &mut problems);
+        if let Some(problem) = problems.first() {
+            let line = problem.place.map_or(1, |place| sources.line_column(place).line);
+            return Err(format!("line {line}: {}", problem.message));
+        }
+        let Some(root) = root else { return Ok(Config::default()) };
+        let value = serde_json::to_value(root.to_value()).map_err(|error| error.to_string())?;
+        let mut config: Config = serde_json::from_value(value).map_err(|error| error.to_string())?;
+        for program in &mut config.agents {
+            program.check().map_err(|error| error.to_string())?;
+            locate(program, file);
+        }
+        Ok(config)
+    }
+}
+
+/// A command with a relative path is meant from where the configuration is, not from where a step works.
+fn locate(program: &mut CustomProgram, file: &Path) {
+    let beside = file.parent().unwrap_or(Path::new(""));
+    if let Some(command) = program.command.as_mut().filter(|command| command.contains('/')) {
+        *command = beside.join(&*command).to_string_lossy().into_owned();
     }
 }
 

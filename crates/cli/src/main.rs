@@ -3,13 +3,18 @@
 //! Holds no logic that another face of the program would need too.
 
 mod args;
+mod branch_name;
+mod builtin;
 mod completions;
 mod diagnostics;
+mod doctor;
 mod environment;
 mod exit;
 mod explain;
 mod failure;
+mod health;
 mod host;
+mod init;
 mod list;
 mod live;
 mod man;
@@ -53,6 +58,11 @@ fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<Exit, Failu
         Some(Verb::Validate(args)) => validate::validate(&args, environment, out),
         Some(Verb::Explain(args)) => explain::explain(&args, environment, out),
         Some(Verb::List(args)) => Ok(list::list(&args, environment, out)),
+        Some(Verb::Init(args)) => init::init(&args, environment, out)
+            .map_err(|failure| failure.announce(args.format.output_format, out)),
+        Some(Verb::Doctor(args)) => Ok(doctor::doctor(&args, environment, out)),
+        Some(Verb::BranchName(args)) => branch_name::print(&args, environment, out)
+            .map_err(|failure| failure.announce(args.format.output_format, out)),
         Some(Verb::Schema(_)) => Ok(schema::print(out)),
         Some(Verb::Completions(args)) => Ok(completions::print(&args, out)),
         Some(Verb::Man(args)) => man::man(&args, environment, out),
@@ -65,6 +75,7 @@ fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<Exit, Failu
         Some(Verb::Logs(args)) => stored::logs(&args, environment, out),
         Some(Verb::Resume(args)) => stored::resume(&args, environment, out),
         Some(Verb::Cancel(args)) => stored::cancel(&args, environment, out),
+        Some(Verb::Health(args)) => health::show(&args, environment, out),
         Some(Verb::Prune(args)) => stored::prune(&args, environment, out),
     }
 }

@@ -136,6 +136,7 @@ pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
         (Some(failure), _) => {
             text.push_str(&format!("error: step `{}`: {}\n", failure.step, first_line(&failure.error)));
             text.push_str(&evidence(failure, result, snippet));
+            text.push_str(&diagnosis(result));
         }
         (None, RunStatus::Interrupted | RunStatus::Cancelled) => {
             text.push_str(&format!("{}: what was done is kept\n", result.status.as_str()));
@@ -150,6 +151,41 @@ pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
         text.push_str(&format!("  resume:  {command}\n"));
     }
     Some(text)
+}
+
+/// What the failure is put down to, with the evidence, and what auto-fix did about it.
+fn diagnosis(result: &RunResult) -> String {
+    let mut text = String::new();
+    if let Some(found) = &result.diagnosis {
+        let sure = format!("{:?}", found.confidence).to_lowercase();
+        text.push_str(&format!("  diagnosis: {} ({sure} confidence)\n", found.class.as_str()));
+        for signal in found.signals.iter().take(3).filter(|signal| !signal.quote.is_empty()) {
+            text.push_str(&format!("    {}: {} ({})\n", signal.what, first_line(&signal.quote), signal.at));
+        }
+        if let Some(first) = result.advice.first() {
+            text.push_str(&format!("  next:    {first}\n"));
+        }
+    }
+    let Some(fix) = &result.auto_fix else { return text };
+    if let Some(reason) = &fix.reason {
+        text.push_str(&format!("  auto-fix: {reason}\n"));
+    }
+    if let Some(escalation) = &fix.escalation {
+        text.push_str(&format!("  auto-fix stops and asks for a person: {}\n", escalation.reason));
+        for tried in &escalation.attempted {
+            text.push_str(&format!("    {tried}\n"));
+        }
+        for repair in fix.attempts.iter().filter_map(|attempt| attempt.repair.as_ref()) {
+            for found in &repair.regressions {
+                let step = found.step.as_ref().map(|step| format!(" `{step}`")).unwrap_or_default();
+                text.push_str(&format!("    refused: {}{step}: {}\n", found.code, found.detail));
+            }
+        }
+        for option in &escalation.options {
+            text.push_str(&format!("    $ {option}\n"));
+        }
+    }
+    text
 }
 
 /// What the step was, and what it said.

@@ -39,7 +39,7 @@ pub(crate) fn library(places: &Places, environment: &Environment) -> Library {
         home: environment.home.clone(),
         recipe_dirs: places.recipe_dirs.clone(),
         more_dirs: environment.get("RECIPE_RUNNER_RECIPE_DIRS").map(str::to_owned),
-        built_in: Vec::new(),
+        built_in: crate::builtin::RECIPES.to_vec(),
         reuse: reuse.unwrap_or(REUSE),
     })
 }

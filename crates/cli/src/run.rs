@@ -9,6 +9,7 @@ use std::{
 
 use recipe::{check::Checked, plan::Plan, value::Map};
 use runtime::{
+    autofix::{self, AutoFixError, Loop},
     discovery::Library,
     drive::Reporter,
     folder::Options,
@@ -84,14 +85,31 @@ struct Job<'a> {
 fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let options = &args.options;
     let working_dir = working_dir(args.places.working_dir.as_deref(), environment);
+    let runs = Runs::at(host::state_dir(options.state_dir.as_deref(), environment)?);
+    let mut host = host::host(&job.plan, &working_dir, environment);
+    let agents = host::agents(
+        options.agent_binary.as_deref(),
+        options.budget.to_budget(),
+        &working_dir,
+        environment,
+    )?;
+    let policy = options.auto_fix().filter(|_| !options.dry_run);
+    let auto_fix_budget = match &policy {
+        Some(policy) => Some(autofix::prepare(&runs, policy, None, &mut host).map_err(|error| broken(error.into()))?),
+        None => None,
+    };
+    let fixer = policy.map(|policy| Loop {
+        runs: &runs,
+        policy,
+        agents: agents.clone(),
+        host: host.clone(),
+        loader: job.library,
+        recipe_file: job.library.absolute(&job.plan.root().path),
+        plan: job.plan.clone(),
+    });
     let start = Start {
-        host: host::host(&job.plan, &working_dir, environment),
-        agents: host::agents(
-            options.agent_binary.as_deref(),
-            options.budget.to_budget(),
-            &working_dir,
-            environment,
-        )?,
+        host,
+        agents,
         plan: job.plan,
         given: job.given,
         options: Options {
@@ -104,6 +122,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
             no_auto_stage: options.no_auto_stage,
             recovery: options.recovery.into(),
             audit_dir: options.audit_dir.as_deref().map(|dir| environment.absolute(dir)),
+            auto_fix_budget,
         },
         working_dir,
         loader: job.library,
@@ -111,12 +130,18 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
         dry_run: options.dry_run,
         others: options.others(),
     };
-    let runs = Runs::at(host::state_dir(options.state_dir.as_deref(), environment)?);
     let result = {
         let mut reporter = reporter(options, args.format.output_format, environment, out);
-        runs.start(start, &mut *reporter)
+        let first = runs.start(start, &mut *reporter).map_err(broken)?;
+        match fixer {
+            Some(fixer) => fixer.run(first, &mut *reporter).map_err(fix_failed)?,
+            None => first,
+        }
     };
-    let result = result.map_err(broken)?;
+    let result = match options.no_auto_fix {
+        true => autofix::not_wanted(result),
+        false => result,
+    };
     let detail = detail(options, environment);
     Ok(outcome::show(&result, args.format.output_format, detail, &snippet(environment), out))
 }
@@ -177,6 +202,14 @@ pub(crate) fn snippet(environment: &Environment) -> Snippet {
     Snippet {
         lines: number("AMPLIHACK_RECIPE_SNIPPET_LINES", 20) as usize,
         bytes: number("AMPLIHACK_RECIPE_SNIPPET_BYTES", 8192),
+    }
+}
+
+/// The auto-fix loop itself could not go on.
+pub(crate) fn fix_failed(error: AutoFixError) -> Failure {
+    match error {
+        AutoFixError::Run(error) => broken(error),
+        other => Failure::new(Exit::Broken, other.to_string()),
     }
 }
 

@@ -4,8 +4,10 @@
 //! events give the same state, always; so a run that was killed is continued by folding its journal.
 
 pub mod decide;
+pub mod diagnosis;
 pub mod event;
 pub mod frame;
+pub mod guard;
 pub mod outcome;
 pub mod resume_plan;
 pub mod state;

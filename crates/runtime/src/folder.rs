@@ -87,6 +87,8 @@ pub struct Options {
     pub recovery: Recovery,
     /// `--audit-dir`.
     pub audit_dir: Option<PathBuf>,
+    /// Where the number of runs that auto-fix has left is kept.
+    pub auto_fix_budget: Option<PathBuf>,
 }
 
 /// Which failed sub-recipes an agent may try to finish.

@@ -6,12 +6,13 @@ use std::collections::HashMap;
 
 use engine::{
     Outcome, RunState, RunStatus, StepStatus,
+    diagnosis::Diagnosis,
     event::{Ended, Usage},
     frame::{Frame, StepState},
 };
 use jiff::Timestamp;
 use recipe::{
-    plan::StepKind,
+    plan::{Plan, StepKind},
     value::{Map, Value},
 };
 use serde::Serialize;
@@ -56,6 +57,15 @@ pub struct RunResult {
     pub context: Map,
     /// What went wrong.
     pub failure: Option<Failure>,
+    /// What the failure is put down to.
+    pub diagnosis: Option<Diagnosis>,
+    /// The same for the same failure, whatever the clock says.
+    pub fingerprint: Option<String>,
+    /// What a person can do next.
+    pub advice: Vec<String>,
+    /// What auto-fix did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_fix: Option<crate::autofix::Report>,
     /// What agents used up.
     pub usage: Option<Usage>,
     /// How often it was resumed.
@@ -156,6 +166,8 @@ pub struct Subject<'a> {
     pub run_dir: Option<String>,
     /// The result text.
     pub output: Option<Value>,
+    /// Its plan.
+    pub plan: &'a Plan,
 }
 
 /// Makes the result of a run.
@@ -173,6 +185,10 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         }),
         _ => None,
     };
+    let found = failure.as_ref().and_then(|_| {
+        let dir = subject.run_dir.as_deref().map(std::path::Path::new);
+        crate::diagnose::failure(subject.plan, state, dir, subject.run_id, mask)
+    });
     let resumable = matches!(
         status,
         RunStatus::Failed | RunStatus::Interrupted | RunStatus::Waiting | RunStatus::Cancelled
@@ -194,6 +210,10 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         output: subject.output.as_ref().map(|value| masked(&value.render())),
         context: root.context.iter().map(|(name, value)| (name.clone(), mask.value(name, value))).collect(),
         failure,
+        fingerprint: found.as_ref().map(|found| found.fingerprint.clone()),
+        advice: found.as_ref().map(|found| found.advice.clone()).unwrap_or_default(),
+        diagnosis: found.map(|found| found.diagnosis),
+        auto_fix: None,
         usage: (state.used.runs > 0).then(|| state.used.clone()),
         resumes: state.resumes,
         ended_processes: finished
@@ -334,6 +354,10 @@ pub fn blocked(recipe: &str, error: &str) -> RunResult {
         step_results: vec![step],
         output: None,
         context: Map::new(),
+        diagnosis: None,
+        fingerprint: None,
+        advice: Vec::new(),
+        auto_fix: None,
         usage: None,
         resumes: 0,
         ended_processes: Vec::new(),

@@ -120,6 +120,11 @@ impl Runs {
         Runs { home }
     }
 
+    /// The state directory.
+    pub(crate) fn home(&self) -> &std::path::Path {
+        &self.home
+    }
+
     /// Where the folders of runs live.
     pub fn dir(&self) -> PathBuf {
         self.home.join("runs")
@@ -140,7 +145,7 @@ impl Runs {
             dry_run: start.dry_run,
         };
         let state = RunState::new(&start.plan, settings);
-        let run_id = new_run_id();
+        let run_id = new_id();
         let mut first = vec![Event::RunStarted(RunStarted {
             format: FORMAT,
             program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -331,7 +336,7 @@ impl Job<'_> {
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RunError::Loop)?;
         let (run_id, tracking_id) = (self.run_id.clone(), self.tracking_id.clone());
         let run_dir = self.folder.as_ref().map(|folder| folder.path().to_owned());
-        let (state, mask, previews) = event_loop.block_on(async move {
+        let (plan, state, mask, previews) = event_loop.block_on(async move {
             let mut driver = Driver::new(Parts {
                 run_id: self.run_id,
                 folder: self.folder,
@@ -349,16 +354,16 @@ impl Job<'_> {
                 agents: self.agents,
             });
             driver.run(first).await?;
-            let (_, state, mask, previews) = driver.into_parts();
-            Ok::<_, DriveError>((state, mask, previews))
+            Ok::<_, DriveError>(driver.into_parts())
         })?;
-        Ok(finished_result(&run_id, &tracking_id, &state, &mask, &previews, run_dir))
+        Ok(finished_result(&run_id, &tracking_id, &plan, &state, &mask, &previews, run_dir))
     }
 }
 
 fn finished_result(
     run_id: &str,
     tracking_id: &str,
+    plan: &Plan,
     state: &RunState,
     mask: &crate::mask::Mask,
     previews: &HashMap<String, String>,
@@ -379,11 +384,12 @@ fn finished_result(
         previews,
         run_dir: run_dir.map(|dir| dir.to_string_lossy().into_owned()),
         output,
+        plan,
     })
 }
 
 /// A new id: the time, so that ids sort by age, and some letters that nobody else has.
-fn new_run_id() -> String {
+pub(crate) fn new_id() -> String {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let mut random = [0; 4];
     let filled = rustix::rand::getrandom(&mut random[..], rustix::rand::GetRandomFlags::empty()).unwrap_or(0);

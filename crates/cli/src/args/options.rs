@@ -100,6 +100,15 @@ pub(crate) struct RunOptions {
     /// When an agent may finish the work of a nested recipe that failed
     #[arg(long, value_name = "MODE", default_value = "declared")]
     pub(crate) recovery: RecoveryMode,
+    /// Diagnose, repair and go on by itself: at most N runs, 3 if N is left out
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "3", value_parser = clap::value_parser!(u32).range(1..=10))]
+    pub(crate) auto_fix: Option<u32>,
+    /// Never repair or go on by itself, whatever else is said
+    #[arg(long)]
+    pub(crate) no_auto_fix: bool,
+    /// Agent program that repairs recipes; the run's own unless given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) repair_agent: Option<String>,
     /// Run although another run of this recipe is alive in the same directory
     #[arg(long)]
     pub(crate) allow_concurrent: bool,
@@ -118,6 +127,12 @@ impl RunOptions {
             true => runtime::runs::Beside::Allowed,
             false => runtime::runs::Beside::Refused,
         }
+    }
+
+    /// How auto-fix is done, if it is.
+    pub(crate) fn auto_fix(&self) -> Option<runtime::autofix::Policy> {
+        let max_attempts = self.auto_fix.filter(|_| !self.no_auto_fix)?;
+        Some(runtime::autofix::Policy { max_attempts, repair_agent: self.repair_agent.clone() })
     }
 
     /// What other runs in the workspace mean.

@@ -112,6 +112,24 @@ pub(crate) struct CancelArgs {
     pub(crate) format: Format,
 }
 
+/// Looking at what stored runs say about their recipes.
+#[derive(Debug, Args)]
+pub(crate) struct HealthArgs {
+    /// Only runs that began at this time or later: a date, a time, or an age such as 7d
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Only runs that began at this time or earlier
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<String>,
+    /// Only runs of this recipe
+    #[arg(long, value_name = "NAME")]
+    pub(crate) recipe: Option<String>,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
 /// Removing old runs.
 #[derive(Debug, Args)]
 pub(crate) struct PruneArgs {

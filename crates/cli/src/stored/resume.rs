@@ -5,6 +5,7 @@ use std::io::Write as _;
 use engine::resume_plan::{Action, Effects, Producers, ResumePlan, Resumer};
 use recipe::check::{Given, check};
 use runtime::{
+    autofix::{self, Loop},
     folder::{Options, RunFolder},
     runs::{Interrupted, Resume, ResumeError, Runs},
     sources::Recording,
@@ -20,7 +21,7 @@ use crate::{
     host,
     out::Out,
     outcome, reading,
-    run::{broken, detail, reporter, snippet},
+    run::{broken, fix_failed, detail, reporter, snippet},
 };
 
 /// Goes on with a run from where it stopped.
@@ -151,9 +152,30 @@ fn go_on(
     out: &mut Out,
 ) -> Result<Exit, Failure> {
     let format = args.format.output_format;
+    let mut resume = resume;
+    let fixer = match args.options.auto_fix() {
+        Some(policy) => {
+            let shown = runs.open(folder.clone()).map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
+            let known = shown.header.options.auto_fix_budget.clone().filter(|path| path.exists());
+            autofix::prepare(runs, &policy, known, &mut resume.host).map_err(|error| broken(error.into()))?;
+            Some(Loop {
+                runs,
+                policy,
+                agents: resume.agents.clone(),
+                host: resume.host.clone(),
+                loader: resume.loader,
+                recipe_file: environment.absolute(std::path::Path::new(&shown.header.recipe_path)),
+                plan: resume.edited.as_ref().map_or(shown.plan, |(plan, _)| plan.clone()),
+            })
+        }
+        None => None,
+    };
     let result = {
         let mut reporter = reporter(&args.options, format, environment, out);
-        runs.resume(folder.clone(), resume, &mut *reporter)
+        match (runs.resume(folder.clone(), resume, &mut *reporter), fixer) {
+            (Ok(first), Some(fixer)) => Ok(fixer.run(first, &mut *reporter).map_err(fix_failed)?),
+            (result, _) => result,
+        }
     };
     match result {
         Ok(result) => {

@@ -1,7 +1,7 @@
 //! A repaired recipe in an agent's answer: bare YAML, or YAML in a fence.
 
 /// The recipe in an answer, if there is one.
-pub fn recipe_in(answer: &str) -> Option<String> {
+pub(super) fn recipe_in(answer: &str) -> Option<String> {
     let fenced = fences(answer).into_iter().filter(|(_, body)| looks_like_recipe(body)).max_by_key(|(label, body)| {
         (matches!(label.as_str(), "yaml" | "yml"), body.len())
     });

@@ -74,6 +74,9 @@ pub struct Attempt {
     pub failed_step: Option<String>,
     /// What the failure is put down to.
     pub classification: Option<Diagnosis>,
+    /// The same for the same failure.
+    #[serde(default)]
+    pub fingerprint: Option<String>,
     /// What the next attempt does again.
     pub plan: Option<PlanSummary>,
     /// The repair before the next attempt.
@@ -190,6 +193,7 @@ impl Loop<'_> {
                 outcome: result.outcome.to_owned(),
                 failed_step: result.failure.as_ref().map(|failure| failure.step.clone()),
                 classification: result.diagnosis.clone(),
+                fingerprint: result.fingerprint.clone(),
                 plan: None,
                 repair: None,
             });
@@ -232,12 +236,9 @@ impl Loop<'_> {
     }
 
     /// The number of runs that are left, shared with runs inside of this one.
-    fn budget(&mut self, folder: &RunFolder) -> Result<Budget, FolderError> {
-        let inherited = self.host.var(budget::VARIABLE).map(PathBuf::from).filter(|path| path.exists());
-        let path = inherited.unwrap_or_else(|| budget_file(folder));
-        let budget = Budget::open(&path, self.policy.max_attempts.saturating_sub(1))?;
-        self.host.env.insert(budget::VARIABLE.into(), budget.path().into());
-        Ok(budget)
+    fn budget(&self, folder: &RunFolder) -> Result<Budget, FolderError> {
+        let path = self.host.var(budget::VARIABLE).map_or_else(|| folder.path().join("auto-fix-budget"), PathBuf::from);
+        Budget::open(&path, self.policy.max_attempts.saturating_sub(1))
     }
 
     /// Classifies before anything else.
@@ -374,15 +375,40 @@ impl Loop<'_> {
 
 fn keep_options(_: &mut Options) {}
 
-/// Where the number of runs that are left is kept.
-pub fn budget_file(folder: &RunFolder) -> PathBuf {
-    folder.path().join("auto-fix-budget")
+/// Makes the number of runs that are left known to everything that the run starts; a run inside of another one
+/// that has such a number takes from that. Says where it is.
+pub fn prepare(runs: &Runs, policy: &Policy, known: Option<PathBuf>, host: &mut Host) -> Result<PathBuf, FolderError> {
+    let inherited = host.var(budget::VARIABLE).map(PathBuf::from).filter(|path| path.exists());
+    let path = match known.or(inherited) {
+        Some(path) => path,
+        None => {
+            let dir = runs.home().join("auto-fix");
+            crate::folder::make_dir(&dir)?;
+            dir.join(crate::runs::new_id())
+        }
+    };
+    Budget::open(&path, policy.max_attempts.saturating_sub(1))?;
+    host.env.insert(budget::VARIABLE.into(), path.clone().into());
+    Ok(path)
+}
+
+/// The result of a run whose user chose to look at it in person.
+pub fn not_wanted(mut result: RunResult) -> RunResult {
+    result.auto_fix = Some(Report {
+        enabled: false,
+        reason: Some("--no-auto-fix: a person looks at it".to_owned()),
+        tracking_id: result.tracking_id.clone().unwrap_or_default(),
+        max_attempts: 1,
+        attempts: Vec::new(),
+        outcome: result.outcome.to_owned(),
+        escalation: None,
+    });
+    result
 }
 
 fn is_same_failure(attempt: &Attempt, result: &RunResult) -> bool {
-    let fingerprint = |diagnosis: &Option<Diagnosis>| diagnosis.as_ref().map(|diagnosis| diagnosis.fingerprint.clone());
     attempt.failed_step == result.failure.as_ref().map(|failure| failure.step.clone())
-        && fingerprint(&attempt.classification) == fingerprint(&result.diagnosis)
+        && attempt.fingerprint == result.fingerprint
 }
 
 fn escalate(report: &mut Report, result: &mut RunResult, reason: String) {

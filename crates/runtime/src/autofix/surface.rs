@@ -18,17 +18,17 @@ const MAX_BYTES: u64 = 256 * 1024 * 1024;
 
 /// The files of a directory as they were.
 #[derive(Debug)]
-pub struct Snapshot {
+pub(super) struct Snapshot {
     root: PathBuf,
     except: PathBuf,
     files: BTreeMap<PathBuf, Vec<u8>>,
     /// Not everything could be remembered.
-    pub is_partial: bool,
+    is_partial: bool,
 }
 
 impl Snapshot {
     /// Remembers the files below `root`, except for the recipe itself and what git keeps for itself.
-    pub fn take(root: &Path, except: &Path) -> Snapshot {
+    pub(super) fn take(root: &Path, except: &Path) -> Snapshot {
         let except = fs::canonicalize(except).unwrap_or_else(|_| except.to_owned());
         let mut snapshot = Snapshot { root: root.to_owned(), except, files: BTreeMap::new(), is_partial: false };
         let mut bytes = 0;
@@ -50,7 +50,7 @@ impl Snapshot {
     }
 
     /// Puts back what changed since; says what it was.
-    pub fn restore(&self) -> Vec<String> {
+    pub(super) fn restore(&self) -> Vec<String> {
         let mut changed = Vec::new();
         for (path, before) in &self.files {
             let now = fs::read(path).ok();

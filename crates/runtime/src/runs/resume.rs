@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use engine::{
-    Event, Outcome, RunState, RunStatus,
+    Event, RunStatus,
+    diagnosis::Bucket,
     event::RunResumed,
     resume_plan::{self, Blame, Effects, Request, ResumePlan, Resumer},
 };
@@ -255,7 +256,7 @@ fn plan_resume(shown: &Shown, resume: &Resume<'_>) -> Result<ResumePlan, ResumeE
         plan: resume.edited.as_ref().map_or(&shown.plan, |(plan, _)| plan),
         lost: &shown.lost.keys().cloned().collect(),
         resumer: resume.resumer,
-        blame: blame(&shown.state),
+        blame: blame(shown),
         from: resume.from.as_deref(),
         effects: resume.effects,
     }))
@@ -281,11 +282,11 @@ fn newest_sources(folder: &RunFolder) -> u32 {
     (0..).find(|number| !folder.sources(number + 1).exists()).unwrap_or(0)
 }
 
-/// What a failure is put down to, as far as its outcome tells.
-fn blame(state: &RunState) -> Blame {
-    match state.root_cause().map(|(_, ended)| &ended.outcome) {
-        Some(Outcome::Exit(127)) => Blame::Other,
-        Some(Outcome::Exit(_) | Outcome::NotJson) => Blame::Work,
+/// What the failure is put down to.
+fn blame(shown: &Shown) -> Blame {
+    let found = crate::diagnose::failure(&shown.plan, &shown.state, Some(shown.folder.path()), None, &shown.mask);
+    match found.map(|found| found.diagnosis.bucket) {
+        Some(Bucket::Work) => Blame::Work,
         _ => Blame::Other,
     }
 }

@@ -417,7 +417,8 @@ impl Shown {
     /// The object that the run printed, or its state so far.
     pub fn result(&self) -> RunResult {
         let output = self.state.finished.as_ref().and_then(|finished| finished.output.as_ref());
-        report::result(&Subject {
+        let mut result = report::result(&Subject {
+            plan: &self.plan,
             run_id: Some(&self.header.run_id),
             tracking_id: Some(&self.header.tracking_id),
             state: &self.state,
@@ -430,7 +431,9 @@ impl Shown {
             previews: &HashMap::new(),
             run_dir: Some(self.folder.path().to_string_lossy().into_owned()),
             output: output.and_then(|stored| values::load(self.folder.path(), stored).ok()),
-        })
+        });
+        result.auto_fix = crate::autofix::load(&self.folder);
+        result
     }
 
     /// What its agents used up.

@@ -1,0 +1,14 @@
+//! The recipes that are part of the program. They lie in `recipes/`, as files that anybody can copy and change.
+
+/// Name and text of each.
+pub(crate) const RECIPES: &[(&str, &str)] = &[
+    ("cascade-workflow", include_str!("../../../recipes/cascade-workflow.yaml")),
+    ("consensus-workflow", include_str!("../../../recipes/consensus-workflow.yaml")),
+    ("debate-workflow", include_str!("../../../recipes/debate-workflow.yaml")),
+    ("investigation-workflow", include_str!("../../../recipes/investigation-workflow.yaml")),
+    ("n-version-workflow", include_str!("../../../recipes/n-version-workflow.yaml")),
+    ("qa-workflow", include_str!("../../../recipes/qa-workflow.yaml")),
+    ("quality-audit-cycle", include_str!("../../../recipes/quality-audit-cycle.yaml")),
+    ("verification-workflow", include_str!("../../../recipes/verification-workflow.yaml")),
+    ("worktree-setup", include_str!("../../../recipes/worktree-setup.yaml")),
+];

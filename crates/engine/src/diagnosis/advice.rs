@@ -1,0 +1,80 @@
+//! What a person can do next about a failure.
+//!
+//! Names only commands that it is given; never invents one.
+
+use super::{Class, Diagnosis};
+
+/// Commands that work for this run, as they are typed.
+#[derive(Clone, Debug, Default)]
+pub struct Commands {
+    /// Goes on with the run.
+    pub resume: Option<String>,
+    /// Shows what the failed step printed.
+    pub logs: Option<String>,
+    /// Shows what a resume would do.
+    pub plan: Option<String>,
+    /// Checks the recipe.
+    pub validate: Option<String>,
+}
+
+/// The next steps, most useful first.
+pub fn advice(diagnosis: &Diagnosis, step: &str, commands: &Commands) -> Vec<String> {
+    let quote = diagnosis.signals.iter().map(|signal| signal.quote.as_str()).find(|quote| !quote.is_empty());
+    let mut steps = vec![first_step(diagnosis.class, step, quote.unwrap_or_default())];
+    let then =
+        |text: &str, command: &Option<String>| command.as_ref().map(|command| format!("{text}: {command}"));
+    match diagnosis.class {
+        Class::Structure | Class::Deadlock => steps.extend(then("check the recipe", &commands.validate)),
+        Class::Interrupted => {}
+        _ => steps.extend(then("read everything it printed", &commands.logs)),
+    }
+    if matches!(diagnosis.class, Class::Verification | Class::AgentDrift | Class::HollowSuccess) {
+        steps.extend(then("see which steps a resume would run again", &commands.plan));
+    }
+    steps.extend(then("then go on", &commands.resume));
+    steps
+}
+
+fn first_step(class: Class, step: &str, quote: &str) -> String {
+    match class {
+        Class::Timeout => {
+            format!("find out what `{step}` was waiting for, or give it more time with `timeout`")
+        }
+        Class::AgentOpaque => {
+            format!("the agent of `{step}` showed no sign of life: see whether it waits for an answer")
+        }
+        Class::MissingEnv => {
+            format!("set what is missing, or write it into `.env` beside the recipe ({quote})")
+        }
+        Class::MissingBinary => format!("install the missing program or put it on PATH ({quote})"),
+        Class::Credentials => "log in again, or renew the token or key that the step uses".to_owned(),
+        Class::RateLimit => "wait until the service allows more requests".to_owned(),
+        Class::Network => "see whether the service is up and can be reached from this machine".to_owned(),
+        Class::Disk => "free some disk space".to_owned(),
+        Class::Memory => "free memory, or let the step do less at a time".to_owned(),
+        Class::WorkdirDirty => "commit or stash what is uncommitted in the working directory".to_owned(),
+        Class::StaleState => {
+            "make sure that nothing is running any more, then clear what it left behind".to_owned()
+        }
+        Class::AlreadyRunning => "wait for the other one to finish, or end it".to_owned(),
+        Class::Structure => format!("correct the recipe where `{step}` stands ({quote})"),
+        Class::Verification => format!("what `{step}` checks is not as wanted: mend the work, not the check"),
+        Class::ValidationStrategy => {
+            format!("the command of `{step}` cannot work here: correct it ({quote})")
+        }
+        Class::AgentDrift => {
+            format!("what the agent made does not pass `{step}`: let it try again, or mend it by hand")
+        }
+        Class::HollowSuccess => {
+            "give the agent access to the files it needs, then let it work again".to_owned()
+        }
+        Class::Deadlock => "look at `depends_on`: these steps wait for each other".to_owned(),
+        Class::RetryExhausted => {
+            format!("every attempt that `{step}` may have is used: look for what stays the same")
+        }
+        Class::Interrupted => "nothing is wrong with the recipe: the run was stopped".to_owned(),
+        Class::Unknown => {
+            format!("nothing explains why `{step}` failed: read what it printed before trying again")
+        }
+    }
+}

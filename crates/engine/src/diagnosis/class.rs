@@ -1,0 +1,120 @@
+//! The kinds of failure: one taxonomy in three buckets that are never mixed, and how sure a diagnosis is.
+//!
+//! Only names things; what decides between them stands in the rules.
+
+use serde::{Deserialize, Serialize};
+
+/// Who has to act on a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bucket {
+    /// Something outside of recipe and work is missing or refuses.
+    Environment,
+    /// The recipe cannot do what it says.
+    Recipe,
+    /// The work that was done is not what was wanted.
+    Work,
+    /// The run itself was ended.
+    Run,
+    /// Nobody can tell.
+    None,
+}
+
+impl Bucket {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Bucket::Environment => "environment",
+            Bucket::Recipe => "recipe",
+            Bucket::Work => "work",
+            Bucket::Run => "run",
+            Bucket::None => "none",
+        }
+    }
+}
+
+/// How sure a diagnosis is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// A guess.
+    Low,
+    /// Text in its context says so.
+    Medium,
+    /// A typed fact says so.
+    High,
+}
+
+/// Declares the classes with their words, codes and buckets.
+macro_rules! classes {
+    ($($(#[doc = $doc:literal])+ $name:ident $word:literal $code:literal $bucket:ident,)+) => {
+        /// What kind of failure it is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum Class { $($(#[doc = $doc])+ #[serde(rename = $word)] $name,)+ }
+
+        impl Class {
+            /// All of them.
+            pub const ALL: &[Class] = &[$(Class::$name),+];
+
+            /// The word for it.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Class::$name => $word,)+ }
+            }
+
+            /// Its code for machines.
+            pub fn code(self) -> &'static str {
+                match self { $(Class::$name => $code,)+ }
+            }
+
+            /// Who has to act on it.
+            pub fn bucket(self) -> Bucket {
+                match self { $(Class::$name => Bucket::$bucket,)+ }
+            }
+        }
+    };
+}
+
+classes! {
+    /// The step's own timeout fired.
+    Timeout "timeout" "TIMEOUT" Run,
+    /// An agent is alive and shows no sign of work.
+    AgentOpaque "agent_opaque" "AGENT_OPAQUE" Run,
+    /// An environment variable is not set.
+    MissingEnv "environment.missing_env" "MISSING_ENV_VAR" Environment,
+    /// A program is not installed.
+    MissingBinary "environment.missing_binary" "MISSING_BINARY" Environment,
+    /// A login is missing, wrong or expired.
+    Credentials "environment.credentials" "CREDENTIALS" Environment,
+    /// A service asks to slow down.
+    RateLimit "environment.rate_limit" "RATE_LIMIT" Environment,
+    /// A service cannot be reached.
+    Network "environment.network" "NETWORK" Environment,
+    /// The disk is full.
+    Disk "environment.disk" "DISK_FULL" Environment,
+    /// There is not enough memory.
+    Memory "environment.memory" "OUT_OF_MEMORY" Environment,
+    /// Uncommitted changes are in the way.
+    WorkdirDirty "environment.workdir_dirty" "WORKDIR_DIRTY" Environment,
+    /// Something that is gone left its marks behind.
+    StaleState "environment.stale_state" "STALE_STATE" Environment,
+    /// Somebody else is at it.
+    AlreadyRunning "environment.already_running" "ALREADY_RUNNING" Environment,
+    /// The recipe cannot be compiled, or exceeds a limit.
+    Structure "structure" "STRUCTURE" Recipe,
+    /// A check found that the work is not as wanted.
+    Verification "verification" "VERIFICATION_FAILED" Work,
+    /// A check cannot work here.
+    ValidationStrategy "validation_strategy" "VALIDATION_STRATEGY" Recipe,
+    /// An agent completed, and what it made does not pass its check.
+    AgentDrift "agent_drift" "AGENT_DRIFT" Work,
+    /// An agent completed without having done anything.
+    HollowSuccess "hollow_success" "HOLLOW_SUCCESS" Work,
+    /// Nothing can become ready.
+    Deadlock "deadlock" "DEADLOCK" Recipe,
+    /// A budget of attempts, money or time is used up.
+    RetryExhausted "retry_exhausted" "RETRY_EXHAUSTED" Run,
+    /// The run was told to stop, or its process is gone.
+    Interrupted "interrupted" "INTERRUPTED" Run,
+    /// Nothing matched.
+    Unknown "unknown" "UNKNOWN" None,
+}

@@ -1,0 +1,146 @@
+//! The same failure has the same fingerprint, whatever the clock, the counters and the temporary names say.
+//!
+//! Never looks at meaning: it takes out what changes from attempt to attempt and keeps the rest.
+
+use super::{Class, Facts};
+
+/// A short name of a failure; equal for failures that differ only in times, durations, counters, process and
+/// other ids, temporary paths and attempt numbers.
+pub fn fingerprint(step: &str, class: Class, facts: &Facts) -> String {
+    let outcome = facts.outcome.as_ref().map(|outcome| match facts.exit_code() {
+        Some(code) => format!("exit {code}"),
+        None => normalize(&format!("{outcome:?}")),
+    });
+    let failure = facts.agent_failure.as_deref().unwrap_or_default();
+    let parts = [
+        step.to_owned(),
+        class.as_str().to_owned(),
+        outcome.unwrap_or_default(),
+        normalize(&facts.stderr),
+        normalize(failure),
+        // what a step prints on success too changes more than what it complains about
+        if facts.stderr.trim().is_empty() { normalize(&facts.stdout) } else { String::new() },
+    ];
+    recipe::digest::sha256(parts.join("\u{1}").as_bytes()).chars().take(16).collect()
+}
+
+/// The text without what changes from attempt to attempt.
+pub fn normalize(text: &str) -> String {
+    let plain = strip_colours(text);
+    let lines =
+        plain.lines().map(|line| line.split_whitespace().map(normal_word).collect::<Vec<_>>().join(" "));
+    lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn strip_colours(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c != '\u{1b}' {
+            plain.push(c);
+            continue;
+        }
+        if chars.next_if_eq(&'[').is_some() {
+            while chars.next().is_some_and(|c| !c.is_ascii_alphabetic()) {}
+        }
+    }
+    plain
+}
+
+fn normal_word(word: &str) -> String {
+    if let Some(at) = temporary_path(word) {
+        return format!("{}<tmp>", normal_word(&word[..at]));
+    }
+    let mut normal = String::with_capacity(word.len());
+    let mut rest = word;
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
+        let (part, after) = rest.split_at(end);
+        let keeps_numbers = names_a_place(&normal);
+        normal.push_str(if part.is_empty() { "" } else { normal_part(part, keeps_numbers) });
+        rest = after;
+        if let Some(c) = rest.chars().next() {
+            normal.push(c);
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+    collapse(&normal)
+}
+
+fn is_part(c: char) -> bool {
+    c.is_alphanumeric()
+}
+
+/// `12:30:05`, `1.25` and `2026-01-02` become one mark.
+fn collapse(word: &str) -> String {
+    let mut word = word.to_owned();
+    for joined in ["#:#", "#.#", "#-#", "#,#", "#/#", "#T#"] {
+        while word.contains(joined) {
+            word = word.replace(joined, "#");
+        }
+    }
+    word
+}
+
+/// Whether what stands before a number is a file, so that the number is a line of it.
+fn names_a_place(before: &str) -> bool {
+    let Some(file) = before.strip_suffix(':') else { return false };
+    let file = file.rsplit(['/', '(']).next().unwrap_or(file);
+    file.split(':')
+        .next()
+        .is_some_and(|name| name.contains('.') && name.contains(|c: char| c.is_alphabetic()))
+}
+
+fn normal_part(part: &str, keeps_numbers: bool) -> &str {
+    let digits = part.chars().filter(char::is_ascii_digit).count();
+    if digits == 0 || (keeps_numbers && digits == part.len()) {
+        return part;
+    }
+    let number = digits == part.len();
+    let letters = part.trim_start_matches(|c: char| c.is_ascii_digit());
+    let duration = part.starts_with(|c: char| c.is_ascii_digit())
+        && matches!(
+            letters,
+            "s" | "ms"
+                | "us"
+                | "ns"
+                | "m"
+                | "h"
+                | "d"
+                | "sec"
+                | "secs"
+                | "min"
+                | "mins"
+                | "Z"
+                | "kB"
+                | "MB"
+                | "KB"
+                | "GB"
+                | "KiB"
+                | "MiB"
+                | "th"
+                | "st"
+                | "nd"
+                | "rd"
+        );
+    let hexadecimal = part.len() >= 6 && part.chars().all(|c| c.is_ascii_hexdigit());
+    let address = part.starts_with("0x") && part.len() > 4;
+    // `20260102T030405Z`, `01J8Z3K5Q7…`: long and mostly digits
+    let id = part.len() >= 10 && digits * 3 >= part.len();
+    let attempt = part.to_ascii_lowercase().starts_with("attempt");
+    if number || duration || hexadecimal || address || id {
+        "#"
+    } else if attempt {
+        "attempt#"
+    } else {
+        part
+    }
+}
+
+/// Where a temporary path begins in a word.
+fn temporary_path(word: &str) -> Option<usize> {
+    ["/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/", "/private/var/", "/dev/shm/", "/run/user/"]
+        .iter()
+        .filter_map(|root| word.find(root))
+        .min()
+}

@@ -1,0 +1,100 @@
+//! Whether an agent said that it succeeded without having done anything.
+//!
+//! Hollow needs all of it: the agent says that it could not reach the work, nothing concrete is described, and no
+//! file, diff, test result or code stands in the answer. A small but real result is never hollow.
+
+use super::{Signal, text::has_words};
+
+const CANNOT: [&str; 14] = [
+    "cannot access",
+    "can't access",
+    "can not access",
+    "could not access",
+    "couldn't access",
+    "unable to access",
+    "not able to access",
+    "do not have access",
+    "don't have access",
+    "no access to",
+    "cannot read",
+    "can't read",
+    "unable to read",
+    "cannot see",
+];
+
+const PLACES: [&str; 16] = [
+    "codebase",
+    "code base",
+    "repository",
+    "repo",
+    "file",
+    "files",
+    "file system",
+    "filesystem",
+    "source code",
+    "directory",
+    "project",
+    "workspace",
+    "working directory",
+    "code",
+    "repositories",
+    "working tree",
+];
+
+const DEEDS: [&str; 22] = [
+    "i fixed",
+    "i added",
+    "i implemented",
+    "i changed",
+    "i updated",
+    "i created",
+    "i wrote",
+    "i removed",
+    "i found",
+    "i refactored",
+    "i renamed",
+    "tests pass",
+    "tests passed",
+    "test passed",
+    "passed",
+    "root cause",
+    "the bug is",
+    "the problem is",
+    "conclusion",
+    "finding",
+    "findings",
+    "committed",
+];
+
+/// The evidence that an answer is hollow. `files_changed` says whether files changed while the agent worked.
+pub fn is_hollow(answer: &str, files_changed: Option<bool>) -> Option<Signal> {
+    if files_changed == Some(true) {
+        return None;
+    }
+    let lower = answer.to_lowercase().replace('’', "'");
+    let has_result = DEEDS.iter().any(|deed| has_words(&lower, deed)) || mentions_code(answer);
+    let mut lines = lower.lines().enumerate();
+    let (at, _) = lines.find(|(_, line)| {
+        CANNOT.iter().any(|phrase| has_words(line, phrase))
+            && PLACES.iter().any(|place| has_words(line, place))
+    })?;
+    let quote = answer.lines().nth(at).unwrap_or_default();
+    (!has_result)
+        .then(|| Signal::new("the agent could not reach the work", quote, format!("agent:{}", at + 1)))
+}
+
+/// Whether a path, a diff or a piece of code stands in the text.
+fn mentions_code(answer: &str) -> bool {
+    let fenced = answer.contains("```") || answer.contains("\n+++ ") || answer.contains("\n@@ ");
+    fenced || answer.split_whitespace().any(is_reference)
+}
+
+fn is_reference(word: &str) -> bool {
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+    let Some((stem, extension)) = word.rsplit_once('.') else { return word.contains("::") };
+    let extension = extension.split(':').next().unwrap_or_default();
+    let is_extension = (1..=5).contains(&extension.len())
+        && extension.chars().all(|c| c.is_ascii_alphanumeric())
+        && extension.starts_with(|c: char| c.is_ascii_lowercase());
+    !stem.is_empty() && is_extension && !matches!(word, "e.g" | "i.e")
+}

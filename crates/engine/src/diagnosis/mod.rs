@@ -1,0 +1,238 @@
+//! What kind of failure it is, and how anyone knows: typed facts first, text only in its context.
+//!
+//! Never changes what it looks at, never guesses silently: what nothing explains is `unknown` and says so.
+
+mod advice;
+mod class;
+mod fingerprint;
+mod hollow;
+mod phrases;
+mod rules;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    guard::{checks, flow},
+    outcome::Outcome,
+};
+
+pub use advice::{Commands, advice};
+pub use class::{Bucket, Class, Confidence};
+pub use fingerprint::{fingerprint, normalize};
+pub use hollow::is_hollow;
+
+/// The longest quote of a signal, in characters.
+pub const MAX_QUOTE: usize = 160;
+
+/// What a step does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StepType {
+    /// It runs a shell command.
+    #[default]
+    Bash,
+    /// It asks an agent.
+    Agent,
+    /// It runs a recipe.
+    Recipe,
+}
+
+/// What links a step to the agent steps before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Producer {
+    /// Nothing.
+    #[default]
+    None,
+    /// It comes right after one, or depends on one.
+    Before,
+    /// It uses the value or a declared file of one.
+    Product,
+}
+
+/// What an agent's structured result says about its failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentTrouble {
+    /// It is not logged in, or not allowed.
+    Credentials,
+    /// Its service asks to slow down.
+    RateLimit,
+    /// Its service cannot be reached.
+    Network,
+}
+
+/// What was found before or around the step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// The recipe cannot be compiled.
+    InvalidRecipe,
+    /// Nothing can become ready.
+    Deadlock,
+    /// Uncommitted changes are in the way.
+    WorkdirDirty,
+    /// Something that is gone left its marks behind.
+    StaleState,
+    /// Somebody else works on it.
+    AlreadyRunning,
+    /// The kernel ended the step because there was no memory left.
+    OutOfMemory,
+}
+
+/// Everything that is known about a failure.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// How the last attempt ended.
+    pub outcome: Option<Outcome>,
+    /// What the step does.
+    pub step_type: StepType,
+    /// The command as the recipe writes it.
+    pub command: String,
+    /// The end of what it printed on standard error.
+    pub stderr: String,
+    /// The end of what it printed.
+    pub stdout: String,
+    /// Why the agent failed, in its own words.
+    pub agent_failure: Option<String>,
+    /// Why the agent failed, by its structured result.
+    pub agent_trouble: Option<AgentTrouble>,
+    /// What the agent answered: the step's own, or that of the producer before it.
+    pub answer: Option<String>,
+    /// Whether files changed while that agent worked, if known.
+    pub files_changed: Option<bool>,
+    /// The agent steps before it.
+    pub producer: Producer,
+    /// Whether the recipe declares that it is a check.
+    pub is_check: bool,
+    /// Required environment variables that are not set.
+    pub missing_env: Vec<String>,
+    /// Environment names that the recipe defines itself.
+    pub declared_names: Vec<String>,
+    /// The program that could not be started.
+    pub missing_program: Option<String>,
+    /// What the runner says about a limit that was exceeded.
+    pub limit: Option<String>,
+    /// Whether every attempt that the step may have was used.
+    pub retries_exhausted: bool,
+    /// Whether the run was told to stop.
+    pub interrupted: bool,
+    /// What stood in the way.
+    pub obstacle: Option<Obstacle>,
+}
+
+impl Facts {
+    /// The exit code, if the step ended with one.
+    pub fn exit_code(&self) -> Option<i32> {
+        match self.outcome {
+            Some(Outcome::Exit(code)) => Some(code),
+            _ => None,
+        }
+    }
+}
+
+/// A piece of evidence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signal {
+    /// What it shows.
+    pub what: String,
+    /// The evidence itself, at most 160 characters.
+    pub quote: String,
+    /// Where it stands: `outcome`, `command`, `stderr:3`, `stdout:1`, `agent:1`.
+    pub at: String,
+}
+
+impl Signal {
+    /// Evidence, its quote cut to what people read.
+    pub fn new(what: impl Into<String>, quote: &str, at: impl Into<String>) -> Signal {
+        let quote = quote.trim();
+        let cut: String = quote.chars().take(MAX_QUOTE - 1).collect();
+        let quote = if quote.chars().count() > MAX_QUOTE { cut + "…" } else { quote.to_owned() };
+        Signal { what: what.into(), quote, at: at.into() }
+    }
+}
+
+/// What kind of failure it is, with the evidence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Diagnosis {
+    /// The kind.
+    pub class: Class,
+    /// Its code for machines.
+    pub code: String,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// The evidence.
+    pub signals: Vec<Signal>,
+    /// Kinds that some evidence speaks for too.
+    pub secondary: Vec<Class>,
+    /// Whether nobody knows.
+    pub uncertain: bool,
+    /// Who has to act.
+    pub bucket: Bucket,
+}
+
+impl Diagnosis {
+    fn new(class: Class, confidence: Confidence, signals: Vec<Signal>) -> Diagnosis {
+        let (code, bucket) = (class.code().to_owned(), class.bucket());
+        let uncertain = class == Class::Unknown;
+        Diagnosis { class, code, confidence, signals, secondary: Vec::new(), uncertain, bucket }
+    }
+
+    fn also(mut self, classes: impl IntoIterator<Item = Class>) -> Diagnosis {
+        for class in classes {
+            if class != self.class && !self.secondary.contains(&class) {
+                self.secondary.push(class);
+            }
+        }
+        self
+    }
+}
+
+/// Tells what kind of failure it is.
+pub fn diagnose(facts: &Facts) -> Diagnosis {
+    let view = View::new(facts);
+    let found = rules::typed(facts)
+        .or_else(|| hollow_success(facts))
+        .or_else(|| rules::missing_program(facts, &view))
+        .or_else(|| rules::by_text(facts, &view))
+        .or_else(|| rules::by_check(facts, &view))
+        .unwrap_or_else(|| rules::unexplained(facts));
+    let exhausted = facts.retries_exhausted.then_some(Class::RetryExhausted);
+    found.also(view.hints.iter().map(|hint| hint.class)).also(exhausted)
+}
+
+fn hollow_success(facts: &Facts) -> Option<Diagnosis> {
+    let failed_check = matches!(facts.outcome, Some(Outcome::Exit(_))) && facts.producer != Producer::None;
+    let completed = facts.outcome == Some(Outcome::Ok) && facts.step_type == StepType::Agent;
+    if !(failed_check || completed) {
+        return None;
+    }
+    let signal = is_hollow(facts.answer.as_deref()?, facts.files_changed)?;
+    Some(Diagnosis::new(Class::HollowSuccess, Confidence::Medium, vec![signal]))
+}
+
+/// What the command and the texts of a failure show, read once.
+struct View {
+    /// The check that the command makes, as written.
+    check: Option<String>,
+    /// What lines of its output speak for.
+    hints: Vec<text::Hint>,
+}
+
+impl View {
+    fn new(facts: &Facts) -> View {
+        let check = match facts.step_type {
+            StepType::Bash => check_of(facts),
+            _ => None,
+        };
+        let hints = text::hints(facts, check.is_some() || facts.is_check);
+        View { check, hints }
+    }
+}
+
+/// The command that makes a step a check.
+fn check_of(facts: &Facts) -> Option<String> {
+    let flow = flow::follow(&facts.command);
+    let counted = flow.found.iter().rev().filter(|found| found.level != flow::Level::Ignored);
+    counted.filter(|found| checks::kind(&found.call).is_some()).map(|found| found.call.words.join(" ")).next()
+}

@@ -1,0 +1,152 @@
+//! The order in which a failure is explained: typed facts, then text in its context, then the kind of step.
+//!
+//! Each rule gives a whole diagnosis or nothing.
+
+use super::{AgentTrouble, Class, Confidence, Diagnosis, Facts, Obstacle, Producer, Signal, StepType, View};
+use crate::outcome::Outcome;
+
+/// What typed facts decide alone.
+pub(super) fn typed(facts: &Facts) -> Option<Diagnosis> {
+    by_obstacle(facts).or_else(|| by_outcome(facts)).or_else(|| by_agent(facts))
+}
+
+fn certain(class: Class, what: &str, quote: &str, at: &str) -> Diagnosis {
+    Diagnosis::new(class, Confidence::High, vec![Signal::new(what, quote, at)])
+}
+
+fn by_obstacle(facts: &Facts) -> Option<Diagnosis> {
+    if !facts.missing_env.is_empty() {
+        let names = facts.missing_env.join(", ");
+        return Some(certain(Class::MissingEnv, "required variables are not set", &names, "environment"));
+    }
+    let (class, what) = match facts.obstacle? {
+        Obstacle::InvalidRecipe => (Class::Structure, "the recipe cannot be compiled"),
+        Obstacle::Deadlock => (Class::Deadlock, "no step can become ready"),
+        Obstacle::WorkdirDirty => (Class::WorkdirDirty, "the working directory has uncommitted changes"),
+        Obstacle::StaleState => (Class::StaleState, "an earlier run left its marks behind"),
+        Obstacle::AlreadyRunning => (Class::AlreadyRunning, "another run owns the workspace"),
+        Obstacle::OutOfMemory => (Class::Memory, "the kernel ended the step for lack of memory"),
+    };
+    Some(certain(class, what, &facts.command, "preflight"))
+}
+
+fn by_outcome(facts: &Facts) -> Option<Diagnosis> {
+    if facts.interrupted {
+        return Some(certain(Class::Interrupted, "the run was told to stop", "", "outcome"));
+    }
+    let limit = facts.limit.as_deref();
+    let says = |class, what: &str| Some(certain(class, what, limit.unwrap_or_default(), "outcome"));
+    match facts.outcome.as_ref()? {
+        Outcome::TimedOut(seconds) => {
+            let quote = format!("timed out after {seconds} s");
+            Some(certain(Class::Timeout, "the timeout of the step fired", &quote, "outcome"))
+        }
+        Outcome::Idle(seconds) => {
+            let quote = format!("no activity for {seconds} s");
+            Some(certain(Class::AgentOpaque, "the agent was alive and silent", &quote, "outcome"))
+        }
+        Outcome::RateLimited => says(Class::RateLimit, "the agent's service asks to slow down"),
+        Outcome::Limit => says(Class::Structure, "a limit of the recipe is exceeded"),
+        Outcome::Condition => says(Class::Structure, "a condition cannot be evaluated"),
+        Outcome::Budget => says(Class::RetryExhausted, "a budget is used up"),
+        Outcome::Cancelled => says(Class::Interrupted, "the run was told to stop"),
+        Outcome::Lost => says(Class::Interrupted, "the runner was gone when the step ended"),
+        Outcome::NotJson if facts.step_type == StepType::Agent => {
+            says(Class::AgentDrift, "the answer is not the JSON that the step requires")
+        }
+        Outcome::NotJson => says(Class::Verification, "the output is not the JSON that the step requires"),
+        _ if limit.is_some() => says(Class::Structure, "a limit of the recipe is exceeded"),
+        _ => None,
+    }
+}
+
+fn by_agent(facts: &Facts) -> Option<Diagnosis> {
+    let (class, what) = match facts.agent_trouble? {
+        AgentTrouble::Credentials => (Class::Credentials, "the agent's service refuses the login"),
+        AgentTrouble::RateLimit => (Class::RateLimit, "the agent's service asks to slow down"),
+        AgentTrouble::Network => (Class::Network, "the agent's service cannot be reached"),
+    };
+    Some(certain(class, what, facts.agent_failure.as_deref().unwrap_or_default(), "agent"))
+}
+
+/// A program that is not there: a spawn that failed, or exit 127 for a named program.
+pub(super) fn missing_program(facts: &Facts, view: &View) -> Option<Diagnosis> {
+    if let Some(program) = &facts.missing_program {
+        let what = format!("the program `{program}` cannot be started");
+        return Some(certain(Class::MissingBinary, &what, program, "outcome"));
+    }
+    if facts.exit_code() != Some(127) {
+        return None;
+    }
+    let hint = view.hints.iter().find(|hint| hint.class == Class::MissingBinary)?;
+    // a script that the step before should have written is work that was not done
+    let is_local = hint.subject.as_deref().is_some_and(|name| name.contains('/') && !name.starts_with('/'));
+    if is_local && facts.producer != Producer::None {
+        return None;
+    }
+    let signals =
+        vec![Signal::new("exit code for a missing program", "exit 127", "outcome"), hint.signal.clone()];
+    Some(Diagnosis::new(Class::MissingBinary, Confidence::High, signals))
+}
+
+/// What lines of the output say, where they can be believed.
+pub(super) fn by_text(facts: &Facts, view: &View) -> Option<Diagnosis> {
+    let believed = view.hints.iter().filter(|hint| hint.is_believed);
+    let first = believed.clone().min_by_key(|hint| hint.rank)?;
+    let mut signals: Vec<Signal> =
+        believed.filter(|hint| hint.class == first.class).map(|hint| hint.signal.clone()).collect();
+    signals.truncate(3);
+    if let Some(code) = facts.exit_code() {
+        signals.push(Signal::new("exit code", &format!("exit {code}"), "outcome"));
+    }
+    Some(Diagnosis::new(first.class, Confidence::Medium, signals))
+}
+
+/// A plain non-zero exit of a step that checks something.
+pub(super) fn by_check(facts: &Facts, view: &View) -> Option<Diagnosis> {
+    let ended = match facts.outcome.as_ref()? {
+        Outcome::Exit(code) => format!("exit {code}"),
+        // a check that crashes did not pass
+        Outcome::Signal(signal) if view.check.is_some() && *signal != 9 => format!("signal {signal}"),
+        _ => return None,
+    };
+    if facts.step_type != StepType::Bash {
+        return None;
+    }
+    let is_check = view.check.is_some() || facts.is_check;
+    if !is_check && facts.producer == Producer::None {
+        return None;
+    }
+    let mut signals = vec![Signal::new("plain failure", &ended, "outcome")];
+    match &view.check {
+        Some(check) => signals.push(Signal::new("the command is a check", check, "command")),
+        None if facts.is_check => signals.push(Signal::new("declared as a check", &facts.command, "recipe")),
+        None => signals.push(Signal::new("comes right after an agent", &facts.command, "recipe")),
+    }
+    signals.extend(last_line(facts));
+    let confidence = if is_check { Confidence::High } else { Confidence::Medium };
+    let diagnosis = |class| Diagnosis::new(class, confidence, signals);
+    Some(match (facts.producer, is_check) {
+        (Producer::Product, true) => diagnosis(Class::AgentDrift).also([Class::Verification]),
+        (Producer::None, _) => diagnosis(Class::Verification),
+        _ => diagnosis(Class::Verification).also([Class::AgentDrift]),
+    })
+}
+
+fn last_line(facts: &Facts) -> Option<Signal> {
+    [("stderr", &facts.stderr), ("stdout", &facts.stdout)].into_iter().find_map(|(stream, text)| {
+        let (at, line) = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).last()?;
+        Some(Signal::new("last line", line, format!("{stream}:{}", at + 1)))
+    })
+}
+
+/// What is left.
+pub(super) fn unexplained(facts: &Facts) -> Diagnosis {
+    let signals: Vec<Signal> = last_line(facts).into_iter().collect();
+    if facts.retries_exhausted {
+        return Diagnosis::new(Class::RetryExhausted, Confidence::Medium, signals);
+    }
+    let unknown = Diagnosis::new(Class::Unknown, Confidence::Low, signals);
+    let killed = matches!(facts.outcome, Some(Outcome::Signal(9)) | Some(Outcome::Exit(137)));
+    unknown.also(killed.then_some(Class::Memory))
+}

@@ -1,0 +1,121 @@
+//! Single rules of the diagnosis, fingerprints and advice.
+
+use super::*;
+
+fn failed(command: &str, code: i32, stderr: &str) -> Facts {
+    Facts {
+        outcome: Some(Outcome::Exit(code)),
+        command: command.to_owned(),
+        stderr: stderr.to_owned(),
+        ..Facts::default()
+    }
+}
+
+fn same(left: &str, right: &str) -> bool {
+    let print = |text: &str| fingerprint("gate", Class::Verification, &failed("./gate", 1, text));
+    print(left) == print(right)
+}
+
+#[test]
+fn typed_facts_are_certain_and_text_never_is() {
+    for (facts, class, confidence) in [
+        (failed("grep -q x f", 1, ""), Class::Verification, Confidence::High),
+        (
+            failed("nope", 127, "bash: line 1: nope: command not found"),
+            Class::MissingBinary,
+            Confidence::High,
+        ),
+        (failed("./x", 1, "Error: connect ECONNREFUSED 10.0.0.1:80"), Class::Network, Confidence::Medium),
+        (failed("./x", 1, "whatever"), Class::Unknown, Confidence::Low),
+    ] {
+        let found = diagnose(&facts);
+        assert_eq!((found.class, found.confidence), (class, confidence), "{facts:?}");
+        assert_eq!(found.uncertain, class == Class::Unknown);
+    }
+}
+
+#[test]
+fn quotes_are_short_and_say_where_they_stand() {
+    let stderr = format!("first\nfatal: unable to access: Could not resolve host: {}", "é".repeat(500));
+    let found = diagnose(&failed("git fetch", 128, &stderr));
+    assert_eq!(found.signals[0].at, "stderr:2");
+    assert!(found.signals.iter().all(|signal| signal.quote.chars().count() <= MAX_QUOTE));
+}
+
+#[test]
+fn words_are_whole() {
+    for (text, phrase, expected) in [
+        ("status 429", "429", true),
+        ("issue 4290", "429", false),
+        ("test_connection_refused", "connection refused", false),
+        ("connection refused.", "connection refused", true),
+        ("é429é", "429", false),
+        ("", "429", false),
+    ] {
+        assert_eq!(text::has_words(text, phrase), expected, "{text}");
+    }
+}
+
+#[test]
+fn fingerprints_ignore_what_changes_by_itself() {
+    for (left, right) in [
+        ("attempt 1 failed after 3.2s", "attempt 7 failed after 14.0s"),
+        ("attempt-1: pid 4711", "attempt-2: pid 93"),
+        ("2026-01-02T03:04:05Z boom", "2027-11-12T13:14:15Z boom"),
+        ("[12:30:01] boom", "[09:00:59] boom"),
+        ("cannot open /tmp/run.a8f/x.txt", "cannot open /tmp/run.zz1/x.txt"),
+        (
+            "request 3f2504e0-4f89-11d3-9a0c-0305e82c3301 failed",
+            "request 6fa459ea-ee8a-3ca4-894e-db77e160355e failed",
+        ),
+        ("commit 4517e12 is bad", "commit 9abc001 is bad"),
+        ("took 300ms", "took 12ms"),
+        ("(3/7) tests failed", "(5/7) tests failed"),
+        ("\u{1b}[31mboom\u{1b}[0m", "boom"),
+        ("at 0x7ffee3", "at 0x55aa10"),
+        ("a  b", "a b"),
+    ] {
+        assert!(same(left, right), "{left} / {right}: {} / {}", normalize(left), normalize(right));
+    }
+}
+
+#[test]
+fn fingerprints_keep_what_differs() {
+    for (left, right) in [
+        ("missing section `Risks`", "missing section `Plan`"),
+        ("error[E0308] mismatched", "error[E0425] mismatched"),
+        ("src/a.rs:12: boom", "src/a.rs:40: boom"),
+        ("cannot open out.txt", "cannot open log.txt"),
+        ("test_1 failed", "test_2 failed"),
+    ] {
+        assert!(!same(left, right), "{left} / {right}");
+    }
+}
+
+#[test]
+fn variables_of_the_recipe_are_not_the_environments() {
+    let mut facts = failed("echo $NAME", 1, "bash: line 1: NAME: unbound variable");
+    assert_eq!(diagnose(&facts).class, Class::MissingEnv);
+    facts.declared_names = vec!["NAME".to_owned()];
+    assert_eq!(diagnose(&facts).class, Class::Unknown);
+}
+
+#[test]
+fn exhausted_retries_do_not_hide_the_cause() {
+    let mut facts = failed("test -f x", 1, "");
+    facts.retries_exhausted = true;
+    let found = diagnose(&facts);
+    assert_eq!((found.class, found.secondary), (Class::Verification, vec![Class::RetryExhausted]));
+}
+
+#[test]
+fn every_class_has_advice_and_survives_json() {
+    for class in Class::ALL {
+        let diagnosis = Diagnosis::new(*class, Confidence::Medium, Vec::new());
+        let commands = Commands { resume: Some("go on".to_owned()), ..Commands::default() };
+        assert!(!advice(&diagnosis, "gate", &commands)[0].is_empty());
+        let json = serde_json::to_string(&diagnosis).unwrap();
+        assert!(json.contains(&format!("\"class\":\"{}\"", class.as_str())));
+        assert_eq!(serde_json::from_str::<Diagnosis>(&json).unwrap(), diagnosis);
+    }
+}

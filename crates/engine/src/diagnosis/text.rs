@@ -1,0 +1,222 @@
+//! What lines of output speak for: whole words, in their context, and never more than a hint.
+//!
+//! A line of a check is believed only if the tool itself says it and no verdict was given: what a test prints about
+//! a refused connection is the test's business.
+
+use super::{
+    Class, Facts, Producer, Signal, StepType,
+    phrases::{PHRASES, Phrase, TOOL_LINES, VERDICTS},
+};
+use crate::outcome::Outcome;
+
+/// The part of a line that is looked at, in bytes.
+const MAX_LINE: usize = 2_000;
+
+/// A line that speaks for a class.
+pub(super) struct Hint {
+    pub(super) class: Class,
+    /// What it is about: a program, a variable.
+    pub(super) subject: Option<String>,
+    pub(super) signal: Signal,
+    /// The smaller, the more it explains.
+    pub(super) rank: usize,
+    pub(super) is_believed: bool,
+}
+
+/// Whether `phrase` stands in `text` as whole words. Both are lower case.
+pub(super) fn has_words(text: &str, phrase: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(phrase).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + phrase.len()..].chars().next();
+        let opens = !phrase.starts_with(part) || !before.is_some_and(part);
+        let closes = !phrase.ends_with(part) || !after.is_some_and(part);
+        opens && closes
+    })
+}
+
+/// Everything that the output speaks for.
+pub(super) fn hints(facts: &Facts, is_check: bool) -> Vec<Hint> {
+    if matches!(facts.outcome, Some(Outcome::Ok) | None) {
+        return Vec::new();
+    }
+    let failure = facts.agent_failure.as_deref().unwrap_or_default();
+    let texts = [("stderr", facts.stderr.as_str()), ("stdout", facts.stdout.as_str()), ("agent", failure)];
+    let whole = texts.map(|(_, text)| text.to_lowercase()).join("\n");
+    let judged = is_check && VERDICTS.iter().any(|verdict| has_words(&whole, verdict));
+    let mut hints = Vec::new();
+    for (stream, text) in texts {
+        for (at, line) in text.lines().enumerate() {
+            let line = cut(line);
+            let Some(mut hint) = read(line, &whole, &format!("{stream}:{}", at + 1)) else { continue };
+            let by_tool = is_tool_line(line);
+            let needs_tool = is_check || (stream == "stdout" && facts.step_type == StepType::Bash);
+            let plain = matches!(
+                hint.class,
+                Class::ValidationStrategy | Class::Structure | Class::MissingEnv | Class::Memory
+            );
+            hint.is_believed = !judged && (!needs_tool || by_tool || (plain && stream != "agent"));
+            hint.is_believed &= !is_own_server(facts, &hint, line) && !is_own_name(facts, &hint);
+            hints.push(hint);
+        }
+    }
+    hints
+}
+
+fn cut(line: &str) -> &str {
+    let mut end = line.len().min(MAX_LINE);
+    while !line.is_char_boundary(end) {
+        end -= 1;
+    }
+    &line[..end]
+}
+
+/// A local server that an agent was to provide: that it does not answer is about the work.
+fn is_own_server(facts: &Facts, hint: &Hint, line: &str) -> bool {
+    let local = ["localhost", "127.0.0.1", "0.0.0.0", "[::1]"].iter().any(|host| line.contains(host));
+    hint.class == Class::Network && local && facts.producer != Producer::None
+}
+
+/// A variable that the recipe defines itself is not the environment's.
+fn is_own_name(facts: &Facts, hint: &Hint) -> bool {
+    let Some(name) = hint.subject.as_ref().filter(|_| hint.class == Class::MissingEnv) else { return false };
+    facts.declared_names.contains(name)
+}
+
+fn is_tool_line(line: &str) -> bool {
+    let lower = line.trim_start().to_lowercase();
+    TOOL_LINES.iter().any(|prefix| lower.starts_with(prefix))
+}
+
+fn read(line: &str, whole: &str, at: &str) -> Option<Hint> {
+    if line.trim().is_empty() {
+        return None;
+    }
+    let lower = line.to_lowercase();
+    let special = missing_program(line, &lower, whole)
+        .map(|name| (Class::MissingBinary, Some(name), "a program is not there"))
+        .or_else(|| {
+            missing_variable(line, &lower, whole)
+                .map(|name| (Class::MissingEnv, Some(name), "a variable is not set"))
+        });
+    let (rank, class, subject, what) = match special {
+        Some((class, subject, what)) => (rank_of(class), class, subject, what),
+        None => {
+            let phrase = PHRASES.iter().find(|phrase| phrase.matches(&lower))?;
+            (rank_of(phrase.class), phrase.class, None, phrase.what)
+        }
+    };
+    Some(Hint { class, subject, signal: Signal::new(what, line, at), rank, is_believed: false })
+}
+
+/// Causes come before their consequences: a full disk before a failed connection, a refused login before both.
+fn rank_of(class: Class) -> usize {
+    const ORDER: [Class; 12] = [
+        Class::Disk,
+        Class::Memory,
+        Class::RateLimit,
+        Class::MissingBinary,
+        Class::MissingEnv,
+        Class::Credentials,
+        Class::Network,
+        Class::WorkdirDirty,
+        Class::StaleState,
+        Class::AlreadyRunning,
+        Class::ValidationStrategy,
+        Class::Structure,
+    ];
+    ORDER.iter().position(|known| *known == class).unwrap_or(ORDER.len())
+}
+
+impl Phrase {
+    fn matches(&self, line: &str) -> bool {
+        self.any.iter().any(|phrase| has_words(line, phrase))
+            && (self.with.is_empty() || self.with.iter().any(|phrase| has_words(line, phrase)))
+            && !self.without.iter().any(|phrase| line.contains(phrase))
+    }
+}
+
+/// The program that a line says is not there.
+fn missing_program(line: &str, lower: &str, whole: &str) -> Option<String> {
+    let name = |text: &str| {
+        let name = text.rsplit([':', ' ']).find(|part| !part.is_empty())?;
+        let name = name.trim_matches(['\'', '"', '`', '‘', '’']);
+        (!name.is_empty() && name.len() < 80).then(|| name.to_owned())
+    };
+    let trimmed = line.trim_end();
+    if let Some(before) = trimmed.strip_suffix(": command not found") {
+        return name(before);
+    }
+    let is_shell =
+        ["sh: ", "bash: ", "/bin/sh: ", "dash: ", "zsh: "].iter().any(|shell| line.starts_with(shell));
+    if is_shell && let Some(before) = trimmed.strip_suffix(": not found") {
+        return name(before);
+    }
+    let no_file = trimmed.strip_suffix(": No such file or directory");
+    let by_env = lower.starts_with("/usr/bin/env: ") || lower.starts_with("env: ");
+    let by_make = lower.starts_with("make: ") && whole.contains("error 127");
+    let by_shell = is_shell && whole.lines().count() < 3;
+    if let Some(before) = no_file.filter(|_| by_env || by_make || by_shell) {
+        return name(before);
+    }
+    if lower.contains("executable file not found in $path") {
+        return lower.split("exec: ").last().and_then(|rest| rest.split('"').nth(1)).map(str::to_owned);
+    }
+    if let Some(rest) = line.strip_prefix("error: linker `") {
+        return rest.split('`').next().filter(|_| lower.ends_with("not found")).map(str::to_owned);
+    }
+    if has_words(lower, "spawn") && lower.trim_end().ends_with("enoent") {
+        return line.split("spawn ").last().and_then(|rest| rest.split(' ').next()).map(str::to_owned);
+    }
+    let python = line.starts_with("FileNotFoundError: [Errno 2] No such file or directory: '");
+    let program = python.then(|| line.rsplit('\'').nth(1)).flatten()?;
+    (whole.contains("subprocess.py") && !program.contains('/')).then(|| program.to_owned())
+}
+
+/// The variable that a line says is not set.
+fn missing_variable(line: &str, lower: &str, whole: &str) -> Option<String> {
+    for ending in [": unbound variable", ": parameter null or not set", ": parameter not set"] {
+        if let Some(before) = line.trim_end().strip_suffix(ending) {
+            let name = before.rsplit([':', ' ']).next().unwrap_or_default();
+            return is_identifier(name).then(|| name.to_owned());
+        }
+    }
+    if let Some(rest) = line.trim_start().strip_prefix("KeyError: '")
+        && whole.contains("os.environ")
+    {
+        return rest.split('\'').next().map(str::to_owned);
+    }
+    let absent = [
+        "not set",
+        "is not defined",
+        "must be set",
+        "is required",
+        "is missing",
+        "undefined",
+        "client option must be set",
+    ];
+    let says_absent = absent.iter().any(|phrase| has_words(lower, phrase));
+    let spoken_of = has_words(lower, "environment variable") || has_words(lower, "environment variables");
+    if !says_absent {
+        return None;
+    }
+    line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .find(|word| is_constant(word) && (spoken_of || word.contains('_')))
+        .map(str::to_owned)
+}
+
+fn is_identifier(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Whether a word looks like the name of an environment variable.
+fn is_constant(word: &str) -> bool {
+    word.len() > 3
+        && word.starts_with(|c: char| c.is_ascii_uppercase())
+        && word.contains(|c: char| c.is_ascii_uppercase())
+        && (word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+            || word.starts_with("TF_VAR_"))
+        && word != "ERROR"
+        && word != "FATAL"
+}

@@ -1,0 +1,141 @@
+//! The facts about a failure, gathered from a run's state and its files, for the diagnosis.
+
+use std::path::Path;
+
+use engine::{
+    Outcome, RunState,
+    diagnosis::{AgentTrouble, Commands, Diagnosis, Facts, Obstacle, Producer, StepType, advice, diagnose, fingerprint},
+    event::Ended,
+    frame::Frame,
+};
+use recipe::{
+    graph::{self, Link},
+    plan::{Plan, StepKind},
+};
+
+use crate::{mask::Mask, values};
+
+/// What a failure is put down to, and what to do about it.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The diagnosis.
+    pub diagnosis: Diagnosis,
+    /// The same for the same failure.
+    pub fingerprint: String,
+    /// What a person can do next.
+    pub advice: Vec<String>,
+}
+
+/// Looks at the failure of a run.
+pub fn failure(plan: &Plan, state: &RunState, run_dir: Option<&Path>, run_id: Option<&str>, mask: &Mask) -> Option<Found> {
+    let (path, ended) = state.root_cause()?;
+    let (id, at) = state.locate(&path)?;
+    let facts = facts(plan, &state.frames[id], at, ended, run_dir, mask);
+    let diagnosis = diagnose(&facts);
+    let command = |verb: &str| run_id.map(|run| format!("recipe-runner-rs {verb}").replace("RUN", run));
+    let commands = Commands {
+        resume: command("resume RUN"),
+        logs: run_id.map(|run| format!("recipe-runner-rs logs {run} {path}")),
+        plan: command("resume RUN --plan"),
+        validate: Some(format!("recipe-runner-rs validate {}", state.root().unit.path)),
+    };
+    Some(Found {
+        fingerprint: fingerprint(&path, diagnosis.class, &facts),
+        advice: advice(&diagnosis, &path, &commands),
+        diagnosis,
+    })
+}
+
+fn facts(plan: &Plan, frame: &Frame, at: usize, ended: &Ended, run_dir: Option<&Path>, mask: &Mask) -> Facts {
+    let step = &frame.unit.steps[at];
+    let tail = |output: &Option<engine::event::OutputRef>| match (run_dir, output) {
+        (Some(dir), Some(output)) => mask.text(&values::tail(&dir.join(&output.file), 60, 8192)).into_owned(),
+        _ => String::new(),
+    };
+    let error = ended.error.clone().unwrap_or_default();
+    let is_agent = matches!(step.kind, StepKind::Agent(_));
+    let agent_trouble = match &ended.outcome {
+        Outcome::RateLimited => Some(AgentTrouble::RateLimit),
+        _ if is_agent && error.contains("cannot log in") => Some(AgentTrouble::Credentials),
+        _ if is_agent && error.contains("cannot reach its model service") => Some(AgentTrouble::Network),
+        _ => None,
+    };
+    let limit = match ended.outcome {
+        Outcome::Limit => Some(error.clone()),
+        _ => None,
+    };
+    Facts {
+        outcome: Some(ended.outcome.clone()),
+        step_type: match &step.kind {
+            StepKind::Shell { .. } => StepType::Bash,
+            StepKind::Agent(_) => StepType::Agent,
+            StepKind::Nested { .. } => StepType::Recipe,
+        },
+        command: match &step.kind {
+            StepKind::Shell { command } => command.text().to_owned(),
+            _ => String::new(),
+        },
+        stderr: match tail(&ended.stderr) {
+            said if said.is_empty() && !is_agent => String::new(),
+            said => said,
+        },
+        stdout: if is_agent { String::new() } else { tail(&ended.stdout) },
+        agent_failure: is_agent.then(|| mask.text(&error).into_owned()),
+        agent_trouble,
+        answer: producer_answer(plan, frame, at),
+        files_changed: None,
+        producer: producer(plan, frame, at),
+        is_check: !step.reads.is_empty() && step.produces.is_empty(),
+        missing_env: Vec::new(),
+        declared_names: declared_names(frame),
+        missing_program: missing_program(&ended.outcome, &error),
+        limit,
+        retries_exhausted: step.retry.is_some(),
+        interrupted: matches!(ended.outcome, Outcome::Cancelled | Outcome::Lost),
+        obstacle: matches!(&ended.outcome, Outcome::Signal(9) if error.contains("out of memory")).then_some(Obstacle::OutOfMemory),
+    }
+}
+
+/// The program that the runner itself could not start.
+fn missing_program(outcome: &Outcome, error: &str) -> Option<String> {
+    match outcome {
+        Outcome::NotStarted => error.split('`').nth(1).map(str::to_owned),
+        _ => None,
+    }
+}
+
+fn declared_names(frame: &Frame) -> Vec<String> {
+    let upper = frame.context.keys().filter_map(|name| recipe::env_name::alias(name));
+    let exact = frame.context.keys().filter_map(|name| recipe::env_name::variable(name));
+    upper.chain(exact).collect()
+}
+
+/// What links a step to the agents before it.
+fn producer(plan: &Plan, frame: &Frame, at: usize) -> Producer {
+    let agents = |link: &dyn Fn(Link) -> bool| {
+        graph::edges_in(plan, &frame.unit)
+            .iter()
+            .any(|edge| edge.to == at && link(edge.link) && !matches!(frame.unit.steps[edge.from].kind, StepKind::Shell { .. }))
+    };
+    if agents(&|link| matches!(link, Link::Value | Link::Files)) {
+        Producer::Product
+    } else if agents(&|link| matches!(link, Link::DependsOn | Link::Order)) {
+        Producer::Before
+    } else {
+        Producer::None
+    }
+}
+
+/// What the agent before a failed check answered.
+fn producer_answer(plan: &Plan, frame: &Frame, at: usize) -> Option<String> {
+    if !matches!(frame.unit.steps[at].kind, StepKind::Shell { .. }) {
+        return None;
+    }
+    let edges = graph::edges_in(plan, &frame.unit);
+    let from = edges
+        .iter()
+        .filter(|edge| edge.to == at && matches!(frame.unit.steps[edge.from].kind, StepKind::Agent(_)))
+        .map(|edge| edge.from)
+        .max()?;
+    frame.steps[from].value.as_ref().map(|value| value.render().chars().take(8192).collect())
+}
