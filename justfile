@@ -48,3 +48,8 @@ generate:
 # the same tests against real agent programs; needs npm and the network
 real-agents:
     RECIPE_RUNNER_REAL_AGENTS=$(tools/real-agents.sh) cargo test -p runtime --test real_agents -- --ignored
+
+# every promised figure against its floor, in one table; `just bench steps` measures one group
+bench *groups:
+    cargo build --release --workspace
+    cargo run --release -p bench -- {{groups}}

@@ -252,7 +252,7 @@ async fn ask(
     let command = Command {
         program: binary.into(),
         args: invocation.args,
-        env,
+        env: env.into_iter().collect(),
         cwd: task.cwd.clone(),
         stdin,
         stdout: task.dir.join(format!("stdout{suffix}")),
@@ -282,7 +282,7 @@ async fn supervise(
     let launch = Launch {
         program: command.program,
         args: command.args,
-        env: command.env.into_iter().collect(),
+        env: command.env,
         cwd: command.cwd,
         stdin: command.stdin,
         stdout: out,

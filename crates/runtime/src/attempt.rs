@@ -3,7 +3,6 @@
 //! Preparing reads the state and writes private files; running touches only the process and its files.
 
 use std::{
-    collections::BTreeMap,
     ffi::OsString,
     fs::File,
     path::{Path, PathBuf},
@@ -58,8 +57,8 @@ pub struct Command {
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<OsString>,
-    /// Its environment.
-    pub env: BTreeMap<OsString, OsString>,
+    /// Its environment; of two entries with the same name the later one counts.
+    pub env: Vec<(OsString, OsString)>,
     /// Its directory.
     pub cwd: PathBuf,
     /// What it reads.
@@ -146,7 +145,7 @@ pub async fn run_command(
     let launch = Launch {
         program: command.program,
         args: command.args,
-        env: command.env.into_iter().collect(),
+        env: command.env,
         cwd: command.cwd,
         stdin: command.stdin,
         stdout: open(&command.stdout)?,

@@ -5,15 +5,12 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    path::Path,
+    path::PathBuf,
+    sync::Arc,
 };
 
 use engine::frame::Frame;
-use recipe::{
-    env_name,
-    scope::Scope,
-    value::Value,
-};
+use recipe::{env_name, value::Value};
 
 /// Most names that are exported without choosing.
 const NAMES: usize = 256;
@@ -28,7 +25,7 @@ pub struct Exports {
     /// Names and values for the environment.
     pub env: Vec<(String, String)>,
     /// Names and values that are too large for it and that the script wants.
-    pub large: Vec<(String, String)>,
+    pub large: Vec<(String, Arc<str>)>,
 }
 
 /// Chooses what is exported. `text` is the script, whose mentions of exported names come first; `wanted` are
@@ -37,20 +34,21 @@ pub fn exports(frame: &Frame, text: &str, wanted: Vec<(String, Value)>, max_valu
     let cap = max_value.map_or(STRING_BYTES, |bytes| (bytes as usize).min(STRING_BYTES));
     let mut chosen = Chosen { cap, ..Chosen::default() };
     for (name, value) in wanted {
-        chosen.add_wanted(name, value.render().into_owned());
+        chosen.add_wanted(name, &value);
     }
     let mentions = mentions(text);
     let declared = frame.unit.context.keys().chain(frame.unit.inputs.iter().map(|input| &input.name));
+    let first = declared.chain(mentioned_names(frame, &mentions));
     if frame.context.len() <= NAMES {
         // all of it, the declared and mentioned ones first in case that bytes run out
-        for name in declared.clone().chain(mentioned_names(frame, &mentions)).chain(frame.context.keys()) {
-            chosen.add(frame, name, &mentions);
-        }
+        first.chain(frame.context.keys()).for_each(|name| chosen.add(frame, name, &mentions));
     } else {
-        for name in declared.chain(mentioned_names(frame, &mentions)).chain(frame.log.iter().rev()) {
-            if chosen.names.len() >= NAMES {
-                break;
-            }
+        first.take(NAMES).for_each(|name| chosen.add(frame, name, &mentions));
+        // every variable makes every program of the step start more slowly: here aliases count, too
+        let mut newest = frame.log.iter().rev();
+        while chosen.variables() < NAMES
+            && let Some(name) = newest.next()
+        {
             chosen.add(frame, name, &mentions);
         }
     }
@@ -66,7 +64,7 @@ struct Chosen<'a> {
     aliases: Vec<(String, String)>,
     nested_aliases: Vec<(String, String)>,
     wanted: HashMap<String, Room>,
-    large: Vec<(String, String)>,
+    large: Vec<(String, Arc<str>)>,
 }
 
 /// Whether there is room for a value in the environment.
@@ -77,15 +75,21 @@ enum Room {
 }
 
 impl<'a> Chosen<'a> {
-    fn add_wanted(&mut self, name: String, text: String) {
+    /// How many variables the environment has so far.
+    fn variables(&self) -> usize {
+        self.exact.len() + self.aliases.len() + self.nested_aliases.len()
+    }
+
+    fn add_wanted(&mut self, name: String, value: &Value) {
         if self.wanted.contains_key(&name) {
             return;
         }
+        let text = value.render();
         let room = self.take_room(&name, &text);
         self.wanted.insert(name.clone(), room);
         match room {
-            Room::Enough => self.exact.push((name, text)),
-            Room::None => self.large.push((name, text)),
+            Room::Enough => self.exact.push((name, text.into_owned())),
+            Room::None => self.large.push((name, shared(value))),
         }
     }
 
@@ -107,19 +111,18 @@ impl<'a> Chosen<'a> {
     }
 
     fn add(&mut self, frame: &Frame, name: &'a str, mentions: &HashSet<&str>) {
-        let Some(value) = frame.get(name) else { return };
+        let Some(value) = frame.context.get(name) else { return };
         if !self.names.insert(name) {
             return;
         }
-        self.add_value(name, &value, mentions, Level::Top);
+        self.add_value(name, value, mentions, Level::Top);
     }
 
     fn add_value(&mut self, name: &str, value: &Value, mentions: &HashSet<&str>, level: Level) {
         if let Some(variable) = env_name::variable(name) {
-            let text = value.render();
-            let room = self.add_exact(variable, &text, mentions);
+            let room = self.add_exact(variable, value, mentions);
             if let Some(alias) = env_name::alias(name) {
-                self.add_alias(alias, &text, mentions, level, room);
+                self.add_alias(alias, value, mentions, level, room);
             }
         }
         if let Value::Map(members) = value {
@@ -129,59 +132,78 @@ impl<'a> Chosen<'a> {
         }
     }
 
-    fn add_exact(&mut self, variable: String, text: &str, mentions: &HashSet<&str>) -> Room {
+    fn add_exact(&mut self, variable: String, value: &Value, mentions: &HashSet<&str>) -> Room {
+        let text = value.render();
         if let Some(room) = self.wanted.get(&variable) {
             return *room;
         }
         if text.contains('\0') {
             return Room::None;
         }
-        let room = self.take_room(&variable, text);
+        let room = self.take_room(&variable, &text);
         match room {
-            Room::Enough => self.exact.push((variable, text.to_owned())),
-            Room::None => self.add_large(variable, text, mentions),
+            Room::Enough => self.exact.push((variable, text.into_owned())),
+            Room::None => self.add_large(variable, value, mentions),
         }
         room
     }
 
-    fn add_alias(&mut self, alias: String, text: &str, mentions: &HashSet<&str>, level: Level, room: Room) {
+    fn add_alias(
+        &mut self,
+        alias: String,
+        value: &Value,
+        mentions: &HashSet<&str>,
+        level: Level,
+        room: Room,
+    ) {
+        let text = value.render();
         if text.contains('\0') {
             return;
         }
-        if room == Room::None || self.room_of_one(&alias, text) == Room::None {
-            return self.add_large(alias, text, mentions);
+        if room == Room::None || self.room_of_one(&alias, &text) == Room::None {
+            return self.add_large(alias, value, mentions);
         }
         match level {
-            Level::Top => self.aliases.push((alias, text.to_owned())),
-            Level::Nested => self.nested_aliases.push((alias, text.to_owned())),
+            Level::Top => self.aliases.push((alias, text.into_owned())),
+            Level::Nested => self.nested_aliases.push((alias, text.into_owned())),
         }
     }
 
     /// A value without room is read from a file by a script that mentions it.
-    fn add_large(&mut self, variable: String, text: &str, mentions: &HashSet<&str>) {
+    fn add_large(&mut self, variable: String, value: &Value, mentions: &HashSet<&str>) {
         if mentions.contains(variable.as_str()) && !self.wanted.contains_key(&variable) {
             self.wanted.insert(variable.clone(), Room::None);
-            self.large.push((variable, text.to_owned()));
+            self.large.push((variable, shared(value)));
         }
     }
 
     /// Where aliases collide the top-level name wins; between two top-level names neither is set.
     fn finish(mut self) -> Exports {
-        let mut seen: HashSet<&str> = HashSet::new();
-        let twice: HashSet<String> = self
-            .aliases
-            .iter()
-            .filter(|(alias, _)| !seen.insert(alias))
-            .map(|(alias, _)| alias.clone())
+        let mut uses: HashMap<&str, usize> = HashMap::with_capacity(self.aliases.len());
+        for (alias, _) in &self.aliases {
+            *uses.entry(alias).or_default() += 1;
+        }
+        let mut nested: HashSet<&str> = HashSet::new();
+        let is_free: Vec<bool> = (self.nested_aliases.iter())
+            .map(|(alias, _)| !uses.contains_key(alias.as_str()) && nested.insert(alias))
             .collect();
-        let top: HashSet<String> = self.aliases.iter().map(|(alias, _)| alias.clone()).collect();
-        self.aliases.retain(|(alias, _)| !twice.contains(alias));
-        let mut nested: HashSet<String> = HashSet::new();
-        self.nested_aliases.retain(|(alias, _)| !top.contains(alias) && nested.insert(alias.clone()));
-        let mut env = self.nested_aliases;
-        env.append(&mut self.aliases);
+        let is_single: Vec<bool> = self.aliases.iter().map(|(alias, _)| uses[alias.as_str()] == 1).collect();
+        let mut env = keep(self.nested_aliases, &is_free);
+        env.extend(keep(self.aliases, &is_single));
         env.append(&mut self.exact);
         Exports { env, large: self.large }
+    }
+}
+
+fn keep(list: Vec<(String, String)>, kept: &[bool]) -> Vec<(String, String)> {
+    list.into_iter().zip(kept).filter(|(_, kept)| **kept).map(|(entry, _)| entry).collect()
+}
+
+/// The text of a value, without a copy where it is text already.
+fn shared(value: &Value) -> Arc<str> {
+    match value {
+        Value::Text(text) => Arc::clone(text),
+        other => Arc::from(other.render()),
     }
 }
 
@@ -199,40 +221,53 @@ fn mentions(text: &str) -> HashSet<&str> {
         .collect()
 }
 
-/// Context names whose variable or alias the script mentions.
+/// Context names whose variable or alias the script mentions, or begins a mentioned one of their members.
 fn mentioned_names<'a>(frame: &'a Frame, mentions: &HashSet<&str>) -> Vec<&'a String> {
     if mentions.is_empty() {
         return Vec::new();
     }
-    let is_mentioned = |name: &&String| {
-        let variable = env_name::variable(name);
-        variable.is_some_and(|variable| mentions.iter().any(|word| word.starts_with(variable.as_str())))
-            || env_name::alias(name)
-                .is_some_and(|alias| mentions.iter().any(|word| word.starts_with(alias.as_str())))
-    };
+    // every name of the context is looked at for every such step, so nothing is allocated here
+    let is_mentioned = |name: &&String| mentions.iter().any(|word| mentions_name(word, name));
     frame.context.keys().filter(is_mentioned).collect()
 }
 
-/// The lines of shell that read large values from private files. `dir` holds one file for each, named after its
-/// variable; a value that ends in a newline has one more character, which is taken off again.
-pub fn prologue(large: &[(String, String)], dir: &Path) -> String {
+/// Whether a word is the variable or the alias of a name, or of something below it.
+fn mentions_name(word: &str, name: &str) -> bool {
+    let is_variable =
+        word.strip_prefix(env_name::PREFIX).is_some_and(|word| follows(word, name, "__", |byte| byte));
+    is_variable || follows(word, name, "_", |byte| byte.to_ascii_uppercase())
+}
+
+/// Whether a word is a name with its dots replaced, alone or followed by `_`.
+fn follows(word: &str, name: &str, dot: &str, letter: fn(u8) -> u8) -> bool {
+    let mut rest = word.as_bytes();
+    for byte in name.bytes() {
+        let expected: &[u8] = match byte {
+            b'.' => dot.as_bytes(),
+            b'-' => b"_",
+            other => &[letter(other)],
+        };
+        match rest.strip_prefix(expected) {
+            Some(after) => rest = after,
+            None => return false,
+        }
+    }
+    !name.is_empty() && rest.first().is_none_or(|byte| *byte == b'_')
+}
+
+/// The lines of shell that read large values from private files, given with their variables. `$(<…)` is the fastest
+/// way that every bash has; it drops newlines at the end, so such a value has one more character in its file, which
+/// is taken off again.
+pub fn prologue(large: &[(String, Arc<str>)], files: &[PathBuf]) -> String {
     let mut lines = String::new();
-    for (name, text) in large {
-        let file = quote(&dir.join(name).to_string_lossy());
+    for ((name, text), file) in large.iter().zip(files) {
+        let file = quote(&file.to_string_lossy());
         lines.push_str(&format!("{name}=$(<{file}); "));
         if text.ends_with('\n') {
             lines.push_str(&format!("{name}=${{{name}%.}}; "));
         }
     }
     lines
-}
-
-/// What the file of a large value holds.
-pub fn large_file(text: &str) -> std::borrow::Cow<'_, str> {
-    match text.ends_with('\n') {
-        true => format!("{text}.").into(),
-        false => text.into(),
-    }
 }
 
 /// A word in single quotes.

@@ -9,6 +9,7 @@ use std::{
     io::{self, Read, Seek, SeekFrom, Write},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
+    sync::mpsc,
 };
 
 use engine::{Event, Record};
@@ -46,6 +47,15 @@ pub struct Journal {
     path: PathBuf,
     next: u64,
     buffer: Vec<u8>,
+    syncer: Option<Syncer>,
+    syncing: Syncing,
+}
+
+/// Whether the disk is being waited for.
+#[derive(Debug, PartialEq, Eq)]
+enum Syncing {
+    No,
+    Yes,
 }
 
 /// Length of `,"sum":"xxxxxxxx"}`.
@@ -56,7 +66,14 @@ impl Journal {
     pub fn create(path: &Path) -> Result<Journal, JournalError> {
         let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path);
         let file = file.map_err(|source| failed("create", path, source))?;
-        Ok(Journal { file, path: path.to_owned(), next: 1, buffer: Vec::new() })
+        Ok(Journal {
+            file,
+            path: path.to_owned(),
+            next: 1,
+            buffer: Vec::new(),
+            syncer: None,
+            syncing: Syncing::No,
+        })
     }
 
     /// Opens the journal of an existing run, reads its records and drops a torn last line.
@@ -71,7 +88,15 @@ impl Journal {
             file.seek(SeekFrom::End(0)).map_err(|source| failed("repair", path, source))?;
         }
         let next = records.last().map_or(1, |record| record.seq + 1);
-        Ok((Journal { file, path: path.to_owned(), next, buffer: Vec::new() }, records))
+        let journal = Journal {
+            file,
+            path: path.to_owned(),
+            next,
+            buffer: Vec::new(),
+            syncer: None,
+            syncing: Syncing::No,
+        };
+        Ok((journal, records))
     }
 
     /// Makes the next record of an event and puts it in line; [`Journal::sync`] brings it to disk.
@@ -97,12 +122,63 @@ impl Journal {
         self.file.sync_data().map_err(|source| failed("sync", &self.path, source))
     }
 
+    /// Like [`Journal::sync`], but returns at once: [`Journal::end_sync`] waits until all of it is on disk.
+    pub fn begin_sync(&mut self) -> Result<(), JournalError> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        self.write()?;
+        if self.syncer.is_none() {
+            let syncer = self.file.try_clone().and_then(Syncer::start);
+            self.syncer = Some(syncer.map_err(|source| failed("sync", &self.path, source))?);
+        }
+        self.syncing = Syncing::Yes;
+        let begun = self.syncer.as_ref().is_some_and(Syncer::begin);
+        if begun { Ok(()) } else { Err(failed("sync", &self.path, io::ErrorKind::BrokenPipe.into())) }
+    }
+
+    /// Waits for what [`Journal::begin_sync`] began, if anything.
+    pub fn end_sync(&mut self) -> Result<(), JournalError> {
+        if std::mem::replace(&mut self.syncing, Syncing::No) == Syncing::No {
+            return Ok(());
+        }
+        let end = self.syncer.as_ref().map_or(Ok(()), Syncer::end);
+        end.map_err(|source| failed("sync", &self.path, source))
+    }
+
     /// Hands everything appended so far to the operating system: a killed runner does not lose it, a power loss
     /// may.
     pub fn write(&mut self) -> Result<(), JournalError> {
         self.file.write_all(&self.buffer).map_err(|source| failed("write", &self.path, source))?;
         self.buffer.clear();
         Ok(())
+    }
+}
+
+/// A thread that waits for the disk, so that the loop can do something else meanwhile. Ends with its journal.
+#[derive(Debug)]
+struct Syncer {
+    ask: mpsc::Sender<()>,
+    answer: mpsc::Receiver<io::Result<()>>,
+}
+
+impl Syncer {
+    fn start(file: File) -> io::Result<Syncer> {
+        let (ask, asked) = mpsc::channel();
+        let (say, answer) = mpsc::channel();
+        let work = move || {
+            while asked.recv().is_ok() && say.send(file.sync_data()).is_ok() {}
+        };
+        std::thread::Builder::new().name("journal".to_owned()).stack_size(64 * 1024).spawn(work)?;
+        Ok(Syncer { ask, answer })
+    }
+
+    fn begin(&self) -> bool {
+        self.ask.send(()).is_ok()
+    }
+
+    fn end(&self) -> io::Result<()> {
+        self.answer.recv().unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()))
     }
 }
 

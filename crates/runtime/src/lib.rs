@@ -21,6 +21,7 @@ pub mod health;
 pub mod host;
 pub mod journal;
 pub mod json_schema;
+pub mod large;
 pub mod mask;
 pub mod outputs;
 pub mod preflight;

@@ -17,8 +17,9 @@ use recipe::{
 };
 
 use crate::{
-    export::{exports, large_file, prologue},
+    export::{exports, prologue},
     folder::{FolderError, make_dir, write_new},
+    large::LargeFiles,
 };
 
 /// Largest script that is passed as an argument.
@@ -64,20 +65,18 @@ pub fn prepare(
     frame: &Frame,
     max_value: Option<u64>,
     private: &Path,
+    files: &LargeFiles,
 ) -> Result<Script, ScriptError> {
     let (pieces, paths) = command.pieces(scope);
     let (body, wanted) = resolve(&pieces, &paths, scope)?;
     let exports = exports(frame, &body, wanted, max_value);
-    let dir = private.join("values");
-    if !exports.large.is_empty() {
-        make_dir(&dir)?;
-    }
-    for (name, text) in &exports.large {
-        write_new(&dir.join(name), large_file(text).as_bytes())?;
+    let mut paths = Vec::with_capacity(exports.large.len());
+    for (_, text) in &exports.large {
+        paths.push(files.hold(text, private)?);
     }
     let body = match exports.large.is_empty() {
         true => body,
-        false => Cow::Owned(prologue(&exports.large, &dir) + &body),
+        false => Cow::Owned(prologue(&exports.large, &paths) + &body),
     };
     Ok(Script { args: bash_args(&body, private)?, env: exports.env })
 }

@@ -1,7 +1,6 @@
 //! Doing what was decided: starting steps and entering recipes.
 
 use std::{
-    collections::BTreeMap,
     ffi::OsString,
     path::{Path, PathBuf},
     sync::Arc,
@@ -134,18 +133,20 @@ impl Driver<'_> {
         step: &Step,
         dir: &Path,
         exported: Vec<(String, String)>,
-    ) -> Result<BTreeMap<OsString, OsString>, FolderError> {
+    ) -> Result<Vec<(OsString, OsString)>, FolderError> {
         let file = self.run_dir().join(dir).join("context.json");
         let sharing = if self.runs_beside_others(frame, at) { Sharing::Beside } else { Sharing::Alone };
         self.hand_out_context(frame, &file, sharing)?;
-        let mut env = self.base_env.clone();
+        let base = self.base_env.iter();
+        let mut env: Vec<(OsString, OsString)> =
+            base.map(|(name, value)| (name.clone(), value.clone())).collect();
         env.extend(exported.into_iter().map(|(name, value)| (name.into(), value.into())));
         for name in ["RECIPE_CONTEXT_FILE", "AMPLIHACK_CONTEXT_FILE"] {
-            env.insert(name.into(), file.clone().into());
+            env.push((name.into(), file.clone().into()));
         }
         let scope = &self.state.frames[frame];
         for (name, template) in &step.env {
-            env.insert(name.into(), template.render(scope).replace('\0', "").into());
+            env.push((name.into(), template.render(scope).replace('\0', "").into()));
         }
         Ok(env)
     }
@@ -184,10 +185,11 @@ impl Driver<'_> {
         };
         let run = self.run_dir();
         let dir = RunFolder::attempt(path, attempt);
-        make_dir(&run.join(&dir))?;
+        self.spare.become_attempt(&dir, attempt)?;
         let private = run.join(&dir).join("private");
         let scope = &self.state.frames[frame];
-        let script = match script::prepare(command, scope, scope, step.max_env_value_bytes, &private) {
+        let cap = step.max_env_value_bytes;
+        let script = match script::prepare(command, scope, scope, cap, &private, &self.large) {
             Ok(script) => script,
             Err(script::ScriptError::Folder(error)) => return Err(error.into()),
             Err(error) => {
@@ -320,7 +322,7 @@ impl Driver<'_> {
         let exported =
             crate::export::exports(&self.state.frames[frame], "", Vec::new(), step.max_env_value_bytes);
         let mut env = self.step_env(frame, at, step, &dir, exported.env)?;
-        env.insert("WORKING_DIRECTORY".into(), cwd.clone().into());
+        env.push(("WORKING_DIRECTORY".into(), cwd.clone().into()));
         let model = self.rate_models.remove(path).or(question.model);
         Ok(Ok(AgentTask {
             run: self.run_dir(),
@@ -333,7 +335,7 @@ impl Driver<'_> {
             prompt: question.prompt,
             system_prompt: question.system_prompt,
             model,
-            env,
+            env: env.into_iter().collect(),
             cwd,
             dir,
             timeout: question.timeout,

@@ -87,9 +87,9 @@ impl Driver<'_> {
         let env_names: Vec<(String, String)> =
             known.iter().map(|(name, value)| (name.to_uppercase(), value.render().into_owned())).collect();
         let scope = HookScope { frame, known };
-        let script =
-            script::prepare(template, &scope, frame, None, &private).map_err(|error| error.to_string())?;
-        let mut env = self.base_env.clone();
+        let script = script::prepare(template, &scope, frame, None, &private, &self.large)
+            .map_err(|error| error.to_string())?;
+        let mut env: Vec<_> = self.base_env.clone().into_iter().collect();
         env.extend(script.env.into_iter().map(|(name, value)| (name.into(), value.into())));
         env.extend(env_names.into_iter().map(|(name, value)| (name.into(), value.into())));
         Ok(Command {

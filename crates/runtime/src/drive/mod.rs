@@ -10,6 +10,7 @@ mod notice;
 mod output;
 mod parts;
 mod signals;
+mod spare;
 mod take;
 
 use std::{
@@ -35,6 +36,7 @@ pub use parts::Parts;
 pub use signals::Halt;
 
 use signals::Signals;
+use spare::Spare;
 
 use crate::{
     agent_attempt::AgentSettings,
@@ -45,6 +47,7 @@ use crate::{
     folder::{FolderError, Options, RunFolder},
     host::Host,
     journal::{Journal, JournalError},
+    large::LargeFiles,
     mask::Mask,
     outputs::Outputs,
     process,
@@ -97,6 +100,8 @@ pub struct Driver<'a> {
     progress: (mpsc::UnboundedSender<Progress>, mpsc::UnboundedReceiver<Progress>),
     outputs: Outputs,
     contexts: HashMap<FrameId, ContextFile>,
+    large: LargeFiles,
+    spare: Spare,
     closing: HashSet<FrameId>,
     running_agents: usize,
     waiting_agents: Vec<(String, u32)>,
@@ -220,11 +225,23 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Brings the records to disk, then does what they promise.
+    /// Brings the records to disk, and gets ready in the meantime; then what they promise is done.
     fn perform(&mut self) -> Result<(), DriveError> {
         if let Some(journal) = &mut self.journal {
-            journal.sync()?;
+            journal.begin_sync()?;
         }
+        // what starts a process is a task, and no task runs before this function has returned
+        let prepared = self.prepare_acts();
+        if let Some(journal) = &mut self.journal
+            && let Err(error) = journal.end_sync()
+        {
+            self.tasks.abort_all();
+            return Err(error.into());
+        }
+        prepared
+    }
+
+    fn prepare_acts(&mut self) -> Result<(), DriveError> {
         for act in std::mem::take(&mut self.unsettled) {
             match act {
                 Act::Start { path, attempt } => self.start(&path, attempt)?,
@@ -290,6 +307,8 @@ impl<'a> Driver<'a> {
                 if let Some(journal) = &mut self.journal {
                     journal.write()?;
                 }
+                // the step runs now, and there is nothing else to do
+                self.spare.prepare();
             }
             Progress::Activity { path, what } => {
                 let what = self.mask.text(&what).into_owned();

@@ -9,13 +9,14 @@ use engine::RunState;
 use recipe::{check::Loader, plan::Plan};
 use tokio::{sync::mpsc, task::JoinSet};
 
-use super::{Driver, Reporter};
+use super::{Driver, Reporter, spare::Spare};
 use crate::{
     agent_attempt::AgentSettings,
     audit::Audit,
     folder::{Options, RunFolder},
     host::Host,
     journal::Journal,
+    large::LargeFiles,
     mask::Mask,
     outputs::Outputs,
     sources::Recording,
@@ -60,6 +61,7 @@ impl<'a> Driver<'a> {
         let mut mask = Mask::new(parts.plan.units.iter().flat_map(|unit| unit.secrets.clone()));
         parts.state.frames.iter().for_each(|frame| mask.learn(&frame.context));
         let base_env = parts.host.step_env(&tree);
+        let run_dir = parts.folder.as_ref().map(|folder| folder.path().to_owned()).unwrap_or_default();
         Driver {
             run_id: parts.run_id,
             folder: parts.folder,
@@ -83,6 +85,8 @@ impl<'a> Driver<'a> {
             progress: mpsc::unbounded_channel(),
             outputs: Outputs::new(),
             contexts: HashMap::new(),
+            large: LargeFiles::new(run_dir.join("large")),
+            spare: Spare::new(run_dir),
             closing: HashSet::new(),
             running_agents: 0,
             waiting_agents: Vec::new(),

@@ -5,7 +5,11 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use rustix::process::{Pid, WaitOptions, getpgid, getpgrp, getpid, set_child_subreaper, waitpid};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, WaitId, WaitIdOptions, WaitIdStatus, WaitOptions, getpgid, getpgrp, getpid, set_child_subreaper,
+    waitid, waitpid,
+};
 use tokio::process::Child;
 
 use super::table::{Row, own_children};
@@ -98,7 +102,15 @@ pub(super) fn is_reaper() -> bool {
 
 /// Reaps adopted orphans that have ended.
 pub(in crate::process) fn reap() {
-    family().orphans();
+    if matches!(ended_child(), Ok(Some(_))) {
+        family().orphans();
+    }
+}
+
+/// A child that has ended and was not waited for; an error if there are no children at all. Takes nothing away, and
+/// spares the steps that leave nothing behind, which are nearly all, a look into `/proc`.
+fn ended_child() -> rustix::io::Result<Option<WaitIdStatus>> {
+    waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT)
 }
 
 /// Whether a step of this process, whose main process has ended, certainly left nothing alive: every living
@@ -155,7 +167,7 @@ impl Family {
     /// Everything that we start leads its own group, so a child in *our* group was started by other code of
     /// this program and is left alone, as is one that is older than our first child.
     fn orphans(&mut self) -> Option<Vec<Row>> {
-        if self.runs.is_empty() {
+        if self.runs.is_empty() || matches!(ended_child(), Err(Errno::CHILD)) {
             return Some(Vec::new());
         }
         let children = own_children()?;

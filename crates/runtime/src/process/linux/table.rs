@@ -1,7 +1,8 @@
 //! The process table, as `/proc` shows it. Only reads; never signals and never decides who belongs to whom.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::time::Duration;
 
 use crate::process::{Marker, ProcessId, RUN_VARIABLE, STEP_VARIABLE};
@@ -28,7 +29,11 @@ const EXEC_STEP: Duration = Duration::from_micros(200);
 impl Row {
     /// Reads one process; `None` if there is none with this number.
     pub(super) fn read(pid: i32) -> Option<Self> {
-        Self::parse(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+        // one read: the line is never longer, and the kernel gives all of it at once
+        let mut line = [0; 2048];
+        let length =
+            File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read(&mut line)).ok()?;
+        Self::parse(&line[..length])
     }
 
     /// The name stands in parentheses and may itself contain them, so the fields are counted from the last one.

@@ -1,0 +1,142 @@
+//! Running programs and taking their time and memory. Never judges.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
+
+/// Where everything is measured.
+pub(crate) struct Bench {
+    program: PathBuf,
+    home: tempfile::TempDir,
+}
+
+/// What a program used.
+pub(crate) struct Used {
+    pub(crate) seconds: f64,
+    pub(crate) megabytes: f64,
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    /// Seconds since 1970.
+    pub(crate) started: f64,
+}
+
+impl Bench {
+    /// Measures the program that was built beside this one.
+    pub(crate) fn new() -> Bench {
+        let own = std::env::current_exe().expect("this program has a path");
+        let program = own.with_file_name("recipe-runner-rs");
+        assert!(program.exists(), "build `{}` first: cargo build --release", program.display());
+        Bench { program, home: tempfile::tempdir().expect("there is room for files") }
+    }
+
+    /// A file to measure with.
+    pub(crate) fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.home.path().join(name);
+        fs::write(&path, text).expect("the file can be written");
+        path
+    }
+
+    pub(crate) fn state(&self) -> PathBuf {
+        self.home.path().join("state")
+    }
+
+    /// Forgets all runs.
+    pub(crate) fn forget(&self) {
+        let _ = fs::remove_dir_all(self.state());
+    }
+
+    /// The recipe runner with these arguments.
+    pub(crate) fn runner<S: AsRef<std::ffi::OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(arguments).current_dir(self.home.path()).env("RECIPE_RUNNER_HOME", self.state());
+        command.env("HOME", self.home.path()).env_remove("RECIPE_RUNNER_RECIPE_DIRS");
+        command
+    }
+
+    /// Runs a recipe quietly; it has to succeed.
+    pub(crate) fn run(&self, recipe: &Path, more: &[&str]) -> Used {
+        let mut command = self.runner([recipe.as_os_str()]);
+        let used = measure(command.arg("--quiet").args(more));
+        assert_eq!(used.code, Some(0), "{} {more:?}", recipe.display());
+        used
+    }
+}
+
+/// Bash with a script.
+pub(crate) fn bash(script: &str) -> Command {
+    let mut command = Command::new("/bin/bash");
+    command.args(["-c", script]);
+    command
+}
+
+/// Runs a program to its end.
+pub(crate) fn measure(command: &mut Command) -> Used {
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
+    let clock = Instant::now();
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("the program can be started");
+    let mut stdout = String::new();
+    if let Some(mut pipe) = child.stdout.take() {
+        let mut bytes = Vec::new();
+        std::io::copy(&mut pipe, &mut Head(&mut bytes)).expect("its output can be read");
+        stdout = String::from_utf8_lossy(&bytes).into_owned();
+    }
+    let (status, megabytes) = wait(&child);
+    Used { seconds: clock.elapsed().as_secs_f64(), megabytes, code: status, stdout, started }
+}
+
+/// Keeps the beginning and lets the rest go: memory of this program must not count against the other one.
+struct Head<'a>(&'a mut Vec<u8>);
+
+impl std::io::Write for Head<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let room = (64 * 1024usize).saturating_sub(self.0.len()).min(bytes.len());
+        self.0.extend_from_slice(&bytes[..room]);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Waits for a child; its exit code, and its peak memory as the kernel counted it.
+fn wait(child: &std::process::Child) -> (Option<i32>, f64) {
+    let mut status = 0;
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    #[expect(unsafe_code, reason = "the standard library waits without asking what the child has used")]
+    // SAFETY: both pointers are valid for writing, and a zeroed `rusage` is a valid one.
+    let usage = unsafe {
+        libc::wait4(child.id().cast_signed(), &raw mut status, 0, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let code = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
+    (code, usage.ru_maxrss as f64 / 1024.0)
+}
+
+/// The middle one.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Measures two things in turn: the medians of both, and of their ratio.
+pub(crate) fn compare(
+    times: usize,
+    mut one: impl FnMut() -> f64,
+    mut other: impl FnMut() -> f64,
+) -> (f64, f64, f64) {
+    let pairs: Vec<(f64, f64)> = (0..times).map(|_| (one(), other())).collect();
+    let ratio = median(pairs.iter().map(|(one, other)| one / other).collect());
+    (
+        median(pairs.iter().map(|pair| pair.0).collect()),
+        median(pairs.iter().map(|pair| pair.1).collect()),
+        ratio,
+    )
+}
