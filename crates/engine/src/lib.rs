@@ -7,6 +7,7 @@ pub mod decide;
 pub mod event;
 pub mod frame;
 pub mod outcome;
+mod resume;
 pub mod state;
 
 pub use event::{Event, Record};

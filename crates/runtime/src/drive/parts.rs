@@ -94,6 +94,7 @@ impl<'a> Driver<'a> {
             carry: HashMap::new(),
             halt: None,
             unsettled: Vec::new(),
+            is_due: false,
         }
     }
 }

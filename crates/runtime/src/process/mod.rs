@@ -154,6 +154,12 @@ pub async fn reap_adopted() -> io::Result<()> {
     }
 }
 
+/// Whether this process was started so that it outlives its terminal (`nohup`).
+#[must_use]
+pub fn ignores_hangup() -> bool {
+    platform::ignores_hangup()
+}
+
 /// Names this boot of the machine; a [`ProcessId`] means nothing in another one.
 #[must_use]
 pub fn boot_id() -> Option<String> {

@@ -1,16 +1,13 @@
 //! Going on with a run: what is kept, what is done again, and what a person has to choose.
 
-use std::{collections::HashSet, path::PathBuf};
+use std::path::PathBuf;
 
-use engine::{Event, RunStatus, StepStatus, event::RunResumed, frame::Frame};
-use recipe::{
-    check::Loader,
-    graph::{self, Link},
-    plan::{Plan, Unit},
-};
+use engine::{Event, RunStatus, event::RunResumed};
+use recipe::{check::Loader, plan::Plan};
 
 use super::{
     Job, RunError, Runs, Shown,
+    edited::changed,
     stored::{OpenError, end_orphans},
 };
 use crate::{
@@ -115,7 +112,7 @@ impl Runs {
         }
         let skip = self.interrupted_steps(&shown, resume.interrupted)?;
         // whatever the old process left behind would work against the new one
-        end_orphans(&run, resume.host.grace);
+        end_orphans(&shown, resume.host.grace);
         let _ = std::fs::remove_file(folder.inbox().join("cancel"));
         let old_generation = generation(&shown);
         let (plan, generation, rerun) = match &resume.edited {
@@ -136,14 +133,13 @@ impl Runs {
         };
         let first =
             Event::RunResumed(RunResumed { pid: std::process::id(), sources: generation, rerun, skip });
-        let remembered;
-        let (loader, recording) = match &resume.edited {
-            Some((_, recording)) => (*recording as &dyn Loader, Some(*recording)),
-            None => {
-                remembered = Remembered::open(&folder.sources(generation), Some(resume.loader))
-                    .map_err(OpenError::from)?;
-                (&remembered as &dyn Loader, None)
-            }
+        let remembered =
+            Remembered::open(&folder.sources(generation), Some(resume.loader)).map_err(OpenError::from)?;
+        // a recipe that is found only now has to be there for the next resume too
+        let continued = Recording::going_on(&remembered);
+        let recording = match &resume.edited {
+            Some((_, recording)) => *recording,
+            None => &continued,
         };
         let mut state = shown.state;
         state.settings.max_parallel = options.max_parallel;
@@ -159,8 +155,8 @@ impl Runs {
             options,
             host: resume.host,
             working_dir,
-            loader,
-            recording,
+            loader: recording,
+            recording: Some(recording),
             generation,
             audit,
             agents: resume.agents,
@@ -174,10 +170,7 @@ impl Runs {
     fn interrupted_steps(&self, shown: &Shown, choice: Interrupted) -> Result<Vec<String>, ResumeError> {
         let mut skip = Vec::new();
         for path in shown.state.running_steps() {
-            let Some((frame, at)) = shown.state.locate(&path) else { continue };
-            if shown.state.frames[frame].unit.steps[at].idempotent {
-                continue;
-            }
+            let Some(path) = not_idempotent(shown, &path) else { continue };
             match choice {
                 Interrupted::Rerun => {}
                 Interrupted::Skip => skip.push(path),
@@ -188,6 +181,15 @@ impl Runs {
         }
         Ok(skip)
     }
+}
+
+/// The step that must not simply run again: an interrupted one, or the outermost recipe step around it that says so.
+fn not_idempotent(shown: &Shown, path: &str) -> Option<String> {
+    let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+    ends.map(|end| &path[..end]).find_map(|path| {
+        let (frame, at) = shown.state.locate(path)?;
+        (!shown.state.frames[frame].unit.steps[at].idempotent).then(|| path.to_owned())
+    })
 }
 
 /// The sources that a run worked with last.
@@ -208,49 +210,4 @@ fn lost(shown: &Shown) -> Vec<String> {
     let mut paths: Vec<String> = shown.lost.keys().cloned().collect();
     paths.sort();
     paths
-}
-
-/// Steps that an edited recipe changes, and what depends on them.
-fn changed(shown: &Shown, plan: &Plan) -> Vec<String> {
-    let mut rerun: HashSet<String> = shown.lost.keys().cloned().collect();
-    changed_in(shown, shown.state.root(), plan.root(), &mut rerun);
-    let mut paths: Vec<String> = rerun.into_iter().collect();
-    paths.sort();
-    paths
-}
-
-fn changed_in(shown: &Shown, old: &Frame, new: &Unit, rerun: &mut HashSet<String>) {
-    let path = |id: &str| if old.path.is_empty() { id.to_owned() } else { format!("{}/{id}", old.path) };
-    let edges = graph::edges(new);
-    let mut again: HashSet<usize> = HashSet::new();
-    for (at, step) in new.steps.iter().enumerate() {
-        let before = old.index_of(&step.id);
-        let is_changed = before.is_some_and(|index| old.unit.steps[index].digest != step.digest);
-        let did_run = before.is_some_and(|index| old.steps[index].status.is_done());
-        // a new step does what later steps may read
-        let is_new = before.is_none();
-        let follows =
-            edges.iter().any(|edge| edge.to == at && edge.link != Link::Order && again.contains(&edge.from));
-        if is_changed || is_new || follows || rerun.contains(&path(&step.id)) {
-            again.insert(at);
-            if did_run {
-                rerun.insert(path(&step.id));
-            }
-            continue;
-        }
-        let child = before.and_then(|index| old.steps[index].frame);
-        if let Some(child) = child {
-            nested_changes(shown, child, step, rerun);
-        }
-    }
-    let _ = StepStatus::Pending;
-}
-
-fn nested_changes(shown: &Shown, child: usize, step: &recipe::plan::Step, rerun: &mut HashSet<String>) {
-    use recipe::plan::{StepKind, Target};
-    let StepKind::Nested { target: Target::Known { .. }, .. } = &step.kind else { return };
-    let frame = &shown.state.frames[child];
-    if let Some(unit) = shown.plan.units.iter().find(|unit| unit.path == frame.unit.path) {
-        changed_in(shown, frame, unit, rerun);
-    }
 }
