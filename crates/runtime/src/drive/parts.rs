@@ -18,6 +18,7 @@ use crate::{
     journal::Journal,
     mask::Mask,
     outputs::Outputs,
+    process,
     sources::Recording,
 };
 
@@ -60,12 +61,15 @@ impl<'a> Driver<'a> {
         let mut mask = Mask::new(parts.plan.units.iter().flat_map(|unit| unit.secrets.clone()));
         parts.state.frames.iter().for_each(|frame| mask.learn(&frame.context));
         let base_env = parts.host.step_env(&tree);
+        let mut state = parts.state;
+        // a run with few descriptors is slower, it does not fail
+        state.settings.max_parallel = state.settings.max_parallel.min(process::room());
         Driver {
             run_id: parts.run_id,
             folder: parts.folder,
             journal: parts.journal,
             plan: parts.plan,
-            state: parts.state,
+            state,
             options: parts.options,
             base_env,
             host: parts.host,
