@@ -115,7 +115,7 @@ steps:
     assert_eq!(output.code, 0, "{}", output.all());
     assert!(output.stdout.contains("alive"), "{}", output.all());
     let said = format!("{}{}", output.stdout, output.stderr);
-    assert!(said.contains("ended with the run"), "{}", output.all());
+    assert!(said.contains("ended a background process"), "{}", output.all());
     assert!(!is_alive(&env.read("server.pid")));
     let log = env.run(["logs", "last", "server"]).stdout;
     assert!(log.matches("tick").count() >= 4, "{log}");
