@@ -169,13 +169,6 @@ impl Runs {
     /// Opens a run for showing.
     pub fn open(&self, folder: RunFolder) -> Result<Shown, OpenError> {
         let header = folder.header()?;
-        if header.format > crate::folder::FORMAT {
-            return Err(OpenError::Format {
-                run: header.run_id,
-                found: header.format,
-                known: crate::folder::FORMAT,
-            });
-        }
         let records = match folder.journal().exists() {
             true => journal::read(&folder.journal())?,
             false => Vec::new(),
@@ -388,6 +381,10 @@ pub(super) fn compile(
 
 /// Folds the events of a run into its state.
 pub(super) fn fold(folder: RunFolder, header: Header, records: Vec<Record>) -> Result<Shown, OpenError> {
+    if header.format > crate::folder::FORMAT {
+        let (run, found) = (header.run_id, header.format);
+        return Err(OpenError::Format { run, found, known: crate::folder::FORMAT });
+    }
     let mut plan = compile(&folder, 0, &header, &records)?;
     let settings = RunSettings {
         given: header.given(),
