@@ -256,14 +256,17 @@ impl Runs {
             given: to_given(&start.given),
             options: start.options.clone(),
         };
-        let folder = RunFolder::create(self.dir().join(run_id), &header)?;
+        // made under a hidden name: a run that can be seen has all that a resume needs
+        let folder = RunFolder::create(self.dir().join(format!(".{run_id}")), &header)?;
         start.recording.save(&folder.sources(0))?;
         let lock = folder.lock()?.ok_or_else(|| folder::FolderError {
             action: "lock",
             path: folder.path().to_owned(),
             source: std::io::ErrorKind::WouldBlock.into(),
         })?;
-        let journal = Journal::create(&folder.journal())?;
+        let hidden = Journal::create(&folder.journal())?;
+        let folder = folder.publish(self.dir().join(run_id))?;
+        let journal = hidden.at(folder.journal());
         Ok((folder, journal, lock))
     }
 

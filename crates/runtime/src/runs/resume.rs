@@ -163,7 +163,7 @@ impl Runs {
             return Err(ResumeError::Blocked(message));
         }
         // whatever the old process left behind would work against the new one
-        end_orphans(&run, resume.host.grace);
+        end_orphans(&shown, resume.host.grace);
         let _ = std::fs::remove_file(folder.inbox().join("cancel"));
         let old_generation = generation(&shown);
         let rerun = steps.rerun.clone();
@@ -196,14 +196,13 @@ impl Runs {
         let others = super::Others { beside: resume.beside, stale: super::Stale::Named };
         let name = shown.header.recipe_name.clone();
         let claim = self.claim(&workspace, &run, &name, others, &resume.host, &mut first)?;
-        let remembered;
-        let (loader, recording) = match &resume.edited {
-            Some((_, recording)) => (*recording as &dyn Loader, Some(*recording)),
-            None => {
-                remembered = Remembered::open(&folder.sources(generation), Some(resume.loader))
-                    .map_err(OpenError::from)?;
-                (&remembered as &dyn Loader, None)
-            }
+        let remembered =
+            Remembered::open(&folder.sources(generation), Some(resume.loader)).map_err(OpenError::from)?;
+        // a recipe that is found only now has to be there for the next resume too
+        let continued = Recording::going_on(&remembered);
+        let recording = match &resume.edited {
+            Some((_, recording)) => *recording,
+            None => &continued,
         };
         let mut state = shown.state;
         state.settings.max_parallel = options.max_parallel;
@@ -219,8 +218,8 @@ impl Runs {
             options,
             host: resume.host,
             working_dir,
-            loader,
-            recording,
+            loader: recording,
+            recording: Some(recording),
             generation,
             audit,
             agents: resume.agents,
@@ -240,10 +239,7 @@ impl Runs {
     fn interrupted_steps(&self, shown: &Shown, choice: Interrupted) -> Result<Vec<String>, ResumeError> {
         let mut skip = Vec::new();
         for path in shown.state.running_steps() {
-            let Some((frame, at)) = shown.state.locate(&path) else { continue };
-            if shown.state.frames[frame].unit.steps[at].idempotent {
-                continue;
-            }
+            let Some(path) = not_idempotent(shown, &path) else { continue };
             match choice {
                 Interrupted::Rerun => {}
                 Interrupted::Skip => skip.push(path),
@@ -290,6 +286,15 @@ fn missing(shown: &Shown, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<String
 fn repeats_agents(shown: &Shown, plan: &ResumePlan) -> bool {
     plan.rerun.iter().filter_map(|path| shown.state.locate(path)).any(|(frame, at)| {
         !matches!(shown.state.frames[frame].unit.steps[at].kind, recipe::plan::StepKind::Shell { .. })
+    })
+}
+
+/// The step that must not simply run again: an interrupted one, or the outermost recipe step around it that says so.
+fn not_idempotent(shown: &Shown, path: &str) -> Option<String> {
+    let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+    ends.map(|end| &path[..end]).find_map(|path| {
+        let (frame, at) = shown.state.locate(path)?;
+        (!shown.state.frames[frame].unit.steps[at].idempotent).then(|| path.to_owned())
     })
 }
 
