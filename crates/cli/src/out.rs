@@ -5,6 +5,7 @@
 use std::io::{self, Write};
 
 use anstream::adapter::strip_str;
+use runtime::mask::Mask;
 
 use crate::environment::Environment;
 
@@ -14,6 +15,7 @@ pub(crate) struct Out {
     stderr: io::Stderr,
     stdout_colour: bool,
     stderr_colour: bool,
+    mask: Mask,
 }
 
 impl Out {
@@ -24,12 +26,19 @@ impl Out {
             stderr: io::stderr(),
             stdout_colour: environment.stdout_colour,
             stderr_colour: environment.stderr_colour,
+            mask: Mask::default(),
         }
+    }
+
+    /// Hides these secrets in all text from now on. Bytes and JSON come masked already: only who made them knows
+    /// where a value begins and ends.
+    pub(crate) fn hide(&mut self, mask: &Mask) {
+        self.mask = mask.clone();
     }
 
     /// Writes text to stdout, with a newline at its end.
     pub(crate) fn result(&mut self, text: &str) {
-        write(&mut self.stdout, text, self.stdout_colour);
+        write(&mut self.stdout, &self.mask.text(text), self.stdout_colour);
     }
 
     /// Writes bytes to stdout as they are, at once.
@@ -46,7 +55,7 @@ impl Out {
     /// Writes text to stderr, with a newline at its end. What was written to stdout before comes first.
     pub(crate) fn notice(&mut self, text: &str) {
         drop(self.stdout.flush());
-        write(&mut self.stderr, text, self.stderr_colour);
+        write(&mut self.stderr, &self.mask.text(text), self.stderr_colour);
     }
 
     /// The same, unless there is nothing to say.

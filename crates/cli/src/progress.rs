@@ -227,6 +227,7 @@ impl Reporter for Progress<'_> {
                 self.line(&format!("[{path}] {}", first_line(what)));
                 self.activity.insert(path.to_owned(), first_line(what).to_owned());
             }
+            Notice::Secrets { mask } => self.out.hide(mask),
             Notice::Tick { state } => self.beat(state),
             Notice::Stopping { why } => self.out.notice(&format!("[run] {why}")),
         }

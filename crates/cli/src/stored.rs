@@ -81,6 +81,7 @@ pub(crate) fn show(args: &ShowArgs, environment: &Environment, out: &mut Out) ->
             runs.open(folder).map_err(|error| unreadable(&error))
         })
         .map_err(|failure| failure.announce(format, out))?;
+    out.hide(&shown.mask);
     outcome::show(&shown.result(), format, &snippet(environment), out);
     Ok(Exit::Success)
 }

@@ -99,6 +99,11 @@ pub enum Notice<'a> {
         /// In a few words.
         what: &'a str,
     },
+    /// A secret became known: nothing that is shown from now on may hold it.
+    Secrets {
+        /// All secrets so far.
+        mask: &'a Mask,
+    },
     /// Time has passed.
     Tick {
         /// The state.
@@ -167,6 +172,7 @@ pub struct Driver<'a> {
     carry: HashMap<(String, bool), Vec<u8>>,
     halt: Option<Halt>,
     unsettled: Vec<Act>,
+    told_secrets: usize,
 }
 
 /// What a finished task brings.
@@ -277,6 +283,7 @@ impl<'a> Driver<'a> {
             carry: HashMap::new(),
             halt: None,
             unsettled: Vec::new(),
+            told_secrets: 0,
         }
     }
 
@@ -398,8 +405,17 @@ impl<'a> Driver<'a> {
         if let Some(audit) = &mut self.audit {
             audit.record(&record.event, &self.state, &self.mask)?;
         }
+        self.tell_secrets();
         self.reporter.notice(Notice::Event { record: &record, state: &self.state });
         Ok(())
+    }
+
+    /// Tells who shows the run what must not be shown.
+    pub(crate) fn tell_secrets(&mut self) {
+        if self.told_secrets != self.mask.len() {
+            self.told_secrets = self.mask.len();
+            self.reporter.notice(Notice::Secrets { mask: &self.mask });
+        }
     }
 
     fn has_hooks(&self, path: &str) -> bool {
@@ -512,6 +528,7 @@ impl<'a> Driver<'a> {
             }
             _ => Some("cancelled".to_owned()),
         };
+        let error = error.map(|error| self.mask.text(&error).into_owned());
         Ok(RunFinished { status, exit_code, error, output: self.final_output()?, ended_processes })
     }
 
@@ -550,8 +567,7 @@ impl<'a> Driver<'a> {
         for is_stdout in [true, false] {
             if let Some(rest) = carry.remove(&(path.to_owned(), is_stdout)) {
                 let stream = if is_stdout { Stream::Stdout } else { Stream::Stderr };
-                let text = String::from_utf8_lossy(&rest).into_owned();
-                reporter.notice(Notice::Output { path, stream, bytes: mask.text(&text).as_bytes() });
+                reporter.notice(Notice::Output { path, stream, bytes: &mask.bytes(&rest) });
             }
         }
     }
@@ -586,7 +602,7 @@ fn forward(
     stream: Stream,
     bytes: &[u8],
 ) {
-    if mask.is_idle() {
+    if mask.is_empty() {
         return reporter.notice(Notice::Output { path, stream, bytes });
     }
     let held = carry.entry((path.to_owned(), stream == Stream::Stdout)).or_default();
@@ -597,9 +613,8 @@ fn forward(
         None if held.len() > limit => held.len() - mask.longest(),
         None => return,
     };
-    let text = String::from_utf8_lossy(&held[..end]).into_owned();
+    reporter.notice(Notice::Output { path, stream, bytes: &mask.bytes(&held[..end]) });
     held.drain(..end);
-    reporter.notice(Notice::Output { path, stream, bytes: mask.text(&text).as_bytes() });
 }
 
 /// The signals that concern a run.
