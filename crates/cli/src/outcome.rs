@@ -25,6 +25,9 @@ pub(crate) struct Snippet {
 /// Most steps that a summary lists one by one.
 const LISTED: usize = 60;
 
+/// Most lines of a failed command that are shown.
+const SHOWN_COMMAND: usize = 10;
+
 /// Shows the result and gives the exit code.
 pub(crate) fn show(result: &RunResult, format: OutputFormat, snippet: &Snippet, out: &mut Out) -> Exit {
     match format {
@@ -130,6 +133,14 @@ fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
 
 fn evidence(step: &StepResult, result: &RunResult, snippet: &Snippet) -> String {
     let mut text = String::new();
+    if let Some(command) = &step.command {
+        let lines: Vec<&str> = command.lines().collect();
+        let shown = lines.iter().take(SHOWN_COMMAND).map(|line| format!("    {line}\n"));
+        text.push_str(&format!("  command:\n{}", shown.collect::<String>()));
+        if lines.len() > SHOWN_COMMAND {
+            text.push_str(&format!("    … {} more lines\n", lines.len() - SHOWN_COMMAND));
+        }
+    }
     let Some(dir) = &result.run_dir else { return text };
     for (name, output) in [("stdout", &step.stdout), ("stderr", &step.stderr)] {
         let Some(output) = output.as_ref().filter(|output| output.bytes > 0) else { continue };

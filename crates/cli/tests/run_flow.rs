@@ -20,7 +20,8 @@ fn statuses(output: &Output) -> String {
 }
 
 fn check(steps: &str, arguments: &[&str], code: i32, expected: &str) -> Output {
-    let output = env().json(&format!("name: r\ncontext: {{yes: 'y', none: '', n: 5}}\nsteps:\n{steps}"), arguments);
+    let output =
+        env().json(&format!("name: r\ncontext: {{yes: 'y', none: '', n: 5}}\nsteps:\n{steps}"), arguments);
     assert_eq!((output.code, statuses(&output).as_str()), (code, expected), "{steps}\n{}", output.all());
     output
 }
@@ -29,7 +30,11 @@ fn check(steps: &str, arguments: &[&str], code: i32, expected: &str) -> Output {
 fn conditions_choose_and_their_errors_fail_the_step() {
     let steps = "  - {id: a, command: 'true', condition: \"yes == 'y' and n > 3\"}\n  - {id: b, command: 'true', condition: none}\n  - {id: c, command: 'true', condition: undefined_name}\n  - {id: d, command: 'true', condition: 'not none'}\n";
     let output = check(steps, &[], 0, "a:completed b:skipped c:skipped d:completed");
-    assert!(output.step("b")["skip_reason"].as_str().is_some_and(|why| why.contains("condition")), "{}", output.all());
+    assert!(
+        output.step("b")["skip_reason"].as_str().is_some_and(|why| why.contains("condition")),
+        "{}",
+        output.all()
+    );
     let failing = "  - {id: a, command: 'true', condition: 'n.lower() == 5'}\n  - {id: b, command: 'true'}\n";
     let output = check(failing, &[], 1, "a:failed b:pending");
     assert!(output.step("a")["error"].to_string().contains("condition"), "{}", output.all());
@@ -57,7 +62,12 @@ fn tags_choose() {
 #[test]
 fn what_depends_on_a_step_that_did_not_complete_is_skipped_and_says_why() {
     let steps = "  - {id: no, command: 'true', condition: none}\n  - {id: bad, command: 'false', continue_on_error: true}\n  - {id: good, command: 'true'}\n  - {id: x, command: 'true', depends_on: [no]}\n  - {id: y, command: 'true', depends_on: [good, bad]}\n  - {id: z, command: 'true', depends_on: [good]}\n  - {id: chain, command: 'true', depends_on: [x]}\n";
-    let output = check(steps, &[], 0, "no:skipped bad:failed good:completed x:skipped y:skipped z:completed chain:skipped");
+    let output = check(
+        steps,
+        &[],
+        0,
+        "no:skipped bad:failed good:completed x:skipped y:skipped z:completed chain:skipped",
+    );
     for (step, part) in [("x", "no"), ("y", "bad"), ("chain", "x")] {
         assert!(output.step(step)["skip_reason"].as_str().is_some_and(|why| why.contains(part)), "{step}");
     }
@@ -114,8 +124,14 @@ fn failures_say_how_they_came_about() {
 fn groups_run_together_and_see_the_context_from_before() {
     let steps = "  - {id: before, command: echo old, output: v}\n  - {id: a, parallel_group: g, command: 'sleep 0.4; echo \"{{v}} a\"', output: v}\n  - {id: b, parallel_group: g, command: 'sleep 0.1; echo \"{{v}} b [{{a}}]\"', output: v}\n  - {id: after, command: 'echo \"{{v}}\"'}\n";
     let output = env().json(&format!("name: r\nsteps:\n{steps}"), &[]);
-    assert_eq!(output.value("after"), "old b []", "declaration order, not the order of ends\n{}", output.all());
-    let many: String = (0..20).map(|at| format!("  - {{id: p{at}, parallel_group: g, command: sleep 0.5}}\n")).collect();
+    assert_eq!(
+        output.value("after"),
+        "old b []",
+        "declaration order, not the order of ends\n{}",
+        output.all()
+    );
+    let many: String =
+        (0..20).map(|at| format!("  - {{id: p{at}, parallel_group: g, command: sleep 0.5}}\n")).collect();
     let began = Instant::now();
     assert_eq!(env().json(&format!("name: r\nsteps:\n{many}"), &[]).code, 0);
     assert!(began.elapsed() < Duration::from_millis(4000), "{:?}", began.elapsed());
@@ -135,11 +151,21 @@ fn a_group_finishes_before_it_fails() {
 
 #[test]
 fn few_at_a_time_and_names_used_again() {
-    let member = |id: &str, group: &str| format!("  - {{id: {id}, parallel_group: {group}, command: 'echo + >> log; sleep 0.1; echo - >> log'}}\n");
+    let member = |id: &str, group: &str| {
+        format!(
+            "  - {{id: {id}, parallel_group: {group}, command: 'echo + >> log; sleep 0.1; echo - >> log'}}\n"
+        )
+    };
     let steps: String = (0..6).map(|at| member(&format!("p{at}"), "g")).collect();
     let most = |log: &str| {
         let mut running = 0;
-        log.lines().map(|line| { running += if line == "+" { 1 } else { -1 }; running }).max().unwrap_or(0)
+        log.lines()
+            .map(|line| {
+                running += if line == "+" { 1 } else { -1 };
+                running
+            })
+            .max()
+            .unwrap_or(0)
     };
     for (limit, expected) in [("1", 1), ("2", 2)] {
         let env = env();
@@ -156,7 +182,11 @@ fn few_at_a_time_and_names_used_again() {
 
 #[test]
 fn attempts_are_repeated_as_asked() {
-    let flaky = |retry: &str, more: &str| format!("name: r\nsteps:\n  - id: s\n    retry: {retry}\n    {more}\n    command: echo x >> tries; n=$(wc -l < tries); echo try $n; test $n -ge 3\n");
+    let flaky = |retry: &str, more: &str| {
+        format!(
+            "name: r\nsteps:\n  - id: s\n    retry: {retry}\n    {more}\n    command: echo x >> tries; n=$(wc -l < tries); echo try $n; test $n -ge 3\n"
+        )
+    };
     for (retry, code, tries) in [
         ("3", 0, 3),
         ("5", 0, 3),
@@ -170,14 +200,23 @@ fn attempts_are_repeated_as_asked() {
         let env = env();
         let output = env.json(&flaky(retry, "timeout: 20"), &[]);
         let step = output.step("s");
-        assert_eq!((output.code, step["attempts"].clone()), (code, json!(tries)), "{retry}\n{}", output.all());
+        assert_eq!(
+            (output.code, step["attempts"].clone()),
+            (code, json!(tries)),
+            "{retry}\n{}",
+            output.all()
+        );
         if code == 0 {
             assert_eq!(output.value("s"), "try 3");
             assert!(env.state().join("runs").exists());
             let run = output.json()["run_dir"].as_str().unwrap_or_default().to_owned();
             for attempt in 1..=3 {
                 let file = format!("{run}/steps/s/{attempt}/stdout");
-                assert_eq!(std::fs::read_to_string(&file).unwrap_or_default(), format!("try {attempt}\n"), "{file}");
+                assert_eq!(
+                    std::fs::read_to_string(&file).unwrap_or_default(),
+                    format!("try {attempt}\n"),
+                    "{file}"
+                );
             }
         }
     }
@@ -235,7 +274,9 @@ fn hooks_know_their_step_and_run_only_for_dispatched_ones() {
 #[test]
 fn a_failing_hook_is_reported_and_changes_nothing() {
     for hook in ["pre_step", "post_step"] {
-        let recipe = format!("name: r\nhooks: {{{hook}: 'echo broken >&2; exit 7'}}\nsteps: [{{id: s, command: echo ok}}, {{id: t, command: echo ok}}]\n");
+        let recipe = format!(
+            "name: r\nhooks: {{{hook}: 'echo broken >&2; exit 7'}}\nsteps: [{{id: s, command: echo ok}}, {{id: t, command: echo ok}}]\n"
+        );
         let output = env().json(&recipe, &[]);
         assert_eq!((output.code, statuses(&output).as_str()), (0, "s:completed t:completed"), "{hook}");
         assert!(output.stderr.contains(hook) && output.stderr.contains("exit code 7"), "{}", output.all());
@@ -260,7 +301,8 @@ fn hook_values_cannot_break_out() {
 
 #[test]
 fn exit_codes_can_have_meanings() {
-    let output = env().json("name: r\nsteps: [{id: s, command: exit 3, exit_codes: {3: needs_human}}]\n", &[]);
+    let output =
+        env().json("name: r\nsteps: [{id: s, command: exit 3, exit_codes: {3: needs_human}}]\n", &[]);
     assert_eq!((output.code, output.json()["status"].clone()), (6, json!("waiting")), "{}", output.all());
     assert_eq!(output.json()["outcome"], "needs_human");
 }

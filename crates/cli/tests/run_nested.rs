@@ -21,7 +21,10 @@ fn a_child_sees_its_defaults_the_parent_and_the_call() {
     let child = "name: child\ncontext: {a: child, b: child, c: child, d: child}\nsteps:\n  - {id: say, command: 'echo {{a}} {{b}} {{c}} {{d}}'}\n";
     let output = run(parent, child, &[]);
     assert_eq!(output.value("s"), "parent call child x parent", "{}", output.all());
-    assert_eq!(run(&parent.replace("context: {b", "sub_context: {b"), child, &[]).value("s"), "parent call child x parent");
+    assert_eq!(
+        run(&parent.replace("context: {b", "sub_context: {b"), child, &[]).value("s"),
+        "parent call child x parent"
+    );
 }
 
 #[test]
@@ -46,7 +49,8 @@ fn the_result_text_and_what_is_below_it() {
     let child = "name: child\nsteps:\n  - {id: v, command: echo 1.2, output: version}\n  - {id: log, command: echo last}\n  - {id: not, command: echo skipped, condition: 'false'}\n";
     let parent = "name: p\nsteps:\n  - {id: build, recipe: child}\n  - {id: t, command: 'echo {{build}} {{build.version}} \"{{build.nothing}}\"', condition: \"build.version == 1.2 and build == 'last'\", output: out}\n";
     assert_eq!(run(parent, child, &[]).value("out"), "last 1.2 ");
-    let with_template = format!("{child}output: {{template: 'v={{{{version}}}} {{{{#if log}}}}logged{{{{/if}}}}'}}\n");
+    let with_template =
+        format!("{child}output: {{template: 'v={{{{version}}}} {{{{#if log}}}}logged{{{{/if}}}}'}}\n");
     assert_eq!(run(parent, &with_template, &[]).step("build")["output"], "v=1.2 logged");
     let json = "name: child\nsteps: [{id: j, command: 'echo ''{\"n\": [1, 2]}'''}]\n";
     let parent = "name: p\nsteps:\n  - {id: b, recipe: child, parse_json: true, output: res}\n  - {id: t, command: 'echo {{res.n[1]}}', output: out}\n";
@@ -65,10 +69,19 @@ fn a_failure_is_told_from_the_bottom_up_once() {
     let env = env()
         .file("child.yaml", "name: child\nsteps:\n  - {id: fine, command: echo produced, output: evidence}\n  - {id: deeper, recipe: grandchild}\n")
         .file("grandchild.yaml", "name: grandchild\nsteps:\n  - {id: boom, command: 'echo the reason >&2; exit 9'}\n");
-    let output = env.json("name: p\nsteps:\n  - {id: top, recipe: child}\n  - {id: never, command: 'true'}\n", &[]);
+    let output =
+        env.json("name: p\nsteps:\n  - {id: top, recipe: child}\n  - {id: never, command: 'true'}\n", &[]);
     assert_eq!(output.code, 1);
     let told = error(&output, "top");
-    for part in ["Sub-recipe 'child' failed", "deeper", "boom", "[error]", "the reason", "bash step failed", "exit code 9"] {
+    for part in [
+        "Sub-recipe 'child' failed",
+        "deeper",
+        "boom",
+        "[error]",
+        "the reason",
+        "bash step failed",
+        "exit code 9",
+    ] {
         assert!(told.contains(part), "{part}: {told}");
     }
     assert_eq!(told.matches("the reason").count(), 1, "{told}");
@@ -94,7 +107,11 @@ fn a_tolerated_failure_of_a_child_is_no_failure() {
 #[test]
 fn steps_are_counted_across_the_whole_tree() {
     let child = "name: child\nsteps:\n  - {id: a, command: echo a >> ../log}\n  - {id: skipped, command: 'true', condition: 'false'}\n  - {id: b, command: echo b >> ../log}\n";
-    let parent = |most: u32| format!("name: p\nrecursion: {{max_total_steps: {most}}}\nsteps:\n  - {{id: one, recipe: child}}\n  - {{id: two, recipe: child}}\n  - {{id: three, command: 'true'}}\n");
+    let parent = |most: u32| {
+        format!(
+            "name: p\nrecursion: {{max_total_steps: {most}}}\nsteps:\n  - {{id: one, recipe: child}}\n  - {{id: two, recipe: child}}\n  - {{id: three, command: 'true'}}\n"
+        )
+    };
     assert_eq!(run(&parent(5), child, &[]).code, 0, "recipe steps and skipped ones do not count");
     let output = run(&parent(4), child, &[]);
     assert_eq!(output.code, 1, "{}", output.all());
@@ -109,7 +126,12 @@ fn steps_are_counted_across_the_whole_tree() {
     assert!(error(&output, "one").contains("Total step limit (1) exceeded"), "{}", output.all());
     let usual: String = (0..201).map(|at| format!("  - {{id: s{at}, command: 'true'}}\n")).collect();
     let output = env().json(&format!("name: r\nsteps:\n{usual}"), &["--quiet"]);
-    assert!(output.stderr.contains("Total step limit (200) exceeded") || output.stdout.contains("Total step limit (200) exceeded"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("Total step limit (200) exceeded")
+            || output.stdout.contains("Total step limit (200) exceeded"),
+        "{}",
+        output.stderr
+    );
     assert_ne!(output.code, 0);
 }
 
@@ -132,9 +154,18 @@ fn depth_is_limited_and_said() {
 fn a_name_that_is_a_template_is_found_when_it_is_known() {
     let parent = "name: p\nsteps:\n  - {id: choose, command: echo child, output: which}\n  - {id: s, recipe: '{{which}}'}\n";
     assert_eq!(run(parent, "name: child\nsteps: [{id: a, command: echo found}]\n", &[]).value("s"), "found");
-    let output = run(&parent.replace("echo child", "echo nowhere"), "name: child\nsteps: [{id: a, command: 'true'}]\n", &[]);
+    let output = run(
+        &parent.replace("echo child", "echo nowhere"),
+        "name: child\nsteps: [{id: a, command: 'true'}]\n",
+        &[],
+    );
     assert_eq!(output.code, 1);
-    assert!(error(&output, "s").contains("not found") && error(&output, "s").contains("Sub-recipe 'nowhere' failed"), "{}", output.all());
+    assert!(
+        error(&output, "s").contains("not found")
+            && error(&output, "s").contains("Sub-recipe 'nowhere' failed"),
+        "{}",
+        output.all()
+    );
     let output = run(parent, "name: child\nsteps: [{id: a, comand: 'true'}]\n", &[]);
     assert!(error(&output, "s").contains("comand"), "{}", output.all());
 }
@@ -146,7 +177,9 @@ fn a_childs_needs_are_checked_when_it_is_entered() {
     let output = run(parent, child, &[]);
     assert_eq!((output.code, output.step("first")["status"].clone()), (1, json!("completed")));
     let told = error(&output, "s");
-    for part in ["Sub-recipe 'child' failed", "=== PRE-FLIGHT VALIDATION FAILED for 'child' ===", "`need`", "`dir`"] {
+    for part in
+        ["Sub-recipe 'child' failed", "=== PRE-FLIGHT VALIDATION FAILED for 'child' ===", "`need`", "`dir`"]
+    {
         assert!(told.contains(part), "{part}: {told}");
     }
     let parent = parent.replace("dir: nowhere", "dir: ., need: x");

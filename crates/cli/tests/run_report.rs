@@ -46,8 +46,14 @@ fn the_json_result_has_its_keys() {
         assert!(step["duration"].is_number());
     }
     let of = |at: usize, key: &str| steps[at][key].clone();
-    assert_eq!((of(0, "status"), of(0, "output"), of(0, "error")), (json!("completed"), json!("hello out"), Json::Null));
-    assert_eq!((of(1, "status"), of(1, "attempts"), of(1, "output")), (json!("skipped"), json!(0), Json::Null));
+    assert_eq!(
+        (of(0, "status"), of(0, "output"), of(0, "error")),
+        (json!("completed"), json!("hello out"), Json::Null)
+    );
+    assert_eq!(
+        (of(1, "status"), of(1, "attempts"), of(1, "output")),
+        (json!("skipped"), json!(0), Json::Null)
+    );
     assert_eq!(of(2, "status"), "degraded");
     assert_eq!((of(3, "status"), of(3, "exit_code")), (json!("failed"), json!(4)));
 }
@@ -70,7 +76,10 @@ fn json_mode_prints_one_value_whatever_happens() {
         .file("broken.yaml", "name: [")
         .file("noisy.yaml", "name: r\nsteps: [{id: a, command: 'echo {}; echo out; echo err >&2; exit 1'}]\n")
         .file("ok.yaml", "name: r\nsteps: [{id: a, command: echo hi}]\n")
-        .file("need.yaml", "name: r\ninputs: [{name: x, required: true}]\nsteps: [{id: a, command: echo hi}]\n")
+        .file(
+            "need.yaml",
+            "name: r\ninputs: [{name: x, required: true}]\nsteps: [{id: a, command: echo hi}]\n",
+        )
         .file("plain", "");
     for (line, code) in [
         ("ok.yaml", 0),
@@ -112,7 +121,12 @@ fn text_mode_keeps_results_and_progress_apart() {
     assert_eq!(output.code, 0);
     assert!(output.stdout.starts_with("hello out\nwords\n"), "{}", output.all());
     assert!(!output.stdout.contains("started") && !output.stdout.contains("err\n"), "{}", output.all());
-    for line in ["[step 01/04 good] started", "[step 01/04 good] completed in", "[step 02/04 skipped] skipped", "[step 04/04 tolerated] failed after"] {
+    for line in [
+        "[step 01/04 good] started",
+        "[step 01/04 good] completed in",
+        "[step 02/04 skipped] skipped",
+        "[step 04/04 tolerated] failed after",
+    ] {
         assert!(output.stderr.contains(line), "{line}\n{}", output.all());
     }
     let quiet = env().text(MIXED, &["--quiet"]);
@@ -124,8 +138,17 @@ fn text_mode_keeps_results_and_progress_apart() {
 fn progress_has_icons_and_counters_on_stderr_only() {
     for arguments in [vec!["--progress"], vec!["--progress", "--output-format", "json"]] {
         let output = env().text(&format!("{MIXED}  - {{id: last, command: exit 1}}\n"), &arguments);
-        for (icon, id, counter) in [("▶", "good", "1/5"), ("✓", "good", "1/5"), ("⊘", "skipped", "2/5"), ("⚠", "shaky", "3/5"), ("✗", "last", "5/5")] {
-            let found = output.stderr.lines().any(|line| line.contains(icon) && line.contains(id) && line.contains(counter));
+        for (icon, id, counter) in [
+            ("▶", "good", "1/5"),
+            ("✓", "good", "1/5"),
+            ("⊘", "skipped", "2/5"),
+            ("⚠", "shaky", "3/5"),
+            ("✗", "last", "5/5"),
+        ] {
+            let found = output
+                .stderr
+                .lines()
+                .any(|line| line.contains(icon) && line.contains(id) && line.contains(counter));
             assert!(found, "{icon} {id} {counter}\n{}", output.all());
         }
         assert!(!output.stdout.contains('▶'), "{}", output.all());
@@ -142,7 +165,8 @@ fn two_digit_labels_and_strange_names() {
     for label in ["[step 01/12 s1] started", "[step 12/12 s12] completed in"] {
         assert!(output.stderr.contains(label), "{label}\n{}", output.all());
     }
-    let quoted = env().json("name: 'a \"quoted\" name'\nsteps: [{id: s, command: 'true'}]\n", &["--audit-dir", "audit"]);
+    let quoted = env()
+        .json("name: 'a \"quoted\" name'\nsteps: [{id: s, command: 'true'}]\n", &["--audit-dir", "audit"]);
     assert_eq!(quoted.json()["recipe_name"], "a \"quoted\" name");
 }
 
@@ -153,7 +177,9 @@ fn a_long_step_gives_signs_of_life() {
     let beats = output.stderr.matches("[step 01/01 slow] still running").count();
     assert!((1..=2).contains(&beats), "{}", output.all());
     for interval in ["0", "60", "nonsense"] {
-        let output = env().env("AMPLIHACK_RECIPE_HEARTBEAT_INTERVAL_SECONDS", interval).text("name: r\nsteps: [{id: s, command: sleep 0.3}]\n", &[]);
+        let output = env()
+            .env("AMPLIHACK_RECIPE_HEARTBEAT_INTERVAL_SECONDS", interval)
+            .text("name: r\nsteps: [{id: s, command: sleep 0.3}]\n", &[]);
         assert!(!output.stderr.contains("still running") && output.code == 0, "{interval}");
     }
 }
@@ -162,7 +188,16 @@ fn a_long_step_gives_signs_of_life() {
 fn a_failure_shows_what_a_person_needs() {
     let recipe = "name: r\nsteps: [{id: s, command: 'for i in $(seq 1 30); do echo out$i; echo err$i >&2; done; exit 5'}]\n";
     let output = env().text(recipe, &[]);
-    for part in ["error: step `s`", "exit code 5", "err30", "err11", "out30", "recipe-runner-rs logs ", "recipe-runner-rs resume ", "seq 1 30"] {
+    for part in [
+        "error: step `s`",
+        "exit code 5",
+        "err30",
+        "err11",
+        "out30",
+        "recipe-runner-rs logs ",
+        "recipe-runner-rs resume ",
+        "seq 1 30",
+    ] {
         assert!(output.stderr.contains(part), "{part}\n{}", output.all());
     }
     assert!(!output.stderr.contains("err10\n"), "{}", output.all());
@@ -171,7 +206,12 @@ fn a_failure_shows_what_a_person_needs() {
 }
 
 fn audit_lines(env: &TestEnv) -> Vec<Json> {
-    let mut files: Vec<_> = std::fs::read_dir(env.path("audit")).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    let mut files: Vec<_> = std::fs::read_dir(env.path("audit"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
     files.sort();
     let text: String = files.iter().map(|file| std::fs::read_to_string(file).unwrap_or_default()).collect();
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_default()).collect()
@@ -183,8 +223,19 @@ fn the_audit_log_has_a_line_for_every_step() {
     let output = env.json(MIXED, &["--audit-dir", "audit"]);
     let run = output.json()["run_id"].as_str().unwrap_or_default().to_owned();
     let lines = audit_lines(&env);
-    let brief: Vec<String> = lines.iter().map(|line| format!("{} {} {}", line["step_id"], line["status"], line["output_len"])).collect();
-    assert_eq!(brief, [r#""good" "completed" 9"#, r#""skipped" "skipped" 0"#, r#""shaky" "degraded" 5"#, r#""tolerated" "failed" 0"#]);
+    let brief: Vec<String> = lines
+        .iter()
+        .map(|line| format!("{} {} {}", line["step_id"], line["status"], line["output_len"]))
+        .collect();
+    assert_eq!(
+        brief,
+        [
+            r#""good" "completed" 9"#,
+            r#""skipped" "skipped" 0"#,
+            r#""shaky" "degraded" 5"#,
+            r#""tolerated" "failed" 0"#
+        ]
+    );
     for line in &lines {
         for key in ["step_id", "status", "duration_ms", "error", "output_len"] {
             assert!(line.get(key).is_some(), "{key} in {line}");
@@ -202,7 +253,8 @@ fn the_audit_log_has_a_line_for_every_step() {
 
 #[test]
 fn audit_logs_are_kept_apart_and_inside() {
-    let env = env().file("recipe.yaml", "name: ../../x\nsteps: [{id: s, command: 'true'}]\n").file("deep/er/x", "");
+    let env =
+        env().file("recipe.yaml", "name: ../../x\nsteps: [{id: s, command: 'true'}]\n").file("deep/er/x", "");
     let output = env.shell("$RUNNER recipe.yaml --quiet --audit-dir deep/audit >/dev/null & $RUNNER recipe.yaml --quiet --audit-dir deep/audit > /dev/null; wait; ls deep/audit | wc -l; cat deep/audit/* | wc -l; ls");
     let lines: Vec<&str> = output.stdout.split_whitespace().collect();
     assert_eq!(lines, ["2", "2", "deep", "recipe.yaml"], "{}", output.all());
@@ -232,7 +284,12 @@ steps:
 "#;
     let output = env.json(recipe, &["--dry-run", "--exclude-tags", "t", "--audit-dir", "audit"]);
     let json = output.json();
-    assert_eq!((output.code, json["success"].clone(), json["dry_run"].clone()), (0, json!(true), json!(true)), "{}", output.all());
+    assert_eq!(
+        (output.code, json["success"].clone(), json["dry_run"].clone()),
+        (0, json!(true), json!(true)),
+        "{}",
+        output.all()
+    );
     for step in json["step_results"].as_array().into_iter().flatten() {
         assert_eq!(step["status"], "skipped", "{step}");
     }
@@ -251,11 +308,24 @@ steps:
     ] {
         assert!(said(path).contains(part), "{path}: {part}\n{}", said(path));
     }
-    let left: Vec<String> = std::fs::read_dir(env.dir()).into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).filter(|name| !name.ends_with(".yaml")).collect();
+    let left: Vec<String> = std::fs::read_dir(env.dir())
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| !name.ends_with(".yaml"))
+        .collect();
     assert_eq!(left, Vec::<String>::new());
-    assert!(!env.state().join("runs").exists() || std::fs::read_dir(env.state().join("runs")).is_ok_and(|mut runs| runs.next().is_none()));
+    assert!(
+        !env.state().join("runs").exists()
+            || std::fs::read_dir(env.state().join("runs")).is_ok_and(|mut runs| runs.next().is_none())
+    );
     let text = env.text(recipe, &["--dry-run", "--progress"]);
-    assert!(text.stdout.to_lowercase().contains("dry run") && text.stdout.contains("touch ran"), "{}", text.all());
+    assert!(
+        text.stdout.to_lowercase().contains("dry run") && text.stdout.contains("touch ran"),
+        "{}",
+        text.all()
+    );
     assert!(text.stderr.contains('⊘'), "{}", text.all());
 }
 
@@ -267,13 +337,18 @@ fn stored_runs_are_listed_shown_and_removed() {
     let first = env.json("name: one\nsteps: [{id: s, command: 'echo out; echo err >&2'}]\n", &[]).json();
     let second = env.json("name: two\nsteps: [{id: s, command: exit 3}]\n", &[]).json();
     let list = env.run(["runs", "--output-format", "json"]).json();
-    let brief = |at: usize| format!("{} {} {}", list[at]["recipe_name"], list[at]["status"], list[at]["run_id"]);
+    let brief =
+        |at: usize| format!("{} {} {}", list[at]["recipe_name"], list[at]["status"], list[at]["run_id"]);
     assert_eq!(brief(0), format!("\"two\" \"failed\" {}", second["run_id"]));
     assert_eq!(brief(1), format!("\"one\" \"completed\" {}", first["run_id"]));
     assert!(list[0]["started_at"].is_string() && list[0]["duration"].is_number());
     let id = first["run_id"].as_str().unwrap_or_default();
     for asked in [id, &id[..id.len() - 1]] {
-        assert_eq!(env.run(["show", asked, "--output-format", "json"]).json(), first, "the same object that the run printed");
+        assert_eq!(
+            env.run(["show", asked, "--output-format", "json"]).json(),
+            first,
+            "the same object that the run printed"
+        );
     }
     assert_eq!(env.run(["show", "last", "--output-format", "json"]).json(), second);
     assert!(env.run(["runs"]).stdout.contains("two"));
@@ -294,6 +369,9 @@ fn stored_runs_are_listed_shown_and_removed() {
 fn the_run_folder_is_private() {
     let env = env();
     let json = env.json("name: r\nsteps: [{id: s, command: echo x}]\n", &[]).json();
-    let output = env.shell(&format!("find {} \\( -type d ! -perm 700 -o -type f ! -perm 600 \\) -print", json["run_dir"]));
+    let output = env.shell(&format!(
+        "find {} \\( -type d ! -perm 700 -o -type f ! -perm 600 \\) -print",
+        json["run_dir"]
+    ));
     assert_eq!(output.stdout, "", "{}", output.all());
 }

@@ -76,7 +76,12 @@ fn no_secret_is_shown_anywhere() {
         ] {
             assert!(!all.contains(secret), "{way} shows {secret}\n{}", output.all());
         }
-        assert_eq!(output.code, i32::from(["text", "progress", "json"].contains(&way)), "{way}\n{}", output.all());
+        assert_eq!(
+            output.code,
+            i32::from(["text", "progress", "json"].contains(&way)),
+            "{way}\n{}",
+            output.all()
+        );
     }
 }
 

@@ -144,11 +144,45 @@ fn every_value_is_exported() {
 #[test]
 fn an_alias_never_sets_a_protected_name() {
     for name in [
-        "path", "home", "shell", "user", "logname", "pwd", "oldpwd", "ifs", "env", "bash_env", "bash_x",
-        "shellopts", "bashopts", "ps1", "ps4", "prompt_command", "ld_preload", "ld_library_path", "dyld_x",
-        "glibc_tunables", "pythonpath", "pythonstartup", "node_options", "perl5opt", "rubyopt", "git_dir",
-        "git_ssh_command", "term", "tmpdir", "lang", "lc_all", "editor", "visual", "display", "hostname",
-        "mail", "recipe_context_file", "amplihack_session_depth", "recipe_runner_home",
+        "path",
+        "home",
+        "shell",
+        "user",
+        "logname",
+        "pwd",
+        "oldpwd",
+        "ifs",
+        "env",
+        "bash_env",
+        "bash_x",
+        "shellopts",
+        "bashopts",
+        "ps1",
+        "ps4",
+        "prompt_command",
+        "ld_preload",
+        "ld_library_path",
+        "dyld_x",
+        "glibc_tunables",
+        "pythonpath",
+        "pythonstartup",
+        "node_options",
+        "perl5opt",
+        "rubyopt",
+        "git_dir",
+        "git_ssh_command",
+        "term",
+        "tmpdir",
+        "lang",
+        "lc_all",
+        "editor",
+        "visual",
+        "display",
+        "hostname",
+        "mail",
+        "recipe_context_file",
+        "amplihack_session_depth",
+        "recipe_runner_home",
     ] {
         let env = env().file("evil", "touch pwned");
         let set = format!("{name}=./evil");
@@ -165,7 +199,8 @@ fn an_alias_never_sets_a_protected_name() {
 fn aliases_that_collide() {
     let top_wins = json!({"a": {"b": "nested"}, "a_b": "top"});
     // the two have different exact names, so only the alias is in question
-    let output = finished(env().json(&recipe(&top_wins, &["echo $A_B $RECIPE_VAR_a__b $RECIPE_VAR_a_b"]), &[]));
+    let output =
+        finished(env().json(&recipe(&top_wins, &["echo $A_B $RECIPE_VAR_a__b $RECIPE_VAR_a_b"]), &[]));
     assert_eq!(output.value("s0"), "top nested top");
     let both = json!({"abc": "lower", "Abc": "mixed"});
     let output =
@@ -207,16 +242,23 @@ fn size_never_breaks_a_step() {
 fn what_fits_is_exported_together_and_beyond_that_what_is_mentioned_and_new() {
     // 120,000 bytes in one value are within the budget of all values together
     let big = json!({"big": "x".repeat(120_000)});
-    let output = finished(env().json(&recipe(&big, &["a=RECIPE; b=VAR; printenv ${a}_${b}_big | wc -c"]), &[]));
+    let output =
+        finished(env().json(&recipe(&big, &["a=RECIPE; b=VAR; printenv ${a}_${b}_big | wc -c"]), &[]));
     assert_eq!(output.value("s0"), "120001");
     // 300 names: the declared, the mentioned and the newest are there, an old one that nobody mentions is not
     let mut commands: Vec<String> = (0..300).map(|at| format!("echo value{at}")).collect();
     commands.push("printenv RECIPE_VAR_s3 RECIPE_VAR_s299 RECIPE_VAR_declared".to_owned());
     commands.push("env | grep -c '^RECIPE_VAR'".to_owned());
-    commands.push("jq -r .s7 \"$RECIPE_CONTEXT_FILE\" 2>/dev/null || grep -o '\"s7\":\"value7\"' $RECIPE_CONTEXT_FILE".to_owned());
+    commands.push(
+        "jq -r .s7 \"$RECIPE_CONTEXT_FILE\" 2>/dev/null || grep -o '\"s7\":\"value7\"' $RECIPE_CONTEXT_FILE"
+            .to_owned(),
+    );
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
-    let many = recipe(&json!({"declared": "yes"}), &commands)
-        .replacen('{', "{\"recursion\": {\"max_total_steps\": 1000}, ", 1);
+    let many = recipe(&json!({"declared": "yes"}), &commands).replacen(
+        '{',
+        "{\"recursion\": {\"max_total_steps\": 1000}, ",
+        1,
+    );
     let output = finished(env().json(&many, &["--quiet"]));
     assert_eq!(output.value("s300"), "value3\nvalue299\nyes");
     assert_eq!(output.value("s301"), "256");
@@ -231,14 +273,16 @@ fn a_step_can_cap_what_is_exported() {
 
 #[test]
 fn the_context_file_is_complete_and_private() {
-    let context = json!({"text": "a\"b\n☃", "n": 12345678901234567890123u128.to_string(), "o": {"k": [1, null]}});
+    let context =
+        json!({"text": "a\"b\n☃", "n": 12345678901234567890123u128.to_string(), "o": {"k": [1, null]}});
     let commands = [
         "echo first",
         "cat \"$RECIPE_CONTEXT_FILE\"",
         "test \"$RECIPE_CONTEXT_FILE\" = \"$AMPLIHACK_CONTEXT_FILE\" && stat -c %a \"$RECIPE_CONTEXT_FILE\"",
     ];
     let output = finished(env().json(&recipe(&context, &commands), &[]));
-    let file: Json = serde_json::from_str(output.value("s1").as_str().unwrap_or_default()).unwrap_or_default();
+    let file: Json =
+        serde_json::from_str(output.value("s1").as_str().unwrap_or_default()).unwrap_or_default();
     let mut expected = context.clone();
     expected["s0"] = json!("first");
     assert_eq!(file, expected, "{}", output.all());
@@ -302,14 +346,19 @@ fn directories() {
         ("nowhere", Err("does not exist")),
         ("plain", Err("not a directory")),
     ] {
-        let recipe = format!("name: r\ncontext: {{d: sub dir}}\nsteps: [{{id: s, command: pwd -P, working_dir: {dir:?}}}]\n");
+        let recipe = format!(
+            "name: r\ncontext: {{d: sub dir}}\nsteps: [{{id: s, command: pwd -P, working_dir: {dir:?}}}]\n"
+        );
         let output = env.json(&recipe, &["-C", "base"]);
         match expected {
             Ok(expected) => assert_eq!(output.value("s"), expected, "{dir}\n{}", output.all()),
             Err(part) => {
                 assert_eq!(output.code, 1);
                 let error = output.step("s")["error"].as_str().unwrap_or_default().to_owned();
-                assert!(error.contains("bash step failed") && error.contains(part) && error.contains(dir), "{error}");
+                assert!(
+                    error.contains("bash step failed") && error.contains(part) && error.contains(dir),
+                    "{error}"
+                );
             }
         }
     }
@@ -326,7 +375,8 @@ fn a_missing_tool_is_named() {
 
 #[test]
 fn much_output_costs_little() {
-    let recipe = "name: r\nsteps:\n  - {id: s, command: 'head -c 300000000 /dev/zero | tr \"\\0\" e >&2; exit 3'}\n";
+    let recipe =
+        "name: r\nsteps:\n  - {id: s, command: 'head -c 300000000 /dev/zero | tr \"\\0\" e >&2; exit 3'}\n";
     let output = env().json(recipe, &[]);
     assert_eq!(output.code, 1);
     assert_eq!(output.step("s")["stderr"]["bytes"], 300_000_000);

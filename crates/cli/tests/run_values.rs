@@ -75,7 +75,10 @@ fn numbers_in_recipes_and_files_keep_their_spelling() {
         assert_eq!(yaml.json(recipe, &["--context-file", "c.yaml"]).value("out"), number, "yaml {number}");
     }
     assert_eq!(rendered("{}", "{{v.n}}", &["--set", "v={\"n\": 4517e12}"]), "4517e12");
-    assert_eq!(rendered("{}", "{{v[1]}}", &["--set", "v=[1, 12345678901234567890123]"]), "12345678901234567890123");
+    assert_eq!(
+        rendered("{}", "{{v[1]}}", &["--set", "v=[1, 12345678901234567890123]"]),
+        "12345678901234567890123"
+    );
 }
 
 #[test]
@@ -220,7 +223,11 @@ fn json_is_extracted_degraded_or_required() {
         assert_eq!(output.step("s")["status"], "completed", "{}", output.all());
         assert_eq!(output.value("s"), expected, "{printed}");
     }
-    let step = |more: &str| format!("name: r\nsteps:\n  - {{id: s, command: echo plain words, parse_json: true{more}}}\n  - {{id: t, command: 'echo [{{{{s}}}}]'}}\n");
+    let step = |more: &str| {
+        format!(
+            "name: r\nsteps:\n  - {{id: s, command: echo plain words, parse_json: true{more}}}\n  - {{id: t, command: 'echo [{{{{s}}}}]'}}\n"
+        )
+    };
     let degraded = env().json(&step(""), &["--progress"]);
     assert_eq!((degraded.code, degraded.json()["success"].clone()), (0, json!(true)));
     assert_eq!(degraded.step("s")["status"], "degraded");
@@ -235,13 +242,21 @@ fn json_is_extracted_degraded_or_required() {
 
 #[test]
 fn large_and_strange_outputs() {
-    let recipe = |command: &str| format!("name: r\nsteps:\n  - {{id: s, output: v, command: {command:?}}}\n  - {{id: t, output: out, command: 'printf %s \"{{{{v}}}}\" | wc -c'}}\n");
+    let recipe = |command: &str| {
+        format!(
+            "name: r\nsteps:\n  - {{id: s, output: v, command: {command:?}}}\n  - {{id: t, output: out, command: 'printf %s \"{{{{v}}}}\" | wc -c'}}\n"
+        )
+    };
     let output = env().json(&recipe("head -c 10000000 /dev/zero | tr '\\0' x"), &[]);
     assert_eq!(output.value("out"), "10000000", "{}", output.stderr);
     let cut = env().json(&recipe("echo START; head -c 11000000 /dev/zero | tr '\\0' x; echo END"), &[]);
     let value = cut.value("v").as_str().unwrap_or_default().to_owned();
     assert_eq!(cut.code, 0);
-    assert!(value.starts_with("START") && value.ends_with("END") && value.contains("bytes cut"), "{}", value.len());
+    assert!(
+        value.starts_with("START") && value.ends_with("END") && value.contains("bytes cut"),
+        "{}",
+        value.len()
+    );
     assert!(value.len() < 10_000_200);
     assert!(cut.stderr.contains("10000000 bytes"), "{}", cut.stderr);
     assert_eq!(cut.step("s")["stdout"]["bytes"], 11_000_010);

@@ -9,11 +9,7 @@ use std::{
 };
 
 use engine::frame::Frame;
-use recipe::{
-    env_name,
-    scope::Scope,
-    value::Value,
-};
+use recipe::{env_name, scope::Scope, value::Value};
 
 /// Most names that are exported without choosing.
 const NAMES: usize = 256;

@@ -419,7 +419,9 @@ fn learn_step(mask: &mut Mask, state: &RunState, event: &Event, value: Option<&V
         (Some(value), Some(name)) => mask.learn_value(name, value),
         (Some(_), None) => {}
         (None, _) => {
-            for (name, template) in step.env.iter().filter(|(name, _)| mask.is_secret(name)).collect::<Vec<_>>() {
+            for (name, template) in
+                step.env.iter().filter(|(name, _)| mask.is_secret(name)).collect::<Vec<_>>()
+            {
                 mask.learn_value(name, &Value::from(template.render(frame)));
             }
         }
