@@ -285,6 +285,7 @@ impl Reporter for Progress<'_> {
                 self.line(&format!("{label} {what}"));
                 self.last.insert(path.to_owned(), what.to_owned());
             }
+            Notice::Secrets { mask } => self.out.hide(mask),
             Notice::Tick { state } => self.beat(state),
             Notice::Stopping { why } => self.out.notice(&format!("[run] {why}")),
         }

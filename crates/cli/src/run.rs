@@ -70,8 +70,12 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
         Err(refused) => return Ok(report_refused(&refused, &asked, format, out)),
     };
     let given = outside.settings(plan.root(), |name| environment.raw(name));
+    let name = plan.root().name.clone();
     let job = Job { plan, given, library: &library, recording: &recording };
-    execute(job, &args, environment, out).map_err(|failure| failure.announce(format, out))
+    match execute(job, &args, environment, out) {
+        Err(failure) => Ok(report_missing(&failure, &name, format, out)),
+        done => done,
+    }
 }
 
 /// A checked recipe and its values.
@@ -239,6 +243,7 @@ pub(crate) fn broken(error: RunError) -> Failure {
     )
 }
 
+/// Reports a run that could not be started, or could not go on.
 fn report_missing(failure: &Failure, asked: &str, format: OutputFormat, out: &mut Out) -> Exit {
     if format == OutputFormat::Json {
         let mut result = refusal(asked.to_owned(), failure.exit);
@@ -261,13 +266,18 @@ fn report_refused(refused: &Checked, asked: &str, format: OutputFormat, out: &mu
 /// The result of a run that never started.
 fn refusal(recipe_name: String, exit: Exit) -> Json {
     json!({
+        "schema_version": runtime::report::SCHEMA_VERSION,
         "recipe_name": recipe_name,
+        "run_id": null,
         "success": false,
-        "outcome": "refused",
+        "status": "failed",
+        "outcome": if exit == Exit::Broken { "failed" } else { "refused" },
         "exit_code": exit.code(),
+        "duration": 0.0,
+        "step_results": [],
+        "context": {},
         "error": null,
         "diagnostics": [],
-        "step_results": [],
     })
 }
 

@@ -94,6 +94,9 @@ pub struct StepResult {
     /// `bash`, `agent` or `recipe`.
     #[serde(rename = "type")]
     pub kind: &'static str,
+    /// Its command, as the recipe has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// Its status.
     pub status: StepStatus,
     /// What it gave.
@@ -266,6 +269,10 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
     StepResult {
         step_id: definition.id.clone(),
         kind: definition.kind.word(),
+        command: match &definition.kind {
+            StepKind::Shell { command } => Some(mask.text(command.text()).into_owned()),
+            _ => None,
+        },
         status: state.status,
         output: output(state, definition.store.as_deref(), mask),
         error: ended.and_then(|ended| ended.error.as_deref()).map(|error| mask.text(error).into_owned()),
@@ -317,6 +324,7 @@ pub fn blocked(recipe: &str, error: &str) -> RunResult {
         step_id: crate::preflight::STEP.to_owned(),
         path: crate::preflight::STEP.to_owned(),
         kind: "bash",
+        command: None,
         status: StepStatus::Failed,
         output: None,
         error: Some(error.to_owned()),

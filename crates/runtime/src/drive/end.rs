@@ -60,6 +60,7 @@ impl Driver<'_> {
             (RunStatus::Interrupted, _) => Some(format!("interrupted by {}", self.signal_name())),
             _ => Some("cancelled".to_owned()),
         };
+        let error = error.map(|error| self.mask.text(&error).into_owned());
         Ok(RunFinished { status, exit_code, error, output: self.final_output()?, ended_processes })
     }
 

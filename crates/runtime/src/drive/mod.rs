@@ -117,6 +117,7 @@ pub struct Driver<'a> {
     halt: Option<Halt>,
     unsettled: Vec<Act>,
     is_due: bool,
+    told_secrets: usize,
 }
 
 /// What a finished task brings.
@@ -309,8 +310,17 @@ impl<'a> Driver<'a> {
         if let Some(audit) = &mut self.audit {
             audit.record(&record.event, &self.state, &self.mask)?;
         }
+        self.tell_secrets();
         self.reporter.notice(Notice::Event { record: &record, state: &self.state, mask: &self.mask });
         Ok(())
+    }
+
+    /// Tells who shows the run what must not be shown.
+    pub(crate) fn tell_secrets(&mut self) {
+        if self.told_secrets != self.mask.len() {
+            self.told_secrets = self.mask.len();
+            self.reporter.notice(Notice::Secrets { mask: &self.mask });
+        }
     }
 
     fn has_hooks(&self, path: &str) -> bool {

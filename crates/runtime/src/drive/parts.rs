@@ -103,6 +103,7 @@ impl<'a> Driver<'a> {
             halt: None,
             unsettled: Vec::new(),
             is_due: false,
+            told_secrets: 0,
         }
     }
 }

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use recipe::{
     check::{Given, check, graft},
     plan::Plan,
+    value::Value,
 };
 use serde::Serialize;
 
@@ -410,6 +411,8 @@ pub(super) fn fold(folder: RunFolder, header: Header, records: Vec<Record>) -> R
     let mut state = RunState::new(&plan, settings);
     let mut lost = HashMap::new();
     let mut generation = 0;
+    let mut mask = Mask::new(plan.units.iter().flat_map(|unit| unit.secrets.clone()));
+    mask.learn(&state.root().context);
     for record in &records {
         let mut value = None;
         match &record.event {
@@ -432,16 +435,37 @@ pub(super) fn fold(folder: RunFolder, header: Header, records: Vec<Record>) -> R
             }
             _ => {}
         }
+        learn_step(&mut mask, &state, &record.event, value.as_ref());
         state.apply(&plan, record, value);
+        if matches!(record.event, Event::RecipeEntered { .. }) {
+            state.frames.last().iter().for_each(|frame| mask.learn(&frame.context));
+        }
     }
     let status = match (&state.finished, folder.owner()) {
         (Some(finished), None) => finished.status,
         (_, Some(_)) => RunStatus::Running,
         (None, None) => RunStatus::Interrupted,
     };
-    let mut mask = Mask::new(plan.units.iter().flat_map(|unit| unit.secrets.clone()));
-    state.frames.iter().for_each(|frame| mask.learn(&frame.context));
     Ok(Shown { header, folder, plan, state, mask, records, status, lost })
+}
+
+/// Learns the secrets that a step was given, or made.
+fn learn_step(mask: &mut Mask, state: &RunState, event: &Event, value: Option<&Value>) {
+    let (Event::StepStarted { path, .. } | Event::StepFinished { path, .. }) = event else { return };
+    let Some((frame, at)) = state.locate(path) else { return };
+    let frame = &state.frames[frame];
+    let step = &frame.unit.steps[at];
+    match (value, &step.store) {
+        (Some(value), Some(name)) => mask.learn_value(name, value),
+        (Some(_), None) => {}
+        (None, _) => {
+            for (name, template) in
+                step.env.iter().filter(|(name, _)| mask.is_secret(name)).collect::<Vec<_>>()
+            {
+                mask.learn_value(name, &Value::from(template.render(frame)));
+            }
+        }
+    }
 }
 
 impl Shown {
