@@ -106,7 +106,7 @@ fn an_investigation_has_three_sides() {
 fn an_audit_ends_after_two_rounds() {
     let values = ["check_command=grep -q good file"];
     for (agent, code, expected) in [
-        ("echo good > file", 0, 1),
+        ("echo good > file; echo done", 0, 1),
         ("if [ $call -ge 2 ]; then echo good > file; fi; echo tried", 0, 2),
         ("echo tried", 1, 2),
     ] {
@@ -170,7 +170,7 @@ fn no_version_and_a_wrong_choice_are_failures() {
     let values = ["task_description=Be good", "verify_command=grep -q good file"];
     let output = check(&env("echo done"), "n-version-workflow", &values, 1);
     assert!(output.stderr.contains("no solution passes"), "{}", output.all());
-    let agent = "case $prompt in *'Choose the one'*) echo '{\"solution\": 9, \"reason\": \"\"}' ;; *) echo good > file ;; esac";
+    let agent = "case $prompt in *'Choose the one'*) echo '{\"solution\": 9, \"reason\": \"\"}' ;; *) echo good > file; echo done ;; esac";
     check(&env(agent), "n-version-workflow", &values, 1);
 }
 
