@@ -121,6 +121,7 @@ fn doctor_says_what_is_missing_and_how_to_mend_it() {
     assert_eq!(broken.code, 5, "{}", broken.all());
     assert!(broken.stdout.contains("--state-dir DIR"), "{}", broken.all());
     let bad = env.file(".recipe-runner.yaml", "agents: 5").run(["doctor"]);
+    assert_eq!(bad.code, 5);
     assert!(bad.stdout.contains(".recipe-runner.yaml") && bad.stdout.contains("fix:"), "{}", bad.all());
 }
 

@@ -25,6 +25,7 @@ fn run(env: &TestEnv, values: &[&str]) -> Output {
 }
 
 /// Runs it for a task and returns its result.
+#[expect(clippy::unwrap_used, reason = "a result without a path fails the test")]
 fn setup(env: &TestEnv, task: &str) -> Json {
     let output = run(env, &[&format!("task_description={task}"), "issue_number=42"]);
     assert_eq!(output.code, 0, "{}", output.all());

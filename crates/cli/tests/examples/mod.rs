@@ -2,6 +2,7 @@
 //!
 //! `#   $ COMMAND` is followed by lines of stdout, in order but not without gaps; `…` stands for anything, and
 //! `(exit code N)` says how it ends, if not with 0.
+#![expect(clippy::unwrap_used, reason = "an example that cannot be read fails its test")]
 
 use std::{
     fs,
