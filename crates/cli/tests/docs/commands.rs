@@ -25,7 +25,8 @@ fn every_command_exists() {
 
 /// Commands in blocks that are not run, and in the text between blocks.
 fn commands(page: &Page) -> Vec<String> {
-    let shown = |block: &Block| ["console", "sh", "bash"].contains(&block.language.as_str()) && !block.is("run");
+    let shown =
+        |block: &Block| ["console", "sh", "bash"].contains(&block.language.as_str()) && !block.is("run");
     let blocks = page.blocks();
     let lines = blocks.iter().filter(|block| shown(block)).flat_map(|block| lines(&block.text));
     let prose = page.prose();

@@ -54,7 +54,8 @@ fn title(name: &str) -> String {
 /// A schema in a few words.
 fn value_words(schema: &Json) -> String {
     if let Some(words) = schema["enum"].as_array() {
-        let words: Vec<String> = words.iter().filter_map(Json::as_str).map(|word| format!("`{word}`")).collect();
+        let words: Vec<String> =
+            words.iter().filter_map(Json::as_str).map(|word| format!("`{word}`")).collect();
         return words.join(", ");
     }
     if let Some(choices) = schema["anyOf"].as_array() {
@@ -111,4 +112,15 @@ fn help(env: &TestEnv, verb: &[&str]) -> String {
     let output = env.run(verb.iter().chain(&["--help"]));
     assert_eq!(output.code, 0, "{}", output.all());
     output.stdout.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+#[test]
+fn files_of_the_repository_are_shown_as_they_are() {
+    for page in crate::pages::pages() {
+        for block in page.blocks() {
+            let Some(name) = block.file().filter(|name| name.starts_with("crates/")) else { continue };
+            let file = fs::read_to_string(root().join(name)).unwrap();
+            assert_eq!(block.text, file, "{} shows {name}", page.path);
+        }
+    }
 }

@@ -33,7 +33,8 @@ fn manual_pages_are_written_for_every_command() {
 fn the_version_begins_with_the_name_and_the_number() {
     let version = env().run(["--version"]).stdout;
     assert!(
-        version.starts_with(concat!("recipe-runner-rs ", env!("CARGO_PKG_VERSION"))) && version.lines().count() == 1,
+        version.starts_with(concat!("recipe-runner-rs ", env!("CARGO_PKG_VERSION")))
+            && version.lines().count() == 1,
         "{version}"
     );
 }

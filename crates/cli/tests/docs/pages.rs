@@ -44,8 +44,9 @@ impl Block {
 /// Every page that people read.
 pub(crate) fn pages() -> Vec<Page> {
     let root = root();
-    let mut files: Vec<PathBuf> =
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|name| root.join(name)).into();
+    let mut files: Vec<PathBuf> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+        .map(|name| root.join(name))
+        .into();
     collect(&root.join("docs"), &mut files);
     files.sort();
     let page = |file: &PathBuf| Page {
@@ -82,7 +83,12 @@ impl Page {
                 (Some(info), false) => {
                     let mut words = info.split_whitespace().map(str::to_owned);
                     let language = words.next().unwrap_or_default();
-                    blocks.push(Block { line: at + 1, language, words: words.collect(), text: String::new() });
+                    blocks.push(Block {
+                        line: at + 1,
+                        language,
+                        words: words.collect(),
+                        text: String::new(),
+                    });
                     inside = true;
                 }
                 (None, true) => {
