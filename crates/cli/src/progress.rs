@@ -7,7 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{Event, Record, RunState, RunStatus, event::RunFinished, frame::StepState, outcome::SkipReason};
+use engine::{
+    Event, Record, RunState, RunStatus, StepStatus, event::RunFinished, frame::StepState, outcome::SkipReason,
+};
 use runtime::{
     drive::{Notice, Reporter},
     mask::Mask,
@@ -149,7 +151,10 @@ impl<'a> Progress<'a> {
             _ => 0.0,
         };
         let word = if status == RunStatus::Completed { "in" } else { "after" };
-        let counts = counts(root.steps.iter().map(|step| step.status));
+        let counts = counts(root.steps.iter().map(|step| match step.status {
+            StepStatus::Running => "interrupted",
+            status => status.as_str(),
+        }));
         self.line(&format!(
             "[recipe {}] {} {word} {}: {counts}",
             root.unit.name,

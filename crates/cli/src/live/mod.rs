@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{Event, Record, RunState, StepStatus, frame::FrameId, outcome::SkipReason};
+use engine::{Event, Record, RunState, StepStatus, frame::FrameId};
 use jiff::Timestamp;
 use runtime::{
     clock,
@@ -24,11 +24,10 @@ use runtime::{
     outputs::Stream,
 };
 
-pub(crate) use text::fit;
+pub(crate) use text::{Keep, fit, printable};
 
 use self::{
     screen::Screen,
-    text::{Keep, printable},
     view::{Doing, Row, Size, View, lines},
 };
 use crate::{
@@ -162,9 +161,7 @@ impl<'a> Live<'a> {
         match &record.event {
             Event::RunStarted(started) => {
                 let steps = count(state.root().steps.len(), "step");
-                let run =
-                    if state.settings.dry_run { String::new() } else { format!(", run {}", started.run_id) };
-                self.line('▶', &format!("{}: {steps}{run}", started.recipe));
+                self.line('▶', &format!("{}: {steps}, run {}", started.recipe, started.run_id));
                 self.view.since = Some(record.at);
             }
             Event::RunResumed(resumed) => {
@@ -181,9 +178,9 @@ impl<'a> Live<'a> {
                 watched.is_agent = is_agent(path, state);
                 watched.has_company = has_company(path, state);
             }
-            Event::StepFinished { path, .. } => self.finished(path, state, mask),
-            Event::StepSkipped { reason: SkipReason::DryRun, .. } => {}
-            Event::StepSkipped { path, .. } => self.finished(path, state, mask),
+            Event::StepFinished { path, .. } | Event::StepSkipped { path, .. } => {
+                self.finished(path, state, mask)
+            }
             Event::AttemptFailed { path, attempt, ended, retry_in_ms } => {
                 let why = mask.text(first_line(ended.error.as_deref().unwrap_or("failed"))).into_owned();
                 self.flush(path);
@@ -197,8 +194,6 @@ impl<'a> Live<'a> {
             Event::HookFinished { path, hook, error: Some(error) } => {
                 self.line('⚠', &format!("{path}: hook {hook} failed: {}", mask.text(error)));
             }
-            // a dry run's result says the same
-            Event::Noted { .. } if state.settings.dry_run => {}
             Event::Noted { path, message } => {
                 let path = path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default();
                 self.line('·', &format!("{path}{}", mask.text(message)));
