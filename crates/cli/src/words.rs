@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use engine::{RunState, StepStatus, frame::StepState, outcome::SkipReason};
+use engine::{RunState, RunStatus, StepStatus, frame::StepState, outcome::SkipReason};
 use runtime::mask::Mask;
 
 /// `▶ ✓ ✗ ⊘ ⚠`.
@@ -113,6 +113,20 @@ pub(crate) fn ending(step: &StepState, mask: &Mask) -> String {
         }
         other => other.as_str().to_owned(),
     }
+}
+
+/// How a run ended: `failed after 1.2s: 3 completed, 1 failed`.
+pub(crate) fn run_ending(status: RunStatus, state: &RunState) -> String {
+    let seconds = match (state.started_at, state.finished_at) {
+        (Some(from), Some(to)) => (to.as_millisecond() - from.as_millisecond()).max(0) as f64 / 1000.0,
+        _ => 0.0,
+    };
+    let link = if status == RunStatus::Completed { "in" } else { "after" };
+    let counts = counts(state.root().steps.iter().map(|step| match step.status {
+        StepStatus::Running => "interrupted",
+        status => status.as_str(),
+    }));
+    format!("{} {link} {}: {counts}", status.as_str(), duration(seconds))
 }
 
 /// When the next attempt comes.

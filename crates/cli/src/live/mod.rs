@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{Event, Record, RunState, StepStatus, frame::FrameId};
+use engine::{Event, Record, RunState, RunStatus, StepStatus, frame::FrameId};
 use jiff::Timestamp;
 use runtime::{
     clock,
@@ -34,7 +34,7 @@ use crate::{
     failure::clean,
     out::Out,
     progress::{Audience, answer, is_agent},
-    words::{count, counter, duration, ending, first_line, icon, next_attempt},
+    words::{count, counter, duration, ending, first_line, icon, next_attempt, run_ending},
 };
 
 /// Shortest time between two frames.
@@ -205,9 +205,18 @@ impl<'a> Live<'a> {
                 for process in &finished.ended_processes {
                     self.line('⚠', &format!("ended a background process: {}", mask.text(process)));
                 }
+                if !self.out.stdout_is_terminal {
+                    self.run_finished(finished.status, state);
+                }
             }
             Event::RecipeEntered { .. } | Event::Spawned(_) | Event::HookFinished { .. } => {}
         }
+    }
+
+    /// Says how it ended where the result, which goes elsewhere, does not.
+    fn run_finished(&mut self, status: RunStatus, state: &RunState) {
+        let icon = if status == RunStatus::Completed { '✓' } else { '✗' };
+        self.line(icon, &format!("{} {}", state.root().unit.name, run_ending(status, state)));
     }
 
     fn finished(&mut self, path: &str, state: &RunState, mask: &Mask) {
@@ -245,10 +254,11 @@ impl<'a> Live<'a> {
 
     /// Puts a step's output on stdout: whole lines on a terminal, bytes as they are elsewhere.
     fn print(&mut self, path: &str, bytes: &[u8]) {
-        if !self.out.stdout_is_terminal {
+        let watched = self.steps.entry(path.to_owned()).or_default();
+        if !self.out.stdout_is_terminal && !watched.has_company {
             return self.out.raw(bytes);
         }
-        let held = &mut self.steps.entry(path.to_owned()).or_default().held;
+        let held = &mut watched.held;
         held.extend_from_slice(bytes);
         let end = match held.iter().rposition(|byte| *byte == b'\n') {
             Some(end) => end + 1,
@@ -260,6 +270,12 @@ impl<'a> Live<'a> {
     }
 
     fn print_lines(&mut self, path: &str, bytes: &[u8]) {
+        if !self.out.stdout_is_terminal {
+            self.out.raw(bytes);
+            return if bytes.last() != Some(&b'\n') {
+                self.out.raw(b"\n")
+            };
+        }
         let keep = if self.out.stdout_colour { Keep::Colours } else { Keep::Nothing };
         // beside others, a line has to say whose it is
         let has_company = self.steps.get(path).is_some_and(|watched| watched.has_company);
