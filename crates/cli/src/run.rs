@@ -177,21 +177,24 @@ pub(crate) fn reporter<'a>(
     if is_live(options, environment) {
         return Box::new(Live::new(out, audience));
     }
+    // the result of a dry run says everything that its progress would
+    let is_said_twice = options.dry_run && environment.stdout_is_terminal && environment.stderr_is_terminal;
     let manner = match (options.quiet, options.progress) {
         (true, _) => Manner::Quiet,
         (false, true) => Manner::Icons,
+        (false, false) if is_said_twice && format == OutputFormat::Text => Manner::Quiet,
         (false, false) => Manner::Lines,
     };
     Box::new(Progress::new(out, manner, audience, heartbeat(environment)))
 }
 
 fn is_live(options: &RunOptions, environment: &Environment) -> bool {
-    environment.can_redraw() && !options.quiet && !options.progress
+    environment.can_redraw() && !options.quiet && !options.progress && !options.dry_run
 }
 
 /// How much the result says: steps that a person has just seen pass by are not listed again.
 pub(crate) fn detail(options: &RunOptions, environment: &Environment) -> Detail {
-    match is_live(options, environment) && environment.stdout_is_terminal && !options.dry_run {
+    match is_live(options, environment) && environment.stdout_is_terminal {
         true => Detail::Brief,
         false => Detail::Full,
     }
