@@ -1,6 +1,6 @@
 //! The result of a run, as people and programs read it.
 
-use engine::{RunStatus, StepStatus};
+use engine::{RunStatus, StepStatus, event::Usage};
 use runtime::{
     report::{RunResult, StepResult},
     values,
@@ -70,16 +70,22 @@ pub(crate) fn summary(result: &RunResult) -> String {
         counts.join(", ")
     ));
     if let Some(usage) = &result.usage {
-        let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
-        let model = usage.model.as_ref().map(|model| format!(", model {model}")).unwrap_or_default();
-        lines.push(format!(
-            "agents: {} runs, tokens {}, cost {}{model}",
-            usage.runs,
-            known(usage.tokens().map(|tokens| tokens.to_string())),
-            known(usage.cost_usd.map(|cost| format!("${cost:.4}"))),
-        ));
+        lines.push(format!("agents: {}", spent(usage)));
     }
     lines.join("\n")
+}
+
+/// What agents used up, in a few words; what is not known is said to be unknown.
+pub(crate) fn spent(usage: &Usage) -> String {
+    let runs = if usage.runs == 1 { "1 run".to_owned() } else { format!("{} runs", usage.runs) };
+    let tokens = usage.tokens().map_or_else(|| "unknown".to_owned(), |tokens| tokens.to_string());
+    let cost = match (usage.cost_usd, usage.runs_without_cost) {
+        (None, _) => "unknown".to_owned(),
+        (Some(cost), 0) => format!("${cost:.4}"),
+        (Some(cost), silent) => format!("at least ${cost:.4} (unknown for {silent} of the runs)"),
+    };
+    let model = usage.model.as_ref().map(|model| format!(", model {model}")).unwrap_or_default();
+    format!("{runs}, tokens {tokens}, cost {cost}{model}")
 }
 
 fn step_lines(step: &StepResult, depth: usize, lines: &mut Vec<String>) {
@@ -93,6 +99,10 @@ fn step_lines(step: &StepResult, depth: usize, lines: &mut Vec<String>) {
         _ => String::new(),
     };
     let indent = "  ".repeat(depth);
+    let note = match &step.usage {
+        Some(usage) if usage.runs > 0 => format!("{note} [{}]", spent(usage)),
+        _ => note,
+    };
     lines.push(format!("{indent}{} {} {}{note}", icon(step.status), step.step_id, step.status.as_str()));
     for nested in &step.steps {
         step_lines(nested, depth + 1, lines);

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{Event, Record, RunState, StepStatus};
+use engine::{Event, Outcome, Record, RunState, StepStatus};
 use runtime::{
     drive::{Notice, Reporter},
     outputs::Stream,
@@ -95,6 +95,8 @@ impl<'a> Progress<'a> {
             }
             Event::StepStarted { path, attempt } => self.started(path, *attempt, state),
             Event::StepFinished { path, .. } | Event::StepSkipped { path, .. } => self.finished(path, state),
+            // the run was told to stop: no attempt follows
+            Event::AttemptFailed { ended, .. } if ended.outcome == Outcome::Cancelled => {}
             Event::AttemptFailed { path, attempt, ended, retry_in_ms } => {
                 let why = first_line(ended.error.as_deref().unwrap_or("failed"));
                 let seconds = *retry_in_ms as f64 / 1000.0;

@@ -7,7 +7,11 @@ use std::{
     time::Duration,
 };
 
-use recipe::{check::Checked, plan::Plan, value::Map};
+use recipe::{
+    check::Checked,
+    plan::{Budget, Plan},
+    value::Map,
+};
 use runtime::{
     discovery::Library,
     folder::Options,
@@ -82,7 +86,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
         host: host::host(&job.plan, &working_dir, environment),
         agents: host::agents(
             options.agent_binary.as_deref(),
-            options.budget.to_budget(),
+            host::Allowance { budget: options.budget.to_budget(), raised: Budget::default() },
             &working_dir,
             environment,
         )?,
@@ -98,6 +102,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
             no_auto_stage: options.no_auto_stage,
             recovery: options.recovery.into(),
             audit_dir: options.audit_dir.as_deref().map(|dir| environment.absolute(dir)),
+            budget: options.budget.to_budget(),
         },
         working_dir,
         loader: job.library,

@@ -64,8 +64,9 @@ fn line(run: &RunSummary) -> String {
     let duration = run.duration.map_or_else(|| "?".to_owned(), |seconds| format!("{seconds:.1}s"));
     let error = run.error.as_deref().map(|error| format!("  {}", first_line(error))).unwrap_or_default();
     let started = run.started_at.strftime("%Y-%m-%d %H:%M:%S");
+    let spent = run.usage.as_ref().map(|usage| format!("  [{}]", outcome::spent(usage))).unwrap_or_default();
     format!(
-        "{}  {:<11}  {started}  {duration:>8}  {}{error}",
+        "{}  {:<11}  {started}  {duration:>8}  {}{spent}{error}",
         run.run_id,
         run.status.as_str(),
         run.recipe_name

@@ -87,6 +87,8 @@ pub struct Options {
     pub recovery: Recovery,
     /// `--audit-dir`.
     pub audit_dir: Option<PathBuf>,
+    /// `--budget-usd` and the others.
+    pub budget: recipe::plan::Budget,
 }
 
 /// Which failed sub-recipes an agent may try to finish.

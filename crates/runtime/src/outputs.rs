@@ -20,6 +20,8 @@ pub enum Stream {
     Stdout,
     /// Standard error.
     Stderr,
+    /// An agent's standard output: somebody is woken who reads it, and it is handed on to nobody.
+    Transcript,
 }
 
 /// A file that is followed.
@@ -123,6 +125,9 @@ impl Outputs {
 
 impl Followed {
     fn drain(&mut self, sink: &mut dyn FnMut(&str, Stream, &[u8])) {
+        if self.stream == Stream::Transcript {
+            return;
+        }
         let mut buffer = [0; 64 * 1024];
         if self.file.seek(SeekFrom::Start(self.offset)).is_err() {
             return;

@@ -2,5 +2,6 @@
 
 pub mod model_server;
 mod world;
+mod zoo;
 
 pub use world::{Output, TestEnv};

@@ -4,11 +4,13 @@
 //! the run; a reporter cannot.
 
 mod act;
+mod ask;
 mod hooks;
+mod recover;
 mod take;
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
     ffi::OsString,
     path::PathBuf,
     sync::Arc,
@@ -32,6 +34,7 @@ use crate::{
     agent_attempt::AgentSettings,
     attempt::{Finished, Go, Progress},
     audit::Audit,
+    budget::Ledger,
     clock,
     context_file::ContextFile,
     folder::{FolderError, Options, RunFolder},
@@ -157,8 +160,11 @@ pub struct Driver<'a> {
     outputs: Outputs,
     contexts: HashMap<FrameId, ContextFile>,
     closing: HashSet<FrameId>,
-    running_agents: usize,
-    waiting_agents: Vec<(String, u32)>,
+    running_agents: HashSet<String>,
+    waiting_agents: VecDeque<(String, u32)>,
+    ledger: Arc<Ledger>,
+    spent_before: Option<Spent>,
+    without_cost: HashSet<String>,
     rate_tries: HashMap<String, u64>,
     rate_models: HashMap<String, String>,
     tries: HashMap<String, u64>,
@@ -195,6 +201,13 @@ pub(crate) enum TaskDone {
     },
     /// The runner itself failed inside a task.
     Broken(FolderError),
+}
+
+/// What agents had used up before this process: in all, and below every recipe step.
+#[derive(Clone, Debug)]
+struct Spent {
+    all: engine::event::Usage,
+    below: HashMap<String, engine::event::Usage>,
 }
 
 /// Something to do once the record is on disk.
@@ -267,8 +280,11 @@ impl<'a> Driver<'a> {
             outputs: Outputs::new(),
             contexts: HashMap::new(),
             closing: HashSet::new(),
-            running_agents: 0,
-            waiting_agents: Vec::new(),
+            running_agents: HashSet::new(),
+            waiting_agents: VecDeque::new(),
+            ledger: Arc::default(),
+            spent_before: None,
+            without_cost: HashSet::new(),
             rate_tries: HashMap::new(),
             rate_models: HashMap::new(),
             tries: HashMap::new(),
@@ -512,7 +528,8 @@ impl<'a> Driver<'a> {
             }
             _ => Some("cancelled".to_owned()),
         };
-        Ok(RunFinished { status, exit_code, error, output: self.final_output()?, ended_processes })
+        let usage = (self.state.used.runs > 0).then(|| self.state.used.clone());
+        Ok(RunFinished { status, exit_code, error, output: self.final_output()?, ended_processes, usage })
     }
 
     fn final_output(&self) -> Result<Option<Stored>, DriveError> {
@@ -588,6 +605,9 @@ fn forward(
 ) {
     if mask.is_idle() {
         return reporter.notice(Notice::Output { path, stream, bytes });
+    }
+    if stream == Stream::Transcript {
+        return;
     }
     let held = carry.entry((path.to_owned(), stream == Stream::Stdout)).or_default();
     held.extend_from_slice(bytes);

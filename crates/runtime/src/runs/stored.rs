@@ -62,6 +62,9 @@ pub struct RunSummary {
     pub working_dir: PathBuf,
     /// The process that works on it.
     pub pid: Option<u32>,
+    /// What its agents used up, if it is over; what is not known is absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 /// A run, opened for showing.
@@ -228,13 +231,15 @@ impl Runs {
     fn bury(&self, folder: &RunFolder, grace: Duration) -> Result<Cancelled, OpenError> {
         let Some(lock) = folder.lock()? else { return Ok(Cancelled::StillAlive(0)) };
         end_orphans(&folder.id(), grace);
-        let (mut journal, _) = Journal::open(&folder.journal())?;
+        let (mut journal, records) = Journal::open(&folder.journal())?;
+        let usage = spent(&records);
         let finished = RunFinished {
             status: RunStatus::Cancelled,
             exit_code: 130,
             error: Some("cancelled".to_owned()),
             output: None,
             ended_processes: Vec::new(),
+            usage,
         };
         journal.append(clock::now(), Event::RunFinished(finished));
         journal.sync()?;
@@ -282,6 +287,19 @@ pub(super) fn end_orphans(run_id: &str, grace: Duration) -> Vec<String> {
     swept.ended.iter().chain(&swept.killed).map(|survivor| survivor.command.clone()).collect()
 }
 
+/// What the agents of a run used up, as far as its journal says.
+fn spent(records: &[Record]) -> Option<Usage> {
+    let mut used = Usage::default();
+    for record in records {
+        if let Event::StepFinished { ended, .. } | Event::AttemptFailed { ended, .. } = &record.event
+            && let Some(usage) = &ended.usage
+        {
+            used.add(usage);
+        }
+    }
+    (used.runs > 0).then_some(used)
+}
+
 fn last_record(folder: &RunFolder) -> Option<Record> {
     journal::read_last(&folder.journal())
 }
@@ -318,6 +336,7 @@ fn summary(folder: &RunFolder) -> Option<RunSummary> {
             (until.as_millisecond() - header.created_at.as_millisecond()).max(0) as f64 / 1000.0
         }),
         exit_code: finished.as_ref().map(|finished| finished.exit_code),
+        usage: finished.as_ref().and_then(|finished| finished.usage.clone()),
         error: finished.and_then(|finished| finished.error).map(|error| mask.text(&error).into_owned()),
         working_dir: header.working_dir,
         pid,
