@@ -7,7 +7,11 @@ use std::{
     time::Duration,
 };
 
-use recipe::{check::Checked, plan::Plan, value::Map};
+use recipe::{
+    check::Checked,
+    plan::Plan,
+    value::Map,
+};
 use runtime::{
     autofix::{self, AutoFixError, Loop},
     discovery::Library,
@@ -94,7 +98,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
     let mut host = host::host(&job.plan, &working_dir, environment);
     let agents = host::agents(
         options.agent_binary.as_deref(),
-        options.budget.to_budget(),
+        host::Allowance { budget: options.budget.to_budget(), raised: recipe::plan::Budget::default() },
         &working_dir,
         environment,
     )?;
@@ -128,6 +132,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
             recovery: options.recovery.into(),
             audit_dir: options.audit_dir.as_deref().map(|dir| environment.absolute(dir)),
             auto_fix_budget,
+            budget: options.budget.to_budget(),
         },
         working_dir,
         loader: job.library,

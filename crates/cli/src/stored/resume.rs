@@ -78,7 +78,7 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
         change: &change,
         agents: host::agents(
             program.as_deref(),
-            args.options.budget.to_budget(),
+            host::Allowance { budget: header.options.budget, raised: args.options.budget.to_budget() },
             &header.working_dir,
             environment,
         )?,

@@ -18,7 +18,8 @@ use tokio::sync::{Notify, mpsc, watch};
 
 use super::{AutoFixError, RepairReport, Report, answer, surface::Snapshot};
 use crate::{
-    agent_attempt::{AgentSettings, AgentTask, Left, run_agent},
+    agent_attempt::{AgentSettings, AgentTask, run_agent},
+    budget::Ledger,
     agents::User,
     attempt::Go,
     folder::{FolderError, RunFolder, make_dir, write_new},
@@ -155,6 +156,7 @@ impl Repairer<'_> {
         let Some(step) = self.plan.root().steps.first() else { return Ok(Err("the recipe has no steps".to_owned())) };
         let step = Arc::new(Step { json: JsonMode::Text, json_schema: None, ..Step::clone(step) });
         let run_id = self.folder.id();
+        let ledger: Arc<Ledger> = Arc::default();
         let task = AgentTask {
             run: self.folder.path().to_owned(),
             env: self.host.step_env(&self.host.tree(&run_id)),
@@ -175,7 +177,9 @@ impl Repairer<'_> {
             user: if self.host.is_root { User::Root } else { User::Ordinary },
             auto_stage: false,
             json_retries: 0,
-            left: Left::default(),
+            limits: Vec::new(),
+            account: ledger.open("repair"),
+            ledger,
         };
         let event_loop = tokio::runtime::Builder::new_current_thread()
             .enable_all()

@@ -94,6 +94,8 @@ impl Request {
                 custom: Vec::new(),
                 rate: RateLimits::default(),
                 budget: recipe::plan::Budget::default(),
+                raised: recipe::plan::Budget::default(),
+                result_grace: Duration::from_secs(10),
             },
             dry_run: false,
         }
