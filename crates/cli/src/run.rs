@@ -7,11 +7,7 @@ use std::{
     time::Duration,
 };
 
-use recipe::{
-    check::Checked,
-    plan::Plan,
-    value::Map,
-};
+use recipe::{check::Checked, plan::Plan, value::Map};
 use runtime::{
     autofix::{self, AutoFixError, Loop},
     discovery::Library,
@@ -104,7 +100,9 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
     )?;
     let policy = options.auto_fix().filter(|_| !options.dry_run);
     let auto_fix_budget = match &policy {
-        Some(policy) => Some(autofix::prepare(&runs, policy, None, &mut host).map_err(|error| broken(error.into()))?),
+        Some(policy) => {
+            Some(autofix::prepare(&runs, policy, None, &mut host).map_err(|error| broken(error.into()))?)
+        }
         None => None,
     };
     let fixer = policy.map(|policy| Loop {

@@ -39,6 +39,20 @@ pub struct AgentSettings {
     pub result_grace: Duration,
 }
 
+impl Default for AgentSettings {
+    fn default() -> AgentSettings {
+        AgentSettings {
+            program: "claude".to_owned(),
+            launcher: None,
+            custom: Vec::new(),
+            rate: RateLimits::default(),
+            budget: recipe::plan::Budget::default(),
+            raised: recipe::plan::Budget::default(),
+            result_grace: Duration::from_secs(10),
+        }
+    }
+}
+
 /// What happens when an agent's service asks to slow down.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateLimits {

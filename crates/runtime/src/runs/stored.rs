@@ -221,7 +221,9 @@ impl Runs {
         let outcome = match last_finish(folder) {
             Some(finished) if finished.status == RunStatus::Cancelled => Cancelled::Stopped,
             // it came to its end before it was asked
-            Some(finished) if finished.status != RunStatus::Interrupted => Cancelled::AlreadyOver(finished.status),
+            Some(finished) if finished.status != RunStatus::Interrupted => {
+                Cancelled::AlreadyOver(finished.status)
+            }
             // it died, or was interrupted by somebody else
             _ => self.bury(folder, grace)?,
         };
