@@ -92,7 +92,7 @@ const COMPARES: [&str; 10] = ["grep", "egrep", "fgrep", "rg", "diff", "cmp", "te
 /// What a command checks, if it does.
 pub fn kind(call: &Call) -> Option<CheckKind> {
     let program = call.program.as_str();
-    let verb = call.operands().next().unwrap_or_default();
+    let verb = call.verbs().first().copied().unwrap_or_default();
     let has = |words: &[&str]| words.iter().any(|word| call.has(word));
     match program {
         "make" | "gmake" | "just" | "task" if is_test_word(verb) => Some(CheckKind::Tests),
@@ -160,7 +160,7 @@ fn go(verb: &str) -> Option<CheckKind> {
 }
 
 fn package_script(call: &Call) -> Option<CheckKind> {
-    let mut operands = call.operands();
+    let mut operands = call.verbs().into_iter();
     let verb = operands.next()?;
     let script = if matches!(verb, "run" | "run-script") { operands.next()? } else { verb };
     if is_test_word(script) && script != "ci" {

@@ -24,7 +24,9 @@ pub(super) fn compare_conditions(
 ) {
     let id = Some(old.id.as_str());
     let Some(condition) = &new.condition else { return };
-    if never_holds(condition, after) {
+    let spoken_of: Vec<String> =
+        old.condition.iter().flat_map(names).chain(after.names.iter().cloned()).collect();
+    if never_holds(condition, &spoken_of) {
         let detail = format!("`{}` never runs: `{}` cannot hold", old.id, condition.text());
         return findings.add("condition_never", id, detail);
     }
@@ -35,11 +37,8 @@ pub(super) fn compare_conditions(
     if squeeze(earlier.text()) == squeeze(condition.text()) {
         return;
     }
-    let speaks_of = |condition: &Condition| -> Vec<String> {
-        condition.names().into_iter().map(|(path, _)| path.root).collect()
-    };
-    let known = |name: &String| before.names.contains(name) || speaks_of(earlier).contains(name);
-    if !role.failed || !speaks_of(condition).iter().all(known) {
+    let known = |name: &String| before.names.contains(name) || names(earlier).contains(name);
+    if !role.failed || !names(condition).iter().all(known) {
         let detail = format!("`{}` runs under another condition: `{}`", old.id, condition.text());
         findings.add("condition_changed", id, detail);
     }
@@ -49,22 +48,18 @@ fn squeeze(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('"', "'")
 }
 
-/// Whether no values make a condition true.
-pub(super) fn never_holds(condition: &Condition, unit: &Unit) -> bool {
-    let mut names: Vec<String> = condition.names().into_iter().map(|(path, _)| path.root).collect();
+fn names(condition: &Condition) -> Vec<String> {
+    condition.names().into_iter().map(|(path, _)| path.root).collect()
+}
+
+/// Whether no values make a condition true. Names that are not known stay without a value.
+fn never_holds(condition: &Condition, known: &[String]) -> bool {
+    let mut names = names(condition);
     names.sort();
     names.dedup();
     let values = candidates(condition.text());
-    let choices: Vec<Vec<Value>> = names
-        .iter()
-        .map(|name| {
-            if unit.names.contains(name) || unit.names.is_empty() {
-                values.clone()
-            } else {
-                vec![Value::Null]
-            }
-        })
-        .collect();
+    let choose = |name: &String| if known.contains(name) { values.clone() } else { vec![Value::Null] };
+    let choices: Vec<Vec<Value>> = names.iter().map(choose).collect();
     let tries: usize =
         choices.iter().map(Vec::len).try_fold(1usize, usize::checked_mul).unwrap_or(usize::MAX);
     if tries > MAX_TRIES {

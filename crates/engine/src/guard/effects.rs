@@ -24,7 +24,7 @@ const REHEARSALS: [&str; 13] = [
 /// The effect of a command: program and verb, such as `git push`.
 pub fn effect(call: &Call) -> Option<String> {
     let program = call.program.as_str();
-    let mut operands = call.operands();
+    let mut operands = call.verbs().into_iter();
     let (first, second) = (operands.next().unwrap_or_default(), operands.next().unwrap_or_default());
     let verbs: &[&str] = match program {
         "git" => &["push", "send-email"],

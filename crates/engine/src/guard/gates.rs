@@ -92,7 +92,7 @@ pub(super) fn compare_gates(old: &Step, new: &Step, role: Role, findings: &mut F
         "it no longer says that it must not run twice",
     );
     let again = attempts(new.retry.as_ref()) > attempts(old.retry.as_ref());
-    lose(again && role.check, "retry_loosened", "a check is tried more often until it passes");
+    lose(again && role.judges, "retry_loosened", "a check is tried more often until it passes");
     lose(again && !old.idempotent, "retry_loosened", "an effect may happen more than once");
     compare_kinds(old, new, findings);
 }

@@ -9,6 +9,7 @@ mod conditions;
 pub mod effects;
 pub mod flow;
 mod gates;
+mod known;
 mod narrowing;
 mod order;
 pub mod program;

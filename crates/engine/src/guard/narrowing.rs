@@ -182,7 +182,7 @@ fn expectations(call: &Call) -> Vec<&str> {
     words
         .filter(|word| !matches!(*word, "]" | "]]"))
         .filter(|word| is_test || !word.starts_with('-'))
-        .map(|word| if is_test && word == "==" { "=" } else { word })
+        .map(|word| if is_test && word == "==" { "=" } else { word.trim_start_matches("./") })
         .collect()
 }
 

@@ -31,6 +31,23 @@ const RUNNERS: [(&str, &str); 8] = [
     ("hatch", "run"),
 ];
 
+/// Options before a verb that take a value.
+const PLACES: [&str; 13] = [
+    "-C",
+    "-c",
+    "--prefix",
+    "--dir",
+    "--cwd",
+    "--git-dir",
+    "--work-tree",
+    "--manifest-path",
+    "--directory",
+    "--context",
+    "--namespace",
+    "--filter",
+    "--workspace",
+];
+
 /// Programs that do nothing whose failure would mean anything.
 const TOOTHLESS: [&str; 35] = [
     "true", ":", "echo", "printf", "exit", "return", "sleep", "date", "pwd", "ls", "cat", "mkdir", "touch",
@@ -56,6 +73,18 @@ impl Call {
     /// The arguments that are no options.
     pub fn operands(&self) -> impl Iterator<Item = &str> {
         self.arguments().iter().map(String::as_str).filter(|word| !word.starts_with('-'))
+    }
+
+    /// The operands from the verb on: what stands before it says where, not what.
+    pub fn verbs(&self) -> Vec<&str> {
+        let arguments = self.arguments();
+        let mut at = 0;
+        while let Some(word) = arguments.get(at).filter(|word| word.starts_with(['-', '+'])) {
+            let namespace = word == "-n" && matches!(self.program.as_str(), "kubectl" | "oc" | "helm");
+            at += if namespace || PLACES.contains(&word.as_str()) { 2 } else { 1 };
+        }
+        let rest = arguments.get(at..).unwrap_or_default();
+        rest.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect()
     }
 
     /// Whether an argument is this word.

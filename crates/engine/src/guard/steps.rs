@@ -5,7 +5,9 @@
 use recipe::plan::{AgentStep, Step, StepKind, Target, Unit};
 
 use super::{
-    Findings, checks, commands, conditions, effects,
+    Findings,
+    checks::{self, CheckKind},
+    commands, conditions, effects,
     flow::{Level, follow},
     gates,
 };
@@ -16,6 +18,8 @@ pub(super) struct Role {
     pub(super) failed: bool,
     pub(super) check: bool,
     pub(super) effect: bool,
+    /// Whether it only judges, so that trying again until it passes would weaken it.
+    pub(super) judges: bool,
 }
 
 impl Role {
@@ -30,7 +34,7 @@ pub(super) fn role(unit: &Unit, at: usize, failed: &str) -> Role {
     let failed = failed.split('/').any(|part| part == step.id);
     let declared = !step.effects.is_empty() || !step.idempotent;
     let StepKind::Shell { command } = &step.kind else {
-        return Role { failed, check: false, effect: declared };
+        return Role { failed, effect: declared, ..Role::default() };
     };
     let flow = follow(command.text());
     let counted = || flow.found.iter().filter(|found| found.level != Level::Ignored);
@@ -38,7 +42,9 @@ pub(super) fn role(unit: &Unit, at: usize, failed: &str) -> Role {
     let checks = counted().any(|found| checks::kind(&found.call).is_some());
     let works = counted().any(|found| !found.call.is_toothless());
     let after_producer = at > 0 && !matches!(unit.steps[at - 1].kind, StepKind::Shell { .. });
-    Role { failed, check: checks || (after_producer && works && !acts), effect: declared || acts }
+    let judges =
+        counted().any(|found| checks::kind(&found.call).is_some_and(|kind| kind != CheckKind::Build));
+    Role { failed, check: checks || (after_producer && works && !acts), effect: declared || acts, judges }
 }
 
 /// Everything that a step lost.
@@ -162,10 +168,9 @@ fn compare_agents(
             findings.add("model_changed", Some(id), format!("`{id}` asks another model"));
         }
     }
-    let failed_at = unit.steps.len();
     let kept = kept_words(old.prompt.text(), new.prompt.text());
     let needed = if role.failed { 0.34 } else { 0.6 };
-    if at < failed_at && kept < needed {
+    if kept < needed {
         let percent = (kept * 100.0).round();
         findings.add("prompt_changed", Some(id), format!("{percent} % of the prompt of `{id}` is left"));
     }

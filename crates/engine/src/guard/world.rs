@@ -9,7 +9,8 @@ use super::{Findings, steps::Role};
 /// Whether a text stands as a whole in what other steps say.
 pub(super) fn mentions(unit: &Unit, except: &str, text: &str) -> bool {
     let text = text.trim_start_matches("./");
-    if text.is_empty() {
+    // a sign alone is in every text
+    if !text.contains(char::is_alphanumeric) {
         return false;
     }
     unit.steps.iter().filter(|step| step.id != except).any(|step| {
