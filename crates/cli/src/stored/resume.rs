@@ -21,7 +21,7 @@ use crate::{
     host,
     out::Out,
     outcome, reading,
-    run::{broken, fix_failed, detail, reporter, snippet},
+    run::{broken, detail, fix_failed, reporter, snippet},
 };
 
 /// Goes on with a run from where it stopped.
@@ -155,7 +155,8 @@ fn go_on(
     let mut resume = resume;
     let fixer = match args.options.auto_fix() {
         Some(policy) => {
-            let shown = runs.open(folder.clone()).map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
+            let shown =
+                runs.open(folder.clone()).map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
             let known = shown.header.options.auto_fix_budget.clone().filter(|path| path.exists());
             autofix::prepare(runs, &policy, known, &mut resume.host).map_err(|error| broken(error.into()))?;
             Some(Loop {
