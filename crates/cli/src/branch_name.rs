@@ -116,7 +116,6 @@ fn is_valid(branch: &str) -> bool {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test that cannot start git fails")]
 mod tests {
     use std::process::Command;
 

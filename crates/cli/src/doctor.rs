@@ -180,8 +180,8 @@ fn tried(kind: &'static str, name: &str, path: &Path, otherwise: Status, fix: &s
 }
 
 fn configuration(failure: &Failure) -> Finding {
-    let fix = "correct that file; runs with agents refuse to start until then";
-    Finding::new("configuration", "configuration", Status::Unusable).problem(failure.message.clone(), fix)
+    let fix = "correct that file; no run starts until then";
+    Finding::new("configuration", "configuration", Status::Broken).problem(failure.message.clone(), fix)
 }
 
 /// The programs that steps can name, asked all at once: some take a second to start.

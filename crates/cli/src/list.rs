@@ -25,8 +25,12 @@ pub(crate) fn list(args: &ListArgs, environment: &Environment, out: &mut Out) ->
     let found = library.list();
     match args.format.output_format {
         OutputFormat::Json => out.json(&found.iter().map(as_json).collect::<Vec<_>>()),
-        OutputFormat::Text if found.is_empty() => out.result(&nothing(&library)),
-        OutputFormat::Text => found.iter().for_each(|recipe| out.result(&as_text(recipe, environment.width))),
+        OutputFormat::Text => {
+            found.iter().for_each(|recipe| out.result(&as_text(recipe, environment.width)));
+            if found.iter().all(|recipe| recipe.path.starts_with("built-in:")) {
+                out.notice(&nothing_else(&library));
+            }
+        }
     }
     Exit::Success
 }
@@ -59,9 +63,9 @@ fn as_text(found: &Found, width: usize) -> String {
     text
 }
 
-fn nothing(library: &Library) -> String {
+fn nothing_else(library: &Library) -> String {
     let dirs: Vec<String> = library.dirs().iter().map(|dir| format!("  {}\n", dir.display())).collect();
-    format!("No recipes found in:\n{}Add a directory with `-R DIR`.", dirs.concat())
+    format!("No other recipes found in:\n{}Add a directory with `-R DIR`.", dirs.concat())
 }
 
 /// Text that fits into `width` columns.

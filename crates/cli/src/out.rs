@@ -5,6 +5,7 @@
 use std::io::{self, Write};
 
 use anstream::adapter::strip_str;
+use runtime::mask::Mask;
 
 use crate::environment::Environment;
 
@@ -21,6 +22,7 @@ pub(crate) struct Out {
     is_one: bool,
     /// Whether what was last written to stdout left a line open.
     is_open: bool,
+    mask: Mask,
 }
 
 impl Out {
@@ -34,12 +36,19 @@ impl Out {
             is_one: is_one(),
             is_open: false,
             stderr_colour: environment.stderr_colour,
+            mask: Mask::default(),
         }
+    }
+
+    /// Hides these secrets in all text from now on. Bytes and JSON come masked already: only who made them knows
+    /// where a value begins and ends.
+    pub(crate) fn hide(&mut self, mask: &Mask) {
+        self.mask = mask.clone();
     }
 
     /// Writes text to stdout, with a newline at its end.
     pub(crate) fn result(&mut self, text: &str) {
-        write(&mut self.stdout, text, self.stdout_colour);
+        write(&mut self.stdout, &self.mask.text(text), self.stdout_colour);
     }
 
     /// Writes bytes to stdout as they are, at once.
@@ -62,7 +71,7 @@ impl Out {
         if self.is_one && std::mem::take(&mut self.is_open) {
             write(&mut self.stderr, "\n", false);
         }
-        write(&mut self.stderr, text, self.stderr_colour);
+        write(&mut self.stderr, &self.mask.text(text), self.stderr_colour);
     }
 
     /// Writes to stderr what steers a terminal, as it is.

@@ -36,6 +36,9 @@ pub(crate) enum Detail {
     Brief,
 }
 
+/// Most lines of a failed command that are shown.
+const SHOWN_COMMAND: usize = 10;
+
 /// Shows the result and gives the exit code.
 pub(crate) fn show(
     result: &RunResult,
@@ -63,11 +66,12 @@ fn summary(result: &RunResult, detail: Detail) -> String {
     if detail == Detail::Full {
         lines.extend(steps(result));
     }
-    let counts = counts(result.step_results.iter().map(|step| step.status));
+    let counts = counts(result.step_results.iter().map(|step| word(step, result)));
     let word = if result.dry_run { "dry run, nothing was executed" } else { result.status.as_str() };
     let run = result.run_id.as_ref().map(|run| format!(", run {run}")).unwrap_or_default();
+    let link = if result.success || result.dry_run { "in" } else { "after" };
     let took = duration(result.duration);
-    lines.push(format!("recipe '{}': {word} in {took} ({counts}{run})", result.recipe_name));
+    lines.push(format!("recipe '{}': {word} {link} {took} ({counts}{run})", result.recipe_name));
     lines.extend(result.usage.as_ref().map(|usage| format!("agents: {}", agents(usage))));
     lines.join("\n")
 }
@@ -91,21 +95,30 @@ pub(crate) fn steps(result: &RunResult) -> Vec<String> {
     let mut lines = Vec::new();
     let worth: Vec<&StepResult> =
         steps.iter().filter(|step| all || step.status != StepStatus::Completed).take(LISTED).collect();
-    worth.iter().for_each(|step| step_lines(step, 1, &mut lines));
+    worth.iter().for_each(|step| step_lines(step, result, 1, &mut lines));
     if worth.len() < steps.len() {
         lines.push(format!("  … and {} more", steps.len() - worth.len()));
     }
     lines
 }
 
-fn step_lines(step: &StepResult, depth: usize, lines: &mut Vec<String>) {
+/// The word for a step's status: nothing is running any more when the run is over.
+fn word(step: &StepResult, result: &RunResult) -> &'static str {
+    match (step.status, result.status) {
+        (StepStatus::Running, status) if status != RunStatus::Running => "interrupted",
+        (status, _) => status.as_str(),
+    }
+}
+
+fn step_lines(step: &StepResult, result: &RunResult, depth: usize, lines: &mut Vec<String>) {
     let indent = "  ".repeat(depth);
-    let (icon, id, status) = (icon(step.status), &step.step_id, step.status.as_str());
+    let (icon, id, status) = (icon(step.status), &step.step_id, word(step, result));
+    let icon = if status == "interrupted" { '■' } else { icon };
     let text = format!("{indent}{icon} {id} {status}{}", note(step));
     // what belongs to the step stands below it, not at the left edge
     lines.push(text.trim_end().replace('\n', &format!("\n{indent}    ")));
     for nested in &step.steps {
-        step_lines(nested, depth + 1, lines);
+        step_lines(nested, result, depth + 1, lines);
     }
 }
 
@@ -120,7 +133,7 @@ fn note(step: &StepResult) -> String {
         }
         (StepStatus::Completed, ..) if step.recovered => format!(" in {took}: recovered by an agent"),
         (StepStatus::Completed, ..) => format!(" in {took}{}", attempts(step)),
-        (StepStatus::Running, ..) => format!(" for {took}{}", attempts(step)),
+        (StepStatus::Running, ..) => format!(" after {took}{}", attempts(step)),
         _ => String::new(),
     }
 }
@@ -206,6 +219,14 @@ fn evidence(failure: &Failure, result: &RunResult, snippet: &Snippet) -> String 
 
 fn said(step: &StepResult, result: &RunResult, snippet: &Snippet) -> String {
     let mut text = String::new();
+    if let Some(command) = &step.command {
+        let lines: Vec<&str> = command.lines().collect();
+        let shown = lines.iter().take(SHOWN_COMMAND).map(|line| format!("    {line}\n"));
+        text.push_str(&format!("  command:\n{}", shown.collect::<String>()));
+        if lines.len() > SHOWN_COMMAND {
+            text.push_str(&format!("    … {} more lines\n", lines.len() - SHOWN_COMMAND));
+        }
+    }
     let Some(dir) = &result.run_dir else { return text };
     for (name, output) in [("stdout", &step.stdout), ("stderr", &step.stderr)] {
         let Some(output) = output.as_ref().filter(|output| output.bytes > 0) else { continue };

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{Event, Record, RunState, RunStatus, event::RunFinished, frame::StepState, outcome::SkipReason};
+use engine::{Event, Record, RunState, event::RunFinished, frame::StepState, outcome::SkipReason};
 use runtime::{
     drive::{Notice, Reporter},
     mask::Mask,
@@ -16,10 +16,9 @@ use runtime::{
 
 use crate::{
     failure::clean,
+    live::{Keep, fit, printable},
     out::Out,
-    words::{
-        count, counter, counts, duration, ending, first_line, icon, label, next_attempt, shortened, so_far,
-    },
+    words::{count, counter, ending, first_line, icon, label, next_attempt, run_ending, shortened, so_far},
 };
 
 /// How progress is shown.
@@ -57,10 +56,14 @@ pub(crate) struct Progress<'a> {
     last: HashMap<String, String>,
     agents: HashSet<String>,
     labels: HashMap<String, String>,
+    /// The next attempt, and when it comes.
+    waits: HashMap<String, (u32, Instant)>,
 }
 
 /// Bytes at the end of some output in which its last line is looked for.
 const LAST: usize = 1024;
+/// Columns of a last line that are shown.
+const SHOWN: usize = 100;
 
 impl<'a> Progress<'a> {
     /// Shows nothing yet.
@@ -82,6 +85,7 @@ impl<'a> Progress<'a> {
             last: HashMap::new(),
             agents: HashSet::new(),
             labels: HashMap::new(),
+            waits: HashMap::new(),
         }
     }
 
@@ -116,6 +120,8 @@ impl<'a> Progress<'a> {
                 let why = mask.text(first_line(ended.error.as_deref().unwrap_or("failed"))).into_owned();
                 let (label, next) = (label(path, state), next_attempt(*retry_in_ms));
                 self.line(&format!("{label} attempt {attempt} failed: {why}; {next}"));
+                let until = Instant::now() + Duration::from_millis(*retry_in_ms);
+                self.waits.insert(path.clone(), (attempt + 1, until));
             }
             Event::HookFinished { path, hook, error: Some(error) } => {
                 let label = label(path, state);
@@ -142,24 +148,16 @@ impl<'a> Progress<'a> {
         for process in &finished.ended_processes {
             self.line(&format!("[run] ended a background process: {}", mask.text(process)));
         }
-        let (root, status) = (state.root(), finished.status);
-        let times = (state.started_at, state.finished_at);
-        let seconds = match times {
-            (Some(from), Some(to)) => (to.as_millisecond() - from.as_millisecond()).max(0) as f64 / 1000.0,
-            _ => 0.0,
+        let ending = match state.settings.dry_run {
+            true => "dry run completed, nothing was executed".to_owned(),
+            false => run_ending(finished.status, state),
         };
-        let word = if status == RunStatus::Completed { "in" } else { "after" };
-        let counts = counts(root.steps.iter().map(|step| step.status));
-        self.line(&format!(
-            "[recipe {}] {} {word} {}: {counts}",
-            root.unit.name,
-            status.as_str(),
-            duration(seconds)
-        ));
+        self.line(&format!("[recipe {}] {ending}", state.root().unit.name));
     }
 
     fn started(&mut self, path: &str, attempt: u32, state: &RunState) {
         self.beats.insert(path.to_owned(), Instant::now());
+        self.waits.remove(path);
         self.labels.insert(path.to_owned(), label(path, state));
         if is_agent(path, state) {
             self.agents.insert(path.to_owned());
@@ -237,21 +235,34 @@ impl<'a> Progress<'a> {
             let elapsed = state.step(&path).and_then(|step| step.started_at).map_or(0.0, |at| {
                 (runtime::clock::now().as_millisecond() - at.as_millisecond()) as f64 / 1000.0
             });
-            let doing = match self.last.get(&path) {
-                Some(what) if self.agents.contains(&path) => format!("; at: {what}"),
-                Some(what) => format!("; last line: {what}"),
-                None => "; no output so far".to_owned(),
+            let (label, elapsed) = (label(&path, state), so_far(elapsed));
+            let text = match self.waits.get(&path) {
+                Some((attempt, until)) => {
+                    let left = so_far(until.saturating_duration_since(Instant::now()).as_secs_f64().ceil());
+                    format!("{label} waiting after {elapsed}: attempt {attempt} starts in {left}")
+                }
+                None => format!("{label} still running after {elapsed}{}", self.doing(&path)),
             };
-            let doing = if self.wants_output() { doing } else { String::new() };
-            let label = label(&path, state);
-            self.line(&format!("{label} still running after {}{doing}", so_far(elapsed)));
+            self.line(&text);
+        }
+    }
+
+    fn doing(&self, path: &str) -> String {
+        match self.last.get(path) {
+            Some(what) if self.agents.contains(path) => format!("; now: {what}"),
+            Some(what) => format!("; last line: {what}"),
+            None if self.wants_output() && !self.agents.contains(path) => "; no output so far".to_owned(),
+            None => String::new(),
         }
     }
 
     fn remember(&mut self, path: &str, bytes: &[u8]) {
-        let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(LAST)..]);
-        if let Some(line) = text.lines().rev().map(str::trim).find(|line| !line.is_empty()) {
-            self.last.insert(path.to_owned(), line.to_owned());
+        let end = &bytes[bytes.len().saturating_sub(LAST)..];
+        let lines = end.split(|byte| *byte == b'\n').rev().map(|line| printable(line, Keep::Nothing));
+        if let Some(line) =
+            lines.map(|line| fit(line.trim(), SHOWN).into_owned()).find(|line| !line.is_empty())
+        {
+            self.last.insert(path.to_owned(), line);
         }
     }
 }
@@ -285,6 +296,7 @@ impl Reporter for Progress<'_> {
                 self.line(&format!("{label} {what}"));
                 self.last.insert(path.to_owned(), what.to_owned());
             }
+            Notice::Secrets { mask } => self.out.hide(mask),
             Notice::Tick { state } => self.beat(state),
             Notice::Stopping { why } => self.out.notice(&format!("[run] {why}")),
         }

@@ -13,6 +13,7 @@ use runtime::{
     discovery::Library,
     drive::Reporter,
     folder::Options,
+    report::RunResult,
     runs::{RunError, Runs, Start},
     sources::Recording,
 };
@@ -69,8 +70,12 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
         Err(refused) => return Ok(report_refused(&refused, &asked, format, out)),
     };
     let given = outside.settings(plan.root(), |name| environment.raw(name));
+    let name = plan.root().name.clone();
     let job = Job { plan, given, library: &library, recording: &recording };
-    execute(job, &args, environment, out).map_err(|failure| failure.announce(format, out))
+    match execute(job, &args, environment, out) {
+        Err(failure) => Ok(report_missing(&failure, &name, format, out)),
+        done => done,
+    }
 }
 
 /// A checked recipe and its values.
@@ -140,8 +145,17 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
         true => autofix::not_wanted(result),
         false => result,
     };
+    let result = with_evidence(&runs, result, args.format.output_format);
     let detail = detail(options, environment);
     Ok(outcome::show(&result, args.format.output_format, detail, &snippet(environment), out))
+}
+
+/// A result for programs carries the evidence too.
+pub(crate) fn with_evidence(runs: &Runs, mut result: RunResult, format: OutputFormat) -> RunResult {
+    if let (OutputFormat::Json, Some(run)) = (format, &result.run_id) {
+        result.evidence = runs.evidence(run);
+    }
+    result
 }
 
 /// Where a recipe works.
@@ -161,21 +175,24 @@ pub(crate) fn reporter<'a>(
     if is_live(options, environment) {
         return Box::new(Live::new(out, audience));
     }
+    // the result of a dry run says everything that its progress would
+    let is_said_twice = options.dry_run && environment.stdout_is_terminal && environment.stderr_is_terminal;
     let manner = match (options.quiet, options.progress) {
         (true, _) => Manner::Quiet,
         (false, true) => Manner::Icons,
+        (false, false) if is_said_twice && format == OutputFormat::Text => Manner::Quiet,
         (false, false) => Manner::Lines,
     };
     Box::new(Progress::new(out, manner, audience, heartbeat(environment)))
 }
 
 fn is_live(options: &RunOptions, environment: &Environment) -> bool {
-    environment.can_redraw() && !options.quiet && !options.progress
+    environment.can_redraw() && !options.quiet && !options.progress && !options.dry_run
 }
 
 /// How much the result says: steps that a person has just seen pass by are not listed again.
 pub(crate) fn detail(options: &RunOptions, environment: &Environment) -> Detail {
-    match is_live(options, environment) && environment.stdout_is_terminal && !options.dry_run {
+    match is_live(options, environment) && environment.stdout_is_terminal {
         true => Detail::Brief,
         false => Detail::Full,
     }
@@ -227,6 +244,7 @@ pub(crate) fn broken(error: RunError) -> Failure {
     )
 }
 
+/// Reports a run that could not be started, or could not go on.
 fn report_missing(failure: &Failure, asked: &str, format: OutputFormat, out: &mut Out) -> Exit {
     if format == OutputFormat::Json {
         let mut result = refusal(asked.to_owned(), failure.exit);
@@ -249,13 +267,18 @@ fn report_refused(refused: &Checked, asked: &str, format: OutputFormat, out: &mu
 /// The result of a run that never started.
 fn refusal(recipe_name: String, exit: Exit) -> Json {
     json!({
+        "schema_version": runtime::report::SCHEMA_VERSION,
         "recipe_name": recipe_name,
+        "run_id": null,
         "success": false,
-        "outcome": "refused",
+        "status": "failed",
+        "outcome": if exit == Exit::Broken { "failed" } else { "refused" },
         "exit_code": exit.code(),
+        "duration": 0.0,
+        "step_results": [],
+        "context": {},
         "error": null,
         "diagnostics": [],
-        "step_results": [],
     })
 }
 

@@ -79,6 +79,7 @@ pub(crate) fn show(args: &ShowArgs, environment: &Environment, out: &mut Out) ->
             runs.open(folder).map_err(|error| unreadable(&error))
         })
         .map_err(|failure| failure.announce(format, out))?;
+    out.hide(&shown.mask);
     match format {
         OutputFormat::Json => out.json(&shown.result()),
         OutputFormat::Text => show::write(&shown, &snippet(environment), out),

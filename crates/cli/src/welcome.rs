@@ -8,6 +8,8 @@ const SCREEN: &str = "\
 recipe-runner-rs runs recipes: workflows of shell commands, coding agents and
 nested recipes, described in YAML.
 
+  recipe-runner-rs init                 write a first recipe for this project
+  recipe-runner-rs doctor               show what is installed, and what is missing
   recipe-runner-rs RECIPE               run a recipe, by its file or name
   recipe-runner-rs RECIPE --set a=b     … with a value for a variable
   recipe-runner-rs RECIPE --dry-run     … only showing what would happen
@@ -37,9 +39,35 @@ pub(crate) fn show(out: &mut Out) -> Exit {
 
 #[cfg(test)]
 mod tests {
+    use super::SCREEN;
+
     #[test]
     fn the_first_screen_is_short() {
-        assert!(super::SCREEN.lines().count() <= 25);
-        assert!(super::SCREEN.lines().all(|line| line.chars().count() <= 80));
+        assert!(SCREEN.lines().count() <= 25);
+        assert!(SCREEN.lines().all(|line| line.chars().count() <= 80));
+    }
+
+    #[test]
+    fn every_command_on_it_exists() {
+        let commands: Vec<&str> =
+            SCREEN.lines().filter_map(|line| line.strip_prefix("  recipe-runner-rs ")).collect();
+        assert_eq!(commands.len(), 10);
+        for line in commands {
+            let command = line.split("  ").next().unwrap_or_default().replace("RECIPE", "hello.yaml");
+            let words = std::iter::once("recipe-runner-rs").chain(command.split(' '));
+            assert!(crate::args::parse(words.map(Into::into).collect()).is_ok(), "{command}");
+        }
+    }
+
+    #[test]
+    fn the_recipe_on_it_is_one() {
+        let lines = SCREEN.lines().skip_while(|line| *line != "  name: hello");
+        let text: String =
+            lines.take_while(|line| line.starts_with("  ")).map(|line| format!("{}\n", &line[2..])).collect();
+        let mut sources = recipe::source::Sources::default();
+        let file = sources.add("hello.yaml", text);
+        let mut problems = Vec::new();
+        let root = recipe::yaml::parse(&sources, file, &mut problems);
+        assert!(problems.is_empty() && root.is_some_and(|root| root.get("steps").is_some()));
     }
 }

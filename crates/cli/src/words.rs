@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use engine::{RunState, StepStatus, frame::StepState, outcome::SkipReason};
+use engine::{RunState, RunStatus, StepStatus, frame::StepState, outcome::SkipReason};
 use runtime::mask::Mask;
 
 /// `▶ ✓ ✗ ⊘ ⚠`.
@@ -115,6 +115,20 @@ pub(crate) fn ending(step: &StepState, mask: &Mask) -> String {
     }
 }
 
+/// How a run ended: `failed after 1.2s: 3 completed, 1 failed`.
+pub(crate) fn run_ending(status: RunStatus, state: &RunState) -> String {
+    let seconds = match (state.started_at, state.finished_at) {
+        (Some(from), Some(to)) => (to.as_millisecond() - from.as_millisecond()).max(0) as f64 / 1000.0,
+        _ => 0.0,
+    };
+    let link = if status == RunStatus::Completed { "in" } else { "after" };
+    let counts = counts(state.root().steps.iter().map(|step| match step.status {
+        StepStatus::Running => "interrupted",
+        status => status.as_str(),
+    }));
+    format!("{} {link} {}: {counts}", status.as_str(), duration(seconds))
+}
+
 /// When the next attempt comes.
 pub(crate) fn next_attempt(retry_in_ms: u64) -> String {
     match retry_in_ms {
@@ -124,19 +138,13 @@ pub(crate) fn next_attempt(retry_in_ms: u64) -> String {
 }
 
 /// `3 completed, 1 skipped`.
-pub(crate) fn counts(statuses: impl Iterator<Item = StepStatus> + Clone) -> String {
-    let parts = [
-        StepStatus::Completed,
-        StepStatus::Degraded,
-        StepStatus::Failed,
-        StepStatus::Skipped,
-        StepStatus::Running,
-        StepStatus::Pending,
-    ]
-    .into_iter()
-    .map(|status| (statuses.clone().filter(|other| *other == status).count(), status))
-    .filter(|(number, _)| *number > 0)
-    .map(|(number, status)| format!("{number} {}", status.as_str()));
+pub(crate) fn counts(statuses: impl Iterator<Item = &'static str> + Clone) -> String {
+    let order = ["completed", "degraded", "failed", "skipped", "running", "interrupted", "pending"];
+    let parts = order
+        .into_iter()
+        .map(|status| (statuses.clone().filter(|other| *other == status).count(), status))
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, status)| format!("{number} {status}"));
     parts.collect::<Vec<_>>().join(", ")
 }
 
@@ -175,8 +183,7 @@ mod tests {
 
     #[test]
     fn statuses_are_counted_in_a_fixed_order() {
-        use StepStatus::{Completed, Failed, Skipped};
-        let statuses = [Skipped, Completed, Failed, Completed];
+        let statuses = ["skipped", "completed", "failed", "completed"];
         assert_eq!(counts(statuses.into_iter()), "2 completed, 1 failed, 1 skipped");
         assert_eq!(counts([].into_iter()), "");
     }

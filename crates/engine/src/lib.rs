@@ -9,6 +9,7 @@ pub mod event;
 pub mod frame;
 pub mod guard;
 pub mod outcome;
+mod resume;
 pub mod resume_plan;
 pub mod state;
 

@@ -138,6 +138,7 @@ impl Work<'_> {
         let edges = graph::edges_in(self.request.plan, new);
         let mut into: Vec<Vec<&graph::Edge>> = vec![Vec::new(); new.steps.len()];
         edges.iter().for_each(|edge| into[edge.to].push(edge));
+        let names = self.changed_names(old, new);
         let mut again: BTreeMap<usize, String> = BTreeMap::new();
         for (at, step) in new.steps.iter().enumerate() {
             let before = old.index_of(&step.id);
@@ -147,13 +148,15 @@ impl Work<'_> {
                 Some(index) if old.unit.steps[index].digest != step.digest => {
                     Some("its definition changed".to_owned())
                 }
-                Some(_) => cause.map(|edge| {
-                    let from = &new.steps[edge.from].id;
-                    match &edge.what {
-                        Some(what) => format!("it depends on `{from}` through `{what}`"),
-                        None => format!("it depends on `{from}`"),
-                    }
-                }),
+                Some(_) => cause
+                    .map(|edge| {
+                        let from = &new.steps[edge.from].id;
+                        match &edge.what {
+                            Some(what) => format!("it depends on `{from}` through `{what}`"),
+                            None => format!("it depends on `{from}`"),
+                        }
+                    })
+                    .or_else(|| reads_one_of(step, &names)),
             };
             let path = step_path(&old.path, &step.id);
             if let Some(reason) = reason {
@@ -166,12 +169,38 @@ impl Work<'_> {
             let child = before.and_then(|index| old.steps[index].frame);
             if let (Some(child), Some(unit)) = (child, nested_unit(self.request.plan, step)) {
                 let size = self.reasons.len();
-                self.changes(&self.request.state.frames[child], &unit);
-                if self.reasons.len() > size {
+                let frame = &self.request.state.frames[child];
+                let is_changed = frame.unit.digest != unit.digest;
+                self.changes(frame, &unit);
+                if is_changed && self.reasons.len() == size {
+                    // what was done in it is kept, but it is entered again
+                    self.reasons.insert(format!("{path}/"), "its recipe changed".to_owned());
+                }
+                if is_changed || self.reasons.len() > size {
                     again.insert(at, "a step below it changed".to_owned());
                 }
             }
         }
+    }
+
+    /// Names that mean something else now: defaults that differ and were in force, and what steps wrote that are
+    /// gone.
+    fn changed_names(&self, old: &Frame, new: &Unit) -> HashSet<String> {
+        let state = self.request.state;
+        let outside = match old.parent {
+            Some((parent, _)) => &state.frames[parent].context,
+            None => &state.settings.given,
+        };
+        let declared = old.unit.context.keys().chain(new.context.keys());
+        let mut names: HashSet<String> = declared
+            .filter(|name| !outside.contains_key(*name) && !old.overrides.contains(*name))
+            .filter(|name| old.unit.context.get(*name) != new.context.get(*name))
+            .cloned()
+            .collect();
+        let kept: HashSet<&str> = new.steps.iter().map(|step| step.id.as_str()).collect();
+        let gone = old.unit.steps.iter().filter(|step| !kept.contains(step.id.as_str()));
+        names.extend(gone.filter_map(|step| step.store.clone()));
+        names
     }
 
     /// Never an empty text in place of a lost value.
@@ -328,6 +357,16 @@ impl Work<'_> {
         ResumePlan { anchor: self.anchor, rerun, steps, kept_producers: self.kept_producers, blocked_effects }
     }
 
+    /// Why a step is done again, itself or something in its recipe.
+    fn reason(&self, path: &str) -> Option<String> {
+        if let Some(reason) = self.reasons.get(path) {
+            return Some(reason.clone());
+        }
+        let below = format!("{path}/");
+        let next = self.reasons.range(below.clone()..).next();
+        next.filter(|(named, _)| named.starts_with(&below)).map(|_| "its recipe is entered again".to_owned())
+    }
+
     fn has_effect(&self, path: &str) -> bool {
         let Some((id, at)) = self.request.state.locate(path) else { return false };
         let frame = &self.request.state.frames[id];
@@ -347,8 +386,8 @@ impl Work<'_> {
             let entry = match index.map(|index| &old.steps[index]) {
                 _ if redone => entry(&path, Action::Rerun, "the recipe around it is done again"),
                 None => entry(&path, Action::Pending, "it is new"),
-                Some(state) => match (self.reasons.get(&path), state.status) {
-                    (Some(reason), _) => entry(&path, Action::Rerun, reason),
+                Some(state) => match (self.reason(&path), state.status) {
+                    (Some(reason), _) => entry(&path, Action::Rerun, &reason),
                     (None, StepStatus::Completed | StepStatus::Degraded) => {
                         entry(&path, Action::Keep, "it is done")
                     }
@@ -376,6 +415,15 @@ impl Work<'_> {
             }
         }
     }
+}
+
+/// Why a step that reads one of these names is out of date.
+fn reads_one_of(step: &Step, names: &HashSet<String>) -> Option<String> {
+    if names.is_empty() {
+        return None;
+    }
+    let name = graph::reads(step).into_iter().find(|name| names.contains(name))?;
+    Some(format!("it reads `{name}`, which changed"))
 }
 
 fn entry(path: &str, action: Action, reason: &str) -> Entry {

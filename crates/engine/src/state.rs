@@ -15,7 +15,7 @@ use recipe::{
 };
 
 use crate::{
-    event::{Ended, Event, Record, RunFinished, RunResumed, Usage},
+    event::{Ended, Event, Record, RunFinished, Usage},
     frame::{ChildResult, Frame, FrameId, StepState},
     outcome::{Outcome, SkipReason, StepStatus},
 };
@@ -60,9 +60,9 @@ pub struct RunState {
     pub used: Usage,
     /// How often it was resumed.
     pub resumes: u32,
-    kept: HashMap<String, StepState>,
-    skip: HashSet<String>,
-    by_path: HashMap<String, FrameId>,
+    pub(crate) kept: HashMap<String, StepState>,
+    pub(crate) skip: HashSet<String>,
+    pub(crate) by_path: HashMap<String, FrameId>,
 }
 
 impl RunState {
@@ -84,7 +84,8 @@ impl RunState {
             skip: HashSet::new(),
             by_path: HashMap::new(),
         };
-        state.open_root(plan);
+        let root = state.new_root(plan);
+        state.open(root);
         state
     }
 
@@ -147,11 +148,12 @@ impl RunState {
         }
     }
 
-    fn open_root(&mut self, plan: &Plan) {
+    /// The frame of the run's own recipe at its beginning.
+    pub(crate) fn new_root(&self, plan: &Plan) -> Frame {
         let unit = Arc::clone(plan.root());
         let mut context = defaults(&unit);
         context.extend(self.settings.given.clone());
-        self.open(Frame::new(String::new(), plan.root, unit, context));
+        Frame::new(String::new(), plan.root, unit, context)
     }
 
     fn open(&mut self, frame: Frame) -> FrameId {
@@ -186,7 +188,7 @@ impl RunState {
     }
 
     /// Counts steps against the limits of every recipe around them.
-    fn count(&mut self, id: FrameId, steps: u64) {
+    pub(crate) fn count(&mut self, id: FrameId, steps: u64) {
         let mut at = Some(id);
         while let Some(id) = at {
             self.frames[id].ran += steps;
@@ -305,7 +307,7 @@ impl RunState {
 
     /// Goes through complete levels: takes over what an earlier process finished, puts values into the context,
     /// stops at a fatal failure.
-    fn settle(&mut self, id: FrameId) {
+    pub(crate) fn settle(&mut self, id: FrameId) {
         loop {
             let level = self.frames[id].level();
             while self.frames[id].next < level.end && self.adopt(id) {}
@@ -327,31 +329,6 @@ impl RunState {
         }
     }
 
-    /// Takes over the next step of the level from before a resume, if it is kept.
-    fn adopt(&mut self, id: FrameId) -> bool {
-        if self.kept.is_empty() && self.skip.is_empty() {
-            return false;
-        }
-        let at = self.frames[id].next;
-        let path = self.frames[id].step_path(at);
-        if self.skip.remove(&path) {
-            let step = &mut self.frames[id].steps[at];
-            step.status = StepStatus::Skipped;
-            step.skipped = Some(SkipReason::Chosen);
-            self.frames[id].next += 1;
-            return true;
-        }
-        let Some(kept) = self.kept.remove(&path) else { return false };
-        let ran = match kept.frame {
-            Some(child) => self.frames[child].ran,
-            None => u64::from(kept.counted),
-        };
-        self.frames[id].steps[at] = kept;
-        self.frames[id].next += 1;
-        self.count(id, ran);
-        true
-    }
-
     fn child_result(&mut self, id: FrameId, at: usize) -> Option<ChildResult> {
         let step = &self.frames[id].steps[at];
         let (child, recovered, status) = (step.frame?, step.recovered, step.status);
@@ -363,55 +340,6 @@ impl RunState {
             unknown: frame.unknown.clone(),
             merge: !recovered && (status.is_done() || self.settings.dry_run),
         })
-    }
-
-    /// Begins anew with the plan that is in force, and keeps what was done and is not to be done again.
-    fn resume(&mut self, plan: &Plan, resumed: &RunResumed) {
-        let rerun: HashSet<&str> = resumed.rerun.iter().map(String::as_str).collect();
-        let mut kept = HashMap::new();
-        let mut old_frames = std::mem::take(&mut self.frames);
-        for frame in &old_frames {
-            for (at, step) in frame.steps.iter().enumerate() {
-                let path = frame.step_path(at);
-                let tolerated = step.status == StepStatus::Failed && frame.unit.steps[at].continue_on_error;
-                let is_kept = step.status.is_done() || (tolerated && frame.failed_at != Some(at));
-                if is_kept && !redone(&path, &rerun) {
-                    kept.insert(path, step.clone());
-                }
-            }
-        }
-        // what stays keeps the recipe that it ran, with everything below it
-        self.by_path.clear();
-        self.active.clear();
-        self.running = 0;
-        self.finished = None;
-        self.finished_at = None;
-        self.resumes += 1;
-        self.kept = kept;
-        self.skip = resumed.skip.iter().cloned().collect();
-        for frame in &mut old_frames {
-            frame.closed = true;
-        }
-        // the root comes first, so ids of kept frames move up by one
-        for frame in &mut old_frames {
-            frame.parent = frame.parent.map(|(parent, at)| (parent + 1, at));
-        }
-        for step in self.kept.values_mut() {
-            step.frame = step.frame.map(|frame| frame + 1);
-        }
-        let unit = Arc::clone(plan.root());
-        let mut context = defaults(&unit);
-        context.extend(self.settings.given.clone());
-        self.frames.push(Frame::new(String::new(), plan.root, unit, context));
-        self.frames.append(&mut old_frames);
-        self.frames[1].path = "\u{0}".to_owned();
-        for id in 1..self.frames.len() {
-            let path = self.frames[id].path.clone();
-            self.by_path.insert(path, id);
-        }
-        self.by_path.insert(String::new(), 0);
-        self.active.push(0);
-        self.settle(0);
     }
 
     /// Adds what an attempt used up to the run and to every recipe around its step.
@@ -453,25 +381,6 @@ impl RunState {
     pub fn needs_human(&self) -> bool {
         self.root_cause().is_some_and(|(_, ended)| ended.outcome == Outcome::NeedsHuman)
     }
-}
-
-/// Whether a step is to be done again: it is named, stands below a named one, or above one.
-fn redone(path: &str, rerun: &HashSet<&str>) -> bool {
-    if rerun.is_empty() {
-        return false;
-    }
-    let mut prefix = path;
-    loop {
-        if rerun.contains(prefix) {
-            return true;
-        }
-        match prefix.rsplit_once('/') {
-            Some((up, _)) => prefix = up,
-            None => break,
-        }
-    }
-    let below = format!("{path}/");
-    rerun.iter().any(|named| named.starts_with(&below))
 }
 
 /// The context that a recipe declares.

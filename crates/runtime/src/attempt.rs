@@ -372,7 +372,11 @@ fn missing_tool(stderr: &Path) -> String {
     });
     match tool.filter(|tool| !tool.is_empty()) {
         Some(tool) => format!("exit code 127: `{tool}` is not installed, or not in PATH"),
-        None => "exit code 127: a program that it needs is not installed, or not in PATH".to_owned(),
+        None if said.trim().is_empty() => {
+            "exit code 127: a program that it needs is not installed, or not in PATH".to_owned()
+        }
+        // bash ends like this for `${NAME:?…}` too, and says so itself
+        None => "exit code 127".to_owned(),
     }
 }
 

@@ -7,7 +7,7 @@
 use std::{
     collections::HashMap,
     fs::{self, File, OpenOptions},
-    io::{self, Seek, SeekFrom, Write},
+    io::{self, BufWriter, Seek, SeekFrom, Write},
     os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
@@ -53,15 +53,13 @@ impl ContextFile {
         self.file =
             OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&self.path)?;
         self.lines.clear();
-        let mut out = Vec::from(&b"{\n"[..]);
+        let mut pen = Pen::at(&self.file, 0);
+        pen.write_all(b"{\n")?;
         for (name, value) in &frame.context {
-            let line = line(name, value, self.lines.is_empty());
-            self.lines.insert(name.clone(), (out.len() as u64, line.len()));
-            out.extend_from_slice(line.as_bytes());
+            let place = pen.line(name, value, self.lines.is_empty())?;
+            self.lines.insert(name.clone(), place);
         }
-        self.end = out.len() as u64;
-        out.extend_from_slice(END);
-        self.file.write_all(&out)?;
+        self.end = pen.finish()?;
         self.seen = frame.log.len();
         self.note()
     }
@@ -77,26 +75,20 @@ impl ContextFile {
         let mut names: Vec<&String> = frame.log[self.seen..].iter().rev().collect();
         let mut known = std::collections::HashSet::new();
         names.retain(|name| known.insert(name.as_str()));
-        let mut out = Vec::new();
+        if names.iter().any(|name| self.lines.get(*name).is_some_and(|(at, _)| *at == FIRST)) {
+            return self.rewrite(frame);
+        }
+        self.file.seek(SeekFrom::Start(self.end))?;
+        let mut pen = Pen::at(&self.file, self.end);
         for name in names.into_iter().rev() {
             let Some(value) = frame.context.get(name) else { continue };
-            if self.lines.get(name).is_some_and(|(at, _)| *at == FIRST) {
-                return self.rewrite(frame);
-            }
-            let text = line(name, value, self.lines.is_empty());
-            if let Some((at, length)) =
-                self.lines.insert(name.clone(), (self.end + out.len() as u64, text.len()))
-            {
+            let place = pen.line(name, value, self.lines.is_empty())?;
+            if let Some((at, length)) = self.lines.insert(name.clone(), place) {
                 // blanks between two members are still JSON
                 self.file.write_all_at(&vec![b' '; length], at)?;
             }
-            out.extend_from_slice(text.as_bytes());
         }
-        let length = out.len() as u64;
-        out.extend_from_slice(END);
-        self.file.seek(SeekFrom::Start(self.end))?;
-        self.file.write_all(&out)?;
-        self.end += length;
+        self.end = pen.finish()?;
         self.seen = frame.log.len();
         self.note()
     }
@@ -129,8 +121,45 @@ impl ContextFile {
 const FIRST: u64 = 2;
 const END: &[u8] = b"}\n";
 
-/// One member on its own line. The comma leads, so that lines can be appended; the first line has none.
-fn line(name: &str, value: &Value, is_first: bool) -> String {
-    let comma = if is_first { ' ' } else { ',' };
-    format!("{comma}{}:{}\n", Value::from(name).to_json(), value.to_json())
+/// Writes members and knows where they stand. A large value goes through it without being copied as a whole.
+struct Pen<'a> {
+    out: BufWriter<&'a File>,
+    at: u64,
+}
+
+impl Pen<'_> {
+    fn at(file: &File, at: u64) -> Pen<'_> {
+        Pen { out: BufWriter::new(file), at }
+    }
+
+    /// One member on its own line. The comma leads, so that lines can be appended; the first line has none.
+    fn line(&mut self, name: &str, value: &Value, is_first: bool) -> io::Result<(u64, usize)> {
+        let start = self.at;
+        self.write_all(if is_first { b" " } else { b"," })?;
+        serde_json::to_writer(&mut *self, name)?;
+        self.write_all(b":")?;
+        serde_json::to_writer(&mut *self, value)?;
+        self.write_all(b"\n")?;
+        Ok((start, (self.at - start) as usize))
+    }
+
+    /// Ends the object; says where the next member would stand.
+    fn finish(mut self) -> io::Result<u64> {
+        let end = self.at;
+        self.write_all(END)?;
+        self.flush()?;
+        Ok(end)
+    }
+}
+
+impl Write for Pen<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.out.write(bytes)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }

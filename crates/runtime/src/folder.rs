@@ -7,6 +7,7 @@ use std::{
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use jiff::Timestamp;
@@ -208,32 +209,56 @@ impl RunFolder {
         Path::new("steps").join(file_name(step)).join(attempt.to_string())
     }
 
+    /// Gives the folder its final name: from now on the run exists, with everything that belongs to it.
+    pub(crate) fn publish(self, path: PathBuf) -> Result<RunFolder, FolderError> {
+        fs::rename(&self.path, &path).map_err(FolderError::at("create", &path))?;
+        if let Some(parent) = path.parent() {
+            sync_dir(parent)?;
+        }
+        Ok(RunFolder { path })
+    }
+
     /// Takes the run for this process; `None` if another live process has it.
     pub fn lock(&self) -> Result<Option<File>, FolderError> {
         let path = self.path.join("lock");
         let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
         let file = file.map_err(FolderError::at("open", &path))?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {
-                let _ = file.set_len(0);
-                let _ = (&file).write_all(format!("{}\n", std::process::id()).as_bytes());
-                Ok(Some(file))
+        for _ in 0..LOCK_TRIES {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => {
+                    let _ = file.set_len(0);
+                    let _ = (&file).write_all(format!("{}\n", std::process::id()).as_bytes());
+                    return Ok(Some(file));
+                }
+                Err(rustix::io::Errno::WOULDBLOCK) if is_owned(&file) => return Ok(None),
+                // somebody is only looking whether the run is alive
+                Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(1)),
+                Err(error) => return Err(FolderError::at("lock", &path)(error.into())),
             }
-            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-            Err(error) => Err(FolderError::at("lock", &path)(error.into())),
         }
+        Ok(None)
     }
 
     /// The process that has the run, if one is alive.
     pub fn owner(&self) -> Option<u32> {
         let path = self.path.join("lock");
         let file = File::open(&path).ok()?;
-        match flock(&file, FlockOperation::NonBlockingLockShared) {
-            Ok(()) => None,
-            Err(_) => {
-                Some(fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0))
-            }
+        is_owned(&file)
+            .then(|| fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0))
+    }
+}
+
+/// How often to try for a lock that others look at.
+const LOCK_TRIES: u32 = 200;
+
+/// Whether a process holds the lock, and not merely looks at it.
+fn is_owned(lock: &File) -> bool {
+    match flock(lock, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => {
+            let _ = flock(lock, FlockOperation::Unlock);
+            false
         }
+        Err(_) => true,
     }
 }
 
@@ -276,6 +301,11 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
         .open(path)
         .map_err(FolderError::at("create", path))?;
     file.write_all(bytes).and_then(|()| file.sync_data()).map_err(FolderError::at("write", path))
+}
+
+/// Brings the names in a folder to disk.
+pub(crate) fn sync_dir(path: &Path) -> Result<(), FolderError> {
+    File::open(path).and_then(|dir| dir.sync_all()).map_err(FolderError::at("sync", path))
 }
 
 /// Readable JSON.

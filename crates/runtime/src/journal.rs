@@ -47,6 +47,7 @@ pub struct Journal {
     path: PathBuf,
     next: u64,
     buffer: Vec<u8>,
+    unsynced: bool,
     syncer: Option<Syncer>,
     syncing: Syncing,
 }
@@ -66,14 +67,24 @@ impl Journal {
     pub fn create(path: &Path) -> Result<Journal, JournalError> {
         let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path);
         let file = file.map_err(|source| failed("create", path, source))?;
-        Ok(Journal {
+        Ok(Journal::over(file, path, 1))
+    }
+
+    fn over(file: File, path: &Path, next: u64) -> Journal {
+        Journal {
             file,
             path: path.to_owned(),
-            next: 1,
+            next,
             buffer: Vec::new(),
+            unsynced: false,
             syncer: None,
             syncing: Syncing::No,
-        })
+        }
+    }
+
+    /// The same journal under the name that its file has now.
+    pub(crate) fn at(self, path: PathBuf) -> Journal {
+        Journal { path, ..self }
     }
 
     /// Opens the journal of an existing run, reads its records and drops a torn last line.
@@ -88,15 +99,7 @@ impl Journal {
             file.seek(SeekFrom::End(0)).map_err(|source| failed("repair", path, source))?;
         }
         let next = records.last().map_or(1, |record| record.seq + 1);
-        let journal = Journal {
-            file,
-            path: path.to_owned(),
-            next,
-            buffer: Vec::new(),
-            syncer: None,
-            syncing: Syncing::No,
-        };
-        Ok((journal, records))
+        Ok((Journal::over(file, path, next), records))
     }
 
     /// Makes the next record of an event and puts it in line; [`Journal::sync`] brings it to disk.
@@ -115,19 +118,19 @@ impl Journal {
 
     /// Brings everything appended so far to disk.
     pub fn sync(&mut self) -> Result<(), JournalError> {
-        if self.buffer.is_empty() {
+        self.write()?;
+        if !std::mem::take(&mut self.unsynced) {
             return Ok(());
         }
-        self.write()?;
         self.file.sync_data().map_err(|source| failed("sync", &self.path, source))
     }
 
     /// Like [`Journal::sync`], but returns at once: [`Journal::end_sync`] waits until all of it is on disk.
     pub fn begin_sync(&mut self) -> Result<(), JournalError> {
-        if self.buffer.is_empty() {
+        self.write()?;
+        if !std::mem::take(&mut self.unsynced) {
             return Ok(());
         }
-        self.write()?;
         if self.syncer.is_none() {
             let syncer = self.file.try_clone().and_then(Syncer::start);
             self.syncer = Some(syncer.map_err(|source| failed("sync", &self.path, source))?);
@@ -147,10 +150,17 @@ impl Journal {
     }
 
     /// Hands everything appended so far to the operating system: a killed runner does not lose it, a power loss
-    /// may.
+    /// may. What could not be written stays in line, so that a later try goes on exactly there.
     pub fn write(&mut self) -> Result<(), JournalError> {
-        self.file.write_all(&self.buffer).map_err(|source| failed("write", &self.path, source))?;
-        self.buffer.clear();
+        while !self.buffer.is_empty() {
+            match self.file.write(&self.buffer) {
+                Ok(0) => return Err(failed("write", &self.path, io::ErrorKind::WriteZero.into())),
+                Ok(count) => drop(self.buffer.drain(..count)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => return Err(failed("write", &self.path, source)),
+            }
+            self.unsynced = true;
+        }
         Ok(())
     }
 }

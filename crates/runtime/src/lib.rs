@@ -14,6 +14,7 @@ pub mod diagnose;
 pub mod discovery;
 pub mod dotenv;
 pub mod drive;
+pub mod evidence;
 pub mod export;
 pub mod folder;
 pub mod health;

@@ -13,6 +13,11 @@ pub const MASK: &str = "[REDACTED]";
 /// Parts of names that make a value secret.
 const SECRET_WORDS: &[&str] = &["token", "secret", "password", "key"];
 
+/// Shortest value that is masked wherever it stands.
+const SHORTEST: usize = 4;
+/// Shortest line of a secret of several lines that is masked by itself.
+const SHORTEST_LINE: usize = 8;
+
 /// The secrets of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Mask {
@@ -55,14 +60,47 @@ impl Mask {
             Value::Map(members) => members.values().for_each(|member| self.learn_all(member)),
             Value::List(items) => items.iter().for_each(|item| self.learn_all(item)),
             Value::Null | Value::Bool(_) => {}
-            scalar => {
-                let text = scalar.render().into_owned();
-                if text.chars().count() >= 4 && !self.values.contains(&text) {
-                    self.values.push(text);
-                    self.values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-                }
-            }
+            scalar => self.learn_text(&scalar.render()),
         }
+    }
+
+    /// Learns a secret in every form in which it could be shown: whole, by lines, and as JSON writes it.
+    fn learn_text(&mut self, text: &str) {
+        if text.chars().count() < SHORTEST {
+            return;
+        }
+        self.add(text);
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        if lines.len() > 1 {
+            lines.iter().filter(|line| line.chars().count() >= SHORTEST_LINE).for_each(|line| self.add(line));
+        }
+        let json = serde_json::Value::from(text).to_string();
+        self.add(&json[1..json.len() - 1]);
+        self.values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+    }
+
+    fn add(&mut self, text: &str) {
+        if !self.values.iter().any(|known| known == text) {
+            self.values.push(text.to_owned());
+        }
+    }
+
+    /// How many texts it knows; grows when it learns.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether it knows no text at all.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The bytes without secret values; bytes that are no text stay as they are.
+    pub fn bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        self.values.iter().fold(Cow::Borrowed(bytes), |bytes, value| match replaced(&bytes, value) {
+            Some(masked) => Cow::Owned(masked),
+            None => bytes,
+        })
     }
 
     /// The text without secret values.
@@ -93,15 +131,31 @@ impl Mask {
         }
     }
 
-    /// Whether there is anything to mask in text.
-    pub fn is_idle(&self) -> bool {
-        self.values.is_empty()
-    }
-
     /// Length of the longest secret, so that streams can be cut without letting half of one through.
     pub fn longest(&self) -> usize {
         self.values.first().map_or(0, String::len)
     }
+}
+
+/// The bytes with every `secret` masked, if there is one.
+fn replaced(bytes: &[u8], secret: &str) -> Option<Vec<u8>> {
+    let secret = secret.as_bytes();
+    let find = |from: usize| {
+        bytes[from..].windows(secret.len()).position(|window| window == secret).map(|at| from + at)
+    };
+    let mut next = find(0)?;
+    let (mut masked, mut from) = (Vec::with_capacity(bytes.len()), 0);
+    loop {
+        masked.extend_from_slice(&bytes[from..next]);
+        masked.extend_from_slice(MASK.as_bytes());
+        from = next + secret.len();
+        match find(from) {
+            Some(at) => next = at,
+            None => break,
+        }
+    }
+    masked.extend_from_slice(&bytes[from..]);
+    Some(masked)
 }
 
 #[cfg(test)]

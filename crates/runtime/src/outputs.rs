@@ -28,9 +28,14 @@ struct Followed {
     stream: Stream,
     file: File,
     offset: u64,
+    is_behind: bool,
     wake: Arc<Notify>,
     watch: i32,
 }
+
+/// Most bytes that are read of one file in one go: a step that never stops printing must not keep the loop from
+/// everything else.
+const PORTION: u64 = 1024 * 1024;
 
 /// All files that are followed.
 pub struct Outputs {
@@ -64,6 +69,7 @@ impl Outputs {
             stream,
             file,
             offset: 0,
+            is_behind: false,
             wake: Arc::clone(&wake),
             watch,
         });
@@ -73,7 +79,9 @@ impl Outputs {
     /// Stops following a step's files, after a last look at them.
     pub fn forget(&mut self, step: &str, sink: &mut dyn FnMut(&str, Stream, &[u8])) {
         for followed in self.files.iter_mut().filter(|followed| followed.step == step) {
-            followed.drain(sink);
+            // what a background process adds from now on is for the log only
+            let end = followed.file.metadata().map_or(0, |meta| meta.len());
+            while followed.offset < end && followed.drain(sink) {}
             self.source.remove(followed.watch);
         }
         self.files.retain(|followed| followed.step != step);
@@ -88,6 +96,10 @@ impl Outputs {
 
     /// Waits until something was written to a followed file.
     pub async fn changed(&self) {
+        if self.files.iter().any(|followed| followed.is_behind) {
+            // others get their turn first
+            return tokio::task::yield_now().await;
+        }
         match &self.source {
             #[cfg(target_os = "linux")]
             Source::Inotify(fd) => {
@@ -110,30 +122,45 @@ impl Outputs {
         let changed = self.source.changed_watches();
         for (at, followed) in self.files.iter_mut().enumerate() {
             let is_changed = match &changed {
+                _ if followed.is_behind => true,
                 Some(watches) => watches.iter().any(|watch| self.by_watch.get(watch) == Some(&at)),
                 None => true,
             };
             if is_changed {
                 followed.wake.notify_one();
-                followed.drain(sink);
+                let _ = followed.drain(sink);
             }
         }
     }
 }
 
+impl Default for Outputs {
+    fn default() -> Outputs {
+        Outputs::new()
+    }
+}
+
 impl Followed {
-    fn drain(&mut self, sink: &mut dyn FnMut(&str, Stream, &[u8])) {
+    /// Hands on a portion of what is new; says whether there may be more.
+    fn drain(&mut self, sink: &mut dyn FnMut(&str, Stream, &[u8])) -> bool {
         let mut buffer = [0; 64 * 1024];
+        let end = self.offset + PORTION;
+        self.is_behind = false;
         if self.file.seek(SeekFrom::Start(self.offset)).is_err() {
-            return;
+            return false;
         }
         while let Ok(count) = self.file.read(&mut buffer) {
             if count == 0 {
-                return;
+                break;
             }
             self.offset += count as u64;
             sink(&self.step, self.stream, &buffer[..count]);
+            if self.offset >= end {
+                self.is_behind = true;
+                break;
+            }
         }
+        self.is_behind
     }
 }
 

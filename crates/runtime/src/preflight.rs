@@ -3,10 +3,11 @@
 use std::{
     collections::HashSet,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use recipe::{
-    plan::{Plan, StepKind, Unit},
+    plan::{Plan, Step, StepKind, Unit},
     syntax::Rule,
     value::{Map, Value},
 };
@@ -76,6 +77,36 @@ pub fn missing_env(plan: &Plan, host: &Host) -> Option<String> {
     let first = missing.first()?;
     let list = missing.join(", ");
     Some(format!("MISSING_ENV_VAR: {list}: set it with `export {first}=…`, or in `.env` beside the recipe"))
+}
+
+/// What these steps of a plan need from outside and is not there.
+pub fn missing_for(plan: &Plan, steps: &[&Arc<Step>], settings: &AgentSettings, host: &Host) -> Vec<String> {
+    let mut problems = Vec::new();
+    let names: HashSet<String> = steps
+        .iter()
+        .filter_map(|step| match &step.kind {
+            StepKind::Agent(agent) => Some(agent.program.clone().unwrap_or_else(|| settings.program.clone())),
+            _ => None,
+        })
+        .collect();
+    problems.extend(names.iter().filter_map(|name| program_problem(name, settings, host)));
+    let mentions = |name: &str| {
+        steps.iter().any(|step| match &step.kind {
+            StepKind::Shell { command } => command.text().contains(name),
+            StepKind::Agent(_) | StepKind::Nested { .. } => true,
+        })
+    };
+    let missing: Vec<&str> = plan
+        .units
+        .iter()
+        .flat_map(|unit| &unit.required_env)
+        .map(String::as_str)
+        .filter(|name| host.var(name).is_none_or(|value| value.is_empty()) && mentions(name))
+        .collect();
+    if !missing.is_empty() {
+        problems.push(format!("MISSING_ENV_VAR: {}: set it with `export NAME=…`, or in `.env` beside the recipe", missing.join(", ")));
+    }
+    problems
 }
 
 /// Agent programs that the run will need and that are not there.

@@ -63,6 +63,9 @@ pub struct RunResult {
     pub fingerprint: Option<String>,
     /// What a person can do next.
     pub advice: Vec<String>,
+    /// What really happened, from the journal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<crate::evidence::Evidence>,
     /// What auto-fix did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_fix: Option<crate::autofix::Report>,
@@ -91,6 +94,9 @@ pub struct StepResult {
     /// `bash`, `agent` or `recipe`.
     #[serde(rename = "type")]
     pub kind: &'static str,
+    /// Its command, as the recipe has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// Its status.
     pub status: StepStatus,
     /// What it gave.
@@ -213,6 +219,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         fingerprint: found.as_ref().map(|found| found.fingerprint.clone()),
         advice: found.as_ref().map(|found| found.advice.clone()).unwrap_or_default(),
         diagnosis: found.map(|found| found.diagnosis),
+        evidence: None,
         auto_fix: None,
         usage: (state.used.runs > 0).then(|| state.used.clone()),
         resumes: state.resumes,
@@ -262,6 +269,10 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
     StepResult {
         step_id: definition.id.clone(),
         kind: definition.kind.word(),
+        command: match &definition.kind {
+            StepKind::Shell { command } => Some(mask.text(command.text()).into_owned()),
+            _ => None,
+        },
         status: state.status,
         output: output(state, definition.store.as_deref(), mask),
         error: ended.and_then(|ended| ended.error.as_deref()).map(|error| mask.text(error).into_owned()),
@@ -313,6 +324,7 @@ pub fn blocked(recipe: &str, error: &str) -> RunResult {
         step_id: crate::preflight::STEP.to_owned(),
         path: crate::preflight::STEP.to_owned(),
         kind: "bash",
+        command: None,
         status: StepStatus::Failed,
         output: None,
         error: Some(error.to_owned()),
@@ -357,6 +369,7 @@ pub fn blocked(recipe: &str, error: &str) -> RunResult {
         diagnosis: None,
         fingerprint: None,
         advice: Vec::new(),
+        evidence: None,
         auto_fix: None,
         usage: None,
         resumes: 0,

@@ -1,5 +1,6 @@
 //! The way in: starting, resuming, cancelling, listing and showing runs.
 
+mod request;
 mod resume;
 mod stored;
 
@@ -11,6 +12,7 @@ use engine::{
 };
 use recipe::{check::Loader, plan::Plan, value::Map};
 
+pub use request::{Request, RequestError, Silent};
 pub use resume::{Interrupted, Resume, ResumeError};
 pub use stored::{Cancelled, FindError, OpenError, RunSummary, Shown};
 
@@ -146,6 +148,11 @@ impl Runs {
         };
         let state = RunState::new(&start.plan, settings);
         let run_id = new_id();
+        // a run that cannot have its audit log leaves nothing behind that looks like a run
+        let audit = match &start.options.audit_dir {
+            Some(dir) if !start.dry_run => Some(Audit::create(dir, &name, &run_id, clock::now())?),
+            _ => None,
+        };
         let mut first = vec![Event::RunStarted(RunStarted {
             format: FORMAT,
             program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -166,10 +173,6 @@ impl Runs {
         let (folder, journal, lock) = match made {
             Some((folder, journal, lock)) => (Some(folder), Some(journal), Some(lock)),
             None => (None, None, None),
-        };
-        let audit = match &start.options.audit_dir {
-            Some(dir) if !start.dry_run => Some(Audit::create(dir, &name, &run_id, clock::now())?),
-            _ => None,
         };
         let job = Job {
             run_id,
@@ -256,14 +259,17 @@ impl Runs {
             given: to_given(&start.given),
             options: start.options.clone(),
         };
-        let folder = RunFolder::create(self.dir().join(run_id), &header)?;
+        // made under a hidden name: a run that can be seen has all that a resume needs
+        let folder = RunFolder::create(self.dir().join(format!(".{run_id}")), &header)?;
         start.recording.save(&folder.sources(0))?;
         let lock = folder.lock()?.ok_or_else(|| folder::FolderError {
             action: "lock",
             path: folder.path().to_owned(),
             source: std::io::ErrorKind::WouldBlock.into(),
         })?;
-        let journal = Journal::create(&folder.journal())?;
+        let hidden = Journal::create(&folder.journal())?;
+        let folder = folder.publish(self.dir().join(run_id))?;
+        let journal = hidden.at(folder.journal());
         Ok((folder, journal, lock))
     }
 

@@ -42,6 +42,15 @@ impl<'a> Recording<'a> {
         Recording { inner, answers: Mutex::new(Vec::new()) }
     }
 
+    /// Remembers what `remembered` answers besides everything that it knows already.
+    pub fn going_on(remembered: &'a Remembered<'a>) -> Recording<'a> {
+        let known = remembered.answers.iter().map(|answer| {
+            let bytes = answer.file.as_ref().and_then(|file| remembered.bytes(file).ok());
+            (answer.clone(), bytes)
+        });
+        Recording { inner: remembered, answers: Mutex::new(known.collect()) }
+    }
+
     /// Remembers the recipe that everything begins with.
     pub fn root(&self, root: &Loaded) {
         self.remember("root", "", "", Some(&root.path), Some(Arc::clone(&root.bytes)));

@@ -1,6 +1,8 @@
 //! For tests only: a hermetic world to run the program in, and programs to play with.
 
 pub mod model_server;
+mod started;
 mod world;
 
+pub use started::{Started, is_alive, until};
 pub use world::{Output, TestEnv};

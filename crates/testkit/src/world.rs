@@ -127,7 +127,7 @@ impl TestEnv {
 
     /// Runs the program with these arguments.
     pub fn run<S: AsRef<str>>(&self, arguments: impl IntoIterator<Item = S>) -> Output {
-        let mut command = self.command(&self.program.clone());
+        let mut command = self.runner();
         command.args(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
         finish(&mut command)
     }
@@ -142,6 +142,11 @@ impl TestEnv {
     pub fn json(&self, recipe: &str, arguments: &[&str]) -> Output {
         self.write("recipe.yaml", recipe);
         self.run(["recipe.yaml", "--output-format", "json"].iter().chain(arguments))
+    }
+
+    /// The program, with the environment of this world.
+    pub fn runner(&self) -> Command {
+        self.command(&self.program)
     }
 
     /// Runs a shell command line in which `$RUNNER` is the program.

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{Event, Record, RunState, StepStatus, frame::FrameId, outcome::SkipReason};
+use engine::{Event, Record, RunState, RunStatus, StepStatus, frame::FrameId};
 use jiff::Timestamp;
 use runtime::{
     clock,
@@ -24,18 +24,17 @@ use runtime::{
     outputs::Stream,
 };
 
-pub(crate) use text::fit;
+pub(crate) use text::{Keep, fit, printable};
 
 use self::{
     screen::Screen,
-    text::{Keep, printable},
     view::{Doing, Row, Size, View, lines},
 };
 use crate::{
     failure::clean,
     out::Out,
     progress::{Audience, answer, is_agent},
-    words::{count, counter, duration, ending, first_line, icon, next_attempt},
+    words::{count, counter, duration, ending, first_line, icon, next_attempt, run_ending},
 };
 
 /// Shortest time between two frames.
@@ -162,9 +161,7 @@ impl<'a> Live<'a> {
         match &record.event {
             Event::RunStarted(started) => {
                 let steps = count(state.root().steps.len(), "step");
-                let run =
-                    if state.settings.dry_run { String::new() } else { format!(", run {}", started.run_id) };
-                self.line('▶', &format!("{}: {steps}{run}", started.recipe));
+                self.line('▶', &format!("{}: {steps}, run {}", started.recipe, started.run_id));
                 self.view.since = Some(record.at);
             }
             Event::RunResumed(resumed) => {
@@ -181,9 +178,9 @@ impl<'a> Live<'a> {
                 watched.is_agent = is_agent(path, state);
                 watched.has_company = has_company(path, state);
             }
-            Event::StepFinished { path, .. } => self.finished(path, state, mask),
-            Event::StepSkipped { reason: SkipReason::DryRun, .. } => {}
-            Event::StepSkipped { path, .. } => self.finished(path, state, mask),
+            Event::StepFinished { path, .. } | Event::StepSkipped { path, .. } => {
+                self.finished(path, state, mask)
+            }
             Event::AttemptFailed { path, attempt, ended, retry_in_ms } => {
                 let why = mask.text(first_line(ended.error.as_deref().unwrap_or("failed"))).into_owned();
                 self.flush(path);
@@ -197,8 +194,6 @@ impl<'a> Live<'a> {
             Event::HookFinished { path, hook, error: Some(error) } => {
                 self.line('⚠', &format!("{path}: hook {hook} failed: {}", mask.text(error)));
             }
-            // a dry run's result says the same
-            Event::Noted { .. } if state.settings.dry_run => {}
             Event::Noted { path, message } => {
                 let path = path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default();
                 self.line('·', &format!("{path}{}", mask.text(message)));
@@ -210,9 +205,18 @@ impl<'a> Live<'a> {
                 for process in &finished.ended_processes {
                     self.line('⚠', &format!("ended a background process: {}", mask.text(process)));
                 }
+                if !self.out.stdout_is_terminal {
+                    self.run_finished(finished.status, state);
+                }
             }
             Event::RecipeEntered { .. } | Event::Spawned(_) | Event::HookFinished { .. } => {}
         }
+    }
+
+    /// Says how it ended where the result, which goes elsewhere, does not.
+    fn run_finished(&mut self, status: RunStatus, state: &RunState) {
+        let icon = if status == RunStatus::Completed { '✓' } else { '✗' };
+        self.line(icon, &format!("{} {}", state.root().unit.name, run_ending(status, state)));
     }
 
     fn finished(&mut self, path: &str, state: &RunState, mask: &Mask) {
@@ -250,10 +254,11 @@ impl<'a> Live<'a> {
 
     /// Puts a step's output on stdout: whole lines on a terminal, bytes as they are elsewhere.
     fn print(&mut self, path: &str, bytes: &[u8]) {
-        if !self.out.stdout_is_terminal {
+        let watched = self.steps.entry(path.to_owned()).or_default();
+        if !self.out.stdout_is_terminal && !watched.has_company {
             return self.out.raw(bytes);
         }
-        let held = &mut self.steps.entry(path.to_owned()).or_default().held;
+        let held = &mut watched.held;
         held.extend_from_slice(bytes);
         let end = match held.iter().rposition(|byte| *byte == b'\n') {
             Some(end) => end + 1,
@@ -265,6 +270,12 @@ impl<'a> Live<'a> {
     }
 
     fn print_lines(&mut self, path: &str, bytes: &[u8]) {
+        if !self.out.stdout_is_terminal {
+            self.out.raw(bytes);
+            return if bytes.last() != Some(&b'\n') {
+                self.out.raw(b"\n")
+            };
+        }
         let keep = if self.out.stdout_colour { Keep::Colours } else { Keep::Nothing };
         // beside others, a line has to say whose it is
         let has_company = self.steps.get(path).is_some_and(|watched| watched.has_company);

@@ -29,6 +29,22 @@ pub(crate) fn fit(text: &str, room: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", &text[..end]))
 }
 
+/// The same, cut in the middle: names often begin alike.
+pub(crate) fn squeeze(text: &str, room: usize) -> Cow<'_, str> {
+    if columns(text) <= room || room < 5 {
+        return fit(text, room);
+    }
+    let mut tail = text.len();
+    for (at, _) in text.char_indices().rev() {
+        if columns(&text[at..]) > (room - 1) / 2 {
+            break;
+        }
+        tail = at;
+    }
+    let head = fit(text, room - columns(&text[tail..]));
+    Cow::Owned(format!("{head}{}", &text[tail..]))
+}
+
 /// Which escape sequences of a step's output are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
@@ -120,6 +136,19 @@ mod tests {
             let fitted = fit(text, room);
             assert_eq!(fitted, expected, "{text} in {room}");
             assert!(columns(&fitted) <= room);
+        }
+    }
+
+    #[test]
+    fn names_keep_both_ends() {
+        for (text, room, expected) in [
+            ("build", 5, "build"),
+            ("build-all-12", 9, "buil…l-12"),
+            ("build-all-12", 8, "buil…-12"),
+            ("build-all-12", 4, "bui…"),
+            ("日本語日本語", 7, "日…語"),
+        ] {
+            assert_eq!(squeeze(text, room), expected, "{text} in {room}");
         }
     }
 

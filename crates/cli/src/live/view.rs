@@ -5,7 +5,7 @@
 use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
 
-use super::text::{columns, fit};
+use super::text::{columns, fit, squeeze};
 use crate::words::so_far;
 
 /// Spaces for each level of nesting.
@@ -77,9 +77,9 @@ pub(crate) fn lines(view: &View, now: Timestamp, size: Size) -> Vec<String> {
     let room = size.columns.saturating_sub(1);
     let most = (size.lines / 2).max(FEWEST) - 1;
     let shown = if view.rows.len() > most { most - 1 } else { view.rows.len() };
-    let names = Names::of(&view.rows[..shown], room);
+    let table = Columns::of(&view.rows[..shown], now, room);
     let mut lines: Vec<String> =
-        view.rows[..shown].iter().map(|row| row_line(row, &names, now, room)).collect();
+        view.rows[..shown].iter().map(|row| row_line(row, &table, now, room)).collect();
     if shown < view.rows.len() {
         lines.push(fit(&format!("  … and {} more running", view.rows.len() - shown), room).into_owned());
     }
@@ -88,25 +88,33 @@ pub(crate) fn lines(view: &View, now: Timestamp, size: Size) -> Vec<String> {
 }
 
 /// How much room the columns before the last one take.
-struct Names {
+struct Columns {
     name: usize,
+    counter: usize,
     time: usize,
 }
 
-impl Names {
-    fn of(rows: &[Row], room: usize) -> Names {
-        let widest = rows.iter().map(|row| indent(row, room) + columns(&row.id)).max().unwrap_or(0);
-        let counter = rows.iter().map(|row| columns(&row.counter)).max().unwrap_or(0);
-        // never more than half of the line, so that there is something to see behind it
-        Names { name: widest.min(room / 2), time: counter }
+impl Columns {
+    fn of(rows: &[Row], now: Timestamp, room: usize) -> Columns {
+        let widest = |width: &dyn Fn(&Row) -> usize| rows.iter().map(width).max().unwrap_or(0);
+        Columns {
+            // never so much that there is nothing to see behind it
+            name: widest(&|row| indent(row, room) + columns(&row.id)).min((room / 3).max(12)),
+            counter: widest(&|row| columns(&row.counter)),
+            time: widest(&|row| columns(&time(row, now))),
+        }
     }
+}
+
+fn time(row: &Row, now: Timestamp) -> String {
+    so_far(since(row.since, now))
 }
 
 fn indent(row: &Row, room: usize) -> usize {
     (row.depth * INDENT).min(room / 4)
 }
 
-fn row_line(row: &Row, names: &Names, now: Timestamp, room: usize) -> String {
+fn row_line(row: &Row, table: &Columns, now: Timestamp, room: usize) -> String {
     let indent = indent(row, room);
     let (icon, doing) = match &row.doing {
         Doing::Nothing => ('▶', String::new()),
@@ -115,11 +123,10 @@ fn row_line(row: &Row, names: &Names, now: Timestamp, room: usize) -> String {
             ('↻', format!("next attempt in {}: {why}", so_far(left(*until, now))))
         }
     };
-    let id = fit(&row.id, names.name.saturating_sub(indent).max(1));
-    let padding = " ".repeat((names.name + 1).saturating_sub(indent + columns(&id)));
-    let time = so_far(since(row.since, now));
-    let counter = format!("{:>width$}", row.counter, width = names.time);
-    let head = format!("{id}{padding}{counter} {time:>7}");
+    let id = squeeze(&row.id, table.name.saturating_sub(indent).max(1));
+    let padding = " ".repeat((table.name + 1).saturating_sub(indent + columns(&id)));
+    let (counter, time) = (&row.counter, time(row, now));
+    let head = format!("{id}{padding}{counter:>0$}  {time:>1$}", table.counter, table.time);
     let used = indent + 2;
     let head = fit(&head, room.saturating_sub(used)).into_owned();
     let rest = room.saturating_sub(used + columns(&head) + 2);
@@ -135,8 +142,8 @@ fn row_line(row: &Row, names: &Names, now: Timestamp, room: usize) -> String {
 fn footer(view: &View, now: Timestamp, room: usize) -> String {
     let time = so_far(since(view.since, now));
     let text = match &view.stopping {
-        Some(why) => format!("{}: {why}, {time}", view.recipe),
-        None => format!("{}: {} of {} done, {time}", view.recipe, view.done, view.total),
+        Some(why) => format!("{why}, {time}, {}", view.recipe),
+        None => format!("{} of {} done, {time}, {}", view.done, view.total, view.recipe),
     };
     let dim = Style::new().dimmed();
     format!("{dim}{}{dim:#}", fit(&text, room))

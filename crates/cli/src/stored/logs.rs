@@ -1,14 +1,17 @@
-//! What steps printed.
+//! What steps printed, afterwards or while they print it.
+//!
+//! Never shows part of a line of a run that is alive: a secret could be cut in two.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs::File,
     io::{Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
     time::Duration,
 };
 
 use engine::{Event, Record};
-use runtime::{folder::RunFolder, journal, mask::Mask};
+use runtime::{folder::RunFolder, mask::Mask, runs::Runs};
 use serde_json::json;
 
 use super::{find, runs_at, unreadable};
@@ -16,12 +19,15 @@ use crate::{
     args::{options::OutputFormat, stored::LogsArgs},
     environment::Environment,
     exit::Exit,
-    failure::Failure,
+    failure::{Failure, clean},
+    live::{Keep, printable},
     out::Out,
 };
 
 /// How often a followed run is looked at.
 const LOOK: Duration = Duration::from_millis(200);
+/// How much of a file is read at once.
+const BLOCK: u64 = 256 * 1024;
 
 /// Shows what steps printed.
 pub(crate) fn logs(args: &LogsArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
@@ -32,62 +38,74 @@ pub(crate) fn logs(args: &LogsArgs, environment: &Environment, out: &mut Out) ->
 fn logs_of(args: &LogsArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let runs = runs_at(args.state.state_dir.as_deref(), environment)?;
     let folder = find(&runs, &args.run)?;
+    let step = args.step.as_deref();
     let shown = runs.open(folder.clone()).map_err(|error| unreadable(&error))?;
-    let mut attempts = attempts(&shown.records, args.step.as_deref());
-    if attempts.is_empty()
-        && let Some(step) = &args.step
-    {
+    let attempts = attempts(&shown.records, step);
+    if let Some(step) = step.filter(|step| attempts.is_empty() && shown.state.locate(step).is_none()) {
         let known: Vec<String> =
-            self::attempts(&shown.records, None).into_iter().map(|(path, _)| path).collect();
-        if !known.contains(step) && shown.state.locate(step).is_none() {
-            return Err(Failure::new(
-                Exit::NotFound,
-                format!("step `{step}` not found in run `{}`", folder.id()),
-            )
-            .hint(format!("steps that ran: {}", known.join(", "))));
-        }
+            self::attempts(&shown.records, None).into_iter().map(|attempt| attempt.path).collect();
+        let message = format!("step `{step}` not found in run `{}`", folder.id());
+        return Err(
+            Failure::new(Exit::NotFound, message).hint(format!("steps that ran: {}", known.join(", ")))
+        );
     }
     if args.format.output_format == OutputFormat::Json {
-        let list: Vec<_> =
-            attempts.iter().map(|(path, attempt)| as_json(&folder, path, *attempt, &shown.mask)).collect();
+        let list: Vec<_> = attempts.iter().map(|attempt| as_json(&folder, attempt, &shown.mask)).collect();
         out.json(&list);
         return Ok(Exit::Success);
     }
-    let mut follow = Follow { folder: folder.clone(), mask: shown.mask, seen: HashMap::new(), last: None };
-    attempts.iter().for_each(|(path, attempt)| follow.show(path, *attempt, out));
-    while args.follow {
-        let is_alive = folder.owner().is_some();
-        if let Ok(records) = journal::read(&folder.journal()) {
-            attempts = self::attempts(&records, args.step.as_deref());
-        }
-        attempts.iter().for_each(|(path, attempt)| follow.show(path, *attempt, out));
-        if !is_alive {
-            break;
-        }
-        std::thread::sleep(LOOK);
+    let mut follow = Follow::new(folder, shown.mask);
+    if args.follow {
+        follow.follow(&runs, attempts, step, out);
+    } else {
+        follow.show_all(&attempts, End::Over, out);
+    }
+    if follow.last.is_none() {
+        out.notice("nothing was printed");
     }
     Ok(Exit::Success)
 }
 
-/// Steps and attempts that were started; those of one step, or below it, if it is named.
-fn attempts(records: &[Record], step: Option<&str>) -> Vec<(String, u32)> {
+/// An attempt at a step.
+struct Attempt {
+    path: String,
+    attempt: u32,
+    is_over: bool,
+}
+
+/// Attempts that were started; those at one step, or below it, if it is named.
+fn attempts(records: &[Record], step: Option<&str>) -> Vec<Attempt> {
     let wanted = |path: &str| match step {
         None => true,
         Some(step) => {
             path == step || path.starts_with(&format!("{step}/")) || path.ends_with(&format!("/{step}"))
         }
     };
+    let over: HashSet<(&str, u32)> = records
+        .iter()
+        .filter_map(|record| match &record.event {
+            Event::StepFinished { path, attempt, .. } | Event::AttemptFailed { path, attempt, .. } => {
+                Some((path.as_str(), *attempt))
+            }
+            _ => None,
+        })
+        .collect();
     records
         .iter()
         .filter_map(|record| match &record.event {
-            Event::StepStarted { path, attempt } if wanted(path) => Some((path.clone(), *attempt)),
+            Event::StepStarted { path, attempt } if wanted(path) => Some(Attempt {
+                path: path.clone(),
+                attempt: *attempt,
+                is_over: over.contains(&(path.as_str(), *attempt)),
+            }),
             _ => None,
         })
         .collect()
 }
 
-fn as_json(folder: &RunFolder, path: &str, attempt: u32, mask: &Mask) -> serde_json::Value {
-    let dir = folder.path().join(RunFolder::attempt(path, attempt));
+fn as_json(folder: &RunFolder, attempt: &Attempt, mask: &Mask) -> serde_json::Value {
+    let Attempt { path, attempt, .. } = attempt;
+    let dir = folder.path().join(RunFolder::attempt(path, *attempt));
     let text = |name: &str| {
         let bytes = std::fs::read(dir.join(name)).unwrap_or_default();
         mask.text(&String::from_utf8_lossy(&bytes)).into_owned()
@@ -95,47 +113,120 @@ fn as_json(folder: &RunFolder, path: &str, attempt: u32, mask: &Mask) -> serde_j
     json!({ "step": path, "attempt": attempt, "stdout": text("stdout"), "stderr": text("stderr"), "dir": dir })
 }
 
+/// Whether more may come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The run is alive.
+    Open,
+    /// Nothing writes any more.
+    Over,
+}
+
 /// Shows files from where they were left.
 struct Follow {
     folder: RunFolder,
     mask: Mask,
-    seen: HashMap<std::path::PathBuf, u64>,
+    files: HashMap<PathBuf, Tail>,
+    done: HashSet<(String, u32)>,
     last: Option<(String, u32)>,
 }
 
+/// How far a file was read.
+#[derive(Default)]
+struct Tail {
+    offset: u64,
+    /// The beginning of a line whose end has not come.
+    held: Vec<u8>,
+}
+
 impl Follow {
-    fn show(&mut self, path: &str, attempt: u32, out: &mut Out) {
-        let dir = self.folder.path().join(RunFolder::attempt(path, attempt));
-        for name in ["stdout", "stderr"] {
-            let file = dir.join(name);
-            let text = self.news(&file);
-            if text.is_empty() {
+    fn new(folder: RunFolder, mask: Mask) -> Follow {
+        Follow { folder, mask, files: HashMap::new(), done: HashSet::new(), last: None }
+    }
+
+    fn follow(&mut self, runs: &Runs, mut attempts: Vec<Attempt>, step: Option<&str>, out: &mut Out) {
+        let mut size = 0;
+        loop {
+            // asked before reading: what is written until a run ends is not missed
+            let end = if self.folder.owner().is_some() { End::Open } else { End::Over };
+            let now = std::fs::metadata(self.folder.journal()).map_or(0, |meta| meta.len());
+            if now != size
+                && let Ok(shown) = runs.open(self.folder.clone())
+            {
+                size = now;
+                attempts = self::attempts(&shown.records, step);
+                self.mask = shown.mask;
+            }
+            self.show_all(&attempts, end, out);
+            if end == End::Over {
+                return;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    fn show_all(&mut self, attempts: &[Attempt], end: End, out: &mut Out) {
+        for attempt in attempts {
+            let key = (attempt.path.clone(), attempt.attempt);
+            if self.done.contains(&key) {
                 continue;
             }
-            if self.last.as_ref() != Some(&(path.to_owned(), attempt)) {
-                let again = if attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
-                out.notice(&format!("==> {path}{again} <=="));
-                self.last = Some((path.to_owned(), attempt));
+            let end = if attempt.is_over { End::Over } else { end };
+            let dir = self.folder.path().join(RunFolder::attempt(&key.0, key.1));
+            for name in ["stdout", "stderr"] {
+                self.show(&key, &dir.join(name), end, out);
             }
-            let masked = self.mask.text(&text).into_owned();
-            match name {
-                "stdout" => out.raw(masked.as_bytes()),
-                _ => out.notice(&masked),
+            if end == End::Over {
+                self.done.insert(key);
             }
         }
     }
 
-    fn news(&mut self, path: &std::path::Path) -> String {
-        let from = self.seen.get(path).copied().unwrap_or(0);
-        let read = || -> std::io::Result<Vec<u8>> {
-            let mut file = File::open(path)?;
-            file.seek(SeekFrom::Start(from))?;
-            let mut bytes = Vec::new();
-            file.read_to_end(&mut bytes)?;
-            Ok(bytes)
-        };
-        let bytes = read().unwrap_or_default();
-        self.seen.insert(path.to_owned(), from + bytes.len() as u64);
-        String::from_utf8_lossy(&bytes).into_owned()
+    fn show(&mut self, key: &(String, u32), file: &Path, end: End, out: &mut Out) {
+        loop {
+            let Some(bytes) = self.read(file, end) else { return };
+            if bytes.is_empty() {
+                continue;
+            }
+            if self.last.as_ref() != Some(key) {
+                let again = if key.1 > 1 { format!(" (attempt {})", key.1) } else { String::new() };
+                out.notice(&format!("==> {}{again} <==", clean(&key.0)));
+                self.last = Some(key.clone());
+            }
+            let text = String::from_utf8_lossy(&bytes);
+            let text = self.mask.text(&text);
+            match file.ends_with("stdout") {
+                true if out.stdout_is_terminal => out.result(&harmless(&text)),
+                true if self.mask.is_idle() => out.raw(&bytes),
+                true => out.raw(text.as_bytes()),
+                false => out.notice(&harmless(&text)),
+            }
+        }
     }
+
+    /// The next whole lines of a file; nothing if there are no more for now.
+    fn read(&mut self, path: &Path, end: End) -> Option<Vec<u8>> {
+        let tail = self.files.entry(path.to_owned()).or_default();
+        let mut fresh = Vec::new();
+        let mut file = File::open(path).ok()?;
+        file.seek(SeekFrom::Start(tail.offset)).ok()?;
+        file.take(BLOCK).read_to_end(&mut fresh).ok()?;
+        tail.offset += fresh.len() as u64;
+        let is_empty = fresh.is_empty();
+        tail.held.append(&mut fresh);
+        let whole = match tail.held.iter().rposition(|byte| *byte == b'\n') {
+            Some(at) => at + 1,
+            None if is_empty && end == End::Over => tail.held.len(),
+            None => 0,
+        };
+        let lines: Vec<u8> = tail.held.drain(..whole).collect();
+        (!is_empty || !lines.is_empty()).then_some(lines)
+    }
+}
+
+/// Lines that cannot steer a terminal.
+fn harmless(text: &str) -> String {
+    text.split_inclusive('\n')
+        .map(|line| format!("{}\n", printable(line.as_bytes(), Keep::Colours)))
+        .collect()
 }

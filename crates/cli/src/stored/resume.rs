@@ -21,7 +21,7 @@ use crate::{
     host,
     out::Out,
     outcome, reading,
-    run::{broken, detail, fix_failed, reporter, snippet},
+    run::{broken, fix_failed, detail, reporter, snippet, with_evidence},
 };
 
 /// Goes on with a run from where it stopped.
@@ -155,8 +155,7 @@ fn go_on(
     let mut resume = resume;
     let fixer = match args.options.auto_fix() {
         Some(policy) => {
-            let shown =
-                runs.open(folder.clone()).map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
+            let shown = runs.open(folder.clone()).map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
             let known = shown.header.options.auto_fix_budget.clone().filter(|path| path.exists());
             autofix::prepare(runs, &policy, known, &mut resume.host).map_err(|error| broken(error.into()))?;
             Some(Loop {
@@ -180,6 +179,7 @@ fn go_on(
     };
     match result {
         Ok(result) => {
+            let result = with_evidence(runs, result, format);
             let detail = detail(&args.options, environment);
             Ok(outcome::show(&result, format, detail, &snippet(environment), out))
         }
@@ -216,6 +216,7 @@ fn explain(error: ResumeError) -> Failure {
             .hint(format!("go ahead: recipe-runner-rs resume {run} --yes")),
         ResumeError::NoStep { run, .. } => Failure::new(Exit::BadArguments, message)
             .hint(format!("recipe-runner-rs show {run} lists the steps")),
+        ResumeError::Blocked(_) => Failure::new(Exit::Blocked, message),
         ResumeError::NoDirectory { .. } => Failure::new(Exit::Blocked, message),
         ResumeError::Run(error) => broken(error),
         ResumeError::Open(_) | ResumeError::Completed(_) => Failure::new(Exit::Broken, message),

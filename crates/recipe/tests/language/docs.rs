@@ -10,7 +10,7 @@ use crate::shelf::check_files;
 const WITHOUT_EXAMPLE: &[Code] = &[Code::NotUtf8, Code::TooLarge, Code::DeepRecipes];
 
 fn reference() -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "..", "..", "docs", "reference"].iter().collect()
+    [env!("CARGO_MANIFEST_DIR"), "..", "..", "docs", "src", "reference"].iter().collect()
 }
 
 fn page(code: Code) -> String {

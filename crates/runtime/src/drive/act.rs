@@ -146,8 +146,11 @@ impl Driver<'_> {
         }
         let scope = &self.state.frames[frame];
         for (name, template) in &step.env {
-            env.push((name.into(), template.render(scope).replace('\0', "").into()));
+            let value = template.render(scope).replace('\0', "");
+            self.mask.learn_value(name, &Value::from(value.as_str()));
+            env.push((name.into(), value.into()));
         }
+        self.tell_secrets();
         Ok(env)
     }
 

@@ -1,11 +1,13 @@
 //! The end of a run: nothing of it stays alive, and its last record says how it came out.
 
+use std::time::Duration;
+
 use engine::{
     Event, RunStatus,
     event::{RunFinished, Stored},
 };
 
-use super::{DriveError, Driver, Halt};
+use super::{DriveError, Driver, Halt, Signals};
 use crate::{attempt::Go, process, values};
 
 impl Driver<'_> {
@@ -19,10 +21,15 @@ impl Driver<'_> {
     }
 
     /// Ends what is left of the run's processes and writes its last record.
-    pub(super) async fn finish(&mut self) -> Result<(), DriveError> {
+    pub(super) async fn finish(&mut self, signals: &mut Signals) -> Result<(), DriveError> {
         let mut ended_processes = Vec::new();
         if self.folder.is_some() {
-            let swept = process::end_marked(&process::Filter::run(&self.run_id), self.host.grace).await;
+            let filter = process::Filter::run(&self.run_id);
+            let swept = tokio::select! {
+                swept = process::end_marked(&filter, self.host.grace) => swept,
+                // whoever interrupts this does not want to wait
+                _ = signals.next() => process::end_marked(&filter, Duration::ZERO).await,
+            };
             let ended = swept.ended.iter().chain(&swept.killed).chain(&swept.left);
             ended_processes = ended.map(|survivor| survivor.command.clone()).collect();
         }
@@ -38,7 +45,7 @@ impl Driver<'_> {
     fn result(&self, ended_processes: Vec<String>) -> Result<RunFinished, DriveError> {
         let (status, exit_code) = match self.halt {
             Some(Halt::Interrupt) => (RunStatus::Interrupted, 130),
-            Some(Halt::Terminate) => (RunStatus::Interrupted, 143),
+            Some(Halt::Terminate | Halt::Hangup) => (RunStatus::Interrupted, 143),
             Some(Halt::Cancel) => (RunStatus::Cancelled, 130),
             None if self.state.root().failed_at.is_none() => (RunStatus::Completed, 0),
             None if self.state.needs_human() => (RunStatus::Waiting, 6),
@@ -50,12 +57,19 @@ impl Driver<'_> {
             (RunStatus::Failed | RunStatus::Waiting, Some(at)) => {
                 root.steps[at].ended.as_ref().and_then(|ended| ended.error.clone())
             }
-            (RunStatus::Interrupted, _) => {
-                Some(format!("interrupted by {}", if exit_code == 130 { "SIGINT" } else { "SIGTERM" }))
-            }
+            (RunStatus::Interrupted, _) => Some(format!("interrupted by {}", self.signal_name())),
             _ => Some("cancelled".to_owned()),
         };
+        let error = error.map(|error| self.mask.text(&error).into_owned());
         Ok(RunFinished { status, exit_code, error, output: self.final_output()?, ended_processes })
+    }
+
+    fn signal_name(&self) -> &'static str {
+        match self.halt {
+            Some(Halt::Hangup) => "SIGHUP",
+            Some(Halt::Terminate) => "SIGTERM",
+            _ => "SIGINT",
+        }
     }
 
     fn final_output(&self) -> Result<Option<Stored>, DriveError> {

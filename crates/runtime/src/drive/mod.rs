@@ -74,6 +74,9 @@ pub enum DriveError {
     /// Signals or tasks of the operating system failed.
     #[error("cannot watch for signals: {0}")]
     Signals(std::io::Error),
+    /// A part of the runner broke down.
+    #[error("a part of the runner broke down: {0}")]
+    Task(tokio::task::JoinError),
 }
 
 /// Everything that a run needs to go on.
@@ -113,6 +116,8 @@ pub struct Driver<'a> {
     carry: HashMap<(String, bool), Vec<u8>>,
     halt: Option<Halt>,
     unsettled: Vec<Act>,
+    is_due: bool,
+    told_secrets: usize,
 }
 
 /// What a finished task brings.
@@ -139,6 +144,8 @@ pub(crate) enum TaskDone {
         answer: crate::recovery::Verdict,
         usage: Option<engine::event::Usage>,
     },
+    /// What was still running was killed.
+    Killed,
     /// The runner itself failed inside a task.
     Broken(FolderError),
 }
@@ -166,9 +173,13 @@ impl<'a> Driver<'a> {
         let worked = self.work(&mut signals).await;
         if let Err(error) = worked {
             self.stop_everything().await;
+            // what ended before the trouble is worth a last try
+            if let Some(journal) = &mut self.journal {
+                let _ = journal.sync();
+            }
             return Err(error);
         }
-        self.finish().await
+        self.finish(&mut signals).await
     }
 
     async fn work(&mut self, signals: &mut Signals) -> Result<(), DriveError> {
@@ -219,15 +230,27 @@ impl<'a> Driver<'a> {
                     self.closing.insert(frame);
                     self.unsettled.push(Act::Close { path, frame });
                 }
-                None if self.unsettled.is_empty() => return Ok(false),
+                None if self.unsettled.is_empty() => {
+                    self.settle_journal()?;
+                    return Ok(false);
+                }
                 None => self.perform()?,
             }
+        }
+    }
+
+    /// Nothing more to decide for now: what was done must not wait for the next step to be safe on disk.
+    fn settle_journal(&mut self) -> Result<(), DriveError> {
+        match &mut self.journal {
+            Some(journal) if std::mem::take(&mut self.is_due) => Ok(journal.sync()?),
+            _ => Ok(()),
         }
     }
 
     /// Brings the records to disk, and gets ready in the meantime; then what they promise is done.
     fn perform(&mut self) -> Result<(), DriveError> {
         if let Some(journal) = &mut self.journal {
+            self.is_due = false;
             journal.begin_sync()?;
         }
         // what starts a process is a task, and no task runs before this function has returned
@@ -256,12 +279,18 @@ impl<'a> Driver<'a> {
     pub(crate) fn record(&mut self, event: Event, value: Option<Value>) -> Result<(), DriveError> {
         let at = clock::now();
         let record = match &mut self.journal {
-            Some(journal) => journal.append(at, event),
+            Some(journal) => {
+                let record = journal.append(at, event);
+                // nobody is told what a killed runner could forget
+                journal.write()?;
+                record
+            }
             None => {
                 self.seq += 1;
                 Record { seq: self.seq, at, event }
             }
         };
+        self.is_due |= !matches!(record.event, Event::Spawned(_) | Event::Noted { .. });
         if let Some(value) = &value {
             self.learn_secret(&record.event, value);
         }
@@ -281,8 +310,17 @@ impl<'a> Driver<'a> {
         if let Some(audit) = &mut self.audit {
             audit.record(&record.event, &self.state, &self.mask)?;
         }
+        self.tell_secrets();
         self.reporter.notice(Notice::Event { record: &record, state: &self.state, mask: &self.mask });
         Ok(())
+    }
+
+    /// Tells who shows the run what must not be shown.
+    pub(crate) fn tell_secrets(&mut self) {
+        if self.told_secrets != self.mask.len() {
+            self.told_secrets = self.mask.len();
+            self.reporter.notice(Notice::Secrets { mask: &self.mask });
+        }
     }
 
     fn has_hooks(&self, path: &str) -> bool {
@@ -304,9 +342,6 @@ impl<'a> Driver<'a> {
                     cwd,
                 };
                 self.record(Event::Spawned(spawned), None)?;
-                if let Some(journal) = &mut self.journal {
-                    journal.write()?;
-                }
                 // the step runs now, and there is nothing else to do
                 self.spare.prepare();
             }

@@ -41,6 +41,11 @@ pub enum Notice<'a> {
         /// In a few words.
         what: &'a str,
     },
+    /// A secret became known: nothing that is shown from now on may hold it.
+    Secrets {
+        /// All secrets so far.
+        mask: &'a Mask,
+    },
     /// Time has passed.
     Tick {
         /// The state.

@@ -43,8 +43,7 @@ impl Driver<'_> {
         for is_stdout in [true, false] {
             if let Some(rest) = carry.remove(&(path.to_owned(), is_stdout)) {
                 let stream = if is_stdout { Stream::Stdout } else { Stream::Stderr };
-                let text = String::from_utf8_lossy(&rest).into_owned();
-                reporter.notice(Notice::Output { path, stream, bytes: mask.text(&text).as_bytes() });
+                reporter.notice(Notice::Output { path, stream, bytes: &mask.bytes(&rest) });
             }
         }
     }
@@ -59,7 +58,7 @@ fn forward(
     stream: Stream,
     bytes: &[u8],
 ) {
-    if mask.is_idle() {
+    if mask.is_empty() {
         return reporter.notice(Notice::Output { path, stream, bytes });
     }
     let held = carry.entry((path.to_owned(), stream == Stream::Stdout)).or_default();
@@ -70,7 +69,6 @@ fn forward(
         None if held.len() > limit => held.len() - mask.longest(),
         None => return,
     };
-    let text = String::from_utf8_lossy(&held[..end]).into_owned();
+    reporter.notice(Notice::Output { path, stream, bytes: &mask.bytes(&held[..end]) });
     held.drain(..end);
-    reporter.notice(Notice::Output { path, stream, bytes: mask.text(&text).as_bytes() });
 }

@@ -19,6 +19,7 @@ use crate::{
     large::LargeFiles,
     mask::Mask,
     outputs::Outputs,
+    process,
     sources::Recording,
 };
 
@@ -62,12 +63,15 @@ impl<'a> Driver<'a> {
         parts.state.frames.iter().for_each(|frame| mask.learn(&frame.context));
         let base_env = parts.host.step_env(&tree);
         let run_dir = parts.folder.as_ref().map(|folder| folder.path().to_owned()).unwrap_or_default();
+        let mut state = parts.state;
+        // a run with few descriptors is slower, it does not fail
+        state.settings.max_parallel = state.settings.max_parallel.min(process::room());
         Driver {
             run_id: parts.run_id,
             folder: parts.folder,
             journal: parts.journal,
             plan: parts.plan,
-            state: parts.state,
+            state,
             options: parts.options,
             base_env,
             host: parts.host,
@@ -98,6 +102,8 @@ impl<'a> Driver<'a> {
             carry: HashMap::new(),
             halt: None,
             unsettled: Vec::new(),
+            is_due: false,
+            told_secrets: 0,
         }
     }
 }

@@ -1,17 +1,21 @@
 //! Being told to stop, by a signal or by another process. Never ends a process itself.
 
+use std::time::Duration;
+
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{Driver, Notice};
-use crate::attempt::Go;
+use super::{Driver, Notice, TaskDone};
+use crate::{attempt::Go, process};
 
 /// Why a run was told to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halt {
     /// SIGINT.
     Interrupt,
-    /// SIGTERM or SIGHUP.
+    /// SIGTERM or SIGQUIT.
     Terminate,
+    /// SIGHUP: the terminal is gone.
+    Hangup,
     /// Another process asked for it.
     Cancel,
 }
@@ -22,16 +26,31 @@ impl Driver<'_> {
             Halt::Cancel if !self.cancel_requested() => return,
             halt => halt,
         };
+        let is_first = self.halt.is_none();
         let why = match halt {
+            _ if !is_first => "told again: killing what is still running",
             Halt::Interrupt => "interrupted: ending what is running",
             Halt::Terminate => "told to terminate: ending what is running",
+            Halt::Hangup => "the terminal is gone: ending what is running",
             Halt::Cancel => "cancelled: ending what is running",
         };
         self.reporter.notice(Notice::Stopping { why });
-        self.halt.get_or_insert(halt);
+        if !is_first {
+            return self.kill_now();
+        }
+        self.halt = Some(halt);
         for gate in self.gates.values() {
             let _ = gate.send(Go::Stop);
         }
+    }
+
+    /// Whoever asks twice does not want to wait until everything has ended by itself.
+    fn kill_now(&mut self) {
+        let filter = process::Filter::run(&self.run_id);
+        self.tasks.spawn(async move {
+            process::end_marked(&filter, Duration::ZERO).await;
+            TaskDone::Killed
+        });
     }
 
     /// Whether another process left a request to cancel in the inbox.
@@ -44,25 +63,39 @@ impl Driver<'_> {
 pub(super) struct Signals {
     interrupt: Signal,
     terminate: Signal,
-    hangup: Signal,
+    quit: Signal,
+    /// Absent under `nohup`.
+    hangup: Option<Signal>,
     request: Signal,
 }
 
 impl Signals {
     pub(super) fn new() -> std::io::Result<Signals> {
+        let hangup = match process::ignores_hangup() {
+            true => None,
+            false => Some(signal(SignalKind::hangup())?),
+        };
         Ok(Signals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
+            quit: signal(SignalKind::quit())?,
+            hangup,
             request: signal(SignalKind::user_defined1())?,
         })
     }
 
     pub(super) async fn next(&mut self) -> Halt {
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = self.interrupt.recv() => Halt::Interrupt,
             _ = self.terminate.recv() => Halt::Terminate,
-            _ = self.hangup.recv() => Halt::Terminate,
+            _ = self.quit.recv() => Halt::Terminate,
+            _ = hangup => Halt::Hangup,
             _ = self.request.recv() => Halt::Cancel,
         }
     }

@@ -25,8 +25,7 @@ use crate::{
 
 impl Driver<'_> {
     pub(super) fn take(&mut self, done: Result<TaskDone, JoinError>) -> Result<(), DriveError> {
-        let Ok(done) = done else { return Ok(()) };
-        match done {
+        match done.map_err(DriveError::Task)? {
             TaskDone::Attempt { path, attempt, hook, result } => {
                 self.gates.remove(&path);
                 self.end_output(&path);
@@ -52,6 +51,7 @@ impl Driver<'_> {
             TaskDone::Recovered { path, frame, answer, usage } => {
                 self.take_recovery(&path, frame, answer, usage)
             }
+            TaskDone::Killed => Ok(()),
             TaskDone::Broken(error) => Err(error.into()),
         }
     }

@@ -71,7 +71,7 @@ pub enum StartError {
         program: PathBuf,
     },
     /// The file that the child was to read cannot be opened.
-    #[error("cannot open `{}` as the input of `{}`", file.display(), program.display())]
+    #[error("cannot open `{}` as the input of `{}`: {source}", file.display(), program.display())]
     NoInput {
         /// The program.
         program: PathBuf,
@@ -81,7 +81,7 @@ pub enum StartError {
         source: io::Error,
     },
     /// The system refuses for another reason.
-    #[error("cannot start `{}` in `{}`", program.display(), cwd.display())]
+    #[error("cannot start `{}` in `{}`: {source}", program.display(), cwd.display())]
     Other {
         /// The program.
         program: PathBuf,

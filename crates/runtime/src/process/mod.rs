@@ -154,6 +154,25 @@ pub async fn reap_adopted() -> io::Result<()> {
     }
 }
 
+/// Whether this process was started so that it outlives its terminal (`nohup`).
+#[must_use]
+pub fn ignores_hangup() -> bool {
+    platform::ignores_hangup()
+}
+
+/// How many children the descriptors of this process suffice for.
+#[must_use]
+pub fn room() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let free = limit.unwrap_or(u64::MAX).saturating_sub(OWN_DESCRIPTORS);
+    usize::try_from(free / CHILD_DESCRIPTORS).unwrap_or(usize::MAX).max(1)
+}
+
+/// What the runner itself holds open, with some room for what it opens for an instant.
+const OWN_DESCRIPTORS: u64 = 24;
+/// What the runner holds open for one running child: its process handle and its two followed outputs, rounded up.
+const CHILD_DESCRIPTORS: u64 = 4;
+
 /// Names this boot of the machine; a [`ProcessId`] means nothing in another one.
 #[must_use]
 pub fn boot_id() -> Option<String> {

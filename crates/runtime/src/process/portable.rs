@@ -84,3 +84,8 @@ fn describe(group: Pid, filter: &Filter) -> Survivor {
     let command = format!("process group {pid}");
     Survivor { id: ProcessId { pid, start_time: 0 }, command, step: filter.step.clone() }
 }
+
+/// See [`crate::process::ignores_hangup`]: nobody can tell here.
+pub(super) fn ignores_hangup() -> bool {
+    false
+}

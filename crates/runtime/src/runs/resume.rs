@@ -1,14 +1,17 @@
 //! Going on with a run: what is kept, what is done again, and what a person has to choose.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use engine::{
     Event, RunStatus,
     diagnosis::Bucket,
     event::RunResumed,
-    resume_plan::{self, Blame, Effects, Request, ResumePlan, Resumer},
+    resume_plan::{self, Action, Blame, Effects, Request, ResumePlan, Resumer},
 };
-use recipe::{check::Loader, plan::Plan};
+use recipe::{
+    check::Loader,
+    plan::{Plan, Step},
+};
 
 use super::{
     Job, RunError, Runs, Shown,
@@ -105,6 +108,9 @@ pub enum ResumeError {
         /// The steps.
         steps: Vec<String>,
     },
+    /// Something outside of the recipe that the remaining steps need is missing.
+    #[error("{0}")]
+    Blocked(String),
     /// The person did not want completed agent steps to be done again.
     #[error("run `{0}` is left as it is")]
     Declined(String),
@@ -151,8 +157,13 @@ impl Runs {
         if repeats_agents(&shown, &steps) && !(resume.confirm)(&steps) {
             return Err(ResumeError::Declined(run));
         }
+        let problems = missing(&shown, &resume, &steps);
+        if !problems.is_empty() {
+            let message = crate::preflight::message(&shown.header.recipe_name, &problems);
+            return Err(ResumeError::Blocked(message));
+        }
         // whatever the old process left behind would work against the new one
-        end_orphans(&run, resume.host.grace);
+        end_orphans(&shown, resume.host.grace);
         let _ = std::fs::remove_file(folder.inbox().join("cancel"));
         let old_generation = generation(&shown);
         let rerun = steps.rerun.clone();
@@ -185,14 +196,13 @@ impl Runs {
         let others = super::Others { beside: resume.beside, stale: super::Stale::Named };
         let name = shown.header.recipe_name.clone();
         let claim = self.claim(&workspace, &run, &name, others, &resume.host, &mut first)?;
-        let remembered;
-        let (loader, recording) = match &resume.edited {
-            Some((_, recording)) => (*recording as &dyn Loader, Some(*recording)),
-            None => {
-                remembered = Remembered::open(&folder.sources(generation), Some(resume.loader))
-                    .map_err(OpenError::from)?;
-                (&remembered as &dyn Loader, None)
-            }
+        let remembered =
+            Remembered::open(&folder.sources(generation), Some(resume.loader)).map_err(OpenError::from)?;
+        // a recipe that is found only now has to be there for the next resume too
+        let continued = Recording::going_on(&remembered);
+        let recording = match &resume.edited {
+            Some((_, recording)) => *recording,
+            None => &continued,
         };
         let mut state = shown.state;
         state.settings.max_parallel = options.max_parallel;
@@ -208,8 +218,8 @@ impl Runs {
             options,
             host: resume.host,
             working_dir,
-            loader,
-            recording,
+            loader: recording,
+            recording: Some(recording),
             generation,
             audit,
             agents: resume.agents,
@@ -229,10 +239,7 @@ impl Runs {
     fn interrupted_steps(&self, shown: &Shown, choice: Interrupted) -> Result<Vec<String>, ResumeError> {
         let mut skip = Vec::new();
         for path in shown.state.running_steps() {
-            let Some((frame, at)) = shown.state.locate(&path) else { continue };
-            if shown.state.frames[frame].unit.steps[at].idempotent {
-                continue;
-            }
+            let Some(path) = not_idempotent(shown, &path) else { continue };
             match choice {
                 Interrupted::Rerun => {}
                 Interrupted::Skip => skip.push(path),
@@ -262,10 +269,32 @@ fn plan_resume(shown: &Shown, resume: &Resume<'_>) -> Result<ResumePlan, ResumeE
     }))
 }
 
+/// What the remaining steps need from outside and is not there.
+fn missing(shown: &Shown, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<String> {
+    let plan = resume.edited.as_ref().map_or(&shown.plan, |(plan, _)| plan);
+    let remaining: Vec<&Arc<Step>> = steps
+        .steps
+        .iter()
+        .filter(|entry| entry.action != Action::Keep)
+        .filter_map(|entry| entry.path.rsplit('/').next())
+        .flat_map(|id| plan.units.iter().flat_map(|unit| &unit.steps).filter(move |step| step.id == id))
+        .collect();
+    crate::preflight::missing_for(plan, &remaining, &resume.agents, &resume.host)
+}
+
 /// Whether completed agent steps would be done again, which costs money.
 fn repeats_agents(shown: &Shown, plan: &ResumePlan) -> bool {
     plan.rerun.iter().filter_map(|path| shown.state.locate(path)).any(|(frame, at)| {
         !matches!(shown.state.frames[frame].unit.steps[at].kind, recipe::plan::StepKind::Shell { .. })
+    })
+}
+
+/// The step that must not simply run again: an interrupted one, or the outermost recipe step around it that says so.
+fn not_idempotent(shown: &Shown, path: &str) -> Option<String> {
+    let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+    ends.map(|end| &path[..end]).find_map(|path| {
+        let (frame, at) = shown.state.locate(path)?;
+        (!shown.state.frames[frame].unit.steps[at].idempotent).then(|| path.to_owned())
     })
 }
 

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use recipe::{
     check::{Given, check, graft},
     plan::Plan,
+    value::Value,
 };
 use serde::Serialize;
 
@@ -166,16 +167,15 @@ impl Runs {
         ids.filter_map(|id| summary(&RunFolder::at(self.dir().join(id)))).collect()
     }
 
+    /// The evidence of a run, for its result.
+    pub fn evidence(&self, run_id: &str) -> Option<crate::evidence::Evidence> {
+        let shown = self.open(self.find(run_id).ok()?).ok()?;
+        Some(crate::evidence::gather(&shown.header, &shown.records, &shown.mask))
+    }
+
     /// Opens a run for showing.
     pub fn open(&self, folder: RunFolder) -> Result<Shown, OpenError> {
         let header = folder.header()?;
-        if header.format > crate::folder::FORMAT {
-            return Err(OpenError::Format {
-                run: header.run_id,
-                found: header.format,
-                known: crate::folder::FORMAT,
-            });
-        }
         let records = match folder.journal().exists() {
             true => journal::read(&folder.journal())?,
             false => Vec::new(),
@@ -185,57 +185,58 @@ impl Runs {
 
     /// Stops a run and returns when nothing of it is alive.
     pub fn cancel(&self, folder: &RunFolder, grace: Duration) -> Result<Cancelled, OpenError> {
-        if let Some(finished) = last_finish(folder)
-            && folder.owner().is_none()
-            && !matches!(finished.status, RunStatus::Interrupted | RunStatus::Waiting | RunStatus::Failed)
-        {
-            return Ok(Cancelled::AlreadyOver(finished.status));
-        }
-        if let Some(finished) = last_finish(folder)
-            && folder.owner().is_none()
-            && finished.status == RunStatus::Failed
-        {
-            return Ok(Cancelled::AlreadyOver(finished.status));
-        }
-        match folder.owner() {
-            Some(pid) => self.ask_owner(folder, pid, grace),
-            None => self.bury(folder, grace),
+        let owner = folder.owner();
+        match (owner, last_finish(folder)) {
+            (Some(_), _) => self.ask_owner(folder, grace),
+            (None, Some(finished))
+                if !matches!(finished.status, RunStatus::Interrupted | RunStatus::Waiting) =>
+            {
+                Ok(Cancelled::AlreadyOver(finished.status))
+            }
+            (None, _) => self.bury(folder, grace),
         }
     }
 
     /// Asks the process that has the run to stop, and waits until it has let go.
-    fn ask_owner(&self, folder: &RunFolder, pid: u32, grace: Duration) -> Result<Cancelled, OpenError> {
+    fn ask_owner(&self, folder: &RunFolder, grace: Duration) -> Result<Cancelled, OpenError> {
         let request = folder.inbox().join("cancel");
         crate::folder::write_new(&request, b"cancel\n")?;
-        let signal = |signal| {
-            if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-                let _ = rustix::process::kill_process(pid, signal);
-            }
-        };
-        signal(rustix::process::Signal::USR1);
         let deadline = std::time::Instant::now() + grace * 2 + Duration::from_secs(10);
-        while folder.owner() == Some(pid) {
+        let mut asked = None;
+        while let Some(pid) = folder.owner() {
+            // a process that has just taken the run may not have written its number yet
+            if asked != Some(pid) {
+                ask(pid);
+                asked = Some(pid);
+            }
             if std::time::Instant::now() > deadline {
                 return Ok(Cancelled::StillAlive(pid));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
         let _ = fs::remove_file(request);
+        let outcome = match last_finish(folder) {
+            Some(finished) if finished.status == RunStatus::Cancelled => Cancelled::Stopped,
+            // it came to its end before it was asked
+            Some(finished) if finished.status != RunStatus::Interrupted => Cancelled::AlreadyOver(finished.status),
+            // it died, or was interrupted by somebody else
+            _ => self.bury(folder, grace)?,
+        };
         self.forget(folder);
-        Ok(Cancelled::Stopped)
+        Ok(outcome)
     }
 
     /// Ends what a dead runner left behind, and writes down that the run is over.
     fn bury(&self, folder: &RunFolder, grace: Duration) -> Result<Cancelled, OpenError> {
         let Some(lock) = folder.lock()? else { return Ok(Cancelled::StillAlive(0)) };
-        end_orphans(&folder.id(), grace);
-        let (mut journal, _) = Journal::open(&folder.journal())?;
+        let (mut journal, records) = Journal::open(&folder.journal())?;
+        let ended_processes = end_orphans(&fold(folder.clone(), folder.header()?, records)?, grace);
         let finished = RunFinished {
             status: RunStatus::Cancelled,
             exit_code: 130,
             error: Some("cancelled".to_owned()),
             output: None,
-            ended_processes: Vec::new(),
+            ended_processes,
         };
         journal.append(clock::now(), Event::RunFinished(finished));
         journal.sync()?;
@@ -281,14 +282,41 @@ impl Runs {
     }
 }
 
+/// Asks a runner to look into the inbox of its run.
+fn ask(pid: u32) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
+        // one that is gone in the meantime needs no signal
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::USR1);
+    }
+}
+
 /// Ends every process that a dead runner left behind.
-pub(super) fn end_orphans(run_id: &str, grace: Duration) -> Vec<String> {
+pub(super) fn end_orphans(shown: &Shown, grace: Duration) -> Vec<String> {
     let Ok(event_loop) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
         return Vec::new();
     };
-    let filter = process::Filter::run(run_id);
+    let mut filter = process::Filter::run(&shown.header.run_id);
+    filter.groups = in_flight(shown);
     let swept = event_loop.block_on(process::end_marked(&filter, grace));
     swept.ended.iter().chain(&swept.killed).map(|survivor| survivor.command.clone()).collect()
+}
+
+/// Main processes of the steps that were not over: their groups are searched too, for what hides its marker.
+fn in_flight(shown: &Shown) -> Vec<process::ProcessId> {
+    // numbers of another boot mean nothing
+    if shown.header.boot_id.is_none() || shown.header.boot_id != process::boot_id() {
+        return Vec::new();
+    }
+    let running: Vec<String> = shown.state.running_steps();
+    let spawned = shown.records.iter().filter_map(|record| match &record.event {
+        Event::Spawned(spawned) if running.contains(&spawned.path) => Some(spawned),
+        _ => None,
+    });
+    let id = |spawned: &engine::event::Spawned| {
+        let pid = i32::try_from(spawned.pid).ok()?;
+        Some(process::ProcessId { pid, start_time: spawned.start_time })
+    };
+    spawned.filter_map(id).collect()
 }
 
 fn last_record(folder: &RunFolder) -> Option<Record> {
@@ -368,6 +396,10 @@ pub(super) fn compile(
 
 /// Folds the events of a run into its state.
 pub(super) fn fold(folder: RunFolder, header: Header, records: Vec<Record>) -> Result<Shown, OpenError> {
+    if header.format > crate::folder::FORMAT {
+        let (run, found) = (header.run_id, header.format);
+        return Err(OpenError::Format { run, found, known: crate::folder::FORMAT });
+    }
     let mut plan = compile(&folder, 0, &header, &records)?;
     let settings = RunSettings {
         given: header.given(),
@@ -379,6 +411,8 @@ pub(super) fn fold(folder: RunFolder, header: Header, records: Vec<Record>) -> R
     let mut state = RunState::new(&plan, settings);
     let mut lost = HashMap::new();
     let mut generation = 0;
+    let mut mask = Mask::new(plan.units.iter().flat_map(|unit| unit.secrets.clone()));
+    mask.learn(&state.root().context);
     for record in &records {
         let mut value = None;
         match &record.event {
@@ -401,16 +435,37 @@ pub(super) fn fold(folder: RunFolder, header: Header, records: Vec<Record>) -> R
             }
             _ => {}
         }
+        learn_step(&mut mask, &state, &record.event, value.as_ref());
         state.apply(&plan, record, value);
+        if matches!(record.event, Event::RecipeEntered { .. }) {
+            state.frames.last().iter().for_each(|frame| mask.learn(&frame.context));
+        }
     }
     let status = match (&state.finished, folder.owner()) {
         (Some(finished), None) => finished.status,
         (_, Some(_)) => RunStatus::Running,
         (None, None) => RunStatus::Interrupted,
     };
-    let mut mask = Mask::new(plan.units.iter().flat_map(|unit| unit.secrets.clone()));
-    state.frames.iter().for_each(|frame| mask.learn(&frame.context));
     Ok(Shown { header, folder, plan, state, mask, records, status, lost })
+}
+
+/// Learns the secrets that a step was given, or made.
+fn learn_step(mask: &mut Mask, state: &RunState, event: &Event, value: Option<&Value>) {
+    let (Event::StepStarted { path, .. } | Event::StepFinished { path, .. }) = event else { return };
+    let Some((frame, at)) = state.locate(path) else { return };
+    let frame = &state.frames[frame];
+    let step = &frame.unit.steps[at];
+    match (value, &step.store) {
+        (Some(value), Some(name)) => mask.learn_value(name, value),
+        (Some(_), None) => {}
+        (None, _) => {
+            for (name, template) in
+                step.env.iter().filter(|(name, _)| mask.is_secret(name)).collect::<Vec<_>>()
+            {
+                mask.learn_value(name, &Value::from(template.render(frame)));
+            }
+        }
+    }
 }
 
 impl Shown {
@@ -433,6 +488,7 @@ impl Shown {
             output: output.and_then(|stored| values::load(self.folder.path(), stored).ok()),
         });
         result.auto_fix = crate::autofix::load(&self.folder);
+        result.evidence = Some(crate::evidence::gather(&self.header, &self.records, &self.mask));
         result
     }
 

@@ -1,0 +1,40 @@
+//! The README and the book say true things: recipes are valid, commands exist, shown output is what is printed,
+//! generated parts are up to date, links lead somewhere.
+//!
+//! `UPDATE_DOCS=1 cargo test -p recipe-runner-rs --test docs` writes the generated parts again.
+
+mod commands;
+mod generated;
+mod links;
+mod pages;
+mod picture;
+mod recipes;
+
+use testkit::TestEnv;
+
+fn env() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
+}
+
+#[test]
+fn manual_pages_are_written_for_every_command() {
+    let env = env();
+    let output = env.run(["man", "pages"]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    for verb in generated::verbs(&env) {
+        let page = std::fs::read_to_string(env.path(&format!("pages/recipe-runner-rs-{verb}.1")));
+        assert!(page.is_ok_and(|page| page.contains(".SH SYNOPSIS")), "{verb}");
+    }
+    assert!(env.run(["man"]).stdout.contains(".SH NAME"));
+    assert!(env.run(["man", "--output-format", "json"]).json()["page"].is_string());
+}
+
+#[test]
+fn the_version_begins_with_the_name_and_the_number() {
+    let version = env().run(["--version"]).stdout;
+    assert!(
+        version.starts_with(concat!("recipe-runner-rs ", env!("CARGO_PKG_VERSION")))
+            && version.lines().count() == 1,
+        "{version}"
+    );
+}

@@ -1,0 +1,254 @@
+//! The folder of a run: private, refused when damaged, and honest about a full disk.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use testkit::TestEnv;
+
+fn env(recipe: &str) -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs")).file("r.yaml", recipe)
+}
+
+const FAILING: &str = "name: r
+steps:
+  - id: a
+    command: echo a >>ledger; echo va
+  - id: b
+    command: echo b >>ledger; [ -e go ] && echo '{{a}}b'
+";
+
+#[test]
+fn everything_is_private() {
+    let env = env(
+        "name: r\nsteps:\n  - id: a\n    command: head -c 20000 /dev/zero | tr '\\0' x\n  - id: b\n    command: echo {{a}} | wc -c\n",
+    );
+    assert_eq!(env.shell("umask 000; $RUNNER r.yaml --audit-dir audit").code, 0);
+    let mut open = vec![env.run_dir(), env.path("audit")];
+    assert_eq!(mode(&env.state().join("runs")), 0o700);
+    while let Some(path) = open.pop() {
+        let is_dir = path.is_dir();
+        assert!(
+            path.ends_with("audit") || mode(&path) == if is_dir { 0o700 } else { 0o600 },
+            "{}",
+            path.display()
+        );
+        if is_dir {
+            open.extend(fs::read_dir(&path).unwrap().flatten().map(|entry| entry.path()));
+        }
+    }
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn a_state_directory_that_cannot_be_written_is_said_clearly() {
+    for format in ["text", "json"] {
+        let env = env(FAILING);
+        env.write("file", "not a directory");
+        let output = env.run(["r.yaml", "--state-dir", "file", "--output-format", format]);
+        assert_eq!(output.code, 8, "{}", output.all());
+        assert!(output.stderr.contains("file/runs"), "{}", output.all());
+        assert!(env.read("ledger").is_empty());
+        if format == "json" {
+            assert_eq!(output.json()["exit_code"], 8);
+        }
+    }
+}
+
+#[test]
+fn a_damaged_journal_is_refused_with_its_place() {
+    let env = env(FAILING);
+    env.run(["r.yaml"]);
+    let journal = env.run_dir().join("events.jsonl");
+    let good = fs::read_to_string(&journal).unwrap();
+    let lines: Vec<&str> = good.lines().collect();
+    for (line, text) in
+        [(2, "x".to_owned()), (2, lines[1].replace("\"a\"", "\"z\"")), (3, lines[1].to_owned())]
+    {
+        let mut changed: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+        changed[line - 1] = text;
+        fs::write(&journal, format!("{}\n", changed.join("\n"))).unwrap();
+        for verb in ["resume", "show"] {
+            let output = env.run([verb, "last"]);
+            assert_eq!(output.code, 8, "{}", output.all());
+            let place = format!("{}` is damaged at line {line}", journal.display());
+            assert!(output.stderr.contains(&place), "{}", output.all());
+        }
+    }
+    assert_eq!(env.read("ledger"), "a\nb\n");
+}
+
+#[test]
+fn a_torn_last_line_is_dropped() {
+    for cut in [1, 5, 40] {
+        let env = env(FAILING);
+        env.run(["r.yaml"]);
+        let journal = env.run_dir().join("events.jsonl");
+        let mut good = fs::read(&journal).unwrap();
+        good.truncate(good.len() - cut);
+        fs::write(&journal, good).unwrap();
+        assert_eq!(env.run(["show", "last"]).code, 0);
+        env.write("go", "");
+        let output = env.run(["resume", "last", "--output-format", "json"]);
+        assert_eq!(output.code, 0, "{cut}: {}", output.all());
+        assert_eq!(env.read("ledger"), "a\nb\nb\n");
+        assert_eq!(output.json()["context"]["b"], "vab");
+    }
+}
+
+/// A directory on a small file system of its own; `None` where that is not allowed.
+struct Small<'a>(&'a Path);
+
+impl<'a> Small<'a> {
+    fn mount(dir: &'a Path, size: &str) -> Option<Small<'a>> {
+        let options = format!("size={size},mode=700");
+        let mounted = std::process::Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
+            .arg(dir)
+            .output()
+            .is_ok_and(|output| output.status.success());
+        mounted.then_some(Small(dir))
+    }
+}
+
+impl Drop for Small<'_> {
+    fn drop(&mut self) {
+        drop(std::process::Command::new("umount").arg("-l").arg(self.0).output());
+    }
+}
+
+#[test]
+fn a_full_disk_stops_the_run_and_loses_nothing() {
+    // the space that is left decides who notices first: the journal, a value, or the context of a step
+    for (left, format) in [(0, "json"), (4, "text"), (12, "json"), (40, "text")] {
+        let env = env("name: r
+steps:
+  - id: a
+    command: echo a >>ledger; echo va
+  - id: fill
+    command: |
+      echo fill >>ledger
+      if [ ! -e go ]; then dd if=/dev/zero of=$STATE/filler bs=1k 2>dd.log; truncate -s -${LEFT}k $STATE/filler; fi
+      echo vf
+  - id: big
+    command: |
+      echo big >>ledger; head -c 60000 /dev/zero | tr '\\0' x
+  - id: end
+    command: printf %s '{{a}}{{fill}}{{big}}' | wc -c
+");
+        let state = env.state();
+        let Some(_small) = Small::mount(&state, "600k") else { return };
+        let mut command = env.runner();
+        command
+            .args(["r.yaml", "--output-format", format])
+            .env("STATE", &state)
+            .env("LEFT", left.to_string());
+        let output = env.start(command).wait();
+        assert!(matches!(output.code, 1 | 8), "{left}: {}", output.all());
+        if format == "json" {
+            output.json();
+        }
+        let said = format!("{}{}", output.stdout, output.stderr);
+        assert!(said.contains("No space left"), "{left}: {}", output.all());
+        assert_eq!(env.survivors(), Vec::<String>::new());
+        fs::remove_file(state.join("filler")).unwrap();
+        env.write("go", "");
+        let output = env.run(["resume", "last", "--output-format", "json"]);
+        assert_eq!(output.code, 0, "{left}: {}", output.all());
+        assert_eq!(output.json()["context"]["end"], "60004", "{left}");
+        assert_eq!(env.read("ledger").matches("a\n").count(), 1, "{left}");
+    }
+}
+
+#[test]
+fn a_file_size_limit_stops_the_run_and_loses_nothing() {
+    let steps: String =
+        (0..60).map(|n| format!("  - id: s{n}\n    command: echo s{n} >>ledger; echo v{n}\n")).collect();
+    let env = env(&format!("name: r\nsteps:\n{steps}"));
+    let output = env.shell("trap '' XFSZ; ulimit -f 16; exec $RUNNER r.yaml --output-format json");
+    assert_eq!(output.code, 8, "{}", output.all());
+    assert!(output.stderr.contains("events.jsonl"), "{}", output.all());
+    let output = env.run(["resume", "last", "--output-format", "json"]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    let ledger = env.read("ledger");
+    let twice =
+        (0..60).filter(|n| ledger.lines().filter(|line| *line == format!("s{n}")).count() > 1).count();
+    assert!(twice <= 1, "{ledger}");
+    assert_eq!(output.json()["context"]["s59"], "v59");
+}
+
+#[test]
+fn two_thousand_steps() {
+    let steps: String = (0..2000).map(|n| format!("  - id: s{n}\n    command: echo {n}\n")).collect();
+    let env = env(&format!("name: r\nrecursion: {{max_total_steps: 5000}}\nsteps:\n{steps}"));
+    let output = env.run(["r.yaml", "--quiet", "--output-format", "json"]);
+    assert_eq!(output.code, 0, "{}", output.stderr);
+    assert_eq!(output.json()["context"]["s1999"], "1999");
+}
+
+#[test]
+fn ten_thousand_runs_are_listed_quickly() {
+    let env = env("name: r\nsteps:\n  - id: s\n    command: 'true'\n");
+    env.run(["r.yaml"]);
+    let (dir, runs) = (env.run_dir(), env.state().join("runs"));
+    let files: Vec<_> = ["run.json", "events.jsonl", "lock"]
+        .map(|name| (name, fs::read(dir.join(name)).unwrap()))
+        .into_iter()
+        .collect();
+    for n in 0..10_000 {
+        let copy = runs.join(format!("20200101-{n:06}-000abcd"));
+        fs::create_dir(&copy).unwrap();
+        files.iter().for_each(|(name, bytes)| fs::write(copy.join(name), bytes).unwrap());
+    }
+    let start = Instant::now();
+    let output = env.run(["runs", "--output-format", "json"]);
+    let took = start.elapsed();
+    assert_eq!(output.json().as_array().unwrap().len(), 10_001);
+    assert!(took < Duration::from_secs(4), "{took:?} without optimization");
+    assert_eq!(env.run(["prune", "--keep", "1"]).code, 0);
+    assert_eq!(env.run_ids().len(), 1);
+}
+
+/// What earlier versions wrote must be read for ever.
+#[test]
+fn a_run_of_format_one_opens_and_goes_on() {
+    let env = env("");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-1");
+    let run = env.state().join("runs/20260101-000000-000gold");
+    copy(&source, &run);
+    let header = fs::read_to_string(run.join("run.json")).unwrap();
+    fs::write(run.join("run.json"), header.replace("/golden/work", &env.dir().display().to_string()))
+        .unwrap();
+    let shown = env.run(["show", "20260101", "--output-format", "json"]);
+    assert_eq!(shown.code, 0, "{}", shown.all());
+    let shown = shown.json();
+    assert_eq!(shown["status"], "failed");
+    assert_eq!(shown["context"]["a"], "va");
+    assert_eq!(shown["step_results"][1]["steps"][0]["status"], "completed");
+    env.write("go", "");
+    let output = env.run(["resume", "20260101", "--output-format", "json"]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    assert_eq!(output.json()["context"]["end"], "va vk 20000");
+    assert_eq!(env.read("ledger"), "end\n");
+    fs::write(run.join("run.json"), header.replace("\"format\": 1", "\"format\": 9")).unwrap();
+    let output = env.run(["show", "20260101"]);
+    assert_eq!(output.code, 8);
+    assert!(output.stderr.contains("use a newer recipe-runner-rs"), "{}", output.all());
+    assert_eq!(env.run(["resume", "20260101"]).code, 8);
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        match entry.path().is_dir() {
+            true => copy(&entry.path(), &to.join(entry.file_name())),
+            false => drop(fs::copy(entry.path(), to.join(entry.file_name())).unwrap()),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What is on the screen of a terminal while a recipe runs, and afterwards.
+//!
+//! `script` lends the terminal; a few lines here play the screen.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends by panicking")]
+
+use testkit::TestEnv;
+
+const WIDTH: usize = 60;
+
+fn world() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs")).env("TERM", "xterm").env("SHELL", "/bin/bash")
+}
+
+/// Everything that a command line wrote to a terminal.
+fn typed(world: &TestEnv, line: &str) -> String {
+    world.write("line.sh", format!("stty cols {WIDTH} rows 20 -echo\n{line}\n"));
+    world.shell("script -qfec 'bash line.sh' /dev/null").stdout
+}
+
+/// The lines that are left after all that was written.
+fn screen(written: &str) -> Vec<String> {
+    let (mut lines, mut row, mut column) = (vec![Vec::new()], 0, 0);
+    let mut rest = written.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\r' => column = 0,
+            '\n' => row += 1,
+            '\u{1b}' => {
+                let sequence: String = rest.by_ref().take_while(|c| !c.is_ascii_alphabetic()).collect();
+                let number = sequence.trim_start_matches('[').parse::<usize>().unwrap_or(1);
+                let end = written.len() - rest.as_str().len();
+                match &written[end - 1..end] {
+                    "A" => row -= number,
+                    "K" => lines[row].truncate(column),
+                    "J" => {
+                        lines[row].truncate(column);
+                        lines.truncate(row + 1);
+                    }
+                    "m" => {}
+                    other => panic!("unexpected control sequence {sequence:?}{other}"),
+                }
+            }
+            c => {
+                if column == WIDTH {
+                    (row, column) = (row + 1, 0);
+                    lines.resize_with(lines.len().max(row + 1), Vec::new);
+                }
+                let line: &mut Vec<char> = &mut lines[row];
+                line.resize(line.len().max(column + 1), ' ');
+                line[column] = c;
+                column += 1;
+            }
+        }
+        lines.resize_with(lines.len().max(row + 1), Vec::new);
+    }
+    let text = |line: &Vec<char>| line.iter().collect::<String>().trim_end().to_owned();
+    lines.iter().map(text).filter(|line| !line.is_empty()).collect()
+}
+
+/// Times and ids are different each time.
+fn stable(lines: &[String]) -> Vec<String> {
+    let plain = |word: &str| match word {
+        word if word.ends_with('s') && word.starts_with(|c: char| c.is_ascii_digit()) => "T".to_owned(),
+        word => word.to_owned(),
+    };
+    lines.iter().map(|line| line.split(' ').map(plain).collect::<Vec<_>>().join(" ")).collect()
+}
+
+#[test]
+fn only_what_is_finished_stays_on_the_screen() {
+    let world = world().file(
+        "r.yaml",
+        "name: r\nsteps:\n  - {id: a, command: 'echo one; sleep 0.3; printf two'}\n  - {id: b, command: 'true', condition: '1 == 2'}\n",
+    );
+    let written = typed(&world, "$RUNNER r.yaml");
+    let left = stable(&screen(&written));
+    assert!(written.contains("1/2  0s  one"), "{written:?}");
+    assert!(left[0].starts_with("▶ r: 2 steps, run "), "{left:#?}");
+    assert_eq!(left[1..5], ["one", "two", "✓ a (1/2) T", "⊘ b (2/2) skipped: condition is false"], "{left:#?}");
+    assert!(left[5].starts_with("recipe 'r': completed in T"), "{left:#?}");
+}
+
+#[test]
+fn parallel_and_nested_steps_leave_no_trace() {
+    let world = world()
+        .file("inner.yaml", "name: inner\nsteps:\n  - {id: x, command: 'sleep 0.4; echo x'}\n")
+        .file(
+            "r.yaml",
+            "name: r\nsteps:\n  - {id: n, recipe: ./inner.yaml, parallel_group: g}\n  - {id: p, command: 'for i in 1 2 3; do echo $i; sleep 0.15; done', parallel_group: g}\n",
+        );
+    let written = typed(&world, "$RUNNER r.yaml");
+    assert!(written.contains("  ▶ x 1/1  0s"), "{written:?}");
+    let mut left = stable(&screen(&written));
+    left.truncate(left.len() - 2);
+    left.remove(0);
+    left.sort();
+    let expected = ["n/x │ x", "p │ 1", "p │ 2", "p │ 3", "✓ n (1/2) T", "✓ n/x (1/1) T", "✓ p (2/2) T"];
+    assert_eq!(left, expected, "{written:?}");
+}
+
+#[test]
+fn an_interrupted_run_leaves_a_clean_screen() {
+    let world = world().file("r.yaml", "name: r\nsteps:\n  - {id: a, command: 'echo on; sleep 30'}\n");
+    let written = typed(&world, "$RUNNER r.yaml & p=$!; sleep 0.7; kill -INT $p; wait $p");
+    let left = screen(&written);
+    assert!(left.iter().any(|line| line.contains("interrupted: ending what is running")), "{left:#?}");
+    assert!(!left.iter().any(|line| line.starts_with("▶ a") || line.contains(" done, ")), "{left:#?}");
+    assert!(left.last().unwrap().contains("recipe-runner-rs resume"), "{left:#?}");
+}
+
+#[test]
+fn a_piped_result_does_not_meet_the_view() {
+    let world = world().file("r.yaml", "name: r\nsteps:\n  - {id: a, command: 'printf \"no end\"; sleep 0.3'}\n");
+    let left = stable(&screen(&typed(&world, "$RUNNER r.yaml > result")));
+    assert_eq!(left[1..], ["✓ a (1/1) T", "✓ r completed in T 1 completed"], "{left:#?}");
+    assert!(std::fs::read_to_string(world.path("result")).unwrap().starts_with("no end"));
+}
+
+#[test]
+fn output_cannot_wipe_the_screen() {
+    let world = world().file(
+        "r.yaml",
+        "name: r\nsteps:\n  - {id: a, command: 'printf \"\\033[2J\\033[5Bkept\\n\"; head -c 200 /dev/zero; sleep 0.2'}\n",
+    );
+    let left = stable(&screen(&typed(&world, "$RUNNER r.yaml")));
+    assert!(left.contains(&"kept".to_owned()), "{left:#?}");
+    assert!(left.contains(&"✓ a (1/1) T".to_owned()), "{left:#?}");
+}
+
+#[test]
+fn lines_are_plain_where_nothing_can_be_redrawn() {
+    let world = world().file("r.yaml", "name: r\nsteps:\n  - {id: a, command: 'echo one'}\n");
+    for line in ["TERM=dumb $RUNNER r.yaml", "$RUNNER r.yaml --progress", "$RUNNER r.yaml --quiet"] {
+        let written = typed(&world, line);
+        assert!(!written.contains('\u{1b}'), "{line}: {written:?}");
+    }
+}

@@ -1,0 +1,142 @@
+//! What blocks a run before its first step, and the exit code of everything.
+
+use serde_json::json;
+use testkit::TestEnv;
+
+fn env() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
+}
+
+/// A recipe with these top-level fields that must not run.
+fn recipe(fields: &str) -> String {
+    format!("name: guarded\n{fields}\nsteps: [{{id: s, command: touch ran}}]\n")
+}
+
+fn check_blocked(env: &TestEnv, fields: &str, arguments: &[&str], parts: &[&str]) {
+    let output = env.json(&recipe(fields), arguments);
+    let json = output.json();
+    assert_eq!(output.code, 5, "{fields}\n{}", output.all());
+    assert_eq!((json["success"].clone(), json["outcome"].clone()), (json!(false), json!("blocked")));
+    assert_eq!(json["step_results"].as_array().map(Vec::len), Some(1));
+    let step = output.step("preflight-validation");
+    assert_eq!(
+        (step["status"].clone(), step["step_id"].clone()),
+        (json!("failed"), json!("preflight-validation"))
+    );
+    let error = step["error"].as_str().unwrap_or_default();
+    assert!(error.starts_with("=== PRE-FLIGHT VALIDATION FAILED for 'guarded' ==="), "{error}");
+    let text = env.text(&recipe(fields), arguments);
+    assert_eq!(text.code, 5);
+    for part in parts {
+        assert!(error.contains(part), "{part}: {error}");
+        assert!(text.stderr.contains(part), "{part}\n{}", text.all());
+    }
+    assert!(!env.path("ran").exists());
+}
+
+#[test]
+fn what_is_missing_is_told_all_together() {
+    let fields = "inputs:\n  - {name: ticket, description: the ticket, required: true}\n  - {name: other, required: true}\n  - {name: free}\n  - {name: given, required: true, default: d}\ncontext: {a: '', dir: nowhere, repo: '.', o: ''}\ncontext_validation: {a: nonempty, dir: path, repo: git_repo, o: optional}";
+    check_blocked(
+        &env(),
+        fields,
+        &[],
+        &[
+            "`ticket` (the ticket)",
+            "--set ticket=",
+            "`other`",
+            "`a` is empty",
+            "`dir` must be a path",
+            "`repo` must be a git work tree",
+        ],
+    );
+    let output = env().json(&recipe("context_validation: {a: sometimes}"), &[]);
+    assert_eq!(output.code, 2, "another word is an error");
+}
+
+#[test]
+fn what_is_there_does_not_block() {
+    let env = env().file("repo/.git/HEAD", "").file("repo/sub/x", "");
+    let fields = "inputs: [{name: t, required: true}]\ncontext: {a: '', dir: '', repo: ''}\ncontext_validation: {a: nonempty, dir: path, repo: git_repo}";
+    let arguments = ["--set", "t=0", "--set", "a=false", "--set", "dir=repo/sub", "--set", "repo=repo/sub"];
+    let output = env.json(&recipe(fields), &arguments);
+    assert_eq!(output.code, 0, "{}", output.all());
+    assert!(env.path("ran").exists());
+}
+
+#[test]
+fn the_working_directory_must_exist() {
+    let env = env().file("plain", "");
+    for dir in ["nowhere", "plain"] {
+        check_blocked(&env, "version: 1", &["-C", dir], &[dir]);
+    }
+}
+
+#[test]
+fn required_variables_come_from_the_environment_or_files() {
+    let fields = "env: {required: [FIRST_VAR, SECOND_VAR], files: [.env.local, .env]}";
+    check_blocked(&env(), fields, &[], &["MISSING_ENV_VAR: FIRST_VAR, SECOND_VAR", "export FIRST_VAR="]);
+    check_blocked(&env().env("FIRST_VAR", "x"), fields, &[], &["MISSING_ENV_VAR: SECOND_VAR"]);
+    let env = env()
+        .env("EXPORTED", "exported")
+        .file(".env", "export FIRST_VAR='from env' # note\nSECOND_VAR=env\nEXPORTED=no\n")
+        .file(".env.local", "SECOND_VAR=\"local\"\n");
+    let recipe =
+        format!("name: r\n{fields}\nsteps: [{{id: s, command: 'echo $FIRST_VAR/$SECOND_VAR/$EXPORTED'}}]\n");
+    let output = env.json(&recipe, &[]);
+    assert_eq!(output.value("s"), "from env/local/exported", "{}", output.all());
+}
+
+#[test]
+fn the_session_tree_has_an_end() {
+    for (depth, most, is_blocked) in [
+        ("3", None, true),
+        ("2", None, false),
+        ("7", None, true),
+        ("garbage", None, true),
+        ("-1", None, true),
+        ("3", Some("5"), false),
+        ("0", Some("0"), true),
+    ] {
+        let mut env = env().env("AMPLIHACK_SESSION_DEPTH", depth);
+        if let Some(most) = most {
+            env = env.env("AMPLIHACK_MAX_DEPTH", most);
+        }
+        match is_blocked {
+            true => check_blocked(&env, "version: 1", &[], &["depth"]),
+            false => assert_eq!(env.json(&recipe("version: 1"), &[]).code, 0, "{depth} {most:?}"),
+        }
+    }
+    let recipe = "name: r\nsteps: [{id: s, command: 'echo $AMPLIHACK_SESSION_DEPTH $AMPLIHACK_MAX_DEPTH $AMPLIHACK_MAX_SESSIONS $AMPLIHACK_TREE_ID'}]\n";
+    let output = env().env("AMPLIHACK_TREE_ID", "tree").env("AMPLIHACK_SESSION_DEPTH", "1").json(recipe, &[]);
+    assert_eq!(output.value("s"), "2 3 10 tree");
+    let own = env().json(recipe, &[]);
+    let run = own.json()["run_id"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(own.value("s"), format!("1 3 10 {run}"));
+}
+
+#[test]
+fn a_missing_agent_program_blocks_and_is_never_replaced() {
+    let fields = "name: r\nsteps:\n  - {id: first, command: touch ran}\n  - {id: ask, prompt: hello, when_tags: [ai]}\n";
+    let env = env();
+    let output = env.json(fields, &["--agent-binary", "no-such-agent"]);
+    assert_eq!((output.code, env.path("ran").exists()), (5, false), "{}", output.all());
+    assert!(output.step("preflight-validation")["error"].to_string().contains("no-such-agent"));
+    assert_eq!(env.json(fields, &["--agent-binary", "no-such-agent", "--exclude-tags", "ai"]).code, 0);
+}
+
+#[test]
+fn a_dry_run_is_not_blocked_and_writes_nothing() {
+    let env = env();
+    let output = env.json(&recipe("inputs: [{name: t, required: true}]"), &["--dry-run"]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    assert_eq!(std::fs::read_dir(env.state()).map(Iterator::count).unwrap_or(0), 0);
+}
+
+#[test]
+fn an_unusable_state_directory_is_the_runners_own_failure() {
+    let env = env().file("plain", "");
+    let output = env.text(&recipe("version: 1"), &["--state-dir", "plain"]);
+    assert_eq!((output.code, env.path("ran").exists()), (8, false), "{}", output.all());
+    assert!(output.stderr.contains("error"), "{}", output.all());
+}

@@ -1,0 +1,220 @@
+//! Recipes inside recipes: how values flow, what comes back, how failures are told, where limits are.
+
+use serde_json::json;
+use testkit::{Output, TestEnv};
+
+fn env() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
+}
+
+fn run(parent: &str, child: &str, arguments: &[&str]) -> Output {
+    env().file("child.yaml", child).json(parent, arguments)
+}
+
+fn error(output: &Output, path: &str) -> String {
+    output.step(path)["error"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_child_sees_its_defaults_the_parent_and_the_call() {
+    let parent = "name: p\ncontext: {a: parent, b: parent}\nsteps:\n  - {id: s, recipe: child, context: {b: call, d: 'x {{a}}'}}\n";
+    let child = "name: child\ncontext: {a: child, b: child, c: child, d: child}\nsteps:\n  - {id: say, command: 'echo {{a}} {{b}} {{c}} {{d}}'}\n";
+    let output = run(parent, child, &[]);
+    assert_eq!(output.value("s"), "parent call child x parent", "{}", output.all());
+    assert_eq!(
+        run(&parent.replace("context: {b", "sub_context: {b"), child, &[]).value("s"),
+        "parent call child x parent"
+    );
+}
+
+#[test]
+fn call_arguments_keep_their_types() {
+    let parent = "name: p\ncontext: {l: [1, 2], o: {k: v}, n: 1.10}\nsteps:\n  - {id: s, recipe: child, context: {x: '{{l}}', y: '{{o}}', z: '{{n}}', lit: [a, b], t: true, m: {deep: '{{n}}'}}}\n";
+    let child = "name: child\nsteps:\n  - {id: say, command: 'echo {{x.length}} {{y.k}} {{z}} {{lit[1]}} {{t}} {{m.deep}}', condition: 't == true and len(x) == 2'}\n";
+    assert_eq!(run(parent, child, &[]).value("s"), "2 v 1.10 b true 1.10");
+}
+
+#[test]
+fn after_success_the_childs_values_flow_back_but_not_the_call_arguments() {
+    let parent = "name: p\ncontext: {kept: parent, over: parent}\nsteps:\n  - {id: s, recipe: child, context: {over: call, mode: call, assigned: call}}\n  - {id: t, command: 'echo {{made}} {{over}} [{{mode}}] {{assigned}} {{kept}} [{{default}}]', output: out}\n";
+    let child = "name: child\ncontext: {default: child}\nsteps:\n  - {id: a, command: echo new, output: made}\n  - {id: b, command: echo by-step, output: assigned}\n  - {id: c, command: echo changed, output: kept}\n";
+    let output = run(parent, child, &[]);
+    assert_eq!(output.value("out"), "new parent [] by-step changed [child]", "{}", output.all());
+    assert_eq!(output.value("mode"), json!(null));
+    assert_eq!(output.value("over"), "parent");
+}
+
+#[test]
+fn the_result_text_and_what_is_below_it() {
+    let child = "name: child\nsteps:\n  - {id: v, command: echo 1.2, output: version}\n  - {id: log, command: echo last}\n  - {id: not, command: echo skipped, condition: 'false'}\n";
+    let parent = "name: p\nsteps:\n  - {id: build, recipe: child}\n  - {id: t, command: 'echo {{build}} {{build.version}} \"{{build.nothing}}\"', condition: \"build.version == 1.2 and build == 'last'\", output: out}\n";
+    assert_eq!(run(parent, child, &[]).value("out"), "last 1.2 ");
+    let with_template =
+        format!("{child}output: {{template: 'v={{{{version}}}} {{{{#if log}}}}logged{{{{/if}}}}'}}\n");
+    assert_eq!(run(parent, &with_template, &[]).step("build")["output"], "v=1.2 logged");
+    let json = "name: child\nsteps: [{id: j, command: 'echo ''{\"n\": [1, 2]}'''}]\n";
+    let parent = "name: p\nsteps:\n  - {id: b, recipe: child, parse_json: true, output: res}\n  - {id: t, command: 'echo {{res.n[1]}}', output: out}\n";
+    assert_eq!(run(parent, json, &[]).value("out"), "2");
+}
+
+#[test]
+fn the_recipe_has_a_result_text_of_its_own() {
+    let recipe = "name: r\noutput: {format: text, template: 'built {{v}}'}\nsteps: [{id: s, command: echo 7, output: v}]\n";
+    assert_eq!(env().json(recipe, &[]).json()["output"], "built 7");
+    assert!(env().text(recipe, &[]).stdout.contains("built 7"));
+}
+
+#[test]
+fn a_failure_is_told_from_the_bottom_up_once() {
+    let env = env()
+        .file("child.yaml", "name: child\nsteps:\n  - {id: fine, command: echo produced, output: evidence}\n  - {id: deeper, recipe: grandchild}\n")
+        .file("grandchild.yaml", "name: grandchild\nsteps:\n  - {id: boom, command: 'echo the reason >&2; exit 9'}\n");
+    let output =
+        env.json("name: p\nsteps:\n  - {id: top, recipe: child}\n  - {id: never, command: 'true'}\n", &[]);
+    assert_eq!(output.code, 1);
+    let told = error(&output, "top");
+    for part in [
+        "Sub-recipe 'child' failed",
+        "deeper",
+        "boom",
+        "[error]",
+        "the reason",
+        "bash step failed",
+        "exit code 9",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert_eq!(told.matches("the reason").count(), 1, "{told}");
+    assert!(error(&output, "top/deeper").contains("Sub-recipe 'grandchild' failed"));
+    assert_eq!(output.json()["failure"]["step"], "top/deeper/boom");
+    assert_eq!(output.step("top/fine")["output"], "produced");
+    assert_eq!(output.value("evidence"), json!(null), "not merged");
+    assert_eq!(output.step("never")["status"], "pending");
+    assert!(output.stderr.contains("the reason"), "{}", output.all());
+}
+
+#[test]
+fn a_tolerated_failure_of_a_child_is_no_failure() {
+    let child = "name: child\nsteps:\n  - {id: a, command: exit 1, continue_on_error: true}\n  - {id: b, command: echo fine}\n";
+    assert_eq!(run("name: p\nsteps: [{id: s, recipe: child}]\n", child, &[]).value("s"), "fine");
+    let child = "name: child\nsteps: [{id: a, command: exit 1}]\n";
+    let parent = "name: p\nsteps:\n  - {id: s, recipe: child, continue_on_error: true}\n  - {id: t, command: echo on}\n";
+    let output = run(parent, child, &[]);
+    assert_eq!((output.code, output.value("t")), (0, json!("on")));
+    assert_eq!(output.step("s")["status"], "failed");
+}
+
+#[test]
+fn steps_are_counted_across_the_whole_tree() {
+    let child = "name: child\nsteps:\n  - {id: a, command: echo a >> ../log}\n  - {id: skipped, command: 'true', condition: 'false'}\n  - {id: b, command: echo b >> ../log}\n";
+    let parent = |most: u32| {
+        format!(
+            "name: p\nrecursion: {{max_total_steps: {most}}}\nsteps:\n  - {{id: one, recipe: child}}\n  - {{id: two, recipe: child}}\n  - {{id: three, command: 'true'}}\n"
+        )
+    };
+    assert_eq!(run(&parent(5), child, &[]).code, 0, "recipe steps and skipped ones do not count");
+    let output = run(&parent(4), child, &[]);
+    assert_eq!(output.code, 1, "{}", output.all());
+    assert!(error(&output, "three").contains("Total step limit (4) exceeded"), "{}", output.all());
+    assert_eq!(output.step("three")["attempts"], 0);
+    let output = run(&parent(3), child, &[]);
+    assert!(error(&output, "two").contains("Total step limit (3) exceeded"), "{}", output.all());
+    assert_eq!(output.step("two/a")["status"], "completed");
+    assert_eq!(output.step("two/b")["status"], "failed");
+    let inner = child.replacen("name: child", "name: child\nrecursion: {max_total_steps: 1}", 1);
+    let output = run(&parent(100), &inner, &[]);
+    assert!(error(&output, "one").contains("Total step limit (1) exceeded"), "{}", output.all());
+    let usual: String = (0..201).map(|at| format!("  - {{id: s{at}, command: 'true'}}\n")).collect();
+    let output = env().json(&format!("name: r\nsteps:\n{usual}"), &["--quiet"]);
+    assert!(
+        output.stderr.contains("Total step limit (200) exceeded")
+            || output.stdout.contains("Total step limit (200) exceeded"),
+        "{}",
+        output.stderr
+    );
+    assert_ne!(output.code, 0);
+}
+
+#[test]
+fn depth_is_limited_and_said() {
+    let recursive = "name: child\ncontext: {n: 0}\nsteps:\n  - {id: count, command: 'echo $(( {{n}} + 1 ))', output: n}\n  - {id: again, recipe: child, condition: 'int(n) < 4'}\n";
+    let output = run("name: p\nsteps: [{id: s, recipe: child}]\n", recursive, &[]);
+    assert_eq!((output.code, output.value("n")), (0, json!("4")), "{}", output.all());
+    let endless = recursive.replace(", condition: 'int(n) < 4'", "");
+    let output = run("name: p\nsteps: [{id: s, recipe: child}]\n", &endless, &[]);
+    assert_ne!(output.code, 0);
+    let all = output.all();
+    assert!(all.contains("Maximum recipe recursion depth (6) exceeded"), "{all}");
+    let limited = "name: p\nrecursion: {max_depth: 2}\nsteps: [{id: s, recipe: child}]\n";
+    let all = run(limited, recursive, &[]).all();
+    assert!(all.contains("Maximum recipe recursion depth (2) exceeded"), "{all}");
+}
+
+#[test]
+fn a_name_that_is_a_template_is_found_when_it_is_known() {
+    let parent = "name: p\nsteps:\n  - {id: choose, command: echo child, output: which}\n  - {id: s, recipe: '{{which}}'}\n";
+    assert_eq!(run(parent, "name: child\nsteps: [{id: a, command: echo found}]\n", &[]).value("s"), "found");
+    let output = run(
+        &parent.replace("echo child", "echo nowhere"),
+        "name: child\nsteps: [{id: a, command: 'true'}]\n",
+        &[],
+    );
+    assert_eq!(output.code, 1);
+    assert!(
+        error(&output, "s").contains("not found")
+            && error(&output, "s").contains("Sub-recipe 'nowhere' failed"),
+        "{}",
+        output.all()
+    );
+    let output = run(parent, "name: child\nsteps: [{id: a, comand: 'true'}]\n", &[]);
+    assert!(error(&output, "s").contains("comand"), "{}", output.all());
+}
+
+#[test]
+fn a_childs_needs_are_checked_when_it_is_entered() {
+    let child = "name: child\ninputs: [{name: need, required: true}]\ncontext_validation: {dir: path}\nsteps: [{id: a, command: 'true'}]\n";
+    let parent = "name: p\nsteps:\n  - {id: first, command: echo done}\n  - {id: s, recipe: child, context: {dir: nowhere}}\n";
+    let output = run(parent, child, &[]);
+    assert_eq!((output.code, output.step("first")["status"].clone()), (1, json!("completed")));
+    let told = error(&output, "s");
+    for part in
+        ["Sub-recipe 'child' failed", "=== PRE-FLIGHT VALIDATION FAILED for 'child' ===", "`need`", "`dir`"]
+    {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let parent = parent.replace("dir: nowhere", "dir: ., need: x");
+    assert_eq!(run(&parent, child, &[]).code, 0);
+}
+
+#[test]
+fn children_have_their_own_hooks_tags_and_directories() {
+    let env = env().file("sub/x", "").file(
+        "child.yaml",
+        "name: child\nhooks: {post_step: 'echo child {{step_id}} >> \"$LOG\"'}\nsteps:\n  - {id: a, command: pwd}\n  - {id: t, command: 'true', when_tags: [t]}\n",
+    );
+    let log = env.path("log").to_string_lossy().into_owned();
+    let env = env.env("LOG", &log);
+    let parent = "name: p\nhooks: {pre_step: 'echo parent {{step_id}} {{step_type}} >> \"$LOG\"'}\nsteps:\n  - {id: s, recipe: child, working_dir: sub}\n  - {id: b, command: 'true'}\n";
+    let output = env.json(parent, &["--exclude-tags", "t"]);
+    assert_eq!(output.value("a"), env.path("sub").to_string_lossy().as_ref(), "{}", output.all());
+    assert_eq!(std::fs::read_to_string(log).unwrap_or_default(), "parent s recipe\nchild a\nparent b bash\n");
+    assert_eq!(output.step("s/t")["status"], "skipped");
+}
+
+#[test]
+fn nested_recipes_in_a_group_run_together_and_apply_in_order() {
+    let child = "name: child\ncontext: {me: none}\nsteps:\n  - {id: w, command: 'sleep 0.$(( 5 - {{n}} )); echo {{me}}', output: who}\n";
+    let parent = "name: p\nsteps:\n  - {id: a, parallel_group: g, recipe: child, context: {me: first, n: 1}}\n  - {id: b, parallel_group: g, recipe: child, context: {me: second, n: 4}}\n  - {id: c, parallel_group: g, command: 'echo [{{who}}]'}\n  - {id: t, command: 'echo {{who}} {{a}} {{b}} {{c}}'}\n";
+    assert_eq!(run(parent, child, &[]).value("t"), "second first second []");
+}
+
+#[test]
+fn a_recipe_step_can_be_retried_and_can_time_out() {
+    let child = "name: child\nsteps: [{id: a, command: 'echo x >> tries; test $(wc -l < tries) -ge 2'}]\n";
+    let output = run("name: p\nsteps: [{id: s, recipe: child, retry: 3}]\n", child, &[]);
+    assert_eq!((output.code, output.step("s")["attempts"].clone()), (0, json!(2)), "{}", output.all());
+    let slow = "name: child\nsteps: [{id: a, command: sleep 20}]\n";
+    let output = run("name: p\nsteps: [{id: s, recipe: child, timeout: 0.5}]\n", slow, &[]);
+    assert!(error(&output, "s").contains("timed out after 0.5 s"), "{}", output.all());
+    assert_eq!(output.code, 1);
+}

@@ -1,0 +1,152 @@
+//! The published shapes: real results and journals are what their schemas say, and the schemas only grow.
+#![expect(clippy::panic, reason = "a test that cannot read its schema ends by panicking")]
+
+use std::{collections::BTreeSet, path::Path};
+
+use serde_json::Value as Json;
+use testkit::{Output, TestEnv};
+
+fn env() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
+}
+
+fn schema(name: &str) -> Json {
+    let file = format!("{}/../../schema/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&file).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+fn check(schema: &Json, value: &Json) {
+    let validator = jsonschema::validator_for(schema).unwrap_or_else(|error| panic!("{error}"));
+    let problems: Vec<String> =
+        validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(problems.is_empty(), "{problems:#?}\n{value:#}");
+}
+
+const CHILD: &str = "name: child\nsteps: [{id: inner, command: 'echo in; exit {{code}}'}]\n";
+
+/// Recipes that between them show everything a run can do without agents.
+const RECIPES: &[(&str, &[&str])] = &[
+    ("name: ok\nsteps: [{id: a, command: echo 1}, {id: b, command: 'true', condition: 'false'}]\n", &[]),
+    ("name: failed\nsteps: [{id: a, command: exit 3}, {id: b, command: 'true'}]\n", &[]),
+    ("name: signal\nsteps: [{id: a, command: kill -9 $$}]\n", &[]),
+    ("name: slow\nsteps: [{id: a, timeout: 0.2, command: sleep 9}]\n", &[]),
+    ("name: retried\nsteps: [{id: a, retry: {max_attempts: 2, delay: 0.01}, command: exit 3}]\n", &[]),
+    (
+        "name: nested\nsteps: [{id: a, recipe: child, context: {code: 0}}, {id: b, recipe: child, context: {code: 4}}]\n",
+        &[],
+    ),
+    (
+        "name: json\nsteps: [{id: a, command: 'echo [1]', parse_json: true}, {id: b, command: echo no, parse_json: true}]\n",
+        &[],
+    ),
+    ("name: large\nsteps: [{id: a, command: 'head -c 100000 /dev/zero | tr \"\\0\" x'}]\n", &[]),
+    ("name: hooks\nhooks: {pre_step: exit 1, post_step: echo hi}\nsteps: [{id: a, command: 'true'}]\n", &[]),
+    ("name: person\nsteps: [{id: a, command: exit 3, exit_codes: {3: needs_human}}]\n", &[]),
+    (
+        "name: text\noutput: {template: '{{a}}!'}\nsteps: [{id: a, command: echo 1}, {id: b, command: 'true', depends_on: [c]}]\n",
+        &[],
+    ),
+    ("name: out\noutput: {template: '{{a}}!'}\nsteps: [{id: a, command: echo 1}]\n", &[]),
+    (
+        "name: tags\nsteps: [{id: a, command: 'true', when_tags: [x]}, {id: b, command: 'true', depends_on: [a]}]\n",
+        &["--exclude-tags", "x"],
+    ),
+    ("name: dry\nsteps: [{id: a, command: 'true'}]\n", &["--dry-run"]),
+    ("name: blocked\ninputs: [{name: x, required: true}]\nsteps: [{id: a, command: 'true'}]\n", &[]),
+    (
+        "name: limit\nrecursion: {max_total_steps: 1}\nsteps: [{id: a, command: 'true'}, {id: b, recipe: child, context: {code: 0}}]\n",
+        &[],
+    ),
+    ("name: background\nsteps: [{id: a, command: 'sleep 30 > /dev/null 2>&1 &'}]\n", &[]),
+];
+
+fn journal(output: &Output) -> Vec<Json> {
+    let json = output.json();
+    let Some(dir) = json["run_dir"].as_str() else { return Vec::new() };
+    let text = std::fs::read_to_string(Path::new(dir).join("events.jsonl")).unwrap_or_default();
+    assert!(!text.is_empty(), "{dir} has a journal");
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_default()).collect()
+}
+
+#[test]
+fn results_and_journals_are_what_their_schemas_say() {
+    let (result, event) = (schema("result"), schema("event"));
+    let env = env().file("child.yaml", CHILD);
+    let mut seen = BTreeSet::new();
+    for (recipe, arguments) in RECIPES {
+        let output = env.json(recipe, arguments);
+        check(&result, &output.json());
+        for record in journal(&output) {
+            check(&event, &record);
+            seen.extend(record["event"].as_object().into_iter().flat_map(|event| event.keys().cloned()));
+        }
+        if output.json()["run_id"].is_string() {
+            check(&result, &env.run(["show", "last", "--output-format", "json"]).json());
+        }
+    }
+    for kind in [
+        "run_started",
+        "step_started",
+        "spawned",
+        "step_finished",
+        "step_skipped",
+        "attempt_failed",
+        "hook_finished",
+        "recipe_entered",
+        "run_finished",
+    ] {
+        assert!(seen.contains(kind), "no recipe shows {kind}: {seen:?}");
+    }
+    for line in [
+        "nowhere.yaml --output-format json",
+        "child.yaml --output-format json --state-dir child.yaml --set code=0",
+    ] {
+        check(&result, &env.run(line.split(' ')).json());
+    }
+    env.write("bad.yaml", "name: bad\nsteps: [{id: a, comand: x}]\n");
+    check(&result, &env.run(["bad.yaml", "--output-format", "json"]).json());
+}
+
+#[test]
+fn every_key_of_a_result_is_described() {
+    let result = schema("result");
+    let env = env().file("child.yaml", CHILD);
+    let known = |part: &Json, value: &Json, what: &str| {
+        for key in value.as_object().into_iter().flat_map(|map| map.keys()) {
+            assert!(
+                part["properties"].get(key).is_some(),
+                "describe `{key}` of {what} in schema/result.schema.json"
+            );
+        }
+    };
+    for (recipe, arguments) in RECIPES {
+        let json = env.json(recipe, arguments).json();
+        known(&result, &json, "a result");
+        for step in json["step_results"].as_array().into_iter().flatten() {
+            known(&result["$defs"]["step"], step, "a step");
+        }
+    }
+}
+
+#[test]
+fn wrong_shapes_are_noticed() {
+    let result = schema("result");
+    let right = env().json("name: r\nsteps: [{id: a, command: 'true'}]\n", &[]).json();
+    let validator = jsonschema::validator_for(&result).unwrap_or_else(|error| panic!("{error}"));
+    assert!(validator.is_valid(&right));
+    for (pointer, wrong) in [
+        ("/success", Json::from("yes")),
+        ("/status", Json::from("done")),
+        ("/exit_code", Json::from(99)),
+        ("/schema_version", Json::from(2)),
+        ("/step_results/0/status", Json::from("ok")),
+        ("/step_results/0/outcome", Json::from("fine")),
+    ] {
+        let mut value = right.clone();
+        if let Some(part) = value.pointer_mut(pointer) {
+            *part = wrong;
+        }
+        assert!(!validator.is_valid(&value), "{pointer}");
+    }
+}

@@ -1,0 +1,115 @@
+//! Secrets: nothing that leaves the private folder of a run shows their values.
+
+use testkit::{Output, TestEnv};
+
+const SECRET: &str = "s3cr3t-value-42";
+
+fn env() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
+}
+
+const RECIPE: &str = r#"
+name: leaky
+secrets: [declared, ssh]
+context: {api_token: "", declared: "", plain: visible, pin_key: "12", deep: {db: {password: ""}}, ssh: ""}
+hooks:
+  pre_step: echo "hook {{api_token}}"; echo "{{api_token}}" >&2; exit 1
+steps:
+  - {id: say, command: 'echo "out {{api_token}} {{declared}} {{plain}}"; echo "err {{api_token}}" >&2'}
+  - {id: part, command: 'printf %s {{api_token}}; sleep 0.1; printf "%s tail\n" {{api_token}}'}
+  - {id: lines, command: 'echo "{{ssh}}"'}
+  - {id: json, parse_json: true, command: 'printf ''{"a": "%s", "user_password": "pw-in-json", "l": ["%s"]}'' {{api_token}} {{declared}}'}
+  - {id: made, command: echo made-by-step-1, output: new_secret}
+  - {id: reveal, command: 'echo {{new_secret}} {{json.user_password}}'}
+  - {id: own, env: {STEP_TOKEN: env-of-a-step}, command: echo $STEP_TOKEN}
+  - {id: retried, retry: 2, continue_on_error: true, command: 'echo {{api_token}} >&2; exit 3'}
+  - {id: group, parallel_group: g, command: 'printf "%s" "a{{api_token}}b"'}
+  - {id: ungood, command: 'echo "stdout {{api_token}}"; echo "{{declared}}" >&2; exit 1'}
+"#;
+
+/// Runs the recipe in one way after the other and gives everything that could be read.
+fn everything(env: &TestEnv) -> Vec<(&'static str, Output)> {
+    env.write("recipe.yaml", RECIPE);
+    let ssh = "-----BEGIN KEY-----\nfirst-line-of-key\nsecond-line-of-key\n-----END KEY-----";
+    let values = [
+        format!("api_token={SECRET}"),
+        "declared=hidden \"quoted\" too".to_owned(),
+        format!("deep={{\"db\": {{\"password\": \"{SECRET}-deep\"}}}}"),
+        format!("ssh={ssh}"),
+    ];
+    let with = |arguments: &[&str]| {
+        let mut all: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+        values.iter().for_each(|value| all.extend(["--set".to_owned(), value.clone()]));
+        env.run(all)
+    };
+    vec![
+        ("text", with(&["recipe.yaml", "--audit-dir", "audit"])),
+        ("progress", with(&["recipe.yaml", "--progress"])),
+        ("json", with(&["recipe.yaml", "--output-format", "json"])),
+        ("dry", with(&["recipe.yaml", "--dry-run", "--progress"])),
+        ("dry json", with(&["recipe.yaml", "--dry-run", "--output-format", "json"])),
+        ("explain", with(&["explain", "recipe.yaml"])),
+        ("show", env.run(["show", "last"])),
+        ("show json", env.run(["show", "last", "--output-format", "json"])),
+        ("logs", env.run(["logs", "last"])),
+        ("logs json", env.run(["logs", "last", "--output-format", "json"])),
+        ("logs of a step", env.run(["logs", "last", "say"])),
+        ("runs", env.run(["runs", "--output-format", "json"])),
+        ("audit", env.shell("cat audit/*")),
+    ]
+}
+
+#[test]
+fn no_secret_is_shown_anywhere() {
+    let env = env();
+    for (way, output) in everything(&env) {
+        let all = format!("{}{}", output.stdout, output.stderr);
+        for secret in [
+            SECRET,
+            "hidden \"quoted\" too",
+            r#"hidden \"quoted\" too"#,
+            "pw-in-json",
+            "made-by-step-1",
+            "env-of-a-step",
+            "first-line-of-key",
+            "second-line-of-key",
+        ] {
+            assert!(!all.contains(secret), "{way} shows {secret}\n{}", output.all());
+        }
+        assert_eq!(
+            output.code,
+            i32::from(["text", "progress", "json"].contains(&way)),
+            "{way}\n{}",
+            output.all()
+        );
+    }
+}
+
+#[test]
+fn what_is_not_secret_stays_readable() {
+    let output = env().json(RECIPE, &["--set", "api_token=ab", "--set", "declared=xyz"]);
+    let said = output.step("say")["output"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(said, "out ab xyz visible", "values shorter than four characters are masked by name only");
+    for name in ["api_token", "declared", "pin_key"] {
+        assert_eq!(output.value(name), "[REDACTED]", "{name}");
+    }
+    assert_eq!(output.value("plain"), "visible");
+    assert_eq!(output.value("deep")["db"]["password"], "[REDACTED]");
+}
+
+#[test]
+fn steps_themselves_see_the_values() {
+    let env = env();
+    let recipe = "name: r\ncontext: {api_key: abcdef}\nsteps: [{id: s, command: 'test {{api_key}} = abcdef && test $API_KEY = abcdef && echo right > seen'}]\n";
+    assert_eq!(env.json(recipe, &[]).code, 0);
+    assert!(env.path("seen").exists());
+}
+
+#[test]
+fn bytes_around_a_secret_stay_as_they_are() {
+    let recipe = "name: r\ncontext: {api_key: abcdef}\nsteps: [{id: s, command: \"printf 'x\\\\377abcdef\\\\376\\\\n'\"}]\n";
+    let env = env();
+    env.write("recipe.yaml", recipe);
+    let output = env.shell("$RUNNER recipe.yaml 2>/dev/null | head -1 | od -An -tx1 | tr -d ' \\n'");
+    assert_eq!(output.stdout, "78ff5b52454441435445445dfe0a", "{}", output.all());
+}

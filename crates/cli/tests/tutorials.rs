@@ -1,0 +1,45 @@
+//! Every example does what its comment says: tutorials, edge cases and patterns.
+
+mod examples;
+
+use examples::{check, recipes, world};
+
+#[test]
+fn tutorials_do_what_they_say() {
+    for file in recipes("examples/tutorials") {
+        check(&world(), &file);
+    }
+}
+
+#[test]
+fn the_tutorials_are_numbered_without_gaps() {
+    let files = recipes("examples/tutorials");
+    for number in 1..=19 {
+        let start = format!("examples/tutorials/{number:02}-");
+        assert!(files.iter().any(|file| file.starts_with(&start)), "{start}");
+    }
+}
+
+#[test]
+fn no_example_is_warned_about() {
+    for dir in ["examples/tutorials", "examples/testing", "examples/patterns"] {
+        for file in recipes(dir).iter().filter(|file| !file.contains("12-recursion-limits")) {
+            let output = world().run(["validate", "--strict", file]);
+            assert_eq!(output.code, 0, "{file}\n{}", output.all());
+        }
+    }
+}
+
+#[test]
+fn edge_cases_hold() {
+    for file in recipes("examples/testing") {
+        check(&world(), &file);
+    }
+}
+
+#[test]
+fn patterns_do_what_they_say() {
+    for file in recipes("examples/patterns") {
+        check(&world(), &file);
+    }
+}

@@ -1,0 +1,127 @@
+//! A run that goes on in another process: what was done is taken over, everything else begins anew.
+//!
+//! Never decides what has to be done again: the event says so.
+
+use std::collections::{HashMap, HashSet};
+
+use recipe::plan::Plan;
+
+use crate::{
+    event::RunResumed,
+    frame::{Frame, FrameId, StepState},
+    outcome::{SkipReason, StepStatus},
+    state::RunState,
+};
+
+impl RunState {
+    /// Begins anew with the plan that is in force, and keeps what was done and is not to be done again.
+    pub(crate) fn resume(&mut self, plan: &Plan, resumed: &RunResumed) {
+        let rerun: HashSet<&str> = resumed.rerun.iter().map(String::as_str).collect();
+        // what an earlier resume kept and had not come to is kept still
+        let mut kept = std::mem::take(&mut self.kept);
+        self.keep(0, &mut kept);
+        kept.retain(|path, _| !redone(path, &rerun));
+        let skip = std::mem::take(&mut self.skip);
+        self.skip = skip.into_iter().chain(resumed.skip.iter().cloned()).collect();
+        let mut old = std::mem::take(&mut self.frames);
+        // the new root comes first, so all earlier frames move up by one
+        old.iter_mut().for_each(move_up);
+        for step in kept.values_mut() {
+            step.frame = step.frame.map(|frame| frame + 1);
+        }
+        self.kept = kept;
+        self.by_path.clear();
+        self.active.clear();
+        self.running = 0;
+        self.finished = None;
+        self.finished_at = None;
+        self.resumes += 1;
+        // settling the root may look into any of the earlier frames
+        let root = self.new_root(plan);
+        self.frames.push(root);
+        self.frames.append(&mut old);
+        self.by_path.insert(String::new(), 0);
+        self.active.push(0);
+        self.settle(0);
+    }
+
+    /// What is done in a frame and below it. Frames that nothing leads to any more (those of an attempt that
+    /// failed and was repeated) do not count.
+    fn keep(&self, id: FrameId, kept: &mut HashMap<String, StepState>) {
+        let frame = &self.frames[id];
+        for (at, step) in frame.steps.iter().enumerate() {
+            let tolerated = step.status == StepStatus::Failed && frame.unit.steps[at].continue_on_error;
+            let is_chosen = step.skipped == Some(SkipReason::Chosen);
+            if step.status.is_done() || is_chosen || (tolerated && frame.failed_at != Some(at)) {
+                kept.insert(frame.step_path(at), step.clone());
+            }
+            if let Some(child) = step.frame {
+                self.keep(child, kept);
+            }
+        }
+    }
+
+    /// Takes over the next step of the level from before a resume, if it is kept.
+    pub(crate) fn adopt(&mut self, id: FrameId) -> bool {
+        if self.kept.is_empty() && self.skip.is_empty() {
+            return false;
+        }
+        let at = self.frames[id].next;
+        let path = self.frames[id].step_path(at);
+        if self.skip.remove(&path) {
+            let step = &mut self.frames[id].steps[at];
+            step.status = StepStatus::Skipped;
+            step.skipped = Some(SkipReason::Chosen);
+            self.frames[id].next += 1;
+            return true;
+        }
+        let Some(kept) = self.kept.remove(&path) else { return false };
+        let ran = match kept.frame {
+            Some(child) => self.frames[child].ran,
+            None => u64::from(kept.counted),
+        };
+        if let Some(child) = kept.frame {
+            self.frames[child].parent = Some((id, at));
+            self.find_again(child);
+        }
+        self.frames[id].steps[at] = kept;
+        self.frames[id].next += 1;
+        self.count(id, ran);
+        true
+    }
+
+    /// Makes the steps of a kept nested recipe known by their paths.
+    fn find_again(&mut self, id: FrameId) {
+        self.by_path.insert(self.frames[id].path.clone(), id);
+        let below: Vec<FrameId> = self.frames[id].steps.iter().filter_map(|step| step.frame).collect();
+        below.into_iter().for_each(|child| self.find_again(child));
+    }
+}
+
+/// A frame of an earlier process: nothing goes on in it, and it stands one place further back.
+fn move_up(frame: &mut Frame) {
+    frame.closed = true;
+    frame.parent = frame.parent.map(|(parent, at)| (parent + 1, at));
+    for step in &mut frame.steps {
+        step.frame = step.frame.map(|child| child + 1);
+    }
+}
+
+/// Whether a step is to be done again: it is named, stands below a named one, or above one.
+fn redone(path: &str, rerun: &HashSet<&str>) -> bool {
+    if rerun.is_empty() {
+        return false;
+    }
+    let mut prefix = path;
+    loop {
+        if rerun.contains(prefix) {
+            return true;
+        }
+        match prefix.rsplit_once('/') {
+            Some((up, _)) => prefix = up,
+            None => break,
+        }
+    }
+    let below = format!("{path}/");
+    rerun.iter().any(|named| named.starts_with(&below))
+}

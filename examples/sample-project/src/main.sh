@@ -1,0 +1,1 @@
+greet "${1:-world}"
