@@ -92,13 +92,15 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
     let working_dir = working_dir(args.places.working_dir.as_deref(), environment);
     let runs = Runs::at(host::state_dir(options.state_dir.as_deref(), environment)?);
     let mut host = host::host(&job.plan, &working_dir, environment);
-    let agents =
-        host::agents(options.agent_binary.as_deref(), options.budget.to_budget(), &working_dir, environment)?;
+    let agents = host::agents(
+        options.agent_binary.as_deref(),
+        options.budget.to_budget(),
+        &working_dir,
+        environment,
+    )?;
     let policy = options.auto_fix().filter(|_| !options.dry_run);
     let auto_fix_budget = match &policy {
-        Some(policy) => {
-            Some(autofix::prepare(&runs, policy, None, &mut host).map_err(|error| broken(error.into()))?)
-        }
+        Some(policy) => Some(autofix::prepare(&runs, policy, None, &mut host).map_err(|error| broken(error.into()))?),
         None => None,
     };
     let fixer = policy.map(|policy| Loop {

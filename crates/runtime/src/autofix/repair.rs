@@ -94,12 +94,8 @@ impl Repairer<'_> {
         let kept = self.folder.path().join(&dir).join("candidate.yaml");
         write_new(&kept, &candidate)?;
         let kept = Some(kept.to_string_lossy().into_owned());
-        let mut regressions: Vec<Regression> = elsewhere
-            .iter()
-            .map(|file| {
-                regression("outside_surface", None, &format!("it changed `{file}`, which is put back"))
-            })
-            .collect();
+        let mut regressions: Vec<Regression> =
+            elsewhere.iter().map(|file| regression("outside_surface", None, &format!("it changed `{file}`, which is put back"))).collect();
         let path = self.plan.root().path.clone();
         let loaded = Loaded { path, bytes: candidate.clone().into() };
         let checked = check(loaded.clone(), self.loader, &Given { names: Vec::new() });
@@ -127,32 +123,16 @@ impl Repairer<'_> {
         }
     }
 
-    fn prompt(
-        &self,
-        report: &Report,
-        result: &RunResult,
-        refused: Option<&RepairReport>,
-        before: &[u8],
-    ) -> String {
+    fn prompt(&self, report: &Report, result: &RunResult, refused: Option<&RepairReport>, before: &[u8]) -> String {
         let failure = result.failure.as_ref();
         let tried: Vec<String> = report.attempts.iter().map(super::describe).collect();
         let refusal = refused.map(|refused| {
             let list: Vec<String> = refused
                 .regressions
                 .iter()
-                .map(|found| {
-                    format!(
-                        "- {}{}: {}",
-                        found.code,
-                        found.step.as_ref().map(|step| format!(" ({step})")).unwrap_or_default(),
-                        found.detail
-                    )
-                })
+                .map(|found| format!("- {}{}: {}", found.code, found.step.as_ref().map(|step| format!(" ({step})")).unwrap_or_default(), found.detail))
                 .collect();
-            format!(
-                "\nYour last proposal was refused, because it makes the recipe weaker:\n{}\n",
-                list.join("\n")
-            )
+            format!("\nYour last proposal was refused, because it makes the recipe weaker:\n{}\n", list.join("\n"))
         });
         format!(
             "A workflow recipe failed, and its definition seems to be the reason. Correct the recipe.\n\n\
@@ -172,9 +152,7 @@ impl Repairer<'_> {
     }
 
     fn ask(&self, dir: &Path, cwd: PathBuf, prompt: String) -> Result<Result<String, String>, AutoFixError> {
-        let Some(step) = self.plan.root().steps.first() else {
-            return Ok(Err("the recipe has no steps".to_owned()));
-        };
+        let Some(step) = self.plan.root().steps.first() else { return Ok(Err("the recipe has no steps".to_owned())) };
         let step = Arc::new(Step { json: JsonMode::Text, json_schema: None, ..Step::clone(step) });
         let run_id = self.folder.id();
         let task = AgentTask {
