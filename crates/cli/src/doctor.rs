@@ -13,7 +13,6 @@ use std::{
 };
 
 use anstyle::{AnsiColor, Color, Style};
-use recipe::plan::Budget;
 use runtime::{agent_attempt::AgentSettings, agents::Program, preflight::find_program};
 use serde_json::{Value as Json, json};
 
@@ -121,7 +120,7 @@ pub(crate) fn doctor(args: &DoctorArgs, environment: &Environment, out: &mut Out
     let dir =
         args.working_dir.as_deref().map_or_else(|| environment.cwd.clone(), |dir| environment.absolute(dir));
     let mut findings = vec![runner(environment), shell(), git(environment), state(args, environment)];
-    match host::agents(None, Budget::default(), &dir, environment) {
+    match host::agents(None, host::Allowance::default(), &dir, environment) {
         Ok(settings) => findings.extend(agents(&settings, environment)),
         Err(failure) => findings.push(configuration(&failure)),
     }

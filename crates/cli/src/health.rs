@@ -103,7 +103,12 @@ fn recipe_text(recipe: &RecipeHealth) -> String {
     }
     for finding in &recipe.findings {
         let step = finding.step.as_ref().map(|step| format!(" `{step}`")).unwrap_or_default();
-        lines.push(format!("  - {}{step}: {} (runs {})", finding.kind.replace('_', " "), finding.metric, finding.run_ids.join(", ")));
+        lines.push(format!(
+            "  - {}{step}: {} (runs {})",
+            finding.kind.replace('_', " "),
+            finding.metric,
+            finding.run_ids.join(", ")
+        ));
         lines.push(format!("    {}", finding.recommendation));
     }
     lines.join("\n")

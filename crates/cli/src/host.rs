@@ -21,6 +21,8 @@ use crate::{environment::Environment, exit::Exit, failure::Failure};
 
 /// How long a process has to end itself.
 const GRACE: Duration = Duration::from_secs(5);
+/// How long an agent that has given its result has to end itself.
+const RESULT_GRACE: Duration = Duration::from_secs(10);
 
 /// The machine, with what `.env` files define. What is exported wins, and the first definition wins.
 pub(crate) fn host(plan: &Plan, working_dir: &Path, environment: &Environment) -> Host {
@@ -47,10 +49,19 @@ pub(crate) fn bare(env: BTreeMap<OsString, OsString>, environment: &Environment)
     Host { env, home: environment.home.clone(), grace: GRACE, is_root: rustix::process::geteuid().is_root() }
 }
 
+/// What agents may use up, as the command line says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Allowance {
+    /// For the whole run.
+    pub(crate) budget: Budget,
+    /// What a resume says anew.
+    pub(crate) raised: Budget,
+}
+
 /// How agents are run.
 pub(crate) fn agents(
     program: Option<&str>,
-    budget: Budget,
+    allowance: Allowance,
     working_dir: &Path,
     environment: &Environment,
 ) -> Result<AgentSettings, Failure> {
@@ -61,7 +72,13 @@ pub(crate) fn agents(
         launcher: environment.get("AMPLIHACK_LAUNCHER_BINARY").map(str::to_owned),
         custom: config.agents,
         rate: rate_limits(environment),
-        budget,
+        budget: allowance.budget,
+        raised: allowance.raised,
+        result_grace: environment
+            .get("RECIPE_RUNNER_RESULT_GRACE_SECONDS")
+            .and_then(|text| text.trim().parse().ok())
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            .unwrap_or(RESULT_GRACE),
     })
 }
 

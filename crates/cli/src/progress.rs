@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{Event, Record, RunState, event::RunFinished, frame::StepState, outcome::SkipReason};
+use engine::{Event, Outcome, Record, RunState, event::RunFinished, frame::StepState, outcome::SkipReason};
 use runtime::{
     drive::{Notice, Reporter},
     mask::Mask,
@@ -116,6 +116,8 @@ impl<'a> Progress<'a> {
             Event::StepFinished { path, .. } | Event::StepSkipped { path, .. } => {
                 self.finished(path, state, mask);
             }
+            // the run was told to stop: no attempt follows
+            Event::AttemptFailed { ended, .. } if ended.outcome == Outcome::Cancelled => {}
             Event::AttemptFailed { path, attempt, ended, retry_in_ms } => {
                 let why = mask.text(first_line(ended.error.as_deref().unwrap_or("failed"))).into_owned();
                 let (label, next) = (label(path, state), next_attempt(*retry_in_ms));

@@ -94,13 +94,15 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
     let mut host = host::host(&job.plan, &working_dir, environment);
     let agents = host::agents(
         options.agent_binary.as_deref(),
-        options.budget.to_budget(),
+        host::Allowance { budget: options.budget.to_budget(), raised: recipe::plan::Budget::default() },
         &working_dir,
         environment,
     )?;
     let policy = options.auto_fix().filter(|_| !options.dry_run);
     let auto_fix_budget = match &policy {
-        Some(policy) => Some(autofix::prepare(&runs, policy, None, &mut host).map_err(|error| broken(error.into()))?),
+        Some(policy) => {
+            Some(autofix::prepare(&runs, policy, None, &mut host).map_err(|error| broken(error.into()))?)
+        }
         None => None,
     };
     let fixer = policy.map(|policy| Loop {
@@ -128,6 +130,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
             recovery: options.recovery.into(),
             audit_dir: options.audit_dir.as_deref().map(|dir| environment.absolute(dir)),
             auto_fix_budget,
+            budget: options.budget.to_budget(),
         },
         working_dir,
         loader: job.library,

@@ -11,7 +11,8 @@ fn world(agent: &str) -> TestEnv {
     );
     env.write("bin/claude", script);
     let bin = env.path("bin");
-    std::fs::set_permissions(bin.join("claude"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(bin.join("claude"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display());
     env.env("PATH", &path)
 }
@@ -28,7 +29,9 @@ fn ledger(env: &TestEnv) -> String {
 /// `keep`, `rerun` and `pending` of every step, as `path:action`.
 fn actions(plan: &Json) -> String {
     let steps = plan["steps"].as_array().cloned().unwrap_or_default();
-    let word = |step: &Json| format!("{}:{}", step["path"].as_str().unwrap_or("?"), step["action"].as_str().unwrap_or("?"));
+    let word = |step: &Json| {
+        format!("{}:{}", step["path"].as_str().unwrap_or("?"), step["action"].as_str().unwrap_or("?"))
+    };
     steps.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
@@ -124,14 +127,21 @@ fn plans_for_many_shapes() {
         assert_eq!(json(&env, &["r.yaml"]).code, 1, "{what}");
         let output = json(&env, &["resume", "last", "--plan"]);
         let plan = output.json();
-        assert_eq!((actions(&plan).as_str(), plan["anchor"].as_str()), (expected, Some(anchor)), "{what}\n{}", output.all());
+        assert_eq!(
+            (actions(&plan).as_str(), plan["anchor"].as_str()),
+            (expected, Some(anchor)),
+            "{what}\n{}",
+            output.all()
+        );
     }
 }
 
 #[test]
 fn order_alone_names_the_flag_that_works_again() {
-    let env = world("[ $N -ge 2 ] && touch made.txt; echo done")
-        .file("r.yaml", "name: r\nsteps:\n  - {id: a, prompt: p}\n  - {id: g, command: 'test -e made.txt'}\n");
+    let env = world("[ $N -ge 2 ] && touch made.txt; echo done").file(
+        "r.yaml",
+        "name: r\nsteps:\n  - {id: a, prompt: p}\n  - {id: g, command: 'test -e made.txt'}\n",
+    );
     assert_eq!(env.run(["r.yaml"]).code, 1);
     let again = env.run(["resume", "last"]);
     assert_eq!(again.code, 1);
@@ -177,7 +187,10 @@ fn completed_effects_are_repeated_only_if_somebody_says_so() {
 #[test]
 fn going_on_from_a_named_step() {
     let steps = "name: r\nsteps:\n  - {id: a, command: echo a >> ledger}\n  - {id: b, command: echo b >> ledger}\n  - {id: c, command: 'echo c >> ledger; test -e ok'}\n";
-    for arguments in [vec!["resume", "last", "--from", "b"], vec!["r.yaml", "--start-from", "b", "--previous-run-id", "last"]] {
+    for arguments in [
+        vec!["resume", "last", "--from", "b"],
+        vec!["r.yaml", "--start-from", "b", "--previous-run-id", "last"],
+    ] {
         let env = world("").file("r.yaml", steps);
         assert_eq!(env.run(["r.yaml"]).code, 1);
         env.write("ok", "");
@@ -259,13 +272,18 @@ fn a_stub_is_refused_with_reasons_and_the_recipe_stays() {
     assert!(!repair["regressions"].as_array().unwrap().is_empty(), "{repair}");
     assert!(std::path::Path::new(repair["candidate"].as_str().unwrap()).exists());
     assert_eq!(std::fs::read_to_string(env.path("r.yaml")).unwrap(), BROKEN);
-    assert_eq!(std::fs::read_to_string(env.home().join("calls")).unwrap().trim(), "2", "fed back once, then it ends");
+    assert_eq!(
+        std::fs::read_to_string(env.home().join("calls")).unwrap().trim(),
+        "2",
+        "fed back once, then it ends"
+    );
 }
 
 #[test]
 fn a_repair_that_touches_other_files_is_refused_and_undone() {
     let fixed = BROKEN.replace("grep --no-such-option x ledger", "grep -q three ledger");
-    let env = world(&format!("echo evil > ledger; echo new > other\ncat <<'EOF'\n{fixed}EOF")).file("r.yaml", BROKEN);
+    let env = world(&format!("echo evil > ledger; echo new > other\ncat <<'EOF'\n{fixed}EOF"))
+        .file("r.yaml", BROKEN);
     let output = json(&env, &["r.yaml", "--auto-fix"]);
     assert_eq!(output.code, 6, "{}", output.all());
     assert_eq!(ledger(&env), "one two three");
@@ -274,7 +292,8 @@ fn a_repair_that_touches_other_files_is_refused_and_undone() {
 
 #[test]
 fn the_environment_is_never_repaired_in_the_recipe() {
-    let env = world("echo should not be asked").file("r.yaml", "name: r\nsteps:\n  - {id: a, command: no-such-tool-here}\n");
+    let env = world("echo should not be asked")
+        .file("r.yaml", "name: r\nsteps:\n  - {id: a, command: no-such-tool-here}\n");
     let output = json(&env, &["r.yaml", "--auto-fix"]);
     let result = output.json();
     assert_eq!((output.code, &result["outcome"]), (1, &Json::from("blocked")), "{}", output.all());
@@ -286,7 +305,14 @@ fn the_environment_is_never_repaired_in_the_recipe() {
 fn one_run_per_workspace() {
     let env = world("").file("r.yaml", "name: r\nsteps:\n  - {id: a, command: 'echo x >> started; while [ ! -e go ]; do sleep 0.02; done'}\n");
     let started: Vec<_> = (0..20)
-        .map(|_| env.command(std::path::Path::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))).arg("r.yaml").stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap())
+        .map(|_| {
+            env.command(std::path::Path::new(env!("CARGO_BIN_EXE_recipe-runner-rs")))
+                .arg("r.yaml")
+                .stdout(std::process::Stdio::null())
+                .stderr(std::process::Stdio::piped())
+                .spawn()
+                .unwrap()
+        })
         .collect();
     while !env.path("started").exists() {
         std::thread::sleep(std::time::Duration::from_millis(20));
@@ -305,7 +331,8 @@ fn one_run_per_workspace() {
 
 #[test]
 fn a_dead_run_is_named_and_left_alone() {
-    let env = world("").file("r.yaml", "name: r\nsteps:\n  - {id: a, command: '[ -e go ] || kill -9 $PPID; echo done'}\n");
+    let env = world("")
+        .file("r.yaml", "name: r\nsteps:\n  - {id: a, command: '[ -e go ] || kill -9 $PPID; echo done'}\n");
     let _ = env.run(["r.yaml"]);
     env.write("go", "");
     let second = env.run(["r.yaml"]);
@@ -322,13 +349,18 @@ fn a_dead_run_is_named_and_left_alone() {
 fn health_names_recipe_step_and_runs_and_is_repeatable() {
     let env = world("").file("r.yaml", "name: flaky\nsteps:\n  - {id: a, command: '[ -e ok ]'}\n");
     for round in 0..5 {
-        if round % 2 == 0 { env.write("ok", "") } else { std::fs::remove_file(env.path("ok")).unwrap() }
+        if round % 2 == 0 {
+            env.write("ok", "")
+        } else {
+            std::fs::remove_file(env.path("ok")).unwrap()
+        }
         env.run(["r.yaml"]);
     }
     let health = json(&env, &["health"]);
     let recipe = &health.json()["recipes"][0];
     assert_eq!((&recipe["runs"], &recipe["passed"]), (&Json::from(5), &Json::from(3)), "{}", health.all());
-    let kinds: Vec<&str> = recipe["findings"].as_array().unwrap().iter().map(|f| f["kind"].as_str().unwrap()).collect();
+    let kinds: Vec<&str> =
+        recipe["findings"].as_array().unwrap().iter().map(|f| f["kind"].as_str().unwrap()).collect();
     assert!(kinds.contains(&"flaky_step") && kinds.contains(&"recurring_failure"), "{kinds:?}");
     assert!(recipe["cost_usd"].is_null() && recipe["environment_score"] == 100);
     assert_eq!(health.stdout, json(&env, &["health"]).stdout);

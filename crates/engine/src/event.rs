@@ -166,6 +166,9 @@ pub struct RunFinished {
     /// Background processes that were ended with the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ended_processes: Vec<String>,
+    /// What agents used up in the whole run, over all resumes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 /// The end of an attempt.
@@ -251,9 +254,16 @@ pub struct Usage {
     /// How often a program was started.
     #[serde(default)]
     pub runs: u64,
+    /// How many of these runs did not say what they cost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub runs_without_cost: u64,
     /// Seconds that it worked.
     #[serde(default)]
     pub seconds: f64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Usage {
@@ -270,6 +280,7 @@ impl Usage {
         sum(&mut self.cost_usd, more.cost_usd);
         sum(&mut self.turns, more.turns);
         self.runs += more.runs;
+        self.runs_without_cost += more.runs_without_cost;
         self.seconds += more.seconds;
         for (mine, theirs) in [
             (&mut self.program, &more.program),

@@ -18,7 +18,7 @@ use recipe::{
 };
 
 use crate::{
-    event::{Ended, Usage},
+    event::Ended,
     outcome::{SkipReason, StepStatus},
 };
 
@@ -68,8 +68,6 @@ pub struct Frame {
     pub failed_at: Option<usize>,
     /// Why nothing new starts in it.
     pub stopped: Option<String>,
-    /// What agents used up here and below.
-    pub used: Usage,
     /// Whether its end was reported.
     pub closed: bool,
     index: Arc<HashMap<String, usize>>,
@@ -127,7 +125,6 @@ impl Frame {
             ran: 0,
             failed_at: None,
             stopped: None,
-            used: Usage::default(),
             closed: false,
             index: Arc::new(index),
         }

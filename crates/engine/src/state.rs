@@ -58,8 +58,12 @@ pub struct RunState {
     pub failures: HashMap<String, Vec<Ended>>,
     /// What agents used up, over all attempts and resumes.
     pub used: Usage,
+    /// The same below every recipe step, by its path.
+    pub used_below: HashMap<String, Usage>,
     /// How often it was resumed.
     pub resumes: u32,
+    /// Agents that were started and whose end is not known.
+    pub(crate) started_agents: HashSet<String>,
     pub(crate) kept: HashMap<String, StepState>,
     pub(crate) skip: HashSet<String>,
     pub(crate) by_path: HashMap<String, FrameId>,
@@ -79,6 +83,8 @@ impl RunState {
             attempts: HashMap::new(),
             failures: HashMap::new(),
             used: Usage::default(),
+            used_below: HashMap::new(),
+            started_agents: HashSet::new(),
             resumes: 0,
             kept: HashMap::new(),
             skip: HashSet::new(),
@@ -139,8 +145,12 @@ impl RunState {
             }
             Event::StepSkipped { path, reason } => self.skip(path, reason, record.at),
             Event::HookFinished { path, hook, .. } => self.hook_finished(path, hook),
-            Event::Spawned(_) | Event::Noted { .. } => {}
-            Event::RunResumed(resumed) => self.resume(plan, resumed),
+            Event::Spawned(spawned) => self.spawned(&spawned.path),
+            Event::Noted { .. } => {}
+            Event::RunResumed(resumed) => {
+                self.count_lost_agents();
+                self.resume(plan, resumed);
+            }
             Event::RunFinished(finished) => {
                 self.finished_at = Some(record.at);
                 self.finished = Some(finished.clone());
@@ -344,12 +354,37 @@ impl RunState {
 
     /// Adds what an attempt used up to the run and to every recipe around its step.
     fn count_usage(&mut self, path: &str, ended: &Ended) {
-        let Some(usage) = &ended.usage else { return };
+        self.started_agents.remove(path);
+        if let Some(usage) = &ended.usage {
+            self.add_usage(path, usage);
+        }
+    }
+
+    fn add_usage(&mut self, path: &str, usage: &Usage) {
         self.used.add(usage);
-        let mut at = self.locate(path).map(|(frame, _)| frame);
-        while let Some(id) = at {
-            self.frames[id].used.add(usage);
-            at = self.frames[id].parent.map(|(parent, _)| parent);
+        let mut rest = path;
+        while let Some((around, _)) = rest.rsplit_once('/') {
+            self.used_below.entry(around.to_owned()).or_default().add(usage);
+            rest = around;
+        }
+    }
+
+    /// An agent whose end nobody saw has run too; what it cost is unknown.
+    fn count_lost_agents(&mut self) {
+        let usage = Usage { runs: 1, runs_without_cost: 1, ..Usage::default() };
+        let mut lost: Vec<String> = self.started_agents.drain().collect();
+        lost.sort();
+        for path in lost {
+            self.add_usage(&path, &usage);
+        }
+    }
+
+    fn spawned(&mut self, path: &str) {
+        let is_agent = self
+            .locate(path)
+            .is_some_and(|(frame, at)| matches!(self.frames[frame].unit.steps[at].kind, StepKind::Agent(_)));
+        if is_agent {
+            self.started_agents.insert(path.to_owned());
         }
     }
 

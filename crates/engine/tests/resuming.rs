@@ -224,8 +224,14 @@ impl<'a> Run<'a> {
     fn end(&mut self) {
         let status =
             if self.state.root().failed_at.is_some() { RunStatus::Failed } else { RunStatus::Completed };
-        let finished =
-            RunFinished { status, exit_code: 0, error: None, output: None, ended_processes: Vec::new() };
+        let finished = RunFinished {
+            status,
+            exit_code: 0,
+            error: None,
+            output: None,
+            ended_processes: Vec::new(),
+            usage: None,
+        };
         self.record(Event::RunFinished(finished), None);
     }
 

@@ -132,7 +132,8 @@ pub struct Hooks {
 }
 
 /// What agents may use up; absent means without limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct Budget {
     /// Dollars.
     pub usd: Option<f64>,

@@ -13,7 +13,7 @@ use runtime::{
     drive::{Notice, Reporter},
     folder::Options,
     host::Host,
-    runs::{Runs, Start},
+    runs::{Others, Runs, Start},
     sources::Recording,
 };
 
@@ -57,12 +57,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         plan,
         given: Map::new(),
         options: Options { max_parallel: 4, ..Options::default() },
-        agents: AgentSettings { program: "claude".to_owned(), ..AgentSettings::default() },
+        agents: AgentSettings::default(),
         host,
         working_dir: cwd.clone(),
         loader: &library,
         recording: &recording,
         dry_run: false,
+        others: Others::default(),
     };
     let result = Runs::at(cwd.join("state")).start(start, &mut Events)?;
     println!("success: {}, output: {:?}", result.success, result.output);

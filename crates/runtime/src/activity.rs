@@ -5,7 +5,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use crate::process::ProcessId;
@@ -17,14 +17,14 @@ pub struct Activity {
     files: [PathBuf; 2],
     cwd: PathBuf,
     last: Signs,
+    since: Instant,
 }
 
-/// What can be seen of an agent from outside.
+/// What can be seen of an agent from outside without effort.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Signs {
     printed: u64,
     processor: u64,
-    changed: Option<SystemTime>,
 }
 
 /// How many files are looked at for changes.
@@ -38,26 +38,44 @@ impl Activity {
             files: [stdout.to_owned(), stderr.to_owned()],
             cwd: cwd.to_owned(),
             last: Signs::default(),
+            since: Instant::now(),
         }
     }
 
-    /// Returns when the agent has shown no sign of life for so many seconds; never without a limit.
+    /// Returns when the agent has shown no sign of life for so many seconds; never without a limit. Safe to
+    /// cancel and to repeat: what was seen is kept.
     pub async fn idle(&mut self, limit: Option<f64>) -> f64 {
         let Some(seconds) = limit else { return std::future::pending().await };
-        self.last = self.signs();
+        let limit = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         loop {
-            tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
-            let now = self.signs();
-            if now == self.last {
-                return seconds;
+            let rest = limit.saturating_sub(self.since.elapsed());
+            let pause = rest.min(limit / 4).max(Duration::from_millis(20));
+            tokio::time::sleep(pause).await;
+            if self.moved() {
+                continue;
             }
-            self.last = now;
+            // files last: looking at all of them is worth it only when everything else is still
+            if self.since.elapsed() >= limit {
+                match quiet_for(&self.cwd) {
+                    Some(quiet) if quiet < limit => {
+                        self.since = Instant::now().checked_sub(quiet).unwrap_or(self.since);
+                    }
+                    _ => return seconds,
+                }
+            }
         }
     }
 
-    fn signs(&self) -> Signs {
+    /// Whether something has happened since the last look.
+    fn moved(&mut self) -> bool {
         let printed = self.files.iter().map(|file| fs::metadata(file).map_or(0, |meta| meta.len())).sum();
-        Signs { printed, processor: processor_time(self.process), changed: newest_change(&self.cwd) }
+        let now = Signs { printed, processor: processor_time(self.process) };
+        let moved = now != self.last;
+        if moved {
+            self.last = now;
+            self.since = Instant::now();
+        }
+        moved
     }
 }
 
@@ -79,23 +97,29 @@ fn processor_time(process: ProcessId) -> u64 {
     total
 }
 
-/// When a file below a directory was last changed.
-fn newest_change(cwd: &Path) -> Option<SystemTime> {
+/// How long nothing below a directory has changed; `None` if nothing can be said.
+fn quiet_for(cwd: &Path) -> Option<Duration> {
+    let now = SystemTime::now();
     let mut newest = None;
+    let mut look = |meta: fs::Metadata| {
+        // a time that lies ahead says nothing about when the file was changed
+        newest = newest.max(meta.modified().ok().filter(|at| *at <= now));
+        meta.is_dir()
+    };
+    look(fs::metadata(cwd).ok()?);
     let mut queue = vec![cwd.to_owned()];
     let mut seen = 0;
-    while let Some(dir) = queue.pop() {
+    'all: while let Some(dir) = queue.pop() {
         for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
             seen += 1;
             if seen > MAX_FILES {
-                return newest;
+                break 'all;
             }
             let Ok(meta) = entry.metadata() else { continue };
-            newest = newest.max(meta.modified().ok());
-            if meta.is_dir() {
+            if look(meta) {
                 queue.push(entry.path());
             }
         }
     }
-    newest
+    newest.and_then(|newest| now.duration_since(newest).ok())
 }

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use engine::{
     Outcome, RunState,
-    diagnosis::{AgentTrouble, Commands, Diagnosis, Facts, Obstacle, Producer, StepType, advice, diagnose, fingerprint},
+    diagnosis::{
+        AgentTrouble, Commands, Diagnosis, Facts, Obstacle, Producer, StepType, advice, diagnose, fingerprint,
+    },
     event::Ended,
     frame::Frame,
 };
@@ -27,7 +29,13 @@ pub struct Found {
 }
 
 /// Looks at the failure of a run.
-pub fn failure(plan: &Plan, state: &RunState, run_dir: Option<&Path>, run_id: Option<&str>, mask: &Mask) -> Option<Found> {
+pub fn failure(
+    plan: &Plan,
+    state: &RunState,
+    run_dir: Option<&Path>,
+    run_id: Option<&str>,
+    mask: &Mask,
+) -> Option<Found> {
     let (path, ended) = state.root_cause()?;
     let (id, at) = state.locate(&path)?;
     let facts = facts(plan, &state.frames[id], at, ended, run_dir, mask);
@@ -92,7 +100,8 @@ fn facts(plan: &Plan, frame: &Frame, at: usize, ended: &Ended, run_dir: Option<&
         limit,
         retries_exhausted: step.retry.is_some(),
         interrupted: matches!(ended.outcome, Outcome::Cancelled | Outcome::Lost),
-        obstacle: matches!(&ended.outcome, Outcome::Signal(9) if error.contains("out of memory")).then_some(Obstacle::OutOfMemory),
+        obstacle: matches!(&ended.outcome, Outcome::Signal(9) if error.contains("out of memory"))
+            .then_some(Obstacle::OutOfMemory),
     }
 }
 
@@ -113,9 +122,11 @@ fn declared_names(frame: &Frame) -> Vec<String> {
 /// What links a step to the agents before it.
 fn producer(plan: &Plan, frame: &Frame, at: usize) -> Producer {
     let agents = |link: &dyn Fn(Link) -> bool| {
-        graph::edges_in(plan, &frame.unit)
-            .iter()
-            .any(|edge| edge.to == at && link(edge.link) && !matches!(frame.unit.steps[edge.from].kind, StepKind::Shell { .. }))
+        graph::edges_in(plan, &frame.unit).iter().any(|edge| {
+            edge.to == at
+                && link(edge.link)
+                && !matches!(frame.unit.steps[edge.from].kind, StepKind::Shell { .. })
+        })
     };
     if agents(&|link| matches!(link, Link::Value | Link::Files)) {
         Producer::Product

@@ -127,7 +127,8 @@ fn repro_command(header: &Header) -> String {
     for (name, value) in header.given() {
         words.push(format!("--set {}", quote(&format!("{name}={}", value.render()))));
     }
-    let tags = [("--include-tags", &header.options.include_tags), ("--exclude-tags", &header.options.exclude_tags)];
+    let tags =
+        [("--include-tags", &header.options.include_tags), ("--exclude-tags", &header.options.exclude_tags)];
     for (flag, tags) in tags.into_iter().filter(|(_, tags)| !tags.is_empty()) {
         words.push(format!("{flag} {}", quote(&tags.join(","))));
     }

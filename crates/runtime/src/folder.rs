@@ -90,6 +90,8 @@ pub struct Options {
     pub audit_dir: Option<PathBuf>,
     /// Where the number of runs that auto-fix has left is kept.
     pub auto_fix_budget: Option<PathBuf>,
+    /// `--budget-usd` and the others.
+    pub budget: recipe::plan::Budget,
 }
 
 /// Which failed sub-recipes an agent may try to finish.

@@ -158,19 +158,28 @@ fn recipe_health(recipe: String, seen: &[Seen]) -> RecipeHealth {
         *health.failures_by_bucket.entry(diagnosis.bucket.as_str().to_owned()).or_default() += 1;
     }
     let blamed = |buckets: &[Bucket]| {
-        seen.iter().filter(|run| run.diagnosis.as_ref().is_some_and(|found| buckets.contains(&found.bucket))).count()
+        seen.iter()
+            .filter(|run| run.diagnosis.as_ref().is_some_and(|found| buckets.contains(&found.bucket)))
+            .count()
     };
     let score = |count: usize| (!seen.is_empty()).then(|| ((1.0 - share(count)) * 100.0).round() as u32);
     health.recipe_score = score(blamed(&[Bucket::Recipe, Bucket::Work]));
     health.environment_score = score(blamed(&[Bucket::Environment]));
     let mut durations: Vec<f64> = seen.iter().map(|run| run.duration).collect();
     durations.sort_by(f64::total_cmp);
-    health.average_duration = (!durations.is_empty()).then(|| round(durations.iter().sum::<f64>() / durations.len() as f64));
+    health.average_duration =
+        (!durations.is_empty()).then(|| round(durations.iter().sum::<f64>() / durations.len() as f64));
     health.p95_duration = percentile(&durations, 0.95).map(round);
     for run in seen {
         let state = &run.shown.state;
-        health.retries += state.attempts.values().map(|attempts| attempts.saturating_sub(1) as usize).sum::<usize>();
-        health.timeouts += state.failures.values().flatten().filter(|ended| matches!(ended.outcome, Outcome::TimedOut(_))).count();
+        health.retries +=
+            state.attempts.values().map(|attempts| attempts.saturating_sub(1) as usize).sum::<usize>();
+        health.timeouts += state
+            .failures
+            .values()
+            .flatten()
+            .filter(|ended| matches!(ended.outcome, Outcome::TimedOut(_)))
+            .count();
         if let Some(cost) = state.used.cost_usd {
             health.cost_usd = Some(health.cost_usd.unwrap_or(0.0) + cost);
         }
@@ -193,18 +202,29 @@ fn recipe_health(recipe: String, seen: &[Seen]) -> RecipeHealth {
 fn recurring(recipe: &str, seen: &[Seen], findings: &mut Vec<Finding>) {
     let mut found: BTreeMap<(String, String, &'static str), Vec<String>> = BTreeMap::new();
     for run in seen {
-        let (Some(diagnosis), Some((step, _))) = (&run.diagnosis, run.shown.state.root_cause()) else { continue };
+        let (Some(diagnosis), Some((step, _))) = (&run.diagnosis, run.shown.state.root_cause()) else {
+            continue;
+        };
         let key = (step, diagnosis.class.as_str().to_owned(), diagnosis.bucket.as_str());
         found.entry(key).or_default().push(run.id());
     }
     for ((step, class, bucket), run_ids) in found.into_iter().filter(|(_, runs)| runs.len() > 1) {
         let recommendation = match bucket {
-            "environment" => format!("mend what `{step}` needs from outside before running again; the recipe is not to blame"),
+            "environment" => format!(
+                "mend what `{step}` needs from outside before running again; the recipe is not to blame"
+            ),
             "recipe" => format!("correct step `{step}` in the recipe"),
             _ => format!("look at what the steps before `{step}` make, and at what it checks"),
         };
         let metric = format!("{} failures of class {class}", run_ids.len());
-        findings.push(Finding { kind: "recurring_failure", recipe: recipe.to_owned(), step: Some(step), metric, run_ids, recommendation });
+        findings.push(Finding {
+            kind: "recurring_failure",
+            recipe: recipe.to_owned(),
+            step: Some(step),
+            metric,
+            run_ids,
+            recommendation,
+        });
     }
 }
 
@@ -253,7 +273,10 @@ fn shape(recipe: &str, plan: &Plan, run_id: &str, findings: &mut Vec<Finding>) {
                 step: Some(step.id.clone()),
                 metric: "no check after it".to_owned(),
                 run_ids: vec![run_id.to_owned()],
-                recommendation: format!("add a bash step after `{}` that fails if its work is missing", step.id),
+                recommendation: format!(
+                    "add a bash step after `{}` that fails if its work is missing",
+                    step.id
+                ),
             });
         }
         let lines = match &step.kind {
@@ -268,14 +291,19 @@ fn shape(recipe: &str, plan: &Plan, run_id: &str, findings: &mut Vec<Finding>) {
                 step: Some(step.id.clone()),
                 metric: format!("{lines} lines"),
                 run_ids: vec![run_id.to_owned()],
-                recommendation: format!("split `{}` into steps that can be kept and repeated one by one", step.id),
+                recommendation: format!(
+                    "split `{}` into steps that can be kept and repeated one by one",
+                    step.id
+                ),
             });
         }
     }
 }
 
 fn outliers(recipe: &str, seen: &[Seen], sorted: &[f64], findings: &mut Vec<Finding>) {
-    let Some(median) = percentile(sorted, 0.5).filter(|median| *median > 0.0 && seen.len() >= ENOUGH) else { return };
+    let Some(median) = percentile(sorted, 0.5).filter(|median| *median > 0.0 && seen.len() >= ENOUGH) else {
+        return;
+    };
     for run in seen.iter().filter(|run| run.duration > OUTLIER * median) {
         findings.push(Finding {
             kind: "outlier",

@@ -4,10 +4,12 @@
 
 pub mod activity;
 pub mod agent_attempt;
+mod agent_call;
 pub mod agents;
 pub mod attempt;
 pub mod audit;
 pub mod autofix;
+pub mod budget;
 pub mod clock;
 pub mod context_file;
 pub mod diagnose;

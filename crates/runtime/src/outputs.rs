@@ -20,6 +20,8 @@ pub enum Stream {
     Stdout,
     /// Standard error.
     Stderr,
+    /// An agent's standard output: somebody is woken who reads it, and it is handed on to nobody.
+    Transcript,
 }
 
 /// A file that is followed.
@@ -143,6 +145,9 @@ impl Default for Outputs {
 impl Followed {
     /// Hands on a portion of what is new; says whether there may be more.
     fn drain(&mut self, sink: &mut dyn FnMut(&str, Stream, &[u8])) -> bool {
+        if self.stream == Stream::Transcript {
+            return false;
+        }
         let mut buffer = [0; 64 * 1024];
         let end = self.offset + PORTION;
         self.is_behind = false;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use recipe::{
-    plan::{Plan, Step, StepKind, Unit},
+    plan::{Plan, Step, StepKind, Target, Unit},
     syntax::Rule,
     value::{Map, Value},
 };
@@ -104,24 +104,27 @@ pub fn missing_for(plan: &Plan, steps: &[&Arc<Step>], settings: &AgentSettings, 
         .filter(|name| host.var(name).is_none_or(|value| value.is_empty()) && mentions(name))
         .collect();
     if !missing.is_empty() {
-        problems.push(format!("MISSING_ENV_VAR: {}: set it with `export NAME=…`, or in `.env` beside the recipe", missing.join(", ")));
+        problems.push(format!(
+            "MISSING_ENV_VAR: {}: set it with `export NAME=…`, or in `.env` beside the recipe",
+            missing.join(", ")
+        ));
     }
     problems
 }
 
-/// Agent programs that the run will need and that are not there.
+/// Agent programs that the run will need and that are not there. `runs` says which steps may run at all.
 pub fn missing_programs(
     plan: &Plan,
     settings: &AgentSettings,
     host: &Host,
-    runs: impl Fn(&[String]) -> bool,
+    runs: impl Fn(&Unit, &Step) -> bool,
 ) -> Vec<String> {
     let mut problems = Vec::new();
     let mut seen = HashSet::new();
-    for step in plan.units.iter().flat_map(|unit| &unit.steps) {
+    for step in needed_steps(plan, runs) {
         let StepKind::Agent(agent) = &step.kind else { continue };
         let name = agent.program.clone().unwrap_or_else(|| settings.program.clone());
-        if runs(&step.tags) && seen.insert(name.clone()) {
+        if seen.insert(name.clone()) {
             problems.extend(
                 program_problem(&name, settings, host)
                     .map(|problem| format!("step `{}`: {problem}", step.id)),
@@ -129,6 +132,47 @@ pub fn missing_programs(
         }
     }
     problems
+}
+
+/// The steps that may run, nested ones included.
+fn needed_steps(plan: &Plan, runs: impl Fn(&Unit, &Step) -> bool) -> Vec<&Step> {
+    let mut steps = Vec::new();
+    let mut entered = HashSet::from([plan.root]);
+    let mut queue = vec![plan.root];
+    while let Some(id) = queue.pop() {
+        let unit = plan.unit(id);
+        for step in unit.steps.iter().filter(|step| runs(unit, step)) {
+            if let StepKind::Nested { target: Target::Known { unit, .. }, .. } = &step.kind
+                && entered.insert(*unit)
+            {
+                queue.push(*unit);
+            }
+            steps.push(&**step);
+        }
+    }
+    steps
+}
+
+/// Whether it is known before the first step that a step of the run's own recipe will be skipped.
+pub fn is_ruled_out(plan: &Plan, step: &Step, context: &Map) -> bool {
+    let Some(condition) = &step.condition else { return false };
+    let dynamic = plan
+        .units
+        .iter()
+        .flat_map(|unit| &unit.steps)
+        .any(|step| matches!(&step.kind, StepKind::Nested { target: Target::Dynamic { .. }, .. }));
+    let assigned: HashSet<&str> = plan
+        .units
+        .iter()
+        .flat_map(|unit| {
+            let stored = unit.steps.iter().flat_map(|step| [step.store.as_deref(), Some(step.id.as_str())]);
+            stored
+                .flatten()
+                .chain(unit.context.keys().filter(|_| !Arc::ptr_eq(unit, plan.root())).map(String::as_str))
+        })
+        .collect();
+    let is_fixed = condition.names().iter().all(|(path, _)| !assigned.contains(path.root.as_str()));
+    !dynamic && is_fixed && condition.holds(context) == Ok(false)
 }
 
 /// Why a program cannot be used, if it cannot.

@@ -2,7 +2,10 @@
 //!
 //! Never lets a polite refusal pass for a success.
 
-use engine::{RunState, decide, frame::FrameId};
+use engine::{
+    RunState, StepStatus, decide,
+    frame::{Frame, FrameId},
+};
 use recipe::value::Map;
 
 use crate::{
@@ -31,13 +34,7 @@ pub enum Verdict {
 /// The prompt of a recovery.
 pub fn prompt(state: &RunState, id: FrameId, mask: &Mask) -> String {
     let frame = &state.frames[id];
-    let failed: Vec<&str> = frame
-        .steps
-        .iter()
-        .zip(&frame.unit.steps)
-        .filter(|(state, _)| state.status == engine::StepStatus::Failed)
-        .map(|(_, step)| step.id.as_str())
-        .collect();
+    let outer = frame.parent.map_or(frame, |(parent, _)| &state.frames[parent]);
     let outputs: Vec<String> = frame
         .steps
         .iter()
@@ -59,10 +56,16 @@ pub fn prompt(state: &RunState, id: FrameId, mask: &Mask) -> String {
          2. If it cannot be done (something is missing, or contradicts itself), answer 'UNRECOVERABLE: <reason>'.\n\n\
          Current context summary:\n{}",
         frame.unit.name,
-        failed.join(", "),
+        failed_steps(frame).join(", "),
         mask.text(&decide::nested_error(state, id)),
-        summary(&frame.context, mask),
+        summary(&outer.context, mask),
     )
+}
+
+/// Ids of the steps of a recipe that failed.
+pub fn failed_steps(frame: &Frame) -> Vec<&str> {
+    let steps = frame.steps.iter().zip(&frame.unit.steps);
+    steps.filter(|(state, _)| state.status == StepStatus::Failed).map(|(_, step)| step.id.as_str()).collect()
 }
 
 /// The context in a few lines, without secrets.

@@ -10,7 +10,11 @@ use engine::{
     Event, RunSettings, RunState, RunStatus,
     event::{FORMAT, RunStarted},
 };
-use recipe::{check::Loader, plan::Plan, value::Map};
+use recipe::{
+    check::Loader,
+    plan::{Plan, Step, Unit},
+    value::Map,
+};
 
 pub use request::{Request, RequestError, Silent};
 pub use resume::{Interrupted, Resume, ResumeError};
@@ -296,10 +300,12 @@ impl Runs {
         let mut problems = preflight::context_problems(root, &context, &start.working_dir);
         problems.extend(preflight::missing_env(&start.plan, &start.host));
         let options = &start.options;
-        let runs = |tags: &[String]| {
-            let tagged = |list: &[String]| tags.iter().any(|tag| list.contains(tag));
+        let runs = |unit: &Unit, step: &Step| {
+            let tagged = |list: &[String]| step.tags.iter().any(|tag| list.contains(tag));
+            let is_root = std::ptr::eq(unit, &**root);
             !tagged(&options.exclude_tags)
-                && (tags.is_empty() || options.include_tags.is_empty() || tagged(&options.include_tags))
+                && (step.tags.is_empty() || options.include_tags.is_empty() || tagged(&options.include_tags))
+                && !(is_root && preflight::is_ruled_out(&start.plan, step, &context))
         };
         problems.extend(preflight::missing_programs(&start.plan, &start.agents, &start.host, runs));
         if !std::path::Path::new(crate::attempt::SHELL).exists() {

@@ -137,10 +137,15 @@ pub fn load(run: &Path, stored: &Stored) -> Result<Value, String> {
 
 /// The last lines of a file: at most `lines` and `bytes` of them.
 pub fn tail(path: &Path, lines: usize, bytes: u64) -> String {
+    tail_from(path, 0, lines, bytes)
+}
+
+/// The same of what stands behind an offset.
+pub fn tail_from(path: &Path, from: u64, lines: usize, bytes: u64) -> String {
     let read = || -> io::Result<Vec<u8>> {
         let mut file = File::open(path)?;
         let size = file.metadata()?.len();
-        file.seek(SeekFrom::Start(size.saturating_sub(bytes)))?;
+        file.seek(SeekFrom::Start(size.saturating_sub(bytes).max(from)))?;
         let mut tail = Vec::new();
         file.take(bytes).read_to_end(&mut tail)?;
         Ok(tail)

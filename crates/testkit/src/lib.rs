@@ -3,6 +3,7 @@
 pub mod model_server;
 mod started;
 mod world;
+mod zoo;
 
 pub use started::{Started, is_alive, until};
 pub use world::{Output, TestEnv};

@@ -179,7 +179,7 @@ fn finish(command: &mut Command) -> Output {
 }
 
 /// A test cannot go on without what it asked for.
-fn must<T, E: std::fmt::Display>(result: Result<T, E>) -> T {
+pub(crate) fn must<T, E: std::fmt::Display>(result: Result<T, E>) -> T {
     match result {
         Ok(value) => value,
         Err(error) => panic!("the test's world is broken: {error}"),

@@ -334,6 +334,7 @@ impl Reporter for Live<'_> {
             Notice::Activity { path, what } => {
                 self.steps.entry(path.to_owned()).or_default().last = clean(first_line(what));
             }
+            Notice::Secrets { mask } => self.out.hide(mask),
             Notice::Tick { state } => self.look(state),
             Notice::Stopping { why } => {
                 self.line('⚠', why);

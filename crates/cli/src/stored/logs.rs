@@ -197,7 +197,7 @@ impl Follow {
             let text = self.mask.text(&text);
             match file.ends_with("stdout") {
                 true if out.stdout_is_terminal => out.result(&harmless(&text)),
-                true if self.mask.is_idle() => out.raw(&bytes),
+                true if self.mask.is_empty() => out.raw(&bytes),
                 true => out.raw(text.as_bytes()),
                 false => out.notice(&harmless(&text)),
             }

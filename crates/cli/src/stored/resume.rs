@@ -21,7 +21,7 @@ use crate::{
     host,
     out::Out,
     outcome, reading,
-    run::{broken, fix_failed, detail, reporter, snippet, with_evidence},
+    run::{broken, detail, fix_failed, reporter, snippet, with_evidence},
 };
 
 /// Goes on with a run from where it stopped.
@@ -78,7 +78,7 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
         change: &change,
         agents: host::agents(
             program.as_deref(),
-            args.options.budget.to_budget(),
+            host::Allowance { budget: header.options.budget, raised: args.options.budget.to_budget() },
             &header.working_dir,
             environment,
         )?,
@@ -155,7 +155,8 @@ fn go_on(
     let mut resume = resume;
     let fixer = match args.options.auto_fix() {
         Some(policy) => {
-            let shown = runs.open(folder.clone()).map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
+            let shown =
+                runs.open(folder.clone()).map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
             let known = shown.header.options.auto_fix_budget.clone().filter(|path| path.exists());
             autofix::prepare(runs, &policy, known, &mut resume.host).map_err(|error| broken(error.into()))?;
             Some(Loop {

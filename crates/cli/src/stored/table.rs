@@ -115,6 +115,7 @@ mod tests {
             error: error.map(str::to_owned),
             working_dir: "/".into(),
             pid: None,
+            usage: None,
         }
     }
 

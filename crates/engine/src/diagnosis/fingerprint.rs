@@ -51,6 +51,10 @@ fn normal_word(word: &str) -> String {
     if let Some(at) = temporary_path(word) {
         return format!("{}<tmp>", normal_word(&word[..at]));
     }
+    let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+    if is_uuid(bare) {
+        return word.replace(bare, "#");
+    }
     let mut normal = String::with_capacity(word.len());
     let mut rest = word;
     while !rest.is_empty() {
@@ -67,8 +71,13 @@ fn normal_word(word: &str) -> String {
     collapse(&normal)
 }
 
+fn is_uuid(word: &str) -> bool {
+    let lengths: Vec<usize> = word.split('-').map(str::len).collect();
+    lengths == [8, 4, 4, 4, 12] && word.chars().all(|c| c == '-' || c.is_ascii_hexdigit())
+}
+
 fn is_part(c: char) -> bool {
-    c.is_alphanumeric()
+    c.is_alphanumeric() || c == '_'
 }
 
 /// `12:30:05`, `1.25` and `2026-01-02` become one mark.
@@ -96,7 +105,8 @@ fn normal_part(part: &str, keeps_numbers: bool) -> &str {
     if digits == 0 || (keeps_numbers && digits == part.len()) {
         return part;
     }
-    let number = digits == part.len();
+    // `02T03` is the middle of a time
+    let number = part.chars().all(|c| c.is_ascii_digit() || matches!(c, 'T' | 'Z' | '_'));
     let letters = part.trim_start_matches(|c: char| c.is_ascii_digit());
     let duration = part.starts_with(|c: char| c.is_ascii_digit())
         && matches!(

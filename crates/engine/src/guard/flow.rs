@@ -50,8 +50,10 @@ pub struct Found {
     pub negated: bool,
     /// Files that it writes.
     pub writes: Vec<String>,
-    /// Text that it is given by the script itself.
+    /// Whether its input is text of the script itself.
     pub is_fed: bool,
+    /// `NAME=value` before it.
+    pub assignments: Vec<String>,
 }
 
 /// Everything that a script can reach.
@@ -331,6 +333,7 @@ impl Walk {
             self.list(&list, Way { level: inner_level, exit: inner_level, ..way });
         }
         if words.is_empty() {
+            self.assign(command, assignments, way);
             let has_inner = assignments.iter().any(|word| !word.inner.is_empty());
             return if has_inner { Status::Unknown } else { Status::Ok };
         }
@@ -352,8 +355,20 @@ impl Walk {
             .collect();
         writes.extend(call.writes());
         let Way { level, guarded, .. } = way;
-        self.found.push(Found { call, level, guarded, negated: false, writes, is_fed });
+        let assignments = assignments.iter().map(|word| word.text.clone()).collect();
+        self.found.push(Found { call, level, guarded, negated: false, writes, is_fed, assignments });
         status
+    }
+
+    /// Assignments and redirections without a program.
+    fn assign(&mut self, command: &Command, assignments: &[Word], way: Way) {
+        let call = Call { program: String::new(), words: Vec::new() };
+        let writes = command.redirects.iter().filter(|(operator, _)| operator.contains('>'));
+        let writes = writes.map(|(_, target)| target.text.clone()).collect();
+        let assignments = assignments.iter().map(|word| word.text.clone()).collect();
+        let Way { guarded, fed, .. } = way;
+        let level = Level::Ignored;
+        self.found.push(Found { call, level, guarded, negated: false, writes, is_fed: fed, assignments });
     }
 
     fn settings(&mut self, call: &Call) {

@@ -86,7 +86,7 @@ impl Call {
             ];
             return !teeth.iter().any(|word| code.contains(word));
         }
-        TOOTHLESS.contains(&self.program.as_str()) || self.asks_for_help()
+        self.program.is_empty() || TOOTHLESS.contains(&self.program.as_str()) || self.asks_for_help()
     }
 
     fn asks_for_help(&self) -> bool {

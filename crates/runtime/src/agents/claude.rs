@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::draft::{Draft, number, say, text, tool};
+use super::draft::{Draft, add, number, say, text, tool};
 use super::{ARGUMENT_LIMIT, AgentEvent, AgentFailure, Invocation, Request, User};
 
 /// The prompt travels on stdin. A system prompt is an argument unless it is too long for one.
@@ -37,7 +37,10 @@ pub(super) fn invocation(request: &Request) -> Invocation {
 pub(super) fn read(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) -> bool {
     match text(event, "/type") {
         Some("system") if event.get("subtype").is_some() => read_system(event, draft, out),
-        Some("assistant") if event.get("message").is_some() => read_message(event, out),
+        Some("assistant") if event.get("message").is_some() => {
+            count_message(event, draft);
+            read_message(event, out);
+        }
         Some("result") if is_result(event) => read_result(event, draft, out),
         Some("result") | None => return false,
         Some(_) => return event.get("session_id").is_some(),
@@ -59,6 +62,17 @@ fn read_system(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
         }
         _ => {}
     }
+}
+
+/// What a message used, before the result sums it all up. A message that comes in several events counts once.
+fn count_message(event: &Value, draft: &mut Draft) {
+    let id = text(event, "/message/id").unwrap_or_default();
+    if !id.is_empty() && draft.message_id == id {
+        return;
+    }
+    id.clone_into(&mut draft.message_id);
+    add(&mut draft.usage.input_tokens, number(event, "/message/usage/input_tokens"));
+    add(&mut draft.usage.output_tokens, number(event, "/message/usage/output_tokens"));
 }
 
 fn read_message(event: &Value, out: &mut Vec<AgentEvent>) {

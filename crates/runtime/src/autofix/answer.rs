@@ -2,9 +2,10 @@
 
 /// The recipe in an answer, if there is one.
 pub(super) fn recipe_in(answer: &str) -> Option<String> {
-    let fenced = fences(answer).into_iter().filter(|(_, body)| looks_like_recipe(body)).max_by_key(|(label, body)| {
-        (matches!(label.as_str(), "yaml" | "yml"), body.len())
-    });
+    let fenced = fences(answer)
+        .into_iter()
+        .filter(|(_, body)| looks_like_recipe(body))
+        .max_by_key(|(label, body)| (matches!(label.as_str(), "yaml" | "yml"), body.len()));
     match fenced {
         Some((_, body)) => Some(body),
         None if looks_like_recipe(answer) => Some(answer.trim().to_owned() + "\n"),

@@ -57,7 +57,8 @@ impl Budget {
     fn lock(&self) -> Result<File, FolderError> {
         let file = OpenOptions::new().read(true).write(true).mode(0o600).open(&self.path);
         let file = file.map_err(FolderError::at("open", &self.path))?;
-        flock(&file, FlockOperation::LockExclusive).map_err(|error| FolderError::at("lock", &self.path)(error.into()))?;
+        flock(&file, FlockOperation::LockExclusive)
+            .map_err(|error| FolderError::at("lock", &self.path)(error.into()))?;
         Ok(file)
     }
 }

@@ -237,7 +237,10 @@ impl Loop<'_> {
 
     /// The number of runs that are left, shared with runs inside of this one.
     fn budget(&self, folder: &RunFolder) -> Result<Budget, FolderError> {
-        let path = self.host.var(budget::VARIABLE).map_or_else(|| folder.path().join("auto-fix-budget"), PathBuf::from);
+        let path = self
+            .host
+            .var(budget::VARIABLE)
+            .map_or_else(|| folder.path().join("auto-fix-budget"), PathBuf::from);
         Budget::open(&path, self.policy.max_attempts.saturating_sub(1))
     }
 
@@ -257,7 +260,10 @@ impl Loop<'_> {
         match diagnosis.bucket {
             Bucket::Environment => match diagnosis.class {
                 Class::RateLimit | Class::Network => Next::Wait(self.wait(same.len() as u32)),
-                _ => Next::Blocked(format!("{}: something outside of the recipe has to be mended first", diagnosis.class.as_str())),
+                _ => Next::Blocked(format!(
+                    "{}: something outside of the recipe has to be mended first",
+                    diagnosis.class.as_str()
+                )),
             },
             Bucket::Recipe => Next::Repair,
             Bucket::Work if self.has_producers(result) => Next::Resume,
@@ -319,7 +325,8 @@ impl Loop<'_> {
             Some(repair) => {
                 recording.root(&repair.loaded);
                 // checked once more through the recording, so that every source is kept with the run
-                let checked = recipe::check::check(repair.loaded.clone(), &recording, &recipe::check::Given::default());
+                let checked =
+                    recipe::check::check(repair.loaded.clone(), &recording, &recipe::check::Given::default());
                 checked.plan.map(|plan| (plan, &recording))
             }
             None => None,
@@ -331,7 +338,10 @@ impl Loop<'_> {
         }
         save(folder, report)?;
         if !plan.blocked_effects.is_empty() {
-            return Ok(Some(format!("side effects that are done would be repeated: {}", plan.blocked_effects.join(", "))));
+            return Ok(Some(format!(
+                "side effects that are done would be repeated: {}",
+                plan.blocked_effects.join(", ")
+            )));
         }
         *result = self.runs.resume(folder.clone(), resume, reporter)?;
         if let Some(repair) = repaired {
@@ -377,7 +387,12 @@ fn keep_options(_: &mut Options) {}
 
 /// Makes the number of runs that are left known to everything that the run starts; a run inside of another one
 /// that has such a number takes from that. Says where it is.
-pub fn prepare(runs: &Runs, policy: &Policy, known: Option<PathBuf>, host: &mut Host) -> Result<PathBuf, FolderError> {
+pub fn prepare(
+    runs: &Runs,
+    policy: &Policy,
+    known: Option<PathBuf>,
+    host: &mut Host,
+) -> Result<PathBuf, FolderError> {
     let inherited = host.var(budget::VARIABLE).map(PathBuf::from).filter(|path| path.exists());
     let path = match known.or(inherited) {
         Some(path) => path,

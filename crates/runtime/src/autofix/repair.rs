@@ -18,9 +18,10 @@ use tokio::sync::{Notify, mpsc, watch};
 
 use super::{AutoFixError, RepairReport, Report, answer, surface::Snapshot};
 use crate::{
-    agent_attempt::{AgentSettings, AgentTask, Left, run_agent},
+    agent_attempt::{AgentSettings, AgentTask, run_agent},
     agents::User,
     attempt::Go,
+    budget::Ledger,
     folder::{FolderError, RunFolder, make_dir, write_new},
     host::Host,
     report::RunResult,
@@ -94,8 +95,12 @@ impl Repairer<'_> {
         let kept = self.folder.path().join(&dir).join("candidate.yaml");
         write_new(&kept, &candidate)?;
         let kept = Some(kept.to_string_lossy().into_owned());
-        let mut regressions: Vec<Regression> =
-            elsewhere.iter().map(|file| regression("outside_surface", None, &format!("it changed `{file}`, which is put back"))).collect();
+        let mut regressions: Vec<Regression> = elsewhere
+            .iter()
+            .map(|file| {
+                regression("outside_surface", None, &format!("it changed `{file}`, which is put back"))
+            })
+            .collect();
         let path = self.plan.root().path.clone();
         let loaded = Loaded { path, bytes: candidate.clone().into() };
         let checked = check(loaded.clone(), self.loader, &Given { names: Vec::new() });
@@ -123,16 +128,32 @@ impl Repairer<'_> {
         }
     }
 
-    fn prompt(&self, report: &Report, result: &RunResult, refused: Option<&RepairReport>, before: &[u8]) -> String {
+    fn prompt(
+        &self,
+        report: &Report,
+        result: &RunResult,
+        refused: Option<&RepairReport>,
+        before: &[u8],
+    ) -> String {
         let failure = result.failure.as_ref();
         let tried: Vec<String> = report.attempts.iter().map(super::describe).collect();
         let refusal = refused.map(|refused| {
             let list: Vec<String> = refused
                 .regressions
                 .iter()
-                .map(|found| format!("- {}{}: {}", found.code, found.step.as_ref().map(|step| format!(" ({step})")).unwrap_or_default(), found.detail))
+                .map(|found| {
+                    format!(
+                        "- {}{}: {}",
+                        found.code,
+                        found.step.as_ref().map(|step| format!(" ({step})")).unwrap_or_default(),
+                        found.detail
+                    )
+                })
                 .collect();
-            format!("\nYour last proposal was refused, because it makes the recipe weaker:\n{}\n", list.join("\n"))
+            format!(
+                "\nYour last proposal was refused, because it makes the recipe weaker:\n{}\n",
+                list.join("\n")
+            )
         });
         format!(
             "A workflow recipe failed, and its definition seems to be the reason. Correct the recipe.\n\n\
@@ -152,9 +173,12 @@ impl Repairer<'_> {
     }
 
     fn ask(&self, dir: &Path, cwd: PathBuf, prompt: String) -> Result<Result<String, String>, AutoFixError> {
-        let Some(step) = self.plan.root().steps.first() else { return Ok(Err("the recipe has no steps".to_owned())) };
+        let Some(step) = self.plan.root().steps.first() else {
+            return Ok(Err("the recipe has no steps".to_owned()));
+        };
         let step = Arc::new(Step { json: JsonMode::Text, json_schema: None, ..Step::clone(step) });
         let run_id = self.folder.id();
+        let ledger: Arc<Ledger> = Arc::default();
         let task = AgentTask {
             run: self.folder.path().to_owned(),
             env: self.host.step_env(&self.host.tree(&run_id)),
@@ -175,7 +199,9 @@ impl Repairer<'_> {
             user: if self.host.is_root { User::Root } else { User::Ordinary },
             auto_stage: false,
             json_retries: 0,
-            left: Left::default(),
+            limits: Vec::new(),
+            account: ledger.open("repair"),
+            ledger,
         };
         let event_loop = tokio::runtime::Builder::new_current_thread()
             .enable_all()

@@ -30,7 +30,8 @@ impl Snapshot {
     /// Remembers the files below `root`, except for the recipe itself and what git keeps for itself.
     pub(super) fn take(root: &Path, except: &Path) -> Snapshot {
         let except = fs::canonicalize(except).unwrap_or_else(|_| except.to_owned());
-        let mut snapshot = Snapshot { root: root.to_owned(), except, files: BTreeMap::new(), is_partial: false };
+        let mut snapshot =
+            Snapshot { root: root.to_owned(), except, files: BTreeMap::new(), is_partial: false };
         let mut bytes = 0;
         for path in files_below(root) {
             let size = fs::metadata(&path).map_or(0, |meta| meta.len());
@@ -118,7 +119,10 @@ mod tests {
         changed.sort();
         assert_eq!(changed, ["changed", "gone", "new"]);
         let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
-        assert_eq!((read("changed"), read("gone"), read("recipe.yaml")), ("changed".into(), "gone".into(), "repaired".into()));
+        assert_eq!(
+            (read("changed"), read("gone"), read("recipe.yaml")),
+            ("changed".into(), "gone".into(), "repaired".into())
+        );
         assert!(!root.join("new").exists());
     }
 }

@@ -10,7 +10,7 @@ use std::{
 use engine::{Event, Outcome, frame::FrameId, outcome::SkipReason};
 use recipe::{
     check::{Given, graft},
-    plan::{AgentStep, Budget, Step, StepKind, Target, Unit},
+    plan::{Step, StepKind, Target, Unit},
     scope::Scope,
     template::Template,
     value::{Map, Value},
@@ -19,9 +19,7 @@ use tokio::sync::{Notify, watch};
 
 use super::{DriveError, Driver, TaskDone};
 use crate::{
-    agent_attempt::{AgentTask, Left, run_agent},
-    agents::User,
-    attempt::{Command, Finished, Go, Progress, SHELL, ShellTask, run_shell, stopped},
+    attempt::{Command, Finished, Go, SHELL, ShellTask, run_shell, stopped},
     context_file::{ContextFile, Sharing},
     folder::{FolderError, RunFolder, make_dir},
     outputs::Stream,
@@ -41,8 +39,8 @@ impl Driver<'_> {
             StepKind::Nested { .. } => self.start_nested(path, frame, at, &step),
             StepKind::Shell { command } => self.start_shell(path, attempt, frame, at, &step, command),
             StepKind::Agent(agent) => {
-                if self.running_agents >= self.options.max_agents.unwrap_or(usize::MAX) {
-                    self.waiting_agents.push((path.to_owned(), attempt));
+                if self.running_agents.len() >= self.options.max_agents.unwrap_or(usize::MAX) {
+                    self.waiting_agents.push_back((path.to_owned(), attempt));
                     return Ok(());
                 }
                 self.start_agent(path, attempt, frame, at, &step, agent)
@@ -51,7 +49,7 @@ impl Driver<'_> {
     }
 
     /// Lets a step end before it began.
-    fn refuse(&mut self, path: &str, attempt: u32, outcome: Outcome, error: String) {
+    pub(super) fn refuse(&mut self, path: &str, attempt: u32, outcome: Outcome, error: String) {
         let finished = Finished::refused(outcome, error);
         let path = path.to_owned();
         self.tasks
@@ -110,7 +108,7 @@ impl Driver<'_> {
         }
     }
 
-    fn step_dir(&self, frame: FrameId, step: &Step) -> Result<PathBuf, String> {
+    pub(super) fn step_dir(&self, frame: FrameId, step: &Step) -> Result<PathBuf, String> {
         let base = self.base_dir(frame);
         let dir = match &step.working_dir {
             Some(template) => {
@@ -126,7 +124,7 @@ impl Driver<'_> {
     }
 
     /// The environment of a step besides its exported values.
-    fn step_env(
+    pub(super) fn step_env(
         &mut self,
         frame: FrameId,
         at: usize,
@@ -237,7 +235,7 @@ impl Driver<'_> {
     }
 
     /// The hook before a step: once for each step, not for each attempt.
-    fn pre_hook(&mut self, path: &str, frame: FrameId, at: usize) -> Option<super::hooks::Hook> {
+    pub(super) fn pre_hook(&mut self, path: &str, frame: FrameId, at: usize) -> Option<super::hooks::Hook> {
         self.hooked.insert(path.to_owned()).then(|| self.hook(frame, at, "pre_step")).flatten()
     }
 
@@ -264,163 +262,6 @@ impl Driver<'_> {
         let full = self.run_dir().join(file);
         crate::process::open_output(&full).map_err(FolderError::at("create", &full))?;
         self.outputs.follow(path, stream, &full).map_err(FolderError::at("follow", &full))
-    }
-
-    pub(super) fn start_agent(
-        &mut self,
-        path: &str,
-        attempt: u32,
-        frame: FrameId,
-        at: usize,
-        step: &Arc<Step>,
-        agent: &AgentStep,
-    ) -> Result<(), DriveError> {
-        let cwd = match self.step_dir(frame, step) {
-            Ok(cwd) => cwd,
-            Err(error) => {
-                self.refuse(path, attempt, Outcome::Refused, format!("agent step failed: {error}"));
-                return Ok(());
-            }
-        };
-        let scope = AgentScope { frame: &self.state.frames[frame], cwd: &cwd };
-        let question = Question {
-            prompt: agent.prompt.render(&scope),
-            system_prompt: agent.system_prompt.as_deref().map(|text| {
-                Template::parse(text).map_or_else(|_| text.to_owned(), |template| template.render(&scope))
-            }),
-            model: agent.model.as_ref().map(|model| model.render(&scope)).filter(|model| !model.is_empty()),
-            program: agent.program.clone(),
-            timeout: step.timeout.or(self.options.step_timeout),
-            idle_timeout: agent.idle_timeout,
-            auto_stage: agent.auto_stage && !self.options.no_auto_stage,
-            json_retries: agent.json_retries,
-        };
-        match self.question(path, attempt, frame, at, step, cwd, question)? {
-            Ok(task) => self.spawn_agent(path, attempt, frame, at, task),
-            Err((outcome, error)) => {
-                self.refuse(path, attempt, outcome, format!("agent step failed: {error}"));
-                Ok(())
-            }
-        }
-    }
-
-    /// Makes a question ready to be asked; the inner error is the step's, not the runner's.
-    #[expect(clippy::too_many_arguments, reason = "where and what to ask; taken apart nowhere else")]
-    pub(super) fn question(
-        &mut self,
-        path: &str,
-        attempt: u32,
-        frame: FrameId,
-        at: usize,
-        step: &Arc<Step>,
-        cwd: PathBuf,
-        question: Question,
-    ) -> Result<Result<AgentTask, (Outcome, String)>, DriveError> {
-        let left = match self.budget_left(frame) {
-            Ok(left) => left,
-            Err(what) => return Ok(Err((Outcome::Budget, format!("the budget is used up: {what}")))),
-        };
-        let dir = RunFolder::attempt(path, attempt);
-        make_dir(&self.run_dir().join(&dir))?;
-        let exported =
-            crate::export::exports(&self.state.frames[frame], "", Vec::new(), step.max_env_value_bytes);
-        let mut env = self.step_env(frame, at, step, &dir, exported.env)?;
-        env.push(("WORKING_DIRECTORY".into(), cwd.clone().into()));
-        let model = self.rate_models.remove(path).or(question.model);
-        Ok(Ok(AgentTask {
-            run: self.run_dir(),
-            run_id: self.run_id.clone(),
-            path: path.to_owned(),
-            step: Arc::clone(step),
-            attempt,
-            program: question.program.unwrap_or_else(|| self.agents.program.clone()),
-            settings: self.agents.clone(),
-            prompt: question.prompt,
-            system_prompt: question.system_prompt,
-            model,
-            env: env.into_iter().collect(),
-            cwd,
-            dir,
-            timeout: question.timeout,
-            idle_timeout: question.idle_timeout,
-            grace: self.host.grace,
-            user: if self.host.is_root { User::Root } else { User::Ordinary },
-            auto_stage: question.auto_stage,
-            json_retries: question.json_retries,
-            left,
-        }))
-    }
-
-    fn spawn_agent(
-        &mut self,
-        path: &str,
-        attempt: u32,
-        frame: FrameId,
-        at: usize,
-        task: AgentTask,
-    ) -> Result<(), DriveError> {
-        let wake = self.watch(path, &task.dir.join("stdout"), Stream::Stdout)?;
-        let hook = self.pre_hook(path, frame, at);
-        let go = self.gate(path);
-        let progress: tokio::sync::mpsc::UnboundedSender<Progress> = self.progress.0.clone();
-        let path = path.to_owned();
-        self.running_agents += 1;
-        self.tasks.spawn(async move {
-            let report = match hook {
-                Some(hook) => Some(hook.run(go.clone()).await),
-                None => None,
-            };
-            let result = run_agent(task, wake, go, progress).await;
-            TaskDone::Attempt { path, attempt, hook: report, result }
-        });
-        Ok(())
-    }
-
-    /// What agents may still use up here; an error names what is used up.
-    pub(super) fn budget_left(&self, frame: FrameId) -> Result<Left, String> {
-        let mut left = Left::default();
-        self.charge(&self.agents.budget, &self.state.used, &mut left)?;
-        let mut at = Some(frame);
-        while let Some(id) = at {
-            let frame = &self.state.frames[id];
-            let used = if frame.parent.is_none() { &self.state.used } else { &frame.used };
-            self.charge(&frame.unit.budget, used, &mut left)?;
-            at = frame.parent.map(|(parent, _)| parent);
-        }
-        Ok(left)
-    }
-
-    fn charge(&self, budget: &Budget, used: &engine::event::Usage, left: &mut Left) -> Result<(), String> {
-        fn least(known: Option<f64>, more: f64) -> Option<f64> {
-            Some(known.map_or(more, |known| known.min(more)))
-        }
-        if let Some(runs) = budget.agent_runs
-            && used.runs >= runs
-        {
-            return Err(format!("{runs} agent runs"));
-        }
-        if let Some(usd) = budget.usd {
-            let rest = usd - used.cost_usd.unwrap_or(0.0);
-            if rest <= 0.0 {
-                return Err(format!("${usd}"));
-            }
-            left.usd = least(left.usd, rest);
-        }
-        if let Some(tokens) = budget.tokens {
-            let rest = tokens.saturating_sub(used.tokens().unwrap_or(0));
-            if rest == 0 {
-                return Err(format!("{tokens} tokens"));
-            }
-            left.tokens = Some(left.tokens.map_or(rest, |known| known.min(rest)));
-        }
-        if let Some(minutes) = budget.minutes {
-            let rest = minutes * 60.0 - used.seconds;
-            if rest <= 0.0 {
-                return Err(format!("{minutes} minutes"));
-            }
-            left.seconds = least(left.seconds, rest);
-        }
-        Ok(())
     }
 
     fn start_nested(
@@ -521,38 +362,6 @@ impl Driver<'_> {
         context.extend(overrides.iter().map(|(name, value)| (name.clone(), value.render(outer))));
         let problems = preflight::context_problems(unit, &context, &self.base_dir(frame));
         (!problems.is_empty()).then(|| preflight::message(&unit.name, &problems))
-    }
-}
-
-/// What is asked of an agent.
-pub(super) struct Question {
-    pub(super) prompt: String,
-    pub(super) system_prompt: Option<String>,
-    pub(super) model: Option<String>,
-    pub(super) program: Option<String>,
-    pub(super) timeout: Option<f64>,
-    pub(super) idle_timeout: Option<f64>,
-    pub(super) auto_stage: bool,
-    pub(super) json_retries: u64,
-}
-
-/// The context of an agent: the frame's, with its directory and the fact that nobody is there.
-struct AgentScope<'a> {
-    frame: &'a engine::frame::Frame,
-    cwd: &'a Path,
-}
-
-impl Scope for AgentScope<'_> {
-    fn get(&self, name: &str) -> Option<Value> {
-        self.frame.get(name).or_else(|| match name {
-            "working_directory" => Some(Value::from(self.cwd.to_string_lossy().into_owned())),
-            "NONINTERACTIVE" => Some(Value::from("1")),
-            _ => None,
-        })
-    }
-
-    fn below(&self, name: &str) -> Option<Arc<Map>> {
-        self.frame.below(name)
     }
 }
 

@@ -61,7 +61,8 @@ impl Driver<'_> {
             _ => Some("cancelled".to_owned()),
         };
         let error = error.map(|error| self.mask.text(&error).into_owned());
-        Ok(RunFinished { status, exit_code, error, output: self.final_output()?, ended_processes })
+        let usage = (self.state.used.runs > 0).then(|| self.state.used.clone());
+        Ok(RunFinished { status, exit_code, error, output: self.final_output()?, ended_processes, usage })
     }
 
     fn signal_name(&self) -> &'static str {

@@ -4,17 +4,19 @@
 //! the run; a reporter cannot.
 
 mod act;
+mod ask;
 mod end;
 mod hooks;
 mod notice;
 mod output;
 mod parts;
+mod recover;
 mod signals;
 mod spare;
 mod take;
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
     ffi::OsString,
     path::PathBuf,
     sync::Arc,
@@ -42,6 +44,7 @@ use crate::{
     agent_attempt::AgentSettings,
     attempt::{Finished, Go, Progress},
     audit::Audit,
+    budget::Ledger,
     clock,
     context_file::ContextFile,
     folder::{FolderError, Options, RunFolder},
@@ -106,8 +109,11 @@ pub struct Driver<'a> {
     large: LargeFiles,
     spare: Spare,
     closing: HashSet<FrameId>,
-    running_agents: usize,
-    waiting_agents: Vec<(String, u32)>,
+    running_agents: HashSet<String>,
+    waiting_agents: VecDeque<(String, u32)>,
+    ledger: Arc<Ledger>,
+    spent_before: Option<Spent>,
+    without_cost: HashSet<String>,
     rate_tries: HashMap<String, u64>,
     rate_models: HashMap<String, String>,
     tries: HashMap<String, u64>,
@@ -148,6 +154,13 @@ pub(crate) enum TaskDone {
     Killed,
     /// The runner itself failed inside a task.
     Broken(FolderError),
+}
+
+/// What agents had used up before this process: in all, and below every recipe step.
+#[derive(Clone, Debug)]
+struct Spent {
+    all: engine::event::Usage,
+    below: HashMap<String, engine::event::Usage>,
 }
 
 /// Something to do once the record is on disk.

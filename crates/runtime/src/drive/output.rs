@@ -61,6 +61,9 @@ fn forward(
     if mask.is_empty() {
         return reporter.notice(Notice::Output { path, stream, bytes });
     }
+    if stream == Stream::Transcript {
+        return;
+    }
     let held = carry.entry((path.to_owned(), stream == Stream::Stdout)).or_default();
     held.extend_from_slice(bytes);
     let limit = 64 * 1024 + mask.longest();

@@ -1,8 +1,9 @@
 //! What a driver is made of. Starts nothing.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, VecDeque},
     path::PathBuf,
+    sync::Arc,
 };
 
 use engine::RunState;
@@ -92,8 +93,11 @@ impl<'a> Driver<'a> {
             large: LargeFiles::new(run_dir.join("large")),
             spare: Spare::new(run_dir),
             closing: HashSet::new(),
-            running_agents: 0,
-            waiting_agents: Vec::new(),
+            running_agents: HashSet::new(),
+            waiting_agents: VecDeque::new(),
+            ledger: Arc::default(),
+            spent_before: None,
+            without_cost: HashSet::new(),
             rate_tries: HashMap::new(),
             rate_models: HashMap::new(),
             tries: HashMap::new(),

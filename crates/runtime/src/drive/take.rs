@@ -14,12 +14,10 @@ use recipe::{
 };
 use tokio::task::JoinError;
 
-use super::{DriveError, Driver, Notice, TaskDone, act::Question, hooks::HookReport};
+use super::{DriveError, Driver, Notice, TaskDone, hooks::HookReport};
 use crate::{
-    agent_attempt::run_agent,
     attempt::{Finished, Go, number, read_json, stopped},
     folder::{Recovery, RunFolder, make_dir},
-    recovery::{self, Verdict},
     values,
 };
 
@@ -68,12 +66,23 @@ impl Driver<'_> {
     fn take_attempt(&mut self, path: &str, attempt: u32, finished: Finished) -> Result<(), DriveError> {
         let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
         let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);
-        if matches!(step.kind, StepKind::Agent(_)) {
-            self.agent_is_done()?;
+        let is_agent = matches!(step.kind, StepKind::Agent(_));
+        if is_agent {
+            self.agent_is_done(path)?;
         }
         if self.halt.is_some() && finished.ended.outcome == Outcome::Cancelled {
-            // it is run again by a resume: nothing about it is final
-            return Ok(());
+            // it is run again by a resume: nothing about it is final but what it used up
+            return match finished.ended.usage.as_ref().is_some_and(|usage| usage.runs > 0) {
+                true => {
+                    let (path, ended) = (path.to_owned(), finished.ended);
+                    self.record(Event::AttemptFailed { path, attempt, ended, retry_in_ms: 0 }, None)
+                }
+                false => Ok(()),
+            };
+        }
+        if is_agent {
+            self.note_unknown_cost(frame, path, &finished.ended)?;
+            self.show_answer(path, step.store.as_deref(), &finished);
         }
         for message in &finished.notes {
             self.record(Event::Noted { path: Some(path.to_owned()), message: message.clone() }, None)?;
@@ -87,14 +96,16 @@ impl Driver<'_> {
         self.finish_step(path, attempt, finished)
     }
 
-    /// An agent has ended: another one may take its place.
-    fn agent_is_done(&mut self) -> Result<(), DriveError> {
-        self.running_agents = self.running_agents.saturating_sub(1);
-        if self.halt.is_none() && !self.waiting_agents.is_empty() {
-            let (path, attempt) = self.waiting_agents.remove(0);
-            self.start(&path, attempt)?;
-        }
-        Ok(())
+    /// Shows an agent's answer as the output of its step: its transcript is nobody's output.
+    fn show_answer(&mut self, path: &str, name: Option<&str>, finished: &Finished) {
+        let is_answer = finished.degraded || finished.ended.outcome == Outcome::Ok;
+        let (true, Some(value)) = (is_answer && self.reporter.wants_output(), &finished.value) else {
+            return;
+        };
+        let masked = self.mask.value(name.unwrap_or_default(), value);
+        let text = format!("{}\n", masked.render().trim_end_matches('\n'));
+        let notice = Notice::Output { path, stream: crate::outputs::Stream::Stdout, bytes: text.as_bytes() };
+        self.reporter.notice(notice);
     }
 
     /// Seconds before another attempt, if there is one.
@@ -192,7 +203,12 @@ impl Driver<'_> {
         }
     }
 
-    fn store(&self, path: &str, attempt: u32, value: Option<&Value>) -> Result<Option<Stored>, DriveError> {
+    pub(super) fn store(
+        &self,
+        path: &str,
+        attempt: u32,
+        value: Option<&Value>,
+    ) -> Result<Option<Stored>, DriveError> {
         let (Some(folder), Some(value)) = (&self.folder, value) else { return Ok(None) };
         let attempt = if attempt == 0 { 1 } else { attempt };
         let dir = RunFolder::attempt(path, attempt);
@@ -234,7 +250,7 @@ impl Driver<'_> {
         self.nested_close_failed(path, id, None)
     }
 
-    fn nested_close_failed(
+    pub(super) fn nested_close_failed(
         &mut self,
         path: &str,
         id: FrameId,
@@ -309,106 +325,6 @@ impl Driver<'_> {
             }
         }
         Ok(())
-    }
-
-    fn start_recovery(
-        &mut self,
-        path: &str,
-        id: FrameId,
-        frame: FrameId,
-        at: usize,
-        step: &Arc<Step>,
-    ) -> Result<(), DriveError> {
-        self.closing.insert(id);
-        let name = self.state.frames[id].unit.name.clone();
-        let failed =
-            self.state.frames[id].failed_at.map_or("", |at| &self.state.frames[id].unit.steps[at].id);
-        let message = format!("Sub-recipe '{name}' failed (step '{failed}'). Attempting agent recovery.");
-        self.record(Event::Noted { path: Some(path.to_owned()), message }, None)?;
-        let attempt = self.state.frames[frame].steps[at].attempt;
-        let cwd = self.base_dir(id);
-        let question = Question {
-            prompt: recovery::prompt(&self.state, id, &self.mask),
-            system_prompt: None,
-            model: None,
-            program: None,
-            timeout: step.timeout.or(self.options.step_timeout),
-            idle_timeout: None,
-            auto_stage: false,
-            json_retries: 0,
-        };
-        let task = match self.question(path, attempt, frame, at, step, cwd, question)? {
-            Ok(task) => task,
-            Err((_, error)) => {
-                let message = format!("Agent recovery invocation failed for sub-recipe '{name}': {error}");
-                return self.take_recovery(path, id, Verdict::NotRecovered(message), None);
-            }
-        };
-        let mut task = task;
-        task.step = Arc::new(Step { json: recipe::plan::JsonMode::Text, ..Step::clone(step) });
-        let wake = self.watch(path, &task.dir.join("stdout"), crate::outputs::Stream::Stdout)?;
-        let go = self.gate(path);
-        let progress = self.progress.0.clone();
-        let (path, mode) = (path.to_owned(), self.options.recovery);
-        self.tasks.spawn(async move {
-            let result = run_agent(task, wake, go, progress).await;
-            let (answer, usage) = match result {
-                Err(error) => return TaskDone::Broken(error),
-                Ok(finished) if finished.ended.outcome == Outcome::Cancelled => {
-                    (Verdict::Stopped, finished.ended.usage)
-                }
-                Ok(finished) => {
-                    let verdict = match (&finished.ended.outcome, &finished.value) {
-                        (Outcome::Ok, Some(value)) => recovery::judge(&value.render(), mode, &name),
-                        _ => Verdict::NotRecovered(format!(
-                            "Agent recovery invocation failed for sub-recipe '{name}': {}",
-                            finished.ended.error.unwrap_or_default()
-                        )),
-                    };
-                    (verdict, finished.ended.usage)
-                }
-            };
-            TaskDone::Recovered { path, frame: id, answer, usage }
-        });
-        Ok(())
-    }
-
-    fn take_recovery(
-        &mut self,
-        path: &str,
-        id: FrameId,
-        verdict: Verdict,
-        usage: Option<engine::event::Usage>,
-    ) -> Result<(), DriveError> {
-        self.gates.remove(path);
-        self.end_output(path);
-        let attempt = self.state.step(path).map_or(0, |step| step.attempt);
-        let name = self.state.frames[id].unit.name.clone();
-        match verdict {
-            Verdict::Stopped => Ok(()),
-            Verdict::NotRecovered(message) => {
-                self.record(Event::Noted { path: Some(path.to_owned()), message }, None)?;
-                self.closing.remove(&id);
-                self.nested_close_failed(path, id, usage)
-            }
-            Verdict::Recovered(answer) => {
-                let message = format!("Agent recovery succeeded for sub-recipe '{name}' (step '{path}')");
-                self.record(Event::Noted { path: Some(path.to_owned()), message }, None)?;
-                self.closing.remove(&id);
-                let mut ended = Ended::new(Outcome::Ok, None);
-                let value = Value::from(answer);
-                ended.usage = usage;
-                ended.value = self.store(path, attempt, Some(&value))?;
-                let event = Event::StepFinished {
-                    path: path.to_owned(),
-                    attempt,
-                    status: StepStatus::Completed,
-                    ended,
-                    recovered: true,
-                };
-                self.record(event, Some(value))
-            }
-        }
     }
 }
 

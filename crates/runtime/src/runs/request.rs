@@ -16,7 +16,7 @@ use recipe::{
 
 use super::{Others, RunError, Runs, Start};
 use crate::{
-    agent_attempt::{AgentSettings, RateLimits},
+    agent_attempt::AgentSettings,
     discovery::{Library, Setup},
     drive::{Notice, Reporter},
     folder::Options,
@@ -88,13 +88,7 @@ impl Request {
             values: Map::new(),
             env: BTreeMap::new(),
             options: Options { max_parallel: MAX_PARALLEL, ..Options::default() },
-            agents: AgentSettings {
-                program: "claude".to_owned(),
-                launcher: None,
-                custom: Vec::new(),
-                rate: RateLimits::default(),
-                budget: recipe::plan::Budget::default(),
-            },
+            agents: AgentSettings::default(),
             dry_run: false,
         }
     }

@@ -313,7 +313,8 @@ fn newest_sources(folder: &RunFolder) -> u32 {
 
 /// What the failure is put down to.
 fn blame(shown: &Shown) -> Blame {
-    let found = crate::diagnose::failure(&shown.plan, &shown.state, Some(shown.folder.path()), None, &shown.mask);
+    let found =
+        crate::diagnose::failure(&shown.plan, &shown.state, Some(shown.folder.path()), None, &shown.mask);
     match found.map(|found| found.diagnosis.bucket) {
         Some(Bucket::Work) => Blame::Work,
         _ => Blame::Other,

@@ -63,6 +63,9 @@ pub struct RunSummary {
     pub working_dir: PathBuf,
     /// The process that works on it.
     pub pid: Option<u32>,
+    /// What its agents used up, if it is over; what is not known is absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 /// A run, opened for showing.
@@ -218,7 +221,9 @@ impl Runs {
         let outcome = match last_finish(folder) {
             Some(finished) if finished.status == RunStatus::Cancelled => Cancelled::Stopped,
             // it came to its end before it was asked
-            Some(finished) if finished.status != RunStatus::Interrupted => Cancelled::AlreadyOver(finished.status),
+            Some(finished) if finished.status != RunStatus::Interrupted => {
+                Cancelled::AlreadyOver(finished.status)
+            }
             // it died, or was interrupted by somebody else
             _ => self.bury(folder, grace)?,
         };
@@ -230,6 +235,7 @@ impl Runs {
     fn bury(&self, folder: &RunFolder, grace: Duration) -> Result<Cancelled, OpenError> {
         let Some(lock) = folder.lock()? else { return Ok(Cancelled::StillAlive(0)) };
         let (mut journal, records) = Journal::open(&folder.journal())?;
+        let usage = spent(&records);
         let ended_processes = end_orphans(&fold(folder.clone(), folder.header()?, records)?, grace);
         let finished = RunFinished {
             status: RunStatus::Cancelled,
@@ -237,6 +243,7 @@ impl Runs {
             error: Some("cancelled".to_owned()),
             output: None,
             ended_processes,
+            usage,
         };
         journal.append(clock::now(), Event::RunFinished(finished));
         journal.sync()?;
@@ -319,6 +326,19 @@ fn in_flight(shown: &Shown) -> Vec<process::ProcessId> {
     spawned.filter_map(id).collect()
 }
 
+/// What the agents of a run used up, as far as its journal says.
+fn spent(records: &[Record]) -> Option<Usage> {
+    let mut used = Usage::default();
+    for record in records {
+        if let Event::StepFinished { ended, .. } | Event::AttemptFailed { ended, .. } = &record.event
+            && let Some(usage) = &ended.usage
+        {
+            used.add(usage);
+        }
+    }
+    (used.runs > 0).then_some(used)
+}
+
 fn last_record(folder: &RunFolder) -> Option<Record> {
     journal::read_last(&folder.journal())
 }
@@ -355,6 +375,7 @@ fn summary(folder: &RunFolder) -> Option<RunSummary> {
             (until.as_millisecond() - header.created_at.as_millisecond()).max(0) as f64 / 1000.0
         }),
         exit_code: finished.as_ref().map(|finished| finished.exit_code),
+        usage: finished.as_ref().and_then(|finished| finished.usage.clone()),
         error: finished.and_then(|finished| finished.error).map(|error| mask.text(&error).into_owned()),
         working_dir: header.working_dir,
         pid,

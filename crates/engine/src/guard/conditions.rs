@@ -1,0 +1,103 @@
+//! Whether a step can still be reached by its condition.
+//!
+//! Tries the values that a condition itself speaks of; never needs a run.
+
+use recipe::{
+    condition::Condition,
+    plan::{Step, Unit},
+    value::{Map, Value},
+};
+
+use super::{Findings, steps::Role};
+
+/// How many combinations of values are tried.
+const MAX_TRIES: usize = 20_000;
+
+/// What a protected step lost by its condition.
+pub(super) fn compare_conditions(
+    before: &Unit,
+    old: &Step,
+    after: &Unit,
+    new: &Step,
+    role: Role,
+    findings: &mut Findings,
+) {
+    let id = Some(old.id.as_str());
+    let Some(condition) = &new.condition else { return };
+    if never_holds(condition, after) {
+        let detail = format!("`{}` never runs: `{}` cannot hold", old.id, condition.text());
+        return findings.add("condition_never", id, detail);
+    }
+    let Some(earlier) = &old.condition else {
+        let detail = format!("`{}` ran always and now only if `{}`", old.id, condition.text());
+        return findings.add("condition_added", id, detail);
+    };
+    if squeeze(earlier.text()) == squeeze(condition.text()) {
+        return;
+    }
+    let speaks_of = |condition: &Condition| -> Vec<String> {
+        condition.names().into_iter().map(|(path, _)| path.root).collect()
+    };
+    let known = |name: &String| before.names.contains(name) || speaks_of(earlier).contains(name);
+    if !role.failed || !speaks_of(condition).iter().all(known) {
+        let detail = format!("`{}` runs under another condition: `{}`", old.id, condition.text());
+        findings.add("condition_changed", id, detail);
+    }
+}
+
+fn squeeze(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('"', "'")
+}
+
+/// Whether no values make a condition true.
+pub(super) fn never_holds(condition: &Condition, unit: &Unit) -> bool {
+    let mut names: Vec<String> = condition.names().into_iter().map(|(path, _)| path.root).collect();
+    names.sort();
+    names.dedup();
+    let values = candidates(condition.text());
+    let choices: Vec<Vec<Value>> = names
+        .iter()
+        .map(|name| {
+            if unit.names.contains(name) || unit.names.is_empty() {
+                values.clone()
+            } else {
+                vec![Value::Null]
+            }
+        })
+        .collect();
+    let tries: usize =
+        choices.iter().map(Vec::len).try_fold(1usize, usize::checked_mul).unwrap_or(usize::MAX);
+    if tries > MAX_TRIES {
+        return false;
+    }
+    !(0..tries).any(|mut number| {
+        let mut scope = Map::new();
+        for (name, choice) in names.iter().zip(&choices) {
+            scope.insert(name.clone(), choice[number % choice.len()].clone());
+            number /= choice.len();
+        }
+        condition.holds(&scope).unwrap_or(true)
+    })
+}
+
+/// Values worth trying: what the condition itself writes, and one of each kind.
+fn candidates(text: &str) -> Vec<Value> {
+    let mut values = vec![
+        Value::Null,
+        Value::from(""),
+        Value::Bool(true),
+        Value::Bool(false),
+        Value::from("x".repeat(64)),
+        Value::list(vec![Value::from("x")]),
+    ];
+    values.extend(text.split(['\'', '"']).skip(1).step_by(2).map(Value::from));
+    for number in
+        text.split(|c: char| !(c.is_ascii_digit() || c == '.')).filter_map(|part| part.parse::<i64>().ok())
+    {
+        for near in [number - 1, number, number + 1] {
+            values.extend(Value::from_json(&near.to_string()));
+        }
+    }
+    values.extend(Value::from_json("1000000"));
+    values
+}

@@ -1,0 +1,62 @@
+//! What the rest of a recipe says: names that steps share, and values that checks rely on.
+//!
+//! Tells a corrected spelling from a moved goal: the corrected name is the one that others use already.
+
+use recipe::plan::{Step, StepKind, Unit};
+
+use super::{Findings, steps::Role};
+
+/// Whether a text stands as a whole in what other steps say.
+pub(super) fn mentions(unit: &Unit, except: &str, text: &str) -> bool {
+    let text = text.trim_start_matches("./");
+    if text.is_empty() {
+        return false;
+    }
+    unit.steps.iter().filter(|step| step.id != except).any(|step| {
+        step.produces.iter().any(|name| name == text) || texts(step).iter().any(|said| stands_in(said, text))
+    })
+}
+
+fn texts(step: &Step) -> Vec<&str> {
+    match &step.kind {
+        StepKind::Shell { command } => vec![command.text()],
+        StepKind::Agent(agent) => vec![agent.prompt.text()],
+        StepKind::Nested { .. } => Vec::new(),
+    }
+}
+
+fn stands_in(said: &str, text: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    said.match_indices(text).any(|(at, _)| {
+        let before = said[..at].chars().next_back();
+        let mut after = said[at + text.len()..].chars();
+        let next = after.next();
+        // a full stop ends a sentence, or goes on with a file name
+        let goes_on = next == Some('.') && after.next().is_some_and(part);
+        !before.is_some_and(|c| part(c) || c == '.') && !next.is_some_and(part) && !goes_on
+    })
+}
+
+/// Values of the context that a check or an effect reads and that were changed.
+pub(super) fn compare_values(old: &Unit, new: &Unit, roles: &[Role], findings: &mut Findings) {
+    for (step, _) in old.steps.iter().zip(roles).filter(|(_, role)| role.check || role.effect) {
+        for name in names(step) {
+            let before = old.context.get(&name);
+            if before.is_some() && before != new.context.get(&name) {
+                let detail = format!("`{}` relies on `{name}`, whose value is another one", step.id);
+                findings.add("expectation_changed", Some(&step.id), detail);
+            }
+        }
+    }
+}
+
+fn names(step: &Step) -> Vec<String> {
+    let mut names: Vec<String> = match &step.kind {
+        StepKind::Shell { command } => {
+            command.names().into_iter().map(|(path, _)| path.root.clone()).collect()
+        }
+        _ => Vec::new(),
+    };
+    names.extend(step.condition.iter().flat_map(|condition| condition.names()).map(|(path, _)| path.root));
+    names
+}

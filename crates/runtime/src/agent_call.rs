@@ -1,0 +1,428 @@
+//! One call of an agent program: started, watched while it works, and heard.
+//!
+//! A result that was seen is not an exit, an exit is not a success, and silence is not death: each is looked at
+//! by itself.
+
+use std::{
+    fs::File,
+    io::{Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use engine::{Outcome, event::Usage};
+use tokio::sync::{Notify, mpsc, watch};
+
+use crate::{
+    activity::Activity,
+    agent_attempt::{AgentTask, unknown_program},
+    agents::{self, AgentEvent, AgentFailure, Invocation, Program, Reader, Request},
+    attempt::{Command, Go, Progress, number, signal_words, spawn_report, stopped},
+    budget::{self, Account},
+    folder::{FolderError, make_dir, write_new},
+    process::{self, Exit, Launch, Marker, Running, Stdin},
+    values,
+};
+
+/// How one call of a program came out.
+#[derive(Debug)]
+pub struct Call {
+    /// In one word.
+    pub outcome: Outcome,
+    /// The answer, or why there is none.
+    pub result: Result<String, String>,
+    /// What it used up.
+    pub usage: Usage,
+}
+
+/// What a call listens to, and whom it tells what the agent does.
+pub(crate) struct Watch {
+    pub(crate) wake: Arc<Notify>,
+    pub(crate) go: watch::Receiver<Go>,
+    pub(crate) progress: mpsc::UnboundedSender<Progress>,
+}
+
+impl Watch {
+    /// Waits; says whether the run was stopped meanwhile.
+    pub(crate) async fn pause(&mut self, seconds: f64) -> bool {
+        let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        tokio::select! {
+            () = tokio::time::sleep(time) => false,
+            () = stopped(&mut self.go) => true,
+        }
+    }
+
+    /// Says what an agent is doing.
+    pub(crate) fn tell(&self, path: &str, what: String) {
+        // the loop is gone only when the run is over
+        let _ = self.progress.send(Progress::Activity { path: path.to_owned(), what });
+    }
+}
+
+/// Calls the program once; `asked` says how often it was called before for the same attempt.
+pub(crate) async fn ask(
+    task: &AgentTask,
+    prompt: &str,
+    asked: u64,
+    account: Account,
+    watch: &mut Watch,
+) -> Result<Call, FolderError> {
+    let began = Instant::now();
+    let scratch = task.run.join(&task.dir).join(format!("private-{}", asked + 1));
+    make_dir(&scratch)?;
+    let request = Request {
+        prompt: agents::add_footer(prompt),
+        system_prompt: task.system_prompt.clone(),
+        model: task.model.clone(),
+        cwd: task.cwd.clone(),
+        session: None,
+        scratch: scratch.clone(),
+        user: task.user,
+    };
+    let program = Program::named(&task.program, &task.settings.custom);
+    let (binary, invocation, reader) = match (&task.settings.launcher, &program) {
+        (Some(launcher), _) => (
+            launcher.clone(),
+            agents::launcher::invocation(&task.program, &request),
+            agents::launcher::reader(program.as_ref()),
+        ),
+        (None, Some(program)) => {
+            let named = if task.program.contains('/') { task.program.as_str() } else { program.binary() };
+            (named.to_owned(), program.invocation(&request), program.reader())
+        }
+        (None, None) => {
+            let usage = used(&agents::Usage::default(), task, began, 0);
+            task.ledger.close(account, &usage);
+            let result = Err(unknown_program(&task.program));
+            return Ok(Call { outcome: Outcome::NotStarted, result, usage });
+        }
+    };
+    let command = prepare(task, binary, &invocation, &scratch)?;
+    let session = Session::start(task, command, reader, account, began, watch)?;
+    let call = match session {
+        Ok(session) => session.listen(invocation.answer_file, watch).await,
+        Err(call) => call,
+    };
+    task.ledger.close(account, &call.usage);
+    Ok(call)
+}
+
+fn prepare(
+    task: &AgentTask,
+    binary: String,
+    invocation: &Invocation,
+    scratch: &Path,
+) -> Result<Command, FolderError> {
+    for (path, text) in &invocation.files {
+        write_new(path, text.as_bytes())?;
+    }
+    let mut env = task.env.clone();
+    for (name, value) in &invocation.env {
+        env.entry(name.into()).or_insert_with(|| value.into());
+    }
+    let stdin = match &invocation.stdin {
+        Some(text) => {
+            let file = scratch.join("prompt");
+            write_new(&file, text.as_bytes())?;
+            Stdin::File(file)
+        }
+        None => Stdin::Null,
+    };
+    Ok(Command {
+        program: binary.into(),
+        args: invocation.args.clone(),
+        env: env.into_iter().collect(),
+        cwd: task.cwd.clone(),
+        stdin,
+        stdout: task.dir.join("stdout"),
+        stderr: task.dir.join("stderr"),
+        marker: Marker { run: task.run_id.clone(), step: format!("{}#{}", task.path, task.attempt) },
+    })
+}
+
+/// How a call came to its end.
+enum End {
+    Exited(Exit),
+    AfterResult,
+    TimedOut,
+    Idle(f64),
+    Budget(String),
+    Stopped,
+}
+
+/// A program at work.
+struct Session<'a> {
+    task: &'a AgentTask,
+    running: Running,
+    reader: Reader,
+    /// What it prints, from where this call began.
+    printed: File,
+    stdout: PathBuf,
+    stderr: PathBuf,
+    /// How much of stderr was there before.
+    said_before: u64,
+    account: Account,
+    began: Instant,
+    /// When its result was seen first.
+    answered: Option<Instant>,
+    news: News,
+}
+
+impl<'a> Session<'a> {
+    fn start(
+        task: &'a AgentTask,
+        command: Command,
+        reader: Reader,
+        account: Account,
+        began: Instant,
+        watch: &Watch,
+    ) -> Result<Result<Session<'a>, Call>, FolderError> {
+        let (stdout, stderr) = (task.run.join(&command.stdout), task.run.join(&command.stderr));
+        let open = |path: &Path| process::open_output(path).map_err(FolderError::at("create", path));
+        let (out, err) = (open(&stdout)?, open(&stderr)?);
+        let said_before = err.metadata().map_or(0, |meta| meta.len());
+        let mut printed = File::open(&stdout).map_err(FolderError::at("read", &stdout))?;
+        printed.seek(SeekFrom::End(0)).map_err(FolderError::at("read", &stdout))?;
+        let report = spawn_report(&command, &task.path, task.attempt, watch.progress.clone());
+        let launch = Launch {
+            program: command.program,
+            args: command.args,
+            env: command.env.into_iter().collect(),
+            cwd: command.cwd,
+            stdin: command.stdin,
+            stdout: out,
+            stderr: err,
+            marker: command.marker,
+        };
+        let running = match process::start(launch) {
+            Ok(running) => running,
+            Err(error) => {
+                let usage = used(&agents::Usage::default(), task, began, 0);
+                let call = Call { outcome: Outcome::NotStarted, result: Err(error.to_string()), usage };
+                return Ok(Err(call));
+            }
+        };
+        report(&running);
+        Ok(Ok(Session {
+            task,
+            running,
+            reader,
+            printed,
+            stdout,
+            stderr,
+            said_before,
+            account,
+            began,
+            answered: None,
+            news: News::default(),
+        }))
+    }
+
+    /// Stays with the program to its end.
+    async fn listen(mut self, answer_file: Option<PathBuf>, watch: &mut Watch) -> Call {
+        let end = self.supervise(watch).await;
+        // also after an exit: what an agent leaves behind ends with it
+        self.running.end(self.task.grace).await;
+        while self.feed(watch) == Fed::More {
+            tokio::task::yield_now().await;
+        }
+        self.judge(end, answer_file)
+    }
+
+    async fn supervise(&mut self, watch: &mut Watch) -> End {
+        let task = self.task;
+        let deadline = after(self.began, task.timeout);
+        let mut activity = Activity::new(self.running.identity(), &task.cwd, &self.stdout, &self.stderr);
+        loop {
+            let more = self.feed(watch) == Fed::More;
+            if let Some(what) = budget::exceeded(&task.limits, &task.ledger) {
+                return End::Budget(what);
+            }
+            let patience = self.answered.map(|at| at + task.settings.result_grace);
+            tokio::select! {
+                biased;
+                exit = self.running.wait() => return End::Exited(exit),
+                () = stopped(&mut watch.go) => return End::Stopped,
+                () = sleep_until(deadline) => return End::TimedOut,
+                () = sleep_until(patience) => return End::AfterResult,
+                () = budget::patience(&task.limits, &task.ledger) => {}
+                idle = activity.idle(task.idle_timeout) => return End::Idle(idle),
+                () = watch.wake.notified() => {}
+                () = tokio::task::yield_now(), if more => {}
+            }
+        }
+    }
+
+    /// Reads what the program has printed since the last time, but not so much that nothing else gets its turn.
+    fn feed(&mut self, watch: &Watch) -> Fed {
+        let mut buffer = vec![0; 64 * 1024];
+        let mut events = Vec::new();
+        let mut fed = Fed::More;
+        for _ in 0..16 {
+            match self.printed.read(&mut buffer) {
+                Ok(count) if count > 0 => self.reader.feed(&buffer[..count], &mut events),
+                _ => {
+                    fed = Fed::All;
+                    break;
+                }
+            }
+            for what in events.drain(..).filter_map(describe) {
+                if self.news.is_due() {
+                    watch.tell(&self.task.path, what);
+                }
+            }
+        }
+        if self.answered.is_none() && self.reader.has_result() {
+            self.answered = Some(Instant::now());
+        }
+        self.task.ledger.charge(self.account, &used(self.reader.usage(), self.task, self.began, 1));
+        fed
+    }
+
+    fn judge(self, end: End, answer_file: Option<PathBuf>) -> Call {
+        let Session { task, began, reader, stdout, stderr, said_before, .. } = self;
+        let said = values::tail_from(&stderr, said_before, 20, 8192);
+        // a result that was given was paid for: whatever made us end the program then, it is kept
+        let ended = match end {
+            End::Exited(Exit::Code(code)) => agents::Ended::Exit(code),
+            End::Exited(Exit::Signal(signal)) => agents::Ended::Signal(signal),
+            End::Exited(Exit::Lost) => agents::Ended::Exit(-1),
+            _ if reader.has_result() => agents::Ended::AfterResult,
+            end => {
+                let usage = used(reader.usage(), task, began, 1);
+                let (outcome, error) = cut_short(end, task, &stdout, &said);
+                return Call { outcome, result: Err(error), usage };
+            }
+        };
+        let answer = answer_file.and_then(|path| std::fs::read_to_string(path).ok());
+        let outcome = reader.finish(ended, &said, answer);
+        let usage = used(&outcome.usage, task, began, 1);
+        match outcome.result {
+            Ok(answer) => Call { outcome: Outcome::Ok, result: Ok(answer), usage },
+            Err(failure) => {
+                Call { outcome: failure_outcome(&failure), result: Err(failure_text(&failure)), usage }
+            }
+        }
+    }
+}
+
+/// How much of what a program printed was read.
+#[derive(PartialEq, Eq)]
+enum Fed {
+    All,
+    More,
+}
+
+/// Keeps a chatty program from flooding those who watch: some news at once, then a few each second.
+#[derive(Debug)]
+struct News {
+    left: f64,
+    last: Instant,
+}
+
+impl Default for News {
+    fn default() -> News {
+        News { left: News::AT_ONCE, last: Instant::now() }
+    }
+}
+
+impl News {
+    const AT_ONCE: f64 = 50.0;
+    const EACH_SECOND: f64 = 10.0;
+
+    fn is_due(&mut self) -> bool {
+        let gained = self.last.elapsed().as_secs_f64() * News::EACH_SECOND;
+        self.last = Instant::now();
+        self.left = (self.left + gained).min(News::AT_ONCE);
+        let due = self.left >= 1.0;
+        if due {
+            self.left -= 1.0;
+        }
+        due
+    }
+}
+
+/// The end of a call without a result, by our own hand.
+fn cut_short(end: End, task: &AgentTask, stdout: &Path, said: &str) -> (Outcome, String) {
+    match end {
+        End::TimedOut => {
+            let seconds = task.timeout.unwrap_or_default();
+            let error = format!("timed out after {} s{}", number(seconds), last_words(stdout, said));
+            (Outcome::TimedOut(seconds), error)
+        }
+        End::Idle(seconds) => {
+            let error = format!(
+                "no sign of life for {} s: no output, no file change, no processor time",
+                number(seconds)
+            );
+            (Outcome::Idle(seconds), error)
+        }
+        End::Budget(what) => (Outcome::Budget, format!("the budget is used up: {what}")),
+        _ => (Outcome::Cancelled, "stopped with the run".to_owned()),
+    }
+}
+
+fn after(began: Instant, seconds: Option<f64>) -> Option<Instant> {
+    let time = Duration::try_from_secs_f64(seconds?).ok()?;
+    began.checked_add(time)
+}
+
+async fn sleep_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn describe(event: AgentEvent) -> Option<String> {
+    match event {
+        AgentEvent::Tool { name, detail } => Some(format!("{name} {detail}").trim().to_owned()),
+        AgentEvent::Text { text } => Some(text),
+        AgentEvent::Model { name } => Some(format!("model {name}")),
+        AgentEvent::Retrying { message } => Some(format!("its model call is tried again: {message}")),
+        AgentEvent::Session { .. } => None,
+    }
+}
+
+/// What a call used up by now.
+fn used(usage: &agents::Usage, task: &AgentTask, began: Instant, runs: u64) -> Usage {
+    Usage {
+        program: Some(task.program.clone()),
+        model: usage.model.clone(),
+        session: usage.session.clone(),
+        input_tokens: usage.input_tokens,
+        output_tokens: usage.output_tokens,
+        cost_usd: usage.cost_usd,
+        turns: usage.turns,
+        runs,
+        runs_without_cost: if usage.cost_usd.is_none() { runs } else { 0 },
+        seconds: began.elapsed().as_secs_f64(),
+    }
+}
+
+fn failure_outcome(failure: &AgentFailure) -> Outcome {
+    match failure {
+        failure if failure.is_rate_limit() => Outcome::RateLimited,
+        AgentFailure::Exit { code, .. } => Outcome::Exit(*code),
+        AgentFailure::Signal { signal, .. } => Outcome::Signal(*signal),
+        _ => Outcome::Agent,
+    }
+}
+
+fn failure_text(failure: &AgentFailure) -> String {
+    match failure {
+        AgentFailure::Signal { signal, .. } => format!("ended by {}: {failure}", signal_words(*signal)),
+        failure => failure.to_string(),
+    }
+}
+
+fn last_words(stdout: &Path, said: &str) -> String {
+    match said.is_empty() {
+        false => format!("\nlast on stderr:\n{said}"),
+        true => match values::tail(stdout, 3, 2048) {
+            printed if printed.is_empty() => "; it printed nothing".to_owned(),
+            printed => format!("\nlast on stdout:\n{printed}"),
+        },
+    }
+}

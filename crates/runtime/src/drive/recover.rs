@@ -1,0 +1,132 @@
+//! Recovery: an agent is asked to finish what a nested recipe could not.
+
+use std::sync::Arc;
+
+use engine::{
+    Event, Outcome, StepStatus,
+    event::{Ended, Usage},
+    frame::FrameId,
+};
+use recipe::{
+    plan::{JsonMode, Step},
+    value::Value,
+};
+
+use super::{DriveError, Driver, TaskDone, ask::Question};
+use crate::{
+    agent_attempt::run_recovery,
+    outputs::Stream,
+    preflight,
+    recovery::{self, Verdict},
+};
+
+impl Driver<'_> {
+    pub(super) fn start_recovery(
+        &mut self,
+        path: &str,
+        id: FrameId,
+        frame: FrameId,
+        at: usize,
+        step: &Arc<Step>,
+    ) -> Result<(), DriveError> {
+        self.closing.insert(id);
+        let name = self.state.frames[id].unit.name.clone();
+        let failed = recovery::failed_steps(&self.state.frames[id]).join(", ");
+        let message = format!("Sub-recipe '{name}' failed (step '{failed}'). Attempting agent recovery.");
+        self.note(path, format!("warning: {message}"))?;
+        if let Some(problem) = preflight::program_problem(&self.agents.program, &self.agents, &self.host) {
+            let message = format!("Cannot attempt agent recovery: no adapter configured: {problem}");
+            return self.take_recovery(path, id, Verdict::NotRecovered(message), None);
+        }
+        let attempt = self.state.frames[frame].steps[at].attempt;
+        let question = Question {
+            prompt: recovery::prompt(&self.state, id, &self.mask),
+            system_prompt: None,
+            model: None,
+            program: None,
+            timeout: step.timeout.or(self.options.step_timeout),
+            idle_timeout: None,
+            auto_stage: false,
+            json_retries: 0,
+        };
+        let cwd = self.base_dir(id);
+        let mut task = match self.question(path, attempt, frame, at, step, cwd, question)? {
+            Ok(task) => task,
+            Err(what) => {
+                let message = format!(
+                    "Agent recovery invocation failed for sub-recipe '{name}': the budget is used up: {what}"
+                );
+                return self.take_recovery(path, id, Verdict::NotRecovered(message), None);
+            }
+        };
+        task.step = Arc::new(Step { json: JsonMode::Text, ..Step::clone(step) });
+        let wake = self.watch(path, &task.dir.join("stdout"), Stream::Transcript)?;
+        let go = self.gate(path);
+        let progress = self.progress.0.clone();
+        let (path, mode) = (path.to_owned(), self.options.recovery);
+        self.running_agents.insert(path.clone());
+        self.tasks.spawn(async move {
+            let (call, usage) = match run_recovery(task, wake, go, progress).await {
+                Ok(done) => done,
+                Err(error) => return TaskDone::Broken(error),
+            };
+            let answer = match (call.outcome, call.result) {
+                (Outcome::Cancelled, _) => Verdict::Stopped,
+                (_, Ok(answer)) => recovery::judge(&answer, mode, &name),
+                (_, Err(error)) => Verdict::NotRecovered(format!(
+                    "Agent recovery invocation failed for sub-recipe '{name}': {error}"
+                )),
+            };
+            TaskDone::Recovered { path, frame: id, answer, usage: Some(usage) }
+        });
+        Ok(())
+    }
+
+    pub(super) fn take_recovery(
+        &mut self,
+        path: &str,
+        id: FrameId,
+        verdict: Verdict,
+        usage: Option<Usage>,
+    ) -> Result<(), DriveError> {
+        self.gates.remove(path);
+        self.end_output(path);
+        self.agent_is_done(path)?;
+        let attempt = self.state.step(path).map_or(0, |step| step.attempt);
+        let mut ended = Ended::new(Outcome::Ok, None);
+        ended.usage = usage.clone();
+        if let Some((frame, _)) = self.state.locate(path) {
+            self.note_unknown_cost(frame, path, &ended)?;
+        }
+        match verdict {
+            Verdict::Stopped => Ok(()),
+            Verdict::NotRecovered(message) => {
+                self.note(path, format!("warning: {message}"))?;
+                self.closing.remove(&id);
+                self.nested_close_failed(path, id, usage)
+            }
+            Verdict::Recovered(answer) => {
+                let name = self.state.frames[id].unit.name.clone();
+                let step = path.rsplit('/').next().unwrap_or(path);
+                self.note(path, format!("Agent recovery succeeded for sub-recipe '{name}' (step '{step}')"))?;
+                self.closing.remove(&id);
+                let value = Value::from(answer);
+                ended.value = self.store(path, attempt, Some(&value))?;
+                let event = Event::StepFinished {
+                    path: path.to_owned(),
+                    attempt,
+                    status: StepStatus::Completed,
+                    ended,
+                    recovered: true,
+                };
+                self.record(event, Some(value))
+            }
+        }
+    }
+
+    /// Notes something about a step, without secrets: it is shown as it is.
+    fn note(&mut self, path: &str, message: String) -> Result<(), DriveError> {
+        let message = self.mask.text(&message).into_owned();
+        self.record(Event::Noted { path: Some(path.to_owned()), message }, None)
+    }
+}
