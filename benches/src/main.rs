@@ -2,12 +2,7 @@
 //!
 //! Floors are taken in the same run, interleaved with what they are compared with, and medians are used: the
 //! table means the same on a busy machine. Never part of the program; see `README.md` beside it.
-#![expect(
-    clippy::print_stdout,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a tool for people at a terminal"
-)]
+#![expect(clippy::print_stdout, clippy::expect_used, reason = "a tool for people at a terminal")]
 
 mod language;
 mod program;
