@@ -361,7 +361,7 @@ fn last_words(run: &Path, stdout: &Path, stderr: &Path, outcome: &Outcome) -> St
     }
 }
 
-/// Names the tool that a shell did not find.
+/// Names the tool that a shell did not find. A failed `${NAME:?…}` ends with 127 too, and says why itself.
 fn missing_tool(stderr: &Path) -> String {
     let said = values::tail(stderr, QUOTED_LINES, QUOTED_BYTES);
     let tool = said.lines().rev().find_map(|line| {
@@ -372,11 +372,8 @@ fn missing_tool(stderr: &Path) -> String {
     });
     match tool.filter(|tool| !tool.is_empty()) {
         Some(tool) => format!("exit code 127: `{tool}` is not installed, or not in PATH"),
-        None if said.trim().is_empty() => {
-            "exit code 127: a program that it needs is not installed, or not in PATH".to_owned()
-        }
-        // bash ends like this for `${NAME:?…}` too, and says so itself
-        None => "exit code 127".to_owned(),
+        None if !said.trim().is_empty() => "exit code 127".to_owned(),
+        None => "exit code 127: a program that it needs is not installed, or not in PATH".to_owned(),
     }
 }
 
