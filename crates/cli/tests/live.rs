@@ -76,7 +76,11 @@ fn only_what_is_finished_stays_on_the_screen() {
     let left = stable(&screen(&written));
     assert!(written.contains("1/2  0s  one"), "{written:?}");
     assert!(left[0].starts_with("▶ r: 2 steps, run "), "{left:#?}");
-    assert_eq!(left[1..5], ["one", "two", "✓ a (1/2) T", "⊘ b (2/2) skipped: condition is false"], "{left:#?}");
+    assert_eq!(
+        left[1..5],
+        ["one", "two", "✓ a (1/2) T", "⊘ b (2/2) skipped: condition is false"],
+        "{left:#?}"
+    );
     assert!(left[5].starts_with("recipe 'r': completed in T"), "{left:#?}");
 }
 
@@ -110,7 +114,8 @@ fn an_interrupted_run_leaves_a_clean_screen() {
 
 #[test]
 fn a_piped_result_does_not_meet_the_view() {
-    let world = world().file("r.yaml", "name: r\nsteps:\n  - {id: a, command: 'printf \"no end\"; sleep 0.3'}\n");
+    let world =
+        world().file("r.yaml", "name: r\nsteps:\n  - {id: a, command: 'printf \"no end\"; sleep 0.3'}\n");
     let left = stable(&screen(&typed(&world, "$RUNNER r.yaml > result")));
     assert_eq!(left[1..], ["✓ a (1/1) T", "✓ r completed in T 1 completed"], "{left:#?}");
     assert!(std::fs::read_to_string(world.path("result")).unwrap().starts_with("no end"));

@@ -95,7 +95,8 @@ fn narrow_terminals_get_less_of_everything() {
 
 #[test]
 fn no_line_is_ever_as_wide_as_the_terminal() {
-    let rows: Vec<Row> = (0..12).map(|depth| row(depth, &"名前-name".repeat(depth + 1), "10/200", says("x y"))).collect();
+    let rows: Vec<Row> =
+        (0..12).map(|depth| row(depth, &"名前-name".repeat(depth + 1), "10/200", says("x y"))).collect();
     for width in [1, 2, 5, 10, 20, 39, 40, 41, 80, 200] {
         for line in shown(&view(rows.clone()), width, 60) {
             assert!(columns(&line) < width.max(2), "{width}: {line}");
