@@ -60,7 +60,11 @@ fn screen(written: &str) -> Vec<String> {
 /// Times and ids are different each time.
 fn stable(lines: &[String]) -> Vec<String> {
     let plain = |word: &str| match word {
-        word if word.ends_with('s') && word.starts_with(|c: char| c.is_ascii_digit()) => "T".to_owned(),
+        word if word.trim_end_matches(':').ends_with('s')
+            && word.starts_with(|c: char| c.is_ascii_digit()) =>
+        {
+            "T".to_owned()
+        }
         word => word.to_owned(),
     };
     lines.iter().map(|line| line.split(' ').map(plain).collect::<Vec<_>>().join(" ")).collect()

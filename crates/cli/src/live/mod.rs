@@ -4,6 +4,7 @@
 //! person can read.
 
 mod screen;
+mod steps;
 mod text;
 mod view;
 
@@ -15,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{Event, Record, RunState, RunStatus, StepStatus, frame::FrameId};
+use engine::{Event, Record, RunState, RunStatus, StepStatus};
 use jiff::Timestamp;
 use runtime::{
     clock,
@@ -28,7 +29,8 @@ pub(crate) use text::{Keep, fit, printable};
 
 use self::{
     screen::Screen,
-    view::{Doing, Row, Size, View, lines},
+    steps::{collect, has_company},
+    view::{Doing, Size, View, lines},
 };
 use crate::{
     failure::clean,
@@ -357,37 +359,6 @@ impl Drop for Live<'_> {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-/// The running steps of a recipe, and those below them.
-fn collect(state: &RunState, frame: FrameId, depth: usize, rows: &mut Vec<Row>) {
-    let frame = &state.frames[frame];
-    for at in frame.level().filter(|at| frame.steps[*at].status == StepStatus::Running) {
-        let path = frame.step_path(at);
-        rows.push(Row {
-            depth,
-            id: clean(&frame.unit.steps[at].id),
-            counter: counter(&path, state),
-            since: frame.steps[at].started_at,
-            doing: Doing::Nothing,
-            path,
-        });
-        if let Some(inner) = frame.steps[at].frame {
-            collect(state, inner, depth + 1, rows);
-        }
-    }
-}
-
-/// Whether a step, or one that it is nested in, belongs to a parallel group.
-fn has_company(path: &str, state: &RunState) -> bool {
-    let mut at = state.locate(path);
-    while let Some((frame, step)) = at {
-        if state.frames[frame].unit.steps[step].group.is_some() {
-            return true;
-        }
-        at = state.frames[frame].parent;
-    }
-    false
 }
 
 /// An error without the words that only say which kind of step it was.

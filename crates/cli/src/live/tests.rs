@@ -89,7 +89,7 @@ fn narrow_terminals_get_less_of_everything() {
     check(
         vec![row(0, "a-very-long-name-of-a-step-12", "4/23", says("日本語日本語日本語日本語日本語"))],
         40,
-        &["▶ a-very…step-12 4/23  8s  日本語日本…", "3 of 23 done, 18s, deploy"],
+        &["▶ a-very…tep-12 4/23  8s  日本語日本語…", "3 of 23 done, 18s, deploy"],
     );
 }
 

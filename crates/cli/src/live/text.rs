@@ -104,6 +104,11 @@ fn sequence(text: &str) -> usize {
             let end = body.find(['\u{7}', '\u{1b}']);
             end.map_or(text.len(), |at| if body[at..].starts_with("\u{1b}\\") { at + 3 } else { at + 2 })
         }
+        // such as `ESC ( B`: what comes between is followed by one letter
+        Some(' '..='/') => {
+            let end = body.find(|c: char| !(' '..='/').contains(&c));
+            end.map_or(text.len(), |at| 1 + at + body[at..].chars().next().map_or(0, char::len_utf8))
+        }
         Some(c) => 1 + c.len_utf8(),
         None => 1,
     }
@@ -146,7 +151,7 @@ mod tests {
             ("build-all-12", 9, "buil…l-12"),
             ("build-all-12", 8, "buil…-12"),
             ("build-all-12", 4, "bui…"),
-            ("日本語日本語", 7, "日…語"),
+            ("日本語日本語", 7, "日本…語"),
         ] {
             assert_eq!(squeeze(text, room), expected, "{text} in {room}");
         }
@@ -162,7 +167,7 @@ mod tests {
             (b"\x1b[2J\x1b[Hgone", "gone", "gone"),
             (b"\x1b]0;title\x07text", "text", "text"),
             (b"\x1b]8;;http://x\x1b\\link", "link", "link"),
-            (b"\x1b(Btext", "text", "text"),
+            (b"\x1b(Btext\x1b(", "text", "text"),
             (b"\x1b[31", "", ""),
             (b"\x1b", "", ""),
             (b"\xff\xfe\x00\x07x\x07", "\u{fffd}x\u{fffd}", "\u{fffd}x\u{fffd}"),

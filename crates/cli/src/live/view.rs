@@ -12,6 +12,8 @@ use crate::words::so_far;
 const INDENT: usize = 2;
 /// Lines below which the screen of a terminal is not divided any further.
 const FEWEST: usize = 4;
+/// Columns below which there is no room for steps.
+const NARROWEST: usize = 10;
 
 /// A run in progress.
 #[derive(Clone, Debug, Default)]
@@ -75,6 +77,9 @@ pub(crate) struct Size {
 /// The lines to show; none is as wide as the terminal, so that none wraps.
 pub(crate) fn lines(view: &View, now: Timestamp, size: Size) -> Vec<String> {
     let room = size.columns.saturating_sub(1);
+    if room < NARROWEST {
+        return vec![footer(view, now, room)];
+    }
     let most = (size.lines / 2).max(FEWEST) - 1;
     let shown = if view.rows.len() > most { most - 1 } else { view.rows.len() };
     let table = Columns::of(&view.rows[..shown], now, room);
