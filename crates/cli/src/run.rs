@@ -109,7 +109,8 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
         let mut progress = progress(options, args.format.output_format, environment, out);
         runs.start(start, &mut progress)
     };
-    let result = result.map_err(broken)?;
+    let mut result = result.map_err(broken)?;
+    outcome::name_state_dir(&mut result, options.state_dir.as_deref());
     Ok(outcome::show(&result, args.format.output_format, &snippet(environment), out))
 }
 

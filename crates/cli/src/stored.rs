@@ -81,7 +81,9 @@ pub(crate) fn show(args: &ShowArgs, environment: &Environment, out: &mut Out) ->
             runs.open(folder).map_err(|error| unreadable(&error))
         })
         .map_err(|failure| failure.announce(format, out))?;
-    outcome::show(&shown.result(), format, &snippet(environment), out);
+    let mut result = shown.result();
+    outcome::name_state_dir(&mut result, args.state.state_dir.as_deref());
+    outcome::show(&result, format, &snippet(environment), out);
     Ok(Exit::Success)
 }
 

@@ -89,7 +89,10 @@ fn go_on(
         runs.resume(folder.clone(), resume, &mut progress)
     };
     match result {
-        Ok(result) => Ok(outcome::show(&result, format, &snippet(environment), out)),
+        Ok(mut result) => {
+            outcome::name_state_dir(&mut result, args.options.state_dir.as_deref());
+            Ok(outcome::show(&result, format, &snippet(environment), out))
+        }
         Err(ResumeError::Completed(run)) => {
             let message = format!("run {run} is completed already; nothing to resume");
             match format {
@@ -101,20 +104,20 @@ fn go_on(
             }
             Ok(Exit::Success)
         }
-        Err(error) => Err(explain(error)),
+        Err(error) => Err(explain(error, &outcome::state_dir_flag(args.options.state_dir.as_deref()))),
     }
 }
 
-fn explain(error: ResumeError) -> Failure {
+fn explain(error: ResumeError, place: &str) -> Failure {
     let message = error.to_string();
     match error {
         ResumeError::Owned { run, .. } => Failure::new(Exit::Conflict, message)
-            .hint(format!("watch it: recipe-runner-rs logs {run} -f"))
-            .hint(format!("stop it:  recipe-runner-rs cancel {run}")),
+            .hint(format!("watch it: recipe-runner-rs logs {run} -f{place}"))
+            .hint(format!("stop it:  recipe-runner-rs cancel {run}{place}")),
         ResumeError::Choose { run, .. } => Failure::new(Exit::Waiting, message)
             .hint("look at what it did, then choose:")
-            .hint(format!("run it again: recipe-runner-rs resume {run} --rerun-interrupted"))
-            .hint(format!("leave it out: recipe-runner-rs resume {run} --skip-interrupted")),
+            .hint(format!("run it again: recipe-runner-rs resume {run} --rerun-interrupted{place}"))
+            .hint(format!("leave it out: recipe-runner-rs resume {run} --skip-interrupted{place}")),
         ResumeError::NoDirectory { .. } => Failure::new(Exit::Blocked, message),
         ResumeError::Run(error) => broken(error),
         ResumeError::Open(_) | ResumeError::Completed(_) => Failure::new(Exit::Broken, message),
