@@ -1,4 +1,5 @@
 //! The folder of a run: private, refused when damaged, and honest about a full disk.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends by panicking")]
 
 use std::{
     fs,

@@ -1,5 +1,6 @@
 //! Properties over random recipes: a run that is stopped after any event and resumed ends as an undisturbed one,
 //! nothing that was done is done again, and the state is nothing but a fold of the events.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends by panicking")]
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},

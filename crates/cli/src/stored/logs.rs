@@ -55,16 +55,16 @@ fn logs_of(args: &LogsArgs, environment: &Environment, out: &mut Out) -> Result<
     }
     let mut follow = Follow { folder: folder.clone(), mask: shown.mask, seen: HashMap::new(), last: None };
     attempts.iter().for_each(|(path, attempt)| follow.show(path, *attempt, out));
-    while args.follow {
-        let is_alive = folder.owner().is_some();
+    let mut is_alive = args.follow;
+    while is_alive {
+        is_alive = folder.owner().is_some();
         if let Ok(records) = journal::read(&folder.journal()) {
             attempts = self::attempts(&records, args.step.as_deref());
         }
         attempts.iter().for_each(|(path, attempt)| follow.show(path, *attempt, out));
-        if !is_alive {
-            break;
+        if is_alive {
+            std::thread::sleep(LOOK);
         }
-        std::thread::sleep(LOOK);
     }
     Ok(Exit::Success)
 }
