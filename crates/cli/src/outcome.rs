@@ -57,6 +57,23 @@ pub(crate) fn show(
     Exit::from_code(result.exit_code)
 }
 
+/// Makes the command to resume work for runs that are stored in a place of their own.
+pub(crate) fn name_state_dir(result: &mut RunResult, dir: Option<&std::path::Path>) {
+    if let Some(command) = &mut result.resume_command {
+        command.push_str(&state_dir_flag(dir));
+    }
+}
+
+/// The flag that leads to runs in a place of their own, as a shell reads it.
+pub(crate) fn state_dir_flag(dir: Option<&std::path::Path>) -> String {
+    let Some(dir) = dir.map(|dir| dir.to_string_lossy()) else { return String::new() };
+    let is_plain = dir.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c));
+    match is_plain {
+        true => format!(" --state-dir {dir}"),
+        false => format!(" --state-dir '{}'", dir.replace('\'', "'\\''")),
+    }
+}
+
 /// The result in a few lines.
 fn summary(result: &RunResult, detail: Detail) -> String {
     let mut lines = Vec::new();

@@ -150,7 +150,8 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
         true => autofix::not_wanted(result),
         false => result,
     };
-    let result = with_evidence(&runs, result, args.format.output_format);
+    let mut result = with_evidence(&runs, result, args.format.output_format);
+    outcome::name_state_dir(&mut result, options.state_dir.as_deref());
     let detail = detail(options, environment);
     Ok(outcome::show(&result, args.format.output_format, detail, &snippet(environment), out))
 }

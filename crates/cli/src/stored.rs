@@ -28,6 +28,7 @@ use crate::{
     failure::Failure,
     host,
     out::Out,
+    outcome,
     run::snippet,
     words::count,
 };
@@ -81,7 +82,11 @@ pub(crate) fn show(args: &ShowArgs, environment: &Environment, out: &mut Out) ->
         .map_err(|failure| failure.announce(format, out))?;
     out.hide(&shown.mask);
     match format {
-        OutputFormat::Json => out.json(&shown.result()),
+        OutputFormat::Json => {
+            let mut result = shown.result();
+            outcome::name_state_dir(&mut result, args.state.state_dir.as_deref());
+            out.json(&result);
+        }
         OutputFormat::Text => show::write(&shown, &snippet(environment), out),
     }
     Ok(Exit::Success)

@@ -298,8 +298,9 @@ fn of_two_resumers_one_wins() {
 
 #[test]
 fn a_run_that_is_alive_belongs_to_its_process() {
-    let env =
-        env("name: r\nsteps:\n  - id: s\n    command: echo up >up; while [ ! -e go ]; do sleep 0.05; done\n");
+    let env = env(
+        "name: r\nsteps:\n  - id: s\n    command: echo up >up; for i in $(seq 400); do [ -e go ] && break; sleep 0.05; done\n",
+    );
     let started = env.spawn(["r.yaml"]);
     env.wait_for("up");
     let output = env.run(["resume", "last"]);

@@ -1,5 +1,6 @@
 //! Properties over random recipes: a run that is stopped after any event and resumed ends as an undisturbed one,
 //! nothing that was done is done again, and the state is nothing but a fold of the events.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends by panicking")]
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -325,21 +326,21 @@ fn a_run_stopped_after_any_event_ends_as_if_it_had_not_been() {
 
 #[test]
 fn a_run_stopped_again_and_again_ends_as_if_it_had_not_been() {
-    for seed in 1..150 {
+    for seed in 1..60 {
         let plan = plan(seed);
         let expected = undisturbed(&plan, seed);
         let total = expected.records.len() - 2;
         for step in 1..4 {
             let mut run = stopped(&plan, seed, step.min(total.saturating_sub(1)));
-            loop {
+            for _ in 0..12 {
                 let limit = run.records.len() + 1 + step;
                 run = run.resume(limit);
-                if run.go() || run.records.len() > 40 * (total + 5) {
+                if run.go() {
                     break;
                 }
             }
             if run.state.finished.is_none() {
-                // steps that need more events than a life has never get through
+                // short lives need not get through; a long one does
                 run = run.resume(usize::MAX);
                 assert!(run.go());
             }

@@ -21,7 +21,7 @@ use recipe::{
 use tokio::sync::{mpsc, watch};
 
 use crate::{
-    folder::FolderError,
+    folder::{FolderError, check_room},
     process::{self, Exit, Launch, Marker, StartError, Stdin},
     values::{self, Captured},
 };
@@ -208,6 +208,10 @@ pub async fn run_shell(
     let report = spawn_report(&command, &path, attempt, progress);
     let (end, _) = run_command(&run, command, timeout, grace, go, report).await?;
     let mut finished = judge(&run, &step, end, &stdout, &stderr)?;
+    if !matches!(finished.ended.outcome, Outcome::Ok | Outcome::Cancelled) {
+        // a step that cannot print fails for that reason alone: it is not the recipe's failure
+        check_room(&run)?;
+    }
     finished.ended.stdout = reference(&run, &stdout)?;
     finished.ended.stderr = reference(&run, &stderr)?;
     Ok(finished)

@@ -305,6 +305,21 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
     file.write_all(bytes).and_then(|()| file.sync_data()).map_err(FolderError::at("write", path))
 }
 
+/// An error if a folder has no room for another file: what its processes write there is lost then.
+pub(crate) fn check_room(path: &Path) -> Result<(), FolderError> {
+    let probe = path.join(".room");
+    let result = fs::write(&probe, [b'x'; 4096]);
+    let _ = fs::remove_file(&probe);
+    match result {
+        Err(error) if is_full(&error) => Err(FolderError::at("write the output of steps to", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
 /// Brings the names in a folder to disk.
 pub(crate) fn sync_dir(path: &Path) -> Result<(), FolderError> {
     File::open(path).and_then(|dir| dir.sync_all()).map_err(FolderError::at("sync", path))

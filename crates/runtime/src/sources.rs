@@ -30,10 +30,13 @@ struct Answer {
     file: Option<String>,
 }
 
+/// An answer and the bytes that it led to.
+type Known = (Answer, Option<Arc<[u8]>>);
+
 /// A loader that remembers what another one answers.
 pub struct Recording<'a> {
     inner: &'a dyn Loader,
-    answers: Mutex<Vec<(Answer, Option<Arc<[u8]>>)>>,
+    answers: Mutex<Vec<Known>>,
 }
 
 impl<'a> Recording<'a> {

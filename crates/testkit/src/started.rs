@@ -130,15 +130,30 @@ impl TestEnv {
 
     /// Command lines of living processes that belong to a run of this world.
     pub fn survivors(&self) -> Vec<String> {
+        self.members().iter().map(|process| command_line(process)).collect()
+    }
+
+    /// Folders in `/proc` of living processes that belong to a run of this world.
+    fn members(&self) -> Vec<PathBuf> {
         let home = format!("RECIPE_RUNNER_HOME={}", self.state().display());
-        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let alive = processes.filter(|entry| {
-            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
+        let belongs = |process: &PathBuf| {
+            let environment = fs::read(process.join("environ")).unwrap_or_default();
             let entries: Vec<&[u8]> = environment.split(|byte| *byte == 0).collect();
             entries.iter().any(|entry| entry.starts_with(b"RECIPE_RUNNER_RUN="))
                 && entries.contains(&home.as_bytes())
-        });
-        alive.map(|entry| command_line(&entry.path())).collect()
+        };
+        processes.filter(belongs).collect()
+    }
+}
+
+/// A test that fails half way leaves nothing behind either.
+impl Drop for TestEnv {
+    fn drop(&mut self) {
+        for process in self.members() {
+            let pid = process.file_name().unwrap_or_default().to_owned();
+            drop(Command::new("kill").arg("-9").arg(pid).output());
+        }
     }
 }
 

@@ -86,7 +86,8 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
         loader: &library,
     };
     if args.plan {
-        return show_plan(&runs, folder, &resume, args.format.output_format, out);
+        let place = outcome::state_dir_flag(args.options.state_dir.as_deref());
+        return show_plan(&runs, folder, &resume, &place, args.format.output_format, out);
     }
     go_on(&runs, folder, resume, args, environment, out)
 }
@@ -106,11 +107,12 @@ fn show_plan(
     runs: &Runs,
     folder: RunFolder,
     resume: &Resume<'_>,
+    place: &str,
     format: OutputFormat,
     out: &mut Out,
 ) -> Result<Exit, Failure> {
     let run = folder.id();
-    let plan = runs.resume_plan(folder, resume).map_err(explain)?;
+    let plan = runs.resume_plan(folder, resume).map_err(|error| explain(error, place))?;
     if format == OutputFormat::Json {
         let mut json = serde_json::to_value(&plan).unwrap_or_default();
         json["run_id"] = json!(run);
@@ -130,13 +132,13 @@ fn show_plan(
     }
     if !plan.kept_producers.is_empty() {
         out.result(&format!(
-            "kept, though the failed step may depend on what they made: {}; do them again with `recipe-runner-rs resume {run} --rerun-producers`",
+            "kept, though the failed step may depend on what they made: {}; do them again with `recipe-runner-rs resume {run} --rerun-producers{place}`",
             plan.kept_producers.join(", ")
         ));
     }
     if !plan.blocked_effects.is_empty() {
         out.result(&format!(
-            "stops here: side effects that are done would be repeated: {}; allow it with `recipe-runner-rs resume {run} --rerun-effects`",
+            "stops here: side effects that are done would be repeated: {}; allow it with `recipe-runner-rs resume {run} --rerun-effects{place}`",
             plan.blocked_effects.join(", ")
         ));
     }
@@ -180,7 +182,8 @@ fn go_on(
     };
     match result {
         Ok(result) => {
-            let result = with_evidence(runs, result, format);
+            let mut result = with_evidence(runs, result, format);
+            outcome::name_state_dir(&mut result, args.options.state_dir.as_deref());
             let detail = detail(&args.options, environment);
             Ok(outcome::show(&result, format, detail, &snippet(environment), out))
         }
@@ -195,28 +198,28 @@ fn go_on(
             }
             Ok(Exit::Success)
         }
-        Err(error) => Err(explain(error)),
+        Err(error) => Err(explain(error, &outcome::state_dir_flag(args.options.state_dir.as_deref()))),
     }
 }
 
-fn explain(error: ResumeError) -> Failure {
+fn explain(error: ResumeError, place: &str) -> Failure {
     let message = error.to_string();
     match error {
         ResumeError::Owned { run, .. } => Failure::new(Exit::Conflict, message)
-            .hint(format!("watch it: recipe-runner-rs logs {run} -f"))
-            .hint(format!("stop it:  recipe-runner-rs cancel {run}")),
+            .hint(format!("watch it: recipe-runner-rs logs {run} -f{place}"))
+            .hint(format!("stop it:  recipe-runner-rs cancel {run}{place}")),
         ResumeError::Choose { run, .. } => Failure::new(Exit::Waiting, message)
             .hint("look at what it did, then choose:")
-            .hint(format!("run it again: recipe-runner-rs resume {run} --rerun-interrupted"))
-            .hint(format!("leave it out: recipe-runner-rs resume {run} --skip-interrupted")),
+            .hint(format!("run it again: recipe-runner-rs resume {run} --rerun-interrupted{place}"))
+            .hint(format!("leave it out: recipe-runner-rs resume {run} --skip-interrupted{place}")),
         ResumeError::Effects { run, .. } => Failure::new(Exit::Waiting, message)
-            .hint(format!("see why:    recipe-runner-rs resume {run} --plan"))
-            .hint(format!("repeat them: recipe-runner-rs resume {run} --rerun-effects")),
+            .hint(format!("see why:     recipe-runner-rs resume {run} --plan{place}"))
+            .hint(format!("repeat them: recipe-runner-rs resume {run} --rerun-effects{place}")),
         ResumeError::Declined(run) => Failure::new(Exit::Waiting, message)
-            .hint(format!("see why:  recipe-runner-rs resume {run} --plan"))
-            .hint(format!("go ahead: recipe-runner-rs resume {run} --yes")),
+            .hint(format!("see why:  recipe-runner-rs resume {run} --plan{place}"))
+            .hint(format!("go ahead: recipe-runner-rs resume {run} --yes{place}")),
         ResumeError::NoStep { run, .. } => Failure::new(Exit::BadArguments, message)
-            .hint(format!("recipe-runner-rs show {run} lists the steps")),
+            .hint(format!("recipe-runner-rs show {run}{place} lists the steps")),
         ResumeError::Blocked(_) => Failure::new(Exit::Blocked, message),
         ResumeError::NoDirectory { .. } => Failure::new(Exit::Blocked, message),
         ResumeError::Run(error) => broken(error),
