@@ -143,7 +143,7 @@ fn every_value_is_exported() {
 
 #[test]
 fn an_alias_never_sets_a_protected_name() {
-    for name in [
+    let names = [
         "path",
         "home",
         "shell",
@@ -183,16 +183,23 @@ fn an_alias_never_sets_a_protected_name() {
         "recipe_context_file",
         "amplihack_session_depth",
         "recipe_runner_home",
-    ] {
-        let env = env().file("evil", "touch pwned");
-        let set = format!("{name}=./evil");
-        let command = format!("printf %s \"${{{}-unset}}\"; true", name.to_uppercase());
-        let output = finished(env.json(&recipe(&json!({}), &[&command]), &["--set", &set]));
-        assert_ne!(output.value("s0"), "./evil", "{name}");
-        assert!(!env.path("pwned").exists(), "{name}");
-        let command = format!("printf %s \"$RECIPE_VAR_{name}\"");
-        assert_eq!(env.json(&recipe(&json!({}), &[&command]), &["--set", &set]).value("s0"), "./evil");
+    ];
+    let env = env().file("evil", "touch pwned");
+    let commands: Vec<String> = names
+        .iter()
+        .map(|name| {
+            let upper = name.to_uppercase();
+            format!("test \"$RECIPE_VAR_{name}\" = ./evil && printf %s \"${{{upper}-unset}}\"")
+        })
+        .collect();
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let values: Vec<String> = names.iter().map(|name| format!("--set={name}=./evil")).collect();
+    let values: Vec<&str> = values.iter().map(String::as_str).collect();
+    let output = finished(env.json(&recipe(&json!({}), &commands), &values));
+    for (at, name) in names.iter().enumerate() {
+        assert_ne!(output.value(&format!("s{at}")), "./evil", "{name}");
     }
+    assert!(!env.path("pwned").exists());
 }
 
 #[test]

@@ -280,15 +280,17 @@ impl Runs {
     /// Everything that can be known to be missing before the first step.
     fn problems(&self, start: &Start<'_>) -> Vec<String> {
         let root = start.plan.root();
+        let mut problems = Vec::new();
         if !start.working_dir.is_dir() {
-            return vec![format!("working directory `{}` does not exist", start.working_dir.display())];
+            let what = if start.working_dir.exists() { "is not a directory" } else { "does not exist" };
+            problems.push(format!("working directory `{}` {what}", start.working_dir.display()));
         }
         let tree = start.host.tree("");
         if tree.is_used_up() {
-            return vec![format!(
+            problems.push(format!(
                 "session depth {} has reached the maximum of {}: a recipe may not start more runs inside of runs; raise AMPLIHACK_MAX_DEPTH if this is meant",
                 tree.depth, tree.max_depth
-            )];
+            ));
         }
         let mut context = root.context.clone();
         for input in &root.inputs {
@@ -297,7 +299,7 @@ impl Runs {
             }
         }
         context.extend(start.given.clone());
-        let mut problems = preflight::context_problems(root, &context, &start.working_dir);
+        problems.extend(preflight::context_problems(root, &context, &start.working_dir));
         problems.extend(preflight::missing_env(&start.plan, &start.host));
         let options = &start.options;
         let runs = |unit: &Unit, step: &Step| {

@@ -218,7 +218,7 @@ impl Driver<'_> {
             timeout: step.timeout.or(self.options.step_timeout),
             grace: self.host.grace,
         };
-        self.follow(path, &stdout, &stderr)?;
+        self.follow(path, step, &stdout, &stderr)?;
         let hook = self.pre_hook(path, frame, at);
         let go = self.gate(path);
         let progress = self.progress.0.clone();
@@ -239,17 +239,21 @@ impl Driver<'_> {
         self.hooked.insert(path.to_owned()).then(|| self.hook(frame, at, "pre_step")).flatten()
     }
 
-    /// Creates the output files of an attempt and follows them where somebody wants to see them.
+    /// Creates the output files of an attempt and follows them where somebody wants to see them. What a step
+    /// prints that makes a secret is the secret itself, and is not shown.
     fn follow(
         &mut self,
         path: &str,
+        step: &Step,
         stdout: &Path,
         stderr: &Path,
     ) -> Result<Option<Arc<Notify>>, FolderError> {
         if !self.reporter.wants_output() {
             return Ok(None);
         }
-        self.watch(path, stdout, Stream::Stdout)?;
+        if !step.store.as_deref().is_some_and(|name| self.mask.is_secret(name)) {
+            self.watch(path, stdout, Stream::Stdout)?;
+        }
         self.watch(path, stderr, Stream::Stderr).map(Some)
     }
 
