@@ -1,7 +1,7 @@
 //! What is on the screen of a terminal while a recipe runs, and afterwards.
 //!
 //! `script` lends the terminal; a few lines here play the screen.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends by panicking")]
+#![expect(clippy::panic, reason = "a test that cannot go on ends by panicking")]
 
 use testkit::TestEnv;
 
