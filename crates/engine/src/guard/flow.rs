@@ -103,6 +103,15 @@ struct Way {
     fed: bool,
 }
 
+/// What follows an item in its list.
+#[derive(Clone, Copy)]
+struct Rest {
+    is_empty: bool,
+    /// Whether the script later ends with a status that was kept.
+    passes_on: bool,
+    waits: bool,
+}
+
 struct Walk {
     found: Vec<Found>,
     functions: HashMap<String, List>,
@@ -122,8 +131,14 @@ impl Walk {
         }
         self.depth += 1;
         let mut status = Status::Ok;
+        let passes = list.iter().rposition(passes_on);
+        let waits = list.iter().rposition(|item| first_program(item) == Some("wait"));
         for (at, item) in list.iter().enumerate() {
-            let rest = &list[at + 1..];
+            let rest = Rest {
+                is_empty: at + 1 == list.len(),
+                passes_on: passes.is_some_and(|last| last > at),
+                waits: waits.is_some_and(|last| last > at),
+            };
             status = self.item(item, rest, way);
             let ends =
                 matches!(status, Status::Exit(_)) || (status == Status::Fail && self.errexit && !way.ignores);
@@ -136,26 +151,25 @@ impl Walk {
     }
 
     /// What the status of an item does, given what follows it.
-    fn item_level(&self, rest: &[Item], way: Way) -> Level {
-        if rest.is_empty() {
+    fn item_level(&self, rest: Rest, way: Way) -> Level {
+        if rest.is_empty {
             way.level
         } else if self.errexit && !way.ignores {
             way.exit
-        } else if rest.iter().any(passes_on) {
+        } else if rest.passes_on {
             way.exit.min(Level::Maybe)
         } else {
             Level::Ignored
         }
     }
 
-    fn item(&mut self, item: &Item, rest: &[Item], way: Way) -> Status {
+    fn item(&mut self, item: &Item, rest: Rest, way: Way) -> Status {
         let mut level = self.item_level(rest, way);
         if item.background {
-            let waited = rest.iter().any(|later| first_program(later) == Some("wait"));
-            level = if waited { level.min(Level::Maybe) } else { Level::Ignored };
+            level = if rest.waits { level.min(Level::Maybe) } else { Level::Ignored };
         }
         // `set -e` ignores all of a chain but its last pipeline
-        let chain_level = if rest.is_empty() { level } else { level.min(self.unforced(rest, way)) };
+        let chain_level = if rest.is_empty { level } else { level.min(self.unforced(rest, way)) };
         let mut known = Status::Ok;
         for (at, (link, pipeline)) in item.chain.iter().enumerate() {
             match (link, known) {
@@ -183,8 +197,8 @@ impl Walk {
         if item.background { Status::Ok } else { known }
     }
 
-    fn unforced(&self, rest: &[Item], way: Way) -> Level {
-        if rest.iter().any(passes_on) { way.exit.min(Level::Maybe) } else { Level::Ignored }
+    fn unforced(&self, rest: Rest, way: Way) -> Level {
+        if rest.passes_on { way.exit.min(Level::Maybe) } else { Level::Ignored }
     }
 
     /// What the failure of a pipeline does that others follow in its chain.

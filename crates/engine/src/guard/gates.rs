@@ -100,14 +100,11 @@ pub(super) fn compare_gates(old: &Step, new: &Step, role: Role, findings: &mut F
 fn compare_kinds(old: &Step, new: &Step, findings: &mut Findings) {
     let id = Some(old.id.as_str());
     match (&old.kind, &new.kind) {
-        (StepKind::Agent(left), StepKind::Agent(right)) => {
-            if is_raised(left.idle_timeout, right.idle_timeout) {
-                findings.add(
-                    "timeout_loosened",
-                    id,
-                    format!("`{}`: the idle timeout is longer or gone", old.id),
-                );
-            }
+        (StepKind::Agent(left), StepKind::Agent(right))
+            if is_raised(left.idle_timeout, right.idle_timeout) =>
+        {
+            let detail = format!("`{}`: the idle timeout is longer or gone", old.id);
+            findings.add("timeout_loosened", id, detail);
         }
         (StepKind::Nested { recovery: false, .. }, StepKind::Nested { recovery: true, .. }) => {
             let detail = format!("`{}`: an agent may now declare the failed recipe done", old.id);

@@ -9,9 +9,9 @@ use super::{Findings, steps::Role};
 /// Where a check or an effect changed sides.
 pub(super) fn compare_order(old: &Unit, new: &Unit, roles: &[Role], findings: &mut Findings) {
     for (later, role) in roles.iter().enumerate().filter(|(_, role)| role.check || role.effect) {
-        for earlier in 0..later {
+        for (earlier, before) in roles.iter().enumerate().take(later) {
             let makes = !matches!(old.steps[earlier].kind, StepKind::Shell { .. });
-            let counts = (role.check && makes) || (role.effect && roles[earlier].check);
+            let counts = (role.check && makes) || (role.effect && before.check);
             if counts && precedes(old, earlier, later) && swapped(old, new, earlier, later) {
                 let (first, second) = (&old.steps[earlier].id, &old.steps[later].id);
                 let detail = format!("`{second}` no longer waits for `{first}`");

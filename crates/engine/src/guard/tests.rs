@@ -137,6 +137,8 @@ fn hostile_commands_are_read_in_linear_time() {
         "{{".repeat(50_000),
         "<<E ".repeat(20_000),
         "case x in ".repeat(20_000),
+        "true\n".repeat(50_000),
+        "true &\n".repeat(50_000),
     ] {
         follow(&text);
     }
