@@ -21,7 +21,8 @@ pub(crate) fn start(bench: &Bench) -> Vec<Row> {
     for n in 0..21 {
         let used = bench.run(&recipe, &[]);
         spawned.push(first_spawn(bench) - used.started);
-        running.push(used.stdout.trim().parse::<f64>().map_or(0.0, |at| at - used.started));
+        let said = used.stdout.lines().next().unwrap_or_default();
+        running.push(said.trim().parse::<f64>().map_or(f64::NAN, |at| at - used.started));
         floor.push(shell(n));
         bench.forget();
     }

@@ -28,10 +28,19 @@ pub(in crate::process) fn survivors(filter: &Filter) -> Vec<Survivor> {
 /// See [`crate::process::end_marked`].
 pub(in crate::process) async fn sweep(filter: &Filter, grace: Duration) -> Swept {
     let mut sweep = Sweep { filter, targets: BTreeMap::new(), known: HashSet::new() };
-    sweep.ask(Instant::now() + grace).await;
-    sweep.kill(Instant::now() + KILLING).await;
+    // looking at all processes is what this costs: where nobody is left there is nobody to kill
+    if sweep.ask(Instant::now() + grace).await == Asked::SomeStayed {
+        sweep.kill(Instant::now() + KILLING).await;
+    }
     family::reap();
     sweep.report()
+}
+
+/// What came of asking.
+#[derive(PartialEq, Eq)]
+enum Asked {
+    AllGone,
+    SomeStayed,
 }
 
 struct Sweep<'a> {
@@ -43,9 +52,12 @@ struct Sweep<'a> {
 impl Sweep<'_> {
     /// Asks everybody to end. What starts while they clean up is left alone as long as one of those that were
     /// asked is alive: it may be the cleaning up.
-    async fn ask(&mut self, deadline: Instant) {
+    async fn ask(&mut self, deadline: Instant) -> Asked {
         let mut empty = 0;
-        while empty < EMPTY_LOOKS && Instant::now() < deadline {
+        while empty < EMPTY_LOOKS {
+            if Instant::now() >= deadline {
+                return Asked::SomeStayed;
+            }
             if self.look() == 0 {
                 empty += 1;
                 continue;
@@ -55,6 +67,7 @@ impl Sweep<'_> {
             // Out of time: the loop ends, and killing begins.
             let _ = timeout_at(deadline, all_gone(self.targets.values())).await;
         }
+        Asked::AllGone
     }
 
     async fn kill(&mut self, deadline: Instant) {
