@@ -91,7 +91,8 @@ fn nested_recipes_retries_and_questions_count() {
     let env = self::env("result 'no json'");
     let json = "name: r\nbudget: {agent_runs: 2}\nsteps:\n- {id: a, prompt: x, parse_json: true, json_retries: 5}\n- {id: b, prompt: x}\n";
     check_stops(&run(&env, json, &[]), &env, 2);
-    let env = self::env("result 'STATUS: COMPLETE'").file("child.yaml", "name: child\nsteps:\n- {id: x, command: exit 1}\n");
+    let env = self::env("result 'STATUS: COMPLETE'")
+        .file("child.yaml", "name: child\nsteps:\n- {id: x, command: exit 1}\n");
     let recovered = "name: o\nbudget: {agent_runs: 1}\nsteps:\n- {id: n, recipe: child, recovery_on_failure: true}\n- {id: z, prompt: x}\n";
     check_stops(&run(&env, recovered, &[]), &env, 1);
 }

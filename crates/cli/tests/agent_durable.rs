@@ -61,7 +61,11 @@ fn no_finished_agent_is_paid_twice() {
         assert_eq!(json["step_results"][0]["output"], "answer 1");
         assert_eq!(json["step_results"][1]["attempts"], 2);
         // three that told, and one that was interrupted
-        assert_eq!((&json["usage"]["runs"], &json["usage"]["cost_usd"]), (&4.into(), &0.75.into()), "{signal}");
+        assert_eq!(
+            (&json["usage"]["runs"], &json["usage"]["cost_usd"]),
+            (&4.into(), &0.75.into()),
+            "{signal}"
+        );
     }
 }
 

@@ -119,7 +119,8 @@ fn the_prompt_has_what_is_needed_and_no_secret() {
 
 #[test]
 fn it_works_where_the_step_works() {
-    let parent = "name: parent\nsteps:\n- {id: sub, recipe: child, recovery_on_failure: true, working_dir: sub}\n";
+    let parent =
+        "name: parent\nsteps:\n- {id: sub, recipe: child, recovery_on_failure: true, working_dir: sub}\n";
     let env = env("result recovered").file("parent.yaml", parent).file("sub/x", "");
     assert_eq!(run(&env, &[]).code, 0);
     assert_eq!(env.asked(1, "cwd").trim(), env.dir().join("sub").display().to_string());
@@ -131,7 +132,10 @@ fn it_works_where_the_step_works() {
 #[test]
 fn refusals_are_told_and_the_first_failure_stands() {
     for (body, line) in [
-        ("result 'UNRECOVERABLE: no docker'", "Agent recovery reported unrecoverable failure for sub-recipe 'child': UNRECOVERABLE: no docker"),
+        (
+            "result 'UNRECOVERABLE: no docker'",
+            "Agent recovery reported unrecoverable failure for sub-recipe 'child': UNRECOVERABLE: no docker",
+        ),
         ("result ''", "Agent recovery returned empty output for sub-recipe 'child'"),
         ("echo kaputt >&2; exit 9", "Agent recovery invocation failed for sub-recipe 'child': "),
     ] {
@@ -147,7 +151,11 @@ fn refusals_are_told_and_the_first_failure_stands() {
     let env = env("x").env("PATH", "/usr/bin:/bin");
     let output = run(&env, &[]);
     assert_eq!(output.code, 1, "{}", output.all());
-    assert!(output.stderr.contains("Cannot attempt agent recovery: no adapter configured"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("Cannot attempt agent recovery: no adapter configured"),
+        "{}",
+        output.stderr
+    );
 }
 
 #[test]

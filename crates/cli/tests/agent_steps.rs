@@ -51,7 +51,11 @@ fn a_missing_program_blocks_the_run_before_its_first_step() {
         assert_eq!(output.code, 5, "{}", output.all());
         let json = output.json();
         assert_eq!(json["step_results"][0]["step_id"], "preflight-validation");
-        assert!(json["step_results"][0]["error"].as_str().unwrap_or_default().contains(said), "{}", output.all());
+        assert!(
+            json["step_results"][0]["error"].as_str().unwrap_or_default().contains(said),
+            "{}",
+            output.all()
+        );
         assert!(!env.path("ran").exists());
         assert_eq!(env.calls(), 0);
     }
@@ -61,7 +65,10 @@ fn a_missing_program_blocks_the_run_before_its_first_step() {
 fn a_program_is_not_needed_for_a_step_that_cannot_run() {
     let env = env().env("PATH", "/usr/bin:/bin");
     for (recipe, code) in [
-        ("name: r\ncontext: {go: 'no'}\nsteps:\n- {id: b, command: 'true'}\n- {id: a, prompt: x, condition: go == 'yes'}\n", 0),
+        (
+            "name: r\ncontext: {go: 'no'}\nsteps:\n- {id: b, command: 'true'}\n- {id: a, prompt: x, condition: go == 'yes'}\n",
+            0,
+        ),
         ("name: r\nsteps:\n- {id: go, command: echo no}\n- {id: a, prompt: x, condition: go == 'yes'}\n", 5),
         ("name: r\nsteps:\n- {id: b, command: 'true'}\n- {id: a, prompt: x, when_tags: [slow]}\n", 5),
     ] {
@@ -107,8 +114,10 @@ fn a_prompt_of_any_size_arrives_whole_and_not_in_the_process_list() {
 
 #[test]
 fn an_agent_knows_its_directory_and_that_nobody_is_there() {
-    let recipe = "name: r\nsteps:\n- {id: a, prompt: '{{working_directory}}|{{NONINTERACTIVE}}|', working_dir: sub}\n";
-    let env = env().agent("claude", "cp \"$RECIPE_CONTEXT_FILE\" \"$CALL/context\"; result ok").file("sub/x", "");
+    let recipe =
+        "name: r\nsteps:\n- {id: a, prompt: '{{working_directory}}|{{NONINTERACTIVE}}|', working_dir: sub}\n";
+    let env =
+        env().agent("claude", "cp \"$RECIPE_CONTEXT_FILE\" \"$CALL/context\"; result ok").file("sub/x", "");
     assert_eq!(run(&env, recipe, &[]).code, 0);
     let sub = env.dir().join("sub").display().to_string();
     assert!(env.asked(1, "prompt").starts_with(&format!("{sub}|1|")), "{}", env.asked(1, "prompt"));
@@ -177,7 +186,8 @@ fn unsafe_agent_references_lead_nowhere() {
 #[test]
 fn models_are_passed_on() {
     let env = env().agent("claude", "result ok");
-    let recipe = "name: r\ncontext: {m: haiku}\nsteps:\n- {id: a, prompt: x, model: '{{m}}'}\n- {id: b, prompt: x}\n";
+    let recipe =
+        "name: r\ncontext: {m: haiku}\nsteps:\n- {id: a, prompt: x, model: '{{m}}'}\n- {id: b, prompt: x}\n";
     assert_eq!(run(&env, recipe, &[]).code, 0);
     assert!(env.asked(1, "argv").contains("--model\nhaiku\n"));
     assert!(!env.asked(2, "argv").contains("--model"));
@@ -242,8 +252,12 @@ fn an_answer_must_meet_its_schema() {
 
 #[test]
 fn rate_limits_are_waited_for() {
-    let limited = |n: u32| format!("if [ $n -le {n} ]; then echo 'HTTP 429 Too Many Requests' >&2; exit 1; fi; result ok");
-    for (limit, retries, code, calls) in [(2, "5", 0, 3), (9, "2", 1, 3), (1, "0", 1, 1), (200, "500", 1, 101)] {
+    let limited = |n: u32| {
+        format!("if [ $n -le {n} ]; then echo 'HTTP 429 Too Many Requests' >&2; exit 1; fi; result ok")
+    };
+    for (limit, retries, code, calls) in
+        [(2, "5", 0, 3), (9, "2", 1, 3), (1, "0", 1, 1), (200, "500", 1, 101)]
+    {
         let env = env()
             .agent("claude", &limited(limit))
             .env("AMPLIHACK_RATELIMIT_BASE_DELAY_SECS", "0")
@@ -296,11 +310,9 @@ fn agent_steps_are_tried_again_when_they_say_so() {
 #[test]
 fn changes_are_staged() {
     let body = "echo new > made.txt; result ok";
-    for (fields, flag, staged) in [
-        ("", None, true),
-        (", auto_stage: false", None, false),
-        ("", Some("--no-auto-stage"), false),
-    ] {
+    for (fields, flag, staged) in
+        [("", None, true), (", auto_stage: false", None, false), ("", Some("--no-auto-stage"), false)]
+    {
         let env = env().agent("claude", body);
         assert_eq!(env.shell("git init -q .").code, 0);
         let recipe = format!("name: r\nsteps:\n- {{id: a, prompt: x{fields}}}\n");

@@ -69,7 +69,10 @@ fn ends_without_a_result_are_failures() {
 
 #[test]
 fn an_answer_that_is_cut_inside_a_character_is_whole() {
-    check(r#"printf '{"type":"result","is_error":false,"result":"gr\xc3'; sleep 0.2; printf '\xbcn"}\n'"#, Ok("grün"));
+    check(
+        r#"printf '{"type":"result","is_error":false,"result":"gr\xc3'; sleep 0.2; printf '\xbcn"}\n'"#,
+        Ok("grün"),
+    );
     check(r"printf 'gr\xc3'; sleep 0.1; printf '\xbcn'", Ok("grün"));
 }
 
@@ -152,7 +155,8 @@ fn a_hundred_megabytes_of_events_are_read_in_flat_memory() {
         r#"line=$(say "$(head -c 990 /dev/zero | tr '\0' x)"); yes "$line" | head -n 95000; result done"#,
     );
     env.write("r.yaml", RECIPE);
-    let output = env.shell("/usr/bin/env bash -c 'ulimit -v 400000; exec $RUNNER r.yaml --output-format json --quiet'");
+    let output = env
+        .shell("/usr/bin/env bash -c 'ulimit -v 400000; exec $RUNNER r.yaml --output-format json --quiet'");
     assert_eq!(output.code, 0, "{}", &output.all()[..output.all().len().min(2000)]);
     assert_eq!(output.json()["step_results"][0]["output"], "done");
 }
@@ -178,7 +182,11 @@ fn silence_is_not_death() {
     let idle = "name: r\nsteps:\n- {id: a, prompt: do it, idle_timeout: 0.5}\n";
     check_step(idle, "sleep 60", Err("no sign of life for 0.5 s"));
     check_step(idle, "say hello; sleep 60", Err("no sign of life for 0.5 s"));
-    check_step(idle, "end=$((SECONDS+2)); while [ $SECONDS -lt $end ]; do :; done; result worked", Ok("worked"));
+    check_step(
+        idle,
+        "end=$((SECONDS+2)); while [ $SECONDS -lt $end ]; do :; done; result worked",
+        Ok("worked"),
+    );
     check_step(idle, "for i in 1 2 3 4 5 6; do sleep 0.25; touch f; done; result filed", Ok("filed"));
     check_step(idle, "for i in 1 2 3 4 5 6; do sleep 0.25; echo . >&2; done; result talked", Ok("talked"));
 }

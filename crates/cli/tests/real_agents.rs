@@ -70,7 +70,12 @@ fn the_first_recipe_of_the_manual_runs() {
         let json = output.json();
         let step = &json["step_results"][0];
         // the model does not answer with JSON: it is asked once more, and the answer stays text
-        assert_eq!((&step["status"], &step["output"]), (&"degraded".into(), &HELLO.into()), "{}", output.all());
+        assert_eq!(
+            (&step["status"], &step["output"]),
+            (&"degraded".into(), &HELLO.into()),
+            "{}",
+            output.all()
+        );
         assert_eq!(json["step_results"][1]["output"], "Analysis complete");
         let usage = &step["usage"];
         assert_eq!(usage["runs"], 2, "{usage}");
@@ -80,7 +85,8 @@ fn the_first_recipe_of_the_manual_runs() {
         let shown = env.run(["show", "last"]).stdout;
         assert!(shown.contains("tokens ") && !shown.contains("tokens unknown"), "{shown}");
         assert_eq!(shown.contains("cost $"), has_cost, "{shown}");
-        let asked: Vec<_> = server.seen().into_iter().filter(|seen| seen.body.contains("Analyze the project")).collect();
+        let asked: Vec<_> =
+            server.seen().into_iter().filter(|seen| seen.body.contains("Analyze the project")).collect();
         assert!(asked.iter().any(|seen| seen.body.contains("You are an architect.")), "{program}");
     }
 }
