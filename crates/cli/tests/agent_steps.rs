@@ -70,11 +70,11 @@ fn a_program_is_not_needed_for_a_step_that_cannot_run() {
             0,
         ),
         ("name: r\nsteps:\n- {id: go, command: echo no}\n- {id: a, prompt: x, condition: go == 'yes'}\n", 5),
-        ("name: r\nsteps:\n- {id: b, command: 'true'}\n- {id: a, prompt: x, tags: [slow]}\n", 5),
+        ("name: r\nsteps:\n- {id: b, command: 'true'}\n- {id: a, prompt: x, when_tags: [slow]}\n", 5),
     ] {
         assert_eq!(run(&env, recipe, &[]).code, code, "{recipe}");
     }
-    let tagged = "name: r\nsteps:\n- {id: b, command: 'true'}\n- {id: a, prompt: x, tags: [slow]}\n";
+    let tagged = "name: r\nsteps:\n- {id: b, command: 'true'}\n- {id: a, prompt: x, when_tags: [slow]}\n";
     assert_eq!(run(&env, tagged, &["--exclude-tags", "slow"]).code, 0);
 }
 

@@ -20,7 +20,7 @@ use crate::{
 #[expect(clippy::large_enum_variant, reason = "one short-lived value for each event")]
 pub enum Decision {
     /// This is recorded; nothing has to be done for it.
-    Record(Event),
+    Record(Box<Event>),
     /// An attempt at this step starts.
     Start {
         /// The step.
@@ -66,7 +66,7 @@ fn consider(state: &RunState, id: FrameId, at: usize) -> Option<Decision> {
     let step = &frame.unit.steps[at];
     let path = frame.step_path(at);
     if let Some(reason) = skip_reason(state, frame, step) {
-        return Some(Decision::Record(Event::StepSkipped { path, reason }));
+        return Some(Decision::Record(Box::new(Event::StepSkipped { path, reason })));
     }
     if let Some(condition) = &step.condition
         && !depends_on_unknown(frame, step)
@@ -74,7 +74,10 @@ fn consider(state: &RunState, id: FrameId, at: usize) -> Option<Decision> {
         match condition.holds(frame) {
             Ok(true) => {}
             Ok(false) => {
-                return Some(Decision::Record(Event::StepSkipped { path, reason: SkipReason::Condition }));
+                return Some(Decision::Record(Box::new(Event::StepSkipped {
+                    path,
+                    reason: SkipReason::Condition,
+                })));
             }
             Err(error) => {
                 let message = format!("condition `{}` cannot be evaluated: {error}", condition.text());
@@ -96,7 +99,7 @@ fn consider(state: &RunState, id: FrameId, at: usize) -> Option<Decision> {
 fn fail(path: String, outcome: Outcome, message: String) -> Decision {
     let ended = Ended::new(outcome, Some(message));
     let status = StepStatus::Failed;
-    Decision::Record(Event::StepFinished { path, attempt: 0, status, ended, recovered: false })
+    Decision::Record(Box::new(Event::StepFinished { path, attempt: 0, status, ended, recovered: false }))
 }
 
 fn skip_reason(state: &RunState, frame: &Frame, step: &Step) -> Option<SkipReason> {

@@ -13,7 +13,7 @@ use crate::TestEnv;
 const HEAD: &str = r#"#!/bin/bash
 ASKED="${ZOO_DIR:?}/asked"
 mkdir -p "$ASKED"
-n=1; until mkdir "$ASKED/$n" 2>/dev/null; do n=$((n+1)); done
+n=$(($(ls "$ASKED" | wc -l) + 1)); until mkdir "$ASKED/$n" 2>/dev/null; do n=$((n+1)); done
 CALL="$ASKED/$n"
 for arg in "$@"; do printf '%s\n' "$arg"; done > "$CALL/argv"
 env -0 | tr '\n\0' ' \n' | sort > "$CALL/env"

@@ -235,7 +235,7 @@ impl<'a> Driver<'a> {
             let closing = &self.closing;
             match decide(&self.state, &|frame| closing.contains(&frame)) {
                 Some(Decision::End) => return Ok(true),
-                Some(Decision::Record(event)) => self.record(event, None)?,
+                Some(Decision::Record(event)) => self.record(*event, None)?,
                 Some(Decision::Start { path, attempt }) => {
                     self.record(Event::StepStarted { path: path.clone(), attempt }, None)?;
                     self.unsettled.push(Act::Start { path, attempt });

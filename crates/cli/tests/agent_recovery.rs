@@ -1,0 +1,179 @@
+//! Recovery: an agent may finish what a nested recipe could not, and nobody takes a refusal for a success.
+
+use testkit::{Output, TestEnv};
+
+const PARENT: &str = "name: parent
+context: {task: mend it, api_key: hunter2hunter2, long: ''}
+steps:
+- {id: sub, recipe: child, output: value, recovery_on_failure: true}
+- {id: after, command: 'echo \"got {{value}} [{{made}}]\"'}
+";
+const CHILD: &str = "name: child
+steps:
+- {id: first, command: echo part, output: made}
+- {id: second, command: echo broken >&2; exit 3}
+";
+
+fn env(body: &str) -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
+        .agent("claude", body)
+        .file("parent.yaml", PARENT)
+        .file("child.yaml", CHILD)
+        .env("AMPLIHACK_RATELIMIT_BASE_DELAY_SECS", "0")
+        .env("AMPLIHACK_RATELIMIT_MAX_RETRIES", "2")
+}
+
+fn run(env: &TestEnv, args: &[&str]) -> Output {
+    env.run(["parent.yaml", "--output-format", "json"].iter().chain(args))
+}
+
+#[test]
+fn answers_are_judged_by_the_mode() {
+    for (answer, declared, always) in [
+        ("STATUS: COMPLETE", 0, 0),
+        ("fixed\\nstatus: complete", 0, 0),
+        ("The work has been recovered.", 0, 0),
+        ("This failure cannot be recovered.", 1, 0),
+        ("It could not be recovered", 1, 0),
+        ("I did something", 1, 0),
+        ("UNRECOVERABLE: no docker", 1, 1),
+        ("STATUS: COMPLETE, though partly unrecoverable", 1, 1),
+        ("", 1, 1),
+        ("  ", 1, 1),
+    ] {
+        for (mode, code) in [("declared", declared), ("always", always), ("off", 1)] {
+            let env = env(&format!("result '{answer}'"));
+            let output = run(&env, &["--recovery", mode]);
+            assert_eq!(output.code, code, "{mode} {answer:?} {}", output.all());
+            assert_eq!(env.calls(), usize::from(mode != "off"));
+        }
+    }
+}
+
+#[test]
+fn only_declared_steps_are_offered_unless_all_are() {
+    for (args, calls) in [(vec![], 0), (vec!["--recovery", "always"], 1)] {
+        let env = env("result 'STATUS: COMPLETE'")
+            .file("parent.yaml", "name: parent\nsteps:\n- {id: sub, recipe: child}\n");
+        run(&env, &args);
+        assert_eq!(env.calls(), calls);
+    }
+    let env = env("result never").file("child.yaml", "name: child\nsteps:\n- {id: a, command: 'true'}\n");
+    assert_eq!((run(&env, &[]).code, env.calls()), (0, 0));
+}
+
+#[test]
+fn a_recovered_step_has_the_answer_and_not_the_childs_context() {
+    let env = env(r"result 'Mended.\nSTATUS: COMPLETE'");
+    let output = run(&env, &[]);
+    let json = output.json();
+    let step = &json["step_results"][0];
+    assert_eq!(step["status"], "completed", "{}", output.all());
+    assert_eq!(step["recovered"], true);
+    assert_eq!(step["output"], "Mended.\nSTATUS: COMPLETE");
+    assert_eq!(step["usage"]["cost_usd"], 0.25);
+    assert_eq!(json["usage"]["cost_usd"], 0.25);
+    assert_eq!(json["step_results"][1]["output"], "got Mended.\nSTATUS: COMPLETE []");
+    for line in [
+        "Sub-recipe 'child' failed (step 'second'). Attempting agent recovery.",
+        "Agent recovery succeeded for sub-recipe 'child' (step 'sub')",
+    ] {
+        assert!(output.stderr.contains(line), "{line}\n{}", output.stderr);
+    }
+}
+
+#[test]
+fn the_prompt_has_what_is_needed_and_no_secret() {
+    let many: String = (0..40).map(|n| format!("  z{n:02}: v\n")).collect();
+    let parent = format!(
+        "name: parent\ncontext:\n  task: mend it\n  api_key: hunter2hunter2\n  MyToken: abcdefgh\n  long: {}\n{many}steps:\n- {{id: sub, recipe: child, recovery_on_failure: true}}\n",
+        "L".repeat(300)
+    );
+    let child = "name: child\nsteps:\n- {id: first, command: 'printf \"%0800d\" 7; echo hunter2hunter2', output: made}\n- {id: second, command: echo broken >&2; exit 3}\n";
+    let env = env("result 'STATUS: COMPLETE'").file("parent.yaml", parent).file("child.yaml", child);
+    let output = run(&env, &[]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    let prompt = env.asked(1, "prompt");
+    for part in [
+        "Sub-recipe: child\n",
+        "Failed steps: second\n",
+        "Error: Sub-recipe 'child' failed",
+        "broken",
+        "Partial outputs (first 500 chars):\n",
+        "'UNRECOVERABLE: <reason>'",
+        "Current context summary:\n",
+        "  task: mend it\n",
+        "  api_key: [REDACTED]\n",
+        "  MyToken: [REDACTED]\n",
+    ] {
+        assert!(prompt.contains(part), "{part}\n{prompt}");
+    }
+    assert!(!prompt.contains("hunter2") && !prompt.contains("abcdefgh"), "{prompt}");
+    assert!(prompt.contains(&format!("  long: {}\n", "L".repeat(80))), "{prompt}");
+    let zeros = prompt.lines().map(|line| line.matches('0').count()).max().unwrap_or(0);
+    assert!((400..500).contains(&zeros), "{zeros}");
+    let (_, summary) = prompt.split_once("Current context summary:\n").unwrap_or_default();
+    assert_eq!(summary.lines().filter(|line| line.starts_with("  ")).count(), 20, "{summary}");
+    assert!(!output.stderr.contains("Current context summary"), "{}", output.stderr);
+}
+
+#[test]
+fn it_works_where_the_step_works() {
+    let parent =
+        "name: parent\nsteps:\n- {id: sub, recipe: child, recovery_on_failure: true, working_dir: sub}\n";
+    let env = env("result recovered").file("parent.yaml", parent).file("sub/x", "");
+    assert_eq!(run(&env, &[]).code, 0);
+    assert_eq!(env.asked(1, "cwd").trim(), env.dir().join("sub").display().to_string());
+    let env = self::env("result recovered");
+    assert_eq!(run(&env, &[]).code, 0);
+    assert_eq!(env.asked(1, "cwd").trim(), env.dir().display().to_string());
+}
+
+#[test]
+fn refusals_are_told_and_the_first_failure_stands() {
+    for (body, line) in [
+        (
+            "result 'UNRECOVERABLE: no docker'",
+            "Agent recovery reported unrecoverable failure for sub-recipe 'child': UNRECOVERABLE: no docker",
+        ),
+        ("result ''", "Agent recovery returned empty output for sub-recipe 'child'"),
+        ("echo kaputt >&2; exit 9", "Agent recovery invocation failed for sub-recipe 'child': "),
+    ] {
+        let env = env(body);
+        let output = run(&env, &[]);
+        assert_eq!(output.code, 1);
+        assert!(output.stderr.contains(line), "{line}\n{}", output.stderr);
+        let step = &output.json()["step_results"][0];
+        let error = step["error"].as_str().unwrap_or_default();
+        assert!(error.contains("Sub-recipe 'child' failed") && error.contains("second"), "{error}");
+        assert_eq!(step["recovered"], false);
+    }
+    let env = env("x").env("PATH", "/usr/bin:/bin");
+    let output = run(&env, &[]);
+    assert_eq!(output.code, 1, "{}", output.all());
+    assert!(
+        output.stderr.contains("Cannot attempt agent recovery: no adapter configured"),
+        "{}",
+        output.stderr
+    );
+}
+
+#[test]
+fn recovery_waits_for_rate_limits_and_keeps_the_timeout() {
+    let env = env("[ $n -lt 3 ] && { echo 'HTTP 429' >&2; exit 1; }; result recovered");
+    assert_eq!((run(&env, &[]).code, env.calls()), (0, 3));
+    let parent = "name: parent\nsteps:\n- {id: sub, recipe: child, recovery_on_failure: true, timeout: 1}\n";
+    let env = self::env("sleep 60").file("parent.yaml", parent);
+    let output = run(&env, &[]);
+    assert_eq!(output.code, 1);
+    assert!(output.stderr.contains("timed out after 1 s"), "{}", output.stderr);
+}
+
+#[test]
+fn all_failed_steps_are_named() {
+    let child = "name: child\nsteps:\n- {id: a, command: exit 1, parallel_group: g}\n- {id: b, command: exit 1, parallel_group: g}\n";
+    let env = env("result recovered").file("child.yaml", child);
+    let output = run(&env, &[]);
+    assert!(output.stderr.contains("failed (step 'a, b'). Attempting"), "{}", output.stderr);
+    assert!(env.asked(1, "prompt").contains("Failed steps: a, b\n"));
+}
