@@ -1,5 +1,7 @@
 //! Agents and the end of the runner: nothing is left behind, and nothing that is finished is paid for twice.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
+
 use std::{
     process::Child,
     time::{Duration, Instant},
@@ -18,7 +20,7 @@ fn start(env: &TestEnv) -> Child {
     let mut command = env.command(PROGRAM.as_ref());
     command.args(["r.yaml", "--output-format", "json"]);
     command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
-    let child = command.spawn().unwrap_or_else(|error| panic!("cannot start: {error}"));
+    let child = command.spawn().unwrap();
     wait_for(|| env.calls() == 2 && env.shell("pgrep -f '^sleep 5432'").code == 0);
     child
 }

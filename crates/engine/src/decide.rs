@@ -17,7 +17,6 @@ use crate::{
 
 /// What happens next.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "one short-lived value for each event")]
 pub enum Decision {
     /// This is recorded; nothing has to be done for it.
     Record(Box<Event>),

@@ -1,5 +1,7 @@
 //! Repairs, degenerate and honest: none of the former is accepted, nearly all of the latter are.
 
+#![expect(clippy::expect_used, reason = "a corpus that cannot be read is a failed test")]
+
 use std::sync::Arc;
 
 use engine::guard::{Regression, compare};

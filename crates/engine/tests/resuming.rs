@@ -138,7 +138,7 @@ impl<'a> Run<'a> {
         while self.records.len() < self.limit {
             let closing = &self.closing;
             match decide(&self.state, &|frame| closing.contains(&frame)) {
-                Some(Decision::Record(event)) => self.record(event, None),
+                Some(Decision::Record(event)) => self.record(*event, None),
                 Some(Decision::Start { path, attempt }) => self.start(path, attempt),
                 Some(Decision::Close { path, frame }) => self.close(path, frame),
                 Some(Decision::End) => {

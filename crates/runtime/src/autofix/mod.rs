@@ -219,12 +219,9 @@ impl Loop<'_> {
                 escalate(&mut report, &mut result, reason);
                 break;
             }
-            match self.attempt_again(&folder, next, &mut report, &mut result, reporter)? {
-                Some(reason) => {
-                    escalate(&mut report, &mut result, reason);
-                    break;
-                }
-                None => {}
+            if let Some(reason) = self.attempt_again(&folder, next, &mut report, &mut result, reporter)? {
+                escalate(&mut report, &mut result, reason);
+                break;
             }
         }
         save(&folder, &report)?;
