@@ -1,5 +1,7 @@
 //! Failures of real tools, labelled: how many of them the diagnosis explains rightly.
 
+#![expect(clippy::expect_used, clippy::panic, reason = "a corpus that cannot be read is a failed test")]
+
 use std::collections::BTreeMap;
 
 use engine::{
