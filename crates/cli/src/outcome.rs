@@ -101,8 +101,16 @@ pub(crate) fn agents(usage: &Usage) -> String {
         count(usage.runs as usize, "run"),
         known(usage.model.clone()),
         known(usage.tokens().map(|tokens| tokens.to_string())),
-        known(usage.cost_usd.map(|cost| format!("${cost:.4}"))),
+        cost(usage),
     )
+}
+
+fn cost(usage: &Usage) -> String {
+    match (usage.cost_usd, usage.runs_without_cost) {
+        (None, _) => "unknown".to_owned(),
+        (Some(cost), 0) => format!("${cost:.4}"),
+        (Some(cost), silent) => format!("at least ${cost:.4} (unknown for {silent} of the runs)"),
+    }
 }
 
 /// A line for every step, or for those that are worth one if there are very many.

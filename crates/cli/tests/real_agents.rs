@@ -1,6 +1,7 @@
 //! The real agent programs, run through ours, against a model server on loopback.
 //!
 //! `RECIPE_RUNNER_REAL_AGENTS=$(tools/real-agents.sh) cargo test -p recipe-runner-rs --test real_agents -- --ignored`
+#![expect(clippy::panic, reason = "a test that cannot go on ends by panicking")]
 
 #![expect(clippy::panic, reason = "a test that cannot set up its world has failed")]
 

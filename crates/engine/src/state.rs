@@ -3,6 +3,8 @@
 //! It changes only in [`RunState::apply`]. Values that an event refers to are handed in beside it, so that
 //! nothing here reads a file.
 
+mod usage;
+
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,

@@ -17,6 +17,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use crate::{
     activity::Activity,
     agent_attempt::{AgentTask, unknown_program},
+    agent_news::News,
     agents::{self, AgentEvent, AgentFailure, Invocation, Program, Reader, Request},
     attempt::{Command, Go, Progress, number, signal_words, spawn_report, stopped},
     budget::{self, Account},
@@ -312,35 +313,6 @@ impl<'a> Session<'a> {
 enum Fed {
     All,
     More,
-}
-
-/// Keeps a chatty program from flooding those who watch: some news at once, then a few each second.
-#[derive(Debug)]
-struct News {
-    left: f64,
-    last: Instant,
-}
-
-impl Default for News {
-    fn default() -> News {
-        News { left: News::AT_ONCE, last: Instant::now() }
-    }
-}
-
-impl News {
-    const AT_ONCE: f64 = 50.0;
-    const EACH_SECOND: f64 = 10.0;
-
-    fn is_due(&mut self) -> bool {
-        let gained = self.last.elapsed().as_secs_f64() * News::EACH_SECOND;
-        self.last = Instant::now();
-        self.left = (self.left + gained).min(News::AT_ONCE);
-        let due = self.left >= 1.0;
-        if due {
-            self.left -= 1.0;
-        }
-        due
-    }
 }
 
 /// The end of a call without a result, by our own hand.

@@ -8,6 +8,7 @@ use runtime::runs::RunSummary;
 use crate::{
     failure::clean,
     live::fit,
+    outcome::agents,
     words::{duration, first_line},
 };
 
@@ -54,6 +55,7 @@ pub(super) fn lines(runs: &[RunSummary], now: Timestamp, reader: Reader) -> Vec<
 
 fn cells(run: &RunSummary, now: Timestamp, reader: Reader) -> [String; 5] {
     let error = run.error.as_deref().map(|error| format!("  {}", first_line(error))).unwrap_or_default();
+    let spent = run.usage.as_ref().map(|usage| format!("  [{}]", agents(usage))).unwrap_or_default();
     let started = match reader {
         Reader::Person { .. } => ago(run.started_at, now),
         Reader::Program => local(run.started_at),
@@ -63,7 +65,7 @@ fn cells(run: &RunSummary, now: Timestamp, reader: Reader) -> [String; 5] {
         run.status.as_str().to_owned(),
         started,
         run.duration.map_or_else(|| "?".to_owned(), duration),
-        clean(&format!("{}{error}", run.recipe_name)),
+        clean(&format!("{}{spent}{error}", run.recipe_name)),
     ]
 }
 

@@ -52,8 +52,9 @@ impl Driver<'_> {
     pub(super) fn refuse(&mut self, path: &str, attempt: u32, outcome: Outcome, error: String) {
         let finished = Finished::refused(outcome, error);
         let path = path.to_owned();
-        self.tasks
-            .spawn(async move { TaskDone::Attempt { path, attempt, hook: None, result: Ok(finished) } });
+        self.tasks.spawn(async move {
+            TaskDone::Attempt { path, attempt, hook: None, result: Box::new(Ok(finished)) }
+        });
     }
 
     /// In a dry run: says what would be done, and does nothing.
@@ -228,7 +229,7 @@ impl Driver<'_> {
                 Some(hook) => Some(hook.run(go.clone()).await),
                 None => None,
             };
-            let result = run_shell(task, go, progress).await;
+            let result = Box::new(run_shell(task, go, progress).await);
             TaskDone::Attempt { path, attempt, hook: report, result }
         });
         Ok(())

@@ -185,7 +185,7 @@ impl Driver<'_> {
                 Some(hook) => Some(hook.run(go.clone()).await),
                 None => None,
             };
-            let result = run_agent(task, wake, go, progress).await;
+            let result = Box::new(run_agent(task, wake, go, progress).await);
             TaskDone::Attempt { path, attempt, hook: report, result }
         });
         Ok(())

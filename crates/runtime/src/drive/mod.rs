@@ -134,7 +134,7 @@ pub(crate) enum TaskDone {
         path: String,
         attempt: u32,
         hook: Option<hooks::HookReport>,
-        result: Result<Finished, FolderError>,
+        result: Box<Result<Finished, FolderError>>,
     },
     /// A hook came to its end.
     Hook { report: hooks::HookReport },

@@ -28,7 +28,7 @@ impl Driver<'_> {
                 self.gates.remove(&path);
                 self.end_output(&path);
                 self.take_hook(hook)?;
-                let finished = result?;
+                let finished = (*result)?;
                 self.take_attempt(&path, attempt, finished)
             }
             TaskDone::Hook { report } => {

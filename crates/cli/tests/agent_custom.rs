@@ -1,0 +1,50 @@
+//! Programs that a configuration file describes, asked in their own way.
+
+use testkit::{Output, TestEnv};
+
+fn env() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
+}
+
+fn run(env: &TestEnv, recipe: &str) -> Output {
+    env.write("r.yaml", recipe);
+    env.run(["r.yaml", "--output-format", "json"])
+}
+
+#[test]
+fn programs_of_a_configuration_file_are_asked_in_their_way() {
+    let config = r#"
+agents:
+- {name: by-stdin, command: mine, args: [--run], answer: stdout}
+- {name: by-argument, command: mine, prompt: argument, args: ["--ask={prompt}"], model_args: [-m, "{model}"]}
+- {name: by-file, command: mine, prompt: file, args: ["{prompt_file}", "{answer_file}"], answer: file}
+- {name: by-json, command: mine, args: [json], answer: {json: out.text}}
+- {name: by-events, command: mine, args: [events], answer: {events: {match: {kind: end}, path: text}}}
+- {name: touchy, command: mine, args: [limit], rate_limit: [slow down]}
+"#;
+    let body = r#"case "$1" in
+--ask=*) echo "argument:${1#--ask=}" | head -n 1;;
+json) echo '{"out": {"text": "json"}}';;
+events) echo '{"kind":"begin","text":"no"}'; echo '{"kind":"end","text":"events"}';;
+limit) [ $n = 1 ] && { echo slow down >&2; exit 1; }; echo fast;;
+/*) head -n 1 "$1" > "$2"; echo noise;;
+*) head -n 1 "$CALL/prompt";;
+esac"#;
+    for (name, answer) in [
+        ("by-stdin", "ask"),
+        ("by-argument", "argument:ask"),
+        ("by-file", "ask"),
+        ("by-json", "json"),
+        ("by-events", "events"),
+        ("touchy", "fast"),
+    ] {
+        let env = env()
+            .agent("mine", body)
+            .file(".recipe-runner.yaml", config)
+            .env("AMPLIHACK_RATELIMIT_BASE_DELAY_SECS", "0");
+        let recipe = format!("name: r\nsteps:\n- {{id: a, prompt: ask, agent_binary: {name}}}\n");
+        let output = run(&env, &recipe);
+        assert_eq!(output.code, 0, "{name} {}", output.all());
+        assert_eq!(output.json()["step_results"][0]["output"], answer, "{name}");
+    }
+}
