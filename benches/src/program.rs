@@ -76,7 +76,7 @@ pub(crate) fn bash(script: &str) -> Command {
 }
 
 /// Runs a program to its end.
-#[expect(clippy::zombie_processes, reason = "`wait` waits for it, with wait4, which tells its memory too")]
+#[expect(clippy::zombie_processes, reason = "`wait` below waits for it, and asks what it used")]
 pub(crate) fn measure(command: &mut Command) -> Used {
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
     let clock = Instant::now();

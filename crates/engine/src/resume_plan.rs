@@ -137,7 +137,12 @@ impl Work<'_> {
     fn changes(&mut self, old: &Frame, new: &Unit) {
         let edges = graph::edges_in(self.request.plan, new);
         let mut into: Vec<Vec<&graph::Edge>> = vec![Vec::new(); new.steps.len()];
-        edges.iter().for_each(|edge| into[edge.to].push(edge));
+        // a person may know that two steps have nothing to do with each other but their order
+        let follows_order = matches!(self.request.resumer, Resumer::Automatic { .. });
+        edges
+            .iter()
+            .filter(|edge| edge.link != Link::Order || follows_order)
+            .for_each(|edge| into[edge.to].push(edge));
         let names = self.changed_names(old, new);
         let mut again: BTreeMap<usize, String> = BTreeMap::new();
         for (at, step) in new.steps.iter().enumerate() {
