@@ -313,7 +313,20 @@ impl Work<'_> {
     fn is_producer_that_ran(&self, frame: &Frame, step: &Step) -> bool {
         let Some(index) = frame.index_of(&step.id) else { return false };
         let ran = frame.steps[index].status.is_done() || frame.steps[index].status == StepStatus::Failed;
-        ran && is_producer(self.request.plan, step, &mut HashSet::new())
+        ran && match frame.steps[index].frame {
+            // what it ran is known, also where its name is a template
+            Some(child) => self.contains_agent(child),
+            None => is_producer(self.request.plan, step, &mut HashSet::new()),
+        }
+    }
+
+    /// Whether an agent worked in a recipe that ran, or in one below it.
+    fn contains_agent(&self, id: crate::frame::FrameId) -> bool {
+        let frame = &self.request.state.frames[id];
+        frame.unit.steps.iter().zip(&frame.steps).any(|(step, state)| {
+            let is_agent = matches!(step.kind, StepKind::Agent(_)) && state.status.is_done();
+            is_agent || state.frame.is_some_and(|child| self.contains_agent(child))
+        })
     }
 
     /// Does producers again, with everything between them and the failed step, and what else reads their values.

@@ -354,42 +354,6 @@ impl RunState {
         })
     }
 
-    /// Adds what an attempt used up to the run and to every recipe around its step.
-    fn count_usage(&mut self, path: &str, ended: &Ended) {
-        self.started_agents.remove(path);
-        if let Some(usage) = &ended.usage {
-            self.add_usage(path, usage);
-        }
-    }
-
-    fn add_usage(&mut self, path: &str, usage: &Usage) {
-        self.used.add(usage);
-        let mut rest = path;
-        while let Some((around, _)) = rest.rsplit_once('/') {
-            self.used_below.entry(around.to_owned()).or_default().add(usage);
-            rest = around;
-        }
-    }
-
-    /// An agent whose end nobody saw has run too; what it cost is unknown.
-    fn count_lost_agents(&mut self) {
-        let usage = Usage { runs: 1, runs_without_cost: 1, ..Usage::default() };
-        let mut lost: Vec<String> = self.started_agents.drain().collect();
-        lost.sort();
-        for path in lost {
-            self.add_usage(&path, &usage);
-        }
-    }
-
-    fn spawned(&mut self, path: &str) {
-        let is_agent = self
-            .locate(path)
-            .is_some_and(|(frame, at)| matches!(self.frames[frame].unit.steps[at].kind, StepKind::Agent(_)));
-        if is_agent {
-            self.started_agents.insert(path.to_owned());
-        }
-    }
-
     /// Keeps a nested recipe, and everything in it, from starting anything new.
     fn stop(&mut self, path: &str, error: &str) {
         let below = format!("{path}/");

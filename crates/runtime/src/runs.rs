@@ -166,6 +166,7 @@ impl Runs {
         })];
         let mut claim = None;
         if !start.dry_run {
+            make_dir(&self.dir())?;
             let workspace = self.workspace(&start.plan.root().path, &start.working_dir);
             claim = self.claim(&workspace, &run_id, &name, start.others, &start.host, &mut first)?;
         }
