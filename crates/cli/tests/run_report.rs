@@ -255,7 +255,7 @@ fn the_audit_log_has_a_line_for_every_step() {
 fn audit_logs_are_kept_apart_and_inside() {
     let env =
         env().file("recipe.yaml", "name: ../../x\nsteps: [{id: s, command: 'true'}]\n").file("deep/er/x", "");
-    let output = env.shell("$RUNNER recipe.yaml --quiet --audit-dir deep/audit >/dev/null & $RUNNER recipe.yaml --quiet --audit-dir deep/audit > /dev/null; wait; ls deep/audit | wc -l; cat deep/audit/* | wc -l; ls");
+    let output = env.shell("$RUNNER recipe.yaml --allow-concurrent --quiet --audit-dir deep/audit >/dev/null & $RUNNER recipe.yaml --allow-concurrent --quiet --audit-dir deep/audit > /dev/null; wait; ls deep/audit | wc -l; cat deep/audit/* | wc -l; ls");
     let lines: Vec<&str> = output.stdout.split_whitespace().collect();
     assert_eq!(lines, ["2", "2", "deep", "recipe.yaml"], "{}", output.all());
     env.write("plain", "");

@@ -44,9 +44,8 @@ pub fn exports(frame: &Frame, text: &str, wanted: Vec<(String, Value)>, max_valu
         first.chain(frame.context.keys()).for_each(|name| chosen.add(frame, name, &mentions));
     } else {
         first.take(NAMES).for_each(|name| chosen.add(frame, name, &mentions));
-        // every variable makes every program of the step start more slowly: here aliases count, too
         let mut newest = frame.log.iter().rev();
-        while chosen.variables() < NAMES
+        while chosen.names.len() < NAMES
             && let Some(name) = newest.next()
         {
             chosen.add(frame, name, &mentions);
@@ -75,11 +74,6 @@ enum Room {
 }
 
 impl<'a> Chosen<'a> {
-    /// How many variables the environment has so far.
-    fn variables(&self) -> usize {
-        self.exact.len() + self.aliases.len() + self.nested_aliases.len()
-    }
-
     fn add_wanted(&mut self, name: String, value: &Value) {
         if self.wanted.contains_key(&name) {
             return;

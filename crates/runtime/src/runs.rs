@@ -152,11 +152,6 @@ impl Runs {
         };
         let state = RunState::new(&start.plan, settings);
         let run_id = new_id();
-        // a run that cannot have its audit log leaves nothing behind that looks like a run
-        let audit = match &start.options.audit_dir {
-            Some(dir) if !start.dry_run => Some(Audit::create(dir, &name, &run_id, clock::now())?),
-            _ => None,
-        };
         let mut first = vec![Event::RunStarted(RunStarted {
             format: FORMAT,
             program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -170,6 +165,17 @@ impl Runs {
             let workspace = self.workspace(&start.plan.root().path, &start.working_dir);
             claim = self.claim(&workspace, &run_id, &name, start.others, &start.host, &mut first)?;
         }
+        // a run that cannot have its audit log leaves nothing behind that looks like a run
+        let audit = match &start.options.audit_dir {
+            Some(dir) if !start.dry_run => {
+                let made = Audit::create(dir, &name, &run_id, clock::now());
+                if let (Err(_), Some(claim)) = (&made, &claim) {
+                    claim.clear();
+                }
+                Some(made?)
+            }
+            _ => None,
+        };
         let mut made = None;
         if !start.dry_run {
             made = Some(self.make(&run_id, &start)?);
