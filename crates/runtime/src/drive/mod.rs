@@ -127,7 +127,6 @@ pub struct Driver<'a> {
 }
 
 /// What a finished task brings.
-#[expect(clippy::large_enum_variant, reason = "one short-lived value for each task")]
 pub(crate) enum TaskDone {
     /// An attempt came to its end.
     Attempt {
