@@ -1,6 +1,4 @@
 //! Agents and the end of the runner: nothing is left behind, and nothing that is finished is paid for twice.
-#![expect(clippy::panic, reason = "a test that cannot go on ends by panicking")]
-
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
 
 use std::{

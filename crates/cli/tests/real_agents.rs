@@ -3,8 +3,6 @@
 //! `RECIPE_RUNNER_REAL_AGENTS=$(tools/real-agents.sh) cargo test -p recipe-runner-rs --test real_agents -- --ignored`
 #![expect(clippy::panic, reason = "a test that cannot go on ends by panicking")]
 
-#![expect(clippy::panic, reason = "a test that cannot set up its world has failed")]
-
 use std::{
     path::{Path, PathBuf},
     process::Stdio,
