@@ -53,3 +53,11 @@ real-agents:
 bench *groups:
     cargo build --release --workspace
     cargo run --release -p bench -- {{groups}}
+
+# every reader of outside bytes for SECONDS each, from the kept corpora; a failure prints its seed
+fuzz SECONDS="60":
+    RECIPE_RUNNER_FUZZ_SECONDS={{SECONDS}} cargo test --release -p recipe --test fuzz -- --nocapture
+
+# the same with libFuzzer, guided by coverage; needs cargo-fuzz. TARGET: recipe, condition, template, shell or json
+libfuzzer TARGET SECONDS="60":
+    cargo fuzz run --sanitizer none {{TARGET}} -- -max_total_time={{SECONDS}}
