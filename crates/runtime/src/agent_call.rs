@@ -21,7 +21,7 @@ use crate::{
     agents::{self, AgentEvent, AgentFailure, Invocation, Program, Reader, Request},
     attempt::{Command, Go, Progress, number, signal_words, spawn_report, stopped},
     budget::{self, Account},
-    folder::{FolderError, make_dir, write_new},
+    folder::{FolderError, make_dir, write_private},
     process::{self, Exit, Launch, Marker, Running, Stdin},
     values,
 };
@@ -116,7 +116,7 @@ fn prepare(
     scratch: &Path,
 ) -> Result<Command, FolderError> {
     for (path, text) in &invocation.files {
-        write_new(path, text.as_bytes())?;
+        write_private(path, text.as_bytes())?;
     }
     let mut env = task.env.clone();
     for (name, value) in &invocation.env {
@@ -125,7 +125,7 @@ fn prepare(
     let stdin = match &invocation.stdin {
         Some(text) => {
             let file = scratch.join("prompt");
-            write_new(&file, text.as_bytes())?;
+            write_private(&file, text.as_bytes())?;
             Stdin::File(file)
         }
         None => Stdin::Null,

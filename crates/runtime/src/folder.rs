@@ -295,6 +295,12 @@ pub(crate) fn make_dir(path: &Path) -> Result<(), FolderError> {
 
 /// Writes a new private file and brings it to disk.
 pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+    let file = write_private(path, bytes)?;
+    file.sync_data().map_err(FolderError::at("write", path))
+}
+
+/// Writes a new private file that nobody needs after a power loss: it does not wait for the disk.
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<File, FolderError> {
     let mut file = OpenOptions::new()
         .write(true)
         .create(true)
@@ -302,7 +308,8 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
         .mode(0o600)
         .open(path)
         .map_err(FolderError::at("create", path))?;
-    file.write_all(bytes).and_then(|()| file.sync_data()).map_err(FolderError::at("write", path))
+    file.write_all(bytes).map_err(FolderError::at("write", path))?;
+    Ok(file)
 }
 
 /// An error if a folder has no room for another file: what its processes write there is lost then.

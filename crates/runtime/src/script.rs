@@ -18,7 +18,7 @@ use recipe::{
 
 use crate::{
     export::{exports, prologue},
-    folder::{FolderError, make_dir, write_new},
+    folder::{FolderError, make_dir, write_private},
     large::LargeFiles,
 };
 
@@ -87,7 +87,7 @@ fn bash_args(body: &str, private: &Path) -> Result<Vec<String>, ScriptError> {
     }
     make_dir(private)?;
     let file = private.join("script.sh");
-    write_new(&file, body.as_bytes())?;
+    write_private(&file, body.as_bytes())?;
     Ok(vec![file.to_string_lossy().into_owned()])
 }
 

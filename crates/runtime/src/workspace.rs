@@ -13,7 +13,7 @@ use std::{
 use recipe::digest::sha256;
 use rustix::fs::{FlockOperation, flock};
 
-use crate::folder::{FolderError, make_dir, write_new};
+use crate::folder::{FolderError, make_dir, write_private};
 
 /// A workspace, as the state directory knows it.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ impl Workspace {
             .and_then(|()| file.write_all(text.as_bytes()))
             .map_err(FolderError::at("write", &path))?;
         let marker = self.dir.join(run_id);
-        write_new(&marker, text.as_bytes())?;
+        write_private(&marker, text.as_bytes())?;
         Ok(Ok(Claim { _lock: file, marker }))
     }
 

@@ -163,7 +163,7 @@ impl Driver<'_> {
         text.push_str("\n}\n");
         // a new file: the old one may be shared with the next step
         std::fs::remove_file(&file).map_err(FolderError::at("replace", &file))?;
-        crate::folder::write_new(&file, text.as_bytes())
+        crate::folder::write_private(&file, text.as_bytes()).map(drop)
     }
 
     fn spawn_agent(
