@@ -34,7 +34,8 @@ impl Failure {
     #[must_use]
     pub(crate) fn announce(self, format: OutputFormat, out: &mut Out) -> Failure {
         if format == OutputFormat::Json {
-            out.json(&serde_json::json!({ "error": self.message, "exit_code": self.exit.code() }));
+            let (error, hints) = (&self.message, &self.hints);
+            out.json(&serde_json::json!({ "error": error, "exit_code": self.exit.code(), "hints": hints }));
         }
         self
     }

@@ -45,9 +45,16 @@ fn main() -> Exit {
     if arguments.len() < 2 && environment.stderr_is_terminal {
         return welcome::show(&mut out);
     }
-    match args::parse(arguments) {
+    let exit = match args::parse(arguments) {
         Ok(cli) => act(cli, &environment, &mut out).unwrap_or_else(|failure| failure.report(&mut out)),
         Err(usage) => explain_usage(&usage, &mut out),
+    };
+    match out.lost() {
+        Some(error) if exit == Exit::Success => {
+            Failure::new(Exit::Broken, format!("what was to be printed could not be written: {error}"))
+                .report(&mut out)
+        }
+        _ => exit,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::environment::Environment;
 
 /// The two outputs.
 pub(crate) struct Out {
-    stdout: io::BufWriter<io::Stdout>,
+    stdout: io::BufWriter<Watched>,
     stderr: io::Stderr,
     stderr_colour: bool,
     /// Whether what steps print may be coloured.
@@ -29,7 +29,7 @@ impl Out {
     /// Outputs with the colours that the environment allows.
     pub(crate) fn new(environment: &Environment) -> Out {
         Out {
-            stdout: io::BufWriter::new(io::stdout()),
+            stdout: io::BufWriter::new(Watched { stdout: io::stdout(), lost: None }),
             stderr: io::stderr(),
             stdout_colour: environment.stdout_colour,
             stdout_is_terminal: environment.stdout_is_terminal,
@@ -38,6 +38,12 @@ impl Out {
             stderr_colour: environment.stderr_colour,
             mask: Mask::default(),
         }
+    }
+
+    /// Why something that was written to stdout did not arrive, if so. A reader that went away does not count.
+    pub(crate) fn lost(&mut self) -> Option<io::Error> {
+        drop(self.stdout.flush());
+        self.stdout.get_mut().lost.take()
     }
 
     /// Hides these secrets in all text from now on. Bytes and JSON come masked already: only who made them knows
@@ -99,6 +105,35 @@ impl Out {
 impl Drop for Out {
     fn drop(&mut self) {
         drop(self.stdout.flush());
+    }
+}
+
+/// Standard output, and the first trouble with it.
+struct Watched {
+    stdout: io::Stdout,
+    lost: Option<io::Error>,
+}
+
+impl Watched {
+    fn note<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &result
+            && !matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::Interrupted)
+        {
+            self.lost.get_or_insert_with(|| error.kind().into());
+        }
+        result
+    }
+}
+
+impl Write for Watched {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let result = self.stdout.write(bytes);
+        self.note(result)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let result = self.stdout.flush();
+        self.note(result)
     }
 }
 

@@ -36,9 +36,6 @@ pub(crate) enum Detail {
     Brief,
 }
 
-/// Most lines of a failed command that are shown.
-const SHOWN_COMMAND: usize = 10;
-
 /// Shows the result and gives the exit code.
 pub(crate) fn show(
     result: &RunResult,
@@ -244,14 +241,6 @@ fn evidence(failure: &Failure, result: &RunResult, snippet: &Snippet) -> String 
 
 fn said(step: &StepResult, result: &RunResult, snippet: &Snippet) -> String {
     let mut text = String::new();
-    if let Some(command) = &step.command {
-        let lines: Vec<&str> = command.lines().collect();
-        let shown = lines.iter().take(SHOWN_COMMAND).map(|line| format!("    {line}\n"));
-        text.push_str(&format!("  command:\n{}", shown.collect::<String>()));
-        if lines.len() > SHOWN_COMMAND {
-            text.push_str(&format!("    … {} more lines\n", lines.len() - SHOWN_COMMAND));
-        }
-    }
     let Some(dir) = &result.run_dir else { return text };
     for (name, output) in [("stdout", &step.stdout), ("stderr", &step.stderr)] {
         let Some(output) = output.as_ref().filter(|output| output.bytes > 0) else { continue };

@@ -52,7 +52,8 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
     if args.previous_run_id.is_some() {
         return stored::resume(&resume_args(args, asked), environment, out);
     }
-    let outside = reading::outside(&args.context, environment)?;
+    let outside = reading::outside(&args.context, environment)
+        .map_err(|failure| failure.announce(args.format.output_format, out))?;
     let library = reading::library(&args.places, environment);
     let format = args.format.output_format;
     let loaded = match reading::find(&library, &asked) {
@@ -113,6 +114,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
         loader: job.library,
         recipe_file: job.library.absolute(&job.plan.root().path),
         plan: job.plan.clone(),
+        level: 0,
     });
     let start = Start {
         host,
@@ -246,7 +248,7 @@ pub(crate) fn broken(error: RunError) -> Failure {
             .hint("run beside it: add --allow-concurrent");
     }
     Failure::new(Exit::Broken, error.to_string()).hint(
-        "what was done until then is kept; `recipe-runner-rs runs` shows the run, `resume` goes on with it",
+        "if the run had begun, what was done is kept: `recipe-runner-rs runs` shows it, and `resume` goes on with it",
     )
 }
 

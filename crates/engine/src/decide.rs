@@ -163,7 +163,9 @@ pub fn nested_error(state: &RunState, frame: FrameId) -> String {
     let frame = &state.frames[frame];
     let name = &frame.unit.name;
     if let Some(reason) = &frame.stopped {
-        return format!("Sub-recipe '{name}' failed: [error] {reason}");
+        let at = frame.steps.iter().position(|step| step.status == StepStatus::Failed);
+        let step = at.map(|at| format!(" at step '{}'", frame.unit.steps[at].id)).unwrap_or_default();
+        return format!("Sub-recipe '{name}' failed{step}: [error] {reason}");
     }
     let Some(at) = frame.failed_at else { return format!("Sub-recipe '{name}' failed") };
     let step = &frame.unit.steps[at].id;

@@ -416,6 +416,11 @@ impl Work<'_> {
                         entry(&path, Action::Keep, "it failed, and the recipe tolerates that")
                     }
                     (None, StepStatus::Failed) => entry(&path, Action::Pending, "it failed"),
+                    (None, StepStatus::Running) if !step.idempotent => entry(
+                        &path,
+                        Action::Pending,
+                        "it was interrupted and is not idempotent: choose --rerun-interrupted or --skip-interrupted",
+                    ),
                     (None, StepStatus::Running) => entry(&path, Action::Pending, "it was interrupted"),
                     (None, StepStatus::Pending) => entry(&path, Action::Pending, "it was not reached"),
                 },

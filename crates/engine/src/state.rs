@@ -371,7 +371,11 @@ impl RunState {
         loop {
             let frame = &self.frames[id];
             let at = frame.failed_at?;
-            match frame.steps[at].frame.filter(|child| self.frames[*child].failed_at.is_some()) {
+            // what was stopped from outside is not to blame
+            let is_cause = |child: &FrameId| {
+                self.frames[*child].failed_at.is_some() && self.frames[*child].stopped.is_none()
+            };
+            match frame.steps[at].frame.filter(is_cause) {
                 Some(child) => id = child,
                 None => return frame.steps[at].ended.as_ref().map(|ended| (frame.step_path(at), ended)),
             }

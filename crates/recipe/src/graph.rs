@@ -121,7 +121,7 @@ fn reads_in(plan: Option<&Plan>, step: &Step) -> Vec<String> {
 fn mentions(step: &Step) -> Vec<&str> {
     let StepKind::Shell { command } = &step.kind else { return Vec::new() };
     let words = command.text().split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    words.filter(|word| word.len() > 1 && word.starts_with(|c: char| c.is_ascii_uppercase())).collect()
+    words.filter(|word| word.starts_with(|c: char| c.is_ascii_uppercase())).collect()
 }
 
 /// All edges of a recipe by itself: of a recipe step only its own variable is known. See [`edges_in`].

@@ -296,15 +296,20 @@ fn succeed(step: &Step, captured: Captured) -> Finished {
         let message = format!(
             "the output has a NUL byte at offset {at}, so it cannot become a value; remove it, for example with `| tr -d '\\0'`"
         );
-        let wanted = step.store.as_ref().is_some_and(|name| *name != step.id) || step.json != JsonMode::Text;
-        if wanted {
-            return Finished::refused(Outcome::Refused, format!("bash step failed: {message}"));
-        }
-        finished.notes.push(message);
-        return finished;
+        return Finished::refused(Outcome::Refused, format!("bash step failed: {message}"));
     }
     read_json(step, captured.text, "bash", &mut finished);
     finished
+}
+
+/// Whether a NUL byte stands anywhere in a value.
+fn holds_nul(value: &Value) -> bool {
+    match value {
+        Value::Text(text) => text.contains('\0'),
+        Value::List(items) => items.iter().any(holds_nul),
+        Value::Map(members) => members.values().any(holds_nul),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// Turns the text of a successful step into its value, by its JSON mode.
@@ -314,6 +319,12 @@ pub fn read_json(step: &Step, text: String, kind: &str, finished: &mut Finished)
         return;
     }
     match json_value(step, &text) {
+        Ok(value) if holds_nul(&value) => {
+            finished.ended.outcome = Outcome::Refused;
+            finished.ended.error = Some(format!(
+                "{kind} step failed: a text in its JSON has a NUL character, so it cannot become a value"
+            ));
+        }
         Ok(value) => finished.value = Some(value),
         Err(problem) => {
             let required = step.json == JsonMode::Required;
@@ -374,6 +385,15 @@ fn missing_tool(stderr: &Path) -> String {
         })?;
         before.rsplit(": ").next().map(|tool| tool.trim_matches(['‘', '’', '\'', '"', ' ']).to_owned())
     });
+    let script = said.lines().rev().find_map(|line| {
+        let (before, _) = line.split_once(": cannot execute: required file not found")?;
+        before.rsplit(": ").next().map(str::to_owned)
+    });
+    if let Some(script) = script {
+        return format!(
+            "exit code 127: the interpreter that the first line of `{script}` names is not installed"
+        );
+    }
     match tool.filter(|tool| !tool.is_empty()) {
         Some(tool) => format!("exit code 127: `{tool}` is not installed, or not in PATH"),
         None if !said.trim().is_empty() => "exit code 127".to_owned(),

@@ -211,7 +211,7 @@ enum Level {
 /// Words of a script that could be names of variables.
 fn mentions(text: &str) -> HashSet<&str> {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-        .filter(|word| word.len() > 1 && word.starts_with(|c: char| c.is_ascii_uppercase()))
+        .filter(|word| word.starts_with(|c: char| c.is_ascii_uppercase()))
         .collect()
 }
 

@@ -124,6 +124,9 @@ pub struct StepResult {
     pub recovered: bool,
     /// Variable that took its output.
     pub stored_as: Option<String>,
+    /// Bytes that were cut out of its value; its log has everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut_bytes: Option<u64>,
     /// Where its output is.
     pub stdout: Option<engine::event::OutputRef>,
     /// Where its complaints are.
@@ -289,6 +292,7 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
         dry_run: subject.previews.get(&path).cloned(),
         recovered: state.recovered,
         stored_as: definition.store.clone(),
+        cut_bytes: ended.and_then(|ended| ended.cut_bytes),
         stdout: ended.and_then(|ended| ended.stdout.clone()),
         stderr: ended.and_then(|ended| ended.stderr.clone()),
         usage: ended.and_then(|ended| ended.usage.clone()),
@@ -338,6 +342,7 @@ pub fn blocked(recipe: &str, error: &str) -> RunResult {
         dry_run: None,
         recovered: false,
         stored_as: None,
+        cut_bytes: None,
         stdout: None,
         stderr: None,
         usage: None,

@@ -169,6 +169,7 @@ fn go_on(
                 loader: resume.loader,
                 recipe_file: environment.absolute(std::path::Path::new(&shown.header.recipe_path)),
                 plan: resume.edited.as_ref().map_or(shown.plan, |(plan, _)| plan.clone()),
+                level: 0,
             })
         }
         None => None,

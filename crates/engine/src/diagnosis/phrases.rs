@@ -179,6 +179,8 @@ pub(super) const PHRASES: &[Phrase] = &[
             "network is unreachable",
             "no route to host",
             "connection timed out",
+            "couldn't connect to server",
+            "failed to connect to",
             "econnrefused",
             "econnreset",
             "etimedout",

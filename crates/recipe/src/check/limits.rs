@@ -34,7 +34,7 @@ pub(super) fn check(plan: &Plan, diagnostics: &mut Vec<Diagnostic>) {
                     unit.name
                 ),
                 None => format!(
-                    "recipes below `{}` call each other without end, but at most {limit} levels are allowed",
+                    "circular: recipes below `{}` call each other without end, but at most {limit} levels are allowed",
                     unit.name
                 ),
             };

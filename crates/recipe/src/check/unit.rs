@@ -155,7 +155,12 @@ impl Checker<'_> {
     pub(super) fn template(&mut self, text: &Spanned<String>, at: Where, unit: UnitId) -> Option<Template> {
         match Template::parse(&text.value) {
             Ok(template) => {
+                let mut seen = std::collections::HashSet::new();
                 for (path, range) in template.names() {
+                    // one word about a name is enough for one text
+                    if !seen.insert(path) {
+                        continue;
+                    }
                     let place = text.place_of(range);
                     self.notes[unit.0 as usize].uses.push(Use { path: path.clone(), place, at });
                 }

@@ -137,6 +137,8 @@ pub struct Loop<'a> {
     pub recipe_file: PathBuf,
     /// The plan that the first run had.
     pub plan: Plan,
+    /// How many levels of producers are passed over; 0 at first.
+    pub level: usize,
 }
 
 /// Why the loop itself failed.
@@ -160,6 +162,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(600);
 enum Next {
     /// The plan decides what is done again.
     Resume,
+    /// The same with one more level of producers.
+    Widen,
     /// The same after a wait.
     Wait(Duration),
     /// The repair agent is asked.
@@ -198,6 +202,10 @@ impl Loop<'_> {
                 repair: None,
             });
             save(&folder, &report)?;
+            if result.status == RunStatus::Waiting {
+                escalate(&mut report, &mut result, "a step says that a person has to look at it".to_owned());
+                break;
+            }
             if !matches!(result.status, RunStatus::Failed) {
                 report.outcome = result.outcome.to_owned();
                 break;
@@ -219,7 +227,9 @@ impl Loop<'_> {
                 escalate(&mut report, &mut result, reason);
                 break;
             }
-            if let Some(reason) = self.attempt_again(&folder, next, &mut report, &mut result, reporter)? {
+            if let Some(reason) =
+                self.attempt_again(&folder, &budget, next, &mut report, &mut result, reporter)?
+            {
                 escalate(&mut report, &mut result, reason);
                 break;
             }
@@ -252,7 +262,12 @@ impl Loop<'_> {
             .collect();
         let changed_since = |attempt: &Attempt| attempt.repair.as_ref().is_some_and(|repair| repair.accepted);
         if same.iter().any(|attempt| !changed_since(attempt)) && diagnosis.bucket != Bucket::Environment {
-            return Next::Escalate("the same failure came twice on the same recipe".to_owned());
+            // once, one level of producers further up
+            let may_widen = self.level == 0 && diagnosis.bucket == Bucket::Work;
+            return match may_widen && self.has_producers(result, 1) {
+                true => Next::Widen,
+                false => Next::Escalate("the same failure came twice on the same recipe".to_owned()),
+            };
         }
         match diagnosis.bucket {
             Bucket::Environment => match diagnosis.class {
@@ -263,7 +278,7 @@ impl Loop<'_> {
                 )),
             },
             Bucket::Recipe => Next::Repair,
-            Bucket::Work if self.has_producers(result) => Next::Resume,
+            Bucket::Work if self.has_producers(result, self.level) => Next::Resume,
             Bucket::Work => Next::Repair,
             Bucket::Run | Bucket::None => Next::Resume,
         }
@@ -275,10 +290,11 @@ impl Loop<'_> {
             .min(LONGEST_WAIT)
     }
 
-    fn has_producers(&self, result: &RunResult) -> bool {
+    fn has_producers(&self, result: &RunResult, level: usize) -> bool {
         let Some(run) = &result.run_id else { return false };
         let Ok(folder) = self.runs.find(run) else { return false };
-        let plan = self.runs.resume_plan(folder, &self.resume(None));
+        let resume = Resume { resumer: Resumer::Automatic { level }, ..self.resume(None) };
+        let plan = self.runs.resume_plan(folder, &resume);
         plan.is_ok_and(|plan| !plan.rerun.is_empty())
     }
 
@@ -286,7 +302,7 @@ impl Loop<'_> {
         Resume {
             interrupted: Interrupted::Ask,
             from: None,
-            resumer: Resumer::Automatic { level: 0 },
+            resumer: Resumer::Automatic { level: self.level },
             effects: Effects::Once,
             confirm: &|_| true,
             beside: Beside::Refused,
@@ -302,16 +318,19 @@ impl Loop<'_> {
     fn attempt_again(
         &mut self,
         folder: &RunFolder,
+        budget: &Budget,
         next: Next,
         report: &mut Report,
         result: &mut RunResult,
         reporter: &mut dyn Reporter,
     ) -> Result<Option<String>, AutoFixError> {
-        if let Next::Wait(time) = next {
-            std::thread::sleep(time);
+        match next {
+            Next::Wait(time) => std::thread::sleep(time),
+            Next::Widen => self.level = 1,
+            _ => {}
         }
         let repaired = match next {
-            Next::Repair => match self.repair(folder, report, result)? {
+            Next::Repair => match self.repair(folder, budget, report, result)? {
                 Ok(repaired) => Some(repaired),
                 Err(reason) => return Ok(Some(reason)),
             },
@@ -351,6 +370,7 @@ impl Loop<'_> {
     fn repair(
         &self,
         folder: &RunFolder,
+        budget: &Budget,
         report: &mut Report,
         result: &RunResult,
     ) -> Result<Result<Repair, String>, AutoFixError> {
@@ -374,7 +394,19 @@ impl Loop<'_> {
                 None if refused.is_some() => {
                     return Ok(Err(format!("the repair was refused twice: {}", proposal.summary)));
                 }
-                None => refused = Some(proposal),
+                None => {
+                    // a refused repair counts as an attempt
+                    if !budget.take()? {
+                        return Ok(Err(format!(
+                            "the repair was refused, and no attempt is left: {}",
+                            proposal.summary
+                        )));
+                    }
+                    if let Some(last) = report.attempts.last().cloned() {
+                        report.attempts.push(Attempt { attempt: last.attempt + 1, repair: None, ..last });
+                    }
+                    refused = Some(proposal);
+                }
             }
         }
     }

@@ -107,7 +107,11 @@ impl Repairer<'_> {
         let problems = checked.diagnostics.iter().filter(|problem| problem.severity == Severity::Error);
         regressions.extend(problems.map(|problem| regression("invalid", None, &problem.message)));
         let failed = result.failure.as_ref().map_or("", |failure| failure.step.as_str());
+        if candidate == before || checked.plan.as_ref().is_some_and(|plan| is_same(self.plan, plan)) {
+            regressions.push(regression("unchanged", None, "it proposes the recipe as it is"));
+        }
         if let Some(plan) = &checked.plan {
+            regressions.extend(around_checks(self.plan, plan));
             regressions.extend(guard::compare(self.plan, plan, failed).into_iter().map(|found| Regression {
                 code: found.code.to_string(),
                 step: found.step,
@@ -228,6 +232,39 @@ impl Repairer<'_> {
             (_, _) => Err(finished.ended.error.unwrap_or_else(|| "no answer".to_owned())),
         })
     }
+}
+
+/// Whether two recipes do the same.
+fn is_same(before: &Plan, after: &Plan) -> bool {
+    let digests = |plan: &Plan| plan.root().steps.iter().map(|step| step.digest.clone()).collect::<Vec<_>>();
+    digests(before) == digests(after)
+        && before.root().context == after.root().context
+        && hook_texts(before) == hook_texts(after)
+}
+
+fn hook_texts(plan: &Plan) -> [Option<String>; 3] {
+    let hooks = &plan.root().hooks;
+    [&hooks.pre_step, &hooks.post_step, &hooks.on_error]
+        .map(|hook| hook.as_ref().map(|hook| hook.text().to_owned()))
+}
+
+/// Changes that get around a check without touching it: hooks that work for it, and programs put in its way.
+fn around_checks(before: &Plan, after: &Plan) -> Vec<Regression> {
+    let mut found = Vec::new();
+    if hook_texts(before) != hook_texts(after) {
+        found.push(regression("hooks_changed", None, "it changes the hooks, which run around every check"));
+    }
+    for step in &after.root().steps {
+        let old = before.root().steps.iter().find(|old| old.id == step.id);
+        let known = |name: &str| old.is_some_and(|old| old.env.iter().any(|(known, _)| known == name));
+        for (name, _) in
+            step.env.iter().filter(|(name, _)| recipe::env_name::is_protected(name) && !known(name))
+        {
+            let detail = format!("it sets `{name}`, which decides what programs the step runs");
+            found.push(regression("environment_changed", Some(&step.id), &detail));
+        }
+    }
+    found
 }
 
 fn regression(code: &str, step: Option<&str>, detail: &str) -> Regression {

@@ -278,7 +278,8 @@ impl Driver<'_> {
     fn nested_outcome(&self, id: FrameId) -> Outcome {
         let frame = &self.state.frames[id];
         if frame.stopped.is_some() {
-            return Outcome::TimedOut(0.0);
+            let step = frame.parent.map(|(parent, at)| &self.state.frames[parent].unit.steps[at]);
+            return Outcome::TimedOut(step.and_then(|step| step.timeout).unwrap_or_default());
         }
         let ended = frame.failed_at.and_then(|at| frame.steps[at].ended.as_ref());
         match ended.map(|ended| &ended.outcome) {

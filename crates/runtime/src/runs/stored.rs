@@ -275,7 +275,7 @@ impl Runs {
                 (Some(_), None) => false,
                 (None, _) => true,
             };
-            if !is_old || folder.owner().is_some() {
+            if !is_old || folder.owner().is_some() || has_survivors(&folder) {
                 continue;
             }
             if !dry_run {
@@ -337,6 +337,11 @@ fn spent(records: &[Record]) -> Option<Usage> {
         }
     }
     (used.runs > 0).then_some(used)
+}
+
+/// Whether processes of a run whose runner is gone are still alive: its folder leads to them.
+fn has_survivors(folder: &RunFolder) -> bool {
+    last_finish(folder).is_none() && !process::survivors(&process::Filter::run(folder.id())).is_empty()
 }
 
 fn last_record(folder: &RunFolder) -> Option<Record> {
