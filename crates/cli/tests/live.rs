@@ -129,7 +129,7 @@ fn a_piped_result_does_not_meet_the_view() {
 fn output_cannot_wipe_the_screen() {
     let world = world().file(
         "r.yaml",
-        "name: r\nsteps:\n  - {id: a, command: 'printf \"\\033[2J\\033[5Bkept\\n\"; head -c 200 /dev/zero; sleep 0.2'}\n",
+        "name: r\nsteps:\n  - {id: a, command: 'printf \"\\033[2J\\033[5Bkept\\n\"; printf \"\\001%.0s\" {1..200}; sleep 0.2'}\n",
     );
     let left = stable(&screen(&typed(&world, "$RUNNER r.yaml")));
     assert!(left.contains(&"kept".to_owned()), "{left:#?}");

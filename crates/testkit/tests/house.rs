@@ -18,8 +18,8 @@ const LONGER: &[(&str, usize)] = &[
     ("crates/engine/src/resume_plan.rs", 550),
     ("crates/recipe/src/condition/tests/meaning.rs", 450),
     ("crates/recipe/src/yaml/compose.rs", 450),
-    ("crates/runtime/src/attempt.rs", 420),
-    ("crates/runtime/src/autofix/mod.rs", 500),
+    ("crates/runtime/src/attempt.rs", 450),
+    ("crates/runtime/src/autofix/mod.rs", 450),
     ("crates/runtime/src/runs.rs", 450),
     ("crates/runtime/src/runs/stored.rs", 550),
 ];

@@ -6,17 +6,17 @@
 mod answer;
 pub mod budget;
 mod repair;
+mod report;
 mod surface;
 
 use std::{path::PathBuf, time::Duration};
 
 use engine::{
     RunStatus,
-    diagnosis::{Bucket, Class, Diagnosis},
+    diagnosis::{Bucket, Class},
     resume_plan::{Effects, Resumer},
 };
 use recipe::{check::Loader, plan::Plan};
-use serde::{Deserialize, Serialize};
 
 use crate::{
     agent_attempt::AgentSettings,
@@ -30,6 +30,7 @@ use crate::{
 use budget::Budget;
 pub use repair::Regression;
 use repair::{Repair, Repairer};
+pub use report::{Attempt, Escalation, PlanSummary, RepairReport, Report};
 
 /// How auto-fix is done.
 #[derive(Clone, Debug)]
@@ -38,87 +39,6 @@ pub struct Policy {
     pub max_attempts: u32,
     /// The agent program that repairs.
     pub repair_agent: Option<String>,
-}
-
-/// What auto-fix did: part of the result.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Report {
-    /// Whether it was asked for.
-    pub enabled: bool,
-    /// Why it did nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// Ties all attempts together.
-    pub tracking_id: String,
-    /// Runs at most.
-    pub max_attempts: u32,
-    /// What was tried.
-    pub attempts: Vec<Attempt>,
-    /// How it ended: `ok`, `blocked`, `needs_human`, `cancelled` or `interrupted`.
-    pub outcome: String,
-    /// What a person needs to go on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub escalation: Option<Escalation>,
-}
-
-/// One attempt.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Attempt {
-    /// Its number, from 1.
-    pub attempt: u32,
-    /// The run.
-    pub run_id: String,
-    /// How it ended.
-    pub outcome: String,
-    /// The step that failed.
-    pub failed_step: Option<String>,
-    /// What the failure is put down to.
-    pub classification: Option<Diagnosis>,
-    /// The same for the same failure.
-    #[serde(default)]
-    pub fingerprint: Option<String>,
-    /// What the next attempt does again.
-    pub plan: Option<PlanSummary>,
-    /// The repair before the next attempt.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub repair: Option<RepairReport>,
-}
-
-/// What the next attempt does again.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PlanSummary {
-    /// Where it goes on.
-    pub anchor: Option<String>,
-    /// What is done again.
-    pub rerun: Vec<String>,
-}
-
-/// A repair that was proposed.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RepairReport {
-    /// Whether it was taken.
-    pub accepted: bool,
-    /// In one line.
-    pub summary: String,
-    /// What it would have made worse.
-    pub regressions: Vec<Regression>,
-    /// Where it is kept.
-    pub candidate: Option<String>,
-}
-
-/// What a person needs to go on.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Escalation {
-    /// Why it stops here.
-    pub reason: String,
-    /// What was tried.
-    pub attempted: Vec<String>,
-    /// What the last failure is put down to.
-    pub diagnosis: Option<Diagnosis>,
-    /// Commands that work.
-    pub options: Vec<String>,
-    /// Where to look.
-    pub evidence: Vec<String>,
 }
 
 /// Everything that the loop needs besides the first run.
