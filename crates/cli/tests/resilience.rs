@@ -368,3 +368,65 @@ fn health_names_recipe_step_and_runs_and_is_repeatable() {
     assert_eq!(health.stdout, json(&env, &["health"]).stdout);
     assert_eq!(env.run(["health", "--since", "nonsense"]).code, 4);
 }
+
+#[test]
+fn the_same_dead_end_is_left_one_level_further_up_once() {
+    let steps = "name: r\nsteps:\n  - {id: p0, prompt: p, output: z}\n  - {id: p1, prompt: 'p {{z}}', output: x}\n  - {id: g, command: 'grep -q PASS <<< \"{{x}}\"'}\n";
+    let env = world("echo FAIL").file("r.yaml", steps);
+    let result = json(&env, &["r.yaml", "--auto-fix=8"]).json();
+    let attempts = result["auto_fix"]["attempts"].as_array().unwrap();
+    let anchors: Vec<&str> =
+        attempts.iter().filter_map(|attempt| attempt["plan"]["anchor"].as_str()).collect();
+    assert_eq!(anchors, ["p1", "p0"], "{result}");
+    assert_eq!((attempts.len(), &result["exit_code"]), (3, &Json::from(6)));
+}
+
+#[test]
+fn a_step_that_asks_for_a_person_is_handed_over() {
+    let recipe = "name: r\nsteps:\n  - {id: a, command: exit 3, exit_codes: {3: needs_human}}\n";
+    let env = world("").file("r.yaml", recipe);
+    let output = json(&env, &["r.yaml", "--auto-fix"]);
+    assert_eq!(output.code, 6, "{}", output.all());
+    assert!(output.json()["auto_fix"]["escalation"]["reason"].as_str().unwrap().contains("person"));
+}
+
+#[test]
+fn repairs_that_change_nothing_or_get_around_a_check_are_refused() {
+    let hooked = BROKEN.replace("name: r\n", "name: r\nhooks: {pre_step: echo x >> ledger}\n");
+    let path = BROKEN.replace("x ledger'}", "x ledger', env: {PATH: ./fake}}");
+    for (code, answer) in
+        [("unchanged", BROKEN.to_owned()), ("hooks_changed", hooked), ("environment_changed", path)]
+    {
+        let env = world(&format!("cat <<'EOF'\n{answer}EOF")).file("r.yaml", BROKEN);
+        let output = json(&env, &["r.yaml", "--auto-fix=6"]);
+        assert_eq!(output.code, 6, "{code}: {}", output.all());
+        let attempts = output.json()["auto_fix"]["attempts"].as_array().unwrap().clone();
+        assert_eq!(attempts.len(), 2, "{code}: both refusals are shown");
+        for attempt in attempts {
+            let regressions = attempt["repair"]["regressions"].as_array().unwrap().clone();
+            assert!(regressions.iter().any(|found| found["code"] == code), "{code}: {regressions:?}");
+        }
+    }
+}
+
+#[test]
+fn a_run_whose_processes_are_alive_is_not_pruned() {
+    let env = world("").file("r.yaml", "name: r\nsteps:\n  - {id: a, command: 'kill -9 $PPID; sleep 60'}\n");
+    let _ = env.run(["r.yaml"]);
+    assert_eq!(env.run(["prune", "--keep", "0"]).stdout, "");
+    assert_eq!(env.run(["cancel", "last"]).code, 0);
+    assert_ne!(env.run(["prune", "--keep", "0"]).stdout, "");
+}
+
+#[test]
+fn the_timeout_of_a_recipe_step_is_a_timeout() {
+    let env = world("")
+        .file("child.yaml", "name: child\nsteps:\n  - {id: slow, command: sleep 30}\n")
+        .file("r.yaml", "name: r\nsteps:\n  - {id: c, recipe: child, timeout: 0.3}\n");
+    let result = json(&env, &["r.yaml"]).json();
+    assert_eq!(result["diagnosis"]["class"], "timeout", "{result}");
+    let error = result["step_results"][0]["error"].as_str().unwrap();
+    for part in ["Sub-recipe 'child' failed", "slow", "[error]", "timed out after 0.3 s"] {
+        assert!(error.contains(part), "{error}");
+    }
+}

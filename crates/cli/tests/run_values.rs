@@ -267,3 +267,17 @@ fn large_and_strange_outputs() {
     let error = nul.step("s")["error"].as_str().unwrap_or_default().to_owned();
     assert!(error.contains("NUL") && error.contains("bash step failed"), "{error}");
 }
+
+#[test]
+fn a_nul_is_refused_where_it_is_produced() {
+    for step in [
+        "{id: a, command: \"printf 'a\\\\0b'\"}",
+        "{id: a, command: \"printf 'a\\\\0b'\", output: v}",
+        "{id: a, command: \"echo '{\\\"k\\\": \\\"x\\\\u0000y\\\"}'\", parse_json: true}",
+    ] {
+        let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"));
+        let output = env.json(&format!("name: r\nsteps:\n  - {step}\n  - {{id: b, command: 'true'}}\n"), &[]);
+        assert_eq!(output.code, 1, "{step}: {}", output.all());
+        assert!(output.step("a")["error"].to_string().contains("NUL"), "{step}: {}", output.all());
+    }
+}
