@@ -122,7 +122,9 @@ pub fn gather(header: &Header, records: &[Record], mask: &Mask) -> Evidence {
 
 /// The command line that starts the same run again.
 fn repro_command(header: &Header) -> String {
-    let mut words = vec!["recipe-runner-rs".to_owned(), quote(&header.recipe_path)];
+    let recipe = header.recipe_file.as_ref().map(|file| file.to_string_lossy().into_owned());
+    let recipe = recipe.unwrap_or_else(|| header.recipe_path.trim_start_matches("built-in:").to_owned());
+    let mut words = vec!["recipe-runner-rs".to_owned(), quote(&recipe)];
     words.push(format!("-C {}", quote(&header.working_dir.to_string_lossy())));
     for (name, value) in header.given() {
         words.push(format!("--set {}", quote(&format!("{name}={}", value.render()))));

@@ -52,6 +52,9 @@ pub struct Header {
     pub recipe_name: String,
     /// The recipe's file.
     pub recipe_path: String,
+    /// The recipe's file from anywhere, unless it is built in.
+    #[serde(default)]
+    pub recipe_file: Option<PathBuf>,
     /// SHA-256 of the recipe's text.
     pub recipe_digest: String,
     /// The directory that it works in.

@@ -263,6 +263,7 @@ impl Runs {
             tracking_id: run_id.to_owned(),
             recipe_name: root.name.clone(),
             recipe_path: root.path.clone(),
+            recipe_file: std::fs::canonicalize(&root.path).ok(),
             recipe_digest: root.digest.clone(),
             working_dir: start.working_dir.clone(),
             created_at: clock::now(),
