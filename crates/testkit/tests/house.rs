@@ -14,6 +14,7 @@ const MOST_LINES: usize = 400;
 /// Files that may be longer, each with how long.
 const LONGER: &[(&str, usize)] = &[
     ("crates/cli/tests/durable_resume.rs", 550),
+    ("crates/cli/tests/resilience.rs", 450),
     ("crates/engine/src/guard/flow.rs", 450),
     ("crates/engine/src/resume_plan.rs", 550),
     ("crates/recipe/src/condition/tests/meaning.rs", 450),
