@@ -12,7 +12,7 @@ use std::{
 
 use jiff::Timestamp;
 use recipe::{
-    plan::{Plan, StepKind, Unit, UnitId},
+    plan::{Plan, StepKind, UnitId},
     value::{Map, Value},
 };
 
@@ -163,7 +163,7 @@ impl RunState {
     /// The frame of the run's own recipe at its beginning.
     pub(crate) fn new_root(&self, plan: &Plan) -> Frame {
         let unit = Arc::clone(plan.root());
-        let mut context = defaults(&unit);
+        let mut context = unit.defaults();
         context.extend(self.settings.given.clone());
         Frame::new(String::new(), plan.root, unit, context)
     }
@@ -214,7 +214,7 @@ impl RunState {
         let unit = Arc::clone(&plan.units[at]);
         let outer = &self.frames[parent];
         let StepKind::Nested { overrides, .. } = &outer.unit.steps[index].kind else { return };
-        let mut context = defaults(&unit);
+        let mut context = unit.defaults();
         context.extend(outer.context.iter().map(|(name, value)| (name.clone(), value.clone())));
         let given: Vec<(String, Value)> =
             overrides.iter().map(|(name, value)| (name.clone(), value.render(outer))).collect();
@@ -386,15 +386,4 @@ impl RunState {
     pub fn needs_human(&self) -> bool {
         self.root_cause().is_some_and(|(_, ended)| ended.outcome == Outcome::NeedsHuman)
     }
-}
-
-/// The context that a recipe declares.
-fn defaults(unit: &Unit) -> Map {
-    let mut context = unit.context.clone();
-    for input in &unit.inputs {
-        if let Some(default) = &input.default {
-            context.entry(input.name.clone()).or_insert_with(|| default.clone());
-        }
-    }
-    context
 }

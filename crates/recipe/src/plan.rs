@@ -82,6 +82,19 @@ pub struct Unit {
     pub names: Vec<String>,
 }
 
+impl Unit {
+    /// The context that the recipe declares: its values, and the defaults of its inputs.
+    pub fn defaults(&self) -> Map {
+        let mut context = self.context.clone();
+        for input in &self.inputs {
+            if let Some(default) = &input.default {
+                context.entry(input.name.clone()).or_insert_with(|| default.clone());
+            }
+        }
+        context
+    }
+}
+
 /// Limits on nesting, where a recipe declares them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {

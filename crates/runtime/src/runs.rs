@@ -300,12 +300,7 @@ impl Runs {
                 tree.depth, tree.max_depth
             ));
         }
-        let mut context = root.context.clone();
-        for input in &root.inputs {
-            if let Some(default) = &input.default {
-                context.entry(input.name.clone()).or_insert_with(|| default.clone());
-            }
-        }
+        let mut context = root.defaults();
         context.extend(start.given.clone());
         problems.extend(preflight::context_problems(root, &context, &start.working_dir));
         problems.extend(preflight::missing_env(&start.plan, &start.host));

@@ -2,10 +2,7 @@
 //!
 //! Values never become program text: the script refers to shell variables.
 
-use std::{
-    borrow::Cow,
-    path::{Path, PathBuf},
-};
+use std::{borrow::Cow, path::Path};
 
 use engine::frame::Frame;
 use recipe::{
@@ -128,14 +125,4 @@ fn variable(path: &NamePath, at: usize) -> String {
 fn is_whole_number(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// The command as people should see it in a dry run: values in place of templates.
-pub fn preview(command: &Template, scope: &dyn Scope) -> String {
-    command.render(scope)
-}
-
-/// Where the private files of an attempt live.
-pub fn private_dir(attempt: &Path) -> PathBuf {
-    attempt.join("private")
 }

@@ -357,12 +357,7 @@ impl Driver<'_> {
     fn entry_problem(&self, frame: FrameId, step: &Step, unit: &Unit) -> Option<String> {
         let StepKind::Nested { overrides, .. } = &step.kind else { return None };
         let outer = &self.state.frames[frame];
-        let mut context: Map = unit.context.clone();
-        for input in &unit.inputs {
-            if let Some(default) = &input.default {
-                context.entry(input.name.clone()).or_insert_with(|| default.clone());
-            }
-        }
+        let mut context: Map = unit.defaults();
         context.extend(outer.context.iter().map(|(name, value)| (name.clone(), value.clone())));
         context.extend(overrides.iter().map(|(name, value)| (name.clone(), value.render(outer))));
         let problems = preflight::context_problems(unit, &context, &self.base_dir(frame));
