@@ -146,10 +146,10 @@ fn is_one() -> bool {
 }
 
 fn write(stream: &mut impl Write, text: &str, colour: bool) {
-    let end = if text.ends_with('\n') { "" } else { "\n" };
-    // nobody is left to be told about a failure here
-    drop(match colour {
-        true => write!(stream, "{text}{end}"),
-        false => write!(stream, "{}{end}", strip_str(text)),
-    });
+    let mut line = if colour { text.to_owned() } else { strip_str(text).to_string() };
+    if !text.ends_with('\n') {
+        line.push('\n');
+    }
+    // in one piece, so that nothing of another process comes between; nobody is left to be told about a failure
+    drop(stream.write_all(line.as_bytes()));
 }

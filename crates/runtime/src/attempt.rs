@@ -22,7 +22,8 @@ use tokio::sync::{mpsc, watch};
 
 use crate::{
     folder::{FolderError, check_room},
-    process::{self, Exit, Launch, Marker, StartError, Stdin},
+    output_files::OutputFiles,
+    process::{self, Exit, Marker, Prepared, StartError, Stdin},
     values::{self, Captured},
 };
 
@@ -129,32 +130,17 @@ pub enum ProcessEnd {
     NotStarted(StartError),
 }
 
-/// Opens the output files of a command, starts it, and waits for its end.
+/// Starts a process, and waits for its end.
 pub async fn run_command(
-    run: &Path,
-    command: Command,
+    prepared: Result<Prepared, StartError>,
     timeout: Option<f64>,
     grace: Duration,
     mut go: watch::Receiver<Go>,
     spawned: impl FnOnce(&process::Running),
-) -> Result<(ProcessEnd, Option<process::Running>), FolderError> {
-    let open = |relative: &Path| {
-        let path = run.join(relative);
-        process::open_output(&path).map_err(FolderError::at("create", &path))
-    };
-    let launch = Launch {
-        program: command.program,
-        args: command.args,
-        env: command.env,
-        cwd: command.cwd,
-        stdin: command.stdin,
-        stdout: open(&command.stdout)?,
-        stderr: open(&command.stderr)?,
-        marker: command.marker,
-    };
-    let mut running = match process::start(launch) {
+) -> ProcessEnd {
+    let mut running = match prepared.and_then(Prepared::start) {
         Ok(running) => running,
-        Err(error) => return Ok((ProcessEnd::NotStarted(error), None)),
+        Err(error) => return ProcessEnd::NotStarted(error),
     };
     spawned(&running);
     let limit = async {
@@ -163,7 +149,7 @@ pub async fn run_command(
             None => std::future::pending().await,
         }
     };
-    let end = tokio::select! {
+    tokio::select! {
         biased;
         exit = running.wait() => ProcessEnd::Exited(exit),
         () = stopped(&mut go) => {
@@ -174,8 +160,7 @@ pub async fn run_command(
             running.end(grace).await;
             ProcessEnd::TimedOut(timeout.unwrap_or_default())
         }
-    };
-    Ok((end, Some(running)))
+    }
 }
 
 /// What the outcome of a shell command is judged by.
@@ -183,14 +168,12 @@ pub async fn run_command(
 pub struct ShellTask {
     /// The run's folder.
     pub run: PathBuf,
-    /// The step.
-    pub path: String,
-    /// Its definition.
+    /// The step's definition.
     pub step: std::sync::Arc<Step>,
-    /// The attempt.
-    pub attempt: u32,
-    /// The command.
-    pub command: Command,
+    /// The folder of the attempt, relative to the run's.
+    pub dir: PathBuf,
+    /// What it prints into.
+    pub outputs: OutputFiles,
     /// Seconds after which it is ended.
     pub timeout: Option<f64>,
     /// How long it has to end itself.
@@ -200,20 +183,18 @@ pub struct ShellTask {
 /// Runs a shell step to its end.
 pub async fn run_shell(
     task: ShellTask,
+    prepared: Result<Prepared, StartError>,
     go: watch::Receiver<Go>,
-    progress: mpsc::UnboundedSender<Progress>,
+    report: impl FnOnce(&process::Running),
 ) -> Result<Finished, FolderError> {
-    let ShellTask { run, path, step, attempt, command, timeout, grace } = task;
-    let (stdout, stderr) = (command.stdout.clone(), command.stderr.clone());
-    let report = spawn_report(&command, &path, attempt, progress);
-    let (end, _) = run_command(&run, command, timeout, grace, go, report).await?;
-    let mut finished = judge(&run, &step, end, &stdout, &stderr)?;
+    let ShellTask { run, step, dir, outputs, timeout, grace } = task;
+    let end = run_command(prepared, timeout, grace, go, report).await;
+    let mut finished = judge(&run.join(&dir), &step, end, &outputs)?;
     if !matches!(finished.ended.outcome, Outcome::Ok | Outcome::Cancelled) {
         // a step that cannot print fails for that reason alone: it is not the recipe's failure
         check_room(&run)?;
     }
-    finished.ended.stdout = reference(&run, &stdout)?;
-    finished.ended.stderr = reference(&run, &stderr)?;
+    [finished.ended.stdout, finished.ended.stderr] = outputs.references(&dir)?;
     Ok(finished)
 }
 
@@ -235,13 +216,7 @@ pub fn spawn_report(
     }
 }
 
-fn judge(
-    run: &Path,
-    step: &Step,
-    end: ProcessEnd,
-    stdout: &Path,
-    stderr: &Path,
-) -> Result<Finished, FolderError> {
+fn judge(dir: &Path, step: &Step, end: ProcessEnd, outputs: &OutputFiles) -> Result<Finished, FolderError> {
     let exit = match end {
         ProcessEnd::NotStarted(error) => {
             return Ok(Finished::refused(Outcome::NotStarted, format!("bash step failed: {error}")));
@@ -264,17 +239,17 @@ fn judge(
                 (Outcome::NeedsHuman, format!("exit code {code}: a person has to look at it"))
             }
             (0, None) | (_, Some(ExitMeaning::Ok)) => (Outcome::Ok, String::new()),
-            (127, None) => (Outcome::Exit(127), missing_tool(&run.join(stderr))),
+            (127, None) => (Outcome::Exit(127), missing_tool(&dir.join("stderr"))),
             _ => (Outcome::Exit(code), format!("exit code {code}")),
         },
         Ok(Exit::Signal(signal)) => (Outcome::Signal(signal), format!("ended by {}", signal_words(signal))),
         Ok(Exit::Lost) => (Outcome::Lost, "its exit status was lost".to_owned()),
     };
-    let captured = capture(run, stdout)?;
+    let captured = outputs.capture()?;
     if outcome == Outcome::Ok {
         return Ok(succeed(step, captured));
     }
-    let error = format!("bash step failed: {what}{}", last_words(run, stdout, stderr, &outcome));
+    let error = format!("bash step failed: {what}{}", last_words(dir, &outcome));
     let mut finished = Finished::refused(outcome, error);
     finished.ended.cut_bytes = captured.cut;
     // a tolerated failure keeps what it printed
@@ -352,22 +327,17 @@ pub fn json_value(step: &Step, text: &str) -> Result<Value, String> {
     }
 }
 
-fn capture(run: &Path, relative: &Path) -> Result<Captured, FolderError> {
-    let path = run.join(relative);
-    File::open(&path).and_then(|mut file| values::capture(&mut file)).map_err(FolderError::at("read", &path))
-}
-
 /// A reference to an output file for the journal.
 pub fn reference(run: &Path, relative: &Path) -> Result<Option<OutputRef>, FolderError> {
     let path = run.join(relative);
-    let Ok(mut file) = File::open(&path) else { return Ok(None) };
-    values::output_ref(run, relative, &mut file).map(Some).map_err(FolderError::at("read", &path))
+    let Ok(file) = File::open(&path) else { return Ok(None) };
+    values::output_ref(relative, &file).map(Some).map_err(FolderError::at("read", &path))
 }
 
 /// The last thing that a failed step said, for its message.
-fn last_words(run: &Path, stdout: &Path, stderr: &Path, outcome: &Outcome) -> String {
-    let said = values::tail(&run.join(stderr), QUOTED_LINES, QUOTED_BYTES);
-    let printed = values::tail(&run.join(stdout), QUOTED_LINES, QUOTED_BYTES);
+fn last_words(dir: &Path, outcome: &Outcome) -> String {
+    let said = values::tail(&dir.join("stderr"), QUOTED_LINES, QUOTED_BYTES);
+    let printed = values::tail(&dir.join("stdout"), QUOTED_LINES, QUOTED_BYTES);
     match (said.is_empty(), printed.is_empty()) {
         (false, _) => format!("\nlast on stderr:\n{said}"),
         (true, false) => format!("\nlast on stdout:\n{printed}"),

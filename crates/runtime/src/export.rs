@@ -12,8 +12,11 @@ use std::{
 use engine::frame::Frame;
 use recipe::{env_name, value::Value};
 
-/// Most names that are exported without choosing.
+/// Most values that are exported besides those that the script mentions. A shell reads its environment in a time
+/// that grows with the square of its size, so the aliases of mere outputs are dropped first.
 const NAMES: usize = 256;
+/// Most names that are exported of what stands inside objects.
+const INNER_NAMES: usize = 1024;
 /// Most bytes that are exported together.
 const BYTES: usize = 128 * 1024;
 /// Largest `NAME=value` that the kernel takes, with the NUL at its end.
@@ -37,21 +40,24 @@ pub fn exports(frame: &Frame, text: &str, wanted: Vec<(String, Value)>, max_valu
         chosen.add_wanted(name, &value);
     }
     let mentions = mentions(text);
-    let declared = frame.unit.context.keys().chain(frame.unit.inputs.iter().map(|input| &input.name));
-    let first = declared.chain(mentioned_names(frame, &mentions));
-    if frame.context.len() <= NAMES {
-        // all of it, the declared and mentioned ones first in case that bytes run out
-        first.chain(frame.context.keys()).for_each(|name| chosen.add(frame, name, &mentions));
-    } else {
-        first.take(NAMES).for_each(|name| chosen.add(frame, name, &mentions));
-        let mut newest = frame.log.iter().rev();
-        while chosen.names.len() < NAMES
-            && let Some(name) = newest.next()
-        {
-            chosen.add(frame, name, &mentions);
-        }
+    for name in mentioned_names(frame, &mentions) {
+        chosen.add(frame, name, &mentions, Rank::First);
     }
+    let declared = frame.unit.context.keys().chain(frame.unit.inputs.iter().map(|input| &input.name));
+    chosen.fill(frame, declared, &mentions, Rank::First);
+    // a name may stand in the log again and again: what is not among its last entries is old
+    let newest = frame.log.iter().rev().take(4 * NAMES);
+    chosen.fill(frame, newest.chain(frame.context.keys()), &mentions, Rank::Later);
     chosen.finish()
+}
+
+/// How much a step wants a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rank {
+    /// It is declared, or the script mentions it.
+    First,
+    /// It is there.
+    Later,
 }
 
 #[derive(Default)]
@@ -61,6 +67,8 @@ struct Chosen<'a> {
     names: HashSet<&'a str>,
     exact: Vec<(String, String)>,
     aliases: Vec<(String, String)>,
+    /// The newest first.
+    later_aliases: Vec<(String, String)>,
     nested_aliases: Vec<(String, String)>,
     wanted: HashMap<String, Room>,
     large: Vec<(String, Arc<str>)>,
@@ -104,24 +112,48 @@ impl<'a> Chosen<'a> {
         if fits { Room::Enough } else { Room::None }
     }
 
-    fn add(&mut self, frame: &Frame, name: &'a str, mentions: &HashSet<&str>) {
+    /// Adds values while there are few.
+    fn fill(
+        &mut self,
+        frame: &Frame,
+        names: impl Iterator<Item = &'a String>,
+        mentions: &HashSet<&str>,
+        rank: Rank,
+    ) {
+        let mut names = names;
+        while self.names.len() < NAMES.min(frame.context.len())
+            && let Some(name) = names.next()
+        {
+            self.add(frame, name, mentions, rank);
+        }
+    }
+
+    fn add(&mut self, frame: &Frame, name: &'a str, mentions: &HashSet<&str>, rank: Rank) {
         let Some(value) = frame.context.get(name) else { return };
         if !self.names.insert(name) {
             return;
         }
-        self.add_value(name, value, mentions, Level::Top);
+        let level = if rank == Rank::First { Level::Top } else { Level::Later };
+        self.add_value(name, value, mentions, level);
     }
 
     fn add_value(&mut self, name: &str, value: &Value, mentions: &HashSet<&str>, level: Level) {
         if let Some(variable) = env_name::variable(name) {
-            let room = self.add_exact(variable, value, mentions);
-            if let Some(alias) = env_name::alias(name) {
-                self.add_alias(alias, value, mentions, level, room);
+            let alias = env_name::alias(name);
+            let is_mentioned = || {
+                mentions.contains(variable.as_str())
+                    || alias.as_deref().is_some_and(|alias| mentions.contains(alias))
+            };
+            if level != Level::Inner || self.exact.len() < INNER_NAMES || is_mentioned() {
+                let room = self.add_exact(variable, value, mentions);
+                if let Some(alias) = alias {
+                    self.add_alias(alias, value, mentions, level, room);
+                }
             }
         }
         if let Value::Map(members) = value {
             for (key, member) in members.iter() {
-                self.add_value(&format!("{name}.{key}"), member, mentions, Level::Nested);
+                self.add_value(&format!("{name}.{key}"), member, mentions, Level::Inner);
             }
         }
     }
@@ -159,7 +191,8 @@ impl<'a> Chosen<'a> {
         }
         match level {
             Level::Top => self.aliases.push((alias, text.into_owned())),
-            Level::Nested => self.nested_aliases.push((alias, text.into_owned())),
+            Level::Later => self.later_aliases.push((alias, text.into_owned())),
+            Level::Inner => self.nested_aliases.push((alias, text.into_owned())),
         }
     }
 
@@ -173,6 +206,8 @@ impl<'a> Chosen<'a> {
 
     /// Where aliases collide the top-level name wins; between two top-level names neither is set.
     fn finish(mut self) -> Exports {
+        let last = NAMES.saturating_sub(self.exact.len()).max(self.aliases.len());
+        self.aliases.append(&mut self.later_aliases);
         let mut uses: HashMap<&str, usize> = HashMap::with_capacity(self.aliases.len());
         for (alias, _) in &self.aliases {
             *uses.entry(alias).or_default() += 1;
@@ -181,7 +216,9 @@ impl<'a> Chosen<'a> {
         let is_free: Vec<bool> = (self.nested_aliases.iter())
             .map(|(alias, _)| !uses.contains_key(alias.as_str()) && nested.insert(alias))
             .collect();
-        let is_single: Vec<bool> = self.aliases.iter().map(|(alias, _)| uses[alias.as_str()] == 1).collect();
+        let is_single: Vec<bool> = (self.aliases.iter().enumerate())
+            .map(|(at, (alias, _))| at < last && uses[alias.as_str()] == 1)
+            .collect();
         let mut env = keep(self.nested_aliases, &is_free);
         env.extend(keep(self.aliases, &is_single));
         env.append(&mut self.exact);
@@ -202,10 +239,14 @@ fn shared(value: &Value) -> Arc<str> {
 }
 
 /// Where a value stands in the context.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
+    /// On top, and wanted.
     Top,
-    Nested,
+    /// On top.
+    Later,
+    /// Inside an object.
+    Inner,
 }
 
 /// Words of a script that could be names of variables.

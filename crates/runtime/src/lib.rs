@@ -26,6 +26,7 @@ pub mod journal;
 pub mod json_schema;
 pub mod large;
 pub mod mask;
+pub mod output_files;
 pub mod outputs;
 pub mod preflight;
 pub mod process;

@@ -2,14 +2,7 @@
 //!
 //! One inotify instance serves all steps of a run. Where there is none, a slow timer takes its place.
 
-use std::{
-    collections::HashMap,
-    fs::File,
-    io::{self, Read, Seek, SeekFrom},
-    path::Path,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashMap, fs::File, os::unix::fs::FileExt, path::Path, sync::Arc, time::Duration};
 
 use tokio::sync::Notify;
 
@@ -28,7 +21,7 @@ pub enum Stream {
 struct Followed {
     step: String,
     stream: Stream,
-    file: File,
+    file: Arc<File>,
     offset: u64,
     is_behind: bool,
     wake: Arc<Notify>,
@@ -59,8 +52,7 @@ impl Outputs {
     }
 
     /// Follows a file; the answer is woken whenever something is written to it.
-    pub fn follow(&mut self, step: &str, stream: Stream, path: &Path) -> io::Result<Arc<Notify>> {
-        let file = File::open(path)?;
+    pub fn follow(&mut self, step: &str, stream: Stream, path: &Path, file: Arc<File>) -> Arc<Notify> {
         let watch = self.source.add(path);
         let wake = Arc::new(Notify::new());
         if watch >= 0 {
@@ -75,7 +67,7 @@ impl Outputs {
             wake: Arc::clone(&wake),
             watch,
         });
-        Ok(wake)
+        wake
     }
 
     /// Stops following a step's files, after a last look at them.
@@ -151,10 +143,7 @@ impl Followed {
         let mut buffer = [0; 64 * 1024];
         let end = self.offset + PORTION;
         self.is_behind = false;
-        if self.file.seek(SeekFrom::Start(self.offset)).is_err() {
-            return false;
-        }
-        while let Ok(count) = self.file.read(&mut buffer) {
+        while let Ok(count) = self.file.read_at(&mut buffer, self.offset) {
             if count == 0 {
                 break;
             }

@@ -5,12 +5,16 @@
 use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom},
+    os::unix::fs::FileExt,
     path::Path,
     sync::Arc,
 };
 
 use engine::event::{OutputRef, Stored};
-use recipe::{digest::sha256, value::Value};
+use recipe::{
+    digest::{sha256, sha256_from},
+    value::Value,
+};
 
 use crate::folder::{FolderError, write_new};
 
@@ -32,24 +36,39 @@ pub struct Captured {
     pub nul: Option<usize>,
 }
 
+/// Reads a file from an offset, without moving the offset that it shares with whoever writes it.
+struct Bytes<'a> {
+    file: &'a File,
+    offset: u64,
+}
+
+impl Read for Bytes<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(buffer, self.offset)?;
+        self.offset += count as u64;
+        Ok(count)
+    }
+}
+
 /// Reads an output file into a value.
-pub fn capture(file: &mut File) -> io::Result<Captured> {
+pub fn capture(file: &File) -> io::Result<Captured> {
     let size = file.metadata()?.len();
-    file.seek(SeekFrom::Start(0))?;
+    if size == 0 {
+        return Ok(Captured::default());
+    }
     if size <= VALUE_CAP {
-        let mut bytes = Vec::with_capacity(size as usize);
-        file.read_to_end(&mut bytes)?;
+        let mut bytes = Vec::with_capacity(size as usize + 1);
+        Bytes { file, offset: 0 }.read_to_end(&mut bytes)?;
         return Ok(captured(bytes, None));
     }
     let half = VALUE_CAP / 2;
     let mut bytes = Vec::with_capacity(VALUE_CAP as usize + 100);
-    file.by_ref().take(half).read_to_end(&mut bytes)?;
+    Bytes { file, offset: 0 }.take(half).read_to_end(&mut bytes)?;
     let cut = size - VALUE_CAP;
     bytes.extend_from_slice(
         format!("\n[… {cut} bytes cut here; the step's log has everything …]\n").as_bytes(),
     );
-    file.seek(SeekFrom::Start(size - half))?;
-    file.take(half).read_to_end(&mut bytes)?;
+    Bytes { file, offset: size - half }.take(half).read_to_end(&mut bytes)?;
     Ok(captured(bytes, Some(cut)))
 }
 
@@ -66,26 +85,18 @@ fn captured(mut bytes: Vec<u8>, cut: Option<u64>) -> Captured {
 }
 
 /// A reference to an output file.
-pub fn output_ref(run: &Path, relative: &Path, file: &mut File) -> io::Result<OutputRef> {
+pub fn output_ref(relative: &Path, file: &File) -> io::Result<OutputRef> {
     let bytes = file.metadata()?.len();
     let sha256 = match bytes {
         0 => None,
-        1..=DIGEST_CAP => Some(file_digest(&run.join(relative))?),
+        1..=DIGEST_CAP => Some(file_digest(file)?),
         _ => None,
     };
     Ok(OutputRef { file: relative.to_string_lossy().into_owned(), bytes, sha256 })
 }
 
-fn file_digest(path: &Path) -> io::Result<String> {
-    use sha2::{Digest, Sha256};
-    use std::fmt::Write;
-    let mut file = File::open(path)?;
-    let mut hasher = Sha256::new();
-    io::copy(&mut file, &mut hasher)?;
-    Ok(hasher.finalize().iter().fold(String::with_capacity(64), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    }))
+fn file_digest(file: &File) -> io::Result<String> {
+    sha256_from(&mut Bytes { file, offset: 0 })
 }
 
 /// Stores a value: small ones in the journal, large ones in a file of the attempt, on disk before the journal

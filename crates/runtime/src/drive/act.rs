@@ -19,9 +19,10 @@ use tokio::sync::{Notify, watch};
 
 use super::{DriveError, Driver, TaskDone};
 use crate::{
-    attempt::{Command, Finished, Go, SHELL, ShellTask, run_shell, stopped},
+    attempt::{Command, Finished, Go, SHELL, ShellTask, run_shell, spawn_report, stopped},
     context_file::{ContextFile, Sharing},
     folder::{FolderError, RunFolder, make_dir},
+    output_files::OutputFiles,
     outputs::Stream,
     preflight,
     process::{Marker, Stdin},
@@ -187,7 +188,7 @@ impl Driver<'_> {
         };
         let run = self.run_dir();
         let dir = RunFolder::attempt(path, attempt);
-        self.spare.become_attempt(&dir, attempt)?;
+        let outputs = self.spare.become_attempt(&dir, attempt)?;
         let private = run.join(&dir).join("private");
         let scope = &self.state.frames[frame];
         let cap = step.max_env_value_bytes;
@@ -200,37 +201,37 @@ impl Driver<'_> {
             }
         };
         let env = self.step_env(frame, at, step, &dir, script.env)?;
-        let (stdout, stderr) = (dir.join("stdout"), dir.join("stderr"));
+        let command = Command {
+            program: SHELL.into(),
+            args: script.args.into_iter().map(Into::into).collect(),
+            env,
+            cwd,
+            stdin: Stdin::Null,
+            stdout: dir.join("stdout"),
+            stderr: dir.join("stderr"),
+            marker: Marker { run: self.run_id.clone(), step: format!("{path}#{attempt}") },
+        };
+        let report = spawn_report(&command, path, attempt, self.progress.0.clone());
+        let prepared = command.prepare(&outputs)?;
+        self.follow(path, step, &run.join(&dir), &outputs);
         let task = ShellTask {
-            run: run.clone(),
-            path: path.to_owned(),
+            run,
             step: Arc::clone(step),
-            attempt,
-            command: Command {
-                program: SHELL.into(),
-                args: script.args.into_iter().map(Into::into).collect(),
-                env,
-                cwd,
-                stdin: Stdin::Null,
-                stdout: stdout.clone(),
-                stderr: stderr.clone(),
-                marker: Marker { run: self.run_id.clone(), step: format!("{path}#{attempt}") },
-            },
+            dir,
+            outputs,
             timeout: step.timeout.or(self.options.step_timeout),
             grace: self.host.grace,
         };
-        self.follow(path, step, &stdout, &stderr)?;
         let hook = self.pre_hook(path, frame, at);
         let go = self.gate(path);
-        let progress = self.progress.0.clone();
         let path = path.to_owned();
         self.tasks.spawn(async move {
-            let report = match hook {
+            let hook = match hook {
                 Some(hook) => Some(hook.run(go.clone()).await),
                 None => None,
             };
-            let result = Box::new(run_shell(task, go, progress).await);
-            TaskDone::Attempt { path, attempt, hook: report, result }
+            let result = Box::new(run_shell(task, prepared, go, report).await);
+            TaskDone::Attempt { path, attempt, hook, result }
         });
         Ok(())
     }
@@ -240,33 +241,25 @@ impl Driver<'_> {
         self.hooked.insert(path.to_owned()).then(|| self.hook(frame, at, "pre_step")).flatten()
     }
 
-    /// Creates the output files of an attempt and follows them where somebody wants to see them. What a step
-    /// prints that makes a secret is the secret itself, and is not shown.
-    fn follow(
-        &mut self,
-        path: &str,
-        step: &Step,
-        stdout: &Path,
-        stderr: &Path,
-    ) -> Result<Option<Arc<Notify>>, FolderError> {
+    /// Follows the output files of an attempt where somebody wants to see them. What a step prints that makes a
+    /// secret is the secret itself, and is not shown.
+    fn follow(&mut self, path: &str, step: &Step, dir: &Path, outputs: &OutputFiles) {
         if !self.reporter.wants_output() {
-            return Ok(None);
+            return;
         }
-        if !step.store.as_deref().is_some_and(|name| self.mask.is_secret(name)) {
-            self.watch(path, stdout, Stream::Stdout)?;
+        let is_secret = step.store.as_deref().is_some_and(|name| self.mask.is_secret(name));
+        let stdout = (!is_secret).then_some((Stream::Stdout, "stdout", &outputs.stdout));
+        let stderr = Some((Stream::Stderr, "stderr", &outputs.stderr));
+        for (stream, name, file) in [stdout, stderr].into_iter().flatten() {
+            self.outputs.follow(path, stream, &dir.join(name), Arc::clone(file));
         }
-        self.watch(path, stderr, Stream::Stderr).map(Some)
     }
 
-    pub(super) fn watch(
-        &mut self,
-        path: &str,
-        file: &Path,
-        stream: Stream,
-    ) -> Result<Arc<Notify>, FolderError> {
+    /// Creates an agent's output file, and tells when something is written to it.
+    pub(super) fn watch(&mut self, path: &str, file: &Path) -> Result<Arc<Notify>, FolderError> {
         let full = self.run_dir().join(file);
-        crate::process::open_output(&full).map_err(FolderError::at("create", &full))?;
-        self.outputs.follow(path, stream, &full).map_err(FolderError::at("follow", &full))
+        let open = crate::process::open_output(&full).map_err(FolderError::at("create", &full))?;
+        Ok(self.outputs.follow(path, Stream::Transcript, &full, Arc::new(open)))
     }
 
     fn start_nested(

@@ -22,7 +22,6 @@ use crate::{
     attempt::Finished,
     budget::{self, Limit},
     folder::{FolderError, RunFolder, make_dir},
-    outputs::Stream,
 };
 
 /// Names that every agent knows, unless the recipe has given them a value.
@@ -174,7 +173,7 @@ impl Driver<'_> {
         at: usize,
         task: AgentTask,
     ) -> Result<(), DriveError> {
-        let wake = self.watch(path, &task.dir.join("stdout"), Stream::Transcript)?;
+        let wake = self.watch(path, &task.dir.join("stdout"))?;
         let hook = self.pre_hook(path, frame, at);
         let go = self.gate(path);
         let progress = self.progress.0.clone();

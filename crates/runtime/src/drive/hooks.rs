@@ -12,6 +12,7 @@ use super::{Driver, TaskDone};
 use crate::{
     attempt::{Command, Go, HOOK_TIME, ProcessEnd, SHELL, number, run_command, signal_words},
     folder::{FolderError, RunFolder},
+    output_files::OutputFiles,
     process::{Exit, Marker, Stdin},
     script, values,
 };
@@ -152,8 +153,9 @@ impl Hook {
             Err(error) => return Ok((Some(error), String::new())),
         };
         let (stdout, stderr) = (self.run.join(&command.stdout), self.run.join(&command.stderr));
+        let outputs = OutputFiles::open([stdout.clone(), stderr.clone()])?;
         let limit = HOOK_TIME.as_secs_f64();
-        let (end, _) = run_command(&self.run, command, Some(limit), self.grace, go, |_| {}).await?;
+        let end = run_command(command.prepare(&outputs)?, Some(limit), self.grace, go, |_| {}).await;
         let problem = match end {
             ProcessEnd::Exited(Exit::Code(0)) | ProcessEnd::Stopped => None,
             ProcessEnd::Exited(Exit::Code(code)) => Some(format!("exit code {code}")),

@@ -15,7 +15,6 @@ use recipe::{
 use super::{DriveError, Driver, TaskDone, ask::Question};
 use crate::{
     agent_attempt::run_recovery,
-    outputs::Stream,
     preflight,
     recovery::{self, Verdict},
 };
@@ -60,7 +59,7 @@ impl Driver<'_> {
             }
         };
         task.step = Arc::new(Step { json: JsonMode::Text, ..Step::clone(step) });
-        let wake = self.watch(path, &task.dir.join("stdout"), Stream::Transcript)?;
+        let wake = self.watch(path, &task.dir.join("stdout"))?;
         let go = self.gate(path);
         let progress = self.progress.0.clone();
         let (path, mode) = (path.to_owned(), self.options.recovery);

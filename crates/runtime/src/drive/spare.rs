@@ -10,52 +10,67 @@ use std::{
 
 use crate::{
     folder::{FolderError, make_dir},
-    process::open_output,
+    output_files::{OutputFiles, in_folder},
 };
 
-/// What a run keeps ready.
+/// What a run keeps ready, and what it has to clear away.
 #[derive(Debug)]
 pub(super) struct Spare {
     run: PathBuf,
-    is_ready: bool,
+    ready: Option<OutputFiles>,
+    over: Vec<PathBuf>,
 }
 
 impl Spare {
     pub(super) fn new(run: PathBuf) -> Spare {
-        Spare { run, is_ready: false }
+        Spare { run, ready: None, over: Vec::new() }
     }
 
     fn path(&self) -> PathBuf {
         self.run.join("spare")
     }
 
-    /// Makes a folder like that of a step with one attempt: `1/stdout`, `1/stderr`.
+    /// Does what can wait until there is nothing else to do: makes a folder like that of a step with one attempt
+    /// (`1/stdout`, `1/stderr`), and clears away the private files of attempts that are over.
     pub(super) fn prepare(&mut self) {
-        if self.is_ready {
-            return;
+        self.clear();
+        if self.ready.is_none() {
+            let dir = self.path().join("1");
+            self.ready = make_dir(&dir).and_then(|()| OutputFiles::open(in_folder(&dir))).ok();
         }
-        let dir = self.path().join("1");
-        let made = make_dir(&dir).is_ok();
-        let outputs = ["stdout", "stderr"].map(|name| made && open_output(&dir.join(name)).is_ok());
-        self.is_ready = outputs == [true, true];
     }
 
-    /// Makes the folder of an attempt, relative to the run.
-    pub(super) fn become_attempt(&mut self, dir: &Path, attempt: u32) -> Result<(), FolderError> {
+    /// Makes the folder of an attempt, relative to the run, and the files in it.
+    pub(super) fn become_attempt(&mut self, dir: &Path, attempt: u32) -> Result<OutputFiles, FolderError> {
         let dir = self.run.join(dir);
-        let step = dir.parent().filter(|_| attempt == 1 && self.is_ready);
+        let step = dir.parent().filter(|_| attempt == 1 && self.ready.is_some());
         // fails where the step has a folder with something in it: then the spare one stays what it is
-        if step.is_some_and(|step| fs::rename(self.path(), step).is_ok()) {
-            self.is_ready = false;
-            return Ok(());
+        if step.is_some_and(|step| fs::rename(self.path(), step).is_ok())
+            && let Some(ready) = self.ready.take()
+        {
+            return Ok(ready.moved_to(in_folder(&dir)));
         }
-        make_dir(&dir)
+        make_dir(&dir)?;
+        OutputFiles::open(in_folder(&dir))
+    }
+
+    /// Takes note of an attempt that is over: its private files are of no use any more.
+    pub(super) fn forget(&mut self, attempt: &Path) {
+        self.over.push(self.run.join(attempt));
+    }
+
+    fn clear(&mut self) {
+        for attempt in self.over.drain(..) {
+            let _ = fs::remove_file(attempt.join("context.json"));
+            let _ = fs::remove_dir_all(attempt.join("private"));
+        }
     }
 }
 
 impl Drop for Spare {
     fn drop(&mut self) {
-        if self.is_ready {
+        self.clear();
+        if self.ready.is_some() {
             let _ = fs::remove_dir_all(self.path());
         }
     }

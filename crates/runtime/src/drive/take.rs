@@ -194,12 +194,9 @@ impl Driver<'_> {
     }
 
     /// Private files of an attempt are of no use after it.
-    fn release(&self, path: &str) {
-        let Some(step) = self.state.step(path) else { return };
-        let dir = self.run_dir().join(RunFolder::attempt(path, step.attempt));
-        if self.folder.is_some() {
-            let _ = std::fs::remove_file(dir.join("context.json"));
-            let _ = std::fs::remove_dir_all(dir.join("private"));
+    fn release(&mut self, path: &str) {
+        if let (Some(step), Some(_)) = (self.state.step(path), &self.folder) {
+            self.spare.forget(&RunFolder::attempt(path, step.attempt));
         }
     }
 

@@ -93,9 +93,9 @@ pub enum StartError {
 }
 
 /// Opens an output file of an attempt: private, created if missing, and appended to, so that several
-/// processes can write to it side by side.
+/// processes can write to it side by side. It can be read through the same handle, at an offset.
 pub fn open_output(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+    OpenOptions::new().create(true).read(true).append(true).mode(0o600).open(path)
 }
 
 impl Launch {

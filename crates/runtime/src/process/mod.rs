@@ -30,7 +30,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 pub use exit::{Exit, signal_name};
 pub use launch::{Launch, StartError, Stdin, open_output};
-pub use running::{Ended, Running, start};
+pub use running::{Ended, Prepared, Running, prepare, start};
 
 /// The environment variable that names the run, in every process of it.
 pub const RUN_VARIABLE: &str = "RECIPE_RUNNER_RUN";
@@ -169,8 +169,8 @@ pub fn room() -> usize {
 }
 
 /// What the runner itself holds open, with some room for what it opens for an instant.
-const OWN_DESCRIPTORS: u64 = 24;
-/// What the runner holds open for one running child: its process handle and its two followed outputs, rounded up.
+const OWN_DESCRIPTORS: u64 = 26;
+/// What the runner holds open for one running child: its process handle and its two outputs, rounded up.
 const CHILD_DESCRIPTORS: u64 = 4;
 
 /// Names this boot of the machine; a [`ProcessId`] means nothing in another one.

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use tokio::process::Child;
 
-use super::{Exit, Filter, Launch, ProcessId, StartError, Survivor, Swept, platform};
+use super::launch::Origin;
+use super::{Exit, Filter, Launch, Marker, ProcessId, StartError, Survivor, Swept, platform};
 
 /// A child that was started. Dropping it lets the process live on; it is then found by its marker.
 #[derive(Debug)]
@@ -27,16 +28,35 @@ pub struct Ended {
     pub swept: Swept,
 }
 
-/// Starts a child in a process group of its own. Must be called inside a tokio runtime.
-pub fn start(launch: Launch) -> Result<Running, StartError> {
+/// A child that can be started at once: everything that can be done before is done.
+pub struct Prepared {
+    command: tokio::process::Command,
+    origin: Origin,
+    marker: Marker,
+}
+
+/// Prepares a child. Nothing of it exists yet.
+pub fn prepare(launch: Launch) -> Result<Prepared, StartError> {
     let marker = launch.marker.clone();
     let (mut command, origin) = launch.into_command()?;
     command.process_group(0);
-    let mut command = tokio::process::Command::from(command);
-    let spawned = platform::register(&marker, || command.spawn());
-    let (child, id) = spawned.map_err(|source| origin.explain(source))?;
-    let filter = Filter { run: marker.run, step: Some(marker.step), groups: vec![id] };
-    Ok(Running { child, id, filter, exit: None })
+    Ok(Prepared { command: command.into(), origin, marker })
+}
+
+/// Starts a child in a process group of its own. Must be called inside a tokio runtime.
+pub fn start(launch: Launch) -> Result<Running, StartError> {
+    prepare(launch)?.start()
+}
+
+impl Prepared {
+    /// Starts it in a process group of its own. Must be called inside a tokio runtime.
+    pub fn start(self) -> Result<Running, StartError> {
+        let Prepared { mut command, origin, marker } = self;
+        let spawned = platform::register(&marker, || command.spawn());
+        let (child, id) = spawned.map_err(|source| origin.explain(source))?;
+        let filter = Filter { run: marker.run, step: Some(marker.step), groups: vec![id] };
+        Ok(Running { child, id, filter, exit: None })
+    }
 }
 
 impl Running {
