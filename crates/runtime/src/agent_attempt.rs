@@ -140,7 +140,11 @@ pub async fn run_agent(
     let first = ask(&task, &task.prompt, 0, task.account, &mut watch).await?;
     usage.add(&first.usage);
     let mut finished = match first.result {
-        Err(error) => Finished::refused(first.outcome, format!("agent step failed: {error}")),
+        Err(error) => {
+            let mut finished = Finished::refused(first.outcome, format!("agent step failed: {error}"));
+            finished.ended.trouble = first.trouble;
+            finished
+        }
         Ok(answer) => read_answer(&task, answer, &mut usage, &mut watch).await?,
     };
     let staged = finished.degraded || finished.ended.outcome == Outcome::Ok;
@@ -176,8 +180,8 @@ pub async fn run_recovery(
         let delay = rate.delay(tries);
         watch.tell(&task.path, format!("its service asks to slow down: asked again in {delay} s"));
         if watch.pause(delay).await {
-            let result = Err("stopped with the run".to_owned());
-            return Ok((Call { outcome: Outcome::Cancelled, result, usage: Usage::default() }, usage));
+            let error = "stopped with the run".to_owned();
+            return Ok((Call::without_answer(Outcome::Cancelled, error, Usage::default()), usage));
         }
         account = task.ledger.open(&task.path);
     }

@@ -11,14 +11,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{Outcome, event::Usage};
+use engine::{Outcome, event::Usage, outcome::AgentTrouble};
 use tokio::sync::{Notify, mpsc, watch};
 
 use crate::{
     activity::Activity,
     agent_attempt::{AgentTask, unknown_program},
-    agent_news::News,
-    agents::{self, AgentEvent, AgentFailure, Invocation, Program, Reader, Request},
+    agent_news::{News, describe},
+    agents::{self, AgentFailure, Invocation, Program, Reader, Request},
     attempt::{Command, Go, Progress, number, signal_words, spawn_report, stopped},
     budget::{self, Account},
     folder::{FolderError, make_dir, write_private},
@@ -35,6 +35,15 @@ pub struct Call {
     pub result: Result<String, String>,
     /// What it used up.
     pub usage: Usage,
+    /// What is wrong with the agent's service, if that is why there is no answer.
+    pub trouble: Option<AgentTrouble>,
+}
+
+impl Call {
+    /// A call without an answer, for a reason that has nothing to do with the agent's service.
+    pub(crate) fn without_answer(outcome: Outcome, error: String, usage: Usage) -> Call {
+        Call { outcome, result: Err(error), usage, trouble: None }
+    }
 }
 
 /// What a call listens to, and whom it tells what the agent does.
@@ -95,8 +104,7 @@ pub(crate) async fn ask(
         (None, None) => {
             let usage = used(&agents::Usage::default(), task, began, 0);
             task.ledger.close(account, &usage);
-            let result = Err(unknown_program(&task.program));
-            return Ok(Call { outcome: Outcome::NotStarted, result, usage });
+            return Ok(Call::without_answer(Outcome::NotStarted, unknown_program(&task.program), usage));
         }
     };
     let command = prepare(task, binary, &invocation, &scratch)?;
@@ -200,8 +208,7 @@ impl<'a> Session<'a> {
             Ok(running) => running,
             Err(error) => {
                 let usage = used(&agents::Usage::default(), task, began, 0);
-                let call = Call { outcome: Outcome::NotStarted, result: Err(error.to_string()), usage };
-                return Ok(Err(call));
+                return Ok(Err(Call::without_answer(Outcome::NotStarted, error.to_string(), usage)));
             }
         };
         report(&running);
@@ -293,17 +300,20 @@ impl<'a> Session<'a> {
             end => {
                 let usage = used(reader.usage(), task, began, 1);
                 let (outcome, error) = cut_short(end, task, &stdout, &said);
-                return Call { outcome, result: Err(error), usage };
+                return Call::without_answer(outcome, error, usage);
             }
         };
         let answer = answer_file.and_then(|path| std::fs::read_to_string(path).ok());
         let outcome = reader.finish(ended, &said, answer);
         let usage = used(&outcome.usage, task, began, 1);
         match outcome.result {
-            Ok(answer) => Call { outcome: Outcome::Ok, result: Ok(answer), usage },
-            Err(failure) => {
-                Call { outcome: failure_outcome(&failure), result: Err(failure_text(&failure)), usage }
-            }
+            Ok(answer) => Call { outcome: Outcome::Ok, result: Ok(answer), usage, trouble: None },
+            Err(failure) => Call {
+                outcome: failure_outcome(&failure),
+                result: Err(failure_text(&failure)),
+                usage,
+                trouble: failure.trouble(),
+            },
         }
     }
 }
@@ -344,16 +354,6 @@ async fn sleep_until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
         None => std::future::pending().await,
-    }
-}
-
-fn describe(event: AgentEvent) -> Option<String> {
-    match event {
-        AgentEvent::Tool { name, detail } => Some(format!("{name} {detail}").trim().to_owned()),
-        AgentEvent::Text { text } => Some(text),
-        AgentEvent::Model { name } => Some(format!("model {name}")),
-        AgentEvent::Retrying { message } => Some(format!("its model call is tried again: {message}")),
-        AgentEvent::Session { .. } => None,
     }
 }
 
