@@ -1,6 +1,6 @@
 //! Recovery: an agent may finish what a nested recipe could not, and nobody takes a refusal for a success.
 
-use testkit::{Output, TestEnv};
+use testkit::{Output, TestEnv, until};
 
 const PARENT: &str = "name: parent
 context: {task: mend it, api_key: hunter2hunter2, long: ''}
@@ -212,4 +212,20 @@ fn all_failed_steps_are_named() {
     let output = run(&env, &[]);
     assert!(output.stderr.contains("failed (step 'a, b'). Attempting"), "{}", output.stderr);
     assert!(env.asked(1, "prompt").contains("Failed steps: a, b\n"));
+}
+
+#[test]
+fn a_recovery_whose_runner_is_killed_is_asked_again_and_counted_twice() {
+    let env = env("[ $n = 1 ] && sleep 60; result recovered");
+    let runner = env.spawn(["parent.yaml", "--quiet"]);
+    until("the recovery is asked for", || env.asked(1, "prompt").contains("UNRECOVERABLE"));
+    runner.kill();
+    let output = env.run(["resume", "last", "--output-format", "json"]);
+    assert_eq!((output.code, env.calls()), (0, 2), "{}", output.all());
+    assert_eq!(env.survivors(), Vec::<String>::new());
+    assert_eq!(output.step("sub")["recovered"], true);
+    assert_eq!(output.step("sub/first")["attempts"], 1, "what was done is kept");
+    // what the killed one cost is unknown, not nothing
+    let usage = &output.json()["usage"];
+    assert_eq!((&usage["runs"], &usage["runs_without_cost"]), (&2.into(), &1.into()), "{usage}");
 }

@@ -139,6 +139,7 @@ pub async fn run_agent(
     let mut usage = Usage::default();
     let first = ask(&task, &task.prompt, 0, task.account, &mut watch).await?;
     usage.add(&first.usage);
+    let denied = denial(&first);
     let mut finished = match first.result {
         Err(error) => {
             let mut finished = Finished::refused(first.outcome, format!("agent step failed: {error}"));
@@ -147,6 +148,7 @@ pub async fn run_agent(
         }
         Ok(answer) => read_answer(&task, answer, &mut usage, &mut watch).await?,
     };
+    finished.notes.extend(denied);
     let staged = finished.degraded || finished.ended.outcome == Outcome::Ok;
     if task.auto_stage && staged {
         finished.notes.extend(stage(&task).await);
@@ -155,6 +157,12 @@ pub async fn run_agent(
     finished.ended.stdout = reference(&task.run, &task.dir.join("stdout"))?;
     finished.ended.stderr = reference(&task.run, &task.dir.join("stderr"))?;
     Ok(finished)
+}
+
+/// What to say about an agent that was not allowed to do what it wanted; its answer may not mention it.
+fn denial(call: &Call) -> Option<String> {
+    let denied = call.denied.join(", ");
+    (!denied.is_empty()).then(|| format!("warning: the agent was not allowed to use {denied}"))
 }
 
 /// Asks an agent to finish the work of a nested recipe. Waits and asks again where its service wants that.
@@ -210,6 +218,7 @@ async fn read_answer(
         let account = task.ledger.open(&task.path);
         let call = ask(task, &reminder(&task.prompt, &problem), asked, account, watch).await?;
         usage.add(&call.usage);
+        finished.notes.extend(denial(&call));
         match call {
             Call { result: Ok(better), .. } => answer = better,
             Call { outcome: Outcome::Cancelled, result: Err(error), .. } => {

@@ -17,9 +17,10 @@ use tokio::sync::{Notify, mpsc, watch};
 use crate::{
     activity::Activity,
     agent_attempt::{AgentTask, unknown_program},
+    agent_end::{End, cut_short, failure_outcome, failure_text},
     agent_news::{News, describe},
-    agents::{self, AgentFailure, Invocation, Program, Reader, Request},
-    attempt::{Command, Go, Progress, number, signal_words, spawn_report, stopped},
+    agents::{self, Invocation, Program, Reader, Request},
+    attempt::{Command, Go, Progress, spawn_report, stopped},
     budget::{self, Account},
     folder::{FolderError, make_dir, write_private},
     process::{self, Exit, Launch, Marker, Running, Stdin},
@@ -37,12 +38,14 @@ pub struct Call {
     pub usage: Usage,
     /// What is wrong with the agent's service, if that is why there is no answer.
     pub trouble: Option<AgentTrouble>,
+    /// Tools that the agent was not allowed to use.
+    pub denied: Vec<String>,
 }
 
 impl Call {
     /// A call without an answer, for a reason that has nothing to do with the agent's service.
     pub(crate) fn without_answer(outcome: Outcome, error: String, usage: Usage) -> Call {
-        Call { outcome, result: Err(error), usage, trouble: None }
+        Call { outcome, result: Err(error), usage, trouble: None, denied: Vec::new() }
     }
 }
 
@@ -148,16 +151,6 @@ fn prepare(
         stderr: task.dir.join("stderr"),
         marker: Marker { run: task.run_id.clone(), step: format!("{}#{}", task.path, task.attempt) },
     })
-}
-
-/// How a call came to its end.
-enum End {
-    Exited(Exit),
-    AfterResult,
-    TimedOut,
-    Idle(f64),
-    Budget(String),
-    Stopped,
 }
 
 /// A program at work.
@@ -306,13 +299,15 @@ impl<'a> Session<'a> {
         let answer = answer_file.and_then(|path| std::fs::read_to_string(path).ok());
         let outcome = reader.finish(ended, &said, answer);
         let usage = used(&outcome.usage, task, began, 1);
+        let denied = outcome.denied;
         match outcome.result {
-            Ok(answer) => Call { outcome: Outcome::Ok, result: Ok(answer), usage, trouble: None },
+            Ok(answer) => Call { outcome: Outcome::Ok, result: Ok(answer), usage, trouble: None, denied },
             Err(failure) => Call {
                 outcome: failure_outcome(&failure),
                 result: Err(failure_text(&failure)),
                 usage,
                 trouble: failure.trouble(),
+                denied,
             },
         }
     }
@@ -323,26 +318,6 @@ impl<'a> Session<'a> {
 enum Fed {
     All,
     More,
-}
-
-/// The end of a call without a result, by our own hand.
-fn cut_short(end: End, task: &AgentTask, stdout: &Path, said: &str) -> (Outcome, String) {
-    match end {
-        End::TimedOut => {
-            let seconds = task.timeout.unwrap_or_default();
-            let error = format!("timed out after {} s{}", number(seconds), last_words(stdout, said));
-            (Outcome::TimedOut(seconds), error)
-        }
-        End::Idle(seconds) => {
-            let error = format!(
-                "no sign of life for {} s: no output, no file change, no processor time",
-                number(seconds)
-            );
-            (Outcome::Idle(seconds), error)
-        }
-        End::Budget(what) => (Outcome::Budget, format!("the budget is used up: {what}")),
-        _ => (Outcome::Cancelled, "stopped with the run".to_owned()),
-    }
 }
 
 fn after(began: Instant, seconds: Option<f64>) -> Option<Instant> {
@@ -370,31 +345,5 @@ fn used(usage: &agents::Usage, task: &AgentTask, began: Instant, runs: u64) -> U
         runs,
         runs_without_cost: if usage.cost_usd.is_none() { runs } else { 0 },
         seconds: began.elapsed().as_secs_f64(),
-    }
-}
-
-fn failure_outcome(failure: &AgentFailure) -> Outcome {
-    match failure {
-        failure if failure.is_rate_limit() => Outcome::RateLimited,
-        AgentFailure::Exit { code, .. } => Outcome::Exit(*code),
-        AgentFailure::Signal { signal, .. } => Outcome::Signal(*signal),
-        _ => Outcome::Agent,
-    }
-}
-
-fn failure_text(failure: &AgentFailure) -> String {
-    match failure {
-        AgentFailure::Signal { signal, .. } => format!("ended by {}: {failure}", signal_words(*signal)),
-        failure => failure.to_string(),
-    }
-}
-
-fn last_words(stdout: &Path, said: &str) -> String {
-    match said.is_empty() {
-        false => format!("\nlast on stderr:\n{said}"),
-        true => match values::tail(stdout, 3, 2048) {
-            printed if printed.is_empty() => "; it printed nothing".to_owned(),
-            printed => format!("\nlast on stdout:\n{printed}"),
-        },
     }
 }
