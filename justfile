@@ -45,9 +45,9 @@ generate:
     UPDATE_DOCS=1 cargo test -p recipe-runner-rs --test docs
     tools/picture.sh
 
-# the same tests against real agent programs; needs npm and the network
+# the tests against real agent programs, both groups; needs npm and the network
 real-agents:
-    RECIPE_RUNNER_REAL_AGENTS=$(tools/real-agents.sh) cargo test -p runtime --test real_agents -- --ignored
+    tools/test-real-agents.sh
 
 # every promised figure against its floor, in one table; `just bench steps` measures one group
 bench *groups:

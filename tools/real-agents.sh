@@ -12,7 +12,7 @@ stamp=$dir/installed
 if [ "$(cat "$stamp" 2>/dev/null)" != "$versions" ]; then
     mkdir -p "$dir/bin"
     # shellcheck disable=SC2086 # one word per package
-    npm install --no-audit --no-fund --ignore-scripts --prefix "$dir" $versions >&2
+    npm install --no-audit --no-fund --no-update-notifier --ignore-scripts --fetch-retries=1 --fetch-retry-mintimeout=1000 --fetch-timeout=60000 --prefix "$dir" $versions >&2
     modules=$dir/node_modules
     # The platform's own binary inside each package: the wrappers around them need install scripts.
     case $(uname -s)-$(uname -m) in

@@ -4,6 +4,7 @@
 //! table means the same on a busy machine. Never part of the program; see `README.md` beside it.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a tool for people at a terminal")]
 
+mod agents;
 mod language;
 mod program;
 mod recipes;
@@ -23,6 +24,7 @@ const ALL: &[Figures] = &[
     ("outputs", steps::outputs),
     ("parallel", steps::parallel),
     ("memory", steps::memory),
+    ("agents", agents::agents),
     ("resume", stored::resume),
     ("runs", stored::runs),
     ("values", values::large),

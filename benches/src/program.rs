@@ -17,6 +17,8 @@ pub(crate) struct Bench {
 pub(crate) struct Used {
     pub(crate) seconds: f64,
     pub(crate) megabytes: f64,
+    /// Seconds of processor time, with those of the programs that it started and waited for.
+    pub(crate) cpu: f64,
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     /// Seconds since 1970.
@@ -88,8 +90,16 @@ pub(crate) fn measure(command: &mut Command) -> Used {
         std::io::copy(&mut pipe, &mut Head(&mut bytes)).expect("its output can be read");
         stdout = String::from_utf8_lossy(&bytes).into_owned();
     }
-    let (status, megabytes) = wait(&child);
-    Used { seconds: clock.elapsed().as_secs_f64(), megabytes, code: status, stdout, started }
+    let (code, usage) = wait(&child);
+    let time = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    Used {
+        seconds: clock.elapsed().as_secs_f64(),
+        megabytes: usage.ru_maxrss as f64 / 1024.0,
+        cpu: time(usage.ru_utime) + time(usage.ru_stime),
+        code,
+        stdout,
+        started,
+    }
 }
 
 /// Keeps the beginning and lets the rest go: memory of this program must not count against the other one.
@@ -107,8 +117,8 @@ impl std::io::Write for Head<'_> {
     }
 }
 
-/// Waits for a child; its exit code, and its peak memory as the kernel counted it.
-fn wait(child: &std::process::Child) -> (Option<i32>, f64) {
+/// Waits for a child; its exit code, and what it used as the kernel counted it.
+fn wait(child: &std::process::Child) -> (Option<i32>, libc::rusage) {
     let mut status = 0;
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     #[expect(unsafe_code, reason = "the standard library waits without asking what the child has used")]
@@ -118,7 +128,7 @@ fn wait(child: &std::process::Child) -> (Option<i32>, f64) {
         usage.assume_init()
     };
     let code = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
-    (code, usage.ru_maxrss as f64 / 1024.0)
+    (code, usage)
 }
 
 /// The middle one.

@@ -42,6 +42,30 @@ impl Row {
         }
     }
 
+    /// A time that is judged by how much longer than its floor it is.
+    pub(crate) fn more(figure: &str, measured: f64, floor: f64, target: f64) -> Row {
+        Row {
+            figure: figure.to_owned(),
+            measured: time(measured),
+            floor: time(floor),
+            ratio: format!("{:.2}", measured / floor),
+            target: format!("≤ {} more", time(target)),
+            is_met: measured - floor <= target,
+        }
+    }
+
+    /// A share of one processor.
+    pub(crate) fn share(figure: &str, share: f64, target: f64) -> Row {
+        Row {
+            figure: figure.to_owned(),
+            measured: format!("{:.2} %", share * 100.0),
+            floor: String::new(),
+            ratio: String::new(),
+            target: format!("≤ {} %", target * 100.0),
+            is_met: share <= target,
+        }
+    }
+
     /// Megabytes of memory.
     pub(crate) fn memory(figure: &str, megabytes: f64, target: f64) -> Row {
         Row {

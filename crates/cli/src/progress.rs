@@ -142,7 +142,10 @@ impl<'a> Progress<'a> {
                 self.line(&format!("{label} {}: ending what runs in it", mask.text(error)));
             }
             Event::RunFinished(finished) => self.run_finished(finished, state, mask),
-            Event::RecipeEntered { .. } | Event::Spawned(_) | Event::HookFinished { .. } => {}
+            Event::RecipeEntered { .. }
+            | Event::Spawned(_)
+            | Event::AgentUsed { .. }
+            | Event::HookFinished { .. } => {}
         }
     }
 

@@ -128,3 +128,56 @@ fn a_program_that_does_not_tell_its_cost_is_said_to_be_unknown() {
     let output = run(&env, &recipe("", 1), &[]);
     assert!(!output.stderr.contains("does not say what it cost"));
 }
+
+#[test]
+fn agents_that_wait_for_their_turn_are_refused_when_it_comes() {
+    let step = |id: &str| format!("- {{id: {id}, prompt: x, parallel_group: g}}\n");
+    let recipe =
+        format!("name: r\nbudget: {{agent_runs: 1}}\nsteps:\n{}{}{}", step("a"), step("b"), step("c"));
+    let env = env("result ok");
+    check_stops(&run(&env, &recipe, &["--max-agents", "1"]), &env, 1);
+}
+
+const BROKEN: &str = "name: r
+steps:
+- {id: one, command: 'echo one >> ledger'}
+- {id: check, command: 'grep --no-such-option x ledger'}
+";
+
+/// The repair of [`BROKEN`]; every call costs $0.25.
+fn repairing() -> String {
+    let fixed = BROKEN.replace("--no-such-option x", "-q one").replace('\n', "\\\\n");
+    format!("result \"\\`\\`\\`yaml\\\\n{fixed}\\`\\`\\`\"")
+}
+
+#[test]
+fn a_repair_is_paid_from_the_same_budget() {
+    let env = env(&repairing());
+    let output = run(&env, BROKEN, &["--auto-fix"]);
+    assert_eq!((output.code, env.calls()), (0, 1), "{}", output.all());
+    let json = output.json();
+    assert_eq!((&json["usage"]["runs"], &json["usage"]["cost_usd"]), (&1.into(), &0.25.into()));
+    assert_eq!(env.run(["show", "last", "--output-format", "json"]).json()["usage"], json["usage"]);
+    assert_eq!(env.run(["runs", "--output-format", "json"]).json()[0]["usage"]["runs"], 1);
+}
+
+#[test]
+fn no_repair_is_asked_for_beyond_the_budget() {
+    let with_agent = BROKEN.replace("steps:\n", "steps:\n- {id: first, prompt: x}\n");
+    let env = env(&repairing());
+    let output = run(&env, &with_agent, &["--auto-fix", "--budget-agent-runs", "1"]);
+    assert_eq!((output.code, env.calls()), (6, 1), "{}", output.all());
+    assert!(output.stdout.contains("the budget is used up: 1 agent runs"), "{}", output.all());
+    assert_eq!(output.json()["usage"]["runs"], 1);
+}
+
+#[test]
+fn a_refused_repair_is_paid_too() {
+    let env = env("result 'no idea'");
+    let output = run(&env, BROKEN, &["--auto-fix"]);
+    assert_eq!((output.code, env.calls()), (6, 2), "{}", output.all());
+    assert_eq!(output.json()["usage"]["cost_usd"], 0.5, "{}", output.all());
+    let shown = env.run(["show", "last", "--output-format", "json"]).json();
+    assert_eq!(shown["usage"]["cost_usd"], 0.5, "{shown}");
+    assert_eq!(env.run(["resume", "last", "--output-format", "json"]).json()["usage"]["runs"], 2);
+}

@@ -1,4 +1,4 @@
-//! Programs that a configuration file describes, asked in their own way.
+//! Programs that a configuration file describes, and one that no package registry has, asked in their own way.
 
 use testkit::{Output, TestEnv};
 
@@ -46,5 +46,34 @@ esac"#;
         let output = run(&env, &recipe);
         assert_eq!(output.code, 0, "{name} {}", output.all());
         assert_eq!(output.json()["step_results"][0]["output"], answer, "{name}");
+    }
+}
+
+/// `amplifier` as its documentation of output formats describes it: one JSON object on stdout, the rest on stderr.
+#[test]
+fn amplifier_is_asked_as_its_documentation_says() {
+    let said = |fields: &str| {
+        format!(
+            "echo 'Bundle dev is ready' >&2\ncat <<'EOF'\n{{\n  {fields},\n  \"session_id\": \"abc-def\",\n  \"bundle\": \"dev\",\n  \"model\": \"some/model\",\n  \"timestamp\": \"2025-11-10T12:34:56.789Z\"\n}}\nEOF"
+        )
+    };
+    let recipe = "name: r\nsteps:\n- {id: a, prompt: look, model: m, agent_binary: amplifier}\n";
+    let env = env().agent("amplifier", &said(r#""status": "success", "response": "Here it is.""#));
+    let output = run(&env, recipe);
+    assert_eq!((output.code, &output.step("a")["output"]), (0, &"Here it is.".into()), "{}", output.all());
+    assert_eq!(env.asked(1, "argv"), "run\n--mode\nsingle\n--output-format\njson\n--model\nm\n");
+    assert!(env.asked(1, "prompt").starts_with("look\n"));
+    let usage = &output.step("a")["usage"];
+    assert_eq!((&usage["model"], &usage["session"]), (&"some/model".into(), &"abc-def".into()));
+    assert!(usage.get("cost_usd").is_none() && usage.get("input_tokens").is_none(), "{usage}");
+    for (error, expected) in [
+        ("no provider is set up", "the agent reports a failure: no provider is set up"),
+        ("Error code: 401 - invalid x-api-key", "the agent cannot log in"),
+    ] {
+        let body = said(&format!("\"status\": \"error\", \"error\": \"{error}\""));
+        env.put_agent("amplifier", &format!("{body}\nexit 1"));
+        let output = run(&env, recipe);
+        let told = output.step("a")["error"].as_str().unwrap_or_default().to_owned();
+        assert!(output.code == 1 && told.contains(expected), "{}", output.all());
     }
 }

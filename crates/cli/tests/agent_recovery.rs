@@ -1,6 +1,6 @@
 //! Recovery: an agent may finish what a nested recipe could not, and nobody takes a refusal for a success.
 
-use testkit::{Output, TestEnv};
+use testkit::{Output, TestEnv, until};
 
 const PARENT: &str = "name: parent
 context: {task: mend it, api_key: hunter2hunter2, long: ''}
@@ -146,6 +146,7 @@ fn refusals_are_told_and_the_first_failure_stands() {
         let step = &output.json()["step_results"][0];
         let error = step["error"].as_str().unwrap_or_default();
         assert!(error.contains("Sub-recipe 'child' failed") && error.contains("second"), "{error}");
+        assert!(error.contains(line), "why nobody helped is part of the error: {error}");
         assert_eq!(step["recovered"], false);
     }
     let env = env("x").env("PATH", "/usr/bin:/bin");
@@ -169,6 +170,41 @@ fn recovery_waits_for_rate_limits_and_keeps_the_timeout() {
     assert!(output.stderr.contains("timed out after 1 s"), "{}", output.stderr);
 }
 
+/// What agents do that say how many of them are at work.
+const COUNTING: &str = "touch \"$ZOO_DIR/on-$n\"; sleep 0.4; seen=$(ls \"$ZOO_DIR\" | grep -c on-); rm \"$ZOO_DIR/on-$n\"; echo $seen >> \"$ZOO_DIR/seen\"; result recovered";
+
+#[test]
+fn recovery_waits_for_its_turn_like_any_agent() {
+    let sub =
+        |id: &str| format!("- {{id: {id}, recipe: child, recovery_on_failure: true, parallel_group: g}}\n");
+    let parent =
+        format!("name: parent\nsteps:\n{}{}- {{id: c, prompt: x, parallel_group: g}}\n", sub("a"), sub("b"));
+    for (args, most) in [(vec!["--max-agents", "1"], 1), (vec!["--max-agents", "2"], 2), (vec![], 3)] {
+        let env = env(COUNTING).file("parent.yaml", &parent);
+        let output = run(&env, &args);
+        assert_eq!((output.code, env.calls()), (0, 3), "{args:?} {}", output.all());
+        let seen = std::fs::read_to_string(env.zoo().join("seen")).unwrap_or_default();
+        let seen: Vec<u32> = seen.lines().filter_map(|line| line.parse().ok()).collect();
+        assert!(seen.iter().max() <= Some(&most), "{args:?} {seen:?}");
+    }
+}
+
+#[test]
+fn a_recovery_that_waits_ends_with_the_recipe_around_it() {
+    let parent = "name: parent\nsteps:\n- {id: long, prompt: x, parallel_group: g, continue_on_error: true}\n- {id: outer, recipe: middle, timeout: 1, parallel_group: g, continue_on_error: true}\n";
+    let middle = "name: middle\nsteps:\n- {id: sub, recipe: child, recovery_on_failure: true}\n";
+    for (args, calls) in [(vec!["--max-agents", "1"], 1), (vec![], 2)] {
+        let body = "case \"$(cat \"$CALL/prompt\")\" in x*) sleep 3; result ok;; *) sleep 60;; esac";
+        let env = env(body).file("parent.yaml", parent).file("middle.yaml", middle);
+        let output = run(&env, &args);
+        assert_eq!((output.code, env.calls()), (0, calls), "{args:?} {}", output.all());
+        let outer = output.step("outer");
+        assert_eq!(outer["status"], "failed", "{outer}");
+        assert!(outer["error"].as_str().unwrap_or_default().contains("timed out after 1 s"), "{outer}");
+        assert_eq!(output.step("long")["output"], "ok");
+    }
+}
+
 #[test]
 fn all_failed_steps_are_named() {
     let child = "name: child\nsteps:\n- {id: a, command: exit 1, parallel_group: g}\n- {id: b, command: exit 1, parallel_group: g}\n";
@@ -176,4 +212,20 @@ fn all_failed_steps_are_named() {
     let output = run(&env, &[]);
     assert!(output.stderr.contains("failed (step 'a, b'). Attempting"), "{}", output.stderr);
     assert!(env.asked(1, "prompt").contains("Failed steps: a, b\n"));
+}
+
+#[test]
+fn a_recovery_whose_runner_is_killed_is_asked_again_and_counted_twice() {
+    let env = env("[ $n = 1 ] && sleep 60; result recovered");
+    let runner = env.spawn(["parent.yaml", "--quiet"]);
+    until("the recovery is asked for", || env.asked(1, "prompt").contains("UNRECOVERABLE"));
+    runner.kill();
+    let output = env.run(["resume", "last", "--output-format", "json"]);
+    assert_eq!((output.code, env.calls()), (0, 2), "{}", output.all());
+    assert_eq!(env.survivors(), Vec::<String>::new());
+    assert_eq!(output.step("sub")["recovered"], true);
+    assert_eq!(output.step("sub/first")["attempts"], 1, "what was done is kept");
+    // what the killed one cost is unknown, not nothing
+    let usage = &output.json()["usage"];
+    assert_eq!((&usage["runs"], &usage["runs_without_cost"]), (&2.into(), &1.into()), "{usage}");
 }

@@ -190,3 +190,52 @@ fn silence_is_not_death() {
     check_step(idle, "for i in 1 2 3 4 5 6; do sleep 0.25; touch f; done; result filed", Ok("filed"));
     check_step(idle, "for i in 1 2 3 4 5 6; do sleep 0.25; echo . >&2; done; result talked", Ok("talked"));
 }
+
+/// What is wrong with an agent's service is told by its structured result, and not by words that happen to be in it.
+#[test]
+fn trouble_with_the_service_is_a_fact() {
+    let reported = |status: &str, text: &str| {
+        format!(
+            "printf '{{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"api_error_status\":{status},\"result\":\"{text}\"}}\\n'; exit 1"
+        )
+    };
+    for (body, class, trouble) in [
+        (reported("401", "nope"), "environment.credentials", Some("credentials")),
+        (reported("403", "nope"), "environment.credentials", Some("credentials")),
+        (reported("429", "nope"), "environment.rate_limit", Some("rate_limit")),
+        (reported("500", "nope"), "environment.network", Some("service")),
+        (reported("529", "nope"), "environment.network", Some("service")),
+        (
+            "echo 'connect ECONNREFUSED 127.0.0.1:1' >&2; exit 1".to_owned(),
+            "environment.network",
+            Some("network"),
+        ),
+        ("echo 'Not logged in' >&2; exit 1".to_owned(), "environment.credentials", Some("credentials")),
+        (reported("null", "the tests say that users cannot log in"), "", None),
+    ] {
+        let env = env().agent("claude", &body);
+        let output = ask(&env, RECIPE);
+        let json = output.json();
+        assert_eq!(output.code, 1, "{}", output.all());
+        let found = json["diagnosis"]["class"].as_str().unwrap_or_default();
+        match trouble {
+            Some(_) => assert_eq!(found, class, "{body}"),
+            None => assert!(!found.starts_with("environment."), "{body} {found}"),
+        }
+        let journal = std::fs::read_to_string(env.run_dir().join("events.jsonl")).unwrap_or_default();
+        let noted = trouble.map(|trouble| format!("\"trouble\":\"{trouble}\""));
+        match noted {
+            Some(noted) => assert!(journal.contains(&noted), "{journal}"),
+            None => assert!(!journal.contains("\"trouble\""), "{journal}"),
+        }
+    }
+}
+
+#[test]
+fn tools_that_were_denied_are_told() {
+    let body = r#"printf '{"type":"result","subtype":"success","is_error":false,"result":"all done","permission_denials":[{"tool_name":"Bash"},{"tool_name":"Write"},{"tool_name":"Bash"}]}\n'"#;
+    let env = env().agent("claude", body);
+    let output = ask(&env, RECIPE);
+    assert_eq!((output.code, output.value("answer")), (0, "all done".into()), "{}", output.all());
+    assert!(output.stderr.contains("the agent was not allowed to use Bash, Write"), "{}", output.stderr);
+}

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use recipe::value::Value;
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::{Outcome, RunStatus, SkipReason, StepStatus};
+use crate::outcome::{AgentTrouble, Outcome, RunStatus, SkipReason, StepStatus};
 
 /// Version of the journal's format.
 pub const FORMAT: u32 = 1;
@@ -98,6 +98,13 @@ pub enum Event {
         path: Option<String>,
         /// What it is.
         message: String,
+    },
+    /// An agent worked for the run outside of its steps.
+    AgentUsed {
+        /// What for.
+        purpose: String,
+        /// What it used up.
+        usage: Usage,
     },
     /// A new process goes on with the run.
     RunResumed(RunResumed),
@@ -194,12 +201,24 @@ pub struct Ended {
     /// What an agent used up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// What was wrong with an agent's service, if that is why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<AgentTrouble>,
 }
 
 impl Ended {
     /// An end without output.
     pub fn new(outcome: Outcome, error: Option<String>) -> Ended {
-        Ended { outcome, error, stdout: None, stderr: None, value: None, cut_bytes: None, usage: None }
+        Ended {
+            outcome,
+            error,
+            stdout: None,
+            stderr: None,
+            value: None,
+            cut_bytes: None,
+            usage: None,
+            trouble: None,
+        }
     }
 }
 

@@ -119,6 +119,20 @@ pub enum Outcome {
     Lost,
 }
 
+/// Why an agent failed, where that is a matter of its service and not of its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentTrouble {
+    /// It is not logged in, or not allowed.
+    Credentials,
+    /// Its service asks to slow down.
+    RateLimit,
+    /// Its service cannot be reached.
+    Network,
+    /// Its service is reached and does not work.
+    Service,
+}
+
 /// Why a step was not executed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -149,6 +149,7 @@ impl RunState {
             Event::HookFinished { path, hook, .. } => self.hook_finished(path, hook),
             Event::Spawned(spawned) => self.spawned(&spawned.path),
             Event::Noted { .. } => {}
+            Event::AgentUsed { usage, .. } => self.used.add(usage),
             Event::RunResumed(resumed) => {
                 self.count_lost_agents();
                 self.resume(plan, resumed);

@@ -139,10 +139,16 @@ pub async fn run_agent(
     let mut usage = Usage::default();
     let first = ask(&task, &task.prompt, 0, task.account, &mut watch).await?;
     usage.add(&first.usage);
+    let denied = denial(&first);
     let mut finished = match first.result {
-        Err(error) => Finished::refused(first.outcome, format!("agent step failed: {error}")),
+        Err(error) => {
+            let mut finished = Finished::refused(first.outcome, format!("agent step failed: {error}"));
+            finished.ended.trouble = first.trouble;
+            finished
+        }
         Ok(answer) => read_answer(&task, answer, &mut usage, &mut watch).await?,
     };
+    finished.notes.extend(denied);
     let staged = finished.degraded || finished.ended.outcome == Outcome::Ok;
     if task.auto_stage && staged {
         finished.notes.extend(stage(&task).await);
@@ -151,6 +157,12 @@ pub async fn run_agent(
     finished.ended.stdout = reference(&task.run, &task.dir.join("stdout"))?;
     finished.ended.stderr = reference(&task.run, &task.dir.join("stderr"))?;
     Ok(finished)
+}
+
+/// What to say about an agent that was not allowed to do what it wanted; its answer may not mention it.
+fn denial(call: &Call) -> Option<String> {
+    let denied = call.denied.join(", ");
+    (!denied.is_empty()).then(|| format!("warning: the agent was not allowed to use {denied}"))
 }
 
 /// Asks an agent to finish the work of a nested recipe. Waits and asks again where its service wants that.
@@ -176,8 +188,8 @@ pub async fn run_recovery(
         let delay = rate.delay(tries);
         watch.tell(&task.path, format!("its service asks to slow down: asked again in {delay} s"));
         if watch.pause(delay).await {
-            let result = Err("stopped with the run".to_owned());
-            return Ok((Call { outcome: Outcome::Cancelled, result, usage: Usage::default() }, usage));
+            let error = "stopped with the run".to_owned();
+            return Ok((Call::without_answer(Outcome::Cancelled, error, Usage::default()), usage));
         }
         account = task.ledger.open(&task.path);
     }
@@ -206,6 +218,7 @@ async fn read_answer(
         let account = task.ledger.open(&task.path);
         let call = ask(task, &reminder(&task.prompt, &problem), asked, account, watch).await?;
         usage.add(&call.usage);
+        finished.notes.extend(denial(&call));
         match call {
             Call { result: Ok(better), .. } => answer = better,
             Call { outcome: Outcome::Cancelled, result: Err(error), .. } => {

@@ -11,15 +11,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{Outcome, event::Usage};
+use engine::{Outcome, event::Usage, outcome::AgentTrouble};
 use tokio::sync::{Notify, mpsc, watch};
 
 use crate::{
     activity::Activity,
     agent_attempt::{AgentTask, unknown_program},
-    agent_news::News,
-    agents::{self, AgentEvent, AgentFailure, Invocation, Program, Reader, Request},
-    attempt::{Command, Go, Progress, number, signal_words, spawn_report, stopped},
+    agent_end::{End, cut_short, failure_outcome, failure_text},
+    agent_news::{News, describe},
+    agents::{self, Invocation, Program, Reader, Request},
+    attempt::{Command, Go, Progress, spawn_report, stopped},
     budget::{self, Account},
     folder::{FolderError, make_dir, write_private},
     process::{self, Exit, Launch, Marker, Running, Stdin},
@@ -35,6 +36,17 @@ pub struct Call {
     pub result: Result<String, String>,
     /// What it used up.
     pub usage: Usage,
+    /// What is wrong with the agent's service, if that is why there is no answer.
+    pub trouble: Option<AgentTrouble>,
+    /// Tools that the agent was not allowed to use.
+    pub denied: Vec<String>,
+}
+
+impl Call {
+    /// A call without an answer, for a reason that has nothing to do with the agent's service.
+    pub(crate) fn without_answer(outcome: Outcome, error: String, usage: Usage) -> Call {
+        Call { outcome, result: Err(error), usage, trouble: None, denied: Vec::new() }
+    }
 }
 
 /// What a call listens to, and whom it tells what the agent does.
@@ -95,8 +107,7 @@ pub(crate) async fn ask(
         (None, None) => {
             let usage = used(&agents::Usage::default(), task, began, 0);
             task.ledger.close(account, &usage);
-            let result = Err(unknown_program(&task.program));
-            return Ok(Call { outcome: Outcome::NotStarted, result, usage });
+            return Ok(Call::without_answer(Outcome::NotStarted, unknown_program(&task.program), usage));
         }
     };
     let command = prepare(task, binary, &invocation, &scratch)?;
@@ -140,16 +151,6 @@ fn prepare(
         stderr: task.dir.join("stderr"),
         marker: Marker { run: task.run_id.clone(), step: format!("{}#{}", task.path, task.attempt) },
     })
-}
-
-/// How a call came to its end.
-enum End {
-    Exited(Exit),
-    AfterResult,
-    TimedOut,
-    Idle(f64),
-    Budget(String),
-    Stopped,
 }
 
 /// A program at work.
@@ -200,8 +201,7 @@ impl<'a> Session<'a> {
             Ok(running) => running,
             Err(error) => {
                 let usage = used(&agents::Usage::default(), task, began, 0);
-                let call = Call { outcome: Outcome::NotStarted, result: Err(error.to_string()), usage };
-                return Ok(Err(call));
+                return Ok(Err(Call::without_answer(Outcome::NotStarted, error.to_string(), usage)));
             }
         };
         report(&running);
@@ -293,17 +293,22 @@ impl<'a> Session<'a> {
             end => {
                 let usage = used(reader.usage(), task, began, 1);
                 let (outcome, error) = cut_short(end, task, &stdout, &said);
-                return Call { outcome, result: Err(error), usage };
+                return Call::without_answer(outcome, error, usage);
             }
         };
         let answer = answer_file.and_then(|path| std::fs::read_to_string(path).ok());
         let outcome = reader.finish(ended, &said, answer);
         let usage = used(&outcome.usage, task, began, 1);
+        let denied = outcome.denied;
         match outcome.result {
-            Ok(answer) => Call { outcome: Outcome::Ok, result: Ok(answer), usage },
-            Err(failure) => {
-                Call { outcome: failure_outcome(&failure), result: Err(failure_text(&failure)), usage }
-            }
+            Ok(answer) => Call { outcome: Outcome::Ok, result: Ok(answer), usage, trouble: None, denied },
+            Err(failure) => Call {
+                outcome: failure_outcome(&failure),
+                result: Err(failure_text(&failure)),
+                usage,
+                trouble: failure.trouble(),
+                denied,
+            },
         }
     }
 }
@@ -315,26 +320,6 @@ enum Fed {
     More,
 }
 
-/// The end of a call without a result, by our own hand.
-fn cut_short(end: End, task: &AgentTask, stdout: &Path, said: &str) -> (Outcome, String) {
-    match end {
-        End::TimedOut => {
-            let seconds = task.timeout.unwrap_or_default();
-            let error = format!("timed out after {} s{}", number(seconds), last_words(stdout, said));
-            (Outcome::TimedOut(seconds), error)
-        }
-        End::Idle(seconds) => {
-            let error = format!(
-                "no sign of life for {} s: no output, no file change, no processor time",
-                number(seconds)
-            );
-            (Outcome::Idle(seconds), error)
-        }
-        End::Budget(what) => (Outcome::Budget, format!("the budget is used up: {what}")),
-        _ => (Outcome::Cancelled, "stopped with the run".to_owned()),
-    }
-}
-
 fn after(began: Instant, seconds: Option<f64>) -> Option<Instant> {
     let time = Duration::try_from_secs_f64(seconds?).ok()?;
     began.checked_add(time)
@@ -344,16 +329,6 @@ async fn sleep_until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
         None => std::future::pending().await,
-    }
-}
-
-fn describe(event: AgentEvent) -> Option<String> {
-    match event {
-        AgentEvent::Tool { name, detail } => Some(format!("{name} {detail}").trim().to_owned()),
-        AgentEvent::Text { text } => Some(text),
-        AgentEvent::Model { name } => Some(format!("model {name}")),
-        AgentEvent::Retrying { message } => Some(format!("its model call is tried again: {message}")),
-        AgentEvent::Session { .. } => None,
     }
 }
 
@@ -370,31 +345,5 @@ fn used(usage: &agents::Usage, task: &AgentTask, began: Instant, runs: u64) -> U
         runs,
         runs_without_cost: if usage.cost_usd.is_none() { runs } else { 0 },
         seconds: began.elapsed().as_secs_f64(),
-    }
-}
-
-fn failure_outcome(failure: &AgentFailure) -> Outcome {
-    match failure {
-        failure if failure.is_rate_limit() => Outcome::RateLimited,
-        AgentFailure::Exit { code, .. } => Outcome::Exit(*code),
-        AgentFailure::Signal { signal, .. } => Outcome::Signal(*signal),
-        _ => Outcome::Agent,
-    }
-}
-
-fn failure_text(failure: &AgentFailure) -> String {
-    match failure {
-        AgentFailure::Signal { signal, .. } => format!("ended by {}: {failure}", signal_words(*signal)),
-        failure => failure.to_string(),
-    }
-}
-
-fn last_words(stdout: &Path, said: &str) -> String {
-    match said.is_empty() {
-        false => format!("\nlast on stderr:\n{said}"),
-        true => match values::tail(stdout, 3, 2048) {
-            printed if printed.is_empty() => "; it printed nothing".to_owned(),
-            printed => format!("\nlast on stdout:\n{printed}"),
-        },
     }
 }

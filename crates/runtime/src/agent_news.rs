@@ -1,6 +1,8 @@
-//! How much an agent may tell those who watch. Never holds anything back for later: what is too much is left out.
+//! What an agent tells those who watch, and how much of it. Never holds anything back for later: what is too much is left out.
 
 use std::time::Instant;
+
+use crate::agents::AgentEvent;
 
 /// Keeps a chatty program from flooding those who watch: some news at once, then a few each second.
 #[derive(Debug)]
@@ -29,5 +31,16 @@ impl News {
             self.left -= 1.0;
         }
         due
+    }
+}
+
+/// One piece of news in a line, if it is any.
+pub(crate) fn describe(event: AgentEvent) -> Option<String> {
+    match event {
+        AgentEvent::Tool { name, detail } => Some(format!("{name} {detail}").trim().to_owned()),
+        AgentEvent::Text { text } => Some(text),
+        AgentEvent::Model { name } => Some(format!("model {name}")),
+        AgentEvent::Retrying { message } => Some(format!("its model call is tried again: {message}")),
+        AgentEvent::Session { .. } => None,
     }
 }

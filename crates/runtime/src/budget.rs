@@ -10,6 +10,8 @@ use std::{
 use engine::event::Usage;
 use recipe::plan::Budget;
 
+use crate::agent_attempt::AgentSettings;
+
 /// What every agent of this process has used up so far.
 #[derive(Debug, Default)]
 pub struct Ledger(Mutex<Vec<Spent>>);
@@ -142,6 +144,12 @@ pub async fn patience(limits: &[Limit], ledger: &Ledger) {
         Some(time) => tokio::time::sleep(time.max(Duration::from_millis(10))).await,
         None => std::future::pending().await,
     }
+}
+
+/// What all agents of a run may use up: what its recipe says, unless the command line or a resume says otherwise.
+pub fn of_run(declared: &Budget, agents: &AgentSettings, before: Usage) -> Limit {
+    let budget = replaced(&replaced(declared, &agents.budget), &agents.raised);
+    Limit { prefix: String::new(), budget, before }
 }
 
 /// The budget with what another one says put in its place.

@@ -4,9 +4,7 @@ use std::path::Path;
 
 use engine::{
     Outcome, RunState,
-    diagnosis::{
-        AgentTrouble, Commands, Diagnosis, Facts, Obstacle, Producer, StepType, advice, diagnose, fingerprint,
-    },
+    diagnosis::{Commands, Diagnosis, Facts, Obstacle, Producer, StepType, advice, diagnose, fingerprint},
     event::Ended,
     frame::Frame,
 };
@@ -62,12 +60,6 @@ fn facts(plan: &Plan, frame: &Frame, at: usize, ended: &Ended, run_dir: Option<&
     };
     let error = ended.error.clone().unwrap_or_default();
     let is_agent = matches!(step.kind, StepKind::Agent(_));
-    let agent_trouble = match &ended.outcome {
-        Outcome::RateLimited => Some(AgentTrouble::RateLimit),
-        _ if is_agent && error.contains("cannot log in") => Some(AgentTrouble::Credentials),
-        _ if is_agent && error.contains("cannot reach its model service") => Some(AgentTrouble::Network),
-        _ => None,
-    };
     let limit = match ended.outcome {
         Outcome::Limit => Some(error.clone()),
         _ => None,
@@ -89,7 +81,7 @@ fn facts(plan: &Plan, frame: &Frame, at: usize, ended: &Ended, run_dir: Option<&
         },
         stdout: if is_agent { String::new() } else { tail(&ended.stdout) },
         agent_failure: is_agent.then(|| mask.text(&error).into_owned()),
-        agent_trouble,
+        agent_trouble: ended.trouble,
         answer: producer_answer(plan, frame, at),
         files_changed: None,
         producer: producer(plan, frame, at),

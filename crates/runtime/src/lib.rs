@@ -5,6 +5,7 @@
 pub mod activity;
 pub mod agent_attempt;
 mod agent_call;
+mod agent_end;
 mod agent_news;
 pub mod agents;
 pub mod attempt;

@@ -178,7 +178,11 @@ pub fn is_ruled_out(plan: &Plan, step: &Step, context: &Map) -> bool {
 /// Why a program cannot be used, if it cannot.
 pub fn program_problem(name: &str, settings: &AgentSettings, host: &Host) -> Option<String> {
     let binary = match (&settings.launcher, Program::named(name, &settings.custom)) {
-        (Some(launcher), _) => launcher.clone(),
+        (Some(launcher), _) => {
+            return find_program(launcher, host).is_none().then(|| {
+                format!("launcher `{launcher}` is not found in PATH: install it, or unset `AMPLIHACK_LAUNCHER_BINARY`")
+            });
+        }
         (None, None) => return Some(unknown_program(name)),
         (None, Some(_)) if name.contains('/') => name.to_owned(),
         (None, Some(program)) => program.binary().to_owned(),

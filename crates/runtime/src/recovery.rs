@@ -105,12 +105,14 @@ pub fn judge(answer: &str, mode: Recovery, name: &str) -> Verdict {
 
 /// Whether an answer in upper case says that the work is done.
 fn is_affirmative(upper: &str) -> bool {
+    const AROUND: [char; 8] = ['*', '`', '#', ' ', '.', '_', '-', '>'];
     let status = upper.lines().any(|line| {
-        let line = line.trim().trim_matches(['*', '`', '#', ' ', '.', '_']);
-        line.strip_prefix("STATUS:")
-            .is_some_and(|rest| rest.trim_matches(['*', '`', ' ', '.', '_']) == "COMPLETE")
+        let line = line.trim().trim_matches(AROUND);
+        line.strip_prefix("STATUS:").is_some_and(|rest| rest.trim_matches(AROUND) == "COMPLETE")
     });
-    status || upper.split(['.', '!', '?', '\n', ';']).any(says_recovered)
+    // a question claims nothing
+    let sentences = upper.split_inclusive(['.', '!', '?', '\n', ';']).filter(|said| !said.ends_with('?'));
+    status || sentences.flat_map(|said| said.split(" BUT ")).any(says_recovered)
 }
 
 /// Words that turn "recovered" into its opposite.
@@ -119,11 +121,6 @@ const NEGATIONS: &[&str] = &[
     "NEVER",
     "NO",
     "CANNOT",
-    "CAN'T",
-    "COULDN'T",
-    "WASN'T",
-    "ISN'T",
-    "HASN'T",
     "UNABLE",
     "FAILED",
     "NOTHING",
@@ -134,24 +131,17 @@ const NEGATIONS: &[&str] = &[
     "UNLESS",
     "IF",
     "HARDLY",
-    "WON'T",
-    "DIDN'T",
-    "HAVEN'T",
-    "WEREN'T",
-    "AREN'T",
     "IMPOSSIBLE",
-    "CAN\u{2019}T",
-    "COULDN\u{2019}T",
-    "WASN\u{2019}T",
-    "ISN\u{2019}T",
-    "HASN\u{2019}T",
 ];
 
 /// Whether one sentence says "recovered" without negating it.
 fn says_recovered(sentence: &str) -> bool {
     let is_letter = |c: char| c.is_alphanumeric() || c == '\'' || c == '\u{2019}';
     let words: Vec<&str> = sentence.split(|c: char| !is_letter(c)).filter(|word| !word.is_empty()).collect();
-    words.contains(&"RECOVERED") && !words.iter().any(|word| NEGATIONS.contains(word))
+    // with "can't", "wasn't" and all the others
+    let negates =
+        |word: &&str| NEGATIONS.contains(word) || word.ends_with("N'T") || word.ends_with("N\u{2019}T");
+    words.contains(&"RECOVERED") && !words.iter().any(negates)
 }
 
 #[cfg(test)]
@@ -169,6 +159,12 @@ mod tests {
             ("This failure could not be recovered.", false, true),
             ("This failure cannot be recovered.", false, true),
             ("It was never recovered", false, true),
+            ("It wasn\u{2019}t recovered", false, true),
+            ("It won't be recovered", false, true),
+            ("Recovered? No.", false, true),
+            ("Docker is not there, but the build has recovered", true, true),
+            ("It is not there but could not be recovered", false, true),
+            ("- Status: complete", true, true),
             ("I did the work and here is the result", false, true),
             ("STATUS: COMPLETED? no", false, true),
             ("UNRECOVERABLE: no docker", false, false),

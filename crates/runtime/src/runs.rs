@@ -1,5 +1,6 @@
 //! The way in: starting, resuming, cancelling, listing and showing runs.
 
+mod charge;
 mod request;
 mod resume;
 mod stored;

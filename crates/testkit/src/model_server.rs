@@ -23,6 +23,7 @@ pub struct ModelServer {
     address: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
     stop: Arc<AtomicBool>,
+    held: Arc<Mutex<Option<String>>>,
 }
 
 /// One request that arrived.
@@ -46,14 +47,36 @@ impl ModelServer {
         let address = listener.local_addr()?;
         let seen = Arc::new(Mutex::new(Vec::new()));
         let stop = Arc::new(AtomicBool::new(false));
-        let (log, flag) = (Arc::clone(&seen), Arc::clone(&stop));
-        std::thread::spawn(move || accept(&listener, &log, &flag));
-        Ok(ModelServer { address, seen, stop })
+        let held = Arc::new(Mutex::new(None));
+        let desk = Desk { seen: Arc::clone(&seen), stop: Arc::clone(&stop), held: Arc::clone(&held) };
+        std::thread::spawn(move || accept(&listener, &desk));
+        Ok(ModelServer { address, seen, stop, held })
     }
 
     /// `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// Requests with this text get no answer from now on.
+    pub fn hold_back(&self, text: &str) {
+        self.set_held(Some(text.to_owned()));
+    }
+
+    /// All requests are answered again; those that were held back stay so.
+    pub fn let_go(&self) {
+        self.set_held(None);
+    }
+
+    fn set_held(&self, text: Option<String>) {
+        if let Ok(mut held) = self.held.lock() {
+            *held = text;
+        }
+    }
+
+    /// How many requests had this text.
+    pub fn count(&self, text: &str) -> usize {
+        self.seen().iter().filter(|seen| seen.body.contains(text)).count()
     }
 
     /// Everything that was asked so far.
@@ -70,27 +93,40 @@ impl Drop for ModelServer {
     }
 }
 
-fn accept(listener: &TcpListener, seen: &Arc<Mutex<Vec<Seen>>>, stop: &Arc<AtomicBool>) {
+/// What every connection shares.
+#[derive(Clone)]
+struct Desk {
+    seen: Arc<Mutex<Vec<Seen>>>,
+    stop: Arc<AtomicBool>,
+    held: Arc<Mutex<Option<String>>>,
+}
+
+fn accept(listener: &TcpListener, desk: &Desk) {
     for stream in listener.incoming().flatten() {
-        if stop.load(Ordering::SeqCst) {
+        if desk.stop.load(Ordering::SeqCst) {
             return;
         }
-        let (seen, stop) = (Arc::clone(seen), Arc::clone(stop));
-        std::thread::spawn(move || drop(serve(stream, &seen, &stop)));
+        let desk = desk.clone();
+        std::thread::spawn(move || drop(serve(stream, &desk)));
     }
 }
 
-fn serve(stream: TcpStream, seen: &Mutex<Vec<Seen>>, stop: &AtomicBool) -> std::io::Result<()> {
+fn serve(stream: TcpStream, desk: &Desk) -> std::io::Result<()> {
     let mut writer = stream.try_clone()?;
     let mut reader = BufReader::new(stream);
     while let Some(request) = read_request(&mut reader)? {
-        if let Ok(mut seen) = seen.lock() {
+        if let Ok(mut seen) = desk.seen.lock() {
             seen.push(request.clone());
+        }
+        let held = desk.held.lock().ok().and_then(|held| held.clone());
+        if held.is_some_and(|text| request.body.contains(&text)) {
+            hold(&desk.stop);
+            return Ok(());
         }
         let reply = answers::answer(&request.path, &request.body);
         write_reply(&mut writer, &reply)?;
         if reply.stall {
-            hold(stop);
+            hold(&desk.stop);
         }
         if reply.stream {
             return Ok(());

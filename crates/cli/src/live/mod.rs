@@ -211,7 +211,10 @@ impl<'a> Live<'a> {
                     self.run_finished(finished.status, state);
                 }
             }
-            Event::RecipeEntered { .. } | Event::Spawned(_) | Event::HookFinished { .. } => {}
+            Event::RecipeEntered { .. }
+            | Event::Spawned(_)
+            | Event::AgentUsed { .. }
+            | Event::HookFinished { .. } => {}
         }
     }
 

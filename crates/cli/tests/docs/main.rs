@@ -39,3 +39,17 @@ fn the_version_begins_with_the_name_and_the_number() {
         "{version}"
     );
 }
+
+#[test]
+fn the_tested_agent_programs_are_those_that_are_installed_for_tests() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap_or_default();
+    let (script, page) = (read("tools/real-agents.sh"), read("docs/src/agents.md"));
+    let line = script.lines().find_map(|line| line.strip_prefix("versions='")).unwrap_or_default();
+    let versions: Vec<&str> =
+        line.trim_end_matches('\'').split(' ').filter_map(|word| word.rsplit('@').next()).collect();
+    assert_eq!(versions.len(), 5, "{line}");
+    for version in versions {
+        assert!(page.contains(&format!("| {version} |")), "`docs/src/agents.md` does not name {version}");
+    }
+}

@@ -20,6 +20,7 @@ use crate::{
     outcome::Outcome,
 };
 
+pub use crate::outcome::AgentTrouble;
 pub use advice::{Commands, advice};
 pub use class::{Bucket, Class, Confidence};
 pub use fingerprint::{fingerprint, normalize};
@@ -50,17 +51,6 @@ pub enum Producer {
     Before,
     /// It uses the value or a declared file of one.
     Product,
-}
-
-/// What an agent's structured result says about its failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AgentTrouble {
-    /// It is not logged in, or not allowed.
-    Credentials,
-    /// Its service asks to slow down.
-    RateLimit,
-    /// Its service cannot be reached.
-    Network,
 }
 
 /// What was found before or around the step.

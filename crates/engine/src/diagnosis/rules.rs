@@ -65,6 +65,7 @@ fn by_agent(facts: &Facts) -> Option<Diagnosis> {
         AgentTrouble::Credentials => (Class::Credentials, "the agent's service refuses the login"),
         AgentTrouble::RateLimit => (Class::RateLimit, "the agent's service asks to slow down"),
         AgentTrouble::Network => (Class::Network, "the agent's service cannot be reached"),
+        AgentTrouble::Service => (Class::Network, "the agent's service does not work"),
     };
     Some(certain(class, what, facts.agent_failure.as_deref().unwrap_or_default(), "agent"))
 }

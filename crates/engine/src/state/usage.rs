@@ -33,11 +33,12 @@ impl RunState {
         }
     }
 
-    /// An agent was started: until its end is known, it counts as lost.
+    /// An agent was started, for an agent step or to recover a recipe step: until its end is known, it counts as
+    /// lost.
     pub(super) fn spawned(&mut self, path: &str) {
-        let is_agent = self
-            .locate(path)
-            .is_some_and(|(frame, at)| matches!(self.frames[frame].unit.steps[at].kind, StepKind::Agent(_)));
+        let is_agent = self.locate(path).is_some_and(|(frame, at)| {
+            !matches!(self.frames[frame].unit.steps[at].kind, StepKind::Shell { .. })
+        });
         if is_agent {
             self.started_agents.insert(path.to_owned());
         }

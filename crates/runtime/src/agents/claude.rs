@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::draft::{Draft, add, number, say, text, tool};
+use super::draft::{Draft, add, number, preview, say, text, tool};
 use super::{ARGUMENT_LIMIT, AgentEvent, AgentFailure, Invocation, Request, User};
 
 /// The prompt travels on stdin. A system prompt is an argument unless it is too long for one.
@@ -96,6 +96,7 @@ fn is_result(event: &Value) -> bool {
 fn read_result(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
     draft.set_session(text(event, "/session_id"), out);
     read_usage(event, draft, out);
+    read_denials(event, draft);
     let subtype = text(event, "/subtype").unwrap_or_default();
     let failed = event.get("is_error") == Some(&Value::Bool(true)) || subtype.starts_with("error");
     if !failed {
@@ -105,6 +106,17 @@ fn read_result(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
     draft.fail(number(event, "/api_error_status"), &message);
     if subtype.starts_with("error_max") {
         draft.failure = Some(AgentFailure::Limit { message });
+    }
+}
+
+/// Tools that were denied stand here and nowhere else: the result itself is a success.
+fn read_denials(event: &Value, draft: &mut Draft) {
+    let denials = event.get("permission_denials").and_then(Value::as_array);
+    for tool in denials.into_iter().flatten().filter_map(|denial| text(denial, "/tool_name")) {
+        let tool = preview(tool);
+        if !draft.denied.contains(&tool) {
+            draft.denied.push(tool);
+        }
     }
 }
 

@@ -24,6 +24,8 @@ pub(super) struct Draft {
     pub(super) complaint: Option<String>,
     /// The answer was too large to be kept.
     pub(super) overflow: bool,
+    /// Tools that it was not allowed to use, each once.
+    pub(super) denied: Vec<String>,
 }
 
 impl Draft {

@@ -1,5 +1,6 @@
 //! Why a call of an agent failed: one closed list, and the words for each. Decides nothing.
 
+use engine::outcome::AgentTrouble;
 use serde::{Deserialize, Serialize};
 
 /// Why there is no answer.
@@ -88,6 +89,17 @@ impl AgentFailure {
     /// Whether waiting for the provider's rate limit is the thing to do.
     pub fn is_rate_limit(&self) -> bool {
         matches!(self, AgentFailure::RateLimited { .. })
+    }
+
+    /// What is wrong with the service, where that is the reason.
+    pub fn trouble(&self) -> Option<AgentTrouble> {
+        match self {
+            AgentFailure::RateLimited { .. } => Some(AgentTrouble::RateLimit),
+            AgentFailure::Auth { .. } => Some(AgentTrouble::Credentials),
+            AgentFailure::Network { .. } => Some(AgentTrouble::Network),
+            AgentFailure::Server { .. } => Some(AgentTrouble::Service),
+            _ => None,
+        }
     }
 
     /// Whether the same call may well succeed later, without anybody changing anything.

@@ -28,6 +28,8 @@ pub struct AgentOutcome {
     pub result: Result<String, AgentFailure>,
     /// What it used, as far as the program says.
     pub usage: Usage,
+    /// Tools that it was not allowed to use: it may well say that all went well.
+    pub denied: Vec<String>,
 }
 
 /// Reads the output of one call.
@@ -110,6 +112,7 @@ impl Reader {
         AgentOutcome {
             result: result.map_err(|failure| self.recognise(failure, stderr_tail)),
             usage: self.draft.usage,
+            denied: self.draft.denied,
         }
     }
 

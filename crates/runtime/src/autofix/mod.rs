@@ -292,9 +292,9 @@ impl Loop<'_> {
         folder: &RunFolder,
         budget: &Budget,
         report: &mut Report,
-        result: &RunResult,
+        result: &mut RunResult,
     ) -> Result<Result<Repair, String>, AutoFixError> {
-        let repairer = Repairer {
+        let mut repairer = Repairer {
             folder,
             recipe_file: &self.recipe_file,
             plan: &self.plan,
@@ -302,10 +302,12 @@ impl Loop<'_> {
             host: &self.host,
             loader: self.loader,
             program: self.policy.repair_agent.as_deref(),
+            spent: result.usage.clone().unwrap_or_default(),
         };
         let mut refused: Option<RepairReport> = None;
         loop {
-            let (proposal, outcome) = repairer.propose(report, result, refused.as_ref())?;
+            let (proposal, outcome) = repairer.propose(self.runs, report, result, refused.as_ref())?;
+            result.usage = Some(repairer.spent.clone()).filter(|usage| usage.runs > 0);
             if let Some(attempt) = report.attempts.last_mut() {
                 attempt.repair = Some(proposal.clone());
             }

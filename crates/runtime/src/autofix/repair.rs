@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use engine::{Outcome, guard};
+use engine::{Outcome, event::Usage, guard};
 use recipe::{
     check::{Given, Loaded, Loader, check},
     diagnostic::Severity,
@@ -21,10 +21,11 @@ use crate::{
     agent_attempt::{AgentSettings, AgentTask, run_agent},
     agents::User,
     attempt::Go,
-    budget::Ledger,
+    budget::{self, Ledger},
     folder::{FolderError, RunFolder, make_dir, write_new},
     host::Host,
     report::RunResult,
+    runs::{ResumeError, Runs},
 };
 
 /// Something that a repair would make worse.
@@ -53,7 +54,12 @@ pub(super) struct Repairer<'a> {
     pub(super) host: &'a Host,
     pub(super) loader: &'a dyn Loader,
     pub(super) program: Option<&'a str>,
+    /// What the run's agents have used up so far.
+    pub(super) spent: Usage,
 }
+
+/// What an agent said, or why it said nothing, and what it used up.
+type Asked = (Result<String, String>, Usage);
 
 /// How long a repair may take.
 const REPAIR_SECONDS: f64 = 1800.0;
@@ -61,7 +67,8 @@ const REPAIR_SECONDS: f64 = 1800.0;
 impl Repairer<'_> {
     /// Asks once; a repair only if it is accepted.
     pub(super) fn propose(
-        &self,
+        &mut self,
+        runs: &Runs,
         report: &Report,
         result: &RunResult,
         refused: Option<&RepairReport>,
@@ -73,6 +80,13 @@ impl Repairer<'_> {
         let working_dir = self.folder.header().map(|header| header.working_dir)?;
         let snapshot = Snapshot::take(&working_dir, self.recipe_file);
         let asked = self.ask(&dir, working_dir, self.prompt(report, result, refused, &before))?;
+        let asked = match asked {
+            Ok((asked, usage)) => {
+                self.spent = runs.charge(self.folder, "repair", &usage).map_err(ResumeError::from)?;
+                asked
+            }
+            Err(error) => Err(error),
+        };
         let edited = fs::read(self.recipe_file).ok().filter(|now| *now != before);
         // whatever comes of it, the file is as it was until the repair is accepted
         if edited.is_some() {
@@ -176,13 +190,18 @@ impl Repairer<'_> {
         )
     }
 
-    fn ask(&self, dir: &Path, cwd: PathBuf, prompt: String) -> Result<Result<String, String>, AutoFixError> {
+    /// What the repair agent says, or why it says nothing, and what it used up; an inner error if it was not asked.
+    fn ask(&self, dir: &Path, cwd: PathBuf, prompt: String) -> Result<Result<Asked, String>, AutoFixError> {
         let Some(step) = self.plan.root().steps.first() else {
             return Ok(Err("the recipe has no steps".to_owned()));
         };
+        let limit = budget::of_run(&self.plan.root().budget, self.agents, self.spent.clone());
         let step = Arc::new(Step { json: JsonMode::Text, json_schema: None, ..Step::clone(step) });
         let run_id = self.folder.id();
         let ledger: Arc<Ledger> = Arc::default();
+        if let Some(what) = limit.used_up(&ledger) {
+            return Ok(Err(format!("the budget is used up: {what}")));
+        }
         let task = AgentTask {
             run: self.folder.path().to_owned(),
             env: self.host.step_env(&self.host.tree(&run_id)),
@@ -203,7 +222,7 @@ impl Repairer<'_> {
             user: if self.host.is_root { User::Root } else { User::Ordinary },
             auto_stage: false,
             json_retries: 0,
-            limits: Vec::new(),
+            limits: vec![limit],
             account: ledger.open("repair"),
             ledger,
         };
@@ -227,10 +246,12 @@ impl Repairer<'_> {
             clock.abort();
             finished
         })?;
-        Ok(match (finished.ended.outcome, finished.value) {
+        let usage = finished.ended.usage.unwrap_or_default();
+        let said = match (finished.ended.outcome, finished.value) {
             (Outcome::Ok, Some(value)) => Ok(value.render().into_owned()),
             (_, _) => Err(finished.ended.error.unwrap_or_else(|| "no answer".to_owned())),
-        })
+        };
+        Ok(Ok((said, usage)))
     }
 }
 

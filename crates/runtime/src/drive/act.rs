@@ -17,7 +17,7 @@ use recipe::{
 };
 use tokio::sync::{Notify, watch};
 
-use super::{DriveError, Driver, TaskDone};
+use super::{DriveError, Driver, TaskDone, Waiting};
 use crate::{
     attempt::{Command, Finished, Go, SHELL, ShellTask, run_shell, spawn_report, stopped},
     context_file::{ContextFile, Sharing},
@@ -40,8 +40,8 @@ impl Driver<'_> {
             StepKind::Nested { .. } => self.start_nested(path, frame, at, &step),
             StepKind::Shell { command } => self.start_shell(path, attempt, frame, at, &step, command),
             StepKind::Agent(agent) => {
-                if self.running_agents.len() >= self.options.max_agents.unwrap_or(usize::MAX) {
-                    self.waiting_agents.push_back((path.to_owned(), attempt));
+                if !self.may_start_agent() {
+                    self.waiting_agents.push_back(Waiting::Step { path: path.to_owned(), attempt });
                     return Ok(());
                 }
                 self.start_agent(path, attempt, frame, at, &step, agent)

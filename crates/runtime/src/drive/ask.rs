@@ -1,7 +1,7 @@
 //! Asking agents: what they are told, in which world they work, and what they may use up.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     ffi::OsString,
     path::{Path, PathBuf},
     sync::Arc,
@@ -15,7 +15,7 @@ use recipe::{
     value::{Map, Value},
 };
 
-use super::{DriveError, Driver, Spent, TaskDone};
+use super::{DriveError, Driver, Spent, TaskDone, Waiting};
 use crate::{
     agent_attempt::{AgentTask, run_agent},
     agents::User,
@@ -190,21 +190,51 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// An agent has ended: another one may take its place.
+    /// Whether one more agent may be at work.
+    pub(super) fn may_start_agent(&self) -> bool {
+        self.running_agents.len() < self.options.max_agents.unwrap_or(usize::MAX)
+    }
+
+    /// An agent has ended, or never began: others may take its place.
     pub(super) fn agent_is_done(&mut self, path: &str) -> Result<(), DriveError> {
-        if !self.running_agents.remove(path) || self.halt.is_some() {
-            return Ok(());
-        }
-        while let Some((path, attempt)) = self.waiting_agents.pop_front() {
-            let frame = self.state.locate(&path).map(|(frame, _)| frame);
-            match frame.and_then(|frame| self.state.frames[frame].stopped.clone()) {
-                None => return self.start(&path, attempt),
-                Some(reason) => {
-                    self.finish_step(&path, attempt, Finished::refused(Outcome::Cancelled, reason))?;
-                }
-            }
+        self.running_agents.remove(path);
+        // one that is refused at once leaves its place to the next
+        while self.halt.is_none() && self.may_start_agent() {
+            let Some(waiting) = self.waiting_agents.pop_front() else { return Ok(()) };
+            self.start_waiting(waiting)?;
         }
         Ok(())
+    }
+
+    fn start_waiting(&mut self, waiting: Waiting) -> Result<(), DriveError> {
+        let stopped = self.is_stopped(&waiting);
+        match (waiting, stopped) {
+            (Waiting::Step { path, attempt }, None) => self.start(&path, attempt),
+            (Waiting::Step { path, attempt }, Some(reason)) => {
+                self.finish_step(&path, attempt, Finished::refused(Outcome::Cancelled, reason))
+            }
+            (Waiting::Recovery { path, frame }, None) => self.ask_for_recovery(&path, frame),
+            (Waiting::Recovery { path, frame }, Some(_)) => {
+                self.closing.remove(&frame);
+                self.nested_close_failed(&path, frame, None)
+            }
+        }
+    }
+
+    /// Why a waiting agent is not wanted any more.
+    fn is_stopped(&self, waiting: &Waiting) -> Option<String> {
+        let (Waiting::Step { path, .. } | Waiting::Recovery { path, .. }) = waiting;
+        let (frame, _) = self.state.locate(path)?;
+        self.state.frames[frame].stopped.clone()
+    }
+
+    /// A nested recipe was stopped: who waits in it need not wait for others to end.
+    pub(super) fn release_waiting(&mut self) -> Result<(), DriveError> {
+        let (stopped, wanted) = std::mem::take(&mut self.waiting_agents)
+            .into_iter()
+            .partition::<VecDeque<_>, _>(|waiting| self.is_stopped(waiting).is_some());
+        self.waiting_agents = wanted;
+        stopped.into_iter().try_for_each(|waiting| self.start_waiting(waiting))
     }
 
     /// What agents below a frame may use up. The command line takes the place of what the recipe says, and what
@@ -218,20 +248,15 @@ impl Driver<'_> {
         let mut at = Some(frame);
         while let Some(id) = at {
             let frame = &state.frames[id];
-            let declared = budget::without(&frame.unit.budget, &self.agents.raised);
-            let (prefix, budget, before) = match frame.parent {
-                None => {
-                    let budget = budget::replaced(&declared, &self.agents.budget);
-                    (String::new(), budget::replaced(&budget, &self.agents.raised), before.all.clone())
-                }
-                Some(_) => {
-                    let before = before.below.get(&frame.path).cloned().unwrap_or_default();
-                    (format!("{}/", frame.path), declared, before)
-                }
+            let limit = match frame.parent {
+                None => budget::of_run(&frame.unit.budget, &self.agents, before.all.clone()),
+                Some(_) => Limit {
+                    prefix: format!("{}/", frame.path),
+                    budget: budget::without(&frame.unit.budget, &self.agents.raised),
+                    before: before.below.get(&frame.path).cloned().unwrap_or_default(),
+                },
             };
-            if budget != Budget::default() {
-                limits.push(Limit { prefix, budget, before });
-            }
+            limits.extend((limit.budget != Budget::default()).then_some(limit));
             at = frame.parent.map(|(parent, _)| parent);
         }
         limits

@@ -110,7 +110,7 @@ pub struct Driver<'a> {
     spare: Spare,
     closing: HashSet<FrameId>,
     running_agents: HashSet<String>,
-    waiting_agents: VecDeque<(String, u32)>,
+    waiting_agents: VecDeque<Waiting>,
     ledger: Arc<Ledger>,
     spent_before: Option<Spent>,
     without_cost: HashSet<String>,
@@ -161,6 +161,14 @@ pub(crate) enum TaskDone {
 struct Spent {
     all: engine::event::Usage,
     below: HashMap<String, engine::event::Usage>,
+}
+
+/// An agent that is not asked yet, because as many as may are at work.
+pub(crate) enum Waiting {
+    /// That of an agent step.
+    Step { path: String, attempt: u32 },
+    /// The one that is to finish the work of a nested recipe.
+    Recovery { path: String, frame: FrameId },
 }
 
 /// Something to do once the record is on disk.

@@ -12,22 +12,22 @@ use recipe::{
     value::Value,
 };
 
-use super::{DriveError, Driver, TaskDone, ask::Question};
+use super::{DriveError, Driver, TaskDone, Waiting, ask::Question};
 use crate::{
     agent_attempt::run_recovery,
     preflight,
     recovery::{self, Verdict},
 };
 
+/// Why a recovery did not help, and what it used up.
+pub(super) struct Refusal {
+    pub(super) message: String,
+    pub(super) usage: Option<Usage>,
+}
+
 impl Driver<'_> {
-    pub(super) fn start_recovery(
-        &mut self,
-        path: &str,
-        id: FrameId,
-        frame: FrameId,
-        at: usize,
-        step: &Arc<Step>,
-    ) -> Result<(), DriveError> {
+    /// Says that an agent is to finish the work of a nested recipe; it is asked when it is its turn.
+    pub(super) fn start_recovery(&mut self, path: &str, id: FrameId) -> Result<(), DriveError> {
         self.closing.insert(id);
         let name = self.state.frames[id].unit.name.clone();
         let failed = recovery::failed_steps(&self.state.frames[id]).join(", ");
@@ -37,6 +37,17 @@ impl Driver<'_> {
             let message = format!("Cannot attempt agent recovery: no adapter configured: {problem}");
             return self.take_recovery(path, id, Verdict::NotRecovered(message), None);
         }
+        if !self.may_start_agent() {
+            self.waiting_agents.push_back(Waiting::Recovery { path: path.to_owned(), frame: id });
+            return Ok(());
+        }
+        self.ask_for_recovery(path, id)
+    }
+
+    pub(super) fn ask_for_recovery(&mut self, path: &str, id: FrameId) -> Result<(), DriveError> {
+        let Some((frame, at)) = self.state.frames[id].parent else { return Ok(()) };
+        let step = &Arc::clone(&self.state.frames[frame].unit.steps[at]);
+        let name = self.state.frames[id].unit.name.clone();
         let attempt = self.state.frames[frame].steps[at].attempt;
         let question = Question {
             prompt: recovery::prompt(&self.state, id, &self.mask),
@@ -98,11 +109,17 @@ impl Driver<'_> {
             self.note_unknown_cost(frame, path, &ended)?;
         }
         match verdict {
-            Verdict::Stopped => Ok(()),
+            // a resume asks again
+            Verdict::Stopped if self.halt.is_some() => Ok(()),
+            Verdict::Stopped => {
+                self.closing.remove(&id);
+                let message = "Agent recovery was stopped with the recipe around it".to_owned();
+                self.nested_close_failed(path, id, Some(Refusal { message, usage }))
+            }
             Verdict::NotRecovered(message) => {
                 self.note(path, format!("warning: {message}"))?;
                 self.closing.remove(&id);
-                self.nested_close_failed(path, id, usage)
+                self.nested_close_failed(path, id, Some(Refusal { message, usage }))
             }
             Verdict::Recovered(answer) => {
                 let name = self.state.frames[id].unit.name.clone();

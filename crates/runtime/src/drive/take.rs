@@ -14,7 +14,7 @@ use recipe::{
 };
 use tokio::task::JoinError;
 
-use super::{DriveError, Driver, Notice, TaskDone, hooks::HookReport};
+use super::{DriveError, Driver, Notice, TaskDone, hooks::HookReport, recover::Refusal};
 use crate::{
     attempt::{Finished, Go, number, read_json, stopped},
     folder::{Recovery, RunFolder, make_dir},
@@ -242,7 +242,7 @@ impl Driver<'_> {
             Recovery::Always => true,
         };
         if wanted && self.halt.is_none() && self.state.frames[id].stopped.is_none() {
-            return self.start_recovery(path, id, frame, at, &step);
+            return self.start_recovery(path, id);
         }
         self.nested_close_failed(path, id, None)
     }
@@ -251,15 +251,18 @@ impl Driver<'_> {
         &mut self,
         path: &str,
         id: FrameId,
-        usage: Option<engine::event::Usage>,
+        refusal: Option<Refusal>,
     ) -> Result<(), DriveError> {
-        let error = engine::decide::nested_error(&self.state, id);
+        let mut error = engine::decide::nested_error(&self.state, id);
+        if let Some(refusal) = &refusal {
+            error = format!("{error}\n[recovery] {}", refusal.message);
+        }
         let outcome = self.nested_outcome(id);
         let value = self.state.frames[id].last_value().cloned();
         let attempt = self.state.step(path).map_or(0, |step| step.attempt);
         let mut finished = Finished::refused(outcome, error);
         finished.value = value;
-        finished.ended.usage = usage;
+        finished.ended.usage = refusal.and_then(|refusal| refusal.usage);
         let step =
             self.state.locate(path).map(|(frame, at)| Arc::clone(&self.state.frames[frame].unit.steps[at]));
         if let Some(step) = step
@@ -322,7 +325,7 @@ impl Driver<'_> {
                 let _ = gate.send(Go::Stop);
             }
         }
-        Ok(())
+        self.release_waiting()
     }
 }
 

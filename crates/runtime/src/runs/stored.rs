@@ -330,11 +330,12 @@ fn in_flight(shown: &Shown) -> Vec<process::ProcessId> {
 fn spent(records: &[Record]) -> Option<Usage> {
     let mut used = Usage::default();
     for record in records {
-        if let Event::StepFinished { ended, .. } | Event::AttemptFailed { ended, .. } = &record.event
-            && let Some(usage) = &ended.usage
-        {
-            used.add(usage);
-        }
+        let usage = match &record.event {
+            Event::StepFinished { ended, .. } | Event::AttemptFailed { ended, .. } => ended.usage.as_ref(),
+            Event::AgentUsed { usage, .. } => Some(usage),
+            _ => None,
+        };
+        usage.into_iter().for_each(|usage| used.add(usage));
     }
     (used.runs > 0).then_some(used)
 }

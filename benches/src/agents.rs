@@ -1,0 +1,59 @@
+//! What an agent costs besides its own work: time for one, memory and idle time for many.
+
+use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf};
+
+use crate::{
+    program::{Bench, Used, compare, measure},
+    recipes,
+    table::Row,
+};
+
+/// How many agents work at the same time.
+const MANY: usize = 200;
+
+/// Agents that do nothing but answer.
+pub(crate) fn agents(bench: &Bench) -> Vec<Row> {
+    let mut rows = vec![at_once(bench)];
+    let (short, long) = (many(bench, 2), many(bench, 12));
+    rows.push(Row::memory("peak memory: 200 agents in a group", long.megabytes, 50.0));
+    // both start and end the same programs: what is left was used while nothing happened
+    let idle = (long.cpu - short.cpu).max(0.0) / (long.seconds - short.seconds);
+    rows.push(Row::share("processor time while 200 agents are silent", idle, 0.02));
+    rows
+}
+
+/// One that answers at once, against its program alone.
+fn at_once(bench: &Bench) -> Row {
+    let program = agent(bench, 0);
+    let recipe = bench.file("agent.yaml", &recipes::of(["  - {id: ask, prompt: hello}\n".to_owned()]));
+    let name = program.to_string_lossy().into_owned();
+    let run = || {
+        let seconds = bench.run(&recipe, &["--agent-binary", &name]).seconds;
+        bench.forget();
+        seconds
+    };
+    let (measured, floor, _) =
+        compare(21, run, || measure(&mut std::process::Command::new(&program)).seconds);
+    Row::more("an agent that answers at once ÷ its program alone", measured, floor, 0.05)
+}
+
+/// A group of them, each silent for so many seconds.
+fn many(bench: &Bench, seconds: u32) -> Used {
+    let name = agent(bench, seconds).to_string_lossy().into_owned();
+    let steps = (1..=MANY).map(|n| format!("  - {{id: ask-{n}, prompt: hello, parallel_group: all}}\n"));
+    let recipe = bench.file("agents.yaml", &recipes::of(steps));
+    let used = bench.run(&recipe, &["--agent-binary", &name, "--max-parallel", "200"]);
+    bench.forget();
+    used
+}
+
+/// A program in the place of `claude` that answers after so many seconds.
+fn agent(bench: &Bench, seconds: u32) -> PathBuf {
+    let wait = if seconds == 0 { String::new() } else { format!("sleep {seconds}\n") };
+    let text = format!(
+        "#!/bin/bash\nread -r _\n{wait}echo '{{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"done\"}}'\n"
+    );
+    let path = bench.file("claude", &text);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it can be made a program");
+    path
+}

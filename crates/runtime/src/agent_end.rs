@@ -1,0 +1,69 @@
+//! How a call of an agent came to its end: what it counts as, and the words for it. Never ends anything itself.
+
+use std::path::Path;
+
+use engine::Outcome;
+
+use crate::{
+    agent_attempt::AgentTask,
+    agents::AgentFailure,
+    attempt::{number, signal_words},
+    process::Exit,
+    values,
+};
+
+/// How a call came to its end.
+pub(crate) enum End {
+    Exited(Exit),
+    AfterResult,
+    TimedOut,
+    Idle(f64),
+    Budget(String),
+    Stopped,
+}
+
+/// The end of a call without a result, by our own hand.
+pub(crate) fn cut_short(end: End, task: &AgentTask, stdout: &Path, said: &str) -> (Outcome, String) {
+    match end {
+        End::TimedOut => {
+            let seconds = task.timeout.unwrap_or_default();
+            let error = format!("timed out after {} s{}", number(seconds), last_words(stdout, said));
+            (Outcome::TimedOut(seconds), error)
+        }
+        End::Idle(seconds) => {
+            let error = format!(
+                "no sign of life for {} s: no output, no file change, no processor time",
+                number(seconds)
+            );
+            (Outcome::Idle(seconds), error)
+        }
+        End::Budget(what) => (Outcome::Budget, format!("the budget is used up: {what}")),
+        _ => (Outcome::Cancelled, "stopped with the run".to_owned()),
+    }
+}
+
+pub(crate) fn failure_outcome(failure: &AgentFailure) -> Outcome {
+    match failure {
+        failure if failure.is_rate_limit() => Outcome::RateLimited,
+        AgentFailure::Exit { code, .. } => Outcome::Exit(*code),
+        AgentFailure::Signal { signal, .. } => Outcome::Signal(*signal),
+        _ => Outcome::Agent,
+    }
+}
+
+pub(crate) fn failure_text(failure: &AgentFailure) -> String {
+    match failure {
+        AgentFailure::Signal { signal, .. } => format!("ended by {}: {failure}", signal_words(*signal)),
+        failure => failure.to_string(),
+    }
+}
+
+fn last_words(stdout: &Path, said: &str) -> String {
+    match said.is_empty() {
+        false => format!("\nlast on stderr:\n{said}"),
+        true => match values::tail(stdout, 3, 2048) {
+            printed if printed.is_empty() => "; it printed nothing".to_owned(),
+            printed => format!("\nlast on stdout:\n{printed}"),
+        },
+    }
+}
