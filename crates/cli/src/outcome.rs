@@ -102,7 +102,7 @@ pub(crate) fn steps(result: &RunResult) -> Vec<String> {
     let mut lines = Vec::new();
     let worth: Vec<&StepResult> =
         steps.iter().filter(|step| all || step.status != StepStatus::Completed).take(LISTED).collect();
-    worth.iter().for_each(|step| step_lines(step, result, 1, &mut lines));
+    worth.iter().for_each(|step| step_lines(step, 1, &mut lines));
     if worth.len() < steps.len() {
         lines.push(format!("  … and {} more", steps.len() - worth.len()));
     }
@@ -114,7 +114,7 @@ fn word(step: &StepResult) -> &'static str {
     if step.interrupted { "interrupted" } else { step.status.as_str() }
 }
 
-fn step_lines(step: &StepResult, result: &RunResult, depth: usize, lines: &mut Vec<String>) {
+fn step_lines(step: &StepResult, depth: usize, lines: &mut Vec<String>) {
     let indent = "  ".repeat(depth);
     let (icon, id, status) = (icon(step.status), &step.step_id, word(step));
     let icon = if status == "interrupted" { '■' } else { icon };
@@ -122,7 +122,7 @@ fn step_lines(step: &StepResult, result: &RunResult, depth: usize, lines: &mut V
     // what belongs to the step stands below it, not at the left edge
     lines.push(text.trim_end().replace('\n', &format!("\n{indent}    ")));
     for nested in &step.steps {
-        step_lines(nested, result, depth + 1, lines);
+        step_lines(nested, depth + 1, lines);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Every class of failure, provoked through the program itself.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set up its world has failed")]
 
 use std::os::unix::fs::PermissionsExt as _;
 
