@@ -3,6 +3,7 @@
 //! Never used for what is wrong inside a recipe: those are diagnostics, with places.
 
 use anstyle::{AnsiColor, Style};
+use engine::diagnosis::{Diagnosis, Facts, Obstacle, diagnose};
 
 use crate::{args::options::OutputFormat, exit::Exit, out::Out};
 
@@ -35,7 +36,12 @@ impl Failure {
     pub(crate) fn announce(self, format: OutputFormat, out: &mut Out) -> Failure {
         if format == OutputFormat::Json {
             let (error, hints) = (&self.message, &self.hints);
-            out.json(&serde_json::json!({ "error": error, "exit_code": self.exit.code(), "hints": hints }));
+            let mut json =
+                serde_json::json!({ "error": error, "exit_code": self.exit.code(), "hints": hints });
+            if self.exit == Exit::Conflict {
+                json["diagnosis"] = serde_json::json!(already_running(error));
+            }
+            out.json(&json);
         }
         self
     }
@@ -50,6 +56,12 @@ impl Failure {
         out.notice(&text);
         self.exit
     }
+}
+
+/// What it is put down to that somebody else has the run or the workspace.
+pub(crate) fn already_running(message: &str) -> Diagnosis {
+    let (obstacle, detail) = (Some(Obstacle::AlreadyRunning), message.to_owned());
+    diagnose(&Facts { obstacle, detail, ..Facts::default() })
 }
 
 /// Text without characters that would steer a terminal.

@@ -1,10 +1,7 @@
 //! `health`: what stored runs say about their recipes.
 
 use jiff::{SignedDuration, Timestamp, civil::DateTime, tz::TimeZone};
-use runtime::{
-    health::{Health, Query, RecipeHealth, health},
-    runs::Runs,
-};
+use runtime::health::{Health, Query, RecipeHealth, health};
 
 use crate::{
     args::{options::OutputFormat, stored::HealthArgs},
@@ -19,7 +16,7 @@ use crate::{
 pub(crate) fn show(args: &HealthArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let format = args.format.output_format;
     let query = query(args).map_err(|failure| failure.announce(format, out))?;
-    let runs = Runs::at(host::state_dir(args.state.state_dir.as_deref(), environment)?);
+    let runs = host::runs(args.state.state_dir.as_deref(), environment)?;
     let found = health(&runs, &query);
     match format {
         OutputFormat::Json => out.json(&found),

@@ -13,8 +13,10 @@ use recipe::plan::{Budget, Plan};
 use runtime::{
     agent_attempt::{AgentSettings, RateLimits},
     agents::CustomProgram,
+    command_line::Reach,
     dotenv,
     host::Host,
+    runs::Runs,
 };
 
 use crate::{environment::Environment, exit::Exit, failure::Failure};
@@ -172,6 +174,13 @@ fn locate(program: &mut CustomProgram, file: &Path) {
 }
 
 /// Where runs are stored.
+pub(crate) fn runs(asked: Option<&Path>, environment: &Environment) -> Result<Runs, Failure> {
+    let home = state_dir(asked, environment)?;
+    let reach = Reach::through(asked.map(|_| home.as_path()));
+    Ok(Runs::at(home).reached(reach))
+}
+
+/// Where they are stored.
 pub(crate) fn state_dir(asked: Option<&Path>, environment: &Environment) -> Result<PathBuf, Failure> {
     if let Some(dir) = asked {
         return Ok(environment.absolute(dir));

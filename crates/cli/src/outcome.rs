@@ -2,6 +2,8 @@
 
 use engine::{RunStatus, StepStatus, event::Usage};
 use runtime::{
+    command_line::quote,
+    preflight,
     report::{Failure, RunResult, StepResult},
     values,
 };
@@ -51,24 +53,7 @@ pub(crate) fn show(
     if let Some(text) = failure(result, snippet) {
         out.notice(&clean(&format!("\n{text}")));
     }
-    Exit::from_code(result.exit_code)
-}
-
-/// Makes the command to resume work for runs that are stored in a place of their own.
-pub(crate) fn name_state_dir(result: &mut RunResult, dir: Option<&std::path::Path>) {
-    if let Some(command) = &mut result.resume_command {
-        command.push_str(&state_dir_flag(dir));
-    }
-}
-
-/// The flag that leads to runs in a place of their own, as a shell reads it.
-pub(crate) fn state_dir_flag(dir: Option<&std::path::Path>) -> String {
-    let Some(dir) = dir.map(|dir| dir.to_string_lossy()) else { return String::new() };
-    let is_plain = dir.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c));
-    match is_plain {
-        true => format!(" --state-dir {dir}"),
-        false => format!(" --state-dir '{}'", dir.replace('\'', "'\\''")),
-    }
+    Exit::from_code(result.exit_code.unwrap_or_default())
 }
 
 /// The result in a few lines.
@@ -80,7 +65,7 @@ fn summary(result: &RunResult, detail: Detail) -> String {
     if detail == Detail::Full {
         lines.extend(steps(result));
     }
-    let counts = counts(result.step_results.iter().map(|step| word(step, result)));
+    let counts = counts(result.step_results.iter().map(|step| word(step)));
     let word = if result.dry_run { "dry run, nothing was executed" } else { result.status.as_str() };
     let run = result.run_id.as_ref().map(|run| format!(", run {run}")).unwrap_or_default();
     let link = if result.success || result.dry_run { "in" } else { "after" };
@@ -117,7 +102,7 @@ pub(crate) fn steps(result: &RunResult) -> Vec<String> {
     let mut lines = Vec::new();
     let worth: Vec<&StepResult> =
         steps.iter().filter(|step| all || step.status != StepStatus::Completed).take(LISTED).collect();
-    worth.iter().for_each(|step| step_lines(step, result, 1, &mut lines));
+    worth.iter().for_each(|step| step_lines(step, 1, &mut lines));
     if worth.len() < steps.len() {
         lines.push(format!("  … and {} more", steps.len() - worth.len()));
     }
@@ -125,22 +110,19 @@ pub(crate) fn steps(result: &RunResult) -> Vec<String> {
 }
 
 /// The word for a step's status: nothing is running any more when the run is over.
-fn word(step: &StepResult, result: &RunResult) -> &'static str {
-    match (step.status, result.status) {
-        (StepStatus::Running, status) if status != RunStatus::Running => "interrupted",
-        (status, _) => status.as_str(),
-    }
+fn word(step: &StepResult) -> &'static str {
+    if step.interrupted { "interrupted" } else { step.status.as_str() }
 }
 
-fn step_lines(step: &StepResult, result: &RunResult, depth: usize, lines: &mut Vec<String>) {
+fn step_lines(step: &StepResult, depth: usize, lines: &mut Vec<String>) {
     let indent = "  ".repeat(depth);
-    let (icon, id, status) = (icon(step.status), &step.step_id, word(step, result));
+    let (icon, id, status) = (icon(step.status), &step.step_id, word(step));
     let icon = if status == "interrupted" { '■' } else { icon };
     let text = format!("{indent}{icon} {id} {status}{}", note(step));
     // what belongs to the step stands below it, not at the left edge
     lines.push(text.trim_end().replace('\n', &format!("\n{indent}    ")));
     for nested in &step.steps {
-        step_lines(nested, result, depth + 1, lines);
+        step_lines(nested, depth + 1, lines);
     }
 }
 
@@ -155,7 +137,9 @@ fn note(step: &StepResult) -> String {
         }
         (StepStatus::Completed, ..) if step.recovered => format!(" in {took}: recovered by an agent"),
         (StepStatus::Completed, ..) => format!(" in {took}{}", attempts(step)),
-        (StepStatus::Running, ..) => format!(" after {took}{}", attempts(step)),
+        (StepStatus::Running | StepStatus::Pending, ..) if step.attempts > 0 => {
+            format!(" after {took}{}", attempts(step))
+        }
         _ => String::new(),
     }
 }
@@ -179,8 +163,11 @@ pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
         _ => return None,
     }
     if let Some(run) = &result.run_id {
-        let step = result.failure.as_ref().map(|failure| format!(" {}", failure.step)).unwrap_or_default();
-        text.push_str(&format!("  logs:    recipe-runner-rs logs {run}{step}\n"));
+        let failed =
+            result.failure.as_ref().filter(|failure| find(&result.step_results, &failure.step).is_some());
+        let step = failed.filter(|failure| failure.step != preflight::STEP);
+        let step = step.map(|failure| format!(" {}", quote(&failure.step))).unwrap_or_default();
+        text.push_str(&format!("  logs:    {}\n", result.reach.command(&format!("logs {run}{step}"))));
     }
     if let Some(command) = &result.resume_command {
         text.push_str(&format!("  resume:  {command}\n"));
@@ -197,8 +184,10 @@ fn diagnosis(result: &RunResult) -> String {
         for signal in found.signals.iter().take(3).filter(|signal| !signal.quote.is_empty()) {
             text.push_str(&format!("    {}: {} ({})\n", signal.what, first_line(&signal.quote), signal.at));
         }
-        if let Some(first) = result.advice.first() {
-            text.push_str(&format!("  next:    {first}\n"));
+        // a run that has an id has its commands below
+        let shown = if result.run_id.is_some() { 1 } else { result.advice.len() };
+        for (at, advice) in result.advice.iter().take(shown).enumerate() {
+            text.push_str(&format!("  {:<8} {advice}\n", if at == 0 { "next:" } else { "" }));
         }
     }
     let Some(fix) = &result.auto_fix else { return text };

@@ -112,7 +112,7 @@ impl<'a> Progress<'a> {
                 };
                 self.line(&format!("[recipe {}] resumed{redone}", state.root().unit.name));
             }
-            Event::StepStarted { path, attempt } => self.started(path, *attempt, state),
+            Event::StepStarted { path, attempt, .. } => self.started(path, *attempt, state),
             Event::StepFinished { path, .. } | Event::StepSkipped { path, .. } => {
                 self.finished(path, state, mask);
             }

@@ -7,9 +7,16 @@ use std::{
     time::Duration,
 };
 
-use recipe::{check::Checked, plan::Plan, value::Map};
+use engine::diagnosis::{Diagnosis, Facts, Obstacle, diagnose};
+use recipe::{
+    check::Checked,
+    diagnostic::{Code, Diagnostic, Severity},
+    plan::Plan,
+    value::Map,
+};
 use runtime::{
     autofix::{self, AutoFixError, Loop},
+    command_line::{Reach, quote},
     discovery::Library,
     drive::Reporter,
     folder::Options,
@@ -29,7 +36,7 @@ use crate::{
     environment::Environment,
     exit::Exit,
     explain,
-    failure::Failure,
+    failure::{Failure, already_running},
     host,
     live::Live,
     out::Out,
@@ -91,7 +98,7 @@ struct Job<'a> {
 fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let options = &args.options;
     let working_dir = working_dir(args.places.working_dir.as_deref(), environment);
-    let runs = Runs::at(host::state_dir(options.state_dir.as_deref(), environment)?);
+    let runs = host::runs(options.state_dir.as_deref(), environment)?;
     let mut host = host::host(&job.plan, &working_dir, environment);
     let agents = host::agents(
         options.agent_binary.as_deref(),
@@ -101,9 +108,10 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
     )?;
     let policy = options.auto_fix().filter(|_| !options.dry_run);
     let auto_fix_budget = match &policy {
-        Some(policy) => {
-            Some(autofix::prepare(&runs, policy, None, &mut host).map_err(|error| broken(error.into()))?)
-        }
+        Some(policy) => Some(
+            autofix::prepare(&runs, policy, None, &mut host)
+                .map_err(|error| broken(error.into(), runs.reach()))?,
+        ),
         None => None,
     };
     let fixer = policy.map(|policy| Loop {
@@ -124,15 +132,18 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
         options: Options {
             include_tags: args.tags.include_tags.clone(),
             exclude_tags: args.tags.exclude_tags.clone(),
-            max_parallel: options.max_parallel,
+            max_parallel: options.max_parallel.unwrap_or(runtime::runs::MAX_PARALLEL),
             max_agents: options.max_agents,
             step_timeout: options.step_timeout,
             agent_binary: options.agent_binary.clone(),
             no_auto_stage: options.no_auto_stage,
-            recovery: options.recovery.into(),
+            recovery: options.recovery.map(Into::into).unwrap_or_default(),
             audit_dir: options.audit_dir.as_deref().map(|dir| environment.absolute(dir)),
+            auto_fix: options.auto_fix().map(|policy| policy.max_attempts),
+            repair_agent: options.repair_agent.clone(),
             auto_fix_budget,
             budget: options.budget.to_budget(),
+            recipe_dirs: job.library.named_dirs(),
         },
         working_dir,
         loader: job.library,
@@ -142,9 +153,11 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
     };
     let result = {
         let mut reporter = reporter(options, args.format.output_format, environment, out);
-        let first = runs.start(start, &mut *reporter).map_err(broken)?;
+        let first = runs.start(start, &mut *reporter).map_err(|error| broken(error, runs.reach()))?;
         match fixer {
-            Some(fixer) => fixer.run(first, &mut *reporter).map_err(fix_failed)?,
+            Some(fixer) => {
+                fixer.run(first, &mut *reporter).map_err(|error| fix_failed(error, runs.reach()))?
+            }
             None => first,
         }
     };
@@ -152,8 +165,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
         true => autofix::not_wanted(result),
         false => result,
     };
-    let mut result = with_evidence(&runs, result, args.format.output_format);
-    outcome::name_state_dir(&mut result, options.state_dir.as_deref());
+    let result = with_evidence(&runs, result, args.format.output_format);
     let detail = detail(options, environment);
     Ok(outcome::show(&result, args.format.output_format, detail, &snippet(environment), out))
 }
@@ -229,27 +241,28 @@ pub(crate) fn snippet(environment: &Environment) -> Snippet {
 }
 
 /// The auto-fix loop itself could not go on.
-pub(crate) fn fix_failed(error: AutoFixError) -> Failure {
+pub(crate) fn fix_failed(error: AutoFixError, reach: &Reach) -> Failure {
     match error {
-        AutoFixError::Run(error) => broken(error),
+        AutoFixError::Run(error) => broken(error, reach),
         other => Failure::new(Exit::Broken, other.to_string()),
     }
 }
 
 /// The runner itself could not do its work.
-pub(crate) fn broken(error: RunError) -> Failure {
+pub(crate) fn broken(error: RunError, reach: &Reach) -> Failure {
     if let RunError::Busy { owner, state, .. } = &error {
         let run = &owner.run_id;
         return Failure::new(Exit::Conflict, error.to_string())
             .hint(format!("its state: {}", state.display()))
-            .hint(format!("look at it: recipe-runner-rs show {run}"))
-            .hint(format!("wait for it: recipe-runner-rs logs {run} -f"))
-            .hint(format!("stop it:    recipe-runner-rs cancel {run}"))
+            .hint(format!("look at it: {}", reach.command(&format!("show {run}"))))
+            .hint(format!("wait for it: {}", reach.command(&format!("logs {run} -f"))))
+            .hint(format!("stop it:    {}", reach.command(&format!("cancel {run}"))))
             .hint("run beside it: add --allow-concurrent");
     }
-    Failure::new(Exit::Broken, error.to_string()).hint(
-        "if the run had begun, what was done is kept: `recipe-runner-rs runs` shows it, and `resume` goes on with it",
-    )
+    Failure::new(Exit::Broken, error.to_string()).hint(format!(
+        "if the run had begun, what was done is kept: `{}` shows it, and `resume` goes on with it",
+        reach.command("runs")
+    ))
 }
 
 /// Reports a run that could not be started, or could not go on.
@@ -257,6 +270,9 @@ fn report_missing(failure: &Failure, asked: &str, format: OutputFormat, out: &mu
     if format == OutputFormat::Json {
         let mut result = refusal(asked.to_owned(), failure.exit);
         result["error"] = json!(failure.message);
+        result["advice"] = json!(failure.hints);
+        let found = (failure.exit == Exit::Conflict).then(|| already_running(&failure.message));
+        result["diagnosis"] = json!(found);
         out.json(&result);
     }
     failure.report(out)
@@ -267,9 +283,24 @@ fn report_refused(refused: &Checked, asked: &str, format: OutputFormat, out: &mu
         let mut result = refusal(reading::name_of(&refused.sources, asked), Exit::Invalid);
         result["error"] = json!(diagnostics::summary(&refused.diagnostics, &refused.sources));
         result["diagnostics"] = json!(diagnostics::problems(&refused.diagnostics, &refused.sources));
+        let waits = |problem: &Diagnostic| matches!(problem.code, Code::LaterStep | Code::GroupDependency);
+        let obstacle = match refused.diagnostics.iter().any(waits) {
+            true => Obstacle::Deadlock,
+            false => Obstacle::InvalidRecipe,
+        };
+        let first = refused.diagnostics.iter().find(|problem| problem.severity == Severity::Error);
+        let what = first.map(|problem| problem.message.as_str()).unwrap_or_default();
+        result["diagnosis"] = json!(found(obstacle, what));
+        result["advice"] =
+            json!([format!("correct the recipe, then check it: recipe-runner-rs validate {}", quote(asked))]);
         out.json(&result);
     }
     Exit::Invalid
+}
+
+/// What a run that never started is put down to.
+fn found(obstacle: Obstacle, detail: &str) -> Diagnosis {
+    diagnose(&Facts { obstacle: Some(obstacle), detail: detail.to_owned(), ..Facts::default() })
 }
 
 /// The result of a run that never started.
@@ -287,6 +318,8 @@ fn refusal(recipe_name: String, exit: Exit) -> Json {
         "context": {},
         "error": null,
         "diagnostics": [],
+        "diagnosis": null,
+        "advice": [],
     })
 }
 

@@ -28,21 +28,20 @@ use crate::{
     failure::Failure,
     host,
     out::Out,
-    outcome,
     run::snippet,
     words::count,
 };
 use table::Reader;
 
 fn runs_at(state_dir: Option<&Path>, environment: &Environment) -> Result<Runs, Failure> {
-    Ok(Runs::at(host::state_dir(state_dir, environment)?))
+    host::runs(state_dir, environment)
 }
 
 fn find(runs: &Runs, asked: &str) -> Result<RunFolder, Failure> {
     runs.find(asked).map_err(|error| {
         let hint = match &error {
-            FindError::None(_) => "`recipe-runner-rs runs` shows all runs",
-            FindError::Several { .. } => "write more of the id",
+            FindError::None(_) => format!("`{}` shows all runs", runs.reach().command("runs")),
+            FindError::Several { .. } => "write more of the id".to_owned(),
         };
         Failure::new(Exit::NotFound, error.to_string()).hint(hint)
     })
@@ -83,9 +82,7 @@ pub(crate) fn show(args: &ShowArgs, environment: &Environment, out: &mut Out) ->
     out.hide(&shown.mask);
     match format {
         OutputFormat::Json => {
-            let mut result = shown.result();
-            outcome::name_state_dir(&mut result, args.state.state_dir.as_deref());
-            out.json(&result);
+            out.json(&shown.result());
         }
         OutputFormat::Text => show::write(&shown, &snippet(environment), out),
     }
@@ -99,9 +96,9 @@ pub(crate) fn cancel(args: &CancelArgs, environment: &Environment, out: &mut Out
     let result = runs_at(args.state.state_dir.as_deref(), environment).and_then(|runs| {
         let folder = find(&runs, &args.run)?;
         let cancelled = runs.cancel(&folder, host.grace).map_err(|error| unreadable(&error))?;
-        Ok((folder.id(), cancelled))
+        Ok((folder.id(), cancelled, runs.reach().clone()))
     });
-    let (id, cancelled) = result.map_err(|failure| failure.announce(format, out))?;
+    let (id, cancelled, reach) = result.map_err(|failure| failure.announce(format, out))?;
     let (status, text, exit) = match cancelled {
         Cancelled::Stopped => {
             ("cancelled", format!("run {id} is cancelled; nothing of it is alive"), Exit::Success)
@@ -114,7 +111,10 @@ pub(crate) fn cancel(args: &CancelArgs, environment: &Environment, out: &mut Out
         Cancelled::StillAlive(pid) => {
             let failure =
                 Failure::new(Exit::Broken, format!("run {id} does not stop: process {pid} is alive")).hint(
-                    format!("end it by force: kill -9 {pid}; then `recipe-runner-rs cancel {id}` clears up"),
+                    format!(
+                        "end it by force: kill -9 {pid}; then `{}` clears up",
+                        reach.command(&format!("cancel {id}"))
+                    ),
                 );
             return Err(failure.announce(format, out));
         }

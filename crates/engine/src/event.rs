@@ -2,6 +2,8 @@
 //!
 //! Events carry facts, never instructions. Output bytes live in files; events refer to them.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use recipe::value::Value;
 use serde::{Deserialize, Serialize};
@@ -34,6 +36,9 @@ pub enum Event {
         path: String,
         /// Which attempt, from 1.
         attempt: u32,
+        /// SHA-256 of the values that it reads.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        inputs: Option<String>,
     },
     /// The recipe of a recipe step is entered.
     RecipeEntered {
@@ -142,10 +147,45 @@ pub struct Spawned {
     pub argv: Vec<String>,
     /// Its directory.
     pub cwd: String,
+    /// The names of its environment, as they differ from the process before it.
+    #[serde(default, skip_serializing_if = "NameChange::is_empty")]
+    pub env: NameChange,
+}
+
+/// How one set of names differs from another: a run starts many processes with nearly the same environment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NameChange {
+    /// Names that are new.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<String>,
+    /// Names that are gone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<String>,
+}
+
+impl NameChange {
+    /// What leads from `names` to `next`, which `names` becomes.
+    pub fn follow(names: &mut BTreeSet<String>, next: BTreeSet<String>) -> NameChange {
+        let added = next.difference(names).cloned().collect();
+        let gone = names.difference(&next).cloned().collect();
+        *names = next;
+        NameChange { added, gone }
+    }
+
+    /// Does to `names` what it says.
+    pub fn apply(&self, names: &mut BTreeSet<String>) {
+        names.extend(self.added.iter().cloned());
+        names.retain(|name| !self.gone.contains(name));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.gone.is_empty()
+    }
 }
 
 /// The continuation of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunResumed {
     /// Process that works on it now.
     pub pid: u32,
@@ -156,6 +196,12 @@ pub struct RunResumed {
     /// Interrupted steps that a person chose to skip.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skip: Vec<String>,
+    /// Who went on: `person` or `auto_fix`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// The step that the work goes on at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<String>,
 }
 
 /// The end of a run.
@@ -204,6 +250,9 @@ pub struct Ended {
     /// What was wrong with an agent's service, if that is why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<AgentTrouble>,
+    /// Files that the step says it produces, by their paths from its directory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub produced: Vec<OutputRef>,
 }
 
 impl Ended {
@@ -218,6 +267,7 @@ impl Ended {
             cut_bytes: None,
             usage: None,
             trouble: None,
+            produced: Vec::new(),
         }
     }
 }

@@ -80,6 +80,8 @@ pub struct StepState {
     pub status: StepStatus,
     /// Last attempt that was started.
     pub attempt: u32,
+    /// SHA-256 of the values that it read.
+    pub inputs: Option<String>,
     /// When the first attempt started.
     pub started_at: Option<Timestamp>,
     /// When it finished.

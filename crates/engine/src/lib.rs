@@ -8,6 +8,7 @@ pub mod diagnosis;
 pub mod event;
 pub mod frame;
 pub mod guard;
+pub mod inputs;
 pub mod outcome;
 mod resume;
 pub mod resume_plan;

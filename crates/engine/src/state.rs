@@ -137,7 +137,7 @@ impl RunState {
     pub fn apply(&mut self, plan: &Plan, record: &Record, value: Option<Value>) {
         match &record.event {
             Event::RunStarted(_) => self.started_at = Some(record.at),
-            Event::StepStarted { path, attempt } => self.start(path, *attempt, record.at),
+            Event::StepStarted { path, attempt, inputs } => self.start(path, *attempt, inputs, record.at),
             Event::RecipeEntered { path, unit } => self.enter(plan, path, unit),
             Event::AttemptFailed { path, ended, .. } => self.attempt_failed(path, ended),
             Event::RecipeStopped { path, error } => self.stop(path, error),
@@ -178,13 +178,14 @@ impl RunState {
         id
     }
 
-    fn start(&mut self, path: &str, attempt: u32, at: Timestamp) {
+    fn start(&mut self, path: &str, attempt: u32, inputs: &Option<String>, at: Timestamp) {
         let Some((id, index)) = self.locate(path) else { return };
         self.attempts.insert(path.to_owned(), attempt);
         let frame = &mut self.frames[id];
         let nested = frame.is_nested(index);
         let step = &mut frame.steps[index];
         step.attempt = attempt;
+        step.inputs.clone_from(inputs);
         let first = step.status == StepStatus::Pending;
         if first {
             step.status = StepStatus::Running;

@@ -157,7 +157,7 @@ impl<'a> Run<'a> {
     }
 
     fn start(&mut self, path: String, attempt: u32) {
-        self.record(Event::StepStarted { path: path.clone(), attempt }, None);
+        self.record(Event::StepStarted { path: path.clone(), attempt, inputs: None }, None);
         let (frame, at) = self.state.locate(&path).unwrap();
         match &self.state.frames[frame].unit.steps[at].kind {
             StepKind::Nested { target: Target::Known { unit, .. }, .. } => {
@@ -244,7 +244,7 @@ impl<'a> Run<'a> {
             next.records.push((record, value));
         }
         assert_eq!(picture(&next.state), picture(&self.state), "replayed events give another state");
-        let resumed = RunResumed { pid: 1, sources: 0, rerun: Vec::new(), skip: Vec::new() };
+        let resumed = RunResumed { pid: 1, ..RunResumed::default() };
         next.record(Event::RunResumed(resumed), None);
         next
     }

@@ -117,6 +117,21 @@ fn reads_in(plan: Option<&Plan>, step: &Step) -> Vec<String> {
     names
 }
 
+/// The names of the context that a step reads, whether anything has given them a value or not: by its templates, its
+/// condition and the steps of its recipe, and those of `known` whose environment names its command mentions.
+pub fn inputs<'a>(plan: &Plan, step: &Step, known: impl Iterator<Item = &'a String>) -> BTreeSet<String> {
+    let mut names: BTreeSet<String> = reads_in(Some(plan), step).into_iter().collect();
+    let mentions: HashSet<&str> = mentions(step).into_iter().collect();
+    if !mentions.is_empty() {
+        let is_mentioned = |name: &&String| {
+            let variables = [env_name::variable(name), env_name::alias(name)];
+            variables.iter().flatten().any(|variable| mentions.contains(variable.as_str()))
+        };
+        names.extend(known.filter(is_mentioned).cloned());
+    }
+    names
+}
+
 /// Words of a command that could be environment names of context values.
 fn mentions(step: &Step) -> Vec<&str> {
     let StepKind::Shell { command } = &step.kind else { return Vec::new() };

@@ -3,6 +3,7 @@
 //! Preparing reads the state and writes private files; running touches only the process and its files.
 
 use std::{
+    collections::BTreeSet,
     ffi::OsString,
     fs::File,
     path::{Path, PathBuf},
@@ -87,6 +88,8 @@ pub enum Progress {
         argv: Vec<String>,
         /// Its directory.
         cwd: String,
+        /// The names of its environment.
+        env: BTreeSet<String>,
     },
     /// What an agent is doing.
     Activity {
@@ -209,10 +212,13 @@ pub fn spawn_report(
     let args = command.args.iter().map(|arg| arg.to_string_lossy().into_owned());
     let argv: Vec<String> = std::iter::once(program).chain(args).map(|arg| shorten(&arg, 4096)).collect();
     let (path, cwd) = (path.to_owned(), command.cwd.to_string_lossy().into_owned());
+    let names = command.env.iter().map(|(name, _)| name.to_string_lossy().into_owned());
+    let marks = [process::RUN_VARIABLE, process::STEP_VARIABLE].map(str::to_owned);
+    let env = names.chain(marks).collect();
     move |running| {
         let id = running.identity();
         // the loop is gone only when the run is over
-        let _ = progress.send(Progress::Spawned { path, attempt, id, argv, cwd });
+        let _ = progress.send(Progress::Spawned { path, attempt, id, argv, cwd, env });
     }
 }
 

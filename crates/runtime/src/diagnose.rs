@@ -13,7 +13,12 @@ use recipe::{
     plan::{Plan, StepKind},
 };
 
-use crate::{mask::Mask, values};
+use crate::{
+    attempt::signal_words,
+    command_line::{Reach, quote},
+    mask::Mask,
+    values,
+};
 
 /// What a failure is put down to, and what to do about it.
 #[derive(Clone, Debug)]
@@ -21,7 +26,7 @@ pub struct Found {
     /// The diagnosis.
     pub diagnosis: Diagnosis,
     /// The same for the same failure.
-    pub fingerprint: String,
+    pub fingerprint: Option<String>,
     /// What a person can do next.
     pub advice: Vec<String>,
 }
@@ -31,25 +36,35 @@ pub fn failure(
     plan: &Plan,
     state: &RunState,
     run_dir: Option<&Path>,
-    run_id: Option<&str>,
+    commands: impl FnOnce(&str) -> Commands,
     mask: &Mask,
 ) -> Option<Found> {
     let (path, ended) = state.root_cause()?;
     let (id, at) = state.locate(&path)?;
     let facts = facts(plan, &state.frames[id], at, ended, run_dir, mask);
     let diagnosis = diagnose(&facts);
-    let command = |verb: &str| run_id.map(|run| format!("recipe-runner-rs {verb}").replace("RUN", run));
-    let commands = Commands {
-        resume: command("resume RUN"),
-        logs: run_id.map(|run| format!("recipe-runner-rs logs {run} {path}")),
-        plan: command("resume RUN --plan"),
-        validate: Some(format!("recipe-runner-rs validate {}", state.root().unit.path)),
-    };
     Some(Found {
-        fingerprint: fingerprint(&path, diagnosis.class, &facts),
-        advice: advice(&diagnosis, &path, &commands),
+        fingerprint: Some(fingerprint(&path, diagnosis.class, &facts)),
+        advice: advice(&diagnosis, &path, &commands(&path)),
         diagnosis,
     })
+}
+
+/// What a run that was stopped is put down to.
+pub fn interruption(said: Option<&str>) -> Diagnosis {
+    let detail = said.unwrap_or("the process that worked on it is gone").to_owned();
+    diagnose(&Facts { interrupted: true, detail, ..Facts::default() })
+}
+
+/// The commands that help with the failure of a step.
+pub fn commands(reach: &Reach, run: &str, recipe: &str, path: &str) -> Commands {
+    Commands {
+        resume: Some(reach.command(&format!("resume {run}"))),
+        logs: Some(reach.command(&format!("logs {run} {}", quote(path)))),
+        plan: Some(reach.command(&format!("resume {run} --plan"))),
+        validate: Some(format!("recipe-runner-rs validate {}", quote(recipe))),
+        ..Commands::default()
+    }
 }
 
 fn facts(plan: &Plan, frame: &Frame, at: usize, ended: &Ended, run_dir: Option<&Path>, mask: &Mask) -> Facts {
@@ -92,9 +107,34 @@ fn facts(plan: &Plan, frame: &Frame, at: usize, ended: &Ended, run_dir: Option<&
         limit,
         retries_exhausted: step.retry.is_some(),
         interrupted: matches!(ended.outcome, Outcome::Cancelled | Outcome::Lost),
-        obstacle: matches!(&ended.outcome, Outcome::Signal(9) if error.contains("out of memory"))
-            .then_some(Obstacle::OutOfMemory),
+        obstacle: obstacle(&ended.outcome, &error),
+        detail: match &ended.outcome {
+            Outcome::Signal(signal) => signal_words(*signal),
+            Outcome::Refused | Outcome::Agent | Outcome::NotStarted => {
+                mask.text(first_line(&error)).into_owned()
+            }
+            _ => String::new(),
+        },
     }
+}
+
+/// What stood in the way, by the runner's own words.
+fn obstacle(outcome: &Outcome, error: &str) -> Option<Obstacle> {
+    match outcome {
+        Outcome::Signal(9) if error.contains("out of memory") => Some(Obstacle::OutOfMemory),
+        Outcome::Refused if error.contains("working directory `") => Some(Obstacle::MissingPath),
+        Outcome::Refused => Some(Obstacle::Unusable),
+        _ => None,
+    }
+}
+
+/// The first line of an error, without what every error of a step begins with.
+fn first_line(text: &str) -> &str {
+    // the heading of a list says less than its first entry
+    let entry = || text.lines().find_map(|line| line.trim_start().strip_prefix("- "));
+    let line = text.lines().next().unwrap_or_default();
+    let line = if line.ends_with("===") { entry().unwrap_or(line) } else { line };
+    line.split_once(" step failed: ").map_or(line, |(_, rest)| rest)
 }
 
 /// The program that the runner itself could not start.

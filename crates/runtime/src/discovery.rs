@@ -66,6 +66,17 @@ impl Library {
         &self.dirs
     }
 
+    /// The directories that another command line would have to name to find the same recipes.
+    pub fn named_dirs(&self) -> Vec<PathBuf> {
+        let usual = search::directories(&Setup {
+            cwd: self.setup.working_dir.clone(),
+            recipe_dirs: Vec::new(),
+            more_dirs: None,
+            ..self.setup.clone()
+        });
+        self.dirs.iter().filter(|dir| dir.is_dir() && !usual.contains(dir)).cloned().collect()
+    }
+
     /// The recipe that was asked for on the command line: a file that exists, or a name.
     pub fn root(&self, asked: &str) -> Result<Loaded, LoadError> {
         let path = self.absolute(asked);

@@ -1,10 +1,28 @@
 //! What really happened in a run, as its journal tells it: started processes, resumes, notes. Never changes it.
 
-use engine::{Event, Record};
+use std::{
+    collections::{BTreeSet, HashMap},
+    path::Path,
+};
+
+use engine::{
+    Event, Outcome, Record,
+    event::{Ended, OutputRef},
+};
 use jiff::Timestamp;
+use recipe::value::Map;
 use serde::Serialize;
 
-use crate::{folder::Header, mask::Mask};
+use crate::{
+    command_line::quote,
+    folder::{Header, Options, Recovery},
+    mask::Mask,
+    report::{exit_code, signal},
+    runs::MAX_PARALLEL,
+};
+
+/// Most names of environments that the evidence of a run lists; the journal has all.
+const NAMES: usize = 50_000;
 
 /// What really happened.
 #[derive(Clone, Debug, Serialize)]
@@ -19,6 +37,8 @@ pub struct Evidence {
     pub repro_command: String,
     /// Processes that were started for steps.
     pub spawned: Vec<Process>,
+    /// Every attempt at every step, also those before a resume.
+    pub attempts: Vec<Try>,
     /// Who went on with it, and what was done again.
     pub resumes: Vec<Continuation>,
     /// Attempts that failed and were followed by another one.
@@ -40,8 +60,38 @@ pub struct Process {
     pub argv: Vec<String>,
     /// Its directory.
     pub cwd: String,
+    /// The names of its environment, never the values; absent where a run has too many processes to list them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub env_names: Option<Vec<String>>,
     /// When.
     pub at: Timestamp,
+}
+
+/// An attempt at a step.
+#[derive(Clone, Debug, Serialize)]
+pub struct Try {
+    /// The step.
+    pub step: String,
+    /// Which attempt, from 1.
+    pub attempt: u32,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended; absent if it was interrupted, or goes on.
+    pub finished_at: Option<Timestamp>,
+    /// How it ended.
+    pub outcome: Option<Outcome>,
+    /// Exit code, if a program ended with one.
+    pub exit_code: Option<i32>,
+    /// Signal, if a program was ended by one.
+    pub signal: Option<i32>,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// SHA-256 of the values that it read.
+    pub input_digest: Option<String>,
+    /// What it printed.
+    pub stdout: Option<OutputRef>,
+    /// What it printed on standard error.
+    pub stderr: Option<OutputRef>,
 }
 
 /// A continuation of the run.
@@ -55,6 +105,12 @@ pub struct Continuation {
     pub sources: u32,
     /// Finished steps that were done again.
     pub rerun: Vec<String>,
+    /// Interrupted steps that were left out.
+    pub skipped: Vec<String>,
+    /// `person` or `auto_fix`.
+    pub by: Option<String>,
+    /// The step that it went on at.
+    pub anchor: Option<String>,
 }
 
 /// An attempt that failed and was followed by another one.
@@ -79,69 +135,172 @@ pub struct Note {
 
 /// Gathers the evidence of a run.
 pub fn gather(header: &Header, records: &[Record], mask: &Mask) -> Evidence {
-    let masked = |text: &str| mask.text(text).into_owned();
-    let mut evidence = Evidence {
-        recipe_digest: header.recipe_digest.clone(),
-        recipe_path: header.recipe_path.clone(),
-        working_dir: header.working_dir.to_string_lossy().into_owned(),
-        repro_command: masked(&repro_command(header)),
-        spawned: Vec::new(),
-        resumes: Vec::new(),
-        retries: Vec::new(),
-        notes: Vec::new(),
+    let mut gathering = Gathering {
+        evidence: Evidence {
+            recipe_digest: header.recipe_digest.clone(),
+            recipe_path: header.recipe_path.clone(),
+            working_dir: header.working_dir.to_string_lossy().into_owned(),
+            repro_command: header_command(header, mask),
+            spawned: Vec::new(),
+            attempts: Vec::new(),
+            resumes: Vec::new(),
+            retries: Vec::new(),
+            notes: Vec::new(),
+        },
+        mask,
+        names: BTreeSet::new(),
+        room: NAMES,
+        open: HashMap::new(),
     };
-    for record in records {
+    records.iter().for_each(|record| gathering.take(record));
+    gathering.evidence
+}
+
+struct Gathering<'a> {
+    evidence: Evidence,
+    mask: &'a Mask,
+    /// The names of the last process.
+    names: BTreeSet<String>,
+    /// How many more names are listed.
+    room: usize,
+    /// Where attempts stand that have not ended.
+    open: HashMap<(&'a str, u32), usize>,
+}
+
+impl<'a> Gathering<'a> {
+    fn masked(&self, text: &str) -> String {
+        self.mask.text(text).into_owned()
+    }
+
+    fn take(&mut self, record: &'a Record) {
         match &record.event {
-            Event::Spawned(spawned) => evidence.spawned.push(Process {
-                step: spawned.path.clone(),
-                attempt: spawned.attempt,
-                pid: spawned.pid,
-                argv: spawned.argv.iter().map(|arg| masked(arg)).collect(),
-                cwd: spawned.cwd.clone(),
-                at: record.at,
-            }),
-            Event::RunResumed(resumed) => evidence.resumes.push(Continuation {
-                at: record.at,
-                pid: resumed.pid,
-                sources: resumed.sources,
-                rerun: resumed.rerun.clone(),
-            }),
-            Event::AttemptFailed { path, attempt, ended, .. } => evidence.retries.push(Retry {
-                step: path.clone(),
-                attempt: *attempt,
-                error: ended.error.as_deref().map(masked),
-            }),
+            Event::StepStarted { path, attempt, inputs } => {
+                self.open.insert((path, *attempt), self.evidence.attempts.len());
+                self.evidence.attempts.push(begun(path, *attempt, record.at, inputs.clone()));
+            }
+            Event::Spawned(spawned) => self.spawned(spawned, record.at),
+            Event::RunResumed(resumed) => {
+                self.names.clear();
+                self.evidence.resumes.push(Continuation {
+                    at: record.at,
+                    pid: resumed.pid,
+                    sources: resumed.sources,
+                    rerun: resumed.rerun.clone(),
+                    skipped: resumed.skip.clone(),
+                    by: resumed.by.clone(),
+                    anchor: resumed.anchor.clone(),
+                });
+            }
+            Event::AttemptFailed { path, attempt, ended, .. } => {
+                self.ended(path, *attempt, ended, record.at);
+                let error = ended.error.as_deref().map(|error| self.masked(error));
+                self.evidence.retries.push(Retry { step: path.clone(), attempt: *attempt, error });
+            }
+            Event::StepFinished { path, attempt, ended, .. } => {
+                self.ended(path, *attempt, ended, record.at);
+            }
             Event::Noted { path, message } => {
-                evidence.notes.push(Note { step: path.clone(), message: masked(message) });
+                let note = Note { step: path.clone(), message: self.masked(message) };
+                self.evidence.notes.push(note);
             }
             _ => {}
         }
     }
-    evidence
+
+    fn spawned(&mut self, spawned: &engine::event::Spawned, at: Timestamp) {
+        spawned.env.apply(&mut self.names);
+        // a journal from before names were kept has none
+        let listed = !self.names.is_empty() && self.room >= self.names.len();
+        self.room = self.room.saturating_sub(self.names.len());
+        let process = Process {
+            step: spawned.path.clone(),
+            attempt: spawned.attempt,
+            pid: spawned.pid,
+            argv: spawned.argv.iter().map(|arg| self.masked(arg)).collect(),
+            cwd: spawned.cwd.clone(),
+            env_names: listed.then(|| self.names.iter().cloned().collect()),
+            at,
+        };
+        self.evidence.spawned.push(process);
+    }
+
+    fn ended(&mut self, path: &'a str, attempt: u32, ended: &Ended, at: Timestamp) {
+        let Some(index) = self.open.remove(&(path, attempt)) else { return };
+        let error = ended.error.as_deref().map(|error| self.masked(error));
+        let entry = &mut self.evidence.attempts[index];
+        entry.finished_at = Some(at);
+        entry.outcome = Some(ended.outcome.clone());
+        entry.exit_code = exit_code(ended);
+        entry.signal = signal(ended);
+        entry.error = error;
+        entry.stdout.clone_from(&ended.stdout);
+        entry.stderr.clone_from(&ended.stderr);
+    }
 }
 
-/// The command line that starts the same run again.
-fn repro_command(header: &Header) -> String {
+fn begun(path: &str, attempt: u32, at: Timestamp, input_digest: Option<String>) -> Try {
+    Try {
+        step: path.to_owned(),
+        attempt,
+        started_at: at,
+        finished_at: None,
+        outcome: None,
+        exit_code: None,
+        signal: None,
+        error: None,
+        input_digest,
+        stdout: None,
+        stderr: None,
+    }
+}
+
+fn header_command(header: &Header, mask: &Mask) -> String {
     let recipe = header.recipe_file.as_ref().map(|file| file.to_string_lossy().into_owned());
-    let recipe = recipe.unwrap_or_else(|| header.recipe_path.trim_start_matches("built-in:").to_owned());
-    let mut words = vec!["recipe-runner-rs".to_owned(), quote(&recipe)];
-    words.push(format!("-C {}", quote(&header.working_dir.to_string_lossy())));
-    for (name, value) in header.given() {
-        words.push(format!("--set {}", quote(&format!("{name}={}", value.render()))));
+    let recipe = recipe.unwrap_or_else(|| header.recipe_path.clone());
+    repro_command(&recipe, &header.working_dir, &header.given(), &header.options, mask)
+}
+
+/// The command line that does the same from the beginning, wherever it is typed. A secret is taken from the
+/// environment: it stands in no text.
+pub fn repro_command(recipe: &str, dir: &Path, given: &Map, options: &Options, mask: &Mask) -> String {
+    let mut words = vec!["recipe-runner-rs".to_owned(), quote(recipe.trim_start_matches("built-in:"))];
+    words.push(format!("-C {}", quote(&dir.to_string_lossy())));
+    words.extend(options.recipe_dirs.iter().map(|dir| format!("-R {}", quote(&dir.to_string_lossy()))));
+    for (name, value) in given {
+        words.push(match recipe::env_name::alias(name).filter(|_| mask.is_secret(name)) {
+            Some(variable) => format!("--set {}\"${variable}\"", quote(&format!("{name}="))),
+            None => format!("--set {}", quote(&mask.text(&format!("{name}={}", value.render())))),
+        });
     }
-    let tags =
-        [("--include-tags", &header.options.include_tags), ("--exclude-tags", &header.options.exclude_tags)];
-    for (flag, tags) in tags.into_iter().filter(|(_, tags)| !tags.is_empty()) {
-        words.push(format!("{flag} {}", quote(&tags.join(","))));
-    }
+    words.extend(flags(options));
     words.join(" ")
 }
 
-/// A word as a shell takes it.
-fn quote(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
+/// The flags that options come from.
+fn flags(options: &Options) -> Vec<String> {
+    let mut flags = Vec::new();
+    let tags = [("--include-tags", &options.include_tags), ("--exclude-tags", &options.exclude_tags)];
+    for (flag, tags) in tags.into_iter().filter(|(_, tags)| !tags.is_empty()) {
+        flags.push(format!("{flag} {}", quote(&tags.join(","))));
     }
+    let mut add = |flag: &str, value: Option<String>| {
+        flags.extend(value.map(|value| format!("{flag} {}", quote(&value))));
+    };
+    add("--agent-binary", options.agent_binary.clone());
+    add("--step-timeout", options.step_timeout.map(|seconds| seconds.to_string()));
+    let parallel = Some(options.max_parallel).filter(|number| *number != MAX_PARALLEL);
+    add("--max-parallel", parallel.map(|number| number.to_string()));
+    add("--max-agents", options.max_agents.map(|number| number.to_string()));
+    let recovery = match options.recovery {
+        Recovery::Declared => None,
+        Recovery::Always => Some("always".to_owned()),
+        Recovery::Off => Some("off".to_owned()),
+    };
+    add("--recovery", recovery);
+    add("--budget-usd", options.budget.usd.map(|usd| usd.to_string()));
+    add("--budget-tokens", options.budget.tokens.map(|tokens| tokens.to_string()));
+    add("--budget-agent-runs", options.budget.agent_runs.map(|runs| runs.to_string()));
+    add("--budget-minutes", options.budget.minutes.map(|minutes| minutes.to_string()));
+    flags.extend(options.no_auto_stage.then(|| "--no-auto-stage".to_owned()));
+    flags
 }

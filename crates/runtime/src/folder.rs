@@ -91,10 +91,16 @@ pub struct Options {
     pub recovery: Recovery,
     /// `--audit-dir`.
     pub audit_dir: Option<PathBuf>,
+    /// `--auto-fix`.
+    pub auto_fix: Option<u32>,
+    /// `--repair-agent`.
+    pub repair_agent: Option<String>,
     /// Where the number of runs that auto-fix has left is kept.
     pub auto_fix_budget: Option<PathBuf>,
     /// `--budget-usd` and the others.
     pub budget: recipe::plan::Budget,
+    /// Where recipes are found besides the usual places, absolute.
+    pub recipe_dirs: Vec<PathBuf>,
 }
 
 /// Which failed sub-recipes an agent may try to finish.

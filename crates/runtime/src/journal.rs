@@ -276,7 +276,10 @@ mod tests {
         let path = dir.join("events.jsonl");
         let mut journal = Journal::create(&path).unwrap();
         for attempt in 1..=3 {
-            journal.append(Timestamp::UNIX_EPOCH, Event::StepStarted { path: "a".into(), attempt });
+            journal.append(
+                Timestamp::UNIX_EPOCH,
+                Event::StepStarted { path: "a".into(), attempt, inputs: None },
+            );
         }
         journal.sync().unwrap();
         path

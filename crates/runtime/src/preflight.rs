@@ -1,7 +1,7 @@
 //! Everything that can be known to be missing before the first step.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeSet, HashSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -21,14 +21,36 @@ use crate::{
 /// Name of the step that stands for everything that is missing.
 pub const STEP: &str = "preflight-validation";
 
+/// What is missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// Values of variables with these names.
+    Values(Vec<String>),
+    /// The program of this name.
+    Program(String),
+    /// A directory or file.
+    Path,
+    /// Room for another run inside of runs.
+    Depth,
+}
+
+/// Something that is missing, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What is missing.
+    pub lack: Lack,
+    /// For people.
+    pub text: String,
+}
+
 /// The message about all problems.
-pub fn message(recipe: &str, problems: &[String]) -> String {
-    let list: Vec<String> = problems.iter().map(|problem| format!("  - {problem}")).collect();
+pub fn message(recipe: &str, problems: &[Problem]) -> String {
+    let list: Vec<String> = problems.iter().map(|problem| format!("  - {}", problem.text)).collect();
     format!("=== PRE-FLIGHT VALIDATION FAILED for '{recipe}' ===\n{}", list.join("\n"))
 }
 
 /// What is wrong with the context that a recipe would begin with.
-pub fn context_problems(unit: &Unit, context: &Map, dir: &Path) -> Vec<String> {
+pub fn context_problems(unit: &Unit, context: &Map, dir: &Path) -> Vec<Problem> {
     let mut problems = Vec::new();
     let is_empty = |name: &str| match context.get(name) {
         None | Some(Value::Null) => true,
@@ -37,12 +59,13 @@ pub fn context_problems(unit: &Unit, context: &Map, dir: &Path) -> Vec<String> {
     for input in unit.inputs.iter().filter(|input| input.required && is_empty(&input.name)) {
         let about =
             if input.description.is_empty() { String::new() } else { format!(" ({})", input.description) };
-        problems.push(format!("input `{0}`{about} has no value: pass it with `--set {0}=…`", input.name));
+        let text = format!("input `{0}`{about} has no value: pass it with `--set {0}=…`", input.name);
+        problems.push(Problem { lack: Lack::Values(vec![input.name.clone()]), text });
     }
     for (name, rule) in &unit.rules {
         let text = context.get(name).map(|value| value.render().into_owned()).unwrap_or_default();
         let path = dir.join(&text);
-        let problem = match rule {
+        let text = match rule {
             Rule::Optional => continue,
             _ if is_empty(name) => format!("`{name}` is empty: pass it with `--set {name}=…`"),
             Rule::Nonempty => continue,
@@ -54,7 +77,8 @@ pub fn context_problems(unit: &Unit, context: &Map, dir: &Path) -> Vec<String> {
             }
             Rule::Path | Rule::GitRepo => continue,
         };
-        problems.push(problem);
+        let lack = if is_empty(name) { Lack::Values(vec![name.clone()]) } else { Lack::Path };
+        problems.push(Problem { lack, text });
     }
     problems
 }
@@ -65,24 +89,31 @@ fn is_git_repo(path: &Path) -> bool {
 }
 
 /// Environment variables that the recipe requires and that are not set.
-pub fn missing_env(plan: &Plan, host: &Host) -> Option<String> {
+pub fn missing_env(plan: &Plan, host: &Host) -> Option<Problem> {
+    missing_names(plan, host, |_| true)
+}
+
+fn missing_names(plan: &Plan, host: &Host, is_needed: impl Fn(&str) -> bool) -> Option<Problem> {
     let mut seen = HashSet::new();
-    let missing: Vec<&str> = plan
+    let missing: Vec<String> = plan
         .units
         .iter()
         .flat_map(|unit| &unit.required_env)
-        .filter(|name| host.var(name).is_none_or(|value| value.is_empty()) && seen.insert(name.as_str()))
-        .map(String::as_str)
+        .filter(|name| host.var(name).is_none_or(|value| value.is_empty()) && is_needed(name))
+        .filter(|name| seen.insert(name.as_str()))
+        .cloned()
         .collect();
     let first = missing.first()?;
     let list = missing.join(", ");
-    Some(format!("MISSING_ENV_VAR: {list}: set it with `export {first}=…`, or in `.env` beside the recipe"))
+    let text =
+        format!("MISSING_ENV_VAR: {list}: set it with `export {first}=…`, or in `.env` beside the recipe");
+    Some(Problem { text, lack: Lack::Values(missing) })
 }
 
 /// What these steps of a plan need from outside and is not there.
-pub fn missing_for(plan: &Plan, steps: &[&Arc<Step>], settings: &AgentSettings, host: &Host) -> Vec<String> {
+pub fn missing_for(plan: &Plan, steps: &[&Arc<Step>], settings: &AgentSettings, host: &Host) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let names: HashSet<String> = steps
+    let names: BTreeSet<String> = steps
         .iter()
         .filter_map(|step| match &step.kind {
             StepKind::Agent(agent) => Some(agent.program.clone().unwrap_or_else(|| settings.program.clone())),
@@ -96,19 +127,7 @@ pub fn missing_for(plan: &Plan, steps: &[&Arc<Step>], settings: &AgentSettings, 
             StepKind::Agent(_) | StepKind::Nested { .. } => true,
         })
     };
-    let missing: Vec<&str> = plan
-        .units
-        .iter()
-        .flat_map(|unit| &unit.required_env)
-        .map(String::as_str)
-        .filter(|name| host.var(name).is_none_or(|value| value.is_empty()) && mentions(name))
-        .collect();
-    if !missing.is_empty() {
-        problems.push(format!(
-            "MISSING_ENV_VAR: {}: set it with `export NAME=…`, or in `.env` beside the recipe",
-            missing.join(", ")
-        ));
-    }
+    problems.extend(missing_names(plan, host, mentions));
     problems
 }
 
@@ -118,7 +137,7 @@ pub fn missing_programs(
     settings: &AgentSettings,
     host: &Host,
     runs: impl Fn(&Unit, &Step) -> bool,
-) -> Vec<String> {
+) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut seen = HashSet::new();
     for step in needed_steps(plan, runs) {
@@ -126,8 +145,10 @@ pub fn missing_programs(
         let name = agent.program.clone().unwrap_or_else(|| settings.program.clone());
         if seen.insert(name.clone()) {
             problems.extend(
-                program_problem(&name, settings, host)
-                    .map(|problem| format!("step `{}`: {problem}", step.id)),
+                program_problem(&name, settings, host).map(|problem| Problem {
+                    text: format!("step `{}`: {}", step.id, problem.text),
+                    ..problem
+                }),
             );
         }
     }
@@ -176,19 +197,23 @@ pub fn is_ruled_out(plan: &Plan, step: &Step, context: &Map) -> bool {
 }
 
 /// Why a program cannot be used, if it cannot.
-pub fn program_problem(name: &str, settings: &AgentSettings, host: &Host) -> Option<String> {
+pub fn program_problem(name: &str, settings: &AgentSettings, host: &Host) -> Option<Problem> {
     let binary = match (&settings.launcher, Program::named(name, &settings.custom)) {
         (Some(launcher), _) => {
-            return find_program(launcher, host).is_none().then(|| {
-                format!("launcher `{launcher}` is not found in PATH: install it, or unset `AMPLIHACK_LAUNCHER_BINARY`")
+            return find_program(launcher, host).is_none().then(|| Problem {
+                lack: Lack::Program(launcher.clone()),
+                text: format!("launcher `{launcher}` is not found in PATH: install it, or unset `AMPLIHACK_LAUNCHER_BINARY`"),
             });
         }
-        (None, None) => return Some(unknown_program(name)),
+        (None, None) => {
+            return Some(Problem { lack: Lack::Program(name.to_owned()), text: unknown_program(name) });
+        }
         (None, Some(_)) if name.contains('/') => name.to_owned(),
         (None, Some(program)) => program.binary().to_owned(),
     };
-    find_program(&binary, host).is_none().then(|| {
-        format!("agent program `{binary}` is not found in PATH: install it, or choose another one with `--agent-binary NAME`")
+    find_program(&binary, host).is_none().then(|| Problem {
+        text: format!("agent program `{binary}` is not found in PATH: install it, or choose another one with `--agent-binary NAME`"),
+        lack: Lack::Program(binary),
     })
 }
 

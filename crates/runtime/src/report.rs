@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use engine::{
     Outcome, RunState, RunStatus, StepStatus,
-    diagnosis::Diagnosis,
+    diagnosis::{Commands, Diagnosis, advice},
     event::{Ended, Usage},
     frame::{Frame, StepState},
 };
@@ -17,10 +17,13 @@ use recipe::{
 };
 use serde::Serialize;
 
-use crate::mask::Mask;
+use crate::{command_line::Reach, diagnose::Found, mask::Mask};
 
 /// Version of the result's shape.
 pub const SCHEMA_VERSION: u32 = 1;
+
+/// What is said of a step that did not come to its end.
+const INTERRUPTED: &str = "interrupted before its end; a resume runs it again";
 
 /// The result of a run.
 #[derive(Clone, Debug, Serialize)]
@@ -39,8 +42,8 @@ pub struct RunResult {
     pub status: RunStatus,
     /// `ok`, `failed`, `blocked`, `needs_human`, `refused`, `cancelled`, `interrupted` or `budget`.
     pub outcome: &'static str,
-    /// Exit code of the program.
-    pub exit_code: u8,
+    /// Exit code of the program; absent while it runs, and if it was killed.
+    pub exit_code: Option<u8>,
     /// Whether nothing was executed.
     pub dry_run: bool,
     /// When it began.
@@ -82,10 +85,13 @@ pub struct RunResult {
     /// Its secrets, for those who show more of it.
     #[serde(skip)]
     pub mask: Mask,
+    /// How a command line reaches it.
+    #[serde(skip)]
+    pub reach: Reach,
 }
 
 /// The result of a step.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct StepResult {
     /// Its id.
     pub step_id: String,
@@ -115,6 +121,12 @@ pub struct StepResult {
     pub outcome: Option<Outcome>,
     /// Exit code, if a program ended with one.
     pub exit_code: Option<i32>,
+    /// Signal, if a program was ended by one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// Whether it was stopped before its end, and runs again when the run is resumed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
     /// Why it was skipped.
     pub skip_reason: Option<String>,
     /// What a dry run says about it.
@@ -136,6 +148,13 @@ pub struct StepResult {
     pub usage: Option<Usage>,
     /// SHA-256 of its definition.
     pub definition_digest: String,
+    /// SHA-256 of the values that it read; absent if it never started.
+    pub input_digest: Option<String>,
+    /// SHA-256 of the text of its value; absent if it has none, or it is a secret.
+    pub output_digest: Option<String>,
+    /// Files that it says it produces, from its directory.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub produced: Vec<engine::event::OutputRef>,
     /// Steps of its nested recipe.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepResult>,
@@ -177,6 +196,10 @@ pub struct Subject<'a> {
     pub output: Option<Value>,
     /// Its plan.
     pub plan: &'a Plan,
+    /// How a command line reaches it.
+    pub reach: &'a Reach,
+    /// Its recipe, as it is named from any directory.
+    pub recipe: String,
 }
 
 /// Makes the result of a run.
@@ -196,8 +219,13 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
     };
     let found = failure.as_ref().and_then(|_| {
         let dir = subject.run_dir.as_deref().map(std::path::Path::new);
-        crate::diagnose::failure(subject.plan, state, dir, subject.run_id, mask)
+        let commands = |path: &str| match subject.run_id {
+            Some(run) => crate::diagnose::commands(subject.reach, run, &subject.recipe, path),
+            None => Commands::default(),
+        };
+        crate::diagnose::failure(subject.plan, state, dir, commands, mask)
     });
+    let found = found.or_else(|| interruption(subject));
     let resumable = matches!(
         status,
         RunStatus::Failed | RunStatus::Interrupted | RunStatus::Waiting | RunStatus::Cancelled
@@ -210,7 +238,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         success: status == RunStatus::Completed,
         status,
         outcome: outcome(status, failure.as_ref()),
-        exit_code: finished.map_or(0, |finished| finished.exit_code),
+        exit_code: finished.filter(|_| status != RunStatus::Running).map(|finished| finished.exit_code),
         dry_run: state.settings.dry_run,
         started_at: state.started_at,
         finished_at: state.finished_at,
@@ -219,7 +247,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         output: subject.output.as_ref().map(|value| masked(&value.render())),
         context: root.context.iter().map(|(name, value)| (name.clone(), mask.value(name, value))).collect(),
         failure,
-        fingerprint: found.as_ref().map(|found| found.fingerprint.clone()),
+        fingerprint: found.as_ref().and_then(|found| found.fingerprint.clone()),
         advice: found.as_ref().map(|found| found.advice.clone()).unwrap_or_default(),
         diagnosis: found.map(|found| found.diagnosis),
         evidence: None,
@@ -232,10 +260,26 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         resume_command: subject
             .run_id
             .filter(|_| resumable)
-            .map(|run| format!("recipe-runner-rs resume {run}")),
+            .map(|run| subject.reach.command(&format!("resume {run}"))),
         run_dir: subject.run_dir.clone(),
         mask: mask.clone(),
+        reach: subject.reach.clone(),
     }
+}
+
+/// What a run that was stopped is put down to.
+fn interruption(subject: &Subject<'_>) -> Option<Found> {
+    if !matches!(subject.status, RunStatus::Interrupted | RunStatus::Cancelled) {
+        return None;
+    }
+    let said = subject.state.finished.as_ref().and_then(|finished| finished.error.as_deref());
+    let diagnosis = crate::diagnose::interruption(said);
+    let commands = match subject.run_id {
+        Some(run) => crate::diagnose::commands(subject.reach, run, &subject.recipe, ""),
+        None => Commands::default(),
+    };
+    let advice = advice(&diagnosis, "", &commands);
+    Some(Found { diagnosis, fingerprint: None, advice })
 }
 
 /// The command or the prompt of a step, before values are put in.
@@ -269,6 +313,7 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
     let path = frame.step_path(at);
     let mask = subject.mask;
     let ended = state.ended.as_ref();
+    let interrupted = state.status == StepStatus::Running && subject.status != RunStatus::Running;
     StepResult {
         step_id: definition.id.clone(),
         kind: definition.kind.word(),
@@ -276,9 +321,15 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
             StepKind::Shell { command } => Some(mask.text(command.text()).into_owned()),
             _ => None,
         },
-        status: state.status,
+        status: if interrupted { StepStatus::Pending } else { state.status },
+        interrupted,
         output: output(state, definition.store.as_deref(), mask),
-        error: ended.and_then(|ended| ended.error.as_deref()).map(|error| mask.text(error).into_owned()),
+        error: match interrupted {
+            true => Some(INTERRUPTED.to_owned()),
+            false => {
+                ended.and_then(|ended| ended.error.as_deref()).map(|error| mask.text(error).into_owned())
+            }
+        },
         duration: match state.status {
             StepStatus::Pending => 0.0,
             _ => seconds(state.started_at, state.finished_at.or(Some(subject.now))),
@@ -286,8 +337,13 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
         attempts: state.attempt,
         started_at: state.started_at,
         finished_at: state.finished_at,
-        outcome: ended.map(|ended| ended.outcome.clone()),
-        exit_code: ended.and_then(exit_code),
+        outcome: match (interrupted, &subject.state.finished) {
+            (true, Some(_)) => Some(Outcome::Cancelled),
+            (true, None) => Some(Outcome::Lost),
+            (false, _) => ended.map(|ended| ended.outcome.clone()),
+        },
+        exit_code: ended.filter(|_| !interrupted).and_then(exit_code),
+        signal: ended.filter(|_| !interrupted).and_then(signal),
         skip_reason: state.skipped.as_ref().map(engine::outcome::SkipReason::describe),
         dry_run: subject.previews.get(&path).cloned(),
         recovered: state.recovered,
@@ -297,6 +353,9 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
         stderr: ended.and_then(|ended| ended.stderr.clone()),
         usage: ended.and_then(|ended| ended.usage.clone()),
         definition_digest: definition.digest.clone(),
+        input_digest: state.inputs.clone(),
+        output_digest: output_digest(state, definition.store.as_deref(), mask),
+        produced: ended.map(|ended| ended.produced.clone()).unwrap_or_default(),
         steps: state.frame.map(|frame| steps(subject, &subject.state.frames[frame])).unwrap_or_default(),
         path,
     }
@@ -307,7 +366,22 @@ fn output(state: &StepState, name: Option<&str>, mask: &Mask) -> Option<String> 
     Some(mask.value(name.unwrap_or_default(), value).render().into_owned())
 }
 
-fn exit_code(ended: &Ended) -> Option<i32> {
+/// A secret has no digest: short ones could be guessed by it.
+fn output_digest(state: &StepState, name: Option<&str>, mask: &Mask) -> Option<String> {
+    let value = state.value.as_ref().filter(|_| !name.is_some_and(|name| mask.is_secret(name)))?;
+    Some(recipe::digest::sha256(value.render().as_bytes()))
+}
+
+/// The signal that ended a program.
+pub(crate) fn signal(ended: &Ended) -> Option<i32> {
+    match ended.outcome {
+        Outcome::Signal(signal) => Some(signal),
+        _ => None,
+    }
+}
+
+/// The exit code that a program ended with.
+pub(crate) fn exit_code(ended: &Ended) -> Option<i32> {
     match ended.outcome {
         Outcome::Ok => Some(0),
         Outcome::Exit(code) => Some(code),
@@ -319,68 +393,5 @@ fn seconds(from: Option<Timestamp>, to: Option<Timestamp>) -> f64 {
     match (from, to) {
         (Some(from), Some(to)) => (to.as_millisecond() - from.as_millisecond()).max(0) as f64 / 1000.0,
         _ => 0.0,
-    }
-}
-
-/// The result of a run that was blocked before its first step.
-pub fn blocked(recipe: &str, error: &str) -> RunResult {
-    let step = StepResult {
-        step_id: crate::preflight::STEP.to_owned(),
-        path: crate::preflight::STEP.to_owned(),
-        kind: "bash",
-        command: None,
-        status: StepStatus::Failed,
-        output: None,
-        error: Some(error.to_owned()),
-        duration: 0.0,
-        attempts: 0,
-        started_at: None,
-        finished_at: None,
-        outcome: Some(Outcome::Refused),
-        exit_code: None,
-        skip_reason: None,
-        dry_run: None,
-        recovered: false,
-        stored_as: None,
-        cut_bytes: None,
-        stdout: None,
-        stderr: None,
-        usage: None,
-        definition_digest: String::new(),
-        steps: Vec::new(),
-    };
-    RunResult {
-        schema_version: SCHEMA_VERSION,
-        recipe_name: recipe.to_owned(),
-        run_id: None,
-        tracking_id: None,
-        success: false,
-        status: RunStatus::Failed,
-        outcome: "blocked",
-        exit_code: 5,
-        dry_run: false,
-        started_at: None,
-        finished_at: None,
-        duration: 0.0,
-        failure: Some(Failure {
-            step: step.path.clone(),
-            outcome: Outcome::Refused,
-            error: error.to_owned(),
-            written: None,
-        }),
-        step_results: vec![step],
-        output: None,
-        context: Map::new(),
-        diagnosis: None,
-        fingerprint: None,
-        advice: Vec::new(),
-        evidence: None,
-        auto_fix: None,
-        usage: None,
-        resumes: 0,
-        ended_processes: Vec::new(),
-        resume_command: None,
-        run_dir: None,
-        mask: Mask::default(),
     }
 }

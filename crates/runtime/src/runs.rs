@@ -1,6 +1,8 @@
 //! The way in: starting, resuming, cancelling, listing and showing runs.
 
+mod cancel;
 mod charge;
+mod missing;
 mod request;
 mod resume;
 mod stored;
@@ -11,25 +13,25 @@ use engine::{
     Event, RunSettings, RunState, RunStatus,
     event::{FORMAT, RunStarted},
 };
-use recipe::{
-    check::Loader,
-    plan::{Plan, Step, Unit},
-    value::Map,
-};
+use recipe::{check::Loader, plan::Plan, value::Map};
 
-pub use request::{Request, RequestError, Silent};
-pub use resume::{Interrupted, Resume, ResumeError};
-pub use stored::{Cancelled, FindError, OpenError, RunSummary, Shown};
+pub use cancel::Cancelled;
+pub use request::{MAX_PARALLEL, Request, RequestError, Silent};
+pub use resume::{Interrupted, Resume, ResumeError, changed_note};
+pub use stored::{FindError, OpenError, RunSummary, Shown};
+
+use missing::blocked_start;
 
 use crate::{
     agent_attempt::AgentSettings,
     audit::Audit,
     clock,
+    command_line::Reach,
     drive::{DriveError, Driver, Parts, Reporter},
     folder::{self, Header, Options, RunFolder, make_dir, to_given},
     host::Host,
     journal::Journal,
-    preflight, process,
+    process,
     report::{self, RunResult, Subject},
     sources::Recording,
     workspace::{Claim, Owner, Workspace},
@@ -39,6 +41,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Runs {
     home: PathBuf,
+    reach: Reach,
 }
 
 /// What to run, and how.
@@ -124,7 +127,18 @@ pub enum RunError {
 impl Runs {
     /// The runs below a state directory.
     pub fn at(home: PathBuf) -> Runs {
-        Runs { home }
+        Runs { home, reach: Reach::default() }
+    }
+
+    /// The same runs, with how a command line reaches them.
+    #[must_use]
+    pub fn reached(self, reach: Reach) -> Runs {
+        Runs { reach, ..self }
+    }
+
+    /// How a command line reaches them.
+    pub fn reach(&self) -> &Reach {
+        &self.reach
     }
 
     /// The state directory.
@@ -142,7 +156,7 @@ impl Runs {
         let problems = self.problems(&start);
         let name = start.plan.root().name.clone();
         if !problems.is_empty() && !start.dry_run {
-            return Ok(report::blocked(&name, &preflight::message(&name, &problems)));
+            return Ok(blocked_start(&start, &problems));
         }
         let settings = RunSettings {
             given: start.given.clone(),
@@ -201,6 +215,7 @@ impl Runs {
             generation: 0,
             audit,
             agents: start.agents,
+            reach: self.reach.clone(),
         };
         let result = job.run(first, reporter);
         settle_claim(claim, &result);
@@ -246,9 +261,16 @@ impl Runs {
             workspace.clear_stale(&stale)?;
         }
         first.extend(stale.iter().map(|run| {
+            let state = self.dir().join(run).display().to_string();
             let message = match others.stale {
-                Stale::Cleared => format!("the mark of run {run}, whose process is gone, was moved aside; the run itself is kept"),
-                Stale::Named => format!("run {run} of this recipe was interrupted here; go on with it: recipe-runner-rs resume {run}"),
+                Stale::Cleared => format!(
+                    "the mark of run {run}, whose process is gone, was moved aside to {}; the run itself is kept in {state}",
+                    self.home.join("quarantine").display()
+                ),
+                Stale::Named => format!(
+                    "run {run} of this recipe was interrupted here, its state is kept in {state}; go on with it: {}",
+                    self.reach.command(&format!("resume {run}"))
+                ),
             };
             Event::Noted { path: None, message }
         }));
@@ -285,40 +307,6 @@ impl Runs {
         let journal = hidden.at(folder.journal());
         Ok((folder, journal, lock))
     }
-
-    /// Everything that can be known to be missing before the first step.
-    fn problems(&self, start: &Start<'_>) -> Vec<String> {
-        let root = start.plan.root();
-        let mut problems = Vec::new();
-        if !start.working_dir.is_dir() {
-            let what = if start.working_dir.exists() { "is not a directory" } else { "does not exist" };
-            problems.push(format!("working directory `{}` {what}", start.working_dir.display()));
-        }
-        let tree = start.host.tree("");
-        if tree.is_used_up() {
-            problems.push(format!(
-                "session depth {} has reached the maximum of {}: a recipe may not start more runs inside of runs; raise AMPLIHACK_MAX_DEPTH if this is meant",
-                tree.depth, tree.max_depth
-            ));
-        }
-        let mut context = root.defaults();
-        context.extend(start.given.clone());
-        problems.extend(preflight::context_problems(root, &context, &start.working_dir));
-        problems.extend(preflight::missing_env(&start.plan, &start.host));
-        let options = &start.options;
-        let runs = |unit: &Unit, step: &Step| {
-            let tagged = |list: &[String]| step.tags.iter().any(|tag| list.contains(tag));
-            let is_root = std::ptr::eq(unit, &**root);
-            !tagged(&options.exclude_tags)
-                && (step.tags.is_empty() || options.include_tags.is_empty() || tagged(&options.include_tags))
-                && !(is_root && preflight::is_ruled_out(&start.plan, step, &context))
-        };
-        problems.extend(preflight::missing_programs(&start.plan, &start.agents, &start.host, runs));
-        if !std::path::Path::new(crate::attempt::SHELL).exists() {
-            problems.push(format!("the shell `{}` is not installed", crate::attempt::SHELL));
-        }
-        problems
-    }
 }
 
 /// Clears the mark of a run that came to an end of its own.
@@ -345,6 +333,7 @@ pub(crate) struct Job<'a> {
     pub(crate) generation: u32,
     pub(crate) audit: Option<Audit>,
     pub(crate) agents: AgentSettings,
+    pub(crate) reach: Reach,
 }
 
 impl Job<'_> {
@@ -352,7 +341,11 @@ impl Job<'_> {
     pub(crate) fn run(self, first: Vec<Event>, reporter: &mut dyn Reporter) -> Result<RunResult, RunError> {
         let event_loop =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RunError::Loop)?;
-        let (run_id, tracking_id) = (self.run_id.clone(), self.tracking_id.clone());
+        let known = Known {
+            run_id: self.run_id.clone(),
+            tracking_id: self.tracking_id.clone(),
+            reach: self.reach.clone(),
+        };
         let run_dir = self.folder.as_ref().map(|folder| folder.path().to_owned());
         let (plan, state, mask, previews) = event_loop.block_on(async move {
             let mut driver = Driver::new(Parts {
@@ -374,13 +367,19 @@ impl Job<'_> {
             driver.run(first).await?;
             Ok::<_, DriveError>(driver.into_parts())
         })?;
-        Ok(finished_result(&run_id, &tracking_id, &plan, &state, &mask, &previews, run_dir))
+        Ok(finished_result(&known, &plan, &state, &mask, &previews, run_dir))
     }
 }
 
+/// What a run is known by.
+struct Known {
+    run_id: String,
+    tracking_id: String,
+    reach: Reach,
+}
+
 fn finished_result(
-    run_id: &str,
-    tracking_id: &str,
+    known: &Known,
     plan: &Plan,
     state: &RunState,
     mask: &crate::mask::Mask,
@@ -393,8 +392,8 @@ fn finished_result(
     };
     let has_folder = run_dir.is_some();
     report::result(&Subject {
-        run_id: has_folder.then_some(run_id),
-        tracking_id: has_folder.then_some(tracking_id),
+        run_id: has_folder.then_some(known.run_id.as_str()),
+        tracking_id: has_folder.then_some(known.tracking_id.as_str()),
         state,
         mask,
         status: state.finished.as_ref().map_or(RunStatus::Interrupted, |finished| finished.status),
@@ -403,7 +402,17 @@ fn finished_result(
         run_dir: run_dir.map(|dir| dir.to_string_lossy().into_owned()),
         output,
         plan,
+        reach: &known.reach,
+        recipe: canonical_recipe(&state.root().unit.path),
     })
+}
+
+/// The path of a recipe that works from any directory.
+pub(crate) fn canonical_recipe(path: &str) -> String {
+    match std::fs::canonicalize(path) {
+        Ok(file) => file.to_string_lossy().into_owned(),
+        Err(_) => path.trim_start_matches("built-in:").to_owned(),
+    }
 }
 
 /// A new id: the time, so that ids sort by age, and some letters that nobody else has.

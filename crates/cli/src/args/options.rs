@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 /// Where things are.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Places {
     /// Directory that the recipe works in
     #[arg(short = 'C', long, value_name = "DIR")]
@@ -89,17 +89,17 @@ pub(crate) struct RunOptions {
     /// Timeout in seconds for steps that have none
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) step_timeout: Option<f64>,
-    /// How many steps of a parallel group run at the same time
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = at_least_one)]
-    pub(crate) max_parallel: usize,
+    /// How many steps of a parallel group run at the same time: 64 if left out
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub(crate) max_parallel: Option<usize>,
     /// How many agents work at the same time
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) max_agents: Option<usize>,
     #[command(flatten)]
     pub(crate) budget: BudgetOptions,
-    /// When an agent may finish the work of a nested recipe that failed
-    #[arg(long, value_name = "MODE", default_value = "declared")]
-    pub(crate) recovery: RecoveryMode,
+    /// When an agent may finish the work of a nested recipe that failed: `declared` if left out
+    #[arg(long, value_name = "MODE")]
+    pub(crate) recovery: Option<RecoveryMode>,
     /// Diagnose, repair and go on by itself: at most N runs, 3 if N is left out
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "3", value_parser = clap::value_parser!(u32).range(1..=10))]
     pub(crate) auto_fix: Option<u32>,

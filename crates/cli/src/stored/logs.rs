@@ -93,7 +93,7 @@ fn attempts(records: &[Record], step: Option<&str>) -> Vec<Attempt> {
     records
         .iter()
         .filter_map(|record| match &record.event {
-            Event::StepStarted { path, attempt } if wanted(path) => Some(Attempt {
+            Event::StepStarted { path, attempt, .. } if wanted(path) => Some(Attempt {
                 path: path.clone(),
                 attempt: *attempt,
                 is_over: over.contains(&(path.as_str(), *attempt)),

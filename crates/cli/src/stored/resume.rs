@@ -6,6 +6,7 @@ use engine::resume_plan::{Action, Effects, Producers, ResumePlan, Resumer};
 use recipe::check::{Given, check};
 use runtime::{
     autofix::{self, Loop},
+    command_line::Reach,
     folder::{Options, RunFolder},
     runs::{Interrupted, Resume, ResumeError, Runs},
     sources::Recording,
@@ -34,7 +35,9 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
     let runs = runs_at(args.options.state_dir.as_deref(), environment)?;
     let folder = find(&runs, &args.run)?;
     let header = folder.header().map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
-    let library = reading::library(&args.places, environment);
+    let mut places = args.places.clone();
+    places.recipe_dirs.extend(header.options.recipe_dirs.clone());
+    let library = reading::library(&places, environment);
     let recording = Recording::new(&library);
     let edited = match &args.recipe {
         None => None,
@@ -86,8 +89,7 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
         loader: &library,
     };
     if args.plan {
-        let place = outcome::state_dir_flag(args.options.state_dir.as_deref());
-        return show_plan(&runs, folder, &resume, &place, args.format.output_format, out);
+        return show_plan(&runs, folder, &resume, args.format.output_format, out);
     }
     go_on(&runs, folder, resume, args, environment, out)
 }
@@ -107,15 +109,19 @@ fn show_plan(
     runs: &Runs,
     folder: RunFolder,
     resume: &Resume<'_>,
-    place: &str,
     format: OutputFormat,
     out: &mut Out,
 ) -> Result<Exit, Failure> {
     let run = folder.id();
-    let plan = runs.resume_plan(folder, resume).map_err(|error| explain(error, place))?;
+    let changed = match (&resume.edited, runs.open(folder.clone())) {
+        (None, Ok(shown)) => shown.changed_recipe(),
+        _ => None,
+    };
+    let plan = runs.resume_plan(folder, resume).map_err(|error| explain(error, runs.reach()))?;
     if format == OutputFormat::Json {
         let mut json = serde_json::to_value(&plan).unwrap_or_default();
         json["run_id"] = json!(run);
+        json["changed_recipe"] = json!(changed);
         out.json(&json);
         return Ok(Exit::Success);
     }
@@ -130,16 +136,21 @@ fn show_plan(
     if let Some(anchor) = &plan.anchor {
         out.result(&format!("goes on at `{anchor}`"));
     }
+    if let Some(file) = &changed {
+        out.result(&runtime::runs::changed_note(runs.reach(), &run, file));
+    }
     if !plan.kept_producers.is_empty() {
         out.result(&format!(
-            "kept, though the failed step may depend on what they made: {}; do them again with `recipe-runner-rs resume {run} --rerun-producers{place}`",
-            plan.kept_producers.join(", ")
+            "kept, though the failed step may depend on what they made: {}; do them again with `{}`",
+            plan.kept_producers.join(", "),
+            runs.reach().command(&format!("resume {run} --rerun-producers"))
         ));
     }
     if !plan.blocked_effects.is_empty() {
         out.result(&format!(
-            "stops here: side effects that are done would be repeated: {}; allow it with `recipe-runner-rs resume {run} --rerun-effects{place}`",
-            plan.blocked_effects.join(", ")
+            "stops here: side effects that are done would be repeated: {}; allow it with `{}`",
+            plan.blocked_effects.join(", "),
+            runs.reach().command(&format!("resume {run} --rerun-effects"))
         ));
     }
     Ok(Exit::Success)
@@ -155,36 +166,46 @@ fn go_on(
 ) -> Result<Exit, Failure> {
     let format = args.format.output_format;
     let mut resume = resume;
-    let fixer = match args.options.auto_fix() {
-        Some(policy) => {
-            let shown =
-                runs.open(folder.clone()).map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
-            let known = shown.header.options.auto_fix_budget.clone().filter(|path| path.exists());
-            autofix::prepare(runs, &policy, known, &mut resume.host).map_err(|error| broken(error.into()))?;
-            Some(Loop {
-                runs,
-                policy,
-                agents: resume.agents.clone(),
-                host: resume.host.clone(),
-                loader: resume.loader,
-                recipe_file: environment.absolute(std::path::Path::new(&shown.header.recipe_path)),
-                plan: resume.edited.as_ref().map_or(shown.plan, |(plan, _)| plan.clone()),
-                level: 0,
-            })
-        }
-        None => None,
-    };
+    let shown = runs.open(folder.clone()).map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
+    // a loop that was killed goes on within its own budget
+    let unfinished =
+        autofix::unfinished(&folder, &shown.header.options).filter(|_| !args.options.no_auto_fix);
+    let known = unfinished.as_ref().map(|(_, budget)| budget.clone());
+    if known.is_some() {
+        resume.resumer = Resumer::Automatic { level: 0 };
+    }
+    let fixer =
+        match args.options.auto_fix().or(unfinished.map(|(policy, _)| policy)) {
+            Some(policy) => {
+                autofix::prepare(runs, &policy, known, &mut resume.host)
+                    .map_err(|error| broken(error.into(), runs.reach()))?;
+                Some(Loop {
+                    runs,
+                    policy,
+                    agents: resume.agents.clone(),
+                    host: resume.host.clone(),
+                    loader: resume.loader,
+                    recipe_file: shown.header.recipe_file.clone().unwrap_or_else(|| {
+                        environment.absolute(std::path::Path::new(&shown.header.recipe_path))
+                    }),
+                    plan: resume.edited.as_ref().map_or(shown.plan, |(plan, _)| plan.clone()),
+                    level: 0,
+                })
+            }
+            None => None,
+        };
     let result = {
         let mut reporter = reporter(&args.options, format, environment, out);
         match (runs.resume(folder.clone(), resume, &mut *reporter), fixer) {
-            (Ok(first), Some(fixer)) => Ok(fixer.run(first, &mut *reporter).map_err(fix_failed)?),
+            (Ok(first), Some(fixer)) => {
+                Ok(fixer.run(first, &mut *reporter).map_err(|error| fix_failed(error, runs.reach()))?)
+            }
             (result, _) => result,
         }
     };
     match result {
         Ok(result) => {
-            let mut result = with_evidence(runs, result, format);
-            outcome::name_state_dir(&mut result, args.options.state_dir.as_deref());
+            let result = with_evidence(runs, result, format);
             let detail = detail(&args.options, environment);
             Ok(outcome::show(&result, format, detail, &snippet(environment), out))
         }
@@ -199,31 +220,30 @@ fn go_on(
             }
             Ok(Exit::Success)
         }
-        Err(error) => Err(explain(error, &outcome::state_dir_flag(args.options.state_dir.as_deref()))),
+        Err(error) => Err(explain(error, runs.reach())),
     }
 }
 
-fn explain(error: ResumeError, place: &str) -> Failure {
+fn explain(error: ResumeError, reach: &Reach) -> Failure {
+    let typed = |words: String| reach.command(&words);
     let message = error.to_string();
     match error {
         ResumeError::Owned { run, .. } => Failure::new(Exit::Conflict, message)
-            .hint(format!("watch it: recipe-runner-rs logs {run} -f{place}"))
-            .hint(format!("stop it:  recipe-runner-rs cancel {run}{place}")),
+            .hint(format!("watch it: {}", typed(format!("logs {run} -f"))))
+            .hint(format!("stop it:  {}", typed(format!("cancel {run}")))),
         ResumeError::Choose { run, .. } => Failure::new(Exit::Waiting, message)
             .hint("look at what it did, then choose:")
-            .hint(format!("run it again: recipe-runner-rs resume {run} --rerun-interrupted{place}"))
-            .hint(format!("leave it out: recipe-runner-rs resume {run} --skip-interrupted{place}")),
+            .hint(format!("run it again: {}", typed(format!("resume {run} --rerun-interrupted"))))
+            .hint(format!("leave it out: {}", typed(format!("resume {run} --skip-interrupted")))),
         ResumeError::Effects { run, .. } => Failure::new(Exit::Waiting, message)
-            .hint(format!("see why:     recipe-runner-rs resume {run} --plan{place}"))
-            .hint(format!("repeat them: recipe-runner-rs resume {run} --rerun-effects{place}")),
+            .hint(format!("see why:     {}", typed(format!("resume {run} --plan"))))
+            .hint(format!("repeat them: {}", typed(format!("resume {run} --rerun-effects")))),
         ResumeError::Declined(run) => Failure::new(Exit::Waiting, message)
-            .hint(format!("see why:  recipe-runner-rs resume {run} --plan{place}"))
-            .hint(format!("go ahead: recipe-runner-rs resume {run} --yes{place}")),
+            .hint(format!("see why:  {}", typed(format!("resume {run} --plan"))))
+            .hint(format!("go ahead: {}", typed(format!("resume {run} --yes")))),
         ResumeError::NoStep { run, .. } => Failure::new(Exit::BadArguments, message)
-            .hint(format!("recipe-runner-rs show {run}{place} lists the steps")),
-        ResumeError::Blocked(_) => Failure::new(Exit::Blocked, message),
-        ResumeError::NoDirectory { .. } => Failure::new(Exit::Blocked, message),
-        ResumeError::Run(error) => broken(error),
+            .hint(format!("`{}` lists the steps", typed(format!("show {run}")))),
+        ResumeError::Run(error) => broken(error, reach),
         ResumeError::Open(_) | ResumeError::Completed(_) => Failure::new(Exit::Broken, message),
     }
 }
@@ -231,8 +251,11 @@ fn explain(error: ResumeError, place: &str) -> Failure {
 /// What the command line changes in the options of a run.
 fn change(options: &mut Options, args: &ResumeArgs) {
     let given = &args.options;
-    if given.max_parallel != 64 {
-        options.max_parallel = given.max_parallel;
+    if let Some(number) = given.max_parallel {
+        options.max_parallel = number;
+    }
+    if let Some(mode) = given.recovery {
+        options.recovery = mode.into();
     }
     if given.max_agents.is_some() {
         options.max_agents = given.max_agents;

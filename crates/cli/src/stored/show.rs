@@ -66,8 +66,13 @@ fn next(result: &RunResult) -> String {
     let run = result.run_id.as_deref().unwrap_or("last");
     match result.status {
         RunStatus::Running => {
-            format!("\n  watch:   recipe-runner-rs logs {run} -f\n  stop:    recipe-runner-rs cancel {run}")
+            let (watch, stop) = (format!("logs {run} -f"), format!("cancel {run}"));
+            format!(
+                "\n  watch:   {}\n  stop:    {}",
+                result.reach.command(&watch),
+                result.reach.command(&stop)
+            )
         }
-        _ => format!("\n  logs:    recipe-runner-rs logs {run}"),
+        _ => format!("\n  logs:    {}", result.reach.command(&format!("logs {run}"))),
     }
 }

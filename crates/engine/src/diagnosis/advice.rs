@@ -15,23 +15,34 @@ pub struct Commands {
     pub plan: Option<String>,
     /// Checks the recipe.
     pub validate: Option<String>,
+    /// Shows which programs are there.
+    pub doctor: Option<String>,
+    /// Starts again from the beginning, where nothing has run.
+    pub start: Option<String>,
 }
 
 /// The next steps, most useful first.
 pub fn advice(diagnosis: &Diagnosis, step: &str, commands: &Commands) -> Vec<String> {
-    let quote = diagnosis.signals.iter().map(|signal| signal.quote.as_str()).find(|quote| !quote.is_empty());
-    let mut steps = vec![first_step(diagnosis.class, step, quote.unwrap_or_default())];
+    let quotes = || diagnosis.signals.iter().filter(|signal| !signal.quote.is_empty());
+    // what was said tells more than how it ended
+    let said = quotes().find(|signal| signal.at != "outcome").or_else(|| quotes().next());
+    let quote = said.map(|signal| signal.quote.as_str()).unwrap_or_default();
+    let mut steps = vec![first_step(diagnosis.class, step, quote)];
     let then =
         |text: &str, command: &Option<String>| command.as_ref().map(|command| format!("{text}: {command}"));
     match diagnosis.class {
         Class::Structure | Class::Deadlock => steps.extend(then("check the recipe", &commands.validate)),
         Class::Interrupted => {}
+        Class::MissingBinary if commands.logs.is_none() => {
+            steps.extend(then("see which programs are here", &commands.doctor));
+        }
         _ => steps.extend(then("read everything it printed", &commands.logs)),
     }
     if matches!(diagnosis.class, Class::Verification | Class::AgentDrift | Class::HollowSuccess) {
         steps.extend(then("see which steps a resume would run again", &commands.plan));
     }
     steps.extend(then("then go on", &commands.resume));
+    steps.extend(then("then start again", &commands.start));
     steps
 }
 
@@ -47,6 +58,7 @@ fn first_step(class: Class, step: &str, quote: &str) -> String {
             format!("set what is missing, or write it into `.env` beside the recipe ({quote})")
         }
         Class::MissingBinary => format!("install the missing program or put it on PATH ({quote})"),
+        Class::MissingPath => format!("make what is missing, or name another path ({quote})"),
         Class::Credentials => "log in again, or renew the token or key that the step uses".to_owned(),
         Class::RateLimit => "wait until the service allows more requests".to_owned(),
         Class::Network => "see whether the service is up and can be reached from this machine".to_owned(),

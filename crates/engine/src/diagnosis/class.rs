@@ -83,6 +83,8 @@ classes! {
     MissingEnv "environment.missing_env" "MISSING_ENV_VAR" Environment,
     /// A program is not installed.
     MissingBinary "environment.missing_binary" "MISSING_BINARY" Environment,
+    /// A directory or file that a run needs is not there.
+    MissingPath "environment.missing_path" "MISSING_PATH" Environment,
     /// A login is missing, wrong or expired.
     Credentials "environment.credentials" "CREDENTIALS" Environment,
     /// A service asks to slow down.

@@ -68,6 +68,10 @@ pub enum Obstacle {
     AlreadyRunning,
     /// The kernel ended the step because there was no memory left.
     OutOfMemory,
+    /// A directory or file that is needed is not there.
+    MissingPath,
+    /// The step cannot be prepared as the recipe has it.
+    Unusable,
 }
 
 /// Everything that is known about a failure.
@@ -109,6 +113,8 @@ pub struct Facts {
     pub interrupted: bool,
     /// What stood in the way.
     pub obstacle: Option<Obstacle>,
+    /// The runner's own words for it.
+    pub detail: String,
 }
 
 impl Facts {
@@ -168,6 +174,17 @@ impl Diagnosis {
         Diagnosis { class, code, confidence, signals, secondary: Vec::new(), uncertain, bucket }
     }
 
+    /// Several findings as one: the first one counts, the others add what they saw.
+    pub fn together(found: impl IntoIterator<Item = Diagnosis>) -> Option<Diagnosis> {
+        let mut found = found.into_iter();
+        let mut first = found.next()?;
+        for more in found {
+            first.signals.extend(more.signals);
+            first = first.also([more.class]);
+        }
+        Some(first)
+    }
+
     fn also(mut self, classes: impl IntoIterator<Item = Class>) -> Diagnosis {
         for class in classes {
             if class != self.class && !self.secondary.contains(&class) {
@@ -186,7 +203,8 @@ pub fn diagnose(facts: &Facts) -> Diagnosis {
         .or_else(|| rules::missing_program(facts, &view))
         .or_else(|| rules::by_text(facts, &view))
         .or_else(|| rules::by_check(facts, &view))
-        .unwrap_or_else(|| rules::unexplained(facts));
+        .or_else(|| rules::by_plain_output(facts, &view))
+        .unwrap_or_else(|| rules::unexplained(facts, &view));
     let exhausted = facts.retries_exhausted.then_some(Class::RetryExhausted);
     found.also(view.hints.iter().map(|hint| hint.class)).also(exhausted)
 }

@@ -5,6 +5,11 @@
 use super::{AgentTrouble, Class, Confidence, Diagnosis, Facts, Obstacle, Producer, Signal, StepType, View};
 use crate::outcome::Outcome;
 
+/// Signals by which somebody asks a program to end.
+const HANGUP: i32 = 1;
+const INTERRUPT: i32 = 2;
+const TERMINATE: i32 = 15;
+
 /// What typed facts decide alone.
 pub(super) fn typed(facts: &Facts) -> Option<Diagnosis> {
     by_obstacle(facts).or_else(|| by_outcome(facts)).or_else(|| by_agent(facts))
@@ -26,13 +31,17 @@ fn by_obstacle(facts: &Facts) -> Option<Diagnosis> {
         Obstacle::StaleState => (Class::StaleState, "an earlier run left its marks behind"),
         Obstacle::AlreadyRunning => (Class::AlreadyRunning, "another run owns the workspace"),
         Obstacle::OutOfMemory => (Class::Memory, "the kernel ended the step for lack of memory"),
+        Obstacle::MissingPath => (Class::MissingPath, "a path that is needed is not there"),
+        Obstacle::Unusable => (Class::Structure, "the step cannot be prepared as it is written"),
     };
-    Some(certain(class, what, &facts.command, "preflight"))
+    let quote = if facts.detail.is_empty() { &facts.command } else { &facts.detail };
+    let at = if facts.outcome.is_some() { "outcome" } else { "preflight" };
+    Some(certain(class, what, quote, at))
 }
 
 fn by_outcome(facts: &Facts) -> Option<Diagnosis> {
     if facts.interrupted {
-        return Some(certain(Class::Interrupted, "the run was told to stop", "", "outcome"));
+        return Some(certain(Class::Interrupted, "the run was told to stop", &facts.detail, "outcome"));
     }
     let limit = facts.limit.as_deref();
     let says = |class, what: &str| Some(certain(class, what, limit.unwrap_or_default(), "outcome"));
@@ -85,8 +94,12 @@ pub(super) fn missing_program(facts: &Facts, view: &View) -> Option<Diagnosis> {
     if is_local && facts.producer != Producer::None {
         return None;
     }
-    let signals =
-        vec![Signal::new("exit code for a missing program", "exit 127", "outcome"), hint.signal.clone()];
+    let what = match &hint.subject {
+        Some(name) => format!("the program `{name}` is not there"),
+        None => hint.signal.what.clone(),
+    };
+    let said = Signal { what, ..hint.signal.clone() };
+    let signals = vec![Signal::new("exit code for a missing program", "exit 127", "outcome"), said];
     Some(Diagnosis::new(Class::MissingBinary, Confidence::High, signals))
 }
 
@@ -134,6 +147,14 @@ pub(super) fn by_check(facts: &Facts, view: &View) -> Option<Diagnosis> {
     })
 }
 
+/// A step that says nothing on stderr and names the trouble on stdout: where nothing else explains it, this does.
+pub(super) fn by_plain_output(facts: &Facts, view: &View) -> Option<Diagnosis> {
+    let quiet = facts.stderr.trim().is_empty() && matches!(facts.outcome, Some(Outcome::Exit(_)));
+    let first = view.hints.iter().filter(|hint| quiet && hint.is_plain).min_by_key(|hint| hint.rank)?;
+    let signals = ended(facts).into_iter().chain([first.signal.clone()]).collect();
+    Some(Diagnosis::new(first.class, Confidence::Medium, signals))
+}
+
 fn last_line(facts: &Facts) -> Option<Signal> {
     [("stderr", &facts.stderr), ("stdout", &facts.stdout)].into_iter().find_map(|(stream, text)| {
         let (at, line) = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).last()?;
@@ -141,9 +162,31 @@ fn last_line(facts: &Facts) -> Option<Signal> {
     })
 }
 
+/// How it ended, as evidence.
+fn ended(facts: &Facts) -> Option<Signal> {
+    match facts.outcome.as_ref()? {
+        Outcome::Exit(code) => Some(Signal::new("exit code", &format!("exit {code}"), "outcome")),
+        Outcome::Signal(number) => {
+            let quote =
+                if facts.detail.is_empty() { format!("signal {number}") } else { facts.detail.clone() };
+            Some(Signal::new("ended by a signal", &quote, "outcome"))
+        }
+        _ if !facts.detail.is_empty() => Some(Signal::new("what the runner says", &facts.detail, "outcome")),
+        _ => None,
+    }
+}
+
 /// What is left.
-pub(super) fn unexplained(facts: &Facts) -> Diagnosis {
-    let signals: Vec<Signal> = last_line(facts).into_iter().collect();
+pub(super) fn unexplained(facts: &Facts, view: &View) -> Diagnosis {
+    let mut signals: Vec<Signal> = ended(facts).into_iter().chain(last_line(facts)).collect();
+    if let Some(Outcome::Signal(HANGUP | INTERRUPT | TERMINATE)) = facts.outcome {
+        return Diagnosis::new(Class::Interrupted, Confidence::Medium, signals);
+    }
+    // what was said and is not enough to decide is shown all the same
+    let more = view.hints.iter().map(|hint| &hint.signal).take(2);
+    signals.extend(
+        more.filter(|hint| !signals.iter().any(|known| known.at == hint.at)).cloned().collect::<Vec<_>>(),
+    );
     if facts.retries_exhausted {
         return Diagnosis::new(Class::RetryExhausted, Confidence::Medium, signals);
     }

@@ -21,6 +21,8 @@ pub(super) struct Hint {
     /// The smaller, the more it explains.
     pub(super) rank: usize,
     pub(super) is_believed: bool,
+    /// Said in plain output, by whom nobody knows.
+    pub(super) is_plain: bool,
 }
 
 /// Whether `phrase` stands in `text` as whole words. Both are lower case.
@@ -48,7 +50,7 @@ pub(super) fn hints(facts: &Facts, is_check: bool) -> Vec<Hint> {
     for (stream, text) in texts {
         for (at, line) in text.lines().enumerate() {
             let line = cut(line);
-            let Some(mut hint) = read(line, &whole, &format!("{stream}:{}", at + 1)) else { continue };
+            let Some(mut hint) = read(facts, line, &whole, &format!("{stream}:{}", at + 1)) else { continue };
             let by_tool = is_tool_line(line);
             let needs_tool = is_check || (stream == "stdout" && facts.step_type == StepType::Bash);
             let plain = matches!(
@@ -56,7 +58,9 @@ pub(super) fn hints(facts: &Facts, is_check: bool) -> Vec<Hint> {
                 Class::ValidationStrategy | Class::Structure | Class::MissingEnv | Class::Memory
             );
             hint.is_believed = !judged && (!needs_tool || by_tool || (plain && stream != "agent"));
-            hint.is_believed &= !is_own_server(facts, &hint, line) && !is_own_name(facts, &hint);
+            let is_own = is_own_server(facts, &hint, line) || is_own_name(facts, &hint);
+            hint.is_believed &= !is_own;
+            hint.is_plain = stream == "stdout" && !is_check && !is_own;
             hints.push(hint);
         }
     }
@@ -88,12 +92,12 @@ fn is_tool_line(line: &str) -> bool {
     TOOL_LINES.iter().any(|prefix| lower.starts_with(prefix))
 }
 
-fn read(line: &str, whole: &str, at: &str) -> Option<Hint> {
+fn read(facts: &Facts, line: &str, whole: &str, at: &str) -> Option<Hint> {
     if line.trim().is_empty() {
         return None;
     }
     let lower = line.to_lowercase();
-    let special = missing_program(line, &lower, whole)
+    let special = missing_program(facts, line, &lower, whole)
         .map(|name| (Class::MissingBinary, Some(name), "a program is not there"))
         .or_else(|| {
             missing_variable(line, &lower, whole)
@@ -106,7 +110,8 @@ fn read(line: &str, whole: &str, at: &str) -> Option<Hint> {
             (rank_of(phrase.class), phrase.class, None, phrase.what)
         }
     };
-    Some(Hint { class, subject, signal: Signal::new(what, line, at), rank, is_believed: false })
+    let signal = Signal::new(what, line, at);
+    Some(Hint { class, subject, signal, rank, is_believed: false, is_plain: false })
 }
 
 /// Causes come before their consequences: a full disk before a failed connection, a refused login before both.
@@ -137,7 +142,7 @@ impl Phrase {
 }
 
 /// The program that a line says is not there.
-fn missing_program(line: &str, lower: &str, whole: &str) -> Option<String> {
+fn missing_program(facts: &Facts, line: &str, lower: &str, whole: &str) -> Option<String> {
     let name = |text: &str| {
         let name = text.rsplit([':', ' ']).find(|part| !part.is_empty())?;
         let name = name.trim_matches(['\'', '"', '`', '‘', '’']);
@@ -147,15 +152,16 @@ fn missing_program(line: &str, lower: &str, whole: &str) -> Option<String> {
     if let Some(before) = trimmed.strip_suffix(": command not found") {
         return name(before);
     }
-    let is_shell =
-        ["sh: ", "bash: ", "/bin/sh: ", "dash: ", "zsh: "].iter().any(|shell| line.starts_with(shell));
+    let speaker = line.split(": ").next().unwrap_or_default();
+    let is_shell = ["sh", "bash", "dash", "zsh"].contains(&speaker.rsplit('/').next().unwrap_or_default());
     if is_shell && let Some(before) = trimmed.strip_suffix(": not found") {
         return name(before);
     }
     let no_file = trimmed.strip_suffix(": No such file or directory");
     let by_env = lower.starts_with("/usr/bin/env: ") || lower.starts_with("env: ");
     let by_make = lower.starts_with("make: ") && whole.contains("error 127");
-    let by_shell = is_shell && whole.lines().count() < 3;
+    // a redirection from a missing file reads the same, and ends with another code
+    let by_shell = is_shell && facts.exit_code() == Some(127);
     if let Some(before) = no_file.filter(|_| by_env || by_make || by_shell) {
         return name(before);
     }

@@ -5,6 +5,7 @@
 
 mod answer;
 pub mod budget;
+mod escalation;
 mod repair;
 mod report;
 mod surface;
@@ -20,7 +21,7 @@ use recipe::{check::Loader, plan::Plan};
 
 use crate::{
     agent_attempt::AgentSettings,
-    drive::Reporter,
+    drive::{Halt, Reporter, pause},
     folder::{FolderError, Options, RunFolder},
     host::Host,
     report::RunResult,
@@ -28,9 +29,11 @@ use crate::{
     sources::Recording,
 };
 use budget::Budget;
+use escalation::describe;
 pub use repair::Regression;
 use repair::{Repair, Repairer};
-pub use report::{Attempt, Escalation, PlanSummary, RepairReport, Report};
+use report::save;
+pub use report::{Attempt, Escalation, PlanSummary, RepairReport, Report, load};
 
 /// How auto-fix is done.
 #[derive(Clone, Debug)]
@@ -73,6 +76,9 @@ pub enum AutoFixError {
     /// A file failed.
     #[error(transparent)]
     Folder(#[from] FolderError),
+    /// It was told to stop between two runs.
+    #[error("told to stop")]
+    Stopped(Halt),
 }
 
 /// Longest wait for a rate limit or the network.
@@ -99,16 +105,25 @@ impl Loop<'_> {
     pub fn run(mut self, first: RunResult, reporter: &mut dyn Reporter) -> Result<RunResult, AutoFixError> {
         let mut result = first;
         let (Some(run_id), Some(run_dir)) = (result.run_id.clone(), result.run_dir.clone()) else {
+            result.auto_fix = Some(Report {
+                enabled: true,
+                max_attempts: self.policy.max_attempts,
+                outcome: result.outcome.to_owned(),
+                ..Report::default()
+            });
             return Ok(result);
         };
         let folder = RunFolder::at(PathBuf::from(run_dir));
         let budget = self.budget(&folder)?;
         let mut report = load(&folder).unwrap_or_else(|| Report {
-            enabled: true,
             tracking_id: result.tracking_id.clone().unwrap_or_else(|| run_id.clone()),
-            max_attempts: self.policy.max_attempts,
             ..Report::default()
         });
+        // an attempt that was interrupted is the one that goes on now
+        report.attempts.retain(|attempt| attempt.outcome != "interrupted");
+        report.enabled = true;
+        report.max_attempts = self.policy.max_attempts;
+        (report.outcome, report.reason, report.escalation) = (String::new(), None, None);
         loop {
             let attempt = report.attempts.len() as u32 + 1;
             report.attempts.push(Attempt {
@@ -123,7 +138,8 @@ impl Loop<'_> {
             });
             save(&folder, &report)?;
             if result.status == RunStatus::Waiting {
-                escalate(&mut report, &mut result, "a step says that a person has to look at it".to_owned());
+                let reason = "a step says that a person has to look at it".to_owned();
+                self.escalate(&folder, &mut report, &mut result, reason);
                 break;
             }
             if !matches!(result.status, RunStatus::Failed) {
@@ -137,27 +153,57 @@ impl Loop<'_> {
                     break;
                 }
                 Next::Escalate(reason) => {
-                    escalate(&mut report, &mut result, reason);
+                    self.escalate(&folder, &mut report, &mut result, reason);
                     break;
                 }
                 next => next,
             };
             if !budget.take()? {
                 let reason = format!("the budget of {} runs is used up", report.max_attempts);
-                escalate(&mut report, &mut result, reason);
+                self.escalate(&folder, &mut report, &mut result, reason);
                 break;
             }
-            if let Some(reason) =
-                self.attempt_again(&folder, &budget, next, &mut report, &mut result, reporter)?
-            {
-                escalate(&mut report, &mut result, reason);
+            let again = self.attempt_again(&folder, &budget, next, &mut report, &mut result, reporter);
+            if let Err(AutoFixError::Stopped(halt)) = again {
+                return self.stopped(&folder, report, result, halt);
+            }
+            if let Some(reason) = again? {
+                self.escalate(&folder, &mut report, &mut result, reason);
                 break;
             }
         }
+        report.resumes = result.resumes;
         save(&folder, &report)?;
         if report.outcome == "blocked" {
             result.outcome = "blocked";
+            // steps have run, whatever stops the next one
+            result.exit_code = Some(1);
         }
+        if let Some(escalation) = &report.escalation {
+            self.runs.conclude(&folder, RunStatus::Waiting, 6, &escalation.reason)?;
+        }
+        result.auto_fix = Some(report);
+        Ok(result)
+    }
+
+    /// Told to stop between two runs: the loop is not over, a resume goes on with it.
+    fn stopped(
+        &self,
+        folder: &RunFolder,
+        report: Report,
+        mut result: RunResult,
+        halt: Halt,
+    ) -> Result<RunResult, AutoFixError> {
+        save(folder, &report)?;
+        let (code, signal) = match halt {
+            Halt::Interrupt | Halt::Cancel => (130, "SIGINT"),
+            Halt::Terminate => (143, "SIGTERM"),
+            Halt::Hangup => (143, "SIGHUP"),
+        };
+        self.runs.conclude(folder, RunStatus::Interrupted, code, &format!("interrupted by {signal}"))?;
+        result.status = RunStatus::Interrupted;
+        result.outcome = "interrupted";
+        result.exit_code = Some(code);
         result.auto_fix = Some(report);
         Ok(result)
     }
@@ -176,10 +222,8 @@ impl Loop<'_> {
         let Some(diagnosis) = &result.diagnosis else {
             return Next::Escalate("the failure could not be classified".to_owned());
         };
-        let same: Vec<&Attempt> = report.attempts[..report.attempts.len() - 1]
-            .iter()
-            .filter(|attempt| is_same_failure(attempt, result))
-            .collect();
+        let earlier = &report.attempts[..report.attempts.len() - 1];
+        let same: Vec<&Attempt> = earlier.iter().filter(|attempt| is_same_failure(attempt, result)).collect();
         let changed_since = |attempt: &Attempt| attempt.repair.as_ref().is_some_and(|repair| repair.accepted);
         if same.iter().any(|attempt| !changed_since(attempt)) && diagnosis.bucket != Bucket::Environment {
             // once, one level of producers further up
@@ -200,6 +244,9 @@ impl Loop<'_> {
             Bucket::Recipe => Next::Repair,
             Bucket::Work if self.has_producers(result, self.level) => Next::Resume,
             Bucket::Work => Next::Repair,
+            Bucket::Run | Bucket::None if earlier.iter().any(is_unexplained) => {
+                Next::Escalate("nothing explains the failure, and doing it again did not help".to_owned())
+            }
             Bucket::Run | Bucket::None => Next::Resume,
         }
     }
@@ -245,7 +292,11 @@ impl Loop<'_> {
         reporter: &mut dyn Reporter,
     ) -> Result<Option<String>, AutoFixError> {
         match next {
-            Next::Wait(time) => std::thread::sleep(time),
+            Next::Wait(time) => {
+                if let Some(halt) = pause::wait(time).map_err(RunError::Loop)? {
+                    return Err(AutoFixError::Stopped(halt));
+                }
+            }
             Next::Widen => self.level = 1,
             _ => {}
         }
@@ -270,7 +321,9 @@ impl Loop<'_> {
         let resume = self.resume(edited);
         let plan = self.runs.resume_plan(folder.clone(), &resume)?;
         if let Some(attempt) = report.attempts.last_mut() {
-            attempt.plan = Some(PlanSummary { anchor: plan.anchor.clone(), rerun: plan.rerun.clone() });
+            // what would repeat side effects is not done
+            let rerun = if plan.blocked_effects.is_empty() { plan.rerun.clone() } else { Vec::new() };
+            attempt.plan = Some(PlanSummary { anchor: plan.anchor.clone(), rerun });
         }
         save(folder, report)?;
         if !plan.blocked_effects.is_empty() {
@@ -304,6 +357,9 @@ impl Loop<'_> {
             program: self.policy.repair_agent.as_deref(),
             spent: result.usage.clone().unwrap_or_default(),
         };
+        if !self.recipe_file.is_file() {
+            return Ok(Err("the recipe has no file that could be repaired".to_owned()));
+        }
         let mut refused: Option<RepairReport> = None;
         loop {
             let (proposal, outcome) = repairer.propose(self.runs, report, result, refused.as_ref())?;
@@ -368,8 +424,15 @@ pub fn not_wanted(mut result: RunResult) -> RunResult {
         attempts: Vec::new(),
         outcome: result.outcome.to_owned(),
         escalation: None,
+        resumes: result.resumes,
     });
     result
+}
+
+/// Whether an attempt failed for a reason that only doing it again could help with.
+fn is_unexplained(attempt: &Attempt) -> bool {
+    let found = attempt.classification.as_ref();
+    found.is_some_and(|found| matches!(found.bucket, Bucket::Run | Bucket::None))
 }
 
 fn is_same_failure(attempt: &Attempt, result: &RunResult) -> bool {
@@ -377,48 +440,10 @@ fn is_same_failure(attempt: &Attempt, result: &RunResult) -> bool {
         && attempt.fingerprint == result.fingerprint
 }
 
-fn escalate(report: &mut Report, result: &mut RunResult, reason: String) {
-    report.outcome = "needs_human".to_owned();
-    let attempted = report.attempts.iter().map(describe).collect();
-    let run = result.run_id.clone().unwrap_or_default();
-    report.escalation = Some(Escalation {
-        reason,
-        attempted,
-        diagnosis: result.diagnosis.clone(),
-        options: vec![
-            format!("recipe-runner-rs show {run}"),
-            format!("recipe-runner-rs resume {run} --plan"),
-            format!("recipe-runner-rs resume {run}"),
-            format!("recipe-runner-rs resume {run} --rerun-producers"),
-        ],
-        evidence: result.run_dir.iter().cloned().collect(),
-    });
-    result.outcome = "needs_human";
-    result.status = RunStatus::Waiting;
-    result.exit_code = 6;
-}
-
-fn describe(attempt: &Attempt) -> String {
-    let step = attempt.failed_step.as_deref().unwrap_or("?");
-    let class = attempt.classification.as_ref().map_or("unknown", |diagnosis| diagnosis.class.as_str());
-    let repair = match &attempt.repair {
-        Some(repair) if repair.accepted => format!("; repaired: {}", repair.summary),
-        Some(repair) => format!("; repair refused: {}", repair.summary),
-        None => String::new(),
-    };
-    let again = match &attempt.plan {
-        Some(plan) if !plan.rerun.is_empty() => format!("; done again: {}", plan.rerun.join(", ")),
-        _ => String::new(),
-    };
-    format!("attempt {}: step `{step}` failed ({class}){repair}{again}", attempt.attempt)
-}
-
-/// What auto-fix did in a run so far.
-pub fn load(folder: &RunFolder) -> Option<Report> {
-    let text = std::fs::read(folder.path().join("auto-fix.json")).ok()?;
-    serde_json::from_slice(&text).ok()
-}
-
-fn save(folder: &RunFolder, report: &Report) -> Result<(), FolderError> {
-    crate::folder::write_new(&folder.path().join("auto-fix.json"), &crate::folder::to_json(report))
+/// The loop of a run that did not come to its end: how it is done, and where its budget is.
+pub fn unfinished(folder: &RunFolder, options: &Options) -> Option<(Policy, PathBuf)> {
+    let budget = options.auto_fix_budget.clone().filter(|path| path.exists())?;
+    let is_over = load(folder).is_some_and(|report| !matches!(report.outcome.as_str(), "" | "interrupted"));
+    let max_attempts = options.auto_fix.filter(|_| !is_over)?;
+    Some((Policy { max_attempts, repair_agent: options.repair_agent.clone() }, budget))
 }

@@ -14,14 +14,14 @@ use recipe::{
     plan::{JsonMode, Plan, Step},
 };
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, mpsc};
 
 use super::{AutoFixError, RepairReport, Report, answer, surface::Snapshot};
 use crate::{
     agent_attempt::{AgentSettings, AgentTask, run_agent},
     agents::User,
-    attempt::Go,
     budget::{self, Ledger},
+    drive::{Halt, pause},
     folder::{FolderError, RunFolder, make_dir, write_new},
     host::Host,
     report::RunResult,
@@ -79,7 +79,7 @@ impl Repairer<'_> {
         let before = fs::read(self.recipe_file).map_err(FolderError::at("read", self.recipe_file))?;
         let working_dir = self.folder.header().map(|header| header.working_dir)?;
         let snapshot = Snapshot::take(&working_dir, self.recipe_file);
-        let asked = self.ask(&dir, working_dir, self.prompt(report, result, refused, &before))?;
+        let (asked, halt) = self.ask(&dir, working_dir, self.prompt(report, result, refused, &before))?;
         let asked = match asked {
             Ok((asked, usage)) => {
                 self.spent = runs.charge(self.folder, "repair", &usage).map_err(ResumeError::from)?;
@@ -93,6 +93,9 @@ impl Repairer<'_> {
             write_new(self.recipe_file, &before)?;
         }
         let elsewhere = snapshot.restore();
+        if let Some(halt) = halt {
+            return Err(AutoFixError::Stopped(halt));
+        }
         let candidate = match (&asked, edited) {
             (_, Some(edited)) => Some(edited),
             (Ok(text), None) => answer::recipe_in(text).map(String::into_bytes),
@@ -175,7 +178,7 @@ impl Repairer<'_> {
         });
         format!(
             "A workflow recipe failed, and its definition seems to be the reason. Correct the recipe.\n\n\
-             Recipe file: {}\nFailed step: {}\nError: {}\nClassification: {}\n\nTried so far:\n{}\n{}\n\
+             Recipe file: {}\nFailed step: {}\nError: {}\nClassification: {}\nEvidence:\n{}\n\nTried so far:\n{}\n{}\n\
              Rules: keep every step that does real work; do not weaken checks, timeouts, limits or conditions; do not \
              let a failing command pass; change no other file; do not commit or push anything.\n\
              Answer with the whole corrected recipe as YAML in a ```yaml block, or edit the file in place.\n\n\
@@ -184,6 +187,7 @@ impl Repairer<'_> {
             failure.map_or("", |failure| &failure.step),
             failure.map_or("", |failure| &failure.error),
             result.diagnosis.as_ref().map_or("unknown", |diagnosis| diagnosis.class.as_str()),
+            evidence(result),
             tried.join("\n"),
             refusal.unwrap_or_default(),
             String::from_utf8_lossy(before),
@@ -191,16 +195,22 @@ impl Repairer<'_> {
     }
 
     /// What the repair agent says, or why it says nothing, and what it used up; an inner error if it was not asked.
-    fn ask(&self, dir: &Path, cwd: PathBuf, prompt: String) -> Result<Result<Asked, String>, AutoFixError> {
+    /// With it, what told us to stop in the meantime.
+    fn ask(
+        &self,
+        dir: &Path,
+        cwd: PathBuf,
+        prompt: String,
+    ) -> Result<(Result<Asked, String>, Option<Halt>), AutoFixError> {
         let Some(step) = self.plan.root().steps.first() else {
-            return Ok(Err("the recipe has no steps".to_owned()));
+            return Ok((Err("the recipe has no steps".to_owned()), None));
         };
         let limit = budget::of_run(&self.plan.root().budget, self.agents, self.spent.clone());
         let step = Arc::new(Step { json: JsonMode::Text, json_schema: None, ..Step::clone(step) });
         let run_id = self.folder.id();
         let ledger: Arc<Ledger> = Arc::default();
         if let Some(what) = limit.used_up(&ledger) {
-            return Ok(Err(format!("the budget is used up: {what}")));
+            return Ok((Err(format!("the budget is used up: {what}")), None));
         }
         let task = AgentTask {
             run: self.folder.path().to_owned(),
@@ -226,12 +236,7 @@ impl Repairer<'_> {
             account: ledger.open("repair"),
             ledger,
         };
-        let event_loop = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(crate::runs::RunError::Loop)?;
-        let finished = event_loop.block_on(async move {
-            let (_gate, go) = watch::channel(Go::On);
+        let work = |go| async move {
             let (progress, _receiver) = mpsc::unbounded_channel();
             let wake = Arc::new(Notify::new());
             let ticking = Arc::clone(&wake);
@@ -245,14 +250,24 @@ impl Repairer<'_> {
             let finished = run_agent(task, wake, go, progress).await;
             clock.abort();
             finished
-        })?;
+        };
+        let (finished, halt) = pause::listen(work).map_err(crate::runs::RunError::Loop)?;
+        let finished = finished?;
         let usage = finished.ended.usage.unwrap_or_default();
         let said = match (finished.ended.outcome, finished.value) {
             (Outcome::Ok, Some(value)) => Ok(value.render().into_owned()),
             (_, _) => Err(finished.ended.error.unwrap_or_else(|| "no answer".to_owned())),
         };
-        Ok(Ok((said, usage)))
+        Ok((Ok((said, usage)), halt))
     }
+}
+
+/// What the diagnosis rests on, and where everything else is.
+fn evidence(result: &RunResult) -> String {
+    let signals = result.diagnosis.iter().flat_map(|found| &found.signals);
+    let lines = signals.map(|signal| format!("- {}: {} ({})", signal.what, signal.quote, signal.at));
+    let folder = result.run_dir.iter().map(|dir| format!("- everything that the run kept: {dir}"));
+    lines.chain(folder).collect::<Vec<_>>().join("\n")
 }
 
 /// Whether two recipes do the same.

@@ -4,6 +4,7 @@ use engine::diagnosis::Diagnosis;
 use serde::{Deserialize, Serialize};
 
 use super::Regression;
+use crate::folder::{FolderError, RunFolder};
 
 /// What auto-fix did: part of the result.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -24,6 +25,9 @@ pub struct Report {
     /// What a person needs to go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub escalation: Option<Escalation>,
+    /// How often the run had been resumed when it ended.
+    #[serde(default)]
+    pub resumes: u32,
 }
 
 /// One attempt.
@@ -84,4 +88,15 @@ pub struct Escalation {
     pub options: Vec<String>,
     /// Where to look.
     pub evidence: Vec<String>,
+}
+
+/// What auto-fix did in a run so far.
+pub fn load(folder: &RunFolder) -> Option<Report> {
+    let text = std::fs::read(folder.path().join("auto-fix.json")).ok()?;
+    serde_json::from_slice(&text).ok()
+}
+
+/// Keeps it.
+pub(super) fn save(folder: &RunFolder, report: &Report) -> Result<(), FolderError> {
+    crate::folder::write_new(&folder.path().join("auto-fix.json"), &crate::folder::to_json(report))
 }

@@ -10,13 +10,15 @@ mod hooks;
 mod notice;
 mod output;
 mod parts;
+pub(crate) mod pause;
 mod recover;
 mod signals;
 mod spare;
 mod take;
+mod traces;
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet, VecDeque},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque},
     ffi::OsString,
     path::PathBuf,
     sync::Arc,
@@ -25,6 +27,7 @@ use std::{
 use engine::{
     Event, Record, RunState,
     decide::{Decision, decide},
+    event::NameChange,
     frame::FrameId,
 };
 use recipe::{check::Loader, plan::Plan, value::Value};
@@ -124,6 +127,7 @@ pub struct Driver<'a> {
     unsettled: Vec<Act>,
     is_due: bool,
     told_secrets: usize,
+    env_names: BTreeSet<String>,
 }
 
 /// What a finished task brings.
@@ -244,7 +248,8 @@ impl<'a> Driver<'a> {
                 Some(Decision::End) => return Ok(true),
                 Some(Decision::Record(event)) => self.record(*event, None)?,
                 Some(Decision::Start { path, attempt }) => {
-                    self.record(Event::StepStarted { path: path.clone(), attempt }, None)?;
+                    let inputs = self.inputs(&path);
+                    self.record(Event::StepStarted { path: path.clone(), attempt, inputs }, None)?;
                     self.unsettled.push(Act::Start { path, attempt });
                 }
                 Some(Decision::Close { path, frame }) => {
@@ -353,7 +358,7 @@ impl<'a> Driver<'a> {
 
     fn take_progress(&mut self, progress: Progress) -> Result<(), DriveError> {
         match progress {
-            Progress::Spawned { path, attempt, id, argv, cwd } => {
+            Progress::Spawned { path, attempt, id, argv, cwd, env } => {
                 let spawned = engine::event::Spawned {
                     path,
                     attempt,
@@ -361,6 +366,7 @@ impl<'a> Driver<'a> {
                     start_time: id.start_time,
                     argv,
                     cwd,
+                    env: NameChange::follow(&mut self.env_names, env),
                 };
                 self.record(Event::Spawned(spawned), None)?;
                 // the step runs now, and there is nothing else to do

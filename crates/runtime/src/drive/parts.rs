@@ -1,7 +1,7 @@
 //! What a driver is made of. Starts nothing.
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{BTreeSet, HashMap, HashSet, VecDeque},
     path::PathBuf,
     sync::Arc,
 };
@@ -108,6 +108,7 @@ impl<'a> Driver<'a> {
             unsettled: Vec::new(),
             is_due: false,
             told_secrets: 0,
+            env_names: BTreeSet::new(),
         }
     }
 }

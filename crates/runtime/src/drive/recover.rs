@@ -33,7 +33,9 @@ impl Driver<'_> {
         let failed = recovery::failed_steps(&self.state.frames[id]).join(", ");
         let message = format!("Sub-recipe '{name}' failed (step '{failed}'). Attempting agent recovery.");
         self.note(path, format!("warning: {message}"))?;
-        if let Some(problem) = preflight::program_problem(&self.agents.program, &self.agents, &self.host) {
+        if let Some(preflight::Problem { text: problem, .. }) =
+            preflight::program_problem(&self.agents.program, &self.agents, &self.host)
+        {
             let message = format!("Cannot attempt agent recovery: no adapter configured: {problem}");
             return self.take_recovery(path, id, Verdict::NotRecovered(message), None);
         }

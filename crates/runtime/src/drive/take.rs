@@ -169,7 +169,8 @@ impl Driver<'_> {
             return self.finish_step(path, attempt, Finished::refused(Outcome::Cancelled, reason));
         }
         let attempt = self.state.next_attempt(path);
-        self.record(Event::StepStarted { path: path.to_owned(), attempt }, None)?;
+        let inputs = self.inputs(path);
+        self.record(Event::StepStarted { path: path.to_owned(), attempt, inputs }, None)?;
         self.unsettled.push(super::Act::Start { path: path.to_owned(), attempt });
         Ok(())
     }
@@ -188,6 +189,9 @@ impl Driver<'_> {
             _ => StepStatus::Failed,
         };
         ended.value = self.store(path, attempt, value.as_ref())?;
+        if status != StepStatus::Failed {
+            ended.produced = self.produced(path);
+        }
         self.release(path);
         let event = Event::StepFinished { path: path.to_owned(), attempt, status, ended, recovered: false };
         self.record(event, value)

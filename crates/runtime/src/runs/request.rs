@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// How many steps of a group run at the same time unless the request says otherwise.
-const MAX_PARALLEL: usize = 64;
+pub const MAX_PARALLEL: usize = 64;
 /// How long a process has to end itself.
 const GRACE: Duration = Duration::from_secs(5);
 

@@ -1,10 +1,10 @@
 //! Going on with a run: what is kept, what is done again, and what a person has to choose.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use engine::{
     Event, RunStatus,
-    diagnosis::Bucket,
+    diagnosis::{Bucket, Commands},
     event::RunResumed,
     resume_plan::{self, Action, Blame, Effects, Request, ResumePlan, Resumer},
 };
@@ -20,11 +20,14 @@ use super::{
 use crate::{
     agent_attempt::AgentSettings,
     audit::Audit,
+    blocked::blocked,
     clock,
+    command_line::{Reach, quote},
     drive::Reporter,
     folder::{Options, RunFolder},
     host::Host,
     journal::Journal,
+    preflight::{Lack, Problem},
     report::RunResult,
     sources::{Recording, Remembered},
 };
@@ -108,20 +111,9 @@ pub enum ResumeError {
         /// The steps.
         steps: Vec<String>,
     },
-    /// Something outside of the recipe that the remaining steps need is missing.
-    #[error("{0}")]
-    Blocked(String),
     /// The person did not want completed agent steps to be done again.
     #[error("run `{0}` is left as it is")]
     Declined(String),
-    /// Its directory is gone.
-    #[error("working directory `{}` of run `{run}` does not exist any more", dir.display())]
-    NoDirectory {
-        /// The run.
-        run: String,
-        /// The directory.
-        dir: PathBuf,
-    },
     /// It could not go on.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -147,8 +139,10 @@ impl Runs {
         }
         let working_dir = shown.header.working_dir.clone();
         if !working_dir.is_dir() {
-            return Err(ResumeError::NoDirectory { run, dir: working_dir });
+            let text = format!("working directory `{}` does not exist any more", working_dir.display());
+            return Ok(self.blocked_resume(&shown, &[Problem { lack: Lack::Path, text }]));
         }
+        let changed = shown.changed_recipe();
         let skip = self.interrupted_steps(&shown, resume.interrupted)?;
         let steps = plan_resume(&shown, &resume)?;
         if !steps.blocked_effects.is_empty() {
@@ -159,8 +153,7 @@ impl Runs {
         }
         let problems = missing(&shown, &resume, &steps);
         if !problems.is_empty() {
-            let message = crate::preflight::message(&shown.header.recipe_name, &problems);
-            return Err(ResumeError::Blocked(message));
+            return Ok(self.blocked_resume(&shown, &problems));
         }
         // whatever the old process left behind would work against the new one
         end_orphans(&shown, resume.host.grace);
@@ -183,14 +176,30 @@ impl Runs {
             }
             None => None,
         };
-        let mut first =
-            vec![Event::RunResumed(RunResumed { pid: std::process::id(), sources: generation, rerun, skip })];
+        let mut first = vec![Event::RunResumed(RunResumed {
+            pid: std::process::id(),
+            sources: generation,
+            rerun,
+            skip,
+            by: Some(
+                match resume.resumer {
+                    Resumer::Person { .. } => "person",
+                    Resumer::Automatic { .. } => "auto_fix",
+                }
+                .to_owned(),
+            ),
+            anchor: steps.anchor.clone(),
+        })];
         if !steps.kept_producers.is_empty() {
             let message = format!(
-                "kept, though the failed step may depend on what they made: {}; do them again with: recipe-runner-rs resume {run} --rerun-producers",
-                steps.kept_producers.join(", ")
+                "kept, though the failed step may depend on what they made: {}; do them again with: {}",
+                steps.kept_producers.join(", "),
+                self.reach.command(&format!("resume {run} --rerun-producers"))
             );
             first.push(Event::Noted { path: None, message });
+        }
+        if let (None, Some(file)) = (&resume.edited, &changed) {
+            first.push(Event::Noted { path: None, message: changed_note(&self.reach, &run, file) });
         }
         let workspace = self.workspace(&shown.header.recipe_path, &working_dir);
         let others = super::Others { beside: resume.beside, stale: super::Stale::Named };
@@ -223,11 +232,32 @@ impl Runs {
             generation,
             audit,
             agents: resume.agents,
+            reach: self.reach.clone(),
         };
         let result = job.run(first, reporter);
         super::settle_claim(claim, &result);
         drop(lock);
         Ok(result?)
+    }
+
+    /// The result of a resume that cannot go on: nothing has changed, and it can be tried again.
+    fn blocked_resume(&self, shown: &Shown, problems: &[Problem]) -> RunResult {
+        let run = &shown.header.run_id;
+        let resume = self.reach.command(&format!("resume {run}"));
+        let commands = Commands {
+            resume: Some(resume.clone()),
+            doctor: Some("recipe-runner-rs doctor".to_owned()),
+            ..Commands::default()
+        };
+        RunResult {
+            run_id: Some(run.clone()),
+            tracking_id: Some(shown.header.tracking_id.clone()),
+            resume_command: Some(resume),
+            run_dir: Some(shown.folder.path().to_string_lossy().into_owned()),
+            mask: shown.mask.clone(),
+            reach: self.reach.clone(),
+            ..blocked(&shown.header.recipe_name, problems, &commands)
+        }
     }
 
     /// What a resume would do, without doing it.
@@ -252,6 +282,16 @@ impl Runs {
     }
 }
 
+/// What is said about a recipe that was edited since the run began.
+pub fn changed_note(reach: &Reach, run: &str, file: &Path) -> String {
+    let command = format!("resume {run} --recipe {}", quote(&file.to_string_lossy()));
+    format!(
+        "`{}` was changed since this run began, which goes on with the recipe as it was; to go on with the changed one: {}",
+        file.display(),
+        reach.command(&command)
+    )
+}
+
 fn plan_resume(shown: &Shown, resume: &Resume<'_>) -> Result<ResumePlan, ResumeError> {
     if let Some(step) = &resume.from
         && shown.state.locate(step).is_none()
@@ -270,7 +310,7 @@ fn plan_resume(shown: &Shown, resume: &Resume<'_>) -> Result<ResumePlan, ResumeE
 }
 
 /// What the remaining steps need from outside and is not there.
-fn missing(shown: &Shown, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<String> {
+fn missing(shown: &Shown, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<Problem> {
     let plan = resume.edited.as_ref().map_or(&shown.plan, |(plan, _)| plan);
     let remaining: Vec<&Arc<Step>> = steps
         .steps
@@ -313,8 +353,13 @@ fn newest_sources(folder: &RunFolder) -> u32 {
 
 /// What the failure is put down to.
 fn blame(shown: &Shown) -> Blame {
-    let found =
-        crate::diagnose::failure(&shown.plan, &shown.state, Some(shown.folder.path()), None, &shown.mask);
+    let found = crate::diagnose::failure(
+        &shown.plan,
+        &shown.state,
+        Some(shown.folder.path()),
+        |_| Commands::default(),
+        &shown.mask,
+    );
     match found.map(|found| found.diagnosis.bucket) {
         Some(Bucket::Work) => Blame::Work,
         _ => Blame::Other,

@@ -17,14 +17,18 @@ use serde::Serialize;
 use super::Runs;
 use crate::{
     clock,
+    command_line::Reach,
     folder::{FolderError, Header, RunFolder},
-    journal::{self, Journal, JournalError},
+    journal::{self, JournalError},
     mask::Mask,
     process,
     report::{self, RunResult, Subject},
     sources::Remembered,
     values,
 };
+
+/// Most ids that a message lists.
+const LISTED: usize = 3;
 
 /// Why a run could not be found.
 #[derive(Debug, thiserror::Error)]
@@ -33,13 +37,22 @@ pub enum FindError {
     #[error("run `{0}` not found")]
     None(String),
     /// Several ids begin like that.
-    #[error("`{asked}` is the beginning of several runs: {}", found.join(", "))]
+    #[error("`{asked}` is the beginning of several runs, {} in all: {}", found.len(), some(found))]
     Several {
         /// What was asked for.
         asked: String,
         /// The ids.
         found: Vec<String>,
     },
+}
+
+/// The first few ids of a list.
+fn some(ids: &[String]) -> String {
+    let shown = ids.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match ids.len().saturating_sub(LISTED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 /// One line about a run.
@@ -87,6 +100,8 @@ pub struct Shown {
     pub status: RunStatus,
     /// Values that could not be brought back, by step.
     pub lost: HashMap<String, String>,
+    /// How a command line reaches it.
+    pub reach: Reach,
 }
 
 /// Why a run cannot be opened.
@@ -118,17 +133,6 @@ pub enum OpenError {
         /// Ours.
         known: u32,
     },
-}
-
-/// What came of a request to cancel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cancelled {
-    /// It is stopped, and nothing of it is alive.
-    Stopped,
-    /// It was over already.
-    AlreadyOver(RunStatus),
-    /// Its process does not react.
-    StillAlive(u32),
 }
 
 impl Runs {
@@ -183,80 +187,7 @@ impl Runs {
             true => journal::read(&folder.journal())?,
             false => Vec::new(),
         };
-        fold(folder, header, records)
-    }
-
-    /// Stops a run and returns when nothing of it is alive.
-    pub fn cancel(&self, folder: &RunFolder, grace: Duration) -> Result<Cancelled, OpenError> {
-        let owner = folder.owner();
-        match (owner, last_finish(folder)) {
-            (Some(_), _) => self.ask_owner(folder, grace),
-            (None, Some(finished))
-                if !matches!(finished.status, RunStatus::Interrupted | RunStatus::Waiting) =>
-            {
-                Ok(Cancelled::AlreadyOver(finished.status))
-            }
-            (None, _) => self.bury(folder, grace),
-        }
-    }
-
-    /// Asks the process that has the run to stop, and waits until it has let go.
-    fn ask_owner(&self, folder: &RunFolder, grace: Duration) -> Result<Cancelled, OpenError> {
-        let request = folder.inbox().join("cancel");
-        crate::folder::write_new(&request, b"cancel\n")?;
-        let deadline = std::time::Instant::now() + grace * 2 + Duration::from_secs(10);
-        let mut asked = None;
-        while let Some(pid) = folder.owner() {
-            // a process that has just taken the run may not have written its number yet
-            if asked != Some(pid) {
-                ask(pid);
-                asked = Some(pid);
-            }
-            if std::time::Instant::now() > deadline {
-                return Ok(Cancelled::StillAlive(pid));
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        let _ = fs::remove_file(request);
-        let outcome = match last_finish(folder) {
-            Some(finished) if finished.status == RunStatus::Cancelled => Cancelled::Stopped,
-            // it came to its end before it was asked
-            Some(finished) if finished.status != RunStatus::Interrupted => {
-                Cancelled::AlreadyOver(finished.status)
-            }
-            // it died, or was interrupted by somebody else
-            _ => self.bury(folder, grace)?,
-        };
-        self.forget(folder);
-        Ok(outcome)
-    }
-
-    /// Ends what a dead runner left behind, and writes down that the run is over.
-    fn bury(&self, folder: &RunFolder, grace: Duration) -> Result<Cancelled, OpenError> {
-        let Some(lock) = folder.lock()? else { return Ok(Cancelled::StillAlive(0)) };
-        let (mut journal, records) = Journal::open(&folder.journal())?;
-        let usage = spent(&records);
-        let ended_processes = end_orphans(&fold(folder.clone(), folder.header()?, records)?, grace);
-        let finished = RunFinished {
-            status: RunStatus::Cancelled,
-            exit_code: 130,
-            error: Some("cancelled".to_owned()),
-            output: None,
-            ended_processes,
-            usage,
-        };
-        journal.append(clock::now(), Event::RunFinished(finished));
-        journal.sync()?;
-        drop(lock);
-        self.forget(folder);
-        Ok(Cancelled::Stopped)
-    }
-
-    /// A cancelled run does not wait for anybody any more.
-    fn forget(&self, folder: &RunFolder) {
-        if let Ok(header) = folder.header() {
-            self.workspace(&header.recipe_path, &header.working_dir).forget(&header.run_id);
-        }
+        Ok(Shown { reach: self.reach.clone(), ..fold(folder, header, records)? })
     }
 
     /// Removes old runs, never a live one; says which.
@@ -286,14 +217,6 @@ impl Runs {
             removed.push(id);
         }
         Ok(removed)
-    }
-}
-
-/// Asks a runner to look into the inbox of its run.
-fn ask(pid: u32) {
-    if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-        // one that is gone in the meantime needs no signal
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::USR1);
     }
 }
 
@@ -327,7 +250,7 @@ fn in_flight(shown: &Shown) -> Vec<process::ProcessId> {
 }
 
 /// What the agents of a run used up, as far as its journal says.
-fn spent(records: &[Record]) -> Option<Usage> {
+pub(super) fn spent(records: &[Record]) -> Option<Usage> {
     let mut used = Usage::default();
     for record in records {
         let usage = match &record.event {
@@ -349,7 +272,7 @@ fn last_record(folder: &RunFolder) -> Option<Record> {
     journal::read_last(&folder.journal())
 }
 
-fn last_finish(folder: &RunFolder) -> Option<RunFinished> {
+pub(super) fn last_finish(folder: &RunFolder) -> Option<RunFinished> {
     match last_record(folder)?.event {
         Event::RunFinished(finished) => Some(finished),
         _ => None,
@@ -473,7 +396,8 @@ pub(super) fn fold(folder: RunFolder, header: Header, records: Vec<Record>) -> R
         (_, Some(_)) => RunStatus::Running,
         (None, None) => RunStatus::Interrupted,
     };
-    Ok(Shown { header, folder, plan, state, mask, records, status, lost })
+    let reach = Reach::default();
+    Ok(Shown { header, folder, plan, state, mask, records, status, lost, reach })
 }
 
 /// Learns the secrets that a step was given, or made.
@@ -501,6 +425,11 @@ impl Shown {
         let output = self.state.finished.as_ref().and_then(|finished| finished.output.as_ref());
         let mut result = report::result(&Subject {
             plan: &self.plan,
+            reach: &self.reach,
+            recipe: match &self.header.recipe_file {
+                Some(file) => file.to_string_lossy().into_owned(),
+                None => super::canonical_recipe(&self.header.recipe_path),
+            },
             run_id: Some(&self.header.run_id),
             tracking_id: Some(&self.header.tracking_id),
             state: &self.state,
@@ -515,8 +444,20 @@ impl Shown {
             output: output.and_then(|stored| values::load(self.folder.path(), stored).ok()),
         });
         result.auto_fix = crate::autofix::load(&self.folder);
+        let is_last =
+            |fix: &crate::autofix::Report| fix.outcome == "blocked" && fix.resumes == result.resumes;
+        if self.status == RunStatus::Failed && result.auto_fix.as_ref().is_some_and(is_last) {
+            result.outcome = "blocked";
+        }
         result.evidence = Some(crate::evidence::gather(&self.header, &self.records, &self.mask));
         result
+    }
+
+    /// The recipe's file, if it is not what the run goes on with any more.
+    pub fn changed_recipe(&self) -> Option<PathBuf> {
+        let file = self.header.recipe_file.clone()?;
+        let now = recipe::digest::sha256(&fs::read(&file).ok()?);
+        (now != self.plan.root().digest).then_some(file)
     }
 
     /// What its agents used up.

@@ -1,0 +1,73 @@
+//! The result of a run that was blocked before its first step: what is missing, and what to do about it.
+//!
+//! Never starts anything, and leaves nothing behind.
+
+use engine::{
+    Outcome, RunStatus, StepStatus,
+    diagnosis::{Commands, Diagnosis, Facts, Obstacle, advice, diagnose},
+};
+use recipe::value::Map;
+
+use crate::{
+    mask::Mask,
+    preflight::{self, Lack, Problem},
+    report::{Failure, RunResult, SCHEMA_VERSION, StepResult},
+};
+
+/// The result for a recipe with these problems.
+pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunResult {
+    let error = preflight::message(recipe, problems);
+    let diagnosis = Diagnosis::together(problems.iter().map(|problem| diagnose(&facts(problem))));
+    let step = StepResult {
+        step_id: preflight::STEP.to_owned(),
+        path: preflight::STEP.to_owned(),
+        kind: "bash",
+        status: StepStatus::Failed,
+        error: Some(error.clone()),
+        outcome: Some(Outcome::Refused),
+        ..StepResult::default()
+    };
+    RunResult {
+        schema_version: SCHEMA_VERSION,
+        recipe_name: recipe.to_owned(),
+        run_id: None,
+        tracking_id: None,
+        success: false,
+        status: RunStatus::Failed,
+        outcome: "blocked",
+        exit_code: Some(5),
+        dry_run: false,
+        started_at: None,
+        finished_at: None,
+        duration: 0.0,
+        failure: Some(Failure { step: step.path.clone(), outcome: Outcome::Refused, error, written: None }),
+        step_results: vec![step],
+        output: None,
+        context: Map::new(),
+        advice: diagnosis.as_ref().map(|found| advice(found, preflight::STEP, commands)).unwrap_or_default(),
+        diagnosis,
+        fingerprint: None,
+        evidence: None,
+        auto_fix: None,
+        usage: None,
+        resumes: 0,
+        ended_processes: Vec::new(),
+        resume_command: None,
+        run_dir: None,
+        mask: Mask::default(),
+        reach: crate::command_line::Reach::default(),
+    }
+}
+
+fn facts(problem: &Problem) -> Facts {
+    let found =
+        |obstacle| Facts { obstacle: Some(obstacle), detail: problem.text.clone(), ..Facts::default() };
+    match &problem.lack {
+        Lack::Values(names) => Facts { missing_env: names.clone(), ..Facts::default() },
+        Lack::Program(name) => Facts { missing_program: Some(name.clone()), ..Facts::default() },
+        Lack::Path => found(Obstacle::MissingPath),
+        Lack::Depth => {
+            Facts { outcome: Some(Outcome::Limit), limit: Some(problem.text.clone()), ..Facts::default() }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Ending a run from outside, and writing down how one that is over came out after all.
+
+use std::{fs, time::Duration};
+
+use engine::{Event, RunStatus, event::RunFinished};
+
+use super::{
+    Runs,
+    stored::{OpenError, end_orphans, fold, last_finish, spent},
+};
+use crate::{clock, folder::RunFolder, journal::Journal};
+
+/// What came of a request to cancel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cancelled {
+    /// It is stopped, and nothing of it is alive.
+    Stopped,
+    /// It was over already.
+    AlreadyOver(RunStatus),
+    /// Its process does not react.
+    StillAlive(u32),
+}
+
+impl Runs {
+    /// Stops a run and returns when nothing of it is alive.
+    pub fn cancel(&self, folder: &RunFolder, grace: Duration) -> Result<Cancelled, OpenError> {
+        let owner = folder.owner();
+        match (owner, last_finish(folder)) {
+            (Some(_), _) => self.ask_owner(folder, grace),
+            (None, Some(finished))
+                if !matches!(finished.status, RunStatus::Interrupted | RunStatus::Waiting) =>
+            {
+                Ok(Cancelled::AlreadyOver(finished.status))
+            }
+            (None, _) => self.bury(folder, grace),
+        }
+    }
+
+    /// Asks the process that has the run to stop, and waits until it has let go.
+    fn ask_owner(&self, folder: &RunFolder, grace: Duration) -> Result<Cancelled, OpenError> {
+        let request = folder.inbox().join("cancel");
+        crate::folder::write_new(&request, b"cancel\n")?;
+        let deadline = std::time::Instant::now() + grace * 2 + Duration::from_secs(10);
+        let mut asked = None;
+        while let Some(pid) = folder.owner() {
+            // a process that has just taken the run may not have written its number yet
+            if asked != Some(pid) {
+                ask(pid);
+                asked = Some(pid);
+            }
+            if std::time::Instant::now() > deadline {
+                return Ok(Cancelled::StillAlive(pid));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = fs::remove_file(request);
+        let outcome = match last_finish(folder) {
+            Some(finished) if finished.status == RunStatus::Cancelled => Cancelled::Stopped,
+            // it came to its end before it was asked
+            Some(finished) if finished.status != RunStatus::Interrupted => {
+                Cancelled::AlreadyOver(finished.status)
+            }
+            // it died, or was interrupted by somebody else
+            _ => self.bury(folder, grace)?,
+        };
+        self.forget(folder);
+        Ok(outcome)
+    }
+
+    /// Ends what a dead runner left behind, and writes down that the run is over.
+    fn bury(&self, folder: &RunFolder, grace: Duration) -> Result<Cancelled, OpenError> {
+        let Some(lock) = folder.lock()? else { return Ok(Cancelled::StillAlive(0)) };
+        let (mut journal, records) = Journal::open(&folder.journal())?;
+        let usage = spent(&records);
+        let ended_processes = end_orphans(&fold(folder.clone(), folder.header()?, records)?, grace);
+        let finished = RunFinished {
+            status: RunStatus::Cancelled,
+            exit_code: 130,
+            error: Some("cancelled".to_owned()),
+            output: None,
+            ended_processes,
+            usage,
+        };
+        journal.append(clock::now(), Event::RunFinished(finished));
+        journal.sync()?;
+        drop(lock);
+        self.forget(folder);
+        Ok(Cancelled::Stopped)
+    }
+
+    /// Writes down how a run that is over came out after all: nothing before is changed.
+    pub(crate) fn conclude(
+        &self,
+        folder: &RunFolder,
+        status: RunStatus,
+        exit_code: u8,
+        error: &str,
+    ) -> Result<(), super::RunError> {
+        // whoever has taken the run in the meantime knows more
+        let Some(_lock) = folder.lock()? else { return Ok(()) };
+        let (mut journal, records) = Journal::open(&folder.journal())?;
+        let last = records.iter().rev().find_map(|record| match &record.event {
+            Event::RunFinished(finished) => Some(finished.clone()),
+            _ => None,
+        });
+        let Some(last) = last else { return Ok(()) };
+        let error = Some(error.to_owned());
+        let finished = RunFinished { status, exit_code, error, ended_processes: Vec::new(), ..last };
+        journal.append(clock::now(), Event::RunFinished(finished));
+        Ok(journal.sync()?)
+    }
+
+    /// A cancelled run does not wait for anybody any more.
+    fn forget(&self, folder: &RunFolder) {
+        if let Ok(header) = folder.header() {
+            self.workspace(&header.recipe_path, &header.working_dir).forget(&header.run_id);
+        }
+    }
+}
+
+/// Asks a runner to look into the inbox of its run.
+fn ask(pid: u32) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
+        // one that is gone in the meantime needs no signal
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::USR1);
+    }
+}

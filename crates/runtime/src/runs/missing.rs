@@ -1,0 +1,68 @@
+//! What a run needs and does not find before its first step. Starts nothing.
+
+use engine::diagnosis::Commands;
+use recipe::plan::{Step, Unit};
+
+use super::{Runs, Start, canonical_recipe};
+use crate::{
+    blocked::blocked,
+    evidence::repro_command,
+    mask::Mask,
+    preflight::{self, Lack, Problem},
+    report::RunResult,
+};
+
+/// The result of a run that cannot begin, with the command that starts it again.
+pub(super) fn blocked_start(start: &Start<'_>, problems: &[Problem]) -> RunResult {
+    let root = start.plan.root();
+    let mut mask = Mask::new(root.secrets.clone());
+    mask.learn(&start.given);
+    let recipe = canonical_recipe(&root.path);
+    let again = repro_command(&recipe, &start.working_dir, &start.given, &start.options, &mask);
+    let commands = Commands {
+        start: Some(again),
+        doctor: Some("recipe-runner-rs doctor".to_owned()),
+        ..Commands::default()
+    };
+    blocked(&root.name, problems, &commands)
+}
+
+impl Runs {
+    /// Everything that can be known to be missing before the first step.
+    pub(super) fn problems(&self, start: &Start<'_>) -> Vec<Problem> {
+        let root = start.plan.root();
+        let mut problems = Vec::new();
+        if !start.working_dir.is_dir() {
+            let what = if start.working_dir.exists() { "is not a directory" } else { "does not exist" };
+            let text = format!("working directory `{}` {what}", start.working_dir.display());
+            problems.push(Problem { lack: Lack::Path, text });
+        }
+        let tree = start.host.tree("");
+        if tree.is_used_up() {
+            let text = format!(
+                "session depth {} has reached the maximum of {}: a recipe may not start more runs inside of runs; raise AMPLIHACK_MAX_DEPTH if this is meant",
+                tree.depth, tree.max_depth
+            );
+            problems.push(Problem { lack: Lack::Depth, text });
+        }
+        let mut context = root.defaults();
+        context.extend(start.given.clone());
+        problems.extend(preflight::context_problems(root, &context, &start.working_dir));
+        problems.extend(preflight::missing_env(&start.plan, &start.host));
+        let options = &start.options;
+        let runs = |unit: &Unit, step: &Step| {
+            let tagged = |list: &[String]| step.tags.iter().any(|tag| list.contains(tag));
+            let is_root = std::ptr::eq(unit, &**root);
+            !tagged(&options.exclude_tags)
+                && (step.tags.is_empty() || options.include_tags.is_empty() || tagged(&options.include_tags))
+                && !(is_root && preflight::is_ruled_out(&start.plan, step, &context))
+        };
+        problems.extend(preflight::missing_programs(&start.plan, &start.agents, &start.host, runs));
+        if !std::path::Path::new(crate::attempt::SHELL).exists() {
+            let (name, text) =
+                (crate::attempt::SHELL, format!("the shell `{}` is not installed", crate::attempt::SHELL));
+            problems.push(Problem { lack: Lack::Program(name.to_owned()), text });
+        }
+        problems
+    }
+}
