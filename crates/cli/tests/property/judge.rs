@@ -21,11 +21,12 @@ pub(crate) fn must(is_so: bool, what: impl FnOnce() -> String) -> Verdict {
 /// The journal never runs ahead of the world, and the world never ahead of the journal.
 pub(crate) fn ledger_and_journal_agree(facts: &Facts, recipe: &Recipe) -> Verdict {
     let tolerated = |id: &str| all_steps(recipe).iter().any(|step| step.id == id && step.tolerated);
-    let nested = |id: &str| {
-        all_steps(recipe).iter().any(|step| step.id == id && matches!(step.kind, Kind::Nested(_)))
-    };
+    let nested =
+        |id: &str| all_steps(recipe).iter().any(|step| step.id == id && matches!(step.kind, Kind::Nested(_)));
     for (id, count) in facts.steps.iter().filter(|(id, _)| !nested(id)) {
-        must(count.begun <= count.started, || format!("`{id}` ran more often than the journal says: {count:?}"))?;
+        must(count.begun <= count.started, || {
+            format!("`{id}` ran more often than the journal says: {count:?}")
+        })?;
         must(count.done <= count.begun, || format!("`{id}`: the ledger is torn: {count:?}"))?;
         let ended = if tolerated(id) { 0 } else { count.completed };
         must(ended <= count.done, || format!("`{id}` is called completed and was not: {count:?}"))?;

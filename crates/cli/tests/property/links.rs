@@ -20,13 +20,15 @@ struct Leaf {
 /// Steps that may run again although they were completed. `fails` says whether steps are planned to fail.
 pub(crate) fn may_rerun(first: &Recipe, last: &Recipe, fails: Failures) -> BTreeSet<String> {
     let (old, new) = (leaves(first), leaves(last));
-    let texts: BTreeMap<&str, &str> =
-        old.iter().map(|leaf| (leaf.id.as_str(), leaf.text.as_str())).collect();
+    let texts: BTreeMap<&str, &str> = old.iter().map(|leaf| (leaf.id.as_str(), leaf.text.as_str())).collect();
     let gone = gone_names(first, last, &new);
     let is_changed = |leaf: &Leaf| texts.get(leaf.id.as_str()) != Some(&leaf.text.as_str());
     // an agent makes the whole recipe around it a producer
-    let producers: BTreeSet<&String> =
-        new.iter().filter(|leaf| leaf.is_agent).flat_map(|leaf| leaf.around.iter().chain([&leaf.id])).collect();
+    let producers: BTreeSet<&String> = new
+        .iter()
+        .filter(|leaf| leaf.is_agent)
+        .flat_map(|leaf| leaf.around.iter().chain([&leaf.id]))
+        .collect();
     let is_above = |leaf: &Leaf| {
         fails == Failures::Some && leaf.around.iter().chain([&leaf.id]).any(|id| producers.contains(id))
     };
@@ -35,9 +37,12 @@ pub(crate) fn may_rerun(first: &Recipe, last: &Recipe, fails: Failures) -> BTree
         .filter(|leaf| is_changed(leaf) || is_above(leaf) || !leaf.reads.is_disjoint(&gone))
         .map(|leaf| leaf.id.clone())
         .collect();
+    let mut touched = changed_recipes(first, last);
     loop {
         let size = again.len();
-        spread(&new, &mut again);
+        touched
+            .extend(new.iter().filter(|leaf| again.contains(&leaf.id)).flat_map(|leaf| leaf.around.clone()));
+        spread(&new, &touched, &mut again);
         if again.len() == size {
             return again;
         }
@@ -74,27 +79,41 @@ fn contexts(recipe: &Recipe) -> BTreeMap<String, String> {
     found
 }
 
-/// One round: what reads something that is done again, and what stands in a recipe with it.
-fn spread(leaves: &[Leaf], again: &mut BTreeSet<String>) {
-    let names: BTreeSet<String> = leaves
-        .iter()
-        .filter(|leaf| again.contains(&leaf.id))
-        .flat_map(|leaf| leaf.around.iter().chain([&leaf.id]).cloned())
-        .collect();
+/// Recipe steps whose recipes have another text.
+fn changed_recipes(first: &Recipe, last: &Recipe) -> BTreeSet<String> {
+    let texts = |recipe: &Recipe| -> BTreeMap<String, Vec<(String, String)>> {
+        let nested = crate::trouble::all_steps(recipe).into_iter().filter_map(|step| match &step.kind {
+            Kind::Nested(child) => Some((step.id.clone(), child.files())),
+            Kind::Bash | Kind::Agent => None,
+        });
+        nested.collect()
+    };
+    let before = texts(first);
+    texts(last).into_iter().filter(|(id, files)| before.get(id) != Some(files)).map(|(id, _)| id).collect()
+}
+
+/// One round: what reads something that is done again, and what stands in a recipe with it. All that a recipe
+/// writes counts as new if anything in it is.
+fn spread(leaves: &[Leaf], touched: &BTreeSet<String>, again: &mut BTreeSet<String>) {
     for leaf in leaves {
-        let outer = |name: &String| names.contains(name) && !leaf.around.contains(name);
-        if !leaf.reads.iter().any(outer) {
+        let is_new = |name: &String| {
+            let inside = |other: &&Leaf| {
+                other.around.iter().any(|id| touched.contains(id) && !leaf.around.contains(id))
+            };
+            let written =
+                leaves.iter().filter(inside).any(|other| other.id == *name || other.around.contains(name));
+            again.contains(name) || written || (touched.contains(name) && !leaf.around.contains(name))
+        };
+        let news: Vec<&String> = leaf.reads.iter().filter(|name| is_new(name)).collect();
+        if news.is_empty() {
             continue;
         }
-        again.insert(leaf.id.clone());
         // a recipe that reads it is entered again as a whole
-        for around in &leaf.around {
-            let reads_outside = leaf.reads.iter().any(|name| outer(name) && !is_inside(leaves, name, around));
-            if reads_outside {
-                let inside = leaves.iter().filter(|other| other.around.contains(around));
-                again.extend(inside.map(|other| other.id.clone()));
-            }
-        }
+        let entered = |around: &&String| news.iter().any(|name| !is_inside(leaves, name, around));
+        let entered: Vec<&String> = leaf.around.iter().filter(entered).collect();
+        let inside = leaves.iter().filter(|other| entered.iter().any(|around| other.around.contains(around)));
+        let more: Vec<String> = inside.map(|other| other.id.clone()).chain([leaf.id.clone()]).collect();
+        again.extend(more);
     }
 }
 

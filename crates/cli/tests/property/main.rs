@@ -1,12 +1,16 @@
 //! Two proofs on the real program: a property of random recipes, and rounds of chaos.
 //!
-//! `RECIPE_RUNNER_SEED=N` repeats one case, `RECIPE_RUNNER_CASES=N` sets how many there are. A failure prints its seed.
+//! `RECIPE_RUNNER_SEED=N` repeats one, `RECIPE_RUNNER_CASES=N` and `RECIPE_RUNNER_ROUNDS=N` set how many there are. A
+//! failure prints its seed.
 #![expect(
     clippy::panic,
     clippy::print_stderr,
     reason = "a test that cannot go on ends by panicking; a long one says how far it is"
 )]
 
+mod answer;
+mod chaos;
+mod found;
 mod judge;
 mod links;
 mod property;
@@ -114,4 +118,11 @@ fn a_resumed_run_is_as_good_as_an_undisturbed_one() {
         "{tried} cases from seed {}: {commands} commands, {kills} kills, {failures} failures, {edits} edits",
         scope.from
     );
+}
+
+#[test]
+fn chaos_leaves_nothing_alive_and_loses_nothing() {
+    let scope = Scope::new(500, Duration::from_secs(20), number("RECIPE_RUNNER_ROUNDS"));
+    let tried = try_seeds(&scope, chaos::round);
+    eprintln!("{tried} rounds of chaos from seed {}", scope.from);
 }

@@ -4,9 +4,10 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use serde_json::Value as Json;
-use testkit::{Output, TestEnv, until};
+use testkit::{Output, TestEnv};
 
 use crate::{
+    answer::answer,
     judge::{self, Verdict, must},
     links::{Failures, careful, may_rerun},
     random::Random,
@@ -22,8 +23,8 @@ const PATIENCE: usize = 40;
 
 /// One case.
 pub(crate) struct Case {
-    first: Recipe,
-    last: Recipe,
+    /// The recipe, and how it is edited one time after the other.
+    stages: Vec<Recipe>,
     mishaps: Vec<Mishap>,
     kills: usize,
     options: Vec<String>,
@@ -44,33 +45,56 @@ impl Case {
     pub(crate) fn new(seed: u64) -> Case {
         let last = Recipe::random(&mut Random::new(seed / SHARED));
         let mut random = Random::new(seed ^ 0xCA5E_0000_0000);
-        let first = if random.chance(50) { before_edits(&last, &mut random) } else { last.clone() };
         let mishaps = mishaps(&last, &mut random);
+        let mut stages = vec![last];
+        while stages.len() < 3 && random.chance(40) {
+            let before = before_edits(&stages[0], &mut random);
+            stages.insert(0, before);
+        }
         let kills = if random.chance(40) { random.between(1, 3) } else { 0 };
         let mut options = Vec::new();
         if random.chance(10) {
             options.extend(["--max-parallel".to_owned(), "1".to_owned()]);
         }
-        Case { first, last, mishaps, kills, options, random }
+        Case { stages, mishaps, kills, options, random }
     }
 
     /// Everything about it that a person needs.
     pub(crate) fn show(&self) -> String {
         let files = |recipe: &Recipe| -> String {
-            recipe.files().iter().map(|(name, text)| format!("--- {name}\n{text}")).collect()
+            let texts = recipe.files();
+            texts.iter().map(|(name, text)| format!("--- {name}\n{text}")).collect()
         };
-        let edited = match self.first == self.last {
-            true => String::new(),
-            false => format!("=== edited\n{}", files(&self.last)),
-        };
+        let stages: String =
+            self.stages.iter().map(|recipe| format!("=== recipe\n{}", files(recipe))).collect();
         let mishaps: String = self.mishaps.iter().map(|mishap| format!("{mishap:?}\n")).collect();
-        format!("=== recipe\n{}{edited}=== mishaps\n{mishaps}=== kills: {}\n", files(&self.first), self.kills)
+        format!("{stages}=== mishaps\n{mishaps}=== kills: {}\n", self.kills)
+    }
+
+    fn last(&self) -> &Recipe {
+        &self.stages[self.stages.len() - 1]
+    }
+
+    /// Whether a step fails whenever it runs, in one of the stages.
+    fn is_broken(&self, id: &str) -> bool {
+        self.stages.iter().any(|recipe| all_steps(recipe).iter().any(|step| step.id == id && step.broken))
+    }
+
+    /// Steps that may run again after an edit or above a failure.
+    fn may_rerun(&self) -> BTreeSet<String> {
+        let is_broken = |recipe: &Recipe| all_steps(recipe).iter().any(|step| step.broken);
+        let fails = self.mishaps.iter().any(|mishap| mishap.what == "fail");
+        let failures =
+            if fails || self.stages.iter().any(is_broken) { Failures::Some } else { Failures::None };
+        let (first, last) = (&self.stages[0], self.last());
+        let pairs = self.stages.windows(2).map(|pair| (&pair[0], &pair[1])).chain([(first, last)]);
+        pairs.flat_map(|(before, after)| may_rerun(before, after, failures)).collect()
     }
 
     /// Runs it to its end.
     pub(crate) fn run(self, clean: &mut Clean) -> Result<Cost, String> {
         let env = world();
-        put(&env, &self.first, "");
+        put(&env, &self.stages[0], "");
         prepare(&env, &self.mishaps);
         let shown = self.show();
         let mut course = Course::new(self, &env);
@@ -120,6 +144,9 @@ struct Course<'a> {
     left_out: BTreeSet<String>,
     /// What the next resume is told.
     flags: Vec<String>,
+    /// Which stage is in force, and which one the command goes on with.
+    stage: usize,
+    wanted: usize,
     must_edit: bool,
     repeated_effects: bool,
     cost: Cost,
@@ -128,16 +155,14 @@ struct Course<'a> {
 
 impl<'a> Course<'a> {
     fn new(case: Case, env: &'a TestEnv) -> Course<'a> {
-        let fails = |mishap: &Mishap| mishap.what == "fail";
-        let is_broken = all_steps(&case.first).iter().any(|step| step.broken);
-        let failures =
-            if is_broken || case.mishaps.iter().any(fails) { Failures::Some } else { Failures::None };
         Course {
-            may_rerun: may_rerun(&case.first, &case.last, failures),
+            may_rerun: case.may_rerun(),
             case,
             env,
             left_out: BTreeSet::new(),
             flags: Vec::new(),
+            stage: 0,
+            wanted: 0,
             must_edit: false,
             repeated_effects: false,
             cost: Cost::default(),
@@ -148,7 +173,7 @@ impl<'a> Course<'a> {
     fn go(&mut self, clean: &mut Clean) -> Verdict {
         while self.cost.commands < PATIENCE {
             let before = Facts::read(self.env);
-            let arguments = self.arguments(&before);
+            let arguments = self.arguments();
             self.cost.commands += 1;
             let output = self.command(&arguments);
             let after = Facts::read(self.env);
@@ -161,7 +186,10 @@ impl<'a> Course<'a> {
                     output.stderr.trim()
                 ))
             ));
-            judge::ledger_and_journal_agree(&after, &self.case.last)?;
+            if after.sources != before.sources {
+                (self.stage, self.must_edit) = (self.wanted, false);
+            }
+            judge::ledger_and_journal_agree(&after, self.case.last())?;
             judge::completed_stays(&before, &after, &self.may_rerun)?;
             self.effects_stay(&before, &after)?;
             let Some(output) = output else { continue };
@@ -173,16 +201,17 @@ impl<'a> Course<'a> {
     }
 
     /// What to do next: run, or resume in some way.
-    fn arguments(&mut self, facts: &Facts) -> Vec<String> {
+    fn arguments(&mut self) -> Vec<String> {
         let mut words: Vec<String> = match self.env.run_ids().is_empty() {
             true => vec!["r.yaml".to_owned()],
             false => vec!["resume".to_owned(), "last".to_owned()],
         };
-        let can_edit = words.len() == 2 && self.case.first != self.case.last;
-        let wants = self.must_edit || self.case.random.chance(if facts.sources == 0 { 50 } else { 15 });
-        if can_edit && wants {
+        let is_last = self.stage + 1 == self.case.stages.len();
+        let wants = self.must_edit || self.case.random.chance(if is_last { 10 } else { 50 });
+        if words.len() == 2 && wants && self.case.stages.len() > 1 {
+            self.wanted = if is_last { self.stage } else { self.stage + 1 };
             let dir = if self.case.random.chance(80) { "" } else { "edited/" };
-            put(self.env, &self.case.last, dir);
+            put(self.env, &self.case.stages[self.wanted], dir);
             words.extend(["--recipe".to_owned(), format!("{dir}r.yaml")]);
             self.cost.edits += 1;
         }
@@ -229,10 +258,12 @@ impl<'a> Course<'a> {
     /// A failure: the step that failed was told to.
     fn failed(&mut self, result: &Json) -> Verdict {
         self.cost.failures += 1;
-        must(result["status"] == "failed" && result["success"] == false, || format!("exit code 1, but {result}"))?;
+        must(result["status"] == "failed" && result["success"] == false, || {
+            format!("exit code 1, but {result}")
+        })?;
         let path = result["failure"]["step"].as_str().unwrap_or_default();
         let id = path.rsplit('/').next().unwrap_or_default();
-        let is_broken = all_steps(&self.case.first).iter().any(|step| step.id == id && step.broken);
+        let is_broken = self.case.is_broken(id);
         let is_planned = self.case.mishaps.iter().any(|mishap| mishap.step == id && mishap.what == "fail");
         must(is_broken || is_planned, || format!("nothing explains the failure of `{path}`"))?;
         self.must_edit = is_broken && self.case.random.chance(70);
@@ -245,40 +276,31 @@ impl<'a> Course<'a> {
         if said.contains("--rerun-effects") {
             let declared: BTreeSet<String> = [Care::Effect, Care::NotIdempotent]
                 .into_iter()
-                .flat_map(|care| careful(&self.case.last, care).into_iter().chain(careful(&self.case.first, care)))
+                .flat_map(|care| {
+                    careful(self.case.last(), care).into_iter().chain(careful(&self.case.stages[0], care))
+                })
                 .collect();
             let is_due = |id: &String| facts.of(id).completed > 0 && self.may_rerun.contains(id);
             must(declared.iter().any(is_due), || format!("no effect would be repeated: {said}"))?;
             self.repeated_effects = true;
             self.flags.push("--rerun-effects".to_owned());
             // the answer belongs to the same edit
-            self.must_edit = self.case.first != self.case.last;
+            self.must_edit = self.wanted != self.stage;
             return Ok(());
         }
         must(said.contains("--rerun-interrupted"), || format!("nothing explains exit code 6: {said}"))?;
-        // a person looks at what the step did; what it still does has to come to its end
-        until("orphans have ended", || self.env.survivors().is_empty());
-        let facts = Facts::read(self.env);
-        let careful = careful(&self.case.last, Care::NotIdempotent);
-        let open: Vec<&String> = careful.iter().filter(|id| facts.of(id).open).collect();
-        must(!open.is_empty(), || format!("nothing that is not idempotent was interrupted: {said}"))?;
-        let is_done = |id: &&String| facts.of(id).done > facts.of(id).completed;
-        let (done, not_done): (Vec<&String>, Vec<&String>) = open.into_iter().partition(is_done);
-        // one answer for all: a step that is left out although nothing happened is not compared
-        match not_done.is_empty() {
-            true => self.left_out.extend(done.into_iter().cloned()),
-            false => self.repeated_effects |= !done.is_empty(),
-        }
-        let flag = if not_done.is_empty() { "--skip-interrupted" } else { "--rerun-interrupted" };
-        self.flags.push(flag.to_owned());
+        let answer = answer(self.env, self.case.last())?;
+        self.left_out.extend(answer.left_out);
+        self.repeated_effects |= answer.repeats;
+        self.flags.push(answer.flag.to_owned());
         Ok(())
     }
 
     /// A completed effect is not repeated unless somebody allowed it.
     fn effects_stay(&self, before: &Facts, after: &Facts) -> Verdict {
         for care in [Care::Effect, Care::NotIdempotent] {
-            for id in careful(&self.case.last, care).intersection(&careful(&self.case.first, care)) {
-                let (then, now) = (before.of(id), after.of(id));
+            for id in careful(self.case.last(), care) {
+                let (then, now) = (before.of(&id), after.of(&id));
                 let repeated = then.completed > 0 && !then.open && now.begun > then.begun;
                 must(!repeated || self.repeated_effects, || {
                     format!("the effect of `{id}` was repeated: {then:?}, then {now:?}")
@@ -289,13 +311,15 @@ impl<'a> Course<'a> {
     }
 
     fn end(&self, output: &Output, facts: &Facts, clean: &mut Clean) -> Verdict {
-        let recipe = if facts.sources == 0 { &self.case.first } else { &self.case.last };
+        let recipe = &self.case.stages[self.stage];
         let expected = clean.of(recipe)?;
         judge::success_is_true(&expected, facts, recipe)?;
         judge::same_result(&expected, &output.json(), &self.left_out)?;
-        for id in careful(&self.case.last, Care::NotIdempotent) {
+        for id in careful(self.case.last(), Care::NotIdempotent) {
             let count = facts.of(&id);
-            must(count.done <= 1 || self.repeated_effects, || format!("`{id}` did its work twice: {count:?}"))?;
+            must(count.done <= 1 || self.repeated_effects, || {
+                format!("`{id}` did its work twice: {count:?}")
+            })?;
         }
         must(self.env.survivors().is_empty(), || format!("alive: {:?}", self.env.survivors()))?;
         if facts.resumes % 4 != 3 {

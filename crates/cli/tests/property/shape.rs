@@ -224,9 +224,11 @@ impl Maker<'_> {
             }
         }
         // the value of a recipe is that of its last step: it must not be one that a person may leave out
-        let last = steps.iter_mut().rev().take(3).filter(|step| depth > 0 && step.care == Care::NotIdempotent);
+        let last =
+            steps.iter_mut().rev().take(3).filter(|step| depth > 0 && step.care == Care::NotIdempotent);
         last.for_each(|step| step.care = Care::Effect);
-        let result = self.random.chance(20).then(|| steps[0].id.clone()).filter(|_| steps[0].form != Form::Big);
+        let can_show = steps[0].form == Form::Small && steps[0].care != Care::NotIdempotent;
+        let result = (self.random.chance(20) && can_show).then(|| steps[0].id.clone());
         Recipe { name: name.to_owned(), context, hook: self.random.chance(8), result, steps }
     }
 

@@ -153,8 +153,12 @@ impl Facts {
         } else if let Some(resumed) = event["run_resumed"].as_object() {
             self.resumes += 1;
             self.sources = resumed["sources"].as_u64().unwrap_or_default();
-            let named: Vec<String> =
-                resumed["rerun"].as_array().into_iter().flatten().filter_map(|path| path.as_str().map(str::to_owned)).collect();
+            let named: Vec<String> = resumed["rerun"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|path| path.as_str().map(str::to_owned))
+                .collect();
             self.reruns(&named);
         }
     }
@@ -162,7 +166,9 @@ impl Facts {
     /// A resume does these again, with everything below them.
     fn reruns(&mut self, named: &[String]) {
         let covers = |path: &str| {
-            named.iter().any(|top| path == top || path.strip_prefix(top.as_str()).is_some_and(|rest| rest.starts_with('/')))
+            named.iter().any(|top| {
+                path == top || path.strip_prefix(top.as_str()).is_some_and(|rest| rest.starts_with('/'))
+            })
         };
         for count in self.steps.values_mut().filter(|count| covers(&count.path)) {
             count.rerun += 1;
