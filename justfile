@@ -61,3 +61,11 @@ fuzz SECONDS="60":
 # the same with libFuzzer, guided by coverage; needs cargo-fuzz. TARGET: recipe, condition, template, shell or json
 libfuzzer TARGET SECONDS="60":
     cargo fuzz run --sanitizer none {{TARGET}} -- -max_total_time={{SECONDS}}
+
+# random recipes, failures, kills and edits, from seeds that were not tried yet; RECIPE_RUNNER_SEED=N repeats one
+property CASES="3000":
+    RECIPE_RUNNER_CASES={{CASES}} cargo test -p recipe-runner-rs --test property undisturbed -- --nocapture
+
+# signals, full disks, few descriptors and read-only state while runs are on their way
+chaos ROUNDS="500":
+    RECIPE_RUNNER_ROUNDS={{ROUNDS}} cargo test -p recipe-runner-rs --test property chaos -- --nocapture

@@ -48,6 +48,8 @@ pub struct Frame {
     pub overrides: HashSet<String>,
     /// Names that steps have assigned.
     pub assigned: HashSet<String>,
+    /// Names that this recipe, or one below it, brought in with its defaults.
+    pub introduced: HashSet<String>,
     /// Names in the order in which steps assigned them, so that what is new can be told from what is known.
     pub log: Vec<String>,
     /// Names whose values nobody knows in a dry run.
@@ -118,6 +120,7 @@ impl Frame {
             below: HashMap::new(),
             overrides: HashSet::new(),
             assigned: HashSet::new(),
+            introduced: HashSet::new(),
             log: Vec::new(),
             unknown: HashSet::new(),
             cursor: 0,
@@ -186,13 +189,16 @@ impl Frame {
     fn take_child(&mut self, step: &Step, child: ChildResult) {
         if child.merge {
             for (name, value) in &child.context {
-                if !child.overrides.contains(name) || child.assigned.contains(name) {
-                    if !self.context.contains_key(name) || child.assigned.contains(name) {
-                        self.log.push(name.clone());
-                    }
+                let is_assigned = child.assigned.contains(name);
+                // what it only inherited is the business of the recipes around it
+                let is_free = !self.context.contains_key(name) || self.introduced.contains(name);
+                let is_new = child.introduced.contains(name) && is_free && !self.assigned.contains(name);
+                if is_assigned || is_new {
+                    self.log.push(name.clone());
                     self.context.insert(name.clone(), value.clone());
                 }
             }
+            self.introduced.extend(child.introduced);
             self.assigned.extend(child.assigned);
             self.unknown.extend(child.unknown);
         }
@@ -210,8 +216,8 @@ impl Frame {
 /// What a finished nested recipe hands back.
 pub(crate) struct ChildResult {
     pub(crate) context: Map,
-    pub(crate) overrides: HashSet<String>,
     pub(crate) assigned: HashSet<String>,
+    pub(crate) introduced: HashSet<String>,
     pub(crate) unknown: HashSet<String>,
     pub(crate) merge: bool,
 }

@@ -61,6 +61,48 @@ impl RunState {
         }
     }
 
+    /// A step as it stands, or as an earlier process left it if this one has not come to it yet.
+    pub(crate) fn standing(&self, id: FrameId, at: usize) -> Option<&StepState> {
+        let frame = &self.frames[id];
+        let is_current = self.by_path.get(&frame.path) == Some(&id);
+        match is_current && frame.steps[at].status != StepStatus::Pending {
+            true => Some(&frame.steps[at]),
+            false => self.kept.get(&frame.step_path(at)),
+        }
+    }
+
+    /// The nested recipe of a step, also if only an earlier process entered it and something in it is kept.
+    pub(crate) fn below(&self, id: FrameId, at: usize) -> Option<FrameId> {
+        if let Some(child) = self.standing(id, at).and_then(|step| step.frame) {
+            return Some(child);
+        }
+        if !self.frames[id].is_nested(at) {
+            return None;
+        }
+        let path = self.frames[id].step_path(at);
+        let below = format!("{path}/");
+        let is_kept = self.kept.keys().any(|kept| kept.starts_with(&below));
+        // frames of later processes stand first
+        self.frames.iter().position(|frame| is_kept && frame.path == path)
+    }
+
+    /// Whether there is a result that would be kept.
+    pub(crate) fn is_finished(&self, id: FrameId, at: usize) -> bool {
+        let tolerates = self.frames[id].unit.steps[at].continue_on_error;
+        self.standing(id, at)
+            .is_some_and(|step| step.status.is_done() || (step.status == StepStatus::Failed && tolerates))
+    }
+
+    /// The frame and the index of a step, also of one that this process has not come to.
+    pub(crate) fn find(&self, path: &str) -> Option<(FrameId, usize)> {
+        let (mut frame, mut rest) = (0, path);
+        while let Some((step, below)) = rest.split_once('/') {
+            frame = self.below(frame, self.frames[frame].index_of(step)?)?;
+            rest = below;
+        }
+        Some((frame, self.frames[frame].index_of(rest)?))
+    }
+
     /// Takes over the next step of the level from before a resume, if it is kept.
     pub(crate) fn adopt(&mut self, id: FrameId) -> bool {
         if self.kept.is_empty() && self.skip.is_empty() {

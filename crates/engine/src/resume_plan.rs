@@ -11,7 +11,11 @@ use recipe::{
 };
 use serde::Serialize;
 
-use crate::{frame::Frame, outcome::StepStatus, state::RunState};
+use crate::{
+    frame::{Frame, FrameId},
+    outcome::StepStatus,
+    state::RunState,
+};
 
 /// Who resumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,8 +118,7 @@ pub struct ResumePlan {
 /// Makes the plan.
 pub fn plan(request: &Request<'_>) -> ResumePlan {
     let mut work = Work { request, reasons: BTreeMap::new(), anchor: None, kept_producers: Vec::new() };
-    let root = request.state.root();
-    work.changes(root, request.plan.root());
+    work.changes(0, request.plan.root());
     work.losses();
     match request.from {
         Some(from) => work.from(from),
@@ -134,7 +137,9 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// Steps whose definition changed, and what depends on them.
-    fn changes(&mut self, old: &Frame, new: &Unit) {
+    fn changes(&mut self, id: FrameId, new: &Unit) {
+        let state = self.request.state;
+        let old = &state.frames[id];
         let edges = graph::edges_in(self.request.plan, new);
         let mut into: Vec<Vec<&graph::Edge>> = vec![Vec::new(); new.steps.len()];
         // a person may know that two steps have nothing to do with each other but their order
@@ -161,22 +166,26 @@ impl Work<'_> {
                             None => format!("it depends on `{from}`"),
                         }
                     })
-                    .or_else(|| reads_one_of(step, &names)),
+                    .or_else(|| {
+                        let name = graph::reads_one_of(self.request.plan, step, &names)?;
+                        Some(format!("it reads `{name}`, which changed"))
+                    }),
             };
             let path = step_path(&old.path, &step.id);
             if let Some(reason) = reason {
                 again.insert(at, reason.clone());
-                if before.is_some_and(|index| is_finished(old, index)) {
+                // what was done in a recipe that did not come to its end was done under other circumstances
+                let began = |index| state.is_finished(id, index) || state.below(id, index).is_some();
+                if before.is_some_and(began) {
                     self.reasons.entry(path).or_insert(reason);
                 }
                 continue;
             }
-            let child = before.and_then(|index| old.steps[index].frame);
+            let child = before.and_then(|index| state.below(id, index));
             if let (Some(child), Some(unit)) = (child, nested_unit(self.request.plan, step)) {
                 let size = self.reasons.len();
-                let frame = &self.request.state.frames[child];
-                let is_changed = frame.unit.digest != unit.digest;
-                self.changes(frame, &unit);
+                let is_changed = state.frames[child].unit.digest != unit.digest;
+                self.changes(child, &unit);
                 if is_changed && self.reasons.len() == size {
                     // what was done in it is kept, but it is entered again
                     self.reasons.insert(format!("{path}/"), "its recipe changed".to_owned());
@@ -220,10 +229,11 @@ impl Work<'_> {
     /// From this step on, everything is done again.
     fn from(&mut self, from: &str) {
         self.anchor = Some(from.to_owned());
-        let Some((id, at)) = self.request.state.locate(from) else { return };
-        let frame = &self.request.state.frames[id];
+        let state = self.request.state;
+        let Some((id, at)) = state.find(from) else { return };
+        let frame = &state.frames[id];
         for index in at..frame.steps.len() {
-            if is_finished(frame, index) {
+            if state.is_finished(id, index) {
                 let reason =
                     if index == at { "asked for".to_owned() } else { format!("it comes after `{from}`") };
                 self.reasons.entry(frame.step_path(index)).or_insert(reason);
@@ -232,9 +242,9 @@ impl Work<'_> {
         // what comes after the recipe that it belongs to
         let mut up = frame.parent;
         while let Some((parent, at)) = up {
-            let frame = &self.request.state.frames[parent];
+            let frame = &state.frames[parent];
             for index in at + 1..frame.steps.len() {
-                if is_finished(frame, index) {
+                if state.is_finished(parent, index) {
                     self.reasons
                         .entry(frame.step_path(index))
                         .or_insert_with(|| format!("it comes after `{from}`"));
@@ -267,9 +277,9 @@ impl Work<'_> {
         let mut here = Some((id, at));
         while let Some((id, at)) = here {
             let frame = &self.request.state.frames[id];
-            for level in self.producer_levels(frame, at) {
+            for level in self.producer_levels(id, at) {
                 if skipped == wanted {
-                    return self.take_producers(frame, at, &level);
+                    return self.take_producers(id, at, &level);
                 }
                 skipped += 1;
             }
@@ -278,7 +288,8 @@ impl Work<'_> {
     }
 
     /// Producers above a step, nearest level first.
-    fn producer_levels(&self, frame: &Frame, at: usize) -> Vec<Vec<(usize, bool)>> {
+    fn producer_levels(&self, id: FrameId, at: usize) -> Vec<Vec<(usize, bool)>> {
+        let frame = &self.request.state.frames[id];
         let Some(unit) = unit_of(self.request.plan, frame) else { return Vec::new() };
         let Some(target) = unit.steps.iter().position(|step| step.id == frame.unit.steps[at].id) else {
             return Vec::new();
@@ -298,7 +309,7 @@ impl Work<'_> {
             next.retain(|index, _| !seen.contains_key(index));
             let producers: Vec<(usize, bool)> = next
                 .iter()
-                .filter(|(index, _)| self.is_producer_that_ran(frame, &unit.steps[**index]))
+                .filter(|(index, _)| self.is_producer_that_ran(id, &unit.steps[**index]))
                 .map(|(index, by_value)| (*index, *by_value))
                 .collect();
             if !producers.is_empty() {
@@ -310,10 +321,12 @@ impl Work<'_> {
         levels
     }
 
-    fn is_producer_that_ran(&self, frame: &Frame, step: &Step) -> bool {
-        let Some(index) = frame.index_of(&step.id) else { return false };
-        let ran = frame.steps[index].status.is_done() || frame.steps[index].status == StepStatus::Failed;
-        ran && match frame.steps[index].frame {
+    fn is_producer_that_ran(&self, id: FrameId, step: &Step) -> bool {
+        let state = self.request.state;
+        let Some(index) = state.frames[id].index_of(&step.id) else { return false };
+        let Some(standing) = state.standing(id, index) else { return false };
+        let ran = standing.status.is_done() || standing.status == StepStatus::Failed;
+        ran && match standing.frame {
             // what it ran is known, also where its name is a template
             Some(child) => self.contains_agent(child),
             None => is_producer(self.request.plan, step, &mut HashSet::new()),
@@ -321,7 +334,7 @@ impl Work<'_> {
     }
 
     /// Whether an agent worked in a recipe that ran, or in one below it.
-    fn contains_agent(&self, id: crate::frame::FrameId) -> bool {
+    fn contains_agent(&self, id: FrameId) -> bool {
         let frame = &self.request.state.frames[id];
         frame.unit.steps.iter().zip(&frame.steps).any(|(step, state)| {
             let is_agent = matches!(step.kind, StepKind::Agent(_)) && state.status.is_done();
@@ -330,7 +343,8 @@ impl Work<'_> {
     }
 
     /// Does producers again, with everything between them and the failed step, and what else reads their values.
-    fn take_producers(&mut self, frame: &Frame, at: usize, level: &[(usize, bool)]) {
+    fn take_producers(&mut self, id: FrameId, at: usize, level: &[(usize, bool)]) {
+        let frame = &self.request.state.frames[id];
         let Some(unit) = unit_of(self.request.plan, frame) else { return };
         let may = |by_value: bool| match self.request.resumer {
             Resumer::Automatic { .. } | Resumer::Person { producers: Producers::Again } => true,
@@ -350,7 +364,7 @@ impl Work<'_> {
         for index in between.iter().chain(&readers).copied().collect::<BTreeSet<usize>>() {
             let step = &unit.steps[index];
             let Some(old) = frame.index_of(&step.id) else { continue };
-            if index == target || !is_finished(frame, old) {
+            if index == target || !self.request.state.is_finished(id, old) {
                 continue;
             }
             let reason = match starts.contains(&index) {
@@ -366,7 +380,7 @@ impl Work<'_> {
 
     fn finish(self) -> ResumePlan {
         let mut steps = Vec::new();
-        self.entries(self.request.state.root(), self.request.plan.root(), false, &mut steps);
+        self.entries(0, self.request.plan.root(), false, &mut steps);
         let rerun: Vec<String> = self.reasons.keys().cloned().collect();
         let blocked_effects = match self.request.effects {
             Effects::Again => Vec::new(),
@@ -386,25 +400,31 @@ impl Work<'_> {
     }
 
     fn has_effect(&self, path: &str) -> bool {
-        let Some((id, at)) = self.request.state.locate(path) else { return false };
-        let frame = &self.request.state.frames[id];
-        let declares = |step: &Step| !step.effects.is_empty() || !step.idempotent;
-        let own = declares(&frame.unit.steps[at]) && frame.steps[at].status.is_done();
-        let below = frame.steps[at].frame.is_some_and(|child| {
-            let child = &self.request.state.frames[child];
-            (0..child.steps.len()).any(|index| self.has_effect(&child.step_path(index)))
-        });
-        own || below
+        let state = self.request.state;
+        state.find(path.trim_end_matches('/')).is_some_and(|(id, at)| self.did_effect(id, at))
     }
 
-    fn entries(&self, old: &Frame, new: &Unit, redone: bool, out: &mut Vec<Entry>) {
+    fn did_effect(&self, id: FrameId, at: usize) -> bool {
+        let state = self.request.state;
+        let step = &state.frames[id].unit.steps[at];
+        let is_done = state.standing(id, at).is_some_and(|step| step.status.is_done());
+        let own = is_done && (!step.effects.is_empty() || !step.idempotent);
+        let below =
+            |child: FrameId| (0..state.frames[child].steps.len()).any(|index| self.did_effect(child, index));
+        own || state.below(id, at).is_some_and(below)
+    }
+
+    fn entries(&self, id: FrameId, new: &Unit, redone: bool, out: &mut Vec<Entry>) {
+        let state = self.request.state;
+        let old = &state.frames[id];
         for step in &new.steps {
             let path = step_path(&old.path, &step.id);
             let index = old.index_of(&step.id);
-            let entry = match index.map(|index| &old.steps[index]) {
+            let status = |index| state.standing(id, index).map_or(StepStatus::Pending, |step| step.status);
+            let entry = match index.map(status) {
                 _ if redone => entry(&path, Action::Rerun, "the recipe around it is done again"),
                 None => entry(&path, Action::Pending, "it is new"),
-                Some(state) => match (self.reason(&path), state.status) {
+                Some(status) => match (self.reason(&path), status) {
                     (Some(reason), _) => entry(&path, Action::Rerun, &reason),
                     (None, StepStatus::Completed | StepStatus::Degraded) => {
                         entry(&path, Action::Keep, "it is done")
@@ -427,36 +447,16 @@ impl Work<'_> {
             };
             let is_redone = entry.action == Action::Rerun;
             out.push(entry);
-            let child = index.and_then(|index| old.steps[index].frame);
+            let child = index.and_then(|index| state.below(id, index));
             if let (Some(child), Some(unit)) = (child, nested_unit(self.request.plan, step)) {
-                self.entries(
-                    &self.request.state.frames[child],
-                    &unit,
-                    is_redone && self.reasons.contains_key(&path),
-                    out,
-                );
+                self.entries(child, &unit, is_redone && self.reasons.contains_key(&path), out);
             }
         }
     }
 }
 
-/// Why a step that reads one of these names is out of date.
-fn reads_one_of(step: &Step, names: &HashSet<String>) -> Option<String> {
-    if names.is_empty() {
-        return None;
-    }
-    let name = graph::reads(step).into_iter().find(|name| names.contains(name))?;
-    Some(format!("it reads `{name}`, which changed"))
-}
-
 fn entry(path: &str, action: Action, reason: &str) -> Entry {
     Entry { path: path.to_owned(), action, reason: reason.to_owned() }
-}
-
-/// Whether there is a result that would be kept.
-fn is_finished(frame: &Frame, at: usize) -> bool {
-    let tolerated = frame.steps[at].status == StepStatus::Failed && frame.unit.steps[at].continue_on_error;
-    frame.steps[at].status.is_done() || tolerated
 }
 
 fn step_path(frame: &str, id: &str) -> String {

@@ -217,11 +217,14 @@ impl RunState {
         let outer = &self.frames[parent];
         let StepKind::Nested { overrides, .. } = &outer.unit.steps[index].kind else { return };
         let mut context = unit.defaults();
+        let is_new = |name: &&String| !outer.context.contains_key(*name);
+        let introduced: HashSet<String> = context.keys().filter(is_new).cloned().collect();
         context.extend(outer.context.iter().map(|(name, value)| (name.clone(), value.clone())));
         let given: Vec<(String, Value)> =
             overrides.iter().map(|(name, value)| (name.clone(), value.render(outer))).collect();
         let mut frame = Frame::new(path.to_owned(), UnitId(at as u32), unit, Map::new());
         frame.overrides = given.iter().map(|(name, _)| name.clone()).collect();
+        frame.introduced = introduced.difference(&frame.overrides).cloned().collect();
         frame.below = outer.below.clone();
         for name in frame.overrides.iter().chain(frame.unit.context.keys()) {
             frame.below.remove(name);
@@ -349,8 +352,8 @@ impl RunState {
         let frame = &mut self.frames[child];
         Some(ChildResult {
             context: frame.context.clone(),
-            overrides: frame.overrides.clone(),
             assigned: frame.assigned.clone(),
+            introduced: frame.introduced.clone(),
             unknown: frame.unknown.clone(),
             merge: !recovered && (status.is_done() || self.settings.dry_run),
         })

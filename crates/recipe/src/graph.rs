@@ -99,29 +99,27 @@ fn known_target(step: &Step) -> Option<UnitId> {
     }
 }
 
-/// What a step reads besides its own templates: what the steps of its recipe read from the context around them,
-/// and environment names that a command mentions.
-fn reads_in(plan: Option<&Plan>, step: &Step) -> Vec<String> {
-    let mut names = reads(step);
+/// A step with the steps of the recipe that it runs, and so on downwards; the recipes come second.
+fn with_below<'a>(plan: Option<&'a Plan>, step: &'a Step) -> (Vec<&'a Step>, Vec<&'a Unit>) {
+    let (mut steps, mut units) = (vec![step], Vec::new());
     let mut seen: HashSet<UnitId> = HashSet::new();
     let mut open: Vec<UnitId> = known_target(step).into_iter().collect();
     while let (Some(id), Some(plan)) = (open.pop(), plan) {
         if seen.insert(id) {
-            let steps = &plan.unit(id).steps;
-            names.extend(steps.iter().flat_map(|step| reads(step)));
-            open.extend(steps.iter().filter_map(|step| known_target(step)));
+            let unit = plan.unit(id);
+            steps.extend(unit.steps.iter().map(|step| &**step));
+            open.extend(unit.steps.iter().filter_map(|step| known_target(step)));
+            units.push(&**unit);
         }
     }
-    names.sort();
-    names.dedup();
-    names
+    (steps, units)
 }
 
 /// The names of the context that a step reads, whether anything has given them a value or not: by its templates, its
 /// condition and the steps of its recipe, and those of `known` whose environment names its command mentions.
 pub fn inputs<'a>(plan: &Plan, step: &Step, known: impl Iterator<Item = &'a String>) -> BTreeSet<String> {
-    let mut names: BTreeSet<String> = reads_in(Some(plan), step).into_iter().collect();
-    let mentions: HashSet<&str> = mentions(step).into_iter().collect();
+    let mut names: BTreeSet<String> = reads_in(Some(plan), step);
+    let mentions: HashSet<&str> = mentions(Some(plan), step).into_iter().collect();
     if !mentions.is_empty() {
         let is_mentioned = |name: &&String| {
             let variables = [env_name::variable(name), env_name::alias(name)];
@@ -132,11 +130,43 @@ pub fn inputs<'a>(plan: &Plan, step: &Step, known: impl Iterator<Item = &'a Stri
     names
 }
 
-/// Words of a command that could be environment names of context values.
-fn mentions(step: &Step) -> Vec<&str> {
-    let StepKind::Shell { command } = &step.kind else { return Vec::new() };
-    let words = command.text().split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+/// What a step reads, and what the recipe that it runs reads from the context around it.
+fn reads_in(plan: Option<&Plan>, step: &Step) -> BTreeSet<String> {
+    let (steps, units) = with_below(plan, step);
+    let results = units.iter().filter_map(|unit| unit.output.as_ref());
+    let shown = results.flat_map(|output| output.template.names()).map(|(path, _)| path.root.clone());
+    steps.into_iter().flat_map(reads).chain(shown).collect()
+}
+
+/// Words of a command that could be environment names of context values, also in the recipe that a step runs.
+fn mentions<'a>(plan: Option<&'a Plan>, step: &'a Step) -> Vec<&'a str> {
+    let commands = with_below(plan, step).0.into_iter().filter_map(|step| match &step.kind {
+        StepKind::Shell { command } => Some(command),
+        _ => None,
+    });
+    let words =
+        commands.flat_map(|command| command.text().split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
     words.filter(|word| word.starts_with(|c: char| c.is_ascii_uppercase())).collect()
+}
+
+/// The names of the environment that a context value has.
+fn exports(name: &str) -> impl Iterator<Item = String> {
+    [env_name::variable(name), env_name::alias(name)].into_iter().flatten()
+}
+
+/// One of these names that a step, or the recipe that it runs, reads in any way.
+pub fn reads_one_of(plan: &Plan, step: &Step, names: &HashSet<String>) -> Option<String> {
+    if names.is_empty() {
+        return None;
+    }
+    let read = reads_in(Some(plan), step).into_iter().find(|name| names.contains(name));
+    read.or_else(|| {
+        let words = mentions(Some(plan), step);
+        let mut mentioned: Vec<&String> =
+            names.iter().filter(|name| exports(name).any(|word| words.contains(&word.as_str()))).collect();
+        mentioned.sort();
+        mentioned.first().map(|name| (*name).clone())
+    })
 }
 
 /// All edges of a recipe by itself: of a recipe step only its own variable is known. See [`edges_in`].
@@ -159,8 +189,7 @@ fn edges_by(unit: &Unit, plan: Option<&Plan>) -> Vec<Edge> {
         let same_group = to > 0 && step.group.is_some() && unit.steps[to - 1].group == step.group;
         if !same_group {
             for (name, from) in pending.drain(..) {
-                let names = [env_name::variable(&name), env_name::alias(&name)];
-                exported.extend(names.into_iter().flatten().map(|variable| (variable, name.clone())));
+                exported.extend(exports(&name).map(|variable| (variable, name.clone())));
                 writers.insert(name, from);
             }
         }
@@ -169,9 +198,7 @@ fn edges_by(unit: &Unit, plan: Option<&Plan>) -> Vec<Edge> {
             edges.push(Edge { from: *from, to, link: Link::DependsOn, what: None });
         }
         let mut names = reads_in(plan, step);
-        names.extend(mentions(step).into_iter().filter_map(|word| exported.get(word).cloned()));
-        names.sort();
-        names.dedup();
+        names.extend(mentions(plan, step).into_iter().filter_map(|word| exported.get(word).cloned()));
         for name in names {
             if let Some(from) = writers.get(name.as_str()) {
                 edges.push(Edge { from: *from, to, link: Link::Value, what: Some(name) });

@@ -133,6 +133,12 @@ impl TestEnv {
         self.members().iter().map(|process| command_line(process)).collect()
     }
 
+    /// Numbers of living processes that belong to a run of this world.
+    pub fn pids(&self) -> Vec<String> {
+        let number = |process: &PathBuf| Some(process.file_name()?.to_str()?.to_owned());
+        self.members().iter().filter_map(number).collect()
+    }
+
     /// Folders in `/proc` of living processes that belong to a run of this world.
     fn members(&self) -> Vec<PathBuf> {
         let home = format!("RECIPE_RUNNER_HOME={}", self.state().display());

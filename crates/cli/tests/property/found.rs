@@ -1,0 +1,106 @@
+//! What the two proofs found, each as a small case of its own. Never random.
+
+use serde_json::{Value as Json, json};
+use testkit::{Output, TestEnv};
+
+fn env(files: &[(&str, &str)]) -> TestEnv {
+    let program = env!("CARGO_BIN_EXE_recipe-runner-rs");
+    files.iter().fold(TestEnv::new(program), |env, (name, text)| env.file(name, text))
+}
+
+fn json(env: &TestEnv, arguments: &[&str]) -> Output {
+    env.run(arguments.iter().copied().chain(["--output-format", "json"]))
+}
+
+/// Runs a recipe that fails, edits it, resumes it: the values must be those of a clean run of the edited one.
+fn check_edit(what: &str, files: &[(&str, &str)], edits: &[(&str, &str)], again: &str) {
+    let env = env(files);
+    assert_eq!(json(&env, &["r.yaml"]).code, 1, "{what}");
+    edits.iter().for_each(|(name, text)| env.write(name, text));
+    env.write("ledger", "");
+    let resumed = json(&env, &["resume", "last", "--recipe", "r.yaml"]);
+    assert_eq!(resumed.code, 0, "{what}: {}", resumed.all());
+    assert_eq!(env.read("ledger").split_whitespace().collect::<Vec<_>>().join(" "), again, "{what}");
+    let clean = json(&env, &["r.yaml"]);
+    assert_eq!(resumed.json()["context"], clean.json()["context"], "{what}");
+}
+
+const SILENT: &str = "name: child\nsteps:\n- {id: k, command: echo k >> ledger; echo vk}\n";
+
+#[test]
+fn a_step_that_an_edit_removes_leaves_no_value_behind() {
+    let first = "name: r\nsteps:\n- {id: gone, command: echo old}\n- {id: n, recipe: child}\n- {id: b, command: exit 3}\n";
+    let edited = "name: r\nsteps:\n- {id: n, recipe: child}\n- {id: b, command: echo b >> ledger}\n";
+    check_edit(
+        "through a kept recipe",
+        &[("r.yaml", first), ("child.yaml", SILENT)],
+        &[("r.yaml", edited)],
+        "b",
+    );
+}
+
+#[test]
+fn a_default_that_an_edit_changes_is_seen_by_all_who_read_it() {
+    let reader = "name: child\nsteps:\n- {id: k, command: 'echo k >> ledger; echo \"$WORD\"'}\n";
+    let shown = "name: child\noutput: {format: text, template: '{{word}}'}\nsteps:\n- {id: k, command: 'echo k >> ledger'}\n";
+    for (what, step, child) in [
+        ("by template", "{id: a, command: 'echo a >> ledger; echo {{word}}'}", SILENT),
+        ("by variable", "{id: a, command: 'echo a >> ledger; echo \"$RECIPE_VAR_word\"'}", SILENT),
+        ("by alias", "{id: a, command: 'echo a >> ledger; echo \"$WORD\"'}", SILENT),
+        ("in a nested recipe", "{id: a, recipe: child}", reader),
+        ("in the result of a nested recipe", "{id: a, recipe: child}", shown),
+    ] {
+        let text = |word: &str, end: &str| {
+            format!("name: r\ncontext: {{word: {word}}}\nsteps:\n- {step}\n- {{id: b, command: {end}}}\n")
+        };
+        let again = if step.contains("recipe") { "k b" } else { "a b" };
+        check_edit(
+            what,
+            &[("r.yaml", &text("old", "exit 3")), ("child.yaml", child)],
+            &[("r.yaml", &text("new", "echo b >> ledger"))],
+            again,
+        );
+    }
+}
+
+#[test]
+fn what_a_nested_recipe_only_inherits_does_not_come_back_from_it() {
+    let recipe = "name: r
+context: {word: old}
+steps:
+- {id: a, command: echo new, output: word, parallel_group: g}
+- {id: n, recipe: child, parallel_group: g}
+- {id: b, command: 'echo {{word}}'}
+";
+    let output = json(&env(&[("r.yaml", recipe), ("child.yaml", SILENT)]), &["r.yaml"]);
+    assert_eq!(output.value("b"), Json::from("new"), "{}", output.all());
+    assert_eq!(output.json()["context"], json!({"word": "new", "k": "vk", "n": "vk", "b": "new"}));
+}
+
+#[test]
+fn what_was_done_in_an_unfinished_recipe_is_done_again_if_it_is_given_something_else() {
+    let text =
+        |given: &str| format!("name: r\nsteps:\n- {{id: n, recipe: child, context: {{given: {given}}}}}\n");
+    let child = "name: child\nsteps:\n- {id: k, command: 'echo k >> ledger; echo {{given}}'}\n- {id: f, command: test -e go}\n";
+    let files = [("r.yaml", &*text("old")), ("child.yaml", child)];
+    check_edit("an override", &files, &[("r.yaml", &text("new")), ("go", "")], "k");
+}
+
+#[test]
+fn an_edit_reaches_steps_that_an_interrupted_resume_had_not_come_to() {
+    let text = |a: &str, b: &str| {
+        format!(
+            "name: r\nsteps:\n- {{id: a, command: '{a}'}}\n- {{id: b, command: echo {b}}}\n- {{id: c, command: test -e go}}\n"
+        )
+    };
+    let env = env(&[("r.yaml", &text("echo a", "old"))]);
+    assert_eq!(json(&env, &["r.yaml"]).code, 1);
+    let killing = "[ -e go ] || kill -9 $PPID; echo a";
+    env.write("r.yaml", text(killing, "old"));
+    assert_eq!(json(&env, &["resume", "last", "--recipe", "r.yaml"]).code, 137);
+    env.write("go", "");
+    env.write("r.yaml", text(killing, "new"));
+    let resumed = json(&env, &["resume", "last", "--recipe", "r.yaml"]);
+    assert_eq!(resumed.code, 0, "{}", resumed.all());
+    assert_eq!(resumed.value("b"), Json::from("new"));
+}

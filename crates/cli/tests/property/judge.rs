@@ -1,0 +1,97 @@
+//! What must be so after every command and at the end of a case. Never runs anything itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value as Json;
+
+use crate::{
+    shape::{Kind, Recipe},
+    trouble::all_steps,
+    world::Facts,
+};
+
+/// What is wrong, in words.
+pub(crate) type Verdict = Result<(), String>;
+
+/// Says what is wrong unless it is so.
+pub(crate) fn must(is_so: bool, what: impl FnOnce() -> String) -> Verdict {
+    if is_so { Ok(()) } else { Err(what()) }
+}
+
+/// The journal never runs ahead of the world, and the world never ahead of the journal.
+pub(crate) fn ledger_and_journal_agree(facts: &Facts, recipe: &Recipe) -> Verdict {
+    let tolerated = |id: &str| all_steps(recipe).iter().any(|step| step.id == id && step.tolerated);
+    let nested =
+        |id: &str| all_steps(recipe).iter().any(|step| step.id == id && matches!(step.kind, Kind::Nested(_)));
+    for (id, count) in facts.steps.iter().filter(|(id, _)| !nested(id)) {
+        must(count.begun <= count.started, || {
+            format!("`{id}` ran more often than the journal says: {count:?}")
+        })?;
+        must(count.done <= count.begun, || format!("`{id}`: the ledger is torn: {count:?}"))?;
+        let ended = if tolerated(id) { 0 } else { count.completed };
+        must(ended <= count.done, || format!("`{id}` is called completed and was not: {count:?}"))?;
+        must(count.completed <= 1 + count.rerun, || format!("`{id}` was completed twice: {count:?}"))?;
+    }
+    Ok(())
+}
+
+/// What was completed before a command was not done again by it, unless it may be.
+pub(crate) fn completed_stays(before: &Facts, after: &Facts, may_rerun: &BTreeSet<String>) -> Verdict {
+    for (id, count) in before.steps.iter().filter(|(_, count)| count.completed > 0 && !count.open) {
+        let now = after.of(id);
+        must(now.begun == count.begun || may_rerun.contains(id), || {
+            format!("`{id}` was completed and ran again: {count:?}, then {now:?}")
+        })?;
+    }
+    Ok(())
+}
+
+/// The result of a disturbed run is that of an undisturbed one, but for steps that somebody chose to leave out.
+pub(crate) fn same_result(clean: &Json, last: &Json, left_out: &BTreeSet<String>) -> Verdict {
+    let (clean_steps, last_steps) = (outcomes(clean), outcomes(last));
+    must(clean_steps.keys().eq(last_steps.keys()), || {
+        format!("other steps: {:?} instead of {:?}", last_steps.keys(), clean_steps.keys())
+    })?;
+    let is_left_out = |path: &String| left_out.iter().any(|id| path.rsplit('/').next() == Some(id));
+    for (path, expected) in clean_steps.iter().filter(|(path, _)| !is_left_out(path)) {
+        let found = &last_steps[path];
+        must(found == expected, || format!("step `{path}` is {found:?} instead of {expected:?}"))?;
+    }
+    let values = |result: &Json| {
+        let mut values = result["context"].as_object().cloned().unwrap_or_default();
+        values.retain(|name, _| !left_out.contains(name));
+        values
+    };
+    let (expected, found) = (values(clean), values(last));
+    must(found == expected, || format!("values are {found:?}\ninstead of {expected:?}"))?;
+    must(clean["output"] == last["output"], || {
+        format!("the result is {} instead of {}", last["output"], clean["output"])
+    })
+}
+
+/// Status and output of every step, by path.
+fn outcomes(result: &Json) -> BTreeMap<String, (String, String)> {
+    fn visit(steps: &Json, found: &mut BTreeMap<String, (String, String)>) {
+        for step in steps.as_array().into_iter().flatten() {
+            let text = |name: &str| step[name].as_str().unwrap_or_default().to_owned();
+            found.insert(text("path"), (text("status"), step["output"].to_string()));
+            visit(&step["steps"], found);
+        }
+    }
+    let mut found = BTreeMap::new();
+    visit(&result["step_results"], &mut found);
+    found
+}
+
+/// A success means that every step which an undisturbed run completes has really done its work.
+pub(crate) fn success_is_true(clean: &Json, facts: &Facts, recipe: &Recipe) -> Verdict {
+    let leaves = all_steps(recipe).into_iter().filter(|step| !matches!(step.kind, Kind::Nested(_)));
+    let clean = outcomes(clean);
+    for step in leaves {
+        let ran = clean
+            .iter()
+            .any(|(path, (status, _))| path.rsplit('/').next() == Some(&step.id) && status == "completed");
+        must(!ran || facts.of(&step.id).done > 0, || format!("success, but `{}` never ran", step.id))?;
+    }
+    Ok(())
+}

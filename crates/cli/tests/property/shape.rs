@@ -1,0 +1,329 @@
+//! Random little recipes: what they are made of, and their text.
+//!
+//! Every step appends to a ledger outside of the runner; its value names it and what it read. Never runs anything.
+
+use std::fmt::Write as _;
+
+use crate::random::Random;
+
+/// A recipe.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Recipe {
+    pub(crate) name: String,
+    /// A variable with its default.
+    pub(crate) context: Option<(String, String)>,
+    pub(crate) hook: bool,
+    pub(crate) result: Option<String>,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// A step; ids are unique over all recipes of a case.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Step {
+    pub(crate) id: String,
+    pub(crate) kind: Kind,
+    /// A number in its value, so that an edit can change it.
+    pub(crate) word: usize,
+    /// Names that its value is made of.
+    pub(crate) reads: Vec<Read>,
+    pub(crate) group: Option<String>,
+    pub(crate) condition: Option<Condition>,
+    pub(crate) depends_on: Option<String>,
+    pub(crate) retry: Option<usize>,
+    pub(crate) care: Care,
+    pub(crate) form: Form,
+    /// It fails whenever it runs.
+    pub(crate) broken: bool,
+    /// It fails whenever it runs, after its work, and the recipe goes on.
+    pub(crate) tolerated: bool,
+}
+
+/// What a step runs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Kind {
+    Bash,
+    Agent,
+    Nested(Box<Recipe>),
+}
+
+/// What may be repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Care {
+    Plain,
+    NotIdempotent,
+    Effect,
+}
+
+/// What a value looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Small,
+    /// Too large for the journal: it has a file of its own.
+    Big,
+    Json,
+}
+
+/// One use of a name.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Read {
+    pub(crate) path: String,
+    pub(crate) through: Through,
+}
+
+/// How a command uses a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Through {
+    Template,
+    Environment,
+}
+
+/// `'TEXT' in NAME`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Condition {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+impl Read {
+    /// The name that somebody has to write.
+    pub(crate) fn name(&self) -> &str {
+        self.path.split('.').next().unwrap_or(&self.path)
+    }
+
+    fn text(&self) -> String {
+        match self.through {
+            Through::Template => format!("{{{{{}}}}}", self.path),
+            Through::Environment => format!("$RECIPE_VAR_{}", self.path),
+        }
+    }
+}
+
+impl Recipe {
+    /// A random recipe with everything that it names.
+    pub(crate) fn random(random: &mut Random) -> Recipe {
+        Maker { random, steps: 0 }.recipe("r", &[], 0)
+    }
+
+    /// Its file and those of the recipes in it: name and text.
+    pub(crate) fn files(&self) -> Vec<(String, String)> {
+        let mut files = vec![(format!("{}.yaml", self.name), self.text())];
+        for step in &self.steps {
+            if let Kind::Nested(child) = &step.kind {
+                files.extend(child.files());
+            }
+        }
+        files
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!("name: {}\n", self.name);
+        if let Some((name, value)) = &self.context {
+            let _ = writeln!(text, "context: {{{name}: {value}}}");
+        }
+        if self.hook {
+            text.push_str("hooks: {post_step: ':'}\n");
+        }
+        if let Some(result) = &self.result {
+            let _ = writeln!(text, "output: {{format: text, template: 'result {{{{{result}}}}}'}}");
+        }
+        text.push_str("steps:\n");
+        self.steps.iter().for_each(|step| text.push_str(&step.text()));
+        text
+    }
+}
+
+impl Step {
+    /// Its part of the recipe's text.
+    pub(crate) fn text(&self) -> String {
+        let mut text = format!("  - id: {}\n", self.id);
+        let mut field = |line: String| {
+            let _ = writeln!(text, "    {line}");
+        };
+        let reads: String = self.reads.iter().map(|read| format!(" {}", read.text())).collect();
+        let (id, word) = (&self.id, self.word);
+        match &self.kind {
+            Kind::Bash => {
+                let stop = if self.broken { "exit 3; " } else { "" };
+                let end = if self.tolerated { "; exit 4" } else { "" };
+                let say = match self.form {
+                    Form::Small => format!("echo \"{id}-{word}{reads}\""),
+                    Form::Big => format!("printf '%020000d' {word}"),
+                    Form::Json => format!("echo '{{\"v\": \"{id}-{word}\"}}'"),
+                };
+                field(format!("command: |\n      . ./lib; begin {id}; {stop}finish {id}; {say}{end}"));
+            }
+            Kind::Agent => {
+                field(format!("prompt: '{id}: {id}-{word}{reads}'"));
+                field("agent_binary: scripted".to_owned());
+                field("auto_stage: false".to_owned());
+            }
+            Kind::Nested(child) => {
+                field(format!("recipe: {}", child.name));
+                field(format!("context: {{given_{id}: '{word}{reads}'}}"));
+            }
+        }
+        if let Some(group) = &self.group {
+            field(format!("parallel_group: {group}"));
+        }
+        if let Some(Condition { name, text }) = &self.condition {
+            field(format!("condition: \"'{text}' in {name}\""));
+        }
+        if let Some(needed) = &self.depends_on {
+            field(format!("depends_on: [{needed}]"));
+        }
+        if let Some(attempts) = self.retry {
+            field(format!("retry: {{max_attempts: {attempts}, delay: 0.01}}"));
+        }
+        match self.care {
+            Care::Plain => {}
+            Care::NotIdempotent => field("idempotent: false".to_owned()),
+            Care::Effect => field("effects: [push]".to_owned()),
+        }
+        if self.form == Form::Json {
+            field("parse_json: true".to_owned());
+        }
+        if self.tolerated {
+            field("continue_on_error: true".to_owned());
+        }
+        text
+    }
+}
+
+/// What later steps may use.
+#[derive(Clone, Default)]
+struct Known {
+    /// Paths for templates.
+    paths: Vec<String>,
+    /// Values that are certainly there, each with a text that is in it: conditions may ask for them.
+    sure: Vec<(String, String)>,
+    /// Steps of the same recipe.
+    ids: Vec<String>,
+}
+
+struct Maker<'a> {
+    random: &'a mut Random,
+    steps: usize,
+}
+
+impl Maker<'_> {
+    fn recipe(&mut self, name: &str, outside: &[String], depth: usize) -> Recipe {
+        let mut known = Known { paths: outside.to_vec(), ..Known::default() };
+        let context = self.random.chance(40).then(|| (format!("c_{name}"), "default".to_owned()));
+        known.paths.extend(context.iter().map(|(name, _)| name.clone()));
+        let count = if depth == 0 { self.random.between(2, 5) } else { self.random.between(1, 2) };
+        let mut steps: Vec<Step> = Vec::new();
+        while steps.len() < count {
+            let together = if self.random.chance(20) { self.random.between(2, 3) } else { 1 };
+            let group = (together > 1).then(|| format!("g{}", self.steps));
+            // members of a group see what was there before it
+            let before = known.clone();
+            for _ in 0..together {
+                let mut step = self.step(&before, &mut known, depth);
+                step.group.clone_from(&group);
+                steps.push(step);
+            }
+        }
+        // the value of a recipe is that of its last step: it must not be one that a person may leave out
+        let last =
+            steps.iter_mut().rev().take(3).filter(|step| depth > 0 && step.care == Care::NotIdempotent);
+        last.for_each(|step| step.care = Care::Effect);
+        let can_show = steps[0].form == Form::Small && steps[0].care != Care::NotIdempotent;
+        let result = (self.random.chance(20) && can_show).then(|| steps[0].id.clone());
+        Recipe { name: name.to_owned(), context, hook: self.random.chance(8), result, steps }
+    }
+
+    fn step(&mut self, before: &Known, known: &mut Known, depth: usize) -> Step {
+        self.steps += 1;
+        let id = format!("s{}", self.steps);
+        let kind = match self.random.below(100) {
+            0..18 if depth < 2 => {
+                let given = before.paths.iter().cloned().chain([format!("given_{id}")]).collect::<Vec<_>>();
+                Kind::Nested(Box::new(self.recipe(&format!("child_{id}"), &given, depth + 1)))
+            }
+            18..30 => Kind::Agent,
+            _ => Kind::Bash,
+        };
+        let mut step = Step {
+            id,
+            kind,
+            word: self.random.between(10, 99),
+            reads: Vec::new(),
+            group: None,
+            condition: None,
+            depends_on: None,
+            retry: self.random.chance(20).then(|| self.random.between(2, 3)),
+            care: Care::Plain,
+            form: Form::Small,
+            broken: false,
+            tolerated: false,
+        };
+        self.connect(&mut step, before);
+        self.flavour(&mut step);
+        self.publish(&step, known);
+        step
+    }
+
+    /// What it reads and waits for.
+    fn connect(&mut self, step: &mut Step, before: &Known) {
+        for _ in 0..self.random.below(3) {
+            if before.paths.is_empty() {
+                break;
+            }
+            let path = self.random.pick(&before.paths).clone();
+            let plain = matches!(step.kind, Kind::Bash) && !path.contains('.');
+            let through = match plain && self.random.chance(25) {
+                true => Through::Environment,
+                false => Through::Template,
+            };
+            step.reads.push(Read { path, through });
+        }
+        if self.random.chance(15) && !before.sure.is_empty() {
+            let (name, text) = self.random.pick(&before.sure).clone();
+            let text = if self.random.chance(70) { text } else { "something else".to_owned() };
+            step.condition = Some(Condition { name, text });
+        }
+        if self.random.chance(8) && !before.ids.is_empty() {
+            step.depends_on = Some(self.random.pick(&before.ids).clone());
+        }
+    }
+
+    /// What is special about it.
+    fn flavour(&mut self, step: &mut Step) {
+        match (&step.kind, self.random.below(100)) {
+            (Kind::Nested(_), _) => step.retry = None,
+            (_, 0..12) => (step.care, step.retry) = (Care::NotIdempotent, None),
+            (_, 12..22) => step.care = Care::Effect,
+            (Kind::Bash, 22..28) => (step.form, step.reads) = (Form::Big, Vec::new()),
+            (Kind::Bash, 28..34) => (step.form, step.reads) = (Form::Json, Vec::new()),
+            (Kind::Bash, 34..42) => (step.tolerated, step.retry) = (true, None),
+            _ => {}
+        }
+    }
+
+    /// Makes its names known to later steps.
+    fn publish(&mut self, step: &Step, known: &mut Known) {
+        // a person may leave out a step that is not idempotent, so nobody needs it
+        if step.care == Care::NotIdempotent {
+            return;
+        }
+        known.ids.push(step.id.clone());
+        match (&step.kind, step.form) {
+            (Kind::Nested(child), _) => {
+                known.paths.push(step.id.clone());
+                for inner in child.steps.iter().filter(|inner| inner.form == Form::Small) {
+                    if inner.care != Care::NotIdempotent {
+                        known.paths.push(inner.id.clone());
+                        known.paths.push(format!("{}.{}", step.id, inner.id));
+                    }
+                }
+            }
+            (_, Form::Small) => known.paths.push(step.id.clone()),
+            (_, Form::Big) => known.paths.push(format!("{}.length", step.id)),
+            (_, Form::Json) => known.paths.push(format!("{}.v", step.id)),
+        }
+        let is_sure = step.condition.is_none() && step.depends_on.is_none() && step.form == Form::Small;
+        if is_sure && !matches!(step.kind, Kind::Nested(_)) {
+            known.sure.push((step.id.clone(), format!("{}-{}", step.id, step.word)));
+        }
+    }
+}
