@@ -8,11 +8,14 @@ use std::{
     io::{Read, Seek, SeekFrom},
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use engine::{Outcome, event::Usage};
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::{
+    sync::{Notify, mpsc, watch},
+    time::Instant,
+};
 
 use crate::{
     activity::Activity,
@@ -49,6 +52,7 @@ impl Watch {
     pub(crate) async fn pause(&mut self, seconds: f64) -> bool {
         let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         tokio::select! {
+            biased;
             () = tokio::time::sleep(time) => false,
             () = stopped(&mut self.go) => true,
         }
@@ -342,7 +346,7 @@ fn after(began: Instant, seconds: Option<f64>) -> Option<Instant> {
 
 async fn sleep_until(deadline: Option<Instant>) {
     match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
         None => std::future::pending().await,
     }
 }

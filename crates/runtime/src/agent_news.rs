@@ -1,6 +1,6 @@
 //! How much an agent may tell those who watch. Never holds anything back for later: what is too much is left out.
 
-use std::time::Instant;
+use tokio::time::Instant;
 
 /// Keeps a chatty program from flooding those who watch: some news at once, then a few each second.
 #[derive(Debug)]

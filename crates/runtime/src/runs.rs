@@ -349,11 +349,9 @@ pub(crate) struct Job<'a> {
 impl Job<'_> {
     /// Drives the run and makes its result.
     pub(crate) fn run(self, first: Vec<Event>, reporter: &mut dyn Reporter) -> Result<RunResult, RunError> {
-        let event_loop =
-            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RunError::Loop)?;
         let (run_id, tracking_id) = (self.run_id.clone(), self.tracking_id.clone());
         let run_dir = self.folder.as_ref().map(|folder| folder.path().to_owned());
-        let (plan, state, mask, previews) = event_loop.block_on(async move {
+        let work = async move {
             let mut driver = Driver::new(Parts {
                 run_id: self.run_id,
                 folder: self.folder,
@@ -372,7 +370,8 @@ impl Job<'_> {
             });
             driver.run(first).await?;
             Ok::<_, DriveError>(driver.into_parts())
-        })?;
+        };
+        let (plan, state, mask, previews) = clock::block_on(work).map_err(RunError::Loop)??;
         Ok(finished_result(&run_id, &tracking_id, &plan, &state, &mask, &previews, run_dir))
     }
 }
@@ -407,6 +406,10 @@ fn finished_result(
 
 /// A new id: the time, so that ids sort by age, and some letters that nobody else has.
 pub(crate) fn new_id() -> String {
+    #[cfg(test)]
+    if crate::fault::is_on() {
+        return crate::simulation::new_id();
+    }
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let mut random = [0; 4];
     let filled = rustix::rand::getrandom(&mut random[..], rustix::rand::GetRandomFlags::empty()).unwrap_or(0);

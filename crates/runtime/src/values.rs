@@ -12,7 +12,10 @@ use std::{
 use engine::event::{OutputRef, Stored};
 use recipe::{digest::sha256, value::Value};
 
-use crate::folder::{FolderError, write_new};
+use crate::{
+    fault,
+    folder::{FolderError, sync_dir, write_new},
+};
 
 /// Most bytes of a step's output that the context keeps.
 pub const VALUE_CAP: u64 = 10_000_000;
@@ -34,6 +37,7 @@ pub struct Captured {
 
 /// Reads an output file into a value.
 pub fn capture(file: &mut File) -> io::Result<Captured> {
+    fault::point("output.read")?;
     let size = file.metadata()?.len();
     file.seek(SeekFrom::Start(0))?;
     if size <= VALUE_CAP {
@@ -111,10 +115,6 @@ pub fn store(run: &Path, attempt: &Path, value: &Value) -> Result<Stored, Folder
         sha256: Some(sha256(bytes.as_bytes())),
     };
     Ok(if name == "value.txt" { Stored::Text(reference) } else { Stored::Json(reference) })
-}
-
-fn sync_dir(path: &Path) -> Result<(), FolderError> {
-    File::open(path).and_then(|dir| dir.sync_all()).map_err(FolderError::at("sync", path))
 }
 
 /// Brings back a stored value; an error if its file is gone or was altered.

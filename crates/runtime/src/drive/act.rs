@@ -285,6 +285,7 @@ impl Driver<'_> {
             let path = path.to_owned();
             self.tasks.spawn(async move {
                 tokio::select! {
+                    biased;
                     () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => {}
                     () = stopped(&mut go) => return TaskDone::NestedTimeout { path, seconds: 0.0 },
                 }

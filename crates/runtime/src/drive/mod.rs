@@ -102,7 +102,7 @@ pub struct Driver<'a> {
     pub(crate) agents: AgentSettings,
     seq: u64,
     tasks: JoinSet<TaskDone>,
-    gates: HashMap<String, watch::Sender<Go>>,
+    gates: BTreeMap<String, watch::Sender<Go>>,
     progress: (mpsc::UnboundedSender<Progress>, mpsc::UnboundedReceiver<Progress>),
     outputs: Outputs,
     contexts: HashMap<FrameId, ContextFile>,

@@ -1,7 +1,7 @@
 //! What a driver is made of. Starts nothing.
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
     path::PathBuf,
     sync::Arc,
 };
@@ -86,7 +86,7 @@ impl<'a> Driver<'a> {
             agents: parts.agents,
             seq: 0,
             tasks: JoinSet::new(),
-            gates: HashMap::new(),
+            gates: BTreeMap::new(),
             progress: mpsc::unbounded_channel(),
             outputs: Outputs::new(),
             contexts: HashMap::new(),

@@ -9,6 +9,7 @@ use std::{
 };
 
 use crate::{
+    fault,
     folder::{FolderError, make_dir},
     process::open_output,
 };
@@ -45,7 +46,8 @@ impl Spare {
         let dir = self.run.join(dir);
         let step = dir.parent().filter(|_| attempt == 1 && self.is_ready);
         // fails where the step has a folder with something in it: then the spare one stays what it is
-        if step.is_some_and(|step| fs::rename(self.path(), step).is_ok()) {
+        let rename = |step: &Path| fault::point("spare.move").and_then(|()| fs::rename(self.path(), step));
+        if step.is_some_and(|step| rename(step).is_ok()) {
             self.is_ready = false;
             return Ok(());
         }
@@ -55,7 +57,7 @@ impl Spare {
 
 impl Drop for Spare {
     fn drop(&mut self) {
-        if self.is_ready {
+        if self.is_ready && fault::point("spare.remove").is_ok() {
             let _ = fs::remove_dir_all(self.path());
         }
     }

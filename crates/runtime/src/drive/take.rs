@@ -17,6 +17,7 @@ use tokio::task::JoinError;
 use super::{DriveError, Driver, Notice, TaskDone, hooks::HookReport};
 use crate::{
     attempt::{Finished, Go, number, read_json, stopped},
+    fault,
     folder::{Recovery, RunFolder, make_dir},
     values,
 };
@@ -149,6 +150,7 @@ impl Driver<'_> {
         let path = path.to_owned();
         self.tasks.spawn(async move {
             tokio::select! {
+                biased;
                 () = tokio::time::sleep(Duration::from_millis(retry_in_ms)) => {}
                 () = stopped(&mut go) => {}
             }
@@ -197,7 +199,7 @@ impl Driver<'_> {
     fn release(&self, path: &str) {
         let Some(step) = self.state.step(path) else { return };
         let dir = self.run_dir().join(RunFolder::attempt(path, step.attempt));
-        if self.folder.is_some() {
+        if self.folder.is_some() && fault::point("attempt.release").is_ok() {
             let _ = std::fs::remove_file(dir.join("context.json"));
             let _ = std::fs::remove_dir_all(dir.join("private"));
         }

@@ -28,6 +28,7 @@ pub struct Ended {
 }
 
 /// Starts a child in a process group of its own. Must be called inside a tokio runtime.
+#[cfg_attr(test, expect(unreachable_pub, reason = "in tests it stands behind another face"))]
 pub fn start(launch: Launch) -> Result<Running, StartError> {
     let marker = launch.marker.clone();
     let (mut command, origin) = launch.into_command()?;

@@ -22,6 +22,7 @@ use crate::{
     audit::Audit,
     clock,
     drive::Reporter,
+    fault,
     folder::{Options, RunFolder},
     host::Host,
     journal::Journal,
@@ -164,7 +165,9 @@ impl Runs {
         }
         // whatever the old process left behind would work against the new one
         end_orphans(&shown, resume.host.grace);
-        let _ = std::fs::remove_file(folder.inbox().join("cancel"));
+        if fault::point("inbox.clear").is_ok() {
+            let _ = std::fs::remove_file(folder.inbox().join("cancel"));
+        }
         let old_generation = generation(&shown);
         let rerun = steps.rerun.clone();
         let (plan, generation) = match &resume.edited {
