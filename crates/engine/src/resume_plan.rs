@@ -412,7 +412,9 @@ impl Work<'_> {
                     (None, StepStatus::Skipped) => {
                         entry(&path, Action::Pending, "it was skipped; it is looked at again")
                     }
-                    (None, StepStatus::Failed) if step.continue_on_error => {
+                    (None, StepStatus::Failed)
+                        if step.continue_on_error && index.is_some_and(|index| old.is_tolerated(index)) =>
+                    {
                         entry(&path, Action::Keep, "it failed, and the recipe tolerates that")
                     }
                     (None, StepStatus::Failed) => entry(&path, Action::Pending, "it failed"),
@@ -455,8 +457,7 @@ fn entry(path: &str, action: Action, reason: &str) -> Entry {
 
 /// Whether there is a result that would be kept.
 fn is_finished(frame: &Frame, at: usize) -> bool {
-    let tolerated = frame.steps[at].status == StepStatus::Failed && frame.unit.steps[at].continue_on_error;
-    frame.steps[at].status.is_done() || tolerated
+    frame.steps[at].status.is_done() || frame.is_tolerated(at)
 }
 
 fn step_path(frame: &str, id: &str) -> String {

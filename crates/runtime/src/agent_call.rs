@@ -74,6 +74,13 @@ pub(crate) async fn ask(
     watch: &mut Watch,
 ) -> Result<Call, FolderError> {
     let began = Instant::now();
+    // told to stop while a hook ran, or before this task had its first turn: nothing new begins
+    if *watch.go.borrow() == Go::Stop {
+        let usage = used(&agents::Usage::default(), task, began, 0);
+        task.ledger.close(account, &usage);
+        let result = Err("stopped with the run".to_owned());
+        return Ok(Call { outcome: Outcome::Cancelled, result, usage });
+    }
     let scratch = task.run.join(&task.dir).join(format!("private-{}", asked + 1));
     make_dir(&scratch)?;
     let request = Request {

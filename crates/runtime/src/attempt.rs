@@ -138,6 +138,10 @@ pub async fn run_command(
     mut go: watch::Receiver<Go>,
     spawned: impl FnOnce(&process::Running),
 ) -> Result<(ProcessEnd, Option<process::Running>), FolderError> {
+    // told to stop while a hook ran, or before this task had its first turn: nothing new begins
+    if *go.borrow() == Go::Stop {
+        return Ok((ProcessEnd::Stopped, None));
+    }
     let open = |relative: &Path| {
         let path = run.join(relative);
         process::open_output(&path).map_err(FolderError::at("create", &path))

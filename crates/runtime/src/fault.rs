@@ -8,10 +8,8 @@ use std::{
     io::{self, Write},
 };
 
-/// Whether this build can simulate at all.
-pub(crate) const IS_SIMULATED: bool = cfg!(test);
-
 /// Whether a simulation is going on in this thread.
+#[inline]
 pub(crate) fn is_on() -> bool {
     #[cfg(test)]
     return crate::simulation::is_on();

@@ -92,8 +92,14 @@ impl Journal {
 
     /// Opens the journal of an existing run, reads its records and drops a torn last line.
     pub fn open(path: &Path) -> Result<(Journal, Vec<Record>), JournalError> {
-        let mut file =
-            OpenOptions::new().read(true).append(true).open(path).map_err(|e| failed("open", path, e))?;
+        // a power loss right after the run was made can take even the name of an empty journal
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(|e| failed("open", path, e))?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(|source| failed("read", path, source))?;
         let (records, good) = parse(&bytes, path)?;
@@ -136,7 +142,8 @@ impl Journal {
         if !std::mem::take(&mut self.unsynced) {
             return Ok(());
         }
-        if fault::IS_SIMULATED && fault::is_on() {
+        // a simulation waits for the disk in the same thread, as late as the disk may take
+        if fault::is_on() {
             self.syncing = Syncing::Yes;
             return Ok(());
         }

@@ -236,6 +236,9 @@ impl Runs {
                 return Err(RunError::Busy { recipe: recipe.to_owned(), owner, state });
             }
         };
+        if claim.is_some() {
+            self.sweep_unborn(workspace, run_id);
+        }
         let stale: Vec<String> = workspace
             .stale(run_id)
             .into_iter()
@@ -252,6 +255,15 @@ impl Runs {
             Event::Noted { path: None, message }
         }));
         Ok(claim)
+    }
+
+    /// Removes what is left of runs that died before they were complete: nobody can go on with them. Only for who has
+    /// the workspace, so that none of them can be one that is just being made.
+    fn sweep_unborn(&self, workspace: &Workspace, run_id: &str) {
+        for run in workspace.stale(run_id).iter().filter(|run| !self.dir().join(run).exists()) {
+            let _ = std::fs::remove_dir_all(self.dir().join(format!(".{run}")));
+            workspace.forget(run);
+        }
     }
 
     fn make(&self, run_id: &str, start: &Start<'_>) -> Result<(RunFolder, Journal, std::fs::File), RunError> {

@@ -39,7 +39,7 @@ impl Driver<'_> {
             StepKind::Nested { .. } => self.start_nested(path, frame, at, &step),
             StepKind::Shell { command } => self.start_shell(path, attempt, frame, at, &step, command),
             StepKind::Agent(agent) => {
-                if self.running_agents.len() >= self.options.max_agents.unwrap_or(usize::MAX) {
+                if self.has_all_agents() {
                     self.waiting_agents.push_back((path.to_owned(), attempt));
                     return Ok(());
                 }
@@ -280,18 +280,6 @@ impl Driver<'_> {
             Ok(unit) => self.entry_problem(frame, step, &unit),
             Err(error) => Some(error),
         };
-        if let (Some(seconds), None) = (step.timeout, &problem) {
-            let mut go = self.gate(&format!("{path}\u{0}timeout"));
-            let path = path.to_owned();
-            self.tasks.spawn(async move {
-                tokio::select! {
-                    biased;
-                    () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => {}
-                    () = stopped(&mut go) => return TaskDone::NestedTimeout { path, seconds: 0.0 },
-                }
-                TaskDone::NestedTimeout { path, seconds }
-            });
-        }
         let hook = self.pre_hook(path, frame, at);
         match hook {
             None if problem.is_none() => self.enter(path),
@@ -316,11 +304,28 @@ impl Driver<'_> {
         let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);
         match self.target(path, frame, &step) {
             Ok(unit) => {
+                if let Some(seconds) = step.timeout {
+                    self.limit_recipe(path, seconds);
+                }
                 let event = Event::RecipeEntered { path: path.to_owned(), unit: unit.path.clone() };
                 self.record(event, None)
             }
             Err(error) => self.nested_failed(path, Outcome::Refused, error),
         }
+    }
+
+    /// From now on the time of a recipe step counts, as that of every step: without the hook before it.
+    fn limit_recipe(&mut self, path: &str, seconds: f64) {
+        let mut go = self.gate(&format!("{path}\u{0}timeout"));
+        let path = path.to_owned();
+        self.tasks.spawn(async move {
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => {}
+                () = stopped(&mut go) => return TaskDone::NestedTimeout { path, seconds: 0.0 },
+            }
+            TaskDone::NestedTimeout { path, seconds }
+        });
     }
 
     /// The recipe that a step runs; one whose name is a template is found and checked now.

@@ -1,7 +1,7 @@
 //! Asking agents: what they are told, in which world they work, and what they may use up.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     ffi::OsString,
     path::{Path, PathBuf},
     sync::Arc,
@@ -191,21 +191,48 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// An agent has ended: another one may take its place.
+    /// Whether one more agent would be too many.
+    pub(super) fn has_all_agents(&self) -> bool {
+        self.running_agents.len() >= self.options.max_agents.unwrap_or(usize::MAX).max(1)
+    }
+
+    /// An agent has ended, or could not even begin: others may take its place.
     pub(super) fn agent_is_done(&mut self, path: &str) -> Result<(), DriveError> {
-        if !self.running_agents.remove(path) || self.halt.is_some() {
-            return Ok(());
-        }
-        while let Some((path, attempt)) = self.waiting_agents.pop_front() {
-            let frame = self.state.locate(&path).map(|(frame, _)| frame);
-            match frame.and_then(|frame| self.state.frames[frame].stopped.clone()) {
-                None => return self.start(&path, attempt),
-                Some(reason) => {
-                    self.finish_step(&path, attempt, Finished::refused(Outcome::Cancelled, reason))?;
-                }
-            }
+        self.running_agents.remove(path);
+        while self.halt.is_none() && !self.has_all_agents() {
+            let Some((path, attempt)) = self.waiting_agents.pop_front() else { return Ok(()) };
+            self.start_waiting(&path, attempt)?;
         }
         Ok(())
+    }
+
+    /// Agents that wait below a recipe that was stopped wait no longer.
+    pub(super) fn dismiss_waiting(&mut self, path: &str) -> Result<(), DriveError> {
+        let below = format!("{path}/");
+        let waiting = std::mem::take(&mut self.waiting_agents);
+        let (gone, rest): (VecDeque<_>, VecDeque<_>) =
+            waiting.into_iter().partition(|(step, _)| step == path || step.starts_with(&below));
+        self.waiting_agents = rest;
+        gone.iter().try_for_each(|(step, attempt)| self.start_waiting(step, *attempt))
+    }
+
+    fn start_waiting(&mut self, path: &str, attempt: u32) -> Result<(), DriveError> {
+        let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
+        let stopped = self.state.frames[frame].stopped.clone();
+        match (stopped, self.state.frames[frame].steps[at].frame) {
+            (_, Some(nested)) if self.state.frames[nested].stopped.is_some() => {
+                self.closing.remove(&nested);
+                self.nested_close_failed(path, nested, None)
+            }
+            (Some(reason), _) => {
+                self.finish_step(path, attempt, Finished::refused(Outcome::Cancelled, reason))
+            }
+            (None, None) => self.start(path, attempt),
+            (None, Some(nested)) => {
+                let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);
+                self.start_recovery(path, nested, frame, at, &step)
+            }
+        }
     }
 
     /// What agents below a frame may use up. The command line takes the place of what the recipe says, and what

@@ -114,9 +114,7 @@ pub struct Driver<'a> {
     ledger: Arc<Ledger>,
     spent_before: Option<Spent>,
     without_cost: HashSet<String>,
-    rate_tries: HashMap<String, u64>,
     rate_models: HashMap<String, String>,
-    tries: HashMap<String, u64>,
     hooked: HashSet<String>,
     previews: HashMap<String, String>,
     carry: HashMap<(String, bool), Vec<u8>>,
@@ -207,8 +205,12 @@ impl<'a> Driver<'a> {
             if self.halt.is_none() && self.advance()? {
                 return Ok(());
             }
-            if self.halt.is_some() && self.tasks.is_empty() {
-                return Ok(());
+            if self.halt.is_some() {
+                if self.tasks.is_empty() {
+                    return Ok(());
+                }
+                // what ends while the rest is being ended is as safe as at any other time
+                self.settle_journal()?;
             }
             let tick = async {
                 match &mut ticks {
@@ -233,7 +235,10 @@ impl<'a> Driver<'a> {
         loop {
             let closing = &self.closing;
             match decide(&self.state, &|frame| closing.contains(&frame)) {
-                Some(Decision::End) => return Ok(true),
+                Some(Decision::End) => {
+                    self.settle_journal()?;
+                    return Ok(true);
+                }
                 Some(Decision::Record(event)) => self.record(*event, None)?,
                 Some(Decision::Start { path, attempt }) => {
                     self.record(Event::StepStarted { path: path.clone(), attempt }, None)?;

@@ -30,6 +30,11 @@ impl Driver<'_> {
         step: &Arc<Step>,
     ) -> Result<(), DriveError> {
         self.closing.insert(id);
+        let attempt = self.state.frames[frame].steps[at].attempt;
+        if self.has_all_agents() {
+            self.waiting_agents.push_back((path.to_owned(), attempt));
+            return Ok(());
+        }
         let name = self.state.frames[id].unit.name.clone();
         let failed = recovery::failed_steps(&self.state.frames[id]).join(", ");
         let message = format!("Sub-recipe '{name}' failed (step '{failed}'). Attempting agent recovery.");
@@ -38,7 +43,6 @@ impl Driver<'_> {
             let message = format!("Cannot attempt agent recovery: no adapter configured: {problem}");
             return self.take_recovery(path, id, Verdict::NotRecovered(message), None);
         }
-        let attempt = self.state.frames[frame].steps[at].attempt;
         let question = Question {
             prompt: recovery::prompt(&self.state, id, &self.mask),
             system_prompt: None,
@@ -99,7 +103,13 @@ impl Driver<'_> {
             self.note_unknown_cost(frame, path, &ended)?;
         }
         match verdict {
-            Verdict::Stopped => Ok(()),
+            // it is recovered again by a resume
+            Verdict::Stopped if self.halt.is_some() => Ok(()),
+            // the recipe around it took too long: this one is over, too
+            Verdict::Stopped => {
+                self.closing.remove(&id);
+                self.nested_close_failed(path, id, usage)
+            }
             Verdict::NotRecovered(message) => {
                 self.note(path, format!("warning: {message}"))?;
                 self.closing.remove(&id);

@@ -24,7 +24,7 @@ impl Disk {
 
     /// Takes away what was not safe from everything below a folder. Names that belong to a synced file stay, as on
     /// every file system that journals its names.
-    pub(super) fn lose_power(&self, dir: &Path, chance: &mut Chance) {
+    pub(super) fn lose_power(&mut self, dir: &Path, chance: &mut Chance) {
         let mut entries: Vec<_> = fs::read_dir(dir).into_iter().flatten().flatten().collect();
         entries.sort_by_key(|entry| entry.file_name());
         for entry in entries {
@@ -40,6 +40,8 @@ impl Disk {
                 _ => {
                     let file = OpenOptions::new().write(true).open(entry.path());
                     drop(file.and_then(|file| file.set_len(kept)));
+                    // what is left is on disk
+                    self.synced.insert(meta.ino(), kept);
                 }
             }
         }

@@ -9,11 +9,7 @@ use engine::{
 };
 use recipe::plan::{JsonMode, StepKind};
 
-use super::{
-    child::Child,
-    life::{End, Story},
-    with,
-};
+use super::{child::Child, life::Story, with};
 use crate::{report::RunResult, runs::Shown};
 
 fn complain(what: String) {
@@ -21,7 +17,7 @@ fn complain(what: String) {
 }
 
 /// The laws about the whole of a run.
-pub(super) fn check(story: &Story, _end: &End) {
+pub(super) fn check(story: &Story) {
     let Ok(folder) = story.runs().find("last") else { return };
     match story.runs().open(folder) {
         Ok(shown) => {
@@ -103,6 +99,7 @@ fn is_redone(path: &str, rerun: &[String]) -> bool {
 fn nothing_is_done_twice(records: &[Record]) {
     let mut done: BTreeSet<&str> = BTreeSet::new();
     let mut attempts: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut stopped: BTreeSet<&str> = BTreeSet::new();
     let mut is_over = false;
     for record in records {
         let resumes = matches!(record.event, Event::RunResumed(_));
@@ -116,6 +113,7 @@ fn nothing_is_done_twice(records: &[Record]) {
                 if done.contains(path.as_str()) {
                     complain(format!("`{path}` is done and starts again"));
                 }
+                stopped.remove(path.as_str());
                 if attempts.insert(path, *attempt).is_some_and(|last| last >= *attempt) {
                     complain(format!("attempt {attempt} of `{path}` comes twice"));
                 }
@@ -124,7 +122,11 @@ fn nothing_is_done_twice(records: &[Record]) {
                 let below = format!("{path}/");
                 done.retain(|done| !done.starts_with(&below));
             }
+            Event::RecipeStopped { path, .. } => drop(stopped.insert(path)),
             Event::StepFinished { path, status, .. } => {
+                if stopped.contains(path.as_str()) && status.is_done() {
+                    complain(format!("`{path}` took too long, and is {status:?}"));
+                }
                 if done.contains(path.as_str()) {
                     complain(format!("`{path}` ends twice"));
                 }
@@ -209,6 +211,7 @@ fn limits_hold(shown: &Shown) {
     }
     let mut agents = 0;
     let mut starts: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut tries: BTreeMap<&str, u64> = BTreeMap::new();
     for record in &shown.records {
         match &record.event {
             Event::Spawned(spawned) => {
@@ -217,6 +220,20 @@ fn limits_hold(shown: &Shown) {
             }
             Event::StepStarted { path, .. } => *starts.entry(path).or_default() += 1,
             Event::RunResumed(_) => starts.clear(),
+            Event::AttemptFailed { path, ended, .. } => {
+                let below = format!("{path}/");
+                tries.retain(|known, _| !known.starts_with(&below));
+                let counts = !matches!(ended.outcome, Outcome::Cancelled | Outcome::RateLimited);
+                *tries.entry(path).or_default() += u64::from(counts);
+                let most = own_attempts(shown, path);
+                if tries[path.as_str()] >= most && counts {
+                    complain(format!(
+                        "`{path}` failed {} times, {most} attempts are allowed",
+                        tries[path.as_str()]
+                    ));
+                }
+            }
+            Event::StepFinished { path, .. } => drop(tries.remove(path.as_str())),
             _ => {}
         }
         if let Event::StepStarted { path, .. } = &record.event
@@ -243,10 +260,15 @@ fn count_steps(shown: &Shown, id: FrameId) -> u64 {
 fn most_attempts(shown: &Shown, path: &str) -> u64 {
     let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
     let own = |path: &str| {
-        let Some((frame, at)) = shown.state.locate(path) else { return 6 };
-        let step = &shown.state.frames[frame].unit.steps[at];
-        let rate_limits = if matches!(step.kind, StepKind::Agent(_)) { 5 } else { 0 };
-        step.retry.as_ref().map_or(1, |retry| retry.max_attempts) + rate_limits
+        let Some((frame, at)) = shown.state.locate(path) else { return 8 };
+        let is_agent = matches!(shown.state.frames[frame].unit.steps[at].kind, StepKind::Agent(_));
+        own_attempts(shown, path) + if is_agent { 5 } else { 0 }
     };
     ends.map(|end| own(&path[..end])).product()
+}
+
+fn own_attempts(shown: &Shown, path: &str) -> u64 {
+    let Some((frame, at)) = shown.state.locate(path) else { return 3 };
+    let step = &shown.state.frames[frame].unit.steps[at];
+    step.retry.as_ref().map_or(1, |retry| retry.max_attempts)
 }

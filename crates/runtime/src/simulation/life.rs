@@ -52,10 +52,11 @@ pub(super) struct Story {
     pub(super) chance: Chance,
     pub(super) mood: Rc<Cell<Mood>>,
     /// What is on disk for sure.
-    known: Vec<Record>,
+    pub(super) known: Vec<Record>,
+    /// How many of these a power loss cannot take.
+    safe: usize,
     pub(super) choice: Interrupted,
     pub(super) effects: Effects,
-    started: usize,
 }
 
 /// How a life ended.
@@ -80,7 +81,7 @@ impl Story {
             audit_dir: chance.percent(15).then(|| base.join(seed.to_string()).join("audit")),
             ..Options::default()
         };
-        let care = if seed % 8 == 0 { Care::All } else { Care::Some };
+        let care = if seed.is_multiple_of(8) { Care::All } else { Care::Some };
         let story = Story::new(seed, base, Shelf::by_seed(seed), options, care);
         story.mood.set(Mood::Wild);
         story
@@ -102,9 +103,9 @@ impl Story {
             chance: Chance::of(seed, "lives"),
             mood,
             known: Vec::new(),
+            safe: 0,
             choice: Interrupted::Ask,
             effects: Effects::Once,
-            started: 0,
         }
     }
 
@@ -127,7 +128,7 @@ impl Story {
             }
             let end = self.live();
             if self.is_over(life, &end) {
-                return laws::check(self, &end);
+                return laws::check(self);
             }
         }
         with(|world| world.complain(format!("after {MOST_LIVES} lives the run has no end")));
@@ -201,16 +202,21 @@ impl Story {
         with(|world| world.tell(|| format!("-- {death:?} {:?}", lived.as_ref().map(|result| result.status))));
         let is_sure = death != Some(Death::Power) || waited;
         self.look_at_disk(&watcher.records, is_sure);
+        if death == Some(Death::Power) || (death.is_none() && lived.is_ok()) {
+            self.safe = self.known.len();
+        }
         let rest = with(|world| {
             let pause = world.chance.below(20_000);
             let alive: Vec<_> = world.children.iter().filter(|child| child.is_alive()).collect();
             let alive: Vec<_> = alive.iter().map(|child| child.marker.step.clone()).collect();
-            if death.is_none() && !alive.is_empty() {
+            let has_worked = matches!(lived, Ok(_) | Err(ResumeError::Run(_)));
+            if death.is_none() && has_worked && !alive.is_empty() {
                 world.complain(format!("the runner ended and these are alive: {alive:?}"));
             }
             pause
         });
         with(|world| world.pass(Duration::from_millis(rest)));
+        let was_refused = with(|world| std::mem::take(&mut world.was_refused));
         match lived {
             _ if death.is_some() => End::Died,
             Ok(result) => {
@@ -218,17 +224,18 @@ impl Story {
                 End::Finished(Box::new(result))
             }
             // the disk said no; somebody makes room and goes on
-            Err(ResumeError::Run(RunError::Busy { .. })) => {
-                with(|world| world.complain("a dead run blocks its workspace".to_owned()));
-                End::Died
+            Err(ResumeError::Run(_) | ResumeError::Open(_)) if was_refused => End::Died,
+            Err(error) => {
+                let has_reason = matches!(
+                    error,
+                    ResumeError::Choose { .. } | ResumeError::Effects { .. } | ResumeError::Completed(_)
+                );
+                if !has_reason {
+                    with(|world| world.complain(format!("it does not go on: {error}")));
+                }
+                End::Refused(error)
             }
-            Err(ResumeError::Run(_) | ResumeError::Open(_)) if self.was_refused() => End::Died,
-            Err(error) => End::Refused(error),
         }
-    }
-
-    fn was_refused(&self) -> bool {
-        with(|world| std::mem::take(&mut world.was_refused))
     }
 
     /// What was told must be on disk, and what was on disk stays as it was.
@@ -241,14 +248,15 @@ impl Story {
         };
         let stored = match journal::read(&folder.journal()) {
             Ok(stored) => stored,
+            // never synced, and then the power was lost
+            Err(_) if !folder.journal().exists() && self.safe == 0 => Vec::new(),
             Err(error) => {
                 return with(|world| world.complain(format!("the journal cannot be read: {error}")));
             }
         };
-        if !stored.starts_with(&self.known) {
+        if !stored.starts_with(&self.known[..self.safe]) {
             with(|world| world.complain("what was on disk has changed".to_owned()));
         }
-        let is_light = |record: &&Record| matches!(record.event, Event::Spawned(_) | Event::Noted { .. });
         let lost = told.iter().find(|record| is_sure && !is_light(record) && !stored.contains(record));
         if let Some(lost) = lost {
             with(|world| world.complain(format!("was told and is lost: {lost:?}")));
@@ -257,7 +265,6 @@ impl Story {
     }
 
     fn start(&mut self, watcher: &mut Watcher) -> Result<RunResult, RunError> {
-        self.started += 1;
         let recording = Recording::new(&self.shelf);
         let root = self.shelf.recipe("main", "").expect("there is a recipe");
         recording.root(&root);
@@ -301,6 +308,11 @@ impl Drop for Story {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.place);
     }
+}
+
+/// Whether a record is only written, and not waited for.
+fn is_light(record: &Record) -> bool {
+    matches!(record.event, Event::Spawned(_) | Event::Noted { .. })
 }
 
 /// Any time of the life of a run, short ones more often.

@@ -28,6 +28,8 @@ pub(super) fn by_seed(seed: u64, mood: &Rc<Cell<Mood>>) -> Manners {
     let mood = Rc::clone(mood);
     Box::new(move |call| {
         let step = &call.launch.marker.step;
+        // in a calm world nothing depends on the seed
+        let seed = if mood.get() == Mood::Calm { 0 } else { seed };
         let mut luck = Luck {
             chance: Chance::of(seed, &format!("{step}:{}", call.before)),
             mood: mood.get(),
@@ -66,7 +68,8 @@ impl Luck {
     }
 
     fn time(&mut self) -> u64 {
-        self.chance.pick(&[0, 1, 20, 700, 3_000, 9_000])
+        let time = self.chance.pick(&[0, 1, 20, 700, 3_000, 9_000]);
+        if self.mood == Mood::Calm { 700 } else { time }
     }
 
     fn on_term(&mut self) -> OnTerm {
@@ -89,6 +92,8 @@ impl Luck {
         let (a, b) = (self.time(), self.time());
         let (end, ok) = (a + b, exit(0));
         let mut script = match self.dice() {
+            _ if body.contains("always-fails") => script([(a, said), (a, moan), (end, exit(1))]),
+            _ if body.contains("never-ends") => script([(a, said), (LONG, exit(1))]),
             0..8 => script([(a, said), (a, moan), (end, exit(1))]),
             8..11 => script([(a, Deed::Effect), (a, said), (end, exit(3))]),
             11..13 => {
@@ -133,7 +138,7 @@ impl Luck {
         let busy = line(
             json!({"type": "assistant", "message": {"id": "1", "content": words, "usage": usage}, "session_id": "s"}),
         );
-        let answer = match self.chance.percent(30) {
+        let answer = match self.dice() < 30 {
             true => json!({"step": self.step}).to_string(),
             false => format!("done by {}\nSTATUS: COMPLETE", self.step),
         };
@@ -155,7 +160,10 @@ impl Luck {
             25..30 => script([(a, hello), (c, good), (LONG, exit(0))]),
             30..34 => script([(a, hello), (c, busy), (5_000_000, good), (5_000_001, exit(0))]),
             34..38 => script([(a, hello), (c, good.clone()), (end, good), (end, exit(0))]),
-            38..41 => script([(a, Deed::Print(b"no JSON at all".to_vec())), (end, exit(0))]),
+            38..41 => script([
+                (a, Deed::Print(format!("no JSON at all from {}", self.step).into_bytes())),
+                (end, exit(0)),
+            ]),
             41..44 => script([(a, hello), (c, result(true, None, "UNRECOVERABLE")), (end, exit(0))]),
             44..46 => Script { refuses: true, ..Script::default() },
             46..48 => script([(a, hello), (c, good), (end, exit(1))]),

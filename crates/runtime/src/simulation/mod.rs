@@ -3,9 +3,12 @@
 //! Exists only in this crate's own tests. The loop, the journal, the readers of agent programs and the resume plan
 //! are the real ones; only what they touch is simulated. Without a [`World`] in the thread everything is real.
 
+mod births;
 mod chance;
 mod child;
 mod disk;
+mod every_write;
+mod found;
 mod laws;
 mod life;
 mod manners;

@@ -12,7 +12,7 @@ use crate::process::{Ended, Exit, Filter, Launch, ProcessId, StartError, Survivo
 #[derive(Debug)]
 pub enum Running {
     /// By the operating system.
-    Real(running::Running),
+    Real(Box<running::Running>),
     /// By the world, under this number.
     Simulated(usize),
 }
@@ -20,7 +20,7 @@ pub enum Running {
 /// Starts a child.
 pub fn start(launch: Launch) -> Result<Running, StartError> {
     if !is_on() {
-        return running::start(launch).map(Running::Real);
+        return running::start(launch).map(Box::new).map(Running::Real);
     }
     let (program, cwd) = (launch.program.clone(), launch.cwd.clone());
     let started = with(|world| world.start(launch));

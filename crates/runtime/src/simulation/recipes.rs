@@ -36,7 +36,12 @@ impl Shelf {
     }
 
     pub(super) fn by_seed(seed: u64) -> Shelf {
-        let mut pen = Pen { chance: Chance::of(seed, "recipe"), text: String::new(), ids: Vec::new() };
+        let mut pen = Pen {
+            chance: Chance::of(seed, "recipe"),
+            text: String::new(),
+            ids: Vec::new(),
+            earlier: Vec::new(),
+        };
         let mut shelf = Shelf::default();
         for (name, below) in [("leaf", &[][..]), ("branch", &["leaf"][..]), ("main", &["leaf", "branch"][..])]
         {
@@ -50,12 +55,15 @@ struct Pen {
     chance: Chance,
     text: String,
     ids: Vec<String>,
+    /// Those before the group that is being written.
+    earlier: Vec<String>,
 }
 
 impl Pen {
     fn recipe(&mut self, name: &str, below: &[&str]) -> String {
         self.text = format!("name: {name}\ncontext: {{x: '1', token: hidden-value}}\n");
         self.ids.clear();
+        self.earlier.clear();
         self.sometimes(12, "recursion: {max_total_steps: 4, max_depth: 2}\n");
         self.sometimes(8, "hooks: {pre_step: 'note {{step_id}}'}\n");
         self.sometimes(8, "default_step_timeout: 600\n");
@@ -73,8 +81,10 @@ impl Pen {
         let steps = if below.is_empty() { 1 + self.chance.below(2) } else { 1 + self.chance.below(4) };
         let mut group = 0;
         for at in 0..steps {
-            // neighbours stay together about half of the time
-            group = if self.chance.percent(35) { 0 } else { group + 1 };
+            if self.chance.percent(40) {
+                group += 1;
+                self.earlier.clone_from(&self.ids);
+            }
             self.step(at, below, group);
         }
         std::mem::take(&mut self.text)
@@ -89,7 +99,7 @@ impl Pen {
     fn step(&mut self, at: u64, below: &[&str], group: u64) {
         let id = format!("s{at}");
         let _ = writeln!(self.text, "- id: {id}");
-        let value = match self.ids.last() {
+        let value = match self.earlier.last() {
             Some(id) if self.chance.percent(40) => format!("{{{{{id}}}}}"),
             _ => "{{x}}".to_owned(),
         };
@@ -103,8 +113,10 @@ impl Pen {
             25..50 => {
                 let _ = writeln!(self.text, "  prompt: 'think about {value}'");
                 self.sometimes(20, "  idle_timeout: 40\n");
-                self.sometimes(20, "  parse_json: true\n");
-                self.sometimes(5, "  parse_json_required: true\n  parse_json: true\n");
+                if self.chance.percent(25) {
+                    self.text.push_str("  parse_json: true\n");
+                    self.sometimes(25, "  parse_json_required: true\n");
+                }
             }
             _ => {
                 let what = self.chance.pick(&["work", "work", "work", "print-json", "print-much"]);
@@ -116,8 +128,10 @@ impl Pen {
                 self.sometimes(10, "  exit_codes: {3: needs_human}\n");
             }
         }
-        if group > 0 && group < 4 {
-            self.text.push_str("  parallel_group: together\n");
+        if group.is_multiple_of(2) {
+            let _ = writeln!(self.text, "  parallel_group: g{group}");
+        } else {
+            self.earlier.clone_from(&self.ids);
         }
         self.sometimes(15, "  timeout: 4\n");
         self.sometimes(15, "  continue_on_error: true\n");
@@ -129,7 +143,7 @@ impl Pen {
         if at > 0 || condition != "s0" {
             self.sometimes(15, &format!("  condition: \"{condition}\"\n"));
         }
-        if let Some(needed) = self.ids.last().cloned() {
+        if let Some(needed) = self.earlier.last().cloned() {
             self.sometimes(12, &format!("  depends_on: [{needed}]\n"));
         }
         self.ids.push(id);
