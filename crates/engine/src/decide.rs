@@ -138,7 +138,8 @@ fn exceeded(state: &RunState, id: FrameId, step: &Step) -> Option<String> {
             }
         } else {
             let limit = limits.max_total_steps.or(is_root.then_some(Limits::DEFAULT_STEPS));
-            if let Some(limit) = limit.filter(|limit| frame.ran + 1 > *limit) {
+            let is_exceeded = |limit: &u64| frame.ran + state.ran_before(frame) + 1 > *limit;
+            if let Some(limit) = limit.filter(is_exceeded) {
                 return Some(format!(
                     "Total step limit ({limit}) exceeded: raise `recursion.max_total_steps` of `{}`",
                     frame.unit.name

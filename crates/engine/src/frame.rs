@@ -19,7 +19,7 @@ use recipe::{
 
 use crate::{
     event::Ended,
-    outcome::{SkipReason, StepStatus},
+    outcome::{Outcome, SkipReason, StepStatus},
 };
 
 /// Which frame of a [`crate::RunState`].
@@ -167,6 +167,13 @@ impl Frame {
     /// Whether a failure of this step ends the frame.
     pub fn is_fatal(&self, at: usize) -> bool {
         self.steps[at].status == StepStatus::Failed && !self.unit.steps[at].continue_on_error
+    }
+
+    /// Whether a step failed, and that is final: the recipe tolerates it, and nobody stopped the step from outside.
+    pub fn is_tolerated(&self, at: usize) -> bool {
+        let step = &self.steps[at];
+        let was_stopped = step.ended.as_ref().is_some_and(|ended| ended.outcome == Outcome::Cancelled);
+        step.status == StepStatus::Failed && self.unit.steps[at].continue_on_error && !was_stopped
     }
 
     /// Puts a step's value into the context. `child` is the finished frame of a recipe step.

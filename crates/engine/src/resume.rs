@@ -19,8 +19,12 @@ impl RunState {
         let rerun: HashSet<&str> = resumed.rerun.iter().map(String::as_str).collect();
         // what an earlier resume kept and had not come to is kept still
         let mut kept = std::mem::take(&mut self.kept);
+        let unreached: Vec<FrameId> = kept.values().filter_map(|step| step.frame).collect();
+        unreached.into_iter().for_each(|frame| self.keep(frame, &mut kept));
         self.keep(0, &mut kept);
         kept.retain(|path, _| !redone(path, &rerun));
+        let covered: Vec<String> = kept.keys().filter(|path| is_covered(path, &kept)).cloned().collect();
+        covered.iter().for_each(|path| drop(kept.remove(path)));
         let skip = std::mem::take(&mut self.skip);
         self.skip = skip.into_iter().chain(resumed.skip.iter().cloned()).collect();
         let mut old = std::mem::take(&mut self.frames);
@@ -50,7 +54,7 @@ impl RunState {
     fn keep(&self, id: FrameId, kept: &mut HashMap<String, StepState>) {
         let frame = &self.frames[id];
         for (at, step) in frame.steps.iter().enumerate() {
-            let tolerated = step.status == StepStatus::Failed && frame.unit.steps[at].continue_on_error;
+            let tolerated = frame.is_tolerated(at);
             let is_chosen = step.skipped == Some(SkipReason::Chosen);
             if step.status.is_done() || is_chosen || (tolerated && frame.failed_at != Some(at)) {
                 kept.insert(frame.step_path(at), step.clone());
@@ -118,10 +122,7 @@ impl RunState {
             return true;
         }
         let Some(kept) = self.kept.remove(&path) else { return false };
-        let ran = match kept.frame {
-            Some(child) => self.frames[child].ran,
-            None => u64::from(kept.counted),
-        };
+        let ran = self.ran_in(&kept);
         if let Some(child) = kept.frame {
             self.frames[child].parent = Some((id, at));
             self.find_again(child);
@@ -130,6 +131,20 @@ impl RunState {
         self.frames[id].next += 1;
         self.count(id, ran);
         true
+    }
+
+    /// How many steps ran in a recipe before a resume that has not come to them again.
+    pub(crate) fn ran_before(&self, frame: &Frame) -> u64 {
+        let below = if frame.path.is_empty() { String::new() } else { format!("{}/", frame.path) };
+        let kept = self.kept.iter().filter(|(path, _)| path.starts_with(&below));
+        kept.map(|(_, step)| self.ran_in(step)).sum()
+    }
+
+    fn ran_in(&self, step: &StepState) -> u64 {
+        match step.frame {
+            Some(child) => self.frames[child].ran,
+            None => u64::from(step.counted),
+        }
     }
 
     /// Makes the steps of a kept nested recipe known by their paths.
@@ -147,6 +162,11 @@ fn move_up(frame: &mut Frame) {
     for step in &mut frame.steps {
         step.frame = step.frame.map(|child| child + 1);
     }
+}
+
+/// Whether a step is kept with the recipe around it.
+fn is_covered(path: &str, kept: &HashMap<String, StepState>) -> bool {
+    path.match_indices('/').any(|(end, _)| kept.contains_key(&path[..end]))
 }
 
 /// Whether a step is to be done again: it is named, stands below a named one, or above one.

@@ -432,7 +432,9 @@ impl Work<'_> {
                     (None, StepStatus::Skipped) => {
                         entry(&path, Action::Pending, "it was skipped; it is looked at again")
                     }
-                    (None, StepStatus::Failed) if step.continue_on_error => {
+                    (None, StepStatus::Failed)
+                        if step.continue_on_error && index.is_some_and(|index| old.is_tolerated(index)) =>
+                    {
                         entry(&path, Action::Keep, "it failed, and the recipe tolerates that")
                     }
                     (None, StepStatus::Failed) => entry(&path, Action::Pending, "it failed"),

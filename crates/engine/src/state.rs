@@ -3,6 +3,7 @@
 //! It changes only in [`RunState::apply`]. Values that an event refers to are handed in beside it, so that
 //! nothing here reads a file.
 
+mod tries;
 mod usage;
 
 use std::{
@@ -21,6 +22,7 @@ use crate::{
     frame::{ChildResult, Frame, FrameId, StepState},
     outcome::{Outcome, SkipReason, StepStatus},
 };
+pub use tries::Tries;
 
 /// What a run was asked to do besides its recipe.
 #[derive(Clone, Debug, Default)]
@@ -65,7 +67,8 @@ pub struct RunState {
     /// How often it was resumed.
     pub resumes: u32,
     /// Agents that were started and whose end is not known.
-    pub(crate) started_agents: HashSet<String>,
+    pub(crate) started_agents: HashMap<String, u64>,
+    tries: HashMap<String, Tries>,
     pub(crate) kept: HashMap<String, StepState>,
     pub(crate) skip: HashSet<String>,
     pub(crate) by_path: HashMap<String, FrameId>,
@@ -86,7 +89,8 @@ impl RunState {
             failures: HashMap::new(),
             used: Usage::default(),
             used_below: HashMap::new(),
-            started_agents: HashSet::new(),
+            started_agents: HashMap::new(),
+            tries: HashMap::new(),
             resumes: 0,
             kept: HashMap::new(),
             skip: HashSet::new(),
@@ -143,6 +147,7 @@ impl RunState {
             Event::RecipeStopped { path, error } => self.stop(path, error),
             Event::StepFinished { path, status, ended, recovered, .. } => {
                 self.count_usage(path, ended);
+                self.tries.remove(path);
                 self.finish(path, *status, ended, *recovered, value, record.at);
             }
             Event::StepSkipped { path, reason } => self.skip(path, reason, record.at),
@@ -280,6 +285,7 @@ impl RunState {
 
     fn attempt_failed(&mut self, path: &str, ended: &Ended) {
         self.count_usage(path, ended);
+        self.count_try(path, ended);
         self.failures.entry(path.to_owned()).or_default().push(ended.clone());
         let child = self.locate(path).and_then(|(id, at)| self.frames[id].steps[at].frame.take());
         if let Some(child) = child {

@@ -8,11 +8,14 @@ use std::{
     io::{Read, Seek, SeekFrom},
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use engine::{Outcome, event::Usage, outcome::AgentTrouble};
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::{
+    sync::{Notify, mpsc, watch},
+    time::Instant,
+};
 
 use crate::{
     activity::Activity,
@@ -61,6 +64,7 @@ impl Watch {
     pub(crate) async fn pause(&mut self, seconds: f64) -> bool {
         let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         tokio::select! {
+            biased;
             () = tokio::time::sleep(time) => false,
             () = stopped(&mut self.go) => true,
         }
@@ -82,6 +86,12 @@ pub(crate) async fn ask(
     watch: &mut Watch,
 ) -> Result<Call, FolderError> {
     let began = Instant::now();
+    // told to stop while a hook ran, or before this task had its first turn: nothing new begins
+    if *watch.go.borrow() == Go::Stop {
+        let usage = used(&agents::Usage::default(), task, began, 0);
+        task.ledger.close(account, &usage);
+        return Ok(Call::without_answer(Outcome::Cancelled, "stopped with the run".to_owned(), usage));
+    }
     let scratch = task.run.join(&task.dir).join(format!("private-{}", asked + 1));
     make_dir(&scratch)?;
     let request = Request {
@@ -327,7 +337,7 @@ fn after(began: Instant, seconds: Option<f64>) -> Option<Instant> {
 
 async fn sleep_until(deadline: Option<Instant>) {
     match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
         None => std::future::pending().await,
     }
 }

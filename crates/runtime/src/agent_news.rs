@@ -1,6 +1,6 @@
 //! What an agent tells those who watch, and how much of it. Never holds anything back for later: what is too much is left out.
 
-use std::time::Instant;
+use tokio::time::Instant;
 
 use crate::agents::AgentEvent;
 

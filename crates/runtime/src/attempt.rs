@@ -141,6 +141,10 @@ pub async fn run_command(
     mut go: watch::Receiver<Go>,
     spawned: impl FnOnce(&process::Running),
 ) -> ProcessEnd {
+    // told to stop while a hook ran, or before this task had its first turn: nothing new begins
+    if *go.borrow() == Go::Stop {
+        return ProcessEnd::Stopped;
+    }
     let mut running = match prepared.and_then(Prepared::start) {
         Ok(running) => running,
         Err(error) => return ProcessEnd::NotStarted(error),

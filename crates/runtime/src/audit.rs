@@ -2,7 +2,6 @@
 
 use std::{
     fs::{File, OpenOptions},
-    io::Write,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
@@ -11,7 +10,7 @@ use engine::{Event, RunState};
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::{drive::DriveError, mask::Mask};
+use crate::{drive::DriveError, fault, mask::Mask};
 
 /// An open audit log.
 #[derive(Debug)]
@@ -26,7 +25,7 @@ impl Audit {
         let stamp = at.strftime("%Y%m%dT%H%M%SZ");
         let path = dir.join(format!("{}-{stamp}-{run_id}.jsonl", safe_name(recipe)));
         let failed = |source| DriveError::Audit { path: path.clone(), source };
-        std::fs::create_dir_all(dir).map_err(failed)?;
+        fault::point("audit.create").and_then(|()| std::fs::create_dir_all(dir)).map_err(failed)?;
         let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path).map_err(failed)?;
         Ok(Audit { file, path })
     }
@@ -57,7 +56,8 @@ impl Audit {
             "started_at": step.started_at,
             "skipped": step.skipped.as_ref().map(engine::outcome::SkipReason::describe),
         });
-        writeln!(self.file, "{line}").map_err(|source| DriveError::Audit { path: self.path.clone(), source })
+        let written = fault::write_all("audit.write", &mut self.file, format!("{line}\n").as_bytes());
+        written.map_err(|source| DriveError::Audit { path: self.path.clone(), source })
     }
 }
 

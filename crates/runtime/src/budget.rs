@@ -4,11 +4,12 @@
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use engine::event::Usage;
 use recipe::plan::Budget;
+use tokio::time::Instant;
 
 use crate::agent_attempt::AgentSettings;
 

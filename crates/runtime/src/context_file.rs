@@ -15,6 +15,8 @@ use std::{
 use engine::frame::Frame;
 use recipe::value::Value;
 
+use crate::fault;
+
 /// How much one attempt may share with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
@@ -48,6 +50,7 @@ impl ContextFile {
     }
 
     fn rewrite(&mut self, frame: &Frame) -> io::Result<()> {
+        fault::point("context.write")?;
         // a new file: a link that somebody still reads keeps the old bytes
         let _ = fs::remove_file(&self.path);
         self.file =
@@ -106,6 +109,7 @@ impl ContextFile {
     /// Gives an attempt its file.
     pub fn hand_out(&mut self, frame: &Frame, to: &Path, sharing: Sharing) -> io::Result<()> {
         self.update(frame)?;
+        fault::point("context.hand_out")?;
         match sharing {
             Sharing::Alone => fs::hard_link(&self.path, to).or_else(|_| self.copy(to)),
             Sharing::Beside => self.copy(to),

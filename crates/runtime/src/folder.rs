@@ -15,6 +15,8 @@ use recipe::value::{Map, Number, Value};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
+use crate::fault;
+
 /// Version of `run.json`.
 pub const FORMAT: u32 = 1;
 
@@ -222,7 +224,9 @@ impl RunFolder {
 
     /// Gives the folder its final name: from now on the run exists, with everything that belongs to it.
     pub(crate) fn publish(self, path: PathBuf) -> Result<RunFolder, FolderError> {
-        fs::rename(&self.path, &path).map_err(FolderError::at("create", &path))?;
+        fault::point("folder.publish")
+            .and_then(|()| fs::rename(&self.path, &path))
+            .map_err(FolderError::at("create", &path))?;
         if let Some(parent) = path.parent() {
             sync_dir(parent)?;
         }
@@ -299,25 +303,23 @@ fn head(text: &str, bytes: usize) -> &str {
 
 /// Makes a private folder, with everything above it.
 pub(crate) fn make_dir(path: &Path) -> Result<(), FolderError> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(FolderError::at("create", path))
+    fault::point("folder.make")
+        .and_then(|()| fs::DirBuilder::new().recursive(true).mode(0o700).create(path))
+        .map_err(FolderError::at("create", path))
 }
 
 /// Writes a new private file and brings it to disk.
 pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
     let file = write_private(path, bytes)?;
-    file.sync_data().map_err(FolderError::at("write", path))
+    fault::sync("file.sync", &file).map_err(FolderError::at("write", path))
 }
 
 /// Writes a new private file that nobody needs after a power loss: it does not wait for the disk.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<File, FolderError> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(path)
+    let mut file = fault::point("file.create")
+        .and_then(|()| OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path))
         .map_err(FolderError::at("create", path))?;
-    file.write_all(bytes).map_err(FolderError::at("write", path))?;
+    fault::write_all("file.write", &mut file, bytes).map_err(FolderError::at("write", path))?;
     Ok(file)
 }
 
@@ -338,7 +340,10 @@ fn is_full(error: &io::Error) -> bool {
 
 /// Brings the names in a folder to disk.
 pub(crate) fn sync_dir(path: &Path) -> Result<(), FolderError> {
-    File::open(path).and_then(|dir| dir.sync_all()).map_err(FolderError::at("sync", path))
+    fault::point("folder.sync")
+        .and_then(|()| File::open(path))
+        .and_then(|dir| dir.sync_all())
+        .map_err(FolderError::at("sync", path))
 }
 
 /// Readable JSON.

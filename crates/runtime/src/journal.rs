@@ -6,7 +6,7 @@
 
 use std::{
     fs::{File, OpenOptions},
-    io::{self, Read, Seek, SeekFrom, Write},
+    io::{self, Read, Seek, SeekFrom},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::mpsc,
@@ -14,6 +14,8 @@ use std::{
 
 use engine::{Event, Record};
 use jiff::Timestamp;
+
+use crate::fault;
 
 /// What can go wrong with a journal.
 #[derive(Debug, thiserror::Error)]
@@ -65,7 +67,8 @@ const SUM_LENGTH: usize = 18;
 impl Journal {
     /// Creates the journal of a new run.
     pub fn create(path: &Path) -> Result<Journal, JournalError> {
-        let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path);
+        let file = fault::point("journal.create")
+            .and_then(|()| OpenOptions::new().append(true).create_new(true).mode(0o600).open(path));
         let file = file.map_err(|source| failed("create", path, source))?;
         Ok(Journal::over(file, path, 1))
     }
@@ -89,13 +92,21 @@ impl Journal {
 
     /// Opens the journal of an existing run, reads its records and drops a torn last line.
     pub fn open(path: &Path) -> Result<(Journal, Vec<Record>), JournalError> {
-        let mut file =
-            OpenOptions::new().read(true).append(true).open(path).map_err(|e| failed("open", path, e))?;
+        // a power loss right after the run was made can take even the name of an empty journal
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(|e| failed("open", path, e))?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(|source| failed("read", path, source))?;
         let (records, good) = parse(&bytes, path)?;
         if good < bytes.len() {
-            file.set_len(good as u64).map_err(|source| failed("repair", path, source))?;
+            fault::point("journal.repair")
+                .and_then(|()| file.set_len(good as u64))
+                .map_err(|source| failed("repair", path, source))?;
             file.seek(SeekFrom::End(0)).map_err(|source| failed("repair", path, source))?;
         }
         let next = records.last().map_or(1, |record| record.seq + 1);
@@ -122,13 +133,18 @@ impl Journal {
         if !std::mem::take(&mut self.unsynced) {
             return Ok(());
         }
-        self.file.sync_data().map_err(|source| failed("sync", &self.path, source))
+        fault::sync("journal.sync", &self.file).map_err(|source| failed("sync", &self.path, source))
     }
 
     /// Like [`Journal::sync`], but returns at once: [`Journal::end_sync`] waits until all of it is on disk.
     pub fn begin_sync(&mut self) -> Result<(), JournalError> {
         self.write()?;
         if !std::mem::take(&mut self.unsynced) {
+            return Ok(());
+        }
+        // a simulation waits for the disk in the same thread, as late as the disk may take
+        if fault::is_on() {
+            self.syncing = Syncing::Yes;
             return Ok(());
         }
         if self.syncer.is_none() {
@@ -145,7 +161,10 @@ impl Journal {
         if std::mem::replace(&mut self.syncing, Syncing::No) == Syncing::No {
             return Ok(());
         }
-        let end = self.syncer.as_ref().map_or(Ok(()), Syncer::end);
+        let end = match &self.syncer {
+            Some(syncer) => syncer.end(),
+            None => fault::sync("journal.sync", &self.file),
+        };
         end.map_err(|source| failed("sync", &self.path, source))
     }
 
@@ -153,7 +172,7 @@ impl Journal {
     /// may. What could not be written stays in line, so that a later try goes on exactly there.
     pub fn write(&mut self) -> Result<(), JournalError> {
         while !self.buffer.is_empty() {
-            match self.file.write(&self.buffer) {
+            match fault::write("journal.write", &mut self.file, &self.buffer) {
                 Ok(0) => return Err(failed("write", &self.path, io::ErrorKind::WriteZero.into())),
                 Ok(count) => drop(self.buffer.drain(..count)),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -12,7 +12,10 @@ use std::{
     sync::{Arc, Weak},
 };
 
-use crate::folder::{FolderError, make_dir};
+use crate::{
+    fault,
+    folder::{FolderError, make_dir},
+};
 
 /// The files of one run.
 #[derive(Debug)]
@@ -77,13 +80,14 @@ impl LargeFiles {
 
 impl Drop for LargeFiles {
     fn drop(&mut self) {
-        if *self.next.borrow() > 0 {
+        if *self.next.borrow() > 0 && fault::point("large.remove").is_ok() {
             let _ = fs::remove_dir_all(&self.dir);
         }
     }
 }
 
 fn write(path: &Path, text: &str) -> io::Result<(i64, i64, u64)> {
+    fault::point("large.write")?;
     let _ = fs::remove_file(path);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(text.as_bytes())?;

@@ -22,6 +22,7 @@ pub mod dotenv;
 pub mod drive;
 pub mod evidence;
 pub mod export;
+mod fault;
 pub mod folder;
 pub mod health;
 pub mod host;
@@ -37,6 +38,8 @@ pub mod recovery;
 pub mod report;
 pub mod runs;
 pub mod script;
+#[cfg(test)]
+mod simulation;
 pub mod sources;
 pub mod values;
 pub mod workspace;

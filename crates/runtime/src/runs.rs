@@ -252,6 +252,9 @@ impl Runs {
                 return Err(RunError::Busy { recipe: recipe.to_owned(), owner, state });
             }
         };
+        if claim.is_some() {
+            self.sweep_unborn(workspace, run_id);
+        }
         let stale: Vec<String> = workspace
             .stale(run_id)
             .into_iter()
@@ -275,6 +278,15 @@ impl Runs {
             Event::Noted { path: None, message }
         }));
         Ok(claim)
+    }
+
+    /// Removes what is left of runs that died before they were complete: nobody can go on with them. Only for who has
+    /// the workspace, so that none of them can be one that is just being made.
+    fn sweep_unborn(&self, workspace: &Workspace, run_id: &str) {
+        for run in workspace.stale(run_id).iter().filter(|run| !self.dir().join(run).exists()) {
+            let _ = std::fs::remove_dir_all(self.dir().join(format!(".{run}")));
+            workspace.forget(run);
+        }
     }
 
     fn make(&self, run_id: &str, start: &Start<'_>) -> Result<(RunFolder, Journal, std::fs::File), RunError> {
@@ -339,15 +351,13 @@ pub(crate) struct Job<'a> {
 impl Job<'_> {
     /// Drives the run and makes its result.
     pub(crate) fn run(self, first: Vec<Event>, reporter: &mut dyn Reporter) -> Result<RunResult, RunError> {
-        let event_loop =
-            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RunError::Loop)?;
         let known = Known {
             run_id: self.run_id.clone(),
             tracking_id: self.tracking_id.clone(),
             reach: self.reach.clone(),
         };
         let run_dir = self.folder.as_ref().map(|folder| folder.path().to_owned());
-        let (plan, state, mask, previews) = event_loop.block_on(async move {
+        let work = async move {
             let mut driver = Driver::new(Parts {
                 run_id: self.run_id,
                 folder: self.folder,
@@ -366,7 +376,8 @@ impl Job<'_> {
             });
             driver.run(first).await?;
             Ok::<_, DriveError>(driver.into_parts())
-        })?;
+        };
+        let (plan, state, mask, previews) = clock::block_on(work).map_err(RunError::Loop)??;
         Ok(finished_result(&known, &plan, &state, &mask, &previews, run_dir))
     }
 }
@@ -417,6 +428,10 @@ pub(crate) fn canonical_recipe(path: &str) -> String {
 
 /// A new id: the time, so that ids sort by age, and some letters that nobody else has.
 pub(crate) fn new_id() -> String {
+    #[cfg(test)]
+    if crate::fault::is_on() {
+        return crate::simulation::new_id();
+    }
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let mut random = [0; 4];
     let filled = rustix::rand::getrandom(&mut random[..], rustix::rand::GetRandomFlags::empty()).unwrap_or(0);

@@ -16,7 +16,10 @@ use recipe::{
     value::Value,
 };
 
-use crate::folder::{FolderError, write_new};
+use crate::{
+    fault,
+    folder::{FolderError, sync_dir, write_new},
+};
 
 /// Most bytes of a step's output that the context keeps.
 pub const VALUE_CAP: u64 = 10_000_000;
@@ -52,6 +55,7 @@ impl Read for Bytes<'_> {
 
 /// Reads an output file into a value.
 pub fn capture(file: &File) -> io::Result<Captured> {
+    fault::point("output.read")?;
     let size = file.metadata()?.len();
     if size == 0 {
         return Ok(Captured::default());
@@ -122,10 +126,6 @@ pub fn store(run: &Path, attempt: &Path, value: &Value) -> Result<Stored, Folder
         sha256: Some(sha256(bytes.as_bytes())),
     };
     Ok(if name == "value.txt" { Stored::Text(reference) } else { Stored::Json(reference) })
-}
-
-fn sync_dir(path: &Path) -> Result<(), FolderError> {
-    File::open(path).and_then(|dir| dir.sync_all()).map_err(FolderError::at("sync", path))
 }
 
 /// Brings back a stored value; an error if its file is gone or was altered.

@@ -13,7 +13,10 @@ use std::{
 use recipe::digest::sha256;
 use rustix::fs::{FlockOperation, flock};
 
-use crate::folder::{FolderError, make_dir, write_private};
+use crate::{
+    fault,
+    folder::{FolderError, make_dir, write_private},
+};
 
 /// A workspace, as the state directory knows it.
 #[derive(Clone, Debug)]
@@ -41,7 +44,9 @@ pub struct Claim {
 impl Claim {
     /// The run is over: nothing of it waits for anybody.
     pub fn clear(&self) {
-        let _ = fs::remove_file(&self.marker);
+        if fault::point("workspace.clear").is_ok() {
+            let _ = fs::remove_file(&self.marker);
+        }
     }
 }
 

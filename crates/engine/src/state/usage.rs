@@ -25,11 +25,10 @@ impl RunState {
 
     /// An agent whose end nobody saw has run too; what it cost is unknown.
     pub(super) fn count_lost_agents(&mut self) {
-        let usage = Usage { runs: 1, runs_without_cost: 1, ..Usage::default() };
-        let mut lost: Vec<String> = self.started_agents.drain().collect();
+        let mut lost: Vec<(String, u64)> = self.started_agents.drain().collect();
         lost.sort();
-        for path in lost {
-            self.add_usage(&path, &usage);
+        for (path, runs) in lost {
+            self.add_usage(&path, &Usage { runs, runs_without_cost: runs, ..Usage::default() });
         }
     }
 
@@ -40,7 +39,7 @@ impl RunState {
             !matches!(self.frames[frame].unit.steps[at].kind, StepKind::Shell { .. })
         });
         if is_agent {
-            self.started_agents.insert(path.to_owned());
+            *self.started_agents.entry(path.to_owned()).or_default() += 1;
         }
     }
 }

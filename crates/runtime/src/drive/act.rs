@@ -273,17 +273,6 @@ impl Driver<'_> {
             Ok(unit) => self.entry_problem(frame, step, &unit),
             Err(error) => Some(error),
         };
-        if let (Some(seconds), None) = (step.timeout, &problem) {
-            let mut go = self.gate(&format!("{path}\u{0}timeout"));
-            let path = path.to_owned();
-            self.tasks.spawn(async move {
-                tokio::select! {
-                    () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => {}
-                    () = stopped(&mut go) => return TaskDone::NestedTimeout { path, seconds: 0.0 },
-                }
-                TaskDone::NestedTimeout { path, seconds }
-            });
-        }
         let hook = self.pre_hook(path, frame, at);
         match hook {
             None if problem.is_none() => self.enter(path),
@@ -308,11 +297,28 @@ impl Driver<'_> {
         let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);
         match self.target(path, frame, &step) {
             Ok(unit) => {
+                if let Some(seconds) = step.timeout {
+                    self.limit_recipe(path, seconds);
+                }
                 let event = Event::RecipeEntered { path: path.to_owned(), unit: unit.path.clone() };
                 self.record(event, None)
             }
             Err(error) => self.nested_failed(path, Outcome::Refused, error),
         }
+    }
+
+    /// From now on the time of a recipe step counts, as that of every step: without the hook before it.
+    fn limit_recipe(&mut self, path: &str, seconds: f64) {
+        let mut go = self.gate(&format!("{path}\u{0}timeout"));
+        let path = path.to_owned();
+        self.tasks.spawn(async move {
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => {}
+                () = stopped(&mut go) => return TaskDone::NestedTimeout { path, seconds: 0.0 },
+            }
+            TaskDone::NestedTimeout { path, seconds }
+        });
     }
 
     /// The recipe that a step runs; one whose name is a template is found and checked now.

@@ -192,7 +192,7 @@ impl Driver<'_> {
 
     /// Whether one more agent may be at work.
     pub(super) fn may_start_agent(&self) -> bool {
-        self.running_agents.len() < self.options.max_agents.unwrap_or(usize::MAX)
+        self.running_agents.len() < self.options.max_agents.unwrap_or(usize::MAX).max(1)
     }
 
     /// An agent has ended, or never began: others may take its place.
@@ -223,9 +223,12 @@ impl Driver<'_> {
 
     /// Why a waiting agent is not wanted any more.
     fn is_stopped(&self, waiting: &Waiting) -> Option<String> {
-        let (Waiting::Step { path, .. } | Waiting::Recovery { path, .. }) = waiting;
-        let (frame, _) = self.state.locate(path)?;
-        self.state.frames[frame].stopped.clone()
+        let (path, nested) = match waiting {
+            Waiting::Step { path, .. } => (path, None),
+            Waiting::Recovery { path, frame } => (path, Some(*frame)),
+        };
+        let frames = nested.into_iter().chain(self.state.locate(path).map(|(frame, _)| frame));
+        frames.into_iter().find_map(|frame| self.state.frames[frame].stopped.clone())
     }
 
     /// A nested recipe was stopped: who waits in it need not wait for others to end.

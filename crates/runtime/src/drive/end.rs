@@ -26,6 +26,7 @@ impl Driver<'_> {
         if self.folder.is_some() {
             let filter = process::Filter::run(&self.run_id);
             let swept = tokio::select! {
+                biased;
                 swept = process::end_marked(&filter, self.host.grace) => swept,
                 // whoever interrupts this does not want to wait
                 _ = signals.next() => process::end_marked(&filter, Duration::ZERO).await,

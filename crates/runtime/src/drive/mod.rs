@@ -105,7 +105,7 @@ pub struct Driver<'a> {
     pub(crate) agents: AgentSettings,
     seq: u64,
     tasks: JoinSet<TaskDone>,
-    gates: HashMap<String, watch::Sender<Go>>,
+    gates: BTreeMap<String, watch::Sender<Go>>,
     progress: (mpsc::UnboundedSender<Progress>, mpsc::UnboundedReceiver<Progress>),
     outputs: Outputs,
     contexts: HashMap<FrameId, ContextFile>,
@@ -117,9 +117,7 @@ pub struct Driver<'a> {
     ledger: Arc<Ledger>,
     spent_before: Option<Spent>,
     without_cost: HashSet<String>,
-    rate_tries: HashMap<String, u64>,
     rate_models: HashMap<String, String>,
-    tries: HashMap<String, u64>,
     hooked: HashSet<String>,
     previews: HashMap<String, String>,
     carry: HashMap<(String, bool), Vec<u8>>,
@@ -219,8 +217,12 @@ impl<'a> Driver<'a> {
             if self.halt.is_none() && self.advance()? {
                 return Ok(());
             }
-            if self.halt.is_some() && self.tasks.is_empty() {
-                return Ok(());
+            if self.halt.is_some() {
+                if self.tasks.is_empty() {
+                    return Ok(());
+                }
+                // what ends while the rest is being ended is as safe as at any other time
+                self.settle_journal()?;
             }
             let tick = async {
                 match &mut ticks {
@@ -245,7 +247,10 @@ impl<'a> Driver<'a> {
         loop {
             let closing = &self.closing;
             match decide(&self.state, &|frame| closing.contains(&frame)) {
-                Some(Decision::End) => return Ok(true),
+                Some(Decision::End) => {
+                    self.settle_journal()?;
+                    return Ok(true);
+                }
                 Some(Decision::Record(event)) => self.record(*event, None)?,
                 Some(Decision::Start { path, attempt }) => {
                     let inputs = self.inputs(&path);

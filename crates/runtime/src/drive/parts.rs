@@ -1,7 +1,7 @@
 //! What a driver is made of. Starts nothing.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet, VecDeque},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque},
     path::PathBuf,
     sync::Arc,
 };
@@ -86,7 +86,7 @@ impl<'a> Driver<'a> {
             agents: parts.agents,
             seq: 0,
             tasks: JoinSet::new(),
-            gates: HashMap::new(),
+            gates: BTreeMap::new(),
             progress: mpsc::unbounded_channel(),
             outputs: Outputs::new(),
             contexts: HashMap::new(),
@@ -98,9 +98,7 @@ impl<'a> Driver<'a> {
             ledger: Arc::default(),
             spent_before: None,
             without_cost: HashSet::new(),
-            rate_tries: HashMap::new(),
             rate_models: HashMap::new(),
-            tries: HashMap::new(),
             hooked: HashSet::new(),
             previews: HashMap::new(),
             carry: HashMap::new(),

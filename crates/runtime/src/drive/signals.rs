@@ -85,6 +85,10 @@ impl Signals {
     }
 
     pub(super) async fn next(&mut self) -> Halt {
+        #[cfg(test)]
+        if crate::fault::is_on() {
+            return crate::simulation::next_halt().await;
+        }
         let hangup = async {
             match &mut self.hangup {
                 Some(hangup) => hangup.recv().await,

@@ -9,6 +9,7 @@ use std::{
 };
 
 use crate::{
+    fault,
     folder::{FolderError, make_dir},
     output_files::{OutputFiles, in_folder},
 };
@@ -45,7 +46,8 @@ impl Spare {
         let dir = self.run.join(dir);
         let step = dir.parent().filter(|_| attempt == 1 && self.ready.is_some());
         // fails where the step has a folder with something in it: then the spare one stays what it is
-        if step.is_some_and(|step| fs::rename(self.path(), step).is_ok())
+        let rename = |step: &Path| fault::point("spare.move").and_then(|()| fs::rename(self.path(), step));
+        if step.is_some_and(|step| rename(step).is_ok())
             && let Some(ready) = self.ready.take()
         {
             return Ok(ready.moved_to(in_folder(&dir)));
@@ -61,6 +63,9 @@ impl Spare {
 
     fn clear(&mut self) {
         for attempt in self.over.drain(..) {
+            if fault::point("attempt.release").is_err() {
+                continue;
+            }
             let _ = fs::remove_file(attempt.join("context.json"));
             let _ = fs::remove_dir_all(attempt.join("private"));
         }
@@ -70,7 +75,7 @@ impl Spare {
 impl Drop for Spare {
     fn drop(&mut self) {
         self.clear();
-        if self.ready.is_some() {
+        if self.ready.is_some() && fault::point("spare.remove").is_ok() {
             let _ = fs::remove_dir_all(self.path());
         }
     }

@@ -122,13 +122,12 @@ impl Driver<'_> {
             _ => return None,
         };
         if kind == RetryOn::RateLimit {
-            let tries = self.rate_tries.entry(path.to_owned()).or_default();
-            *tries += 1;
+            let tries = self.state.tries(path).rate_limited + 1;
             let rate = &self.agents.rate;
-            if *tries <= rate.max_retries {
-                return Some(rate.delay(*tries));
+            if tries <= rate.max_retries {
+                return Some(rate.delay(tries));
             }
-            if *tries == rate.max_retries + 1
+            if tries == rate.max_retries + 1
                 && let Some(model) = &rate.fallback_model
             {
                 self.rate_models.insert(path.to_owned(), model.clone());
@@ -137,9 +136,8 @@ impl Driver<'_> {
             return None;
         }
         let retry = step.retry.as_ref().filter(|retry| retry.on.contains(&kind))?;
-        let tries = self.tries.entry(path.to_owned()).or_default();
-        *tries += 1;
-        (*tries < retry.max_attempts).then(|| retry.delay_after(*tries))
+        let tries = self.state.tries(path).failed + 1;
+        (tries < retry.max_attempts).then(|| retry.delay_after(tries))
     }
 
     fn schedule(&mut self, path: &str, attempt: u32, ended: Ended, seconds: f64) -> Result<(), DriveError> {
@@ -149,6 +147,7 @@ impl Driver<'_> {
         let path = path.to_owned();
         self.tasks.spawn(async move {
             tokio::select! {
+                biased;
                 () = tokio::time::sleep(Duration::from_millis(retry_in_ms)) => {}
                 () = stopped(&mut go) => {}
             }
@@ -231,7 +230,8 @@ impl Driver<'_> {
             let reason = engine::outcome::SkipReason::DryRun;
             return self.record(Event::StepSkipped { path: path.to_owned(), reason }, None);
         }
-        if self.state.frames[id].is_complete() {
+        // one that took too long is over, also where every step of it may fail
+        if self.state.frames[id].is_complete() && self.state.frames[id].stopped.is_none() {
             let mut finished = ok();
             match engine::decide::result(&self.state.frames[id]) {
                 Some(value) => read_json(&step, value.render().into_owned(), "recipe", &mut finished),

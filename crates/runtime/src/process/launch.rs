@@ -95,6 +95,7 @@ pub enum StartError {
 /// Opens an output file of an attempt: private, created if missing, and appended to, so that several
 /// processes can write to it side by side. It can be read through the same handle, at an offset.
 pub fn open_output(path: &Path) -> io::Result<File> {
+    crate::fault::point("output.open")?;
     OpenOptions::new().create(true).read(true).append(true).mode(0o600).open(path)
 }
 

@@ -14,7 +14,7 @@
 
 mod exit;
 mod launch;
-mod running;
+pub(crate) mod running;
 
 #[cfg(target_os = "linux")]
 #[path = "linux/mod.rs"]
@@ -30,7 +30,12 @@ use tokio::signal::unix::{SignalKind, signal};
 
 pub use exit::{Exit, signal_name};
 pub use launch::{Launch, StartError, Stdin, open_output};
-pub use running::{Ended, Prepared, Running, prepare, start};
+pub use running::Ended;
+#[cfg(not(test))]
+pub use running::{Prepared, Running, prepare, start};
+
+#[cfg(test)]
+pub use crate::simulation::process::{Prepared, Running, prepare, start};
 
 /// The environment variable that names the run, in every process of it.
 pub const RUN_VARIABLE: &str = "RECIPE_RUNNER_RUN";
@@ -121,6 +126,10 @@ impl Swept {
 /// The processes that match, alive now. Scans `/proc`; after a step, ask [`Running::survivors`] instead.
 #[must_use]
 pub fn survivors(filter: &Filter) -> Vec<Survivor> {
+    #[cfg(test)]
+    if crate::fault::is_on() {
+        return crate::simulation::process::survivors(filter);
+    }
     platform::survivors(filter)
 }
 
@@ -129,6 +138,10 @@ pub fn survivors(filter: &Filter) -> Vec<Survivor> {
 /// Works from any process of the same user, also after the runner that started them was killed. Returns as
 /// soon as everything is gone.
 pub async fn end_marked(filter: &Filter, grace: Duration) -> Swept {
+    #[cfg(test)]
+    if crate::fault::is_on() {
+        return crate::simulation::process::sweep(filter, grace).await;
+    }
     platform::sweep(filter, grace).await
 }
 
@@ -137,6 +150,10 @@ pub async fn end_marked(filter: &Filter, grace: Duration) -> Swept {
 /// Without it (or where the system has no such thing) descendants that left their group are found by their
 /// marker only.
 pub fn become_reaper() {
+    #[cfg(test)]
+    if crate::fault::is_on() {
+        return;
+    }
     platform::become_reaper();
 }
 
@@ -145,6 +162,10 @@ pub fn become_reaper() {
 /// Only processes outside our own process group that [`start`] did not start are touched, so no exit status
 /// is taken away from anybody who waits for it.
 pub async fn reap_adopted() -> io::Result<()> {
+    #[cfg(test)]
+    if crate::fault::is_on() {
+        return std::future::pending().await;
+    }
     let mut ended = signal(SignalKind::child())?;
     loop {
         platform::reap();
@@ -176,5 +197,9 @@ const CHILD_DESCRIPTORS: u64 = 4;
 /// Names this boot of the machine; a [`ProcessId`] means nothing in another one.
 #[must_use]
 pub fn boot_id() -> Option<String> {
+    #[cfg(test)]
+    if crate::fault::is_on() {
+        return Some(crate::simulation::boot_id());
+    }
     platform::boot_id()
 }

@@ -24,6 +24,7 @@ use crate::{
     clock,
     command_line::{Reach, quote},
     drive::Reporter,
+    fault,
     folder::{Options, RunFolder},
     host::Host,
     journal::Journal,
@@ -157,7 +158,9 @@ impl Runs {
         }
         // whatever the old process left behind would work against the new one
         end_orphans(&shown, resume.host.grace);
-        let _ = std::fs::remove_file(folder.inbox().join("cancel"));
+        if fault::point("inbox.clear").is_ok() {
+            let _ = std::fs::remove_file(folder.inbox().join("cancel"));
+        }
         let old_generation = generation(&shown);
         let rerun = steps.rerun.clone();
         let (plan, generation) = match &resume.edited {

@@ -222,12 +222,9 @@ impl Runs {
 
 /// Ends every process that a dead runner left behind.
 pub(super) fn end_orphans(shown: &Shown, grace: Duration) -> Vec<String> {
-    let Ok(event_loop) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
-        return Vec::new();
-    };
     let mut filter = process::Filter::run(&shown.header.run_id);
     filter.groups = in_flight(shown);
-    let swept = event_loop.block_on(process::end_marked(&filter, grace));
+    let swept = clock::block_on(process::end_marked(&filter, grace)).unwrap_or_default();
     swept.ended.iter().chain(&swept.killed).map(|survivor| survivor.command.clone()).collect()
 }
 

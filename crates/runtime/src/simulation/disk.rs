@@ -1,0 +1,49 @@
+//! What a power loss leaves of the files: what was synced, and of the rest whatever chance leaves.
+
+use std::{
+    collections::HashMap,
+    fs::{self, File, OpenOptions},
+    os::unix::fs::MetadataExt,
+    path::Path,
+};
+
+use super::chance::Chance;
+
+/// How much of which file is safe.
+#[derive(Debug, Default)]
+pub(super) struct Disk {
+    synced: HashMap<u64, u64>,
+}
+
+impl Disk {
+    pub(super) fn note_synced(&mut self, file: &File) {
+        if let Ok(meta) = file.metadata() {
+            self.synced.insert(meta.ino(), meta.len());
+        }
+    }
+
+    /// Takes away what was not safe from everything below a folder. Names that belong to a synced file stay, as on
+    /// every file system that journals its names.
+    pub(super) fn lose_power(&mut self, dir: &Path, chance: &mut Chance) {
+        let mut entries: Vec<_> = fs::read_dir(dir).into_iter().flatten().flatten().collect();
+        entries.sort_by_key(|entry| entry.file_name());
+        for entry in entries {
+            let Ok(meta) = entry.metadata() else { continue };
+            if meta.is_dir() {
+                self.lose_power(&entry.path(), chance);
+                continue;
+            }
+            let safe = self.synced.get(&meta.ino()).copied();
+            let kept = safe.unwrap_or(0) + chance.below(meta.len().saturating_sub(safe.unwrap_or(0)) + 1);
+            match safe {
+                None if chance.percent(30) => drop(fs::remove_file(entry.path())),
+                _ => {
+                    let file = OpenOptions::new().write(true).open(entry.path());
+                    drop(file.and_then(|file| file.set_len(kept)));
+                    // what is left is on disk
+                    self.synced.insert(meta.ino(), kept);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! A death, and an error, at every single touch of the disk and at every process: the run goes on, and comes to the
+//! end that it would have come to anyway.
+
+use std::path::Path;
+
+use engine::frame::FrameId;
+
+use super::{
+    install, laws,
+    life::{End, Story},
+    recipes::Shelf,
+    tests::Base,
+    watcher::Care,
+    with,
+    world::{Death, Fate},
+};
+use crate::{
+    folder::Options,
+    runs::{Interrupted, Shown},
+};
+
+const PLAIN: &str = "
+name: main
+context: {x: '1'}
+output: {template: 'all done: {{last}}'}
+steps:
+- {id: first, command: 'work {{x}}'}
+- {id: much, command: 'print-much {{first}}'}
+- {id: json, command: 'print-json {{much}}', parse_json: true}
+- {id: tolerated, command: 'always-fails', continue_on_error: true, retry: {max_attempts: 2, delay: 5}}
+- {id: slow, command: 'never-ends', timeout: 3, continue_on_error: true}
+- {id: unmet, command: 'work', depends_on: [slow]}
+- {id: last, command: 'work {{json.step}}', condition: \"x == '1'\"}
+";
+
+const NESTED: &str = "
+name: main
+hooks: {pre_step: 'before {{step_id}}', post_step: 'after {{step_id}}', on_error: 'sorry {{step_id}}'}
+steps:
+- {id: one, command: 'work'}
+- {id: tree, recipe: branch, context: {x: '2'}, timeout: 500}
+- {id: careful, command: 'work {{tree}}', idempotent: false}
+";
+
+const BRANCH: &str = "
+name: branch
+steps:
+- {id: a, command: 'print-much', parallel_group: g}
+- {id: b, command: 'work', parallel_group: g}
+- {id: c, recipe: leaf}
+";
+
+const LEAF: &str = "
+name: leaf
+steps:
+- {id: only, command: 'work {{x}}'}
+";
+
+const AGENTS: &str = "
+name: main
+budget: {agent_runs: 9, usd: 20}
+steps:
+- {id: plan, prompt: 'think'}
+- {id: left, prompt: 'do {{plan}}', parallel_group: g}
+- {id: right, prompt: 'do {{plan}}', parallel_group: g, timeout: 900}
+- {id: check, command: 'work {{left}} {{right}}'}
+";
+
+fn story(name: &str, at: u64, base: &Path) -> Story {
+    let recipes = match name {
+        "plain" => Shelf::of(&[("main", PLAIN)]),
+        "nested" => Shelf::of(&[("main", NESTED), ("branch", BRANCH), ("leaf", LEAF)]),
+        _ => Shelf::of(&[("main", AGENTS)]),
+    };
+    let options = Options {
+        max_parallel: 2,
+        max_agents: Some(1),
+        no_auto_stage: true,
+        audit_dir: (name == "nested").then(|| base.join("audit")),
+        ..Options::default()
+    };
+    let mut story = Story::new(at, base, recipes, options, Care::Some);
+    story.choice = Interrupted::Rerun;
+    story
+}
+
+/// How every step came out, without the numbers of attempts.
+fn summary(shown: &Shown, id: FrameId, lines: &mut Vec<String>) {
+    let frame = &shown.state.frames[id];
+    for (at, step) in frame.steps.iter().enumerate() {
+        let value = step.value.as_ref().map(|value| value.render().into_owned());
+        let value = value.map(|value| value.replace(|c: char| c.is_ascii_digit(), ""));
+        lines.push(format!("{} {:?} {:?} {value:?}", frame.step_path(at), step.status, step.skipped));
+        if let Some(child) = step.frame {
+            summary(shown, child, lines);
+        }
+    }
+}
+
+/// Lets the fates of each life happen, goes on until the run is completed, and says how it came out. The second
+/// answer are the points that each life has passed.
+fn play(
+    name: &str,
+    fates: &[Option<(u64, Fate)>],
+    at: u64,
+    base: &Path,
+) -> (Vec<String>, Vec<Vec<&'static str>>) {
+    let mut story = story(name, at, base);
+    let mut passed = Vec::new();
+    for life in 0..8 {
+        with(|world| world.fates = fates.get(life).copied().flatten().into_iter().collect());
+        let end = story.live();
+        passed.push(with(|world| std::mem::take(&mut world.passed)));
+        if let End::Finished(result) = &end
+            && result.success
+        {
+            laws::check(&story);
+            break;
+        }
+    }
+    let shown = story.runs().open(story.runs().find("last").unwrap()).unwrap();
+    let mut lines = vec![format!("{:?} {:?}", shown.status, shown.result().output)];
+    summary(&shown, 0, &mut lines);
+    drop(story);
+    let broken = install(None).unwrap().broken;
+    assert!(broken.is_empty(), "{name} {fates:?}: {broken:#?}");
+    (lines, passed)
+}
+
+/// Both deaths, and a full disk.
+const FATES: [Fate; 3] = [Fate::Die(Death::Kill), Fate::Die(Death::Power), Fate::Fail(28)];
+
+/// Every point of the first life, then every point of a life that goes on after a death in the middle.
+fn check(name: &str) {
+    let base = Base::new(name);
+    let (expected, passed) = play(name, &[], 0, &base.0);
+    let points = passed[0].clone();
+    assert!(points.len() > 60, "{name}: only {} points", points.len());
+    let mut at = 0;
+    let mut try_all = |before: Option<(u64, Fate)>, points: &[&'static str]| {
+        for (hit, point) in points.iter().enumerate() {
+            for fate in FATES {
+                // a program that cannot be started is the recipe's failure, not ours
+                if matches!(fate, Fate::Fail(_)) && point.starts_with("process") {
+                    continue;
+                }
+                at += 1;
+                let one = Some((hit as u64 + 1, fate));
+                let fates = if before.is_some() { vec![before, one] } else { vec![one] };
+                let (lines, _) = play(name, &fates, at, &base.0);
+                assert_eq!(lines, expected, "{name}: {fate:?} at {point}, hit {}, after {before:?}", hit + 1);
+            }
+        }
+        at
+    };
+    let first = try_all(None, &points);
+    let middle = points.len() as u64 * 2 / 3;
+    let before = Some((middle, Fate::Die(Death::Kill)));
+    let (_, passed) = play(name, &[before], 0, &base.0);
+    let all = try_all(before, &passed[1]);
+    println!("{name}: {} points, {first} + {} stories", points.len(), all - first);
+}
+
+#[test]
+fn plain_steps_survive_a_death_at_every_write() {
+    check("plain");
+}
+
+#[test]
+fn nested_recipes_and_hooks_survive_a_death_at_every_write() {
+    check("nested");
+}
+
+#[test]
+fn agents_survive_a_death_at_every_write() {
+    check("agents");
+}

@@ -1,0 +1,276 @@
+//! What must be true of every run, whatever happened to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use engine::{
+    Event, Outcome, Record, RunStatus, StepStatus,
+    event::Stored,
+    frame::{Frame, FrameId},
+};
+use recipe::plan::{JsonMode, StepKind};
+
+use super::{child::Child, life::Story, with};
+use crate::{report::RunResult, runs::Shown};
+
+fn complain(what: String) {
+    with(|world| world.complain(what));
+}
+
+/// The laws about the whole of a run.
+pub(super) fn check(story: &Story) {
+    let Ok(folder) = story.runs().find("last") else { return };
+    match story.runs().open(folder) {
+        Ok(shown) => {
+            nothing_is_done_twice(&shown.records);
+            acts_are_recorded(&shown);
+            ends_are_true(&shown);
+            limits_hold(&shown);
+        }
+        Err(error) => complain(format!("the run cannot be opened: {error}")),
+    }
+}
+
+/// The laws about one result.
+pub(super) fn check_result(story: &Story, result: &RunResult) {
+    let code = match result.status {
+        RunStatus::Completed => &[0][..],
+        RunStatus::Failed => &[1],
+        RunStatus::Waiting => &[6],
+        RunStatus::Cancelled => &[130],
+        RunStatus::Interrupted => &[130, 143],
+        RunStatus::Running => &[],
+    };
+    if !result.exit_code.is_some_and(|exit| code.contains(&exit))
+        || result.success != (result.status == RunStatus::Completed)
+    {
+        complain(format!("status {:?} with exit code {:?}", result.status, result.exit_code));
+    }
+    let Ok(shown) = story.runs().find("last").map(|folder| story.runs().open(folder)) else { return };
+    let shown = match shown {
+        Ok(shown) => shown,
+        Err(error) => return complain(format!("the run cannot be opened: {error}")),
+    };
+    match shown.records.last().map(|record| &record.event) {
+        Some(Event::RunFinished(finished)) if Some(finished.exit_code) == result.exit_code => {}
+        other => complain(format!("the result says {:?}, the journal {other:?}", result.exit_code)),
+    }
+    let mut again = shown.result();
+    again.evidence = None;
+    let (printed, stored) = (serde_json::to_value(result), serde_json::to_value(&again));
+    let (printed, stored) = (printed.expect("JSON"), stored.expect("JSON"));
+    for (name, value) in printed.as_object().expect("an object") {
+        if stored.get(name) != Some(value) {
+            complain(format!("`show` says {name} = {:?}, the run said {value}", stored.get(name)));
+        }
+    }
+    if result.status == RunStatus::Completed {
+        success_is_earned(&shown, 0);
+    }
+    let is_named = result.failure.is_some() || result.status == RunStatus::Completed;
+    if !is_named && !matches!(result.status, RunStatus::Interrupted | RunStatus::Cancelled) {
+        complain(format!("{:?} without a reason", result.status));
+    }
+}
+
+/// A recipe that succeeded has only steps that succeeded, were skipped for a reason, or may fail.
+fn success_is_earned(shown: &Shown, id: FrameId) {
+    let frame = &shown.state.frames[id];
+    for (at, step) in frame.steps.iter().enumerate() {
+        let fine = match step.status {
+            StepStatus::Completed | StepStatus::Degraded => true,
+            StepStatus::Skipped => step.skipped.is_some(),
+            StepStatus::Failed => frame.unit.steps[at].continue_on_error,
+            StepStatus::Pending | StepStatus::Running => false,
+        };
+        if !fine {
+            complain(format!("success, but `{}` is {:?}", frame.step_path(at), step.status));
+        }
+        if let (Some(child), StepStatus::Completed, false) = (step.frame, step.status, step.recovered) {
+            success_is_earned(shown, child);
+        }
+    }
+}
+
+fn is_redone(path: &str, rerun: &[String]) -> bool {
+    let around =
+        |outer: &str, inner: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'));
+    rerun.iter().any(|named| named == path || around(named, path) || around(path, named))
+}
+
+/// A completed step starts again only if a resume says so.
+fn nothing_is_done_twice(records: &[Record]) {
+    let mut done: BTreeSet<&str> = BTreeSet::new();
+    let mut attempts: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut stopped: BTreeSet<&str> = BTreeSet::new();
+    let mut is_over = false;
+    for record in records {
+        let resumes = matches!(record.event, Event::RunResumed(_));
+        if is_over && !resumes {
+            complain(format!("after the end: {record:?}"));
+        }
+        is_over = matches!(record.event, Event::RunFinished(_));
+        match &record.event {
+            Event::RunResumed(resumed) => done.retain(|path| !is_redone(path, &resumed.rerun)),
+            Event::StepStarted { path, attempt, .. } => {
+                if done.contains(path.as_str()) {
+                    complain(format!("`{path}` is done and starts again"));
+                }
+                stopped.remove(path.as_str());
+                if attempts.insert(path, *attempt).is_some_and(|last| last >= *attempt) {
+                    complain(format!("attempt {attempt} of `{path}` comes twice"));
+                }
+            }
+            Event::AttemptFailed { path, .. } => {
+                let below = format!("{path}/");
+                done.retain(|done| !done.starts_with(&below));
+            }
+            Event::RecipeStopped { path, .. } => drop(stopped.insert(path)),
+            Event::StepFinished { path, status, .. } => {
+                if stopped.contains(path.as_str()) && status.is_done() {
+                    complain(format!("`{path}` took too long, and is {status:?}"));
+                }
+                if done.contains(path.as_str()) {
+                    complain(format!("`{path}` ends twice"));
+                }
+                if status.is_done() {
+                    done.insert(path);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Record, then act: no process without the record that announces it.
+fn acts_are_recorded(shown: &Shown) {
+    let started: BTreeSet<(&str, u32)> = shown
+        .records
+        .iter()
+        .filter_map(|record| match &record.event {
+            Event::StepStarted { path, attempt, .. } => Some((path.as_str(), *attempt)),
+            _ => None,
+        })
+        .collect();
+    let unannounced: Vec<String> = with(|world| {
+        let mains = world.children.iter().filter(|child| child.is_main);
+        let strangers =
+            mains.filter(|child| child.attempt().is_some_and(|attempt| !started.contains(&attempt)));
+        strangers.map(|child| child.marker.step.clone()).collect()
+    });
+    if !unannounced.is_empty() {
+        complain(format!("started without a record: {unannounced:?}"));
+    }
+}
+
+/// What the journal says about an end is what happened.
+fn ends_are_true(shown: &Shown) {
+    for record in &shown.records {
+        let Event::StepFinished { path, attempt, status, ended, recovered: false } = &record.event else {
+            continue;
+        };
+        let Some((frame, at)) = shown.state.locate(path) else { continue };
+        let step = &shown.state.frames[frame].unit.steps[at];
+        if !status.is_done() || matches!(step.kind, StepKind::Nested { .. }) {
+            continue;
+        }
+        let name = format!("{path}#{attempt}");
+        let is_text = step.json == JsonMode::Text && ended.outcome == Outcome::Ok;
+        let problem = with(|world| {
+            let mut mine = world.children.iter().filter(|child| child.is_main && child.marker.step == name);
+            let child = mine.next_back()?;
+            match (&step.kind, &ended.value) {
+                (StepKind::Shell { .. }, _) if !ended_well(child) => Some("its process failed".to_owned()),
+                (StepKind::Shell { .. }, Some(Stored::Inline(value))) if is_text => {
+                    let printed = String::from_utf8_lossy(&child.printed);
+                    (value.render() != printed.trim_end_matches('\n'))
+                        .then(|| format!("its value is {value:?}"))
+                }
+                (_, None) => Some("it has no value".to_owned()),
+                (StepKind::Agent(_), Some(Stored::Inline(value))) => {
+                    let is_own = value.render().contains(&name) || !is_text;
+                    (!is_own).then(|| format!("its value is {value:?}"))
+                }
+                _ => None,
+            }
+        });
+        let started = with(|world| world.children.iter().any(|child| child.marker.step == name));
+        if let Some(problem) = problem.or_else(|| (!started).then(|| "nothing was started".to_owned())) {
+            complain(format!("`{name}` is {status:?}, but {problem}"));
+        }
+    }
+}
+
+fn ended_well(child: &Child) -> bool {
+    matches!(child.exit, Some((_, crate::process::Exit::Code(0))))
+}
+
+/// Steps, attempts and agent runs stay within what the recipe allows, over all lives.
+fn limits_hold(shown: &Shown) {
+    let root = shown.plan.root();
+    let ran = count_steps(shown, 0);
+    if let Some(limit) = root.limits.max_total_steps.filter(|limit| ran > *limit) {
+        complain(format!("{ran} steps ran, {limit} are allowed"));
+    }
+    let mut agents = 0;
+    let mut starts: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut tries: BTreeMap<&str, u64> = BTreeMap::new();
+    for record in &shown.records {
+        match &record.event {
+            Event::Spawned(spawned) => {
+                let at = spawned.pid as usize - 1_900_000_000;
+                agents += u64::from(with(|world| world.children[at].is_agent));
+            }
+            Event::StepStarted { path, .. } => *starts.entry(path).or_default() += 1,
+            Event::RunResumed(_) => starts.clear(),
+            Event::AttemptFailed { path, ended, .. } => {
+                let below = format!("{path}/");
+                tries.retain(|known, _| !known.starts_with(&below));
+                let counts = !matches!(ended.outcome, Outcome::Cancelled | Outcome::RateLimited);
+                *tries.entry(path).or_default() += u64::from(counts);
+                let most = own_attempts(shown, path);
+                if tries[path.as_str()] >= most && counts {
+                    complain(format!(
+                        "`{path}` failed {} times, {most} attempts are allowed",
+                        tries[path.as_str()]
+                    ));
+                }
+            }
+            Event::StepFinished { path, .. } => drop(tries.remove(path.as_str())),
+            _ => {}
+        }
+        if let Event::StepStarted { path, .. } = &record.event
+            && starts[path.as_str()] > most_attempts(shown, path)
+        {
+            complain(format!("`{path}` is tried {} times", starts[path.as_str()]));
+        }
+    }
+    if let Some(limit) = root.budget.agent_runs.filter(|limit| agents > *limit) {
+        complain(format!("{agents} agents were started, {limit} are allowed"));
+    }
+}
+
+fn count_steps(shown: &Shown, id: FrameId) -> u64 {
+    let frame: &Frame = &shown.state.frames[id];
+    let count = |at: usize| match frame.steps[at].frame {
+        Some(child) => count_steps(shown, child),
+        None => u64::from(frame.steps[at].attempt > 0 && !frame.is_nested(at)),
+    };
+    (0..frame.steps.len()).map(count).sum()
+}
+
+/// How often a step may be tried in one life: as often as it says itself, in every try of the recipes around it.
+fn most_attempts(shown: &Shown, path: &str) -> u64 {
+    let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+    let own = |path: &str| {
+        let Some((frame, at)) = shown.state.locate(path) else { return 8 };
+        let is_agent = matches!(shown.state.frames[frame].unit.steps[at].kind, StepKind::Agent(_));
+        own_attempts(shown, path) + if is_agent { 5 } else { 0 }
+    };
+    ends.map(|end| own(&path[..end])).product()
+}
+
+fn own_attempts(shown: &Shown, path: &str) -> u64 {
+    let Some((frame, at)) = shown.state.locate(path) else { return 3 };
+    let step = &shown.state.frames[frame].unit.steps[at];
+    step.retry.as_ref().map_or(1, |retry| retry.max_attempts)
+}

@@ -1,0 +1,322 @@
+//! A run from its start over deaths, errors and signals to its end, as a person would drive it: resumed while there
+//! is something to resume.
+
+use std::{
+    cell::Cell,
+    path::{Path, PathBuf},
+    rc::Rc,
+    time::Duration,
+};
+
+use engine::{
+    Event, Record, RunStatus,
+    resume_plan::{Effects, Producers, Resumer},
+};
+use recipe::{
+    check::{Given, Loader, check},
+    value::Map,
+};
+
+use super::{
+    chance::Chance,
+    install, laws,
+    manners::{self, Mood},
+    recipes::Shelf,
+    watcher::{Care, Watcher},
+    with,
+    world::{Death, Fate, Room, World},
+};
+use crate::{
+    agent_attempt::AgentSettings,
+    drive::Halt,
+    folder::{Options, Recovery},
+    host::Host,
+    journal,
+    report::RunResult,
+    runs::{Beside, Interrupted, Others, Resume, ResumeError, RunError, Runs, Start},
+    sources::Recording,
+};
+
+/// Lives in which something may go wrong; those after them are calm.
+pub(super) const WILD_LIVES: usize = 3;
+/// Lives that a run may take.
+const MOST_LIVES: usize = 8;
+
+/// A run, and everything around it.
+pub(super) struct Story {
+    pub(super) shelf: Shelf,
+    pub(super) place: PathBuf,
+    pub(super) work: PathBuf,
+    pub(super) options: Options,
+    pub(super) care: Care,
+    pub(super) chance: Chance,
+    pub(super) mood: Rc<Cell<Mood>>,
+    /// What is on disk for sure.
+    pub(super) known: Vec<Record>,
+    /// How many of these a power loss cannot take.
+    safe: usize,
+    pub(super) choice: Interrupted,
+    pub(super) effects: Effects,
+}
+
+/// How a life ended.
+#[derive(Debug)]
+pub(super) enum End {
+    Finished(Box<RunResult>),
+    /// The runner says why it does not go on.
+    Refused(ResumeError),
+    Died,
+}
+
+impl Story {
+    /// A story by a seed. Its world is installed in this thread.
+    pub(super) fn by_seed(seed: u64, base: &Path) -> Story {
+        let mut chance = Chance::of(seed, "story");
+        let options = Options {
+            max_parallel: chance.pick(&[1, 2, 3, 64]),
+            max_agents: chance.pick(&[None, Some(1), Some(2)]),
+            step_timeout: chance.pick(&[None, None, Some(30.0)]),
+            no_auto_stage: true,
+            recovery: chance.pick(&[Recovery::Declared, Recovery::Always, Recovery::Off]),
+            audit_dir: chance.percent(15).then(|| base.join(seed.to_string()).join("audit")),
+            ..Options::default()
+        };
+        let care = if seed.is_multiple_of(8) { Care::All } else { Care::Some };
+        let story = Story::new(seed, base, Shelf::by_seed(seed), options, care);
+        story.mood.set(Mood::Wild);
+        story
+    }
+
+    pub(super) fn new(seed: u64, base: &Path, shelf: Shelf, options: Options, care: Care) -> Story {
+        let place = base.join(seed.to_string());
+        let mood = Rc::new(Cell::new(Mood::Calm));
+        let mut world = World::new(seed, place.join("state"), manners::by_seed(seed, &mood));
+        let agents = options.max_agents.unwrap_or(usize::MAX);
+        world.room = Room { steps: options.max_parallel.max(1), agents };
+        install(Some(world));
+        Story {
+            shelf,
+            place,
+            work: base.to_owned(),
+            options,
+            care,
+            chance: Chance::of(seed, "lives"),
+            mood,
+            known: Vec::new(),
+            safe: 0,
+            choice: Interrupted::Ask,
+            effects: Effects::Once,
+        }
+    }
+
+    pub(super) fn runs(&self) -> Runs {
+        Runs::at(self.place.join("state"))
+    }
+
+    fn host(&self) -> Host {
+        let env = [("PATH".into(), self.work.join("bin").into())].into();
+        Host { env, home: None, grace: Duration::from_secs(5), is_root: false }
+    }
+
+    /// From the start to an end, with whatever the seed brings.
+    pub(super) fn play(&mut self) {
+        for life in 0..MOST_LIVES {
+            if life < WILD_LIVES {
+                self.tempt();
+            } else {
+                self.mood.set(Mood::Calm);
+            }
+            let end = self.live();
+            if self.is_over(life, &end) {
+                return laws::check(self);
+            }
+        }
+        with(|world| world.complain(format!("after {MOST_LIVES} lives the run has no end")));
+    }
+
+    /// Something goes wrong in the next life, perhaps.
+    fn tempt(&mut self) {
+        let chance = &mut self.chance;
+        with(|world| {
+            let now = world.now();
+            let death = chance.pick(&[Death::Kill, Death::Power]);
+            if chance.percent(30) {
+                world.fates.push((1 + chance.below(110), Fate::Die(death)));
+            }
+            if chance.percent(15) {
+                world.fates.push((1 + chance.below(110), Fate::Fail(chance.pick(&[28, 5]))));
+            }
+            if chance.percent(25) {
+                world.killer = Some((now + some_time(chance), death));
+            }
+            if chance.percent(25) {
+                let halts = [Halt::Interrupt, Halt::Terminate, Halt::Hangup, Halt::Cancel];
+                let at = now + some_time(chance);
+                world.halts.push_back((at, chance.pick(&halts)));
+                if chance.percent(30) {
+                    let again = at + Duration::from_millis(chance.below(7_000));
+                    world.halts.push_back((again, chance.pick(&halts)));
+                }
+            }
+        });
+    }
+
+    /// Whether nobody would go on.
+    fn is_over(&mut self, life: usize, end: &End) -> bool {
+        let is_last = life + 1 >= MOST_LIVES;
+        match end {
+            End::Died => false,
+            End::Finished(result) => match result.status {
+                RunStatus::Completed => true,
+                RunStatus::Failed | RunStatus::Waiting | RunStatus::Cancelled => {
+                    is_last || self.chance.percent(if life < WILD_LIVES { 40 } else { 70 })
+                }
+                _ => false,
+            },
+            End::Refused(ResumeError::Choose { .. }) => {
+                self.choice = self.chance.pick(&[Interrupted::Rerun, Interrupted::Skip]);
+                is_last
+            }
+            End::Refused(ResumeError::Effects { .. }) => {
+                self.effects = Effects::Again;
+                is_last || self.chance.percent(30)
+            }
+            End::Refused(ResumeError::Completed(_)) => true,
+            End::Refused(_) => false,
+        }
+    }
+
+    /// One life of the runner.
+    pub(super) fn live(&mut self) -> End {
+        let mut watcher = Watcher::new(self.place.join("state"), self.care);
+        let has_run = self.runs().find("last").is_ok();
+        let lived = match has_run {
+            false => self.start(&mut watcher).map_err(ResumeError::Run),
+            true => self.resume(&mut watcher),
+        };
+        let waited = with(|world| world.died_waiting);
+        if with(|world| world.is_hung) {
+            with(|world| world.complain("the run hangs".to_owned()));
+        }
+        let death = with(World::settle);
+        with(|world| world.tell(|| format!("-- {death:?} {:?}", lived.as_ref().map(|result| result.status))));
+        let is_sure = death != Some(Death::Power) || waited;
+        self.look_at_disk(&watcher.records, is_sure);
+        if death == Some(Death::Power) || (death.is_none() && lived.is_ok()) {
+            self.safe = self.known.len();
+        }
+        let rest = with(|world| {
+            let pause = world.chance.below(20_000);
+            let alive: Vec<_> = world.children.iter().filter(|child| child.is_alive()).collect();
+            let alive: Vec<_> = alive.iter().map(|child| child.marker.step.clone()).collect();
+            let has_worked = matches!(lived, Ok(_) | Err(ResumeError::Run(_)));
+            if death.is_none() && has_worked && !alive.is_empty() {
+                world.complain(format!("the runner ended and these are alive: {alive:?}"));
+            }
+            pause
+        });
+        with(|world| world.pass(Duration::from_millis(rest)));
+        let was_refused = with(|world| std::mem::take(&mut world.was_refused));
+        match lived {
+            _ if death.is_some() => End::Died,
+            Ok(result) => {
+                laws::check_result(self, &result);
+                End::Finished(Box::new(result))
+            }
+            // the disk said no; somebody makes room and goes on
+            Err(ResumeError::Run(_) | ResumeError::Open(_)) if was_refused => End::Died,
+            Err(error) => {
+                let has_reason = matches!(
+                    error,
+                    ResumeError::Choose { .. } | ResumeError::Effects { .. } | ResumeError::Completed(_)
+                );
+                if !has_reason {
+                    with(|world| world.complain(format!("it does not go on: {error}")));
+                }
+                End::Refused(error)
+            }
+        }
+    }
+
+    /// What was told must be on disk, and what was on disk stays as it was.
+    fn look_at_disk(&mut self, told: &[Record], is_sure: bool) {
+        let Ok(folder) = self.runs().find("last") else {
+            if !self.known.is_empty() {
+                with(|world| world.complain("the run is gone".to_owned()));
+            }
+            return;
+        };
+        let stored = match journal::read(&folder.journal()) {
+            Ok(stored) => stored,
+            // never synced, and then the power was lost
+            Err(_) if !folder.journal().exists() && self.safe == 0 => Vec::new(),
+            Err(error) => {
+                return with(|world| world.complain(format!("the journal cannot be read: {error}")));
+            }
+        };
+        if !stored.starts_with(&self.known[..self.safe]) {
+            with(|world| world.complain("what was on disk has changed".to_owned()));
+        }
+        let lost = told.iter().find(|record| is_sure && !is_light(record) && !stored.contains(record));
+        if let Some(lost) = lost {
+            with(|world| world.complain(format!("was told and is lost: {lost:?}")));
+        }
+        self.known = stored;
+    }
+
+    fn start(&mut self, watcher: &mut Watcher) -> Result<RunResult, RunError> {
+        let recording = Recording::new(&self.shelf);
+        let root = self.shelf.recipe("main", "").expect("there is a recipe");
+        recording.root(&root);
+        let checked = check(root, &recording, &Given::default());
+        let problems: Vec<_> = checked.diagnostics.iter().map(|problem| problem.message.clone()).collect();
+        let start = Start {
+            plan: checked.plan.unwrap_or_else(|| panic!("the recipe is invalid: {problems:?}")),
+            given: Map::new(),
+            options: self.options.clone(),
+            agents: AgentSettings::default(),
+            host: self.host(),
+            working_dir: self.work.clone(),
+            loader: &self.shelf,
+            recording: &recording,
+            dry_run: false,
+            others: Others::default(),
+        };
+        self.runs().start(start, watcher)
+    }
+
+    fn resume(&mut self, watcher: &mut Watcher) -> Result<RunResult, ResumeError> {
+        let folder = self.runs().find("last").expect("there is a run");
+        let resume = Resume {
+            interrupted: self.choice,
+            from: None,
+            resumer: Resumer::Person { producers: Producers::Linked },
+            effects: self.effects,
+            confirm: &|_| true,
+            beside: Beside::Refused,
+            edited: None,
+            change: &|_| {},
+            agents: AgentSettings::default(),
+            host: self.host(),
+            loader: &self.shelf,
+        };
+        self.runs().resume(folder, resume, watcher)
+    }
+}
+
+impl Drop for Story {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.place);
+    }
+}
+
+/// Whether a record is only written, and not waited for.
+fn is_light(record: &Record) -> bool {
+    matches!(record.event, Event::Spawned(_) | Event::Noted { .. })
+}
+
+/// Any time of the life of a run, short ones more often.
+fn some_time(chance: &mut Chance) -> Duration {
+    let most = chance.pick(&[1, 50, 5_000, 20_000, 1_000_000, 8_000_000]);
+    Duration::from_millis(chance.below(most))
+}

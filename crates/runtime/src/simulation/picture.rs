@@ -1,0 +1,41 @@
+//! A state as text, the same for the same state: so that two of them can be compared.
+
+use std::{collections::BTreeSet, fmt::Write};
+
+use engine::{RunState, frame::Frame};
+
+/// Everything that a fold of the journal must bring back.
+pub(super) fn picture(state: &RunState) -> String {
+    let mut text = String::new();
+    for frame in &state.frames {
+        draw(&mut text, frame);
+    }
+    let mut attempts: Vec<_> = state.attempts.iter().collect();
+    attempts.sort();
+    let mut failures: Vec<_> = state.failures.iter().map(|(path, all)| format!("{path}: {all:?}")).collect();
+    failures.sort();
+    let mut below: Vec<_> = state.used_below.iter().map(|(path, used)| format!("{path}: {used:?}")).collect();
+    below.sort();
+    let RunState { active, running, started_at, finished_at, finished, used, resumes, .. } = state;
+    let _ = write!(
+        text,
+        "{active:?} {running} {started_at:?} {finished_at:?} {finished:?} {used:?} {resumes}\n{attempts:?}\n{failures:#?}\n{below:?}\n"
+    );
+    text
+}
+
+fn draw(text: &mut String, frame: &Frame) {
+    let Frame { path, unit, parent, depth, context, cursor, next, open, hooks, ran, .. } = frame;
+    let Frame { failed_at, stopped, closed, log, .. } = frame;
+    let _ = writeln!(
+        text,
+        "frame `{path}` of {} {parent:?} {depth}: {cursor} {next} {open} {hooks} {ran} {failed_at:?} {stopped:?} {closed}",
+        unit.path
+    );
+    let sets = [&frame.overrides, &frame.assigned].map(|set| set.iter().collect::<BTreeSet<_>>());
+    let below: BTreeSet<_> = frame.below.keys().collect();
+    let _ = writeln!(text, "  {context:?}\n  {sets:?} {below:?} {log:?}");
+    for step in &frame.steps {
+        let _ = writeln!(text, "  {step:?}");
+    }
+}
