@@ -207,7 +207,7 @@ impl Driver<'_> {
     }
 
     fn start_waiting(&mut self, waiting: Waiting) -> Result<(), DriveError> {
-        let stopped = self.is_stopped(&waiting);
+        let stopped = self.dismissal(&waiting);
         match (waiting, stopped) {
             (Waiting::Step { path, attempt }, None) => self.start(&path, attempt),
             (Waiting::Step { path, attempt }, Some(reason)) => {
@@ -222,7 +222,7 @@ impl Driver<'_> {
     }
 
     /// Why a waiting agent is not wanted any more.
-    fn is_stopped(&self, waiting: &Waiting) -> Option<String> {
+    fn dismissal(&self, waiting: &Waiting) -> Option<String> {
         let (path, nested) = match waiting {
             Waiting::Step { path, .. } => (path, None),
             Waiting::Recovery { path, frame } => (path, Some(*frame)),
@@ -235,7 +235,7 @@ impl Driver<'_> {
     pub(super) fn release_waiting(&mut self) -> Result<(), DriveError> {
         let (stopped, wanted) = std::mem::take(&mut self.waiting_agents)
             .into_iter()
-            .partition::<VecDeque<_>, _>(|waiting| self.is_stopped(waiting).is_some());
+            .partition::<VecDeque<_>, _>(|waiting| self.dismissal(waiting).is_some());
         self.waiting_agents = wanted;
         stopped.into_iter().try_for_each(|waiting| self.start_waiting(waiting))
     }

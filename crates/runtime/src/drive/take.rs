@@ -41,6 +41,7 @@ impl Driver<'_> {
                 self.take_hook(hook)?;
                 match problem {
                     _ if self.halt.is_some() => Ok(()),
+                    _ if self.is_stopped(&path) => self.give_up(&path),
                     Some(problem) => self.nested_failed(&path, Outcome::Refused, problem),
                     None => self.enter(&path),
                 }
@@ -161,17 +162,27 @@ impl Driver<'_> {
         if self.halt.is_some() {
             return Ok(());
         }
-        if let Some((frame, _)) = self.state.locate(path)
-            && let Some(reason) = self.state.frames[frame].stopped.clone()
-        {
-            let attempt = self.state.step(path).map_or(1, |step| step.attempt);
-            return self.finish_step(path, attempt, Finished::refused(Outcome::Cancelled, reason));
+        if self.is_stopped(path) {
+            return self.give_up(path);
         }
         let attempt = self.state.next_attempt(path);
         let inputs = self.inputs(path);
         self.record(Event::StepStarted { path: path.to_owned(), attempt, inputs }, None)?;
         self.unsettled.push(super::Act::Start { path: path.to_owned(), attempt });
         Ok(())
+    }
+
+    /// Whether the recipe around a step was stopped.
+    fn is_stopped(&self, path: &str) -> bool {
+        self.state.locate(path).is_some_and(|(frame, _)| self.state.frames[frame].stopped.is_some())
+    }
+
+    /// Ends a step that was about to begin, because the recipe around it was stopped.
+    fn give_up(&mut self, path: &str) -> Result<(), DriveError> {
+        let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
+        let reason = self.state.frames[frame].stopped.clone().unwrap_or_default();
+        let attempt = self.state.frames[frame].steps[at].attempt;
+        self.finish_step(path, attempt, Finished::refused(Outcome::Cancelled, reason))
     }
 
     /// Records the end of a step, with its value.

@@ -230,3 +230,20 @@ fn a_hook_before_a_recipe_step_does_not_take_its_time() {
         assert_eq!(told.succeeds(), succeeds, "hook {hook} s, step {step} s: {:?}", told.ends);
     }
 }
+
+#[test]
+fn a_recipe_that_took_too_long_enters_no_other_after_its_hook() {
+    let recipes = [
+        ("main", "{name: main, steps: [{id: s, recipe: branch, timeout: 4}]}"),
+        ("branch", "{name: branch, hooks: {pre_step: slow}, steps: [{id: b, recipe: leaf}]}"),
+        ("leaf", "{name: leaf, steps: [{id: a, command: work}]}"),
+    ];
+    let told = play(&recipes, |world| {
+        world.manners = Box::new(|_| Script {
+            deeds: [(seconds(6), Deed::End(Exit::Code(0)))].into(),
+            on_term: OnTerm::Ignores,
+            ..Script::default()
+        });
+    });
+    assert_eq!(told.processes, ["s/b#pre_step"]);
+}

@@ -91,10 +91,12 @@ fn success_is_earned(shown: &Shown, id: FrameId) {
     }
 }
 
+fn is_below(inner: &str, outer: &str) -> bool {
+    inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'))
+}
+
 fn is_redone(path: &str, rerun: &[String]) -> bool {
-    let around =
-        |outer: &str, inner: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'));
-    rerun.iter().any(|named| named == path || around(named, path) || around(path, named))
+    rerun.iter().any(|named| named == path || is_below(path, named) || is_below(named, path))
 }
 
 /// A completed step starts again only if a resume says so.
@@ -110,8 +112,14 @@ fn nothing_is_done_twice(records: &[Record]) {
         }
         is_over = matches!(record.event, Event::RunFinished(_));
         match &record.event {
-            Event::RunResumed(resumed) => done.retain(|path| !is_redone(path, &resumed.rerun)),
+            Event::RunResumed(resumed) => {
+                done.retain(|path| !is_redone(path, &resumed.rerun));
+                stopped.clear();
+            }
             Event::StepStarted { path, attempt, .. } => {
+                if let Some(outer) = stopped.iter().find(|outer| is_below(path, outer)) {
+                    complain(format!("`{path}` starts, but `{outer}` was stopped"));
+                }
                 if done.contains(path.as_str()) {
                     complain(format!("`{path}` is done and starts again"));
                 }
