@@ -400,8 +400,7 @@ impl Work<'_> {
     }
 
     fn has_effect(&self, path: &str) -> bool {
-        let state = self.request.state;
-        state.find(path.trim_end_matches('/')).is_some_and(|(id, at)| self.did_effect(id, at))
+        self.request.state.find(path).is_some_and(|(id, at)| self.did_effect(id, at))
     }
 
     fn did_effect(&self, id: FrameId, at: usize) -> bool {

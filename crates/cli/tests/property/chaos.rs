@@ -74,8 +74,8 @@ impl Trouble {
     }
 }
 
-/// Runs the round of a seed.
-pub(crate) fn round(seed: u64, clean: &mut Clean) -> Verdict {
+/// Runs the round of a seed; says what happened and how the runner ended.
+pub(crate) fn round(seed: u64, clean: &mut Clean) -> Result<String, String> {
     let mut random = Random::new(seed ^ 0xC405_0000_0000);
     let mut recipe = Recipe::random(&mut Random::new(seed / 4));
     let trouble = available(Trouble::random(&mut random));
@@ -87,7 +87,8 @@ pub(crate) fn round(seed: u64, clean: &mut Clean) -> Verdict {
     put(&env, &recipe, "");
     let mut said = Vec::new();
     let ended = disturbed(&env, &recipe, &trouble, &mut random, clean, &mut said);
-    ended.map_err(|problem| {
+    let word = format!("{trouble:?}").split(['(', ' ']).next().unwrap_or_default().to_owned();
+    ended.map(|code| format!("{word} {code}")).map_err(|problem| {
         let files: String =
             recipe.files().iter().map(|(name, text)| format!("--- {name}\n{text}")).collect();
         let ledger = env.read("ledger").replace('\n', ", ");
@@ -139,7 +140,7 @@ fn disturbed(
     random: &mut Random,
     clean: &mut Clean,
     said: &mut Vec<String>,
-) -> Verdict {
+) -> Result<i32, String> {
     let expected = clean.of(recipe)?;
     let state = env.state();
     let small = match trouble {
@@ -168,7 +169,7 @@ fn disturbed(
         })?;
         judge::success_is_true(&expected, &facts, recipe)?;
     }
-    go_on(env, recipe, trouble, &expected, said)
+    go_on(env, recipe, trouble, &expected, said).map(|()| output.code)
 }
 
 /// The program, in the circumstances of the trouble.

@@ -104,3 +104,15 @@ fn an_edit_reaches_steps_that_an_interrupted_resume_had_not_come_to() {
     assert_eq!(resumed.code, 0, "{}", resumed.all());
     assert_eq!(resumed.value("b"), Json::from("new"));
 }
+
+#[test]
+fn an_effect_that_is_kept_in_an_edited_nested_recipe_asks_nobody() {
+    let child = |end: &str| {
+        format!(
+            "name: child\nsteps:\n- {{id: e, effects: [push], command: echo e >> ledger}}\n- {{id: f, command: {end}}}\n"
+        )
+    };
+    let files =
+        [("r.yaml", "name: r\nsteps:\n- {id: n, recipe: child}\n"), ("child.yaml", &*child("exit 3"))];
+    check_edit("its neighbour is edited", &files, &[("child.yaml", &child("echo f >> ledger"))], "f");
+}

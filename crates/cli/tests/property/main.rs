@@ -20,6 +20,7 @@ mod trouble;
 mod world;
 
 use std::{
+    collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Mutex,
@@ -123,6 +124,15 @@ fn a_resumed_run_is_as_good_as_an_undisturbed_one() {
 #[test]
 fn chaos_leaves_nothing_alive_and_loses_nothing() {
     let scope = Scope::new(500, Duration::from_secs(20), number("RECIPE_RUNNER_ROUNDS"));
-    let tried = try_seeds(&scope, chaos::round);
-    eprintln!("{tried} rounds of chaos from seed {}", scope.from);
+    let ends: Mutex<BTreeMap<String, usize>> = Mutex::default();
+    let tried = try_seeds(&scope, |seed, clean: &mut Clean| {
+        let end = chaos::round(seed, clean)?;
+        if let Ok(mut ends) = ends.lock() {
+            *ends.entry(end).or_default() += 1;
+        }
+        Ok(())
+    });
+    // what happened, with the exit code that it led to
+    let ends = ends.into_inner().unwrap_or_default();
+    eprintln!("{tried} rounds of chaos from seed {}: {ends:?}", scope.from);
 }

@@ -55,16 +55,16 @@ pub(crate) fn all_steps(recipe: &Recipe) -> Vec<&Step> {
 /// The recipe as it was before somebody edited it: one that mostly cannot succeed.
 pub(crate) fn before_edits(last: &Recipe, random: &mut Random) -> Recipe {
     let mut first = last.clone();
-    for n in 0..random.between(1, 3) {
+    for _ in 0..random.between(1, 3) {
         let count = all_steps(&first).len();
         let at = random.below(count);
-        edit(&mut first, last, at, n, random);
+        edit(&mut first, last, at, random);
     }
     first
 }
 
 /// Undoes one edit: at the step with this number, counted over all recipes.
-fn edit(first: &mut Recipe, last: &Recipe, at: usize, n: usize, random: &mut Random) {
+fn edit(first: &mut Recipe, last: &Recipe, at: usize, random: &mut Random) {
     let needed: Vec<String> = all_steps(last)
         .iter()
         .flat_map(|step| step.depends_on.iter().chain(step.condition.iter().map(|condition| &condition.name)))
@@ -77,7 +77,7 @@ fn edit(first: &mut Recipe, last: &Recipe, at: usize, n: usize, random: &mut Ran
         0..45 if matches!(step.kind, Kind::Bash) => (step.broken, step.tolerated) = (true, false),
         45..60 => step.word = 5,
         60..70 if count > 1 && !needed.contains(&step.id) => drop(recipe.steps.remove(index)),
-        70..80 => recipe.steps.insert(index, extra(n)),
+        70..80 => recipe.steps.insert(index, extra(random.below(1_000_000))),
         80..90 => {
             if let Some((_, value)) = &mut recipe.context {
                 "older".clone_into(value);
@@ -92,9 +92,9 @@ fn edit(first: &mut Recipe, last: &Recipe, at: usize, n: usize, random: &mut Ran
 }
 
 /// A step that the edited recipe does not have.
-fn extra(n: usize) -> Step {
+fn extra(number: usize) -> Step {
     Step {
-        id: format!("x{n}"),
+        id: format!("x{number}"),
         kind: Kind::Bash,
         word: 1,
         reads: Vec::new(),
