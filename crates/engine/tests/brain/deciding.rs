@@ -158,3 +158,19 @@ fn a_failed_nested_recipe_says_where() {
     );
     assert_eq!(run.state.root_cause().map(|(path, _)| path).as_deref(), Some("n/k"));
 }
+
+#[test]
+fn nothing_begins_in_a_nested_recipe_that_was_stopped() {
+    let text = "name: top\nsteps:\n- {id: m, recipe: leaf, parallel_group: g}\n\
+                - {id: n, recipe: leaf, parallel_group: g}\n- {id: z, command: x}\n";
+    let mut run = Run::new(text, LEAF, parallel(4), &[]);
+    for path in ["m", "n"] {
+        run.record(Event::StepStarted { path: path.to_owned(), attempt: 1 }, None);
+        run.record(Event::RecipeEntered { path: path.to_owned(), unit: "leaf".to_owned() }, None);
+    }
+    run.record(Event::RecipeStopped { path: "n".to_owned(), error: "enough".to_owned() }, None);
+    assert_eq!(decide::nested_error(&run.state, 2), "Sub-recipe 'leaf' failed: [error] enough");
+    assert!(run.state.frames[1].stopped.is_none());
+    run.go();
+    assert_eq!(run.trace.join(" "), "!n +m/k -m/k -m end");
+}

@@ -95,6 +95,16 @@ fn what_is_printed_into_arithmetic() {
     check("x=$(echo @); a=($(echo @)); echo $(echo @)", &[Bare, Bare, Bare]);
 }
 
+#[test]
+fn places_that_are_easily_mistaken() {
+    check(&"`echo '@'`; ".repeat(40), &[Single; 40]);
+    check("let>f x=@; let 2>f x=@", &[Arithmetic, Arithmetic]);
+    check("case x in a|@|'@') ;; (b|@) '@' ;; esac; '@'", &[Bare, Single, Bare, Single, Single]);
+    check("declare -i a; a[0]=@; b[0]=@", &[Arithmetic, Bare]);
+    check("echo \"a$\"@ \"$\" '@'", &[Bare, Single]);
+    check("${a[b[@]]:-@} ${a[b[0]]:-'@'}", &[Arithmetic, Bare, Single]);
+}
+
 /// What is said about the holes of a command, as `Code by eval`.
 #[track_caller]
 fn check_misuse(command: &str, expected: &[&str]) {
