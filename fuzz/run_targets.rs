@@ -133,7 +133,8 @@ pub(crate) fn header(data: &[u8]) {
 pub(crate) fn index(data: &[u8]) {
     static ROOM: OnceLock<PathBuf> = OnceLock::new();
     let dir = ROOM.get_or_init(|| {
-        let dir = std::env::temp_dir().join(format!("recipe-runner-fuzz-{}", std::process::id()));
+        let room = option_env!("CARGO_TARGET_TMPDIR").map_or_else(std::env::temp_dir, PathBuf::from);
+        let dir = room.join("recipe-runner-fuzz");
         fs::create_dir_all(dir.join("sources/inner")).expect("a folder can be made");
         for (name, text) in
             [("outside", "OUTSIDE"), ("sources/00-r.yaml", ROOT), ("sources/inner/x", "OUTSIDE")]

@@ -297,17 +297,10 @@ mod tests {
         path
     }
 
-    fn temp(name: &str) -> PathBuf {
-        let dir = std::env::temp_dir().join(format!("journal-test-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&dir);
-        std::fs::create_dir_all(&dir).unwrap();
-        dir
-    }
-
     #[test]
     fn what_was_written_is_read_back() {
-        let dir = temp("roundtrip");
-        let path = write(&dir);
+        let dir = tempfile::tempdir().unwrap();
+        let path = write(dir.path());
         let records = read(&path).unwrap();
         assert_eq!(records.len(), 3);
         assert_eq!(read_last(&path), records.last().cloned());
@@ -315,8 +308,8 @@ mod tests {
 
     #[test]
     fn a_torn_last_line_is_dropped_wherever_it_was_torn() {
-        let dir = temp("torn");
-        let path = write(&dir);
+        let dir = tempfile::tempdir().unwrap();
+        let path = write(dir.path());
         let bytes = std::fs::read(&path).unwrap();
         let two = bytes.len() * 2 / 3;
         for length in two..bytes.len() {
@@ -331,8 +324,8 @@ mod tests {
 
     #[test]
     fn damage_in_the_middle_is_refused_with_its_line() {
-        let dir = temp("damaged");
-        let path = write(&dir);
+        let dir = tempfile::tempdir().unwrap();
+        let path = write(dir.path());
         let bytes = std::fs::read(&path).unwrap();
         let mut changed = bytes.clone();
         changed[bytes.len() / 2] ^= 1;
@@ -346,8 +339,8 @@ mod tests {
 
     #[test]
     fn a_line_with_an_end_was_never_torn() {
-        let dir = temp("ended");
-        let path = write(&dir);
+        let dir = tempfile::tempdir().unwrap();
+        let path = write(dir.path());
         let good = std::fs::read(&path).unwrap();
         let line = good.len() / 3;
         for (bytes, expected) in [
