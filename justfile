@@ -56,13 +56,13 @@ bench *groups:
 
 # every reader of outside bytes for SECONDS each, from the kept corpora; a failure prints its seed
 fuzz SECONDS="60":
-    RECIPE_RUNNER_FUZZ_SECONDS={{SECONDS}} cargo test --release -p recipe --test fuzz -- --nocapture
+    RECIPE_RUNNER_FUZZ_SECONDS={{SECONDS}} cargo test --release -p recipe -p runtime --test fuzz -- --nocapture
 
 # the real loop in a simulated world, by that many seeds; a failure prints its seed, RECIPE_RUNNER_SEED=n replays one
 simulate SEEDS="100000":
     RECIPE_RUNNER_SEEDS={{SEEDS}} cargo test --profile simulation -p runtime --lib simulation -- --nocapture
 
-# the same with libFuzzer, guided by coverage; needs cargo-fuzz. TARGET: recipe, condition, template, shell or json
+# the same with libFuzzer, guided by coverage; needs cargo-fuzz. TARGET: a name in fuzz/fuzz_targets
 libfuzzer TARGET SECONDS="60":
     cargo fuzz run --sanitizer none {{TARGET}} -- -max_total_time={{SECONDS}}
 

@@ -1,4 +1,4 @@
-//! What is done with hostile bytes: every reader of them must come to an end without a panic.
+//! What is done with hostile bytes: every reader of texts must come to an end without a panic.
 //!
 //! Shared by the fuzzer's targets and by the bounded test that runs everywhere.
 
@@ -8,6 +8,7 @@ use recipe::{
     agent_ref::AgentRef,
     check::{Given, LoadError, Loaded, Loader, check},
     condition::Condition,
+    document,
     shell::{Piece, assemble, scan},
     template::Template,
     value::Map,
@@ -72,5 +73,13 @@ pub(crate) fn shell(data: &[u8]) {
 pub(crate) fn json(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
         drop(recipe::json::extract(text));
+    }
+}
+
+/// Reads a context file; what was read is read again from the JSON that is written of it.
+pub(crate) fn document(data: &[u8]) {
+    if let Ok(value) = document::read(data) {
+        let json = value.to_json();
+        assert_eq!(document::read(json.as_bytes()).map(|again| again.to_json()), Ok(json));
     }
 }

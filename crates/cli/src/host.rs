@@ -5,6 +5,7 @@
 use std::{
     collections::BTreeMap,
     ffi::OsString,
+    io::ErrorKind,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -12,7 +13,7 @@ use std::{
 use recipe::plan::{Budget, Plan};
 use runtime::{
     agent_attempt::{AgentSettings, RateLimits},
-    agents::CustomProgram,
+    agents::Configuration,
     command_line::Reach,
     dotenv,
     host::Host,
@@ -67,7 +68,7 @@ pub(crate) fn agents(
     working_dir: &Path,
     environment: &Environment,
 ) -> Result<AgentSettings, Failure> {
-    let config = Config::read(working_dir, environment)?;
+    let config = configuration(working_dir, environment)?;
     let program = program.or_else(|| environment.get("AMPLIHACK_AGENT_BINARY"));
     Ok(AgentSettings {
         program: program.or(config.agent.as_deref()).unwrap_or("claude").to_owned(),
@@ -118,59 +119,26 @@ pub(crate) fn config_files(working_dir: &Path, environment: &Environment) -> Vec
     files
 }
 
-/// What configuration files say.
-#[derive(Debug, Default, serde::Deserialize)]
-struct Config {
-    /// The agent program for steps that name none.
-    agent: Option<String>,
-    /// Programs that are described instead of known.
-    #[serde(default)]
-    agents: Vec<CustomProgram>,
-}
-
-impl Config {
-    /// All files together: what is nearer wins.
-    fn read(working_dir: &Path, environment: &Environment) -> Result<Config, Failure> {
-        let mut all = Config::default();
-        for file in config_files(working_dir, environment) {
-            let Ok(text) = std::fs::read_to_string(&file) else { continue };
-            let read = Config::of(&text, &file).map_err(|reason| {
-                let message = format!("the configuration `{}` cannot be used: {reason}", file.display());
-                Failure::new(Exit::BadArguments, message)
-            })?;
-            let known: Vec<String> = all.agents.iter().map(|program| program.name.clone()).collect();
-            all.agents.extend(read.agents.into_iter().filter(|program| !known.contains(&program.name)));
-            all.agent = all.agent.or(read.agent);
-        }
-        Ok(all)
+/// All configuration files together: what is nearer wins.
+fn configuration(working_dir: &Path, environment: &Environment) -> Result<Configuration, Failure> {
+    let mut all = Configuration::default();
+    for file in config_files(working_dir, environment) {
+        let unusable = |reason: String| {
+            let message = format!("the configuration `{}` cannot be used: {reason}", file.display());
+            Failure::new(Exit::BadArguments, message)
+        };
+        let text = match std::fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::InvalidData => return Err(unusable(error.to_string())),
+            Err(_) => continue,
+        };
+        let dir = file.parent().unwrap_or(Path::new(""));
+        let read = Configuration::read(&text, dir).map_err(|error| unusable(error.to_string()))?;
+        let known: Vec<String> = all.agents.iter().map(|program| program.name.clone()).collect();
+        all.agents.extend(read.agents.into_iter().filter(|program| !known.contains(&program.name)));
+        all.agent = all.agent.or(read.agent);
     }
-
-    fn of(text: &str, file: &Path) -> Result<Config, String> {
-        let mut sources = recipe::source::Sources::default();
-        let id = sources.add("configuration", text);
-        let mut problems = Vec::new();
-        let root = recipe::yaml::parse(&sources, id, &mut problems);
-        if let Some(problem) = problems.first() {
-            let line = problem.place.map_or(1, |place| sources.line_column(place).line);
-            return Err(format!("line {line}: {}", problem.message));
-        }
-        let Some(root) = root else { return Ok(Config::default()) };
-        let value = serde_json::to_value(root.to_value()).map_err(|error| error.to_string())?;
-        let mut config: Config = serde_json::from_value(value).map_err(|error| error.to_string())?;
-        for program in &mut config.agents {
-            program.check().map_err(|error| error.to_string())?;
-            locate(program, file);
-        }
-        Ok(config)
-    }
-}
-
-/// A command with a relative path is meant from where the configuration is, not from where a step works.
-fn locate(program: &mut CustomProgram, file: &Path) {
-    let beside = file.parent().unwrap_or(Path::new(""));
-    if let Some(command) = program.command.as_mut().filter(|command| command.contains('/')) {
-        *command = beside.join(&*command).to_string_lossy().into_owned();
-    }
+    Ok(all)
 }
 
 /// Where runs are stored.

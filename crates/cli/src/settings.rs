@@ -5,11 +5,9 @@
 use std::path::PathBuf;
 
 use recipe::{
-    env_name,
+    document, env_name,
     plan::Unit,
-    source::Sources,
     value::{Map, Number, Value},
-    yaml,
 };
 
 use crate::{args::options::Context, environment::Environment};
@@ -137,39 +135,12 @@ fn read_file(path: PathBuf) -> Result<Map, SettingsError> {
         Ok(bytes) => bytes,
         Err(error) => return unreadable(path, error.to_string()),
     };
-    match read_object(&bytes) {
+    match document::read(&bytes) {
         Ok(Value::Map(members)) => Ok(Map::clone(&members)),
         Ok(other) => {
             unreadable(path, format!("it holds {}, not a map of names and values", other.type_name()))
         }
-        Err(reason) => unreadable(path, reason),
-    }
-}
-
-/// JSON is tried first: it has no size limit, and its numbers need no guessing.
-fn read_object(bytes: &[u8]) -> Result<Value, String> {
-    let json = std::str::from_utf8(bytes)
-        .ok()
-        .and_then(|text| Value::from_json(text.trim_start_matches('\u{feff}')).ok());
-    if let Some(value) = json {
-        return Ok(value);
-    }
-    let text = yaml::decode(bytes).map_err(|error| error.to_string())?;
-    let mut sources = Sources::default();
-    let file = sources.add("context file", text);
-    let mut diagnostics = Vec::new();
-    let root = yaml::parse(&sources, file, &mut diagnostics);
-    match (root, diagnostics.first()) {
-        (Some(root), None) => Ok(root.to_value()),
-        (_, Some(problem)) => {
-            let line = problem.place.map_or(1, |place| sources.line_column(place).line);
-            let message = match problem.code {
-                recipe::diagnostic::Code::WrongType => "it is not a map of names and values",
-                _ => &problem.message,
-            };
-            Err(format!("line {line}: {message}"))
-        }
-        (None, None) => Err("it is empty".to_owned()),
+        Err(error) => unreadable(path, error.to_string()),
     }
 }
 

@@ -81,9 +81,14 @@ fn a_damaged_journal_is_refused_with_its_place() {
     let journal = env.run_dir().join("events.jsonl");
     let good = fs::read_to_string(&journal).unwrap();
     let lines: Vec<&str> = good.lines().collect();
-    for (line, text) in
-        [(2, "x".to_owned()), (2, lines[1].replace("\"a\"", "\"z\"")), (3, lines[1].to_owned())]
-    {
+    let last = lines.len();
+    for (line, text) in [
+        (2, "x".to_owned()),
+        (2, lines[1].replace("\"a\"", "\"z\"")),
+        (3, lines[1].to_owned()),
+        (last, "x".to_owned()),
+        (last, String::new()),
+    ] {
         let mut changed: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
         changed[line - 1] = text;
         fs::write(&journal, format!("{}\n", changed.join("\n"))).unwrap();
@@ -92,6 +97,22 @@ fn a_damaged_journal_is_refused_with_its_place() {
             assert_eq!(output.code, 8, "{}", output.all());
             let place = format!("{}` is damaged at line {line}", journal.display());
             assert!(output.stderr.contains(&place), "{}", output.all());
+        }
+    }
+    assert_eq!(env.read("ledger"), "a\nb\n");
+}
+
+#[test]
+fn a_journal_of_garbage_is_not_an_empty_one() {
+    let env = env(FAILING);
+    env.run(["r.yaml"]);
+    let journal = env.run_dir().join("events.jsonl");
+    for bytes in ["garbage\n", "garbage", "\0\0\0\0", "\n"] {
+        fs::write(&journal, bytes).unwrap();
+        for verb in ["resume", "show", "cancel"] {
+            let output = env.run([verb, "last"]);
+            assert_eq!(output.code, 8, "{verb} {bytes:?}: {}", output.all());
+            assert!(output.stderr.contains("is damaged at line 1"), "{verb} {bytes:?}: {}", output.all());
         }
     }
     assert_eq!(env.read("ledger"), "a\nb\n");

@@ -99,6 +99,7 @@ codes! {
     UnknownMethod Error "unknown-method" "A condition calls a method that does not exist.";
     WrongArguments Error "wrong-arguments" "A function or method gets the wrong number of arguments.";
     ForbiddenName Error "forbidden-name" "A condition contains a double underscore.";
+    ValueAsCode Warning "value-as-code" "A command takes a value for code, or for the name of a variable.";
     // structure
     UnknownRecipe Error "unknown-recipe" "A recipe that is named cannot be found.";
     CircularExtends Error "circular-extends" "Recipes extend each other in a circle.";

@@ -8,6 +8,7 @@ pub mod check;
 pub mod condition;
 pub mod diagnostic;
 pub mod digest;
+pub mod document;
 pub mod env_name;
 pub mod graph;
 pub mod json;

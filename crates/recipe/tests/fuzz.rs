@@ -1,4 +1,5 @@
-//! Hostile bytes for every reader: the kept corpora, changed at random for a bounded time. Longer runs: `just fuzz`.
+//! Hostile bytes for every reader of texts: the kept corpora, changed at random for a bounded time. Longer runs:
+//! `just fuzz`.
 
 #![expect(
     clippy::unwrap_used,
@@ -6,32 +7,10 @@
     reason = "a test that cannot read its corpus has failed; it says how much it tried"
 )]
 
+#[path = "../../../fuzz/bounded.rs"]
+mod bounded;
 #[path = "../../../fuzz/targets.rs"]
 mod targets;
-
-use std::{
-    fs,
-    path::PathBuf,
-    time::{Duration, Instant},
-};
-
-/// How long each reader is tried; `RECIPE_RUNNER_FUZZ_SECONDS` makes it longer.
-fn time() -> Duration {
-    let seconds = std::env::var("RECIPE_RUNNER_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs_f64(seconds.unwrap_or(2.0))
-}
-
-/// A small generator of random numbers (xorshift), so that a failure can be repeated from its seed.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self, below: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % below.max(1) as u64) as usize
-    }
-}
 
 /// Pieces that readers are known to care about.
 const WORDS: &[&str] = &[
@@ -83,67 +62,32 @@ const WORDS: &[&str] = &[
     "```",
 ];
 
-fn change(text: &mut Vec<u8>, random: &mut Random) {
-    let at = random.next(text.len() + 1);
-    match random.next(5) {
-        0 if !text.is_empty() => drop(text.remove(at.min(text.len() - 1))),
-        1 => text.insert(at, random.next(256) as u8),
-        2 => {
-            let end = (at + random.next(40)).min(text.len());
-            let copy = text[at..end].to_vec();
-            text.splice(at..at, copy);
-        }
-        3 => {
-            let end = (at + random.next(20)).min(text.len());
-            text.drain(at..end);
-        }
-        _ => drop(text.splice(at..at, WORDS[random.next(WORDS.len())].bytes())),
-    }
-}
-
-fn run(name: &str, target: fn(&[u8])) {
-    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(name);
-    let mut files: Vec<PathBuf> = fs::read_dir(dir).unwrap().flatten().map(|entry| entry.path()).collect();
-    files.sort();
-    assert!(!files.is_empty(), "there is a corpus");
-    let corpus: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();
-    corpus.iter().for_each(|text| target(text));
-    let end = Instant::now() + time();
-    let mut seed = 0_u64;
-    while Instant::now() < end {
-        seed += 1;
-        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-        let mut text = corpus[random.next(corpus.len())].clone();
-        for _ in 0..=random.next(12) {
-            change(&mut text, &mut random);
-        }
-        let tried = std::panic::catch_unwind(|| target(&text));
-        assert!(tried.is_ok(), "{name}, seed {seed}: {:?}", String::from_utf8_lossy(&text));
-    }
-    println!("{name}: {seed} texts");
-}
-
 #[test]
 fn recipes() {
-    run("recipe", targets::recipe);
+    bounded::run("recipe", &["fuzz/corpus/recipe"], WORDS, targets::recipe);
 }
 
 #[test]
 fn conditions() {
-    run("condition", targets::condition);
+    bounded::run("condition", &["fuzz/corpus/condition"], WORDS, targets::condition);
 }
 
 #[test]
 fn templates() {
-    run("template", targets::template);
+    bounded::run("template", &["fuzz/corpus/template"], WORDS, targets::template);
 }
 
 #[test]
 fn shell_commands() {
-    run("shell", targets::shell);
+    bounded::run("shell", &["fuzz/corpus/shell"], WORDS, targets::shell);
 }
 
 #[test]
 fn json_in_text() {
-    run("json", targets::json);
+    bounded::run("json", &["fuzz/corpus/json"], WORDS, targets::json);
+}
+
+#[test]
+fn context_files() {
+    bounded::run("document", &["fuzz/corpus/document"], WORDS, targets::document);
 }

@@ -1,7 +1,7 @@
 //! The journal of a run: an append-only file of events, the only truth about it.
 //!
-//! Every line carries a checksum. A torn last line (the machine or the runner died while writing it) is dropped;
-//! damage anywhere else is refused with file and line. What was appended is on disk when [`Journal::sync`]
+//! Every line carries a checksum. A torn last line (the machine or the runner died while writing it) has no end and
+//! is dropped; any other damage is refused with file and line. What was appended is on disk when [`Journal::sync`]
 //! returns, so a finished step survives a power loss, not only a killed process.
 
 use std::{
@@ -117,13 +117,7 @@ impl Journal {
     pub fn append(&mut self, at: Timestamp, event: Event) -> Record {
         let record = Record { seq: self.next, at, event };
         self.next += 1;
-        // serializing into memory cannot fail: every map of an event has text keys
-        let start = self.buffer.len();
-        if serde_json::to_writer(&mut self.buffer, &record).is_ok() {
-            let sum = checksum(&self.buffer[start..]);
-            self.buffer.pop();
-            self.buffer.extend_from_slice(format!(",\"sum\":\"{sum:08x}\"}}\n").as_bytes());
-        }
+        write_line(&record, &mut self.buffer);
         record
     }
 
@@ -215,6 +209,17 @@ fn failed(action: &'static str, path: &Path, source: io::Error) -> JournalError 
     JournalError::Io { action, path: path.to_owned(), source }
 }
 
+/// Appends the line of a record.
+pub fn write_line(record: &Record, lines: &mut Vec<u8>) {
+    let start = lines.len();
+    // serializing into memory cannot fail: every map of an event has text keys
+    if serde_json::to_writer(&mut *lines, record).is_ok() {
+        let sum = checksum(&lines[start..]);
+        lines.pop();
+        lines.extend_from_slice(format!(",\"sum\":\"{sum:08x}\"}}\n").as_bytes());
+    }
+}
+
 /// Reads the records of a journal that somebody else may be writing.
 pub fn read(path: &Path) -> Result<Vec<Record>, JournalError> {
     let bytes = std::fs::read(path).map_err(|source| failed("read", path, source))?;
@@ -243,11 +248,10 @@ pub fn read_last(path: &Path) -> Option<Record> {
     }
 }
 
-/// The records, and how many bytes hold whole lines.
-fn parse(bytes: &[u8], path: &Path) -> Result<(Vec<Record>, usize), JournalError> {
+/// The records in the bytes of a journal, and how many of the bytes hold them.
+pub fn parse(bytes: &[u8], path: &Path) -> Result<(Vec<Record>, usize), JournalError> {
     let mut records: Vec<Record> = Vec::new();
     let mut good = 0;
-    let total = bytes.split_inclusive(|byte| *byte == b'\n').count();
     for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let damaged = |reason: String| JournalError::Damaged { path: path.to_owned(), line: at + 1, reason };
         match parse_line(line) {
@@ -255,13 +259,24 @@ fn parse(bytes: &[u8], path: &Path) -> Result<(Vec<Record>, usize), JournalError
                 return Err(damaged(format!("record {} stands where {} belongs", record.seq, at + 1)));
             }
             Ok(record) => records.push(record),
-            // only the last line can be torn by a death of the writer
-            Err(_) if at + 1 == total => break,
+            // a line without an end is the last one: its writer died
+            Err(_) if is_torn(line) && (at > 0 || begins_a_journal(line)) => break,
             Err(reason) => return Err(damaged(reason)),
         }
         good += line.len();
     }
     Ok((records, good))
+}
+
+fn is_torn(line: &[u8]) -> bool {
+    !line.ends_with(b"\n")
+}
+
+/// Whether bytes without anything before them can be what is left of a first record.
+fn begins_a_journal(line: &[u8]) -> bool {
+    const BEGINNING: &[u8] = br#"{"seq":1,"at":""#;
+    let length = line.len().min(BEGINNING.len());
+    line[..length] == BEGINNING[..length]
 }
 
 fn parse_line(line: &[u8]) -> Result<Record, String> {
@@ -304,17 +319,10 @@ mod tests {
         path
     }
 
-    fn temp(name: &str) -> PathBuf {
-        let dir = std::env::temp_dir().join(format!("journal-test-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&dir);
-        std::fs::create_dir_all(&dir).unwrap();
-        dir
-    }
-
     #[test]
     fn what_was_written_is_read_back() {
-        let dir = temp("roundtrip");
-        let path = write(&dir);
+        let dir = tempfile::tempdir().unwrap();
+        let path = write(dir.path());
         let records = read(&path).unwrap();
         assert_eq!(records.len(), 3);
         assert_eq!(read_last(&path), records.last().cloned());
@@ -322,8 +330,8 @@ mod tests {
 
     #[test]
     fn a_torn_last_line_is_dropped_wherever_it_was_torn() {
-        let dir = temp("torn");
-        let path = write(&dir);
+        let dir = tempfile::tempdir().unwrap();
+        let path = write(dir.path());
         let bytes = std::fs::read(&path).unwrap();
         let two = bytes.len() * 2 / 3;
         for length in two..bytes.len() {
@@ -338,8 +346,8 @@ mod tests {
 
     #[test]
     fn damage_in_the_middle_is_refused_with_its_line() {
-        let dir = temp("damaged");
-        let path = write(&dir);
+        let dir = tempfile::tempdir().unwrap();
+        let path = write(dir.path());
         let bytes = std::fs::read(&path).unwrap();
         let mut changed = bytes.clone();
         changed[bytes.len() / 2] ^= 1;
@@ -349,5 +357,34 @@ mod tests {
         let without_first = &bytes[bytes.len() / 3..];
         std::fs::write(&path, without_first).unwrap();
         assert!(Journal::open(&path).unwrap_err().to_string().contains("line 1"));
+    }
+
+    #[test]
+    fn a_line_with_an_end_was_never_torn() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = write(dir.path());
+        let good = std::fs::read(&path).unwrap();
+        let line = good.len() / 3;
+        for (bytes, expected) in [
+            (&b"garbage\n"[..], Err(1)),
+            (b"\n", Err(1)),
+            (b"garbage", Err(1)),
+            (b"{\"seq\":2", Err(1)),
+            (b"\0\0\0\0", Err(1)),
+            (b"", Ok(0)),
+            (b"{", Ok(0)),
+            (b"{\"seq\":1,\"at\":\"2026", Ok(0)),
+            (&good[..line - 1], Ok(0)),
+            (&[&good[..line], b"garbage\n"].concat(), Err(2)),
+            (&[&good[..line], b"\n"].concat(), Err(2)),
+            (&[&good[..line], b"garbage"].concat(), Ok(1)),
+            (&[&good[..line], b"\0\0\0\0"].concat(), Ok(1)),
+        ] {
+            let found = parse(bytes, &path).map(|(records, _)| records.len()).map_err(|error| match error {
+                JournalError::Damaged { line, .. } => line,
+                JournalError::Io { .. } => 0,
+            });
+            assert_eq!(found, expected, "{:?}", String::from_utf8_lossy(bytes));
+        }
     }
 }

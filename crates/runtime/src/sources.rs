@@ -149,6 +149,10 @@ impl<'a> Remembered<'a> {
 
     fn bytes(&self, file: &str) -> Result<Arc<[u8]>, FolderError> {
         let path = self.dir.join(file);
+        // a source stands in the folder itself, whatever the index says
+        if Path::new(file).file_name() != Some(file.as_ref()) {
+            return Err(FolderError::at("read", &path)(std::io::ErrorKind::InvalidInput.into()));
+        }
         std::fs::read(&path).map(Arc::from).map_err(FolderError::at("read", &path))
     }
 

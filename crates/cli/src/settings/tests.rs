@@ -134,7 +134,7 @@ fn a_context_file_is_json_or_yaml() {
         ("a: 1\na: 2", Err("line 2")),
         ("just text", Err("not a map")),
     ] {
-        match (read_object(text.as_bytes()), expected) {
+        match (document::read(text.as_bytes()).map_err(|error| error.to_string()), expected) {
             (Ok(value), Ok(json)) => assert_eq!(value.to_json(), json, "{text}"),
             (Err(reason), Err(part)) => assert!(reason.contains(part), "{text}: {reason}"),
             (found, _) => panic!("{text}: {found:?}"),

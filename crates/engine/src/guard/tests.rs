@@ -6,6 +6,8 @@ use super::{
     words::{Token, tokens},
 };
 
+mod tables;
+
 fn words(text: &str) -> Vec<String> {
     let words = tokens(text).into_iter().filter_map(|token| match token {
         Token::Word(word) => Some(word.text),

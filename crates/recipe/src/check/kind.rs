@@ -56,7 +56,10 @@ impl Checker<'_> {
         let contradicted = self.contradiction(&fields.agent, name, "bash", "agent")
             | self.contradiction(&fields.recipe, name, "bash", "recipe");
         let command = match &fields.command {
-            Some(command) if !command.value.trim().is_empty() => self.template(command, at, scope.id),
+            Some(command) if !command.value.trim().is_empty() => {
+                let template = self.template(command, at, scope.id);
+                template.inspect(|template| self.warn_of_misuse(command, template))
+            }
             _ => {
                 self.needs(name, "bash", "command", place);
                 None

@@ -5,6 +5,7 @@
 mod extend;
 mod kind;
 mod limits;
+mod misuse;
 mod names;
 mod step;
 mod unit;

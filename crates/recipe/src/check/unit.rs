@@ -284,7 +284,8 @@ impl Checker<'_> {
     fn hooks(&mut self, recipe: &Recipe, unit: UnitId) -> Hooks {
         let Some(hooks) = &recipe.hooks else { return Hooks::default() };
         let mut hook = |text: &Option<Spanned<String>>| {
-            text.as_ref().and_then(|text| self.template(text, Where::Hook, unit))
+            let text = text.as_ref()?;
+            self.template(text, Where::Hook, unit).inspect(|hook| self.warn_of_misuse(text, hook))
         };
         Hooks {
             pre_step: hook(&hooks.value.pre_step),

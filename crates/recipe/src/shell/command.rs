@@ -4,7 +4,7 @@
 
 use super::{
     Quoting, Symbol,
-    frame::{Builtin, Close, Kind, Position, Shape, Textual},
+    frame::{Builtin, Close, Kind, Outlet, Position, Shape, Textual},
     scanner::{Scanner, Style},
     word::{array_name, is_identifier},
 };
@@ -31,7 +31,7 @@ impl Scanner<'_, '_, '_> {
             Symbol::Char('<' | '>') if self.peek_char(1) == Some('(') => {
                 self.begin_quoted();
                 self.copy(2);
-                self.push_command(Shape::Substitution);
+                self.push_command(Shape::Substitution, Outlet::default());
             }
             Symbol::Char(c @ (';' | '&' | '|' | '<' | '>' | '(' | ')')) => self.operator(c),
             Symbol::Char('\\' | '\'' | '"' | '$' | '`') => self.quoted_part(symbol),
@@ -136,6 +136,7 @@ impl Scanner<'_, '_, '_> {
 
     fn newline(&mut self) {
         self.finish_word();
+        self.finish_command();
         self.copy(1);
         if let Some(command) = self.command()
             && matches!(command.position, Position::Command | Position::Assigned | Position::Argument)
@@ -177,6 +178,10 @@ impl Scanner<'_, '_, '_> {
     fn separator(&mut self, c: char) {
         self.finish_word();
         let next = self.peek_char(1);
+        if c == '|' && next != Some('|') {
+            self.pass_on();
+        }
+        self.finish_command();
         self.copy(1);
         let ends_case = c == ';' && matches!(next, Some(';' | '&'));
         if ends_case {
@@ -192,6 +197,14 @@ impl Scanner<'_, '_, '_> {
             }
         } else if !(in_pattern && c == '|') {
             command.restart();
+        }
+    }
+
+    /// What is printed here goes into another command.
+    fn pass_on(&mut self) {
+        let holes = self.notes.holes.len();
+        if let Some(command) = self.command() {
+            command.holes = holes;
         }
     }
 
@@ -254,7 +267,8 @@ impl Scanner<'_, '_, '_> {
         } else {
             self.finish_word();
             self.copy(1);
-            self.push_command(Shape::Subshell);
+            let output = self.command().map(|command| command.output).unwrap_or_default();
+            self.push_command(Shape::Subshell, output);
         }
     }
 
@@ -284,7 +298,7 @@ impl Scanner<'_, '_, '_> {
         );
         let integer = declared || self.notes.integers.contains(name);
         self.copy(1);
-        self.push_command(Shape::Array(textual));
+        self.push_command(Shape::Array(textual), Outlet::default());
         if let Some(frame) = self.frames.last_mut() {
             frame.arithmetic = integer;
         }
@@ -292,6 +306,7 @@ impl Scanner<'_, '_, '_> {
 
     fn close(&mut self) {
         self.finish_word();
+        self.finish_command();
         self.copy(1);
         let Some(command) = self.command() else { return };
         if matches!(command.position, Position::FirstPattern | Position::Pattern) {

@@ -4,7 +4,7 @@
 
 use super::{
     Symbol,
-    frame::{Around, Close, Kind, Parameter, Part, Shape},
+    frame::{Around, Close, Frame, Kind, Outlet, Parameter, Part, Shape},
     scanner::Scanner,
 };
 
@@ -39,8 +39,15 @@ impl Scanner<'_, '_, '_> {
             self.push_arithmetic(Close::Parentheses);
         } else {
             self.copy(2);
-            self.push_command(Shape::Substitution);
+            let output = self.outlet();
+            self.push_command(Shape::Substitution, output);
         }
+    }
+
+    /// Where the output of a substitution goes that opens here.
+    fn outlet(&self) -> Outlet {
+        let outlet = |frame: &Frame| Outlet { owner: frame.owner, arithmetic: frame.arithmetic };
+        self.frames.last().map(outlet).unwrap_or_default()
     }
 
     fn open_parameter(&mut self, around: Around) {
@@ -82,7 +89,8 @@ impl Scanner<'_, '_, '_> {
     pub(super) fn backticks(&mut self, around: Around) {
         self.copy(1);
         let (inner, end) = self.between_backticks(around);
-        let text = self.notes.nest(|notes| Scanner::script(&inner, notes).finish());
+        let output = self.outlet();
+        let text = self.notes.nest(|notes| Scanner::script(&inner, output, notes).finish());
         for c in text.chars() {
             if matches!(c, '\\' | '`') {
                 self.out.push('\\');

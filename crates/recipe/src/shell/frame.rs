@@ -85,6 +85,14 @@ pub(super) struct Command {
     pub(super) cases: usize,
     pub(super) word: Word,
     pub(super) builtin: Builtin,
+    /// The name of the command, as it is written.
+    pub(super) name: String,
+    /// The arguments that have been read.
+    pub(super) arguments: usize,
+    pub(super) reads: Reads,
+    pub(super) output: Outlet,
+    /// The number of holes found before the command.
+    pub(super) holes: usize,
     /// Whether the next word is the target of a redirection.
     pub(super) redirecting: bool,
     pub(super) previous: Previous,
@@ -98,6 +106,11 @@ impl Command {
             cases: 0,
             word: Word::default(),
             builtin: Builtin::Other,
+            name: String::new(),
+            arguments: 0,
+            reads: Reads::Arguments,
+            output: Outlet::default(),
+            holes: 0,
             redirecting: false,
             previous: Previous::default(),
         }
@@ -107,6 +120,9 @@ impl Command {
     pub(super) fn restart(&mut self) {
         self.position = Position::Command;
         self.builtin = Builtin::Other;
+        self.name.clear();
+        self.arguments = 0;
+        self.reads = Reads::Arguments;
         self.redirecting = false;
         self.previous = Previous::default();
     }
@@ -161,6 +177,30 @@ pub(super) enum Builtin {
     Names,
     /// Takes the name of a variable after `-v`: `printf`, `test`.
     NameAfterV,
+    Eval,
+    Trap,
+}
+
+/// What a command makes of its next argument.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reads {
+    /// Its own business.
+    Arguments,
+    /// A shell: perhaps `-c`.
+    Options,
+    /// A shell after `-c`: code.
+    Code,
+    /// Arguments of a script that a shell runs.
+    Script,
+}
+
+/// Where the output of a substitution goes.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Outlet {
+    /// The owner of the word that it becomes a part of; 0 if it becomes none.
+    pub(super) owner: usize,
+    /// Whether bash evaluates it as arithmetic.
+    pub(super) arithmetic: bool,
 }
 
 /// The attributes that a declaration gives to the names after them.

@@ -20,21 +20,23 @@
 //!   hole is listed in [`Script::arithmetic`], and the caller lets only whole numbers through. That
 //!   is `$((…))`, `((…))`, `$[…]`, `for ((…))`, subscripts, the offsets of `${x:…:…}`, the operands
 //!   of `-eq` and its kin in `[[ … ]]`, `let`, and what is declared with `-i`. Subscripts of names
-//!   that the command itself declares with `-A` are plain text.
+//!   that the command itself declares with `-A` are plain text. What `echo` and `printf` print
+//!   straight into such a place, as in `$(( $(echo {{x}}) ))`, counts as standing there.
 //! - A hole as a parameter's name (`${{{x}}}`) is an error of bash, never a lookup.
 //! - Comments and the delimiters of heredocs are not expanded by bash; a hole there has no effect.
 //! - The time is linear in the length of the command. Beyond a nesting that nobody writes every
 //!   hole counts as arithmetic.
 //!
-//! What it cannot guard is a command that is given a value in order to evaluate it: `eval {{x}}`,
-//! `bash -c '… {{x}}'`,
-//! `trap '… {{x}}' EXIT`, `unset {{x}}`, `read {{x}}`, `[[ -v {{x}} ]]`, `printf -v {{x}}`.
+//! What it cannot guard is a command that is given a value in order to evaluate it. Where it can see
+//! that (`eval {{x}}`, `bash -c '… {{x}}'`, `trap '… {{x}}' EXIT`, `read {{x}}`, `unset {{x}}`,
+//! `declare {{x}}=1`, `printf -v {{x}}`, `[[ -v {{x}} ]]`), [`misuses`] says so, and the checker warns.
 
 mod command;
 mod construct;
 mod expansion;
 mod frame;
 mod heredoc;
+mod misuse;
 mod output;
 mod parameter;
 mod scanner;
@@ -43,7 +45,9 @@ mod word;
 #[cfg(test)]
 mod tests;
 
-use scanner::{Found, Notes, Scanner};
+use frame::Outlet;
+pub use misuse::{Misuse, Taken};
+use scanner::{Notes, Scanner};
 
 /// A command cut at its templates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,13 +96,19 @@ pub struct Script {
 
 /// The innermost context of every hole, in the order in which the holes stand.
 pub fn scan(pieces: &[Piece<'_>]) -> Vec<Quoting> {
-    let (_, holes) = run(pieces, &|number| format!("V{number}"));
-    holes.into_iter().map(|hole| hole.quoting).collect()
+    let (_, notes) = run(pieces, &|number| format!("V{number}"));
+    notes.holes.into_iter().map(|hole| hole.quoting).collect()
+}
+
+/// The holes that a command takes for code or for the name of a variable.
+pub fn misuses(pieces: &[Piece<'_>]) -> Vec<Misuse> {
+    let (_, notes) = run(pieces, &|number| format!("V{number}"));
+    notes.misuses
 }
 
 /// Writes the script. `name` gives the shell variable of a hole; the values themselves are not needed.
 pub fn assemble(pieces: &[Piece<'_>], name: &dyn Fn(usize) -> String) -> Script {
-    let (body, holes) = run(pieces, name);
+    let (body, Notes { holes, .. }) = run(pieces, name);
     let pick = |wanted: &dyn Fn(Quoting) -> bool| {
         let mut numbers: Vec<usize> =
             holes.iter().filter(|hole| wanted(hole.quoting)).map(|hole| hole.number).collect();
@@ -118,11 +128,11 @@ enum Symbol {
     Hole(usize),
 }
 
-fn run(pieces: &[Piece<'_>], name: &dyn Fn(usize) -> String) -> (String, Vec<Found>) {
+fn run<'a>(pieces: &[Piece<'_>], name: &'a dyn Fn(usize) -> String) -> (String, Notes<'a>) {
     let symbols: Vec<Symbol> = pieces.iter().flat_map(symbols_of).collect();
     let mut notes = Notes::new(name, symbols.len());
-    let body = Scanner::script(&symbols, &mut notes).finish();
-    (body, notes.holes)
+    let body = Scanner::script(&symbols, Outlet::default(), &mut notes).finish();
+    (body, notes)
 }
 
 fn symbols_of<'a>(piece: &Piece<'a>) -> Box<dyn Iterator<Item = Symbol> + 'a> {

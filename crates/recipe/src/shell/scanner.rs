@@ -7,8 +7,9 @@ use std::collections::HashSet;
 
 use super::{
     Quoting, Symbol,
-    frame::{Around, Close, Command, Frame, Kind, Shape},
+    frame::{Around, Close, Command, Frame, Kind, Outlet, Shape},
     heredoc::Heredoc,
+    misuse::Misuse,
     output::Output,
 };
 
@@ -22,12 +23,23 @@ pub(super) struct Found {
     pub(super) number: usize,
     pub(super) quoting: Quoting,
     pub(super) owner: usize,
+    /// The owner of the word around the substitution that prints it; 0 if none does.
+    pub(super) printed_into: usize,
+}
+
+impl Found {
+    /// Whether its value becomes a part of a word of this owner.
+    pub(super) fn is_part_of(&self, owner: usize) -> bool {
+        self.owner == owner || self.printed_into == owner
+    }
 }
 
 /// What is learned on the way, also by the scanners of inner texts.
 pub(super) struct Notes<'a> {
     name: &'a dyn Fn(usize) -> String,
     pub(super) holes: Vec<Found>,
+    /// The holes that are not taken for values.
+    pub(super) misuses: Vec<Misuse>,
     /// The names declared with `-A` so far.
     pub(super) associative: HashSet<String>,
     /// The names declared with `-i` so far.
@@ -45,6 +57,7 @@ impl<'a> Notes<'a> {
         Notes {
             name,
             holes: Vec::new(),
+            misuses: Vec::new(),
             associative: HashSet::new(),
             integers: HashSet::new(),
             owners: 0,
@@ -93,8 +106,9 @@ pub(super) struct Scanner<'s, 'n, 'a> {
 }
 
 impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
-    pub(super) fn script(symbols: &'s [Symbol], notes: &'n mut Notes<'a>) -> Self {
-        let kind = Kind::Command(Box::new(Command::new(Shape::Script)));
+    pub(super) fn script(symbols: &'s [Symbol], output: Outlet, notes: &'n mut Notes<'a>) -> Self {
+        let holes = notes.holes.len();
+        let kind = Kind::Command(Box::new(Command { output, holes, ..Command::new(Shape::Script) }));
         Scanner::start(symbols, 0, kind, Output::default(), notes)
     }
 
@@ -120,6 +134,7 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
         }
         while !self.frames.is_empty() {
             self.finish_word();
+            self.finish_command();
             self.frames.pop();
         }
         self.out
@@ -182,12 +197,13 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
     }
 
     /// Opens a list of words of its own.
-    pub(super) fn push_command(&mut self, shape: Shape) {
+    pub(super) fn push_command(&mut self, shape: Shape, output: Outlet) {
         let owner = self.notes.new_owner();
         if shape == Shape::Substitution {
             self.pending.push(Vec::new());
         }
-        let kind = Kind::Command(Box::new(Command::new(shape)));
+        let holes = self.notes.holes.len();
+        let kind = Kind::Command(Box::new(Command { output, holes, ..Command::new(shape) }));
         self.push(Frame { kind, owner, arithmetic: false });
     }
 
@@ -234,7 +250,7 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
     /// Remembers a hole.
     pub(super) fn note(&mut self, number: usize, quoting: Quoting) {
         let owner = self.frames.last().map_or(0, |frame| frame.owner);
-        self.notes.holes.push(Found { number, quoting, owner });
+        self.notes.holes.push(Found { number, quoting, owner, printed_into: 0 });
     }
 
     // Quotes.

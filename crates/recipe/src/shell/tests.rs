@@ -1,7 +1,7 @@
 //! What the scanner says about each place, and that it takes no time over it. What bash makes of the
 //! scripts is tried in the tests of the crate.
 
-use super::{Piece, Quoting, Quoting::*, assemble, scan};
+use super::{Piece, Quoting, Quoting::*, Taken, assemble, misuses, scan};
 
 /// Cuts a command at its `@`.
 fn pieces(command: &str) -> Vec<Piece<'_>> {
@@ -73,7 +73,7 @@ fn heredocs() {
 fn arithmetic() {
     check("$((@)) $[@] ((@))", &[Arithmetic, Arithmetic, Bare]);
     check("((@)) && (( 1 << @ )); '@'", &[Arithmetic, Arithmetic, Single]);
-    check("$(($(echo @) + @))", &[Bare, Arithmetic]);
+    check("$(($(cat @) + @))", &[Bare, Arithmetic]);
     check("[[ @ -eq @ ]] && [[ @ == @ ]] && [ @ -eq @ ]", &[Arithmetic, Arithmetic, Bare, Bare, Bare, Bare]);
     check("a[@]=@ b=([@]=@ @)", &[Arithmetic, Bare, Arithmetic, Bare, Bare]);
     check("echo a[@]=@; declare -A m; m[@]=@", &[Bare, Bare, Bare, Bare]);
@@ -81,6 +81,107 @@ fn arithmetic() {
     check("declare -i n=@; n=@ m=@", &[Arithmetic, Arithmetic, Bare]);
     check("declare -i 'n=@'; declare 'm=@'", &[Arithmetic, Single]);
     check("unset 'a[@]' b@; printf 'a[@]'", &[Arithmetic, Bare, Single]);
+}
+
+#[test]
+fn what_is_printed_into_arithmetic() {
+    check("$(( $(echo @) + $(printf %d @; true) ))", &[Arithmetic, Arithmetic]);
+    check("$(( $(echo $(echo @)) + `echo @` ))", &[Arithmetic, Arithmetic]);
+    check("$(( $(echo @ | wc -w) + $(wc -l < @) + $(cat @) ))", &[Bare, Bare, Bare]);
+    check("$(( $( (echo \"@\") ) + $(true && echo '@' || true) ))", &[Arithmetic, Arithmetic]);
+    check("[[ $(echo @) -eq @ ]] && [[ $(echo @) == x ]]", &[Arithmetic, Arithmetic, Bare]);
+    check("let x=$(echo @); declare -i n=$(echo @); n=$(echo @)", &[Arithmetic, Arithmetic, Arithmetic]);
+    check("a[$(echo @)]=1 ${a[$(echo @)]} ${x:$(echo @)}", &[Arithmetic, Arithmetic, Arithmetic]);
+    check("x=$(echo @); a=($(echo @)); echo $(echo @)", &[Bare, Bare, Bare]);
+}
+
+#[test]
+fn places_that_are_easily_mistaken() {
+    check(&"`echo '@'`; ".repeat(40), &[Single; 40]);
+    check("let>f x=@; let 2>f x=@", &[Arithmetic, Arithmetic]);
+    check("case x in a|@|'@') ;; (b|@) '@' ;; esac; '@'", &[Bare, Single, Bare, Single, Single]);
+    check("declare -i a; a[0]=@; b[0]=@", &[Arithmetic, Bare]);
+    check("echo \"a$\"@ \"$\" '@'", &[Bare, Single]);
+    check("${a[b[@]]:-@} ${a[b[0]]:-'@'}", &[Arithmetic, Bare, Single]);
+}
+
+/// What is said about the holes of a command, as `Code by eval`.
+#[track_caller]
+fn check_misuse(command: &str, expected: &[&str]) {
+    let said: Vec<String> = misuses(&pieces(command))
+        .into_iter()
+        .map(|misuse| format!("{}: {:?} by {}", misuse.hole, misuse.taken, misuse.by))
+        .collect();
+    assert_eq!(said, expected, "{command}");
+}
+
+#[test]
+fn values_that_are_taken_for_code() {
+    for (command, by) in [
+        ("eval @", "eval"),
+        ("eval \"x=@\"", "eval"),
+        ("builtin eval 'x @'", "eval"),
+        ("if true; then eval a b @; fi", "eval"),
+        ("bash -c @x", "bash"),
+        ("bash -c \"echo '@'\"", "bash"),
+        ("sh -ec 'echo @' x", "sh"),
+        ("/bin/bash -euo pipefail -c 'echo @'", "/bin/bash"),
+        ("A=1 bash -o errexit -c \"x @\"", "bash"),
+        ("sudo timeout 5 bash -lc \"cd @\"", "bash"),
+        ("docker exec box sh -c \"ls @\"", "sh"),
+        ("find . | xargs -n1 sh -c 'echo @'", "sh"),
+        ("x=$(bash -c 'echo @')", "bash"),
+        ("trap 'rm -rf @' EXIT", "trap"),
+        ("trap -- \"rm @\" INT TERM", "trap"),
+    ] {
+        check_misuse(command, &[&format!("0: {:?} by {by}", Taken::Code)]);
+    }
+}
+
+#[test]
+fn values_that_are_taken_for_names() {
+    for (command, by) in [
+        ("read @", "read"),
+        ("read -r -p prompt x @", "read"),
+        ("while read -r @; do :; done", "read"),
+        ("unset @", "unset"),
+        ("unset -v \"@\"", "unset"),
+        ("mapfile -t @ < file", "mapfile"),
+        ("printf -v @ %s x", "printf"),
+        ("test -v @", "test"),
+        ("[ -v @ ]", "["),
+        ("[[ -v @ ]]", "[[ -v"),
+        ("declare @=1", "declare"),
+        ("export \"@=x\"", "export"),
+        ("export @", "export"),
+        ("f() { local -r a@=1; }", "local"),
+        ("readonly @", "readonly"),
+    ] {
+        check_misuse(command, &[&format!("0: {:?} by {by}", Taken::Name)]);
+    }
+}
+
+#[test]
+fn ordinary_commands_are_left_alone() {
+    for command in [
+        "echo @; printf '%s' @; cat @ | grep -v @ > @",
+        "bash @ @; bash -x script.sh @; bash -s -- @ < file; sh ./run.sh -c @",
+        "bash -c 'echo \"$1\"' _ @; bash -c 'rm \"$RECIPE_VAR_x\"' @",
+        "bash -e script.sh -c @; bash -c @; sh -ec \"@\" x; bash -c '@'",
+        "echo bash -c @; printf 'sh -c %s' sh -c @",
+        "git commit -m @; git log -c @; gcc -c @; python3 -c @; ssh host @",
+        "read -r -p @ x; read -t @ x; read -d @ x; read -r x <<< @; read x < @",
+        "mapfile -t lines < @; mapfile -d @ lines; readarray -t x <<< \"@\"",
+        "unset 'a[@]'; printf -v x %s @; printf '%s' -v @; [ -n @ ]; test @ = @; [[ -n @ ]]",
+        "export x=@ y=@; declare -r x=@; local x=\"@\"; declare -A m=([@]=@); readonly x='@'",
+        "trap - EXIT; trap 'rm -f x' @; trap '' \"@\"",
+        "# eval @\necho \"eval @\" 'bash -c @'; cat <<E\neval @\nE",
+        "docker run -v @ image; docker exec box ls @; xargs -I{} cp {} @",
+        "command -v @; type @; kill @; set -- @; shift; evaluate @; my-eval @",
+        "for x in @; do :; done; case @ in @) ;; esac; @ arguments; x=@ @",
+    ] {
+        check_misuse(command, &[]);
+    }
 }
 
 #[test]

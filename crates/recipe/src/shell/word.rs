@@ -6,7 +6,8 @@ use std::mem;
 
 use super::{
     Quoting, Symbol,
-    frame::{Attributes, Builtin, Position, Previous, Shape, Word},
+    frame::{Attributes, Builtin, Outlet, Position, Previous, Reads, Shape, Word},
+    misuse::{Taken, is_shell, names},
     scanner::Scanner,
 };
 
@@ -39,8 +40,28 @@ impl Scanner<'_, '_, '_> {
     fn make_range_arithmetic(&mut self, from: usize, to: usize) {
         let owner = self.frames.last().map_or(0, |frame| frame.owner);
         for hole in self.notes.holes.get_mut(from..to).unwrap_or_default() {
-            if hole.owner == owner && !matches!(hole.quoting, Quoting::Comment | Quoting::Delimiter) {
+            if hole.is_part_of(owner) && !matches!(hole.quoting, Quoting::Comment | Quoting::Delimiter) {
                 hole.quoting = Quoting::Arithmetic;
+            }
+        }
+    }
+
+    /// Ends a command. What it prints becomes a part of the word around it, and is evaluated where that is.
+    pub(super) fn finish_command(&mut self) {
+        let holes = self.notes.holes.len();
+        let Some(command) = self.command() else { return };
+        let from = mem::replace(&mut command.holes, holes);
+        let (outlet, prints) = (command.output, matches!(command.name.as_str(), "echo" | "printf"));
+        if !prints || outlet.owner == 0 {
+            return;
+        }
+        if outlet.arithmetic {
+            self.make_arithmetic(from);
+        }
+        let owner = self.frames.last().map_or(0, |frame| frame.owner);
+        for hole in self.notes.holes.get_mut(from..).unwrap_or_default() {
+            if hole.is_part_of(owner) {
+                hole.printed_into = outlet.owner;
             }
         }
     }
@@ -79,7 +100,7 @@ impl Scanner<'_, '_, '_> {
             "function" => command.position = Position::FunctionName,
             "[[" => {
                 command.position = Position::Argument;
-                self.push_command(Shape::Condition);
+                self.push_command(Shape::Condition, Outlet::default());
             }
             "esac" => command.cases = command.cases.saturating_sub(1),
             "if" | "then" | "else" | "elif" | "fi" | "while" | "until" | "do" | "done" | "{" | "}" | "!"
@@ -105,10 +126,15 @@ impl Scanner<'_, '_, '_> {
         } else {
             command.position = Position::Argument;
             command.builtin = builtin(&word.text);
+            command.name.clone_from(&word.text);
+            if is_shell(&word.text) {
+                command.reads = Reads::Options;
+            }
         }
     }
 
     fn argument(&mut self, word: Word) {
+        self.look_at_argument(&word);
         let Some(command) = self.command() else { return };
         let after_v = command.previous.text == "-v";
         let after_p = command.previous.text.starts_with('-') && command.previous.text.ends_with('p');
@@ -174,7 +200,12 @@ impl Scanner<'_, '_, '_> {
                 self.make_range_arithmetic(previous.holes.start, previous.holes.end)
             }
             _ if compares_numbers(&previous.text) => self.make_arithmetic(word.holes),
-            _ if previous.text == "-v" => self.element(&word),
+            _ if previous.text == "-v" => {
+                if names(self.symbols.get(word.start..self.at).unwrap_or_default()) {
+                    self.misused(&word, Taken::Name, "[[ -v".to_owned());
+                }
+                self.element(&word);
+            }
             _ => {}
         }
     }
@@ -190,6 +221,8 @@ fn builtin(name: &str) -> Builtin {
         "declare" | "typeset" | "local" | "readonly" | "export" => Builtin::Declare(Attributes::default()),
         "unset" | "read" | "mapfile" | "readarray" => Builtin::Names,
         "printf" | "test" | "[" => Builtin::NameAfterV,
+        "eval" => Builtin::Eval,
+        "trap" => Builtin::Trap,
         _ => Builtin::Other,
     }
 }

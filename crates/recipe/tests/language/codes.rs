@@ -42,6 +42,7 @@ fn texts() -> Vec<(Code, String)> {
         (Code::UnknownMethod, step("condition: a.f()")),
         (Code::WrongArguments, step("condition: len()")),
         (Code::ForbiddenName, step("condition: a__b")),
+        (Code::ValueAsCode, with_field("context: {a: 1}").replace("echo", "eval {{a}}")),
         (Code::UnknownRecipe, with_step("recipe: nowhere")),
         (Code::CircularExtends, with_field("extends: r")),
         (Code::UnknownStep, step("depends_on: [other]")),

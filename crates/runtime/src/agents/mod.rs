@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 mod amplifier;
 mod claude;
 mod codex;
+pub mod configuration;
 mod copilot;
 pub mod custom;
 mod draft;
@@ -36,6 +37,7 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
+pub use configuration::Configuration;
 pub use custom::CustomProgram;
 pub use failure::AgentFailure;
 pub use reader::{AgentOutcome, Ended, Reader};

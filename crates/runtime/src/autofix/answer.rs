@@ -1,7 +1,7 @@
 //! A repaired recipe in an agent's answer: bare YAML, or YAML in a fence.
 
 /// The recipe in an answer, if there is one.
-pub(super) fn recipe_in(answer: &str) -> Option<String> {
+pub fn recipe_in(answer: &str) -> Option<String> {
     let fenced = fences(answer)
         .into_iter()
         .filter(|(_, body)| looks_like_recipe(body))

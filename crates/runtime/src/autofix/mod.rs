@@ -3,7 +3,7 @@
 //! Never retries blindly, never repairs a recipe because of the environment, never accepts a weaker recipe, and
 //! never goes over its budget. When it cannot go on, it says so and hands over.
 
-mod answer;
+pub mod answer;
 pub mod budget;
 mod escalation;
 mod repair;

@@ -1,0 +1,176 @@
+//! A recipe and how its steps end in, what the engine does in which order out: tags, limits, dependencies, groups,
+//! hooks, tolerated failures, and what a nested recipe gives back.
+
+use engine::{
+    Event, RunSettings, RunStatus,
+    decide::{self, decide},
+    event::RunFinished,
+};
+
+use crate::run::{LEAF, Run, parallel};
+
+#[track_caller]
+fn check_trace(steps: &str, settings: RunSettings, fails: &[&'static str], expected: &str) {
+    let mut run = Run::new(&format!("name: top\nsteps:\n{steps}"), LEAF, settings, fails);
+    run.go();
+    assert_eq!(run.trace.join(" "), expected, "{steps}");
+}
+
+#[test]
+fn steps_follow_each_other_and_a_failure_ends_the_run() {
+    let steps = "- {id: a, command: x}\n- {id: b, command: x}\n";
+    check_trace(steps, parallel(4), &[], "+a -a +b -b end");
+    check_trace(steps, parallel(4), &["a"], "+a !a end");
+    check_trace(steps, parallel(4), &["b"], "+a -a +b !b end");
+    let tolerant = "- {id: a, command: x, continue_on_error: true}\n- {id: b, command: x}\n";
+    check_trace(tolerant, parallel(4), &["a"], "+a !a +b -b end");
+}
+
+#[test]
+fn tags_leave_steps_out() {
+    let steps = "- {id: a, command: x}\n- {id: b, command: x, when_tags: [t]}\n- {id: c, command: x, when_tags: [u]}\n";
+    let tags = |include: &[&str], exclude: &[&str]| RunSettings {
+        include_tags: include.iter().map(|tag| (*tag).to_owned()).collect(),
+        exclude_tags: exclude.iter().map(|tag| (*tag).to_owned()).collect(),
+        ..parallel(4)
+    };
+    check_trace(steps, tags(&[], &[]), &[], "+a -a +b -b +c -c end");
+    check_trace(steps, tags(&["t"], &[]), &[], "+a -a +b -b ~c Tags end");
+    check_trace(steps, tags(&[], &["t"]), &[], "+a -a ~b Tags +c -c end");
+    check_trace(steps, tags(&["t"], &["t"]), &[], "+a -a ~b Tags ~c Tags end");
+}
+
+#[test]
+fn what_depends_on_a_skipped_or_failed_step_is_skipped() {
+    let steps = "- {id: a, command: x, condition: 'false'}\n- {id: b, command: x, depends_on: [a]}\n\
+                 - {id: c, command: x}\n";
+    check_trace(steps, parallel(4), &[], "~a Condition ~b Dependency(\"a\") +c -c end");
+    let failed = "- {id: a, command: x, continue_on_error: true}\n- {id: b, command: x, depends_on: [a]}\n";
+    check_trace(failed, parallel(4), &["a"], "+a !a ~b Dependency(\"a\") end");
+    check_trace(failed, parallel(4), &[], "+a -a +b -b end");
+}
+
+#[test]
+fn groups_run_side_by_side_within_the_limit() {
+    let steps = "- {id: a, command: x, parallel_group: g}\n- {id: b, command: x, parallel_group: g}\n\
+                 - {id: c, command: x, parallel_group: g}\n- {id: d, command: x}\n";
+    check_trace(steps, parallel(4), &[], "+a +b +c -a -b -c +d -d end");
+    check_trace(steps, parallel(2), &[], "+a +b -a +c -b -c +d -d end");
+    check_trace(steps, parallel(1), &[], "+a -a +b -b +c -c +d -d end");
+    check_trace(steps, parallel(0), &[], "+a -a +b -b +c -c +d -d end");
+    // a failure in a group lets the others come to their end, and then nothing more begins
+    check_trace(steps, parallel(4), &["a"], "+a +b +c !a -b -c end");
+}
+
+#[test]
+fn nested_recipes_do_not_take_a_place() {
+    let steps = "- {id: n, recipe: leaf, parallel_group: g}\n- {id: a, command: x, parallel_group: g}\n";
+    check_trace(steps, parallel(1), &[], "+n +n/k -n/k -n +a -a end");
+    check_trace(steps, parallel(4), &["n/k"], "+n +n/k +a !n/k !n -a end");
+}
+
+#[test]
+fn limits_are_kept() {
+    let limited = |limits: &str, steps: &str, expected: &str| {
+        let text = format!("name: top\nrecursion: {limits}\nsteps:\n{steps}");
+        let mut run = Run::new(&text, LEAF, parallel(4), &[]);
+        run.go();
+        assert_eq!(run.trace.join(" "), expected, "{limits}");
+    };
+    let two = "- {id: a, command: x}\n- {id: b, command: x}\n";
+    limited("{max_total_steps: 2}", two, "+a -a +b -b end");
+    let over = "!b Total step limit (1) exceeded: raise `recursion.max_total_steps` of `top`";
+    limited("{max_total_steps: 1}", two, &format!("+a -a {over} end"));
+    // what a nested recipe runs counts too
+    let nested = "- {id: n, recipe: leaf}\n- {id: b, command: x}\n";
+    limited("{max_total_steps: 2}", nested, "+n +n/k -n/k -n +b -b end");
+    limited("{max_total_steps: 1}", nested, &format!("+n +n/k -n/k -n {over} end"));
+    limited("{max_depth: 1}", nested, "+n +n/k -n/k -n +b -b end");
+    limited("{max_depth: 0}", nested, "!n Maximum recipe recursion depth (0) exceeded end");
+}
+
+#[test]
+fn a_hook_is_waited_for() {
+    let text = "name: top\nhooks: {post_step: x, on_error: x}\nsteps:\n- {id: a, command: x}\n- {id: b, command: x}\n";
+    let mut run = Run::new(text, LEAF, parallel(4), &[]);
+    run.go();
+    assert_eq!(run.trace.join(" "), "+a -a waits");
+    let hook = |hook: &str| Event::HookFinished { path: "a".to_owned(), hook: hook.to_owned(), error: None };
+    run.record(hook("pre_step"), None);
+    run.go();
+    assert_eq!(run.trace.join(" "), "+a -a waits waits");
+    run.record(hook("post_step"), None);
+    run.go();
+    assert_eq!(run.trace.join(" "), "+a -a waits waits +b -b waits");
+}
+
+#[test]
+fn what_a_nested_recipe_gives_back() {
+    let child = "name: leaf\ncontext: {own: o, given: d, changed: d}\nsteps:\n- {id: k, command: x}\n\
+                 - {id: c, command: x, output: changed}\n";
+    let text = "name: top\ncontext: {given: top, changed: top}\nsteps:\n\
+                - {id: n, recipe: leaf, context: {given: g, changed: g}}\n- {id: z, command: x}\n";
+    let mut run = Run::new(text, child, parallel(4), &[]);
+    run.go();
+    assert_eq!(run.trace.join(" "), "+n +n/k -n/k +n/c -n/c -n +z -z end");
+    // what it made and what it declares comes back; what it was given does not, unless it assigned it
+    for (name, expected) in [("k", "vk"), ("own", "o"), ("given", "top"), ("changed", "vc"), ("z", "vz")] {
+        assert_eq!(run.value(name), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_skip_or_the_end_is_seen_in_the_state() {
+    let steps = "name: top\nsteps:\n- {id: a, command: x, parallel_group: g}\n- {id: b, command: x, parallel_group: g}\n";
+    let mut run = Run::new(steps, LEAF, parallel(1), &[]);
+    run.record(Event::StepStarted { path: "a".to_owned(), attempt: 1, inputs: None }, None);
+    assert_eq!((run.state.running, run.state.running_steps()), (1, vec!["a".to_owned()]));
+    assert!(decide(&run.state, &|_| false).is_none());
+    run.record(
+        Event::StepSkipped { path: "a".to_owned(), reason: engine::outcome::SkipReason::Condition },
+        None,
+    );
+    assert_eq!((run.state.running, run.state.running_steps()), (0, Vec::new()));
+    run.go();
+    assert_eq!(run.trace.join(" "), "+b -b end");
+    let finished = RunFinished {
+        status: RunStatus::Completed,
+        exit_code: 0,
+        error: None,
+        output: None,
+        ended_processes: Vec::new(),
+        usage: None,
+    };
+    run.record(Event::RunFinished(finished), None);
+    assert_eq!(run.state.finished.as_ref().map(|finished| finished.status), Some(RunStatus::Completed));
+    assert!(run.state.finished_at.is_some());
+}
+
+#[test]
+fn a_failed_nested_recipe_says_where() {
+    let text = "name: top\nsteps:\n- {id: n, recipe: leaf}\n";
+    let mut run = Run::new(text, LEAF, parallel(4), &["n/k"]);
+    run.go();
+    assert_eq!(run.trace.join(" "), "+n +n/k !n/k !n end");
+    assert_eq!(
+        decide::nested_error(&run.state, 1),
+        "Sub-recipe 'leaf' failed at step 'k': [error] no message"
+    );
+    assert_eq!(run.state.root_cause().map(|(path, _)| path).as_deref(), Some("n/k"));
+}
+
+#[test]
+fn nothing_begins_in_a_nested_recipe_that_was_stopped() {
+    let text = "name: top\nsteps:\n- {id: m, recipe: leaf, parallel_group: g}\n\
+                - {id: n, recipe: leaf, parallel_group: g}\n- {id: z, command: x}\n";
+    let mut run = Run::new(text, LEAF, parallel(4), &[]);
+    for path in ["m", "n"] {
+        run.record(Event::StepStarted { path: path.to_owned(), attempt: 1, inputs: None }, None);
+        run.record(Event::RecipeEntered { path: path.to_owned(), unit: "leaf".to_owned() }, None);
+    }
+    run.record(Event::RecipeStopped { path: "n".to_owned(), error: "enough".to_owned() }, None);
+    assert_eq!(decide::nested_error(&run.state, 2), "Sub-recipe 'leaf' failed: [error] enough");
+    assert!(run.state.frames[1].stopped.is_none());
+    run.go();
+    assert_eq!(run.trace.join(" "), "!n +m/k -m/k -m end");
+}

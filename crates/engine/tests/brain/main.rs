@@ -1,0 +1,6 @@
+//! The engine without any outside: histories in, decisions and plans out.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends by panicking")]
+
+mod deciding;
+mod planning;
+mod run;

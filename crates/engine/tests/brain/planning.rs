@@ -1,0 +1,135 @@
+//! What a resume keeps and does again, by who resumes, what is blamed, and what was changed meanwhile.
+
+use std::collections::HashSet;
+
+use engine::resume_plan::{Action, Blame, Effects, Producers, Request, ResumePlan, Resumer, plan};
+
+use crate::run::{self, LEAF, Run, parallel};
+
+const RECIPE: &str = "name: top
+context: {goal: high}
+steps:
+- {id: make, prompt: 'aim {{goal}}'}
+- {id: note, command: 'echo {{make}}'}
+- {id: other, command: x}
+- {id: check, command: 'grep x {{make}}'}
+";
+
+const LINKED: Resumer = Resumer::Person { producers: Producers::Linked };
+const AGAIN: Resumer = Resumer::Person { producers: Producers::Again };
+
+/// What is asked for besides the run.
+struct Ask {
+    resumer: Resumer,
+    blame: Blame,
+    from: Option<&'static str>,
+    lost: &'static [&'static str],
+    effects: Effects,
+}
+
+const USUAL: Ask = Ask { resumer: LINKED, blame: Blame::Work, from: None, lost: &[], effects: Effects::Once };
+
+fn made(before: &str, after: &str, fails: &[&'static str], ask: &Ask) -> ResumePlan {
+    let mut run = Run::new(before, LEAF, parallel(4), fails);
+    run.go();
+    assert_eq!(run.trace.last().map(String::as_str), Some("end"), "{before}");
+    plan(&Request {
+        state: &run.state,
+        plan: &run::plan(after, LEAF),
+        lost: &ask.lost.iter().map(|path| (*path).to_owned()).collect::<HashSet<String>>(),
+        resumer: ask.resumer,
+        blame: ask.blame,
+        from: ask.from,
+        effects: ask.effects,
+    })
+}
+
+/// The plan in one line: `=` keep, `*` again, `.` still to do.
+fn shown(plan: &ResumePlan) -> String {
+    let sign = |action| match action {
+        Action::Keep => '=',
+        Action::Rerun => '*',
+        Action::Pending => '.',
+    };
+    let steps: Vec<String> =
+        plan.steps.iter().map(|step| format!("{}{}", sign(step.action), step.path)).collect();
+    format!("{} at {}", steps.join(" "), plan.anchor.as_deref().unwrap_or("nothing"))
+}
+
+#[track_caller]
+fn check_plan(after: &str, ask: &Ask, expected: &str) {
+    assert_eq!(shown(&made(RECIPE, after, &["check"], ask)), expected);
+}
+
+#[test]
+fn a_check_that_blames_the_work_has_the_work_done_again() {
+    let again = "*make *note =other .check at make";
+    check_plan(RECIPE, &USUAL, again);
+    check_plan(
+        RECIPE,
+        &Ask { resumer: Resumer::Automatic { level: 0 }, blame: Blame::Other, ..USUAL },
+        again,
+    );
+    check_plan(RECIPE, &Ask { resumer: AGAIN, blame: Blame::Other, ..USUAL }, again);
+}
+
+#[test]
+fn money_is_not_spent_on_a_guess() {
+    let kept = "=make =note =other .check at check";
+    let ask = Ask { blame: Blame::Other, ..USUAL };
+    check_plan(RECIPE, &ask, kept);
+    assert_eq!(made(RECIPE, RECIPE, &["check"], &ask).kept_producers, ["make"]);
+    // there is nobody further up
+    check_plan(RECIPE, &Ask { resumer: Resumer::Automatic { level: 1 }, ..USUAL }, kept);
+}
+
+#[test]
+fn going_on_from_a_step_does_everything_after_it_again() {
+    check_plan(RECIPE, &Ask { from: Some("note"), ..USUAL }, "=make *note *other .check at note");
+    check_plan(RECIPE, &Ask { from: Some("check"), ..USUAL }, "=make =note =other .check at check");
+}
+
+#[test]
+fn a_lost_value_is_made_again() {
+    let ask = Ask { blame: Blame::Other, lost: &["other"], ..USUAL };
+    check_plan(RECIPE, &ask, "=make =note *other .check at check");
+}
+
+#[test]
+fn what_was_changed_is_done_again_with_what_depends_on_it() {
+    let ask = Ask { blame: Blame::Other, ..USUAL };
+    let note = RECIPE.replace("echo {{make}}", "echo {{make}} now");
+    check_plan(&note, &ask, "=make *note =other .check at check");
+    let made = RECIPE.replace("aim", "look");
+    check_plan(&made, &ask, "*make *note =other .check at check");
+    // a value that a step reads
+    let goal = RECIPE.replace("high", "low");
+    check_plan(&goal, &ask, "*make *note =other .check at check");
+    // nobody looks at the order for a person, but for itself the loop is careful
+    let careful = Ask { resumer: Resumer::Automatic { level: 9 }, ..ask };
+    check_plan(&note, &careful, "=make *note *other .check at check");
+    // the failed step itself was repaired
+    check_plan(&RECIPE.replace("grep x", "grep y"), &USUAL, "=make =note =other .check at check");
+    let new = format!("{RECIPE}- {{id: more, command: x}}\n");
+    check_plan(&new, &ask, "=make =note =other .check .more at check");
+}
+
+#[test]
+fn completed_effects_are_not_repeated_unasked() {
+    let text = RECIPE.replace("{id: note,", "{id: note, effects: [deploy],");
+    let blocked = |effects| made(&text, &text, &["check"], &Ask { effects, ..USUAL }).blocked_effects;
+    assert_eq!(blocked(Effects::Once), ["note"]);
+    assert!(blocked(Effects::Again).is_empty());
+}
+
+#[test]
+fn tolerated_failures_stay_and_nested_ones_are_found() {
+    let text = "name: top\nsteps:\n- {id: a, command: x, continue_on_error: true}\n- {id: n, recipe: leaf}\n\
+                - {id: z, command: x}\n";
+    let seen = |fails: &[&'static str]| shown(&made(text, text, fails, &USUAL));
+    assert_eq!(seen(&["a", "z"]), "=a =n =n/k .z at z");
+    assert_eq!(seen(&["n/k"]), "=a .n .n/k .z at n/k");
+    let from = |from| shown(&made(text, text, &["z"], &Ask { from: Some(from), ..USUAL }));
+    assert_eq!(from("n/k"), "=a *n *n/k .z at n/k");
+    assert_eq!(from("a"), "*a *n *n/k .z at a");
+}

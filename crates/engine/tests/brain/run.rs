@@ -1,0 +1,133 @@
+//! A run in memory: steps print their id, or fail if they are told to. What happens is written down in order: `+a` began,
+//! `-a` was done, `!a` failed, `~a` was skipped.
+
+use std::sync::Arc;
+
+use engine::{
+    Event, Outcome, Record, RunSettings, RunState, StepStatus,
+    decide::{self, Decision, decide},
+    event::Ended,
+};
+use jiff::Timestamp;
+use recipe::{
+    agent_ref::AgentRef,
+    check::{Given, LoadError, Loaded, Loader, check},
+    plan::{Plan, StepKind, Target},
+    value::Value,
+};
+
+/// Every nested recipe is the same.
+struct Child(&'static str);
+
+impl Loader for Child {
+    fn recipe(&self, name: &str, _: &str) -> Result<Loaded, LoadError> {
+        Ok(Loaded { path: name.to_owned(), bytes: Arc::from(self.0.as_bytes()) })
+    }
+
+    fn agent(&self, _: &AgentRef, _: &str) -> Option<Arc<str>> {
+        None
+    }
+
+    fn recipe_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+pub(crate) fn plan(text: &str, child: &'static str) -> Plan {
+    let root = Loaded { path: "top".to_owned(), bytes: Arc::from(text.as_bytes()) };
+    let checked = check(root, &Child(child), &Given::default());
+    assert!(checked.plan.is_some(), "{text}: {:?}", checked.diagnostics);
+    checked.plan.unwrap()
+}
+
+/// A run whose steps print their id, or fail if `fails` names them.
+pub(crate) struct Run {
+    pub(crate) plan: Plan,
+    pub(crate) state: RunState,
+    pub(crate) trace: Vec<String>,
+    working: Vec<String>,
+    fails: Vec<&'static str>,
+    seq: u64,
+}
+
+impl Run {
+    pub(crate) fn new(text: &str, child: &'static str, settings: RunSettings, fails: &[&'static str]) -> Run {
+        let plan = plan(text, child);
+        let state = RunState::new(&plan, settings);
+        Run { plan, state, trace: Vec::new(), working: Vec::new(), fails: fails.to_vec(), seq: 0 }
+    }
+
+    pub(crate) fn record(&mut self, event: Event, value: Option<Value>) {
+        self.seq += 1;
+        let record = Record { seq: self.seq, at: Timestamp::UNIX_EPOCH, event };
+        self.state.apply(&self.plan, &record, value);
+    }
+
+    pub(crate) fn go(&mut self) {
+        for _ in 0..200 {
+            match decide(&self.state, &|_| false) {
+                Some(Decision::Record(event)) => {
+                    self.trace.push(describe(&event));
+                    self.record(*event, None);
+                }
+                Some(Decision::Start { path, attempt }) => self.start(path, attempt),
+                Some(Decision::Close { path, frame }) => {
+                    let value = decide::result(&self.state.frames[frame]);
+                    let complete = self.state.frames[frame].is_complete();
+                    self.end(&path, if complete { Outcome::Ok } else { Outcome::Nested }, value);
+                }
+                Some(Decision::End) => return self.trace.push("end".to_owned()),
+                None if self.working.is_empty() => return self.trace.push("waits".to_owned()),
+                None => {
+                    let path = self.working.remove(0);
+                    let outcome =
+                        if self.fails.contains(&path.as_str()) { Outcome::Exit(1) } else { Outcome::Ok };
+                    let id = path.rsplit('/').next().unwrap_or_default().to_owned();
+                    self.end(&path, outcome, Some(Value::from(format!("v{id}"))));
+                }
+            }
+        }
+    }
+
+    fn start(&mut self, path: String, attempt: u32) {
+        self.trace.push(format!("+{path}"));
+        self.record(Event::StepStarted { path: path.clone(), attempt, inputs: None }, None);
+        let (frame, at) = self.state.locate(&path).unwrap();
+        match &self.state.frames[frame].unit.steps[at].kind {
+            StepKind::Nested { target: Target::Known { unit, .. }, .. } => {
+                let unit = self.plan.unit(*unit).path.clone();
+                self.record(Event::RecipeEntered { path, unit }, None);
+            }
+            _ => self.working.push(path),
+        }
+    }
+
+    fn end(&mut self, path: &str, outcome: Outcome, value: Option<Value>) {
+        let status = if outcome == Outcome::Ok { StepStatus::Completed } else { StepStatus::Failed };
+        self.trace.push(format!("{}{path}", if outcome == Outcome::Ok { "-" } else { "!" }));
+        let ended = Ended::new(outcome, None);
+        let event =
+            Event::StepFinished { path: path.to_owned(), attempt: 1, status, ended, recovered: false };
+        self.record(event, value);
+    }
+
+    pub(crate) fn value(&self, name: &str) -> String {
+        self.state.root().context.get(name).map(|value| value.render().into_owned()).unwrap_or_default()
+    }
+}
+
+fn describe(event: &Event) -> String {
+    match event {
+        Event::StepSkipped { path, reason } => format!("~{path} {reason:?}"),
+        Event::StepFinished { path, ended, .. } => {
+            format!("!{path} {}", ended.error.as_deref().unwrap_or_default())
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+pub(crate) const LEAF: &str = "name: leaf\ncontext: {own: o}\nsteps:\n- {id: k, command: x}\n";
+
+pub(crate) fn parallel(most: usize) -> RunSettings {
+    RunSettings { max_parallel: most, ..RunSettings::default() }
+}

@@ -1,0 +1,55 @@
+//! A value that a file holds, as JSON or YAML: what context files are read with.
+//!
+//! Never reads the file itself, and never loses text: a number is kept as it is written.
+
+use crate::{
+    diagnostic::Code,
+    source::Sources,
+    value::Value,
+    yaml::{self, DecodeError},
+};
+
+/// Why bytes are no value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DocumentError {
+    /// They are no text.
+    #[error(transparent)]
+    NotText(#[from] DecodeError),
+    /// They are neither JSON nor YAML that can be used.
+    #[error("line {line}: {message}")]
+    Invalid {
+        /// Where, from 1.
+        line: usize,
+        /// Why.
+        message: String,
+    },
+    /// There is nothing in them.
+    #[error("it is empty")]
+    Empty,
+}
+
+/// Reads a value. JSON is tried first: it has no size limit, and its numbers need no guessing.
+pub fn read(bytes: &[u8]) -> Result<Value, DocumentError> {
+    let json = std::str::from_utf8(bytes)
+        .ok()
+        .and_then(|text| Value::from_json(text.trim_start_matches('\u{feff}')).ok());
+    if let Some(value) = json {
+        return Ok(value);
+    }
+    let mut sources = Sources::default();
+    let file = sources.add("document", yaml::decode(bytes)?);
+    let mut diagnostics = Vec::new();
+    let root = yaml::parse(&sources, file, &mut diagnostics);
+    match (root, diagnostics.first()) {
+        (Some(root), None) => Ok(root.to_value()),
+        (_, Some(problem)) => {
+            let line = problem.place.map_or(1, |place| sources.line_column(place).line);
+            let message = match problem.code {
+                Code::WrongType => "it is not a map of names and values",
+                _ => &problem.message,
+            };
+            Err(DocumentError::Invalid { line, message: message.to_owned() })
+        }
+        (None, None) => Err(DocumentError::Empty),
+    }
+}
