@@ -1,7 +1,5 @@
 //! What a resume says about an edited recipe, which options it takes over, and how runs are named.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
-
 use testkit::TestEnv;
 
 fn env() -> TestEnv {
