@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde_json::Value as Json;
-use testkit::{Output, Started, TestEnv};
+use testkit::{Output, Started, TestEnv, until};
 
 use crate::{
     answer::answer,
@@ -47,9 +47,9 @@ impl Trouble {
     fn random(random: &mut Random) -> Trouble {
         match random.below(100) {
             0..15 => Trouble::Runner("KILL"),
-            15..35 => Trouble::Runner(*random.pick(&["TERM", "INT", "HUP"])),
+            15..35 => Trouble::Runner(["TERM", "INT", "HUP"][random.below(3)]),
             35..45 => Trouble::Pause,
-            45..62 => Trouble::Child(*random.pick(&["KILL", "TERM", "STOP"])),
+            45..62 => Trouble::Child(["KILL", "TERM", "STOP"][random.below(3)]),
             62..74 => Trouble::FileLimit(random.between(1, 12)),
             74..82 => Trouble::Descriptors(random.between(16, 40)),
             82..92 => Trouble::FullDisk(random.between(8, 120)),
@@ -147,8 +147,12 @@ fn disturbed(
         Trouble::FullDisk(size) => Some(Small::mount(&state, *size)?),
         _ => None,
     };
-    let started = start(env, trouble);
-    std::thread::sleep(Duration::from_micros(random.below(200_000) as u64));
+    let mut started = start(env, trouble);
+    // most trouble comes while steps run, some before there is a run
+    if random.chance(80) {
+        until("a step begins", || !env.read("ledger").is_empty() || !started.is_running());
+    }
+    std::thread::sleep(Duration::from_micros(random.below(150_000) as u64));
     disturb(env, &started, trouble, random);
     let output = started.wait();
     said.push(format!("r.yaml -> {} {}", output.code, output.stderr.trim()));
