@@ -12,7 +12,7 @@ use std::{
 use recipe::plan::{Budget, Plan};
 use runtime::{
     agent_attempt::{AgentSettings, RateLimits},
-    agents::CustomProgram,
+    agents::{CustomProgram, unknown_field},
     dotenv,
     host::Host,
 };
@@ -148,6 +148,7 @@ impl Config {
         let id = sources.add("configuration", text);
         let mut problems = Vec::new();
         let root = recipe::yaml::parse(&sources, id, &mut problems);
+        problems.extend(root.as_ref().and_then(unknown_field));
         if let Some(problem) = problems.first() {
             let line = problem.place.map_or(1, |place| sources.line_column(place).line);
             return Err(format!("line {line}: {}", problem.message));
@@ -167,7 +168,8 @@ impl Config {
 fn locate(program: &mut CustomProgram, file: &Path) {
     let beside = file.parent().unwrap_or(Path::new(""));
     if let Some(command) = program.command.as_mut().filter(|command| command.contains('/')) {
-        *command = beside.join(&*command).to_string_lossy().into_owned();
+        let path: PathBuf = beside.join(&*command).components().collect();
+        *command = path.to_string_lossy().into_owned();
     }
 }
 

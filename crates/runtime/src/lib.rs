@@ -29,6 +29,7 @@ pub mod mask;
 pub mod outputs;
 pub mod preflight;
 pub mod process;
+pub mod programs;
 pub mod recovery;
 pub mod report;
 pub mod runs;

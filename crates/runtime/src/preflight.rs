@@ -1,10 +1,6 @@
 //! Everything that can be known to be missing before the first step.
 
-use std::{
-    collections::HashSet,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::HashSet, path::Path, sync::Arc};
 
 use recipe::{
     plan::{Plan, Step, StepKind, Target, Unit},
@@ -13,9 +9,9 @@ use recipe::{
 };
 
 use crate::{
-    agent_attempt::{AgentSettings, unknown_program},
-    agents::Program,
+    agent_attempt::AgentSettings,
     host::Host,
+    programs::{self, Chosen},
 };
 
 /// Name of the step that stands for everything that is missing.
@@ -82,14 +78,15 @@ pub fn missing_env(plan: &Plan, host: &Host) -> Option<String> {
 /// What these steps of a plan need from outside and is not there.
 pub fn missing_for(plan: &Plan, steps: &[&Arc<Step>], settings: &AgentSettings, host: &Host) -> Vec<String> {
     let mut problems = Vec::new();
-    let names: HashSet<String> = steps
+    let names: HashSet<(String, Chosen)> = steps
         .iter()
         .filter_map(|step| match &step.kind {
-            StepKind::Agent(agent) => Some(agent.program.clone().unwrap_or_else(|| settings.program.clone())),
+            StepKind::Agent(agent) => Some(programs::choice(agent.program.as_deref(), settings)),
             _ => None,
         })
         .collect();
-    problems.extend(names.iter().filter_map(|name| program_problem(name, settings, host)));
+    problems
+        .extend(names.iter().filter_map(|(name, chosen)| programs::problem(name, *chosen, settings, host)));
     let mentions = |name: &str| {
         steps.iter().any(|step| match &step.kind {
             StepKind::Shell { command } => command.text().contains(name),
@@ -123,12 +120,10 @@ pub fn missing_programs(
     let mut seen = HashSet::new();
     for step in needed_steps(plan, runs) {
         let StepKind::Agent(agent) = &step.kind else { continue };
-        let name = agent.program.clone().unwrap_or_else(|| settings.program.clone());
+        let (name, chosen) = programs::choice(agent.program.as_deref(), settings);
         if seen.insert(name.clone()) {
-            problems.extend(
-                program_problem(&name, settings, host)
-                    .map(|problem| format!("step `{}`: {problem}", step.id)),
-            );
+            let found = programs::problem(&name, chosen, settings, host);
+            problems.extend(found.map(|problem| format!("step `{}`: {problem}", step.id)));
         }
     }
     problems
@@ -175,28 +170,7 @@ pub fn is_ruled_out(plan: &Plan, step: &Step, context: &Map) -> bool {
     !dynamic && is_fixed && condition.holds(context) == Ok(false)
 }
 
-/// Why a program cannot be used, if it cannot.
+/// Why the program that the run would ask cannot be used, if it cannot.
 pub fn program_problem(name: &str, settings: &AgentSettings, host: &Host) -> Option<String> {
-    let binary = match (&settings.launcher, Program::named(name, &settings.custom)) {
-        (Some(launcher), _) => launcher.clone(),
-        (None, None) => return Some(unknown_program(name)),
-        (None, Some(_)) if name.contains('/') => name.to_owned(),
-        (None, Some(program)) => program.binary().to_owned(),
-    };
-    find_program(&binary, host).is_none().then(|| {
-        format!("agent program `{binary}` is not found in PATH: install it, or choose another one with `--agent-binary NAME`")
-    })
-}
-
-/// Where a program is found.
-pub fn find_program(name: &str, host: &Host) -> Option<PathBuf> {
-    use std::os::unix::fs::PermissionsExt;
-    let is_program = |path: &PathBuf| {
-        std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-    };
-    if name.contains('/') {
-        return Some(PathBuf::from(name)).filter(is_program);
-    }
-    let path = host.var("PATH").unwrap_or_default();
-    std::env::split_paths(&path).map(|dir| dir.join(name)).find(is_program)
+    programs::problem(name, Chosen::ForTheRun, settings, host)
 }

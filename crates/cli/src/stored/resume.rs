@@ -186,7 +186,9 @@ fn go_on(
             let mut result = with_evidence(runs, result, format);
             outcome::name_state_dir(&mut result, args.options.state_dir.as_deref());
             let detail = detail(&args.options, environment);
-            Ok(outcome::show(&result, format, detail, &snippet(environment), out))
+            let exit = outcome::show(&result, format, detail, &snippet(environment), out);
+            outcome::offer_to_keep(runs, &result, out);
+            Ok(exit)
         }
         Err(ResumeError::Completed(run)) => {
             let message = format!("run {run} is completed already; nothing to resume");
