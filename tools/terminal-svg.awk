@@ -53,6 +53,8 @@ END {
     printf "<rect width=\"%d\" height=\"%d\" rx=\"8\" fill=\"#0d1117\"/>\n", width, height
     split("#ff5f57 #febc2e #28c840", dots, " ")
     for (at = 1; at <= 3; at++) printf "<circle cx=\"%d\" cy=\"20\" r=\"6\" fill=\"%s\"/>\n", 2 + at * 20, dots[at]
+    # browsers want the style, other programs the attribute
+    print "<style>text { white-space: pre }</style>"
     print "<g font-family=\"ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace\" font-size=\"14\" fill=\"#c9d1d9\" xml:space=\"preserve\">"
     for (at = 1; at <= total; at++) if (lines[at] != "") printf "<text x=\"%d\" y=\"%d\">%s</text>\n", left, top + (at - 1) * step, lines[at]
     print "</g>\n</svg>"

@@ -149,6 +149,9 @@ pub(crate) struct ExplainArgs {
     pub(crate) tags: Tags,
     #[command(flatten)]
     pub(crate) strictness: Strictness,
+    /// Agent program for steps that name none
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent_binary: Option<String>,
     #[command(flatten)]
     pub(crate) format: Format,
 }

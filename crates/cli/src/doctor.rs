@@ -1,6 +1,7 @@
 //! `doctor`: what this machine has for running recipes, what is missing, and the fix for each problem.
 //!
-//! Says only what it has tried: programs are started with `--version`, files are written. Logins are not tried.
+//! Says only what it has tried: programs that it knows are started with `--version`, files are written. Logins are
+//! not tried, and what a configuration names is never started.
 
 use std::{
     fs::File,
@@ -13,7 +14,11 @@ use std::{
 };
 
 use anstyle::{AnsiColor, Color, Style};
-use runtime::{agent_attempt::AgentSettings, agents::Program, preflight::find_program};
+use runtime::{
+    agent_attempt::AgentSettings,
+    agents::Program,
+    programs::{Presence, from_here, look_for, quoted},
+};
 use serde_json::{Value as Json, json};
 
 use crate::{
@@ -101,11 +106,7 @@ impl Finding {
     fn as_text(&self) -> String {
         let (sign, colour) = self.status.sign();
         let style = Style::new().fg_color(Some(Color::Ansi(colour)));
-        let facts = [
-            self.version.clone(),
-            self.detail.clone(),
-            self.path.as_ref().map(|path| path.display().to_string()),
-        ];
+        let facts = [self.version.clone(), self.detail.clone(), self.path.as_deref().map(from_here)];
         let facts: Vec<String> = facts.into_iter().flatten().map(|fact| clean(&fact)).collect();
         let mut text = format!("{style}{sign}{style:#} {:<16} {}\n", self.name, facts.join(", "));
         if let Some(fix) = &self.fix {
@@ -161,7 +162,10 @@ fn git(environment: &Environment) -> Finding {
 }
 
 fn find(environment: &Environment, name: &str) -> Option<PathBuf> {
-    find_program(name, &host::bare(environment.all(), environment))
+    match look_for(name, &host::bare(environment.all(), environment)) {
+        Presence::Found(path) => Some(path),
+        Presence::NotExecutable(_) | Presence::Missing => None,
+    }
 }
 
 /// A program that is there, with its version if it tells one.
@@ -204,19 +208,18 @@ fn agent(name: &str, settings: &AgentSettings, environment: &Environment) -> Fin
         Some(program) if !name.contains('/') => program.binary().to_owned(),
         _ => name.to_owned(),
     };
-    let mut finding = match find(environment, &binary) {
-        Some(path) => tried(
-            "agent",
-            name,
-            &path,
-            Status::Unusable,
-            "reinstall it, or choose another one with `--agent-binary NAME`",
-        ),
-        None if is_default => Finding::new("agent", name, Status::Absent)
-            .problem("not found in PATH", "install it, or choose another one with `--agent-binary NAME`"),
-        None => {
+    let choose = "choose another one with `--agent-binary NAME`";
+    let mut finding = match look_for(&binary, &host::bare(environment.all(), environment)) {
+        Presence::Found(path) if is_trusted(name, settings) => {
+            tried("agent", name, &path, Status::Unusable, &format!("reinstall it, or {choose}"))
+        }
+        Presence::Found(path) => untried(name, path),
+        Presence::NotExecutable(path) => not_executable(name, path),
+        Presence::Missing => {
             let mut finding = Finding::new("agent", name, Status::Absent);
-            finding.detail = Some("not found in PATH".to_owned());
+            finding.detail = Some(absence(&binary));
+            let get = if binary.contains('/') { "correct the path" } else { "install it" };
+            finding.fix = is_default.then(|| format!("{get}, or {choose}"));
             finding
         }
     };
@@ -226,6 +229,34 @@ fn agent(name: &str, settings: &AgentSettings, environment: &Environment) -> Fin
             Some(finding.detail.map_or(default.to_owned(), |detail| format!("{detail}, {default}")));
     }
     finding
+}
+
+/// Whether a program may be started only to look at it: what a project's configuration names may not.
+fn is_trusted(name: &str, settings: &AgentSettings) -> bool {
+    Program::KNOWN.contains(&name) && !settings.custom.iter().any(|program| program.name == name)
+}
+
+/// A program that is there and that nobody started.
+fn untried(name: &str, path: PathBuf) -> Finding {
+    let mut finding = Finding::new("agent", name, Status::Ok);
+    finding.detail = Some("there and executable, nothing more was checked".to_owned());
+    finding.path = Some(path);
+    finding
+}
+
+fn not_executable(name: &str, path: PathBuf) -> Finding {
+    let shown = from_here(&path);
+    let mut finding = Finding::new("agent", name, Status::Unusable)
+        .problem(format!("`{shown}` is not executable"), format!("chmod +x {}", quoted(&shown)));
+    finding.path = Some(path);
+    finding
+}
+
+fn absence(binary: &str) -> String {
+    match binary.contains('/') {
+        true => format!("`{}` does not exist", from_here(Path::new(binary))),
+        false => "not found in PATH".to_owned(),
+    }
 }
 
 /// Tries to write where runs are stored, or where their directory would be made.

@@ -4,6 +4,7 @@
 
 mod graph;
 mod json;
+mod machine;
 mod text;
 
 use std::collections::HashSet;
@@ -46,14 +47,15 @@ pub(crate) fn explain(args: &ExplainArgs, environment: &Environment, out: &mut O
             return Ok(Exit::Invalid);
         }
     };
+    let machine = machine::Machine::new(args, environment);
     match args.graph {
         Some(kind) if as_json => {
             let kind_word = format!("{kind:?}").to_lowercase();
             out.json(&serde_json::json!({ "graph": kind_word, "text": graph::draw(&plan, kind) }));
         }
         Some(kind) => out.result(&graph::draw(&plan, kind)),
-        None if as_json => out.json(&json::describe(&plan, &args.tags)),
-        None => out.result(&text::describe(&plan, &args.tags)),
+        None if as_json => out.json(&json::describe(&plan, &args.tags, &machine)),
+        None => out.result(&text::describe(&plan, &args.tags, &machine)),
     }
     Ok(Exit::Success)
 }

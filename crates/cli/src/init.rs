@@ -18,6 +18,11 @@ use crate::{
     out::Out,
 };
 
+/// Makes editors check the recipe against the schema beside it.
+const MODELINE: &str = "# yaml-language-server: $schema=recipe.schema.json";
+/// Puts the schema there.
+const SCHEMA: &str = "recipe-runner-rs schema > recipe.schema.json";
+
 /// A project, as far as its files tell.
 #[derive(Debug, PartialEq, Eq)]
 struct Project {
@@ -49,6 +54,7 @@ pub(crate) fn init(args: &InitArgs, environment: &Environment, out: &mut Out) ->
                 project.steps.iter().map(|(id, command)| format!("  {id:<8} {command}\n")).collect();
             let shown = args.file.display();
             out.result(&format!("{shown}: {}\n{}Run it:  {run}", project.reason, steps.concat()));
+            out.result(&format!("For completion in editors, beside the recipe:  {SCHEMA}"));
         }
     }
     Ok(Exit::Success)
@@ -100,7 +106,7 @@ fn write(file: &Path, text: &str) -> Result<(), Failure> {
 fn recipe(name: &str, file: &Path, project: &Project) -> String {
     let quoted = |text: &str| Json::from(text).to_string();
     let mut text = format!(
-        "# {}\n#\n#   recipe-runner-rs {}\nname: {}\nversion: \"1.0\"\ndescription: {}\nsteps:\n",
+        "{MODELINE}\n# {}\n#\n#   recipe-runner-rs {}\nname: {}\nversion: \"1.0\"\ndescription: {}\nsteps:\n",
         project.reason,
         file.display().to_string().replace(char::is_control, "?"),
         quoted(name),

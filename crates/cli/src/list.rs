@@ -19,6 +19,11 @@ const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 const YELLOW: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Yellow)));
 
+/// Where one's own recipes go.
+const YOURS: &str = "\
+Your own recipes: put them into `.claude/recipes` of a project, or into a directory that you
+name with `-R DIR`; a file is also run by its path, wherever it is.";
+
 /// Lists all recipes.
 pub(crate) fn list(args: &ListArgs, environment: &Environment, out: &mut Out) -> Exit {
     let library = reading::library(&args.places, environment);
@@ -27,9 +32,10 @@ pub(crate) fn list(args: &ListArgs, environment: &Environment, out: &mut Out) ->
         OutputFormat::Json => out.json(&found.iter().map(as_json).collect::<Vec<_>>()),
         OutputFormat::Text => {
             found.iter().for_each(|recipe| out.result(&as_text(recipe, environment.width)));
-            if found.iter().all(|recipe| recipe.path.starts_with("built-in:")) {
-                out.notice(&nothing_else(&library));
-            }
+            out.notice(&match found.iter().all(|recipe| recipe.path.starts_with("built-in:")) {
+                true => nothing_else(&library),
+                false => YOURS.to_owned(),
+            });
         }
     }
     Exit::Success
@@ -65,7 +71,7 @@ fn as_text(found: &Found, width: usize) -> String {
 
 fn nothing_else(library: &Library) -> String {
     let dirs: Vec<String> = library.dirs().iter().map(|dir| format!("  {}\n", dir.display())).collect();
-    format!("No other recipes found in:\n{}Add a directory with `-R DIR`.", dirs.concat())
+    format!("No other recipes found in:\n{}{YOURS}", dirs.concat())
 }
 
 /// Text that fits into `width` columns.

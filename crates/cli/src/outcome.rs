@@ -5,6 +5,7 @@ use runtime::{
     command_line::quote,
     preflight,
     report::{Failure, RunResult, StepResult},
+    runs::Runs,
     values,
 };
 
@@ -85,6 +86,27 @@ pub(crate) fn agents(usage: &Usage) -> String {
         known(usage.tokens().map(|tokens| tokens.to_string())),
         cost(usage),
     )
+}
+
+/// The same in few words: what nobody reported is left out.
+pub(crate) fn known_usage(usage: &Usage) -> String {
+    let runs = Some(format!("agents: {}", count(usage.runs as usize, "run")));
+    let tokens = usage.tokens().map(|tokens| format!("{tokens} tokens"));
+    let cost = usage.cost_usd.map(|_| cost(usage));
+    [runs, usage.model.clone(), tokens, cost].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Says how to go on without doing again what agents have done, where a plain resume would.
+pub(crate) fn offer_to_keep(runs: &Runs, result: &RunResult, out: &mut Out) {
+    let (Some(run), Some(command), Some(failure)) = (&result.run_id, &result.resume_command, &result.failure)
+    else {
+        return;
+    };
+    let again = runs.agents_done_again(run);
+    if !again.is_empty() {
+        let (agents, step) = (again.join(", "), &failure.step);
+        out.notice(&clean(&format!("  keep them: {command} --from {step}   (resume does again: {agents})")));
+    }
 }
 
 fn cost(usage: &Usage) -> String {

@@ -18,7 +18,9 @@ use crate::{
     failure::clean,
     live::{Keep, fit, printable},
     out::Out,
-    words::{count, counter, ending, first_line, icon, label, next_attempt, run_ending, shortened, so_far},
+    words::{
+        count, counter, ending, first_line, icon, kept, label, next_attempt, run_ending, shortened, so_far,
+    },
 };
 
 /// How progress is shown.
@@ -110,7 +112,8 @@ impl<'a> Progress<'a> {
                     0 => String::new(),
                     _ => format!("; done again: {}", resumed.rerun.join(", ")),
                 };
-                self.line(&format!("[recipe {}] resumed{redone}", state.root().unit.name));
+                let (recipe, kept) = (&state.root().unit.name, kept(state));
+                self.line(&format!("[recipe {recipe}] resumed: {kept}{redone}"));
             }
             Event::StepStarted { path, attempt, .. } => self.started(path, *attempt, state),
             Event::StepFinished { path, .. } | Event::StepSkipped { path, .. } => {

@@ -167,7 +167,9 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
     };
     let result = with_evidence(&runs, result, args.format.output_format);
     let detail = detail(options, environment);
-    Ok(outcome::show(&result, args.format.output_format, detail, &snippet(environment), out))
+    let exit = outcome::show(&result, args.format.output_format, detail, &snippet(environment), out);
+    outcome::offer_to_keep(&runs, &result, out);
+    Ok(exit)
 }
 
 /// A result for programs carries the evidence too.
@@ -361,6 +363,7 @@ fn explain_args(args: RunArgs, asked: String) -> ExplainArgs {
         context: args.context,
         tags: args.tags,
         strictness: args.strictness,
+        agent_binary: args.options.agent_binary,
         format: args.format,
     }
 }

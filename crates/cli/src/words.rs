@@ -129,6 +129,11 @@ pub(crate) fn run_ending(status: RunStatus, state: &RunState) -> String {
     format!("{} {link} {}: {counts}", status.as_str(), duration(seconds))
 }
 
+/// What a resume kept: `2 of 3 steps kept`.
+pub(crate) fn kept(state: &RunState) -> String {
+    format!("{} of {} kept", state.kept_steps(), count(state.root().steps.len(), "step"))
+}
+
 /// When the next attempt comes.
 pub(crate) fn next_attempt(retry_in_ms: u64) -> String {
     match retry_in_ms {

@@ -32,6 +32,7 @@ fn env() -> TestEnv {
     TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
         .file("main.yaml", PIPELINE)
         .file("child.yaml", CHILD)
+        .env("AMPLIHACK_AGENT_BINARY", "nobody")
         .file("agents/core/reviewer.md", "You review.")
 }
 
@@ -67,6 +68,7 @@ Steps:
      Parallel group: checks (together with lint)
   4. review [agent]
      Agent: ns:core:reviewer
+     Program: nobody (not known)
      Prompt:
        Look at
        {{changes}}
@@ -90,6 +92,46 @@ Steps:
     assert_eq!(output.stdout, expected);
     assert_eq!(output.code, 0);
     assert_eq!(env().run(["main.yaml", "--explain"]).stdout, expected);
+}
+
+#[test]
+fn what_a_resume_has_to_know_is_shown() {
+    let recipe = "name: tag\nsteps:\n  - {id: tag, command: git tag x, idempotent: false, effects: [a tag], exit_codes: {75: needs_human, 3: ok}}\n";
+    let env = env().file("tag.yaml", recipe);
+    let text = env.run(["explain", "tag.yaml"]).stdout;
+    for line in ["Exit codes: ", "75 means needs_human", "3 means ok", "Effects: a tag", "Idempotent: no"] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    let json = env.run(["explain", "tag.yaml", "--format", "json"]).json();
+    let step = &json["steps"][0];
+    assert_eq!(step["idempotent"], false);
+    assert_eq!(step["effects"], serde_json::json!(["a tag"]));
+    assert_eq!(step["exit_codes"], serde_json::json!({ "75": "needs_human", "3": "ok" }));
+}
+
+#[test]
+fn the_program_that_would_be_asked_is_shown() {
+    let config = "agents: [{name: mine, command: ./agent.sh}, {name: other, command: ./nothing}]";
+    let env =
+        env().env("AMPLIHACK_AGENT_BINARY", "mine").file(".recipe-runner.yaml", config).file("agent.sh", "");
+    let show = |line: &str| env.shell(line).stdout;
+    for (line, expected) in [
+        ("\"$RUNNER\" explain main.yaml", "Program: mine (./agent.sh: not executable)"),
+        ("chmod +x agent.sh; \"$RUNNER\" explain main.yaml", "Program: mine (./agent.sh)"),
+        ("\"$RUNNER\" explain main.yaml --agent-binary other", "Program: other (./nothing does not exist)"),
+        ("\"$RUNNER\" main.yaml --explain --agent-binary parrot", "Program: parrot (not known)"),
+        (
+            "PATH=/nowhere \"$RUNNER\" explain main.yaml --agent-binary codex",
+            "Program: codex (`codex` is not found in PATH)",
+        ),
+    ] {
+        let text = show(line);
+        assert!(text.contains(expected), "{line}\n{text}");
+    }
+    let json = env.run(["explain", "main.yaml", "--format", "json"]).json();
+    assert_eq!(json["steps"][3]["program"], "mine");
+    assert_eq!(json["steps"][3]["program_path"], "./agent.sh");
+    assert_eq!(json["steps"][3]["program_problem"], serde_json::Value::Null);
 }
 
 #[test]

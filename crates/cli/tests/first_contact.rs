@@ -68,6 +68,15 @@ fn init_takes_a_directory_and_a_file() {
 }
 
 #[test]
+fn init_leads_editors_to_the_schema() {
+    let env = env();
+    let made = env.run(["init"]);
+    let text = std::fs::read_to_string(env.path("recipe.yaml")).unwrap();
+    assert!(text.starts_with("# yaml-language-server: $schema=recipe.schema.json\n"), "{text}");
+    assert!(made.stdout.contains("recipe-runner-rs schema > recipe.schema.json"), "{}", made.all());
+}
+
+#[test]
 fn init_never_overwrites() {
     let env = env().file("recipe.yaml", "mine").file("dir/x", "");
     let output = env.run(["init"]);
@@ -102,12 +111,84 @@ fn doctor_finds_what_is_there() {
     assert_eq!(find("bash")["status"], "ok");
     assert_eq!(find("claude")["version"], "9.9 (Fake)");
     assert!(find("claude")["path"].as_str().unwrap().ends_with("bin/claude"));
+    // what a configuration names is not started: it may be anything
     assert_eq!(find("mine")["status"], "ok");
+    assert_eq!(find("mine")["version"], serde_json::Value::Null);
+    assert!(find("mine")["detail"].as_str().unwrap().contains("nothing more was checked"));
     assert_eq!(find("codex")["status"], "unusable");
     assert!(find("codex")["detail"].as_str().unwrap().contains("broken"));
     assert!(find("codex")["fix"].is_string());
     assert_eq!(find("gemini")["status"], "absent");
     assert_eq!(find("state directory")["status"], "ok");
+}
+
+#[test]
+fn doctor_starts_nothing_that_a_configuration_names() {
+    let script = "#!/bin/bash\ntouch started\necho 1.0\n";
+    for config in [
+        "agents: [{name: mine, command: ./agent.sh}]",
+        "agents: [{name: claude, command: ./agent.sh}]",
+        "agent: ./claude.sh\nagents: [{name: other, command: ./agent.sh}]",
+        "agent: claude",
+    ] {
+        let env =
+            env().file(".recipe-runner.yaml", config).file("agent.sh", script).file("claude.sh", script);
+        let output = env.shell("chmod +x *.sh; PATH=/usr/bin:/bin \"$RUNNER\" doctor");
+        assert_eq!(output.code, 0, "{}", output.all());
+        assert!(!env.path("started").exists(), "{config}\n{}", output.all());
+    }
+}
+
+const PARROT: &str = "agent: parrot\nagents: [{name: parrot, command: ./parrot.sh}]";
+const ASK: &str = "name: ask\nsteps: [{id: a, prompt: Hello?}]";
+
+#[test]
+fn a_program_that_is_not_executable_is_made_so() {
+    let env = env().file(".recipe-runner.yaml", PARROT).file("ask.yaml", ASK);
+    env.write("parrot.sh", "#!/bin/bash\ncat\n");
+    let refused = env.run(["ask.yaml"]);
+    assert_eq!(refused.code, 5, "{}", refused.all());
+    let message = "`./parrot.sh` is not executable: `chmod +x ./parrot.sh`";
+    assert!(refused.all().contains(message), "{}", refused.all());
+    let doctor = env.run(["doctor"]);
+    assert!(doctor.stdout.contains("`./parrot.sh` is not executable"), "{}", doctor.all());
+    assert!(doctor.stdout.contains("fix: chmod +x ./parrot.sh"), "{}", doctor.all());
+    assert_eq!(env.shell("chmod +x ./parrot.sh; \"$RUNNER\" ask.yaml").code, 0);
+    let doctor = env.run(["doctor"]);
+    assert!(doctor.stdout.contains("nothing more was checked"), "{}", doctor.all());
+}
+
+#[test]
+fn a_missing_program_comes_with_ways_out() {
+    let own = ASK.replace("id: a,", "id: a, agent_binary: claude,");
+    for (recipe, there, absent) in
+        [(ASK, "--agent-binary NAME", "step's"), (&own, "step's `agent_binary`", "--agent-")]
+    {
+        let env = env().file("ask.yaml", recipe);
+        let output = env.shell("PATH=/nowhere \"$RUNNER\" ask.yaml");
+        assert_eq!(output.code, 5, "{}", output.all());
+        for part in
+            [there, "`claude` is not found in PATH", "install it", "under `agents:`", "docs/src/agents.md"]
+        {
+            assert!(output.all().contains(part), "{part}\n{}", output.all());
+        }
+        assert!(!output.all().contains(absent), "{absent}\n{}", output.all());
+    }
+}
+
+#[test]
+fn a_typo_in_the_configuration_is_an_error() {
+    for (config, part) in [
+        ("agnt: x", "line 1: unknown field `agnt` in the configuration: did you mean `agent`?"),
+        ("agent: x\nagents:\n- {name: a, comand: b}", "line 3: unknown field `comand` in an agent program"),
+    ] {
+        let env =
+            env().file(".recipe-runner.yaml", config).file("a.yaml", "name: a\nsteps: [{id: b, command: x}]");
+        let output = env.run(["a.yaml"]);
+        assert_eq!(output.code, 4, "{}", output.all());
+        assert!(output.stderr.contains(part), "{}", output.all());
+        assert_eq!(env.run(["doctor"]).code, 5);
+    }
 }
 
 #[test]

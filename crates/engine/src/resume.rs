@@ -49,6 +49,14 @@ impl RunState {
         self.settle(0);
     }
 
+    /// How many steps of the recipe are done, with those that a resume has kept and not come to yet.
+    pub fn kept_steps(&self) -> usize {
+        let root = self.root();
+        let is_kept =
+            |at: &usize| root.steps[*at].status.is_done() || self.kept.contains_key(&root.step_path(*at));
+        (0..root.steps.len()).filter(is_kept).count()
+    }
+
     /// What is done in a frame and below it. Frames that nothing leads to any more (those of an attempt that
     /// failed and was repeated) do not count.
     fn keep(&self, id: FrameId, kept: &mut HashMap<String, StepState>) {

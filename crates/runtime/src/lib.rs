@@ -34,6 +34,7 @@ pub mod output_files;
 pub mod outputs;
 pub mod preflight;
 pub mod process;
+pub mod programs;
 pub mod recovery;
 pub mod report;
 pub mod runs;

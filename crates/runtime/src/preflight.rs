@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashSet},
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
 };
 
@@ -13,9 +13,9 @@ use recipe::{
 };
 
 use crate::{
-    agent_attempt::{AgentSettings, unknown_program},
-    agents::Program,
+    agent_attempt::AgentSettings,
     host::Host,
+    programs::{self, Chosen},
 };
 
 /// Name of the step that stands for everything that is missing.
@@ -113,14 +113,15 @@ fn missing_names(plan: &Plan, host: &Host, is_needed: impl Fn(&str) -> bool) -> 
 /// What these steps of a plan need from outside and is not there.
 pub fn missing_for(plan: &Plan, steps: &[&Arc<Step>], settings: &AgentSettings, host: &Host) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let names: BTreeSet<String> = steps
+    let names: BTreeSet<(String, Chosen)> = steps
         .iter()
         .filter_map(|step| match &step.kind {
-            StepKind::Agent(agent) => Some(agent.program.clone().unwrap_or_else(|| settings.program.clone())),
+            StepKind::Agent(agent) => Some(programs::choice(agent.program.as_deref(), settings)),
             _ => None,
         })
         .collect();
-    problems.extend(names.iter().filter_map(|name| program_problem(name, settings, host)));
+    problems
+        .extend(names.iter().filter_map(|(name, chosen)| programs::problem(name, *chosen, settings, host)));
     let mentions = |name: &str| {
         steps.iter().any(|step| match &step.kind {
             StepKind::Shell { command } => command.text().contains(name),
@@ -142,13 +143,11 @@ pub fn missing_programs(
     let mut seen = HashSet::new();
     for step in needed_steps(plan, runs) {
         let StepKind::Agent(agent) = &step.kind else { continue };
-        let name = agent.program.clone().unwrap_or_else(|| settings.program.clone());
+        let (name, chosen) = programs::choice(agent.program.as_deref(), settings);
         if seen.insert(name.clone()) {
+            let found = programs::problem(&name, chosen, settings, host);
             problems.extend(
-                program_problem(&name, settings, host).map(|problem| Problem {
-                    text: format!("step `{}`: {}", step.id, problem.text),
-                    ..problem
-                }),
+                found.map(|problem| Problem { text: format!("step `{}`: {}", step.id, problem.text), ..problem }),
             );
         }
     }
@@ -196,36 +195,7 @@ pub fn is_ruled_out(plan: &Plan, step: &Step, context: &Map) -> bool {
     !dynamic && is_fixed && condition.holds(context) == Ok(false)
 }
 
-/// Why a program cannot be used, if it cannot.
+/// Why the program that the run would ask cannot be used, if it cannot.
 pub fn program_problem(name: &str, settings: &AgentSettings, host: &Host) -> Option<Problem> {
-    let binary = match (&settings.launcher, Program::named(name, &settings.custom)) {
-        (Some(launcher), _) => {
-            return find_program(launcher, host).is_none().then(|| Problem {
-                lack: Lack::Program(launcher.clone()),
-                text: format!("launcher `{launcher}` is not found in PATH: install it, or unset `AMPLIHACK_LAUNCHER_BINARY`"),
-            });
-        }
-        (None, None) => {
-            return Some(Problem { lack: Lack::Program(name.to_owned()), text: unknown_program(name) });
-        }
-        (None, Some(_)) if name.contains('/') => name.to_owned(),
-        (None, Some(program)) => program.binary().to_owned(),
-    };
-    find_program(&binary, host).is_none().then(|| Problem {
-        text: format!("agent program `{binary}` is not found in PATH: install it, or choose another one with `--agent-binary NAME`"),
-        lack: Lack::Program(binary),
-    })
-}
-
-/// Where a program is found.
-pub fn find_program(name: &str, host: &Host) -> Option<PathBuf> {
-    use std::os::unix::fs::PermissionsExt;
-    let is_program = |path: &PathBuf| {
-        std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-    };
-    if name.contains('/') {
-        return Some(PathBuf::from(name)).filter(is_program);
-    }
-    let path = host.var("PATH").unwrap_or_default();
-    std::env::split_paths(&path).map(|dir| dir.join(name)).find(is_program)
+    programs::problem(name, Chosen::ForTheRun, settings, host)
 }

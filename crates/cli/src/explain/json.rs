@@ -6,16 +6,22 @@ use recipe::{
 };
 use serde_json::{Map, Value as Json, json};
 
-use super::{Expansion, Nested, condition_names, is_secret, left_out};
+use super::{Expansion, Nested, condition_names, is_secret, left_out, machine::Machine};
 use crate::args::options::Tags;
 
-pub(super) fn describe(plan: &Plan, tags: &Tags) -> Json {
-    describe_unit(plan.root(), &mut Expansion::new(plan), tags)
+pub(super) fn describe(plan: &Plan, tags: &Tags, machine: &Machine) -> Json {
+    describe_unit(plan.root(), &mut Expansion::new(plan), &View { tags, machine })
 }
 
-fn describe_unit<'a>(unit: &'a Unit, expansion: &mut Expansion<'a>, tags: &Tags) -> Json {
+/// What the description depends on besides the recipe.
+struct View<'a> {
+    tags: &'a Tags,
+    machine: &'a Machine,
+}
+
+fn describe_unit<'a>(unit: &'a Unit, expansion: &mut Expansion<'a>, view: &View<'_>) -> Json {
     let edges = graph::edges(unit);
-    let each = |(at, step)| describe_step(unit, step, at, &edges, expansion, tags);
+    let each = |(at, step)| describe_step(unit, step, at, &edges, expansion, view);
     let steps: Vec<Json> = unit.steps.iter().map(std::sync::Arc::as_ref).enumerate().map(each).collect();
     let inputs: Vec<Json> = unit.inputs.iter().map(|input| {
         json!({ "name": input.name, "description": input.description, "required": input.required, "default": input.default })
@@ -51,9 +57,9 @@ fn describe_step<'a>(
     at: usize,
     edges: &[Edge],
     expansion: &mut Expansion<'a>,
-    tags: &Tags,
+    view: &View<'_>,
 ) -> Json {
-    let skipped = left_out(step, tags);
+    let skipped = left_out(step, view.tags);
     let mut described = json!({
         "id": step.id,
         "name": step.title,
@@ -73,12 +79,19 @@ fn describe_step<'a>(
         "max_attempts": step.retry.as_ref().map_or(1, |retry| retry.max_attempts),
         "working_dir": step.working_dir.as_ref().map(|dir| dir.text()),
         "continue_on_error": step.continue_on_error,
+        "idempotent": step.idempotent,
+        "effects": step.effects,
+        "exit_codes": exit_codes(step),
     });
     if let Json::Object(fields) = &mut described {
-        add_kind(step, fields);
-        add_nested(step, fields, expansion, tags);
+        add_kind(step, fields, view.machine);
+        add_nested(step, fields, expansion, view);
     }
     described
+}
+
+fn exit_codes(step: &Step) -> Map<String, Json> {
+    step.exit_codes.iter().map(|(code, meaning)| (code.to_string(), json!(meaning.as_str()))).collect()
 }
 
 fn needs(unit: &Unit, edges: &[Edge], at: usize) -> Vec<Json> {
@@ -90,7 +103,7 @@ fn needs(unit: &Unit, edges: &[Edge], at: usize) -> Vec<Json> {
         .collect()
 }
 
-fn add_kind(step: &Step, fields: &mut Map<String, Json>) {
+fn add_kind(step: &Step, fields: &mut Map<String, Json>, machine: &Machine) {
     let mut add = |name: &str, value: Json| drop(fields.insert(name.to_owned(), value));
     match &step.kind {
         StepKind::Shell { command } => add("command", json!(command.text())),
@@ -100,6 +113,10 @@ fn add_kind(step: &Step, fields: &mut Map<String, Json>) {
             add("prompt", json!(agent.prompt.text()));
             add("model", json!(agent.model.as_ref().map(|model| model.text())));
             add("agent_binary", json!(agent.program));
+            let asked = machine.asked(agent.program.as_deref());
+            add("program", json!(asked.name));
+            add("program_path", json!(asked.path));
+            add("program_problem", json!(asked.problem));
         }
         StepKind::Nested { overrides, recovery, .. } => {
             add("passes", json!(overrides.iter().map(|(name, _)| name).collect::<Vec<_>>()));
@@ -112,13 +129,13 @@ fn add_nested<'a>(
     step: &'a Step,
     fields: &mut Map<String, Json>,
     expansion: &mut Expansion<'a>,
-    tags: &Tags,
+    view: &View<'_>,
 ) {
     let (name, expanded) = match expansion.nested(step) {
         None => return,
         Some(Nested::Later(name)) => (name.to_owned(), Json::Null),
         Some(Nested::Again(unit)) => (unit.name.clone(), Json::Null),
-        Some(Nested::Whole(unit)) => (unit.name.clone(), describe_unit(unit, expansion, tags)),
+        Some(Nested::Whole(unit)) => (unit.name.clone(), describe_unit(unit, expansion, view)),
     };
     fields.insert("recipe".to_owned(), json!(name));
     fields.insert("expanded".to_owned(), expanded);

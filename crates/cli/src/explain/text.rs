@@ -3,10 +3,11 @@
 use recipe::{
     graph::{self, Edge, Link},
     plan::{JsonMode, Limits, Plan, Retry, Step, StepKind, Unit},
+    syntax::ExitMeaning,
     value::Value,
 };
 
-use super::{Expansion, Nested, companions, condition_names, is_secret, left_out};
+use super::{Expansion, Nested, companions, condition_names, is_secret, left_out, machine::Machine};
 use crate::{args::options::Tags, failure::clean, list::shorten};
 
 /// Lines of a command or prompt that are shown.
@@ -14,8 +15,8 @@ const MOST_LINES: usize = 12;
 /// Longest line that is shown.
 const WIDTH: usize = 160;
 
-pub(super) fn describe(plan: &Plan, tags: &Tags) -> String {
-    let mut page = Page { text: String::new(), expansion: Expansion::new(plan), tags };
+pub(super) fn describe(plan: &Plan, tags: &Tags, machine: &Machine) -> String {
+    let mut page = Page { text: String::new(), expansion: Expansion::new(plan), tags, machine };
     let root = plan.root();
     page.head(root);
     page.text.push_str("Steps:\n");
@@ -27,6 +28,7 @@ struct Page<'a> {
     text: String,
     expansion: Expansion<'a>,
     tags: &'a Tags,
+    machine: &'a Machine,
 }
 
 impl<'a> Page<'a> {
@@ -114,7 +116,21 @@ impl<'a> Page<'a> {
         self.line(indent, "Retry", step.retry.as_ref().map(retry).unwrap_or_default());
         self.line(indent, "Working directory", step.working_dir.as_ref().map_or("", |dir| dir.text()));
         self.line(indent, "On failure", if step.continue_on_error { "the recipe goes on" } else { "" });
+        self.repetition(step, indent);
         self.nested(step, number, indent);
+    }
+
+    /// What a resume has to know.
+    fn repetition(&mut self, step: &Step, indent: &str) {
+        let meaning = |(code, meaning): &(i32, ExitMeaning)| format!("{code} means {}", meaning.as_str());
+        let codes: Vec<String> = step.exit_codes.iter().map(meaning).collect();
+        self.line(indent, "Exit codes", codes.join(", "));
+        self.line(indent, "Effects", step.effects.join(", "));
+        self.line(
+            indent,
+            "Idempotent",
+            if step.idempotent { "" } else { "no: never repeated without asking" },
+        );
     }
 
     fn condition(&mut self, step: &Step, indent: &str) {
@@ -131,7 +147,8 @@ impl<'a> Page<'a> {
                 let found = if agent.system_prompt.is_some() { "" } else { " (no file found)" };
                 let reference = agent.reference.as_ref().map(|agent| format!("{agent}{found}"));
                 self.line(indent, "Agent", reference.unwrap_or_default());
-                self.line(indent, "Program", agent.program.as_deref().unwrap_or_default());
+                let asked = self.machine.asked(agent.program.as_deref());
+                self.line(indent, "Program", asked.describe());
                 self.line(indent, "Model", agent.model.as_ref().map_or("", |model| model.text()));
                 self.block(indent, "Prompt", agent.prompt.text().trim_end());
             }

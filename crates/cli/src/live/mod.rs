@@ -36,7 +36,7 @@ use crate::{
     failure::clean,
     out::Out,
     progress::{Audience, answer, is_agent},
-    words::{count, counter, duration, ending, first_line, icon, next_attempt, run_ending},
+    words::{count, counter, duration, ending, first_line, icon, kept, next_attempt, run_ending},
 };
 
 /// Shortest time between two frames.
@@ -171,7 +171,7 @@ impl<'a> Live<'a> {
                     0 => String::new(),
                     _ => format!(", runs again: {}", resumed.rerun.join(", ")),
                 };
-                self.line('▶', &format!("{} goes on{again}", state.root().unit.name));
+                self.line('▶', &format!("{} goes on: {}{again}", state.root().unit.name, kept(state)));
                 self.view.since = Some(record.at);
             }
             Event::StepStarted { path, .. } => {

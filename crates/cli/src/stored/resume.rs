@@ -207,7 +207,9 @@ fn go_on(
         Ok(result) => {
             let result = with_evidence(runs, result, format);
             let detail = detail(&args.options, environment);
-            Ok(outcome::show(&result, format, detail, &snippet(environment), out))
+            let exit = outcome::show(&result, format, detail, &snippet(environment), out);
+            outcome::offer_to_keep(runs, &result, out);
+            Ok(exit)
         }
         Err(ResumeError::Completed(run)) => {
             let message = format!("run {run} is completed already; nothing to resume");

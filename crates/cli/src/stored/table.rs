@@ -8,7 +8,7 @@ use runtime::runs::RunSummary;
 use crate::{
     failure::clean,
     live::fit,
-    outcome::agents,
+    outcome::known_usage,
     words::{duration, first_line},
 };
 
@@ -55,7 +55,7 @@ pub(super) fn lines(runs: &[RunSummary], now: Timestamp, reader: Reader) -> Vec<
 
 fn cells(run: &RunSummary, now: Timestamp, reader: Reader) -> [String; 5] {
     let error = run.error.as_deref().map(|error| format!("  {}", first_line(error))).unwrap_or_default();
-    let spent = run.usage.as_ref().map(|usage| format!("  [{}]", agents(usage))).unwrap_or_default();
+    let spent = run.usage.as_ref().map(|usage| format!("  [{}]", known_usage(usage))).unwrap_or_default();
     let started = match reader {
         Reader::Person { .. } => ago(run.started_at, now),
         Reader::Program => local(run.started_at),
@@ -140,6 +140,27 @@ mod tests {
                 "bbb  failed     2 hours ago  1.5s  deploy  step `x` failed: it was r…",
             ]
         );
+    }
+
+    #[test]
+    fn what_is_unknown_is_left_out() {
+        for (json, expected) in [
+            (r#"{"runs": 1}"#, "deploy  [agents: 1 run]"),
+            (r#"{"runs": 2, "model": "m"}"#, "deploy  [agents: 2 runs, m]"),
+            (
+                r#"{"runs": 1, "input_tokens": 5, "output_tokens": 0, "cost_usd": 0.5}"#,
+                "deploy  [agents: 1 run, 5 tokens, $0.5000]",
+            ),
+        ] {
+            let usage = serde_json::from_str(json).ok();
+            assert!(usage.is_some(), "{json}");
+            let shown = cells(
+                &RunSummary { usage, ..run("a", RunStatus::Completed, None) },
+                Timestamp::UNIX_EPOCH,
+                Reader::Program,
+            );
+            assert_eq!(shown[4], expected);
+        }
     }
 
     #[test]

@@ -23,6 +23,38 @@ fn links_lead_somewhere() {
     }
 }
 
+/// The anchors that the headings of a page get: small letters, hyphens for spaces, nothing else but letters and digits.
+fn anchors(text: &str) -> Vec<String> {
+    let prose: String = text.split("```").step_by(2).collect();
+    let title = |line: &str| line.starts_with('#').then(|| line.trim_start_matches('#').trim().to_owned());
+    let kept = |c: &char| c.is_alphanumeric() || "-_ ".contains(*c);
+    let slug =
+        |title: String| title.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-");
+    prose.lines().filter_map(title).map(slug).collect()
+}
+
+#[test]
+fn anchors_lead_to_headings() {
+    let mut count = 0;
+    for page in pages() {
+        let file = root().join(&page.path);
+        for target in targets(&page) {
+            let Some((path, anchor)) = target.split_once('#').filter(|(path, _)| !path.contains("://"))
+            else {
+                continue;
+            };
+            let text = match path {
+                "" => page.text.clone(),
+                path => std::fs::read_to_string(file.with_file_name(path)).unwrap(),
+            };
+            assert!(anchors(&text).iter().any(|known| known == anchor), "{} links to {target}", page.path);
+            count += 1;
+        }
+    }
+    assert!(count > 0, "no anchors were found");
+    assert_eq!(anchors("# A `b`, c-d\n```sh\n# no\n```\n## E?\n"), ["a-b-c-d", "e"]);
+}
+
 #[test]
 fn the_book_lists_all_of_its_pages() {
     let pages = pages();

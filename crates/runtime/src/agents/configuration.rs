@@ -2,12 +2,12 @@
 //!
 //! Never looks for the file: its text is handed in.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use recipe::{source::Sources, yaml};
 use serde::Deserialize;
 
-use super::{CustomProgram, custom::CustomError};
+use super::{CustomProgram, custom::CustomError, unknown_field};
 
 /// What a configuration file says.
 #[derive(Debug, Default, Deserialize)]
@@ -45,6 +45,7 @@ impl Configuration {
         let id = sources.add("configuration", text);
         let mut problems = Vec::new();
         let root = yaml::parse(&sources, id, &mut problems);
+        problems.extend(root.as_ref().and_then(unknown_field));
         if let Some(problem) = problems.first() {
             let line = problem.place.map_or(1, |place| sources.line_column(place).line);
             return Err(ConfigurationError::Yaml { line, message: problem.message.clone() });
@@ -63,6 +64,7 @@ impl Configuration {
 /// A command with a relative path is meant from where the configuration is, not from where a step works.
 fn locate(program: &mut CustomProgram, dir: &Path) {
     if let Some(command) = program.command.as_mut().filter(|command| command.contains('/')) {
-        *command = dir.join(&*command).to_string_lossy().into_owned();
+        let path: PathBuf = dir.join(&*command).components().collect();
+        *command = path.to_string_lossy().into_owned();
     }
 }

@@ -29,6 +29,7 @@ mod copilot;
 pub mod custom;
 mod draft;
 mod failure;
+mod fields;
 mod gemini;
 pub mod launcher;
 mod limits;
@@ -40,6 +41,7 @@ mod tests;
 pub use configuration::Configuration;
 pub use custom::CustomProgram;
 pub use failure::AgentFailure;
+pub use fields::unknown_field;
 pub use reader::{AgentOutcome, Ended, Reader};
 
 /// What is appended to every prompt, so that the agent does not wait for somebody.

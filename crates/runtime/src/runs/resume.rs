@@ -268,6 +268,22 @@ impl Runs {
         plan_resume(&self.open(folder)?, resume)
     }
 
+    /// Completed steps with agents in them that a plain resume would do again.
+    pub fn agents_done_again(&self, run: &str) -> Vec<String> {
+        let shown = self.find(run).ok().and_then(|folder| self.open(folder).ok());
+        let Some(shown) = shown else { return Vec::new() };
+        let plan = resume_plan::plan(&Request {
+            state: &shown.state,
+            plan: &shown.plan,
+            lost: &shown.lost.keys().cloned().collect(),
+            resumer: Resumer::Person { producers: resume_plan::Producers::Linked },
+            blame: blame(&shown),
+            from: None,
+            effects: Effects::Once,
+        });
+        plan.rerun.into_iter().filter(|path| asks_agents(&shown, path)).collect()
+    }
+
     /// Interrupted steps that are to be skipped; an error if a person has to choose.
     fn interrupted_steps(&self, shown: &Shown, choice: Interrupted) -> Result<Vec<String>, ResumeError> {
         let mut skip = Vec::new();
@@ -327,7 +343,12 @@ fn missing(shown: &Shown, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<Proble
 
 /// Whether completed agent steps would be done again, which costs money.
 fn repeats_agents(shown: &Shown, plan: &ResumePlan) -> bool {
-    plan.rerun.iter().filter_map(|path| shown.state.locate(path)).any(|(frame, at)| {
+    plan.rerun.iter().any(|path| asks_agents(shown, path))
+}
+
+/// Whether a step asks an agent, or runs a recipe that may.
+fn asks_agents(shown: &Shown, path: &str) -> bool {
+    shown.state.locate(path).is_some_and(|(frame, at)| {
         !matches!(shown.state.frames[frame].unit.steps[at].kind, recipe::plan::StepKind::Shell { .. })
     })
 }
