@@ -1,6 +1,5 @@
 //! What a resume says about an edited recipe, which options it takes over, and how runs are named.
 
-
 use testkit::TestEnv;
 
 fn env() -> TestEnv {
