@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde_json::Value as Json;
-use testkit::{Output, Started, TestEnv};
+use testkit::{Output, Started, TestEnv, until};
 
 use crate::{
     answer::answer,
@@ -147,8 +147,12 @@ fn disturbed(
         Trouble::FullDisk(size) => Some(Small::mount(&state, *size)?),
         _ => None,
     };
-    let started = start(env, trouble);
-    std::thread::sleep(Duration::from_micros(random.below(200_000) as u64));
+    let mut started = start(env, trouble);
+    // most trouble comes while steps run, some before there is a run
+    if random.chance(80) {
+        until("a step begins", || !env.read("ledger").is_empty() || !started.is_running());
+    }
+    std::thread::sleep(Duration::from_micros(random.below(150_000) as u64));
     disturb(env, &started, trouble, random);
     let output = started.wait();
     said.push(format!("r.yaml -> {} {}", output.code, output.stderr.trim()));

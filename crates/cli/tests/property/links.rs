@@ -42,7 +42,7 @@ pub(crate) fn may_rerun(first: &Recipe, last: &Recipe, fails: Failures) -> BTree
         let size = again.len();
         touched
             .extend(new.iter().filter(|leaf| again.contains(&leaf.id)).flat_map(|leaf| leaf.around.clone()));
-        spread(&new, &touched, &mut again);
+        spread(&new, &touched, &gone, &mut again);
         if again.len() == size {
             return again;
         }
@@ -94,7 +94,12 @@ fn changed_recipes(first: &Recipe, last: &Recipe) -> BTreeSet<String> {
 
 /// One round: what reads something that is done again, and what stands in a recipe with it. All that a recipe
 /// writes counts as new if anything in it is.
-fn spread(leaves: &[Leaf], touched: &BTreeSet<String>, again: &mut BTreeSet<String>) {
+fn spread(
+    leaves: &[Leaf],
+    touched: &BTreeSet<String>,
+    gone: &BTreeSet<String>,
+    again: &mut BTreeSet<String>,
+) {
     for leaf in leaves {
         let is_new = |name: &String| {
             let inside = |other: &&Leaf| {
@@ -102,7 +107,10 @@ fn spread(leaves: &[Leaf], touched: &BTreeSet<String>, again: &mut BTreeSet<Stri
             };
             let written =
                 leaves.iter().filter(inside).any(|other| other.id == *name || other.around.contains(name));
-            again.contains(name) || written || (touched.contains(name) && !leaf.around.contains(name))
+            gone.contains(name)
+                || again.contains(name)
+                || written
+                || (touched.contains(name) && !leaf.around.contains(name))
         };
         let news: Vec<&String> = leaf.reads.iter().filter(|name| is_new(name)).collect();
         if news.is_empty() {
