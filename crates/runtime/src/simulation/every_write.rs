@@ -84,15 +84,16 @@ fn story(name: &str, at: u64, base: &Path) -> Story {
     story
 }
 
-fn without_numbers(value: String) -> String {
-    value.replace(|c: char| c.is_ascii_digit(), "")
+fn without_numbers(text: &str) -> String {
+    text.replace(|c: char| c.is_ascii_digit(), "")
 }
 
 /// How every step came out, without the numbers of attempts.
 fn summary(shown: &Shown, id: FrameId, lines: &mut Vec<String>) {
     let frame = &shown.state.frames[id];
     for (at, step) in frame.steps.iter().enumerate() {
-        let value = step.value.as_ref().map(|value| without_numbers(value.render().into_owned()));
+        let value = step.value.as_ref().map(|value| value.render().into_owned());
+        let value = value.map(|value| without_numbers(&value));
         lines.push(format!("{} {:?} {:?} {value:?}", frame.step_path(at), step.status, step.skipped));
         if let Some(child) = step.frame {
             summary(shown, child, lines);
@@ -122,7 +123,7 @@ fn play(
         }
     }
     let shown = story.runs().open(story.runs().find("last").unwrap()).unwrap();
-    let mut lines = vec![format!("{:?} {:?}", shown.status, shown.result().output.map(without_numbers))];
+    let mut lines = vec![without_numbers(&format!("{:?} {:?}", shown.status, shown.result().output))];
     summary(&shown, 0, &mut lines);
     drop(story);
     let broken = install(None).unwrap().broken;
