@@ -2,7 +2,10 @@
 //!
 //! Never used for what is wrong inside a recipe: those are diagnostics, with places.
 
+use std::path::Path;
+
 use anstyle::{AnsiColor, Style};
+use runtime::commands::{state_dir_flag, with_place};
 
 use crate::{args::options::OutputFormat, exit::Exit, out::Out};
 
@@ -15,12 +18,14 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// What to do.
     pub(crate) hints: Vec<String>,
+    /// What programs are told besides.
+    pub(crate) facts: Vec<(&'static str, String)>,
 }
 
 impl Failure {
     /// A failure without hints.
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Failure {
-        Failure { exit, message: message.into(), hints: Vec::new() }
+        Failure { exit, message: message.into(), hints: Vec::new(), facts: Vec::new() }
     }
 
     /// Adds a line about what to do.
@@ -30,12 +35,32 @@ impl Failure {
         self
     }
 
+    /// Adds something that programs are told.
+    #[must_use]
+    pub(crate) fn fact(mut self, name: &'static str, value: impl Into<String>) -> Failure {
+        self.facts.push((name, value.into()));
+        self
+    }
+
+    /// Makes the commands in its hints work for runs that are stored in a place of their own.
+    #[must_use]
+    pub(crate) fn placed(mut self, state_dir: Option<&Path>) -> Failure {
+        let place = state_dir.map(state_dir_flag).unwrap_or_default();
+        self.hints.iter_mut().for_each(|hint| *hint = with_place(hint, &place));
+        self
+    }
+
     /// Where a JSON value is promised, writes one to stdout.
     #[must_use]
     pub(crate) fn announce(self, format: OutputFormat, out: &mut Out) -> Failure {
         if format == OutputFormat::Json {
             let (error, hints) = (&self.message, &self.hints);
-            out.json(&serde_json::json!({ "error": error, "exit_code": self.exit.code(), "hints": hints }));
+            let mut json =
+                serde_json::json!({ "error": error, "exit_code": self.exit.code(), "hints": hints });
+            for (name, value) in &self.facts {
+                json[*name] = value.as_str().into();
+            }
+            out.json(&json);
         }
         self
     }

@@ -13,13 +13,15 @@ use crate::{
     failure::{Failure, clean},
     host,
     out::Out,
+    outcome,
 };
 
 /// Shows the health of recipes.
 pub(crate) fn show(args: &HealthArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let format = args.format.output_format;
     let query = query(args).map_err(|failure| failure.announce(format, out))?;
-    let runs = Runs::at(host::state_dir(args.state.state_dir.as_deref(), environment)?);
+    let state_dir = args.state.state_dir.as_deref();
+    let runs = Runs::at(host::state_dir(state_dir, environment)?).reached_by(outcome::place(state_dir));
     let found = health(&runs, &query);
     match format {
         OutputFormat::Json => out.json(&found),

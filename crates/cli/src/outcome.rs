@@ -2,6 +2,7 @@
 
 use engine::{RunStatus, StepStatus, event::Usage};
 use runtime::{
+    commands::{state_dir_flag, with_place},
     report::{Failure, RunResult, StepResult},
     values,
 };
@@ -42,33 +43,34 @@ pub(crate) fn show(
     format: OutputFormat,
     detail: Detail,
     snippet: &Snippet,
+    place: &str,
     out: &mut Out,
 ) -> Exit {
     match format {
         OutputFormat::Json => out.json(result),
         OutputFormat::Text => out.result(&clean(&summary(result, detail))),
     }
-    if let Some(text) = failure(result, snippet) {
+    if let Some(text) = failure(result, snippet, place) {
         out.notice(&clean(&format!("\n{text}")));
     }
     Exit::from_code(result.exit_code)
 }
 
-/// Makes the command to resume work for runs that are stored in a place of their own.
-pub(crate) fn name_state_dir(result: &mut RunResult, dir: Option<&std::path::Path>) {
-    if let Some(command) = &mut result.resume_command {
-        command.push_str(&state_dir_flag(dir));
+/// Makes the commands of a result work for runs that are stored in a place of their own.
+pub(crate) fn name_place(result: &mut RunResult, place: &str) {
+    let put = |text: &mut String| *text = with_place(text, place);
+    result.resume_command.iter_mut().for_each(put);
+    result.advice.iter_mut().for_each(put);
+    let escalation = result.auto_fix.as_mut().and_then(|fix| fix.escalation.as_mut());
+    escalation.into_iter().flat_map(|escalation| &mut escalation.options).for_each(put);
+    if let Some(evidence) = &mut result.evidence {
+        evidence.repro_command.push_str(place);
     }
 }
 
 /// The flag that leads to runs in a place of their own, as a shell reads it.
-pub(crate) fn state_dir_flag(dir: Option<&std::path::Path>) -> String {
-    let Some(dir) = dir.map(|dir| dir.to_string_lossy()) else { return String::new() };
-    let is_plain = dir.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c));
-    match is_plain {
-        true => format!(" --state-dir {dir}"),
-        false => format!(" --state-dir '{}'", dir.replace('\'', "'\\''")),
-    }
+pub(crate) fn place(dir: Option<&std::path::Path>) -> String {
+    dir.map(state_dir_flag).unwrap_or_default()
 }
 
 /// The result in a few lines.
@@ -165,7 +167,7 @@ fn attempts(step: &StepResult) -> String {
 }
 
 /// What a person needs to know about a failure.
-pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
+pub(crate) fn failure(result: &RunResult, snippet: &Snippet, place: &str) -> Option<String> {
     let mut text = String::new();
     match (&result.failure, result.status) {
         (Some(failure), _) => {
@@ -176,11 +178,15 @@ pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
         (None, RunStatus::Interrupted | RunStatus::Cancelled) => {
             text.push_str(&format!("{}: what was done is kept\n", result.status.as_str()));
         }
+        (None, RunStatus::Waiting) => {
+            text.push_str("waiting: a person has to choose how it goes on\n");
+        }
         _ => return None,
     }
     if let Some(run) = &result.run_id {
         let step = result.failure.as_ref().map(|failure| format!(" {}", failure.step)).unwrap_or_default();
-        text.push_str(&format!("  logs:    recipe-runner-rs logs {run}{step}\n"));
+        let logs = with_place(&format!("recipe-runner-rs logs {run}{step}"), place);
+        text.push_str(&format!("  logs:    {logs}\n"));
     }
     if let Some(command) = &result.resume_command {
         text.push_str(&format!("  resume:  {command}\n"));

@@ -74,7 +74,10 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
     let name = plan.root().name.clone();
     let job = Job { plan, given, library: &library, recording: &recording };
     match execute(job, &args, environment, out) {
-        Err(failure) => Ok(report_missing(&failure, &name, format, out)),
+        Err(failure) => {
+            let failure = failure.placed(args.options.state_dir.as_deref());
+            Ok(report_missing(&failure, &name, format, out))
+        }
         done => done,
     }
 }
@@ -91,7 +94,9 @@ struct Job<'a> {
 fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let options = &args.options;
     let working_dir = working_dir(args.places.working_dir.as_deref(), environment);
-    let runs = Runs::at(host::state_dir(options.state_dir.as_deref(), environment)?);
+    let place = outcome::place(options.state_dir.as_deref());
+    let runs =
+        Runs::at(host::state_dir(options.state_dir.as_deref(), environment)?).reached_by(place.clone());
     let mut host = host::host(&job.plan, &working_dir, environment);
     let agents = host::agents(
         options.agent_binary.as_deref(),
@@ -142,10 +147,9 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
     };
     let result = {
         let mut reporter = reporter(options, args.format.output_format, environment, out);
-        let first = runs.start(start, &mut *reporter).map_err(broken)?;
         match fixer {
-            Some(fixer) => fixer.run(first, &mut *reporter).map_err(fix_failed)?,
-            None => first,
+            Some(fixer) => fixer.start(start, &mut *reporter).map_err(fix_failed)?,
+            None => runs.start(start, &mut *reporter).map_err(broken)?,
         }
     };
     let result = match options.no_auto_fix {
@@ -153,9 +157,9 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
         false => result,
     };
     let mut result = with_evidence(&runs, result, args.format.output_format);
-    outcome::name_state_dir(&mut result, options.state_dir.as_deref());
+    outcome::name_place(&mut result, &place);
     let detail = detail(options, environment);
-    Ok(outcome::show(&result, args.format.output_format, detail, &snippet(environment), out))
+    Ok(outcome::show(&result, args.format.output_format, detail, &snippet(environment), &place, out))
 }
 
 /// A result for programs carries the evidence too.

@@ -35,7 +35,7 @@ use crate::{
 use table::Reader;
 
 fn runs_at(state_dir: Option<&Path>, environment: &Environment) -> Result<Runs, Failure> {
-    Ok(Runs::at(host::state_dir(state_dir, environment)?))
+    Ok(Runs::at(host::state_dir(state_dir, environment)?).reached_by(outcome::place(state_dir)))
 }
 
 fn find(runs: &Runs, asked: &str) -> Result<RunFolder, Failure> {
@@ -79,15 +79,16 @@ pub(crate) fn show(args: &ShowArgs, environment: &Environment, out: &mut Out) ->
             let folder = find(&runs, &args.run)?;
             runs.open(folder).map_err(|error| unreadable(&error))
         })
-        .map_err(|failure| failure.announce(format, out))?;
+        .map_err(|failure| failure.placed(args.state.state_dir.as_deref()).announce(format, out))?;
     out.hide(&shown.mask);
+    let place = outcome::place(args.state.state_dir.as_deref());
     match format {
         OutputFormat::Json => {
             let mut result = shown.result();
-            outcome::name_state_dir(&mut result, args.state.state_dir.as_deref());
+            outcome::name_place(&mut result, &place);
             out.json(&result);
         }
-        OutputFormat::Text => show::write(&shown, &snippet(environment), out),
+        OutputFormat::Text => show::write(&shown, &snippet(environment), &place, out),
     }
     Ok(Exit::Success)
 }
@@ -101,7 +102,8 @@ pub(crate) fn cancel(args: &CancelArgs, environment: &Environment, out: &mut Out
         let cancelled = runs.cancel(&folder, host.grace).map_err(|error| unreadable(&error))?;
         Ok((folder.id(), cancelled))
     });
-    let (id, cancelled) = result.map_err(|failure| failure.announce(format, out))?;
+    let place = args.state.state_dir.as_deref();
+    let (id, cancelled) = result.map_err(|failure| failure.placed(place).announce(format, out))?;
     let (status, text, exit) = match cancelled {
         Cancelled::Stopped => {
             ("cancelled", format!("run {id} is cancelled; nothing of it is alive"), Exit::Success)
@@ -116,7 +118,7 @@ pub(crate) fn cancel(args: &CancelArgs, environment: &Environment, out: &mut Out
                 Failure::new(Exit::Broken, format!("run {id} does not stop: process {pid} is alive")).hint(
                     format!("end it by force: kill -9 {pid}; then `recipe-runner-rs cancel {id}` clears up"),
                 );
-            return Err(failure.announce(format, out));
+            return Err(failure.placed(place).announce(format, out));
         }
     };
     match format {

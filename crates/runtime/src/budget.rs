@@ -144,6 +144,24 @@ pub async fn patience(limits: &[Limit], ledger: &Ledger) {
     }
 }
 
+/// How to go on after a budget was used up, from the message that says which.
+pub fn raise(error: &str, run: &str) -> Option<String> {
+    let what = error.rsplit_once("the budget is used up: ")?.1.split([';', ',', '\n']).next()?.trim();
+    let twice = |number: &str| number.parse::<f64>().ok().map(|number| number * 2.0);
+    let (flag, number) = match what.split_once(' ') {
+        None => ("--budget-usd", twice(what.strip_prefix('$')?)?),
+        Some((number, "agent runs")) => ("--budget-agent-runs", twice(number)?),
+        Some((number, "tokens")) => ("--budget-tokens", twice(number)?),
+        Some((number, "minutes")) => ("--budget-minutes", twice(number)?),
+        Some(_) => return None,
+    };
+    // a budget of nothing would be doubled to nothing
+    let number = if number > 0.0 { number } else { 1.0 };
+    Some(format!(
+        "the budget of {what} is used up: raise it with `recipe-runner-rs resume {run} {flag} {number}`"
+    ))
+}
+
 /// The budget with what another one says put in its place.
 pub fn replaced(budget: &Budget, by: &Budget) -> Budget {
     Budget {
@@ -196,6 +214,22 @@ mod tests {
         ] {
             assert_eq!(limit(prefix, budget), expected, "{prefix} {budget:?}");
         }
+    }
+
+    #[test]
+    fn a_used_up_budget_says_how_to_raise_it() {
+        for (what, flag) in [
+            ("3 agent runs", "--budget-agent-runs 6"),
+            ("$0.5", "--budget-usd 1"),
+            ("1000 tokens", "--budget-tokens 2000"),
+            ("1.5 minutes", "--budget-minutes 3"),
+            ("0 agent runs", "--budget-agent-runs 1"),
+        ] {
+            let error = format!("agent step failed: the budget is used up: {what}");
+            let said = raise(&error, "r1").unwrap();
+            assert!(said.contains(&format!("recipe-runner-rs resume r1 {flag}`")), "{said}");
+        }
+        assert_eq!(raise("agent step failed: no", "r1"), None);
     }
 
     #[test]

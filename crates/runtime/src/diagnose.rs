@@ -47,9 +47,13 @@ pub fn failure(
         plan: command("resume RUN --plan"),
         validate: Some(format!("recipe-runner-rs validate {}", state.root().unit.path)),
     };
+    let raise = match (&ended.outcome, &ended.error, run_id) {
+        (Outcome::Budget, Some(error), Some(run)) => crate::budget::raise(error, run),
+        _ => None,
+    };
     Some(Found {
         fingerprint: fingerprint(&path, diagnosis.class, &facts),
-        advice: advice(&diagnosis, &path, &commands),
+        advice: raise.map_or_else(|| advice(&diagnosis, &path, &commands), |raise| vec![raise]),
         diagnosis,
     })
 }

@@ -4,7 +4,7 @@ use engine::{Event, Record};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::{folder::Header, mask::Mask};
+use crate::{commands::quote, folder::Header, mask::Mask};
 
 /// What really happened.
 #[derive(Clone, Debug, Serialize)]
@@ -84,7 +84,7 @@ pub fn gather(header: &Header, records: &[Record], mask: &Mask) -> Evidence {
         recipe_digest: header.recipe_digest.clone(),
         recipe_path: header.recipe_path.clone(),
         working_dir: header.working_dir.to_string_lossy().into_owned(),
-        repro_command: masked(&repro_command(header)),
+        repro_command: masked(&repro_command(header, mask)),
         spawned: Vec::new(),
         resumes: Vec::new(),
         retries: Vec::new(),
@@ -120,28 +120,24 @@ pub fn gather(header: &Header, records: &[Record], mask: &Mask) -> Evidence {
     evidence
 }
 
-/// The command line that starts the same run again.
-fn repro_command(header: &Header) -> String {
+/// The command line that starts the same run again. Secrets are taken from the environment: they are not printed.
+fn repro_command(header: &Header, mask: &Mask) -> String {
     let recipe = header.recipe_file.as_ref().map(|file| file.to_string_lossy().into_owned());
     let recipe = recipe.unwrap_or_else(|| header.recipe_path.trim_start_matches("built-in:").to_owned());
     let mut words = vec!["recipe-runner-rs".to_owned(), quote(&recipe)];
     words.push(format!("-C {}", quote(&header.working_dir.to_string_lossy())));
     for (name, value) in header.given() {
-        words.push(format!("--set {}", quote(&format!("{name}={}", value.render()))));
+        words.push(match recipe::env_name::variable(&name).filter(|_| mask.is_secret(&name)) {
+            Some(variable) => format!("--set {name}=\"${{{variable}:?}}\""),
+            None => format!("--set {}", quote(&format!("{name}={}", value.render()))),
+        });
     }
     let tags =
         [("--include-tags", &header.options.include_tags), ("--exclude-tags", &header.options.exclude_tags)];
     for (flag, tags) in tags.into_iter().filter(|(_, tags)| !tags.is_empty()) {
         words.push(format!("{flag} {}", quote(&tags.join(","))));
     }
+    words.extend(header.options.step_timeout.map(|seconds| format!("--step-timeout {seconds}")));
+    words.extend(header.options.agent_binary.as_ref().map(|name| format!("--agent-binary {}", quote(name))));
     words.join(" ")
-}
-
-/// A word as a shell takes it.
-fn quote(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
 }

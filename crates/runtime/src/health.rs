@@ -119,6 +119,9 @@ pub fn health(runs: &Runs, query: &Query) -> Health {
         }
     }
     health.recipes = by_recipe.into_iter().map(|(recipe, seen)| recipe_health(recipe, &seen)).collect();
+    for finding in health.recipes.iter_mut().flat_map(|recipe| &mut recipe.findings) {
+        finding.recommendation = runs.placed(&finding.recommendation);
+    }
     health
 }
 

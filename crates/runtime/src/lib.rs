@@ -12,6 +12,7 @@ pub mod audit;
 pub mod autofix;
 pub mod budget;
 pub mod clock;
+pub mod commands;
 pub mod context_file;
 pub mod diagnose;
 pub mod discovery;

@@ -1,5 +1,7 @@
 //! The way in: starting, resuming, cancelling, listing and showing runs.
 
+mod hold;
+mod person;
 mod request;
 mod resume;
 mod stored;
@@ -16,6 +18,7 @@ use recipe::{
     value::Map,
 };
 
+pub(crate) use hold::{Ending, Hold};
 pub use request::{Request, RequestError, Silent};
 pub use resume::{Interrupted, Resume, ResumeError};
 pub use stored::{Cancelled, FindError, OpenError, RunSummary, Shown};
@@ -38,6 +41,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Runs {
     home: PathBuf,
+    place: String,
 }
 
 /// What to run, and how.
@@ -123,7 +127,18 @@ pub enum RunError {
 impl Runs {
     /// The runs below a state directory.
     pub fn at(home: PathBuf) -> Runs {
-        Runs { home }
+        Runs { home, place: String::new() }
+    }
+
+    /// The same runs, with the flag that printed commands need to find them.
+    #[must_use]
+    pub fn reached_by(self, place: String) -> Runs {
+        Runs { place, ..self }
+    }
+
+    /// A text whose commands find these runs.
+    pub(crate) fn placed(&self, text: &str) -> String {
+        crate::commands::with_place(text, &self.place)
     }
 
     /// The state directory.
@@ -138,10 +153,23 @@ impl Runs {
 
     /// Runs a recipe to its end, or until it is told to stop.
     pub fn start(&self, start: Start<'_>, reporter: &mut dyn Reporter) -> Result<RunResult, RunError> {
+        let (result, hold) = self.start_held(start, reporter)?;
+        if let Some(hold) = hold {
+            hold.release(result.status);
+        }
+        Ok(result)
+    }
+
+    /// The same, and keeps the run for this process: it may not be over.
+    pub(crate) fn start_held(
+        &self,
+        start: Start<'_>,
+        reporter: &mut dyn Reporter,
+    ) -> Result<(RunResult, Option<Hold>), RunError> {
         let problems = self.problems(&start);
         let name = start.plan.root().name.clone();
         if !problems.is_empty() && !start.dry_run {
-            return Ok(report::blocked(&name, &preflight::message(&name, &problems)));
+            return Ok((report::blocked(&name, &preflight::message(&name, &problems)), None));
         }
         let settings = RunSettings {
             given: start.given.clone(),
@@ -201,10 +229,8 @@ impl Runs {
             audit,
             agents: start.agents,
         };
-        let result = job.run(first, reporter);
-        settle_claim(claim, &result);
-        drop(lock);
-        result
+        let hold = lock.map(|lock| Hold::new(lock).with(claim));
+        Ok((job.run(first, reporter)?, hold))
     }
 
     /// The workspace of a recipe in a directory.
@@ -246,8 +272,10 @@ impl Runs {
         }
         first.extend(stale.iter().map(|run| {
             let message = match others.stale {
-                Stale::Cleared => format!("the mark of run {run}, whose process is gone, was moved aside; the run itself is kept"),
-                Stale::Named => format!("run {run} of this recipe was interrupted here; go on with it: recipe-runner-rs resume {run}"),
+                Stale::Cleared => format!(
+                    "the mark of run {run}, whose process is gone, was moved aside; the run itself is kept"
+                ),
+                Stale::Named => self.placed(&self.name_dead(run)),
             };
             Event::Noted { path: None, message }
         }));
@@ -317,14 +345,6 @@ impl Runs {
             problems.push(format!("the shell `{}` is not installed", crate::attempt::SHELL));
         }
         problems
-    }
-}
-
-/// Clears the mark of a run that came to an end of its own.
-pub(crate) fn settle_claim(claim: Option<Claim>, result: &Result<RunResult, RunError>) {
-    let is_over = matches!(result, Ok(result) if matches!(result.status, RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled));
-    if let Some(claim) = claim.filter(|_| is_over) {
-        claim.clear();
     }
 }
 

@@ -32,7 +32,8 @@ const BLOCK: u64 = 256 * 1024;
 /// Shows what steps printed.
 pub(crate) fn logs(args: &LogsArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let format = args.format.output_format;
-    logs_of(args, environment, out).map_err(|failure| failure.announce(format, out))
+    let state_dir = args.state.state_dir.as_deref();
+    logs_of(args, environment, out).map_err(|failure| failure.placed(state_dir).announce(format, out))
 }
 
 fn logs_of(args: &LogsArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {

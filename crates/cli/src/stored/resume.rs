@@ -5,7 +5,8 @@ use std::io::Write as _;
 use engine::resume_plan::{Action, Effects, Producers, ResumePlan, Resumer};
 use recipe::check::{Given, check};
 use runtime::{
-    autofix::{self, Loop},
+    autofix::{self, AutoFixError, Loop},
+    commands::{quote, with_place},
     folder::{Options, RunFolder},
     runs::{Interrupted, Resume, ResumeError, Runs},
     sources::Recording,
@@ -27,13 +28,43 @@ use crate::{
 /// Goes on with a run from where it stopped.
 pub(crate) fn resume(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let format = args.format.output_format;
-    resume_run(args, environment, out).map_err(|failure| failure.announce(format, out))
+    let state_dir = args.options.state_dir.as_deref();
+    resume_run(args, environment, out).map_err(|failure| failure.placed(state_dir).announce(format, out))
+}
+
+/// What was asked for so far, for commands that ask for more.
+fn same(args: &ResumeArgs) -> String {
+    let mut flags = String::new();
+    let named = [
+        ("--recipe", args.recipe.as_ref().map(|file| file.to_string_lossy().into_owned())),
+        ("--from", args.from.clone()),
+    ];
+    for (flag, value) in named {
+        flags.extend(value.map(|value| format!(" {flag} {}", quote(&value))));
+    }
+    let set = [
+        ("--rerun-producers", args.rerun_producers),
+        ("--rerun-effects", args.rerun_effects),
+        ("--rerun-interrupted", args.rerun_interrupted),
+        ("--skip-interrupted", args.skip_interrupted),
+    ];
+    for (flag, _) in set.into_iter().filter(|(_, is_set)| *is_set) {
+        flags.push_str(&format!(" {flag}"));
+    }
+    flags
 }
 
 fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let runs = runs_at(args.options.state_dir.as_deref(), environment)?;
     let folder = find(&runs, &args.run)?;
     let header = folder.header().map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
+    if !args.plan {
+        // before the recipe is read: it may not be what its user wrote
+        let grace = host::bare(environment.all(), environment).grace;
+        let undone = runs.undo_repair(&folder, grace);
+        let undone = undone.map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
+        undone.iter().for_each(|message| out.notice(&format!("[run] {message}")));
+    }
     let library = reading::library(&args.places, environment);
     let recording = Recording::new(&library);
     let edited = match &args.recipe {
@@ -86,8 +117,7 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
         loader: &library,
     };
     if args.plan {
-        let place = outcome::state_dir_flag(args.options.state_dir.as_deref());
-        return show_plan(&runs, folder, &resume, &place, args.format.output_format, out);
+        return show_plan(&runs, folder, &resume, args, out);
     }
     go_on(&runs, folder, resume, args, environment, out)
 }
@@ -95,7 +125,7 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
 /// Asks a person whether completed agent steps may be done again.
 fn ask(plan: &ResumePlan) -> bool {
     let mut stderr = std::io::stderr();
-    let list = plan.rerun.join(", ");
+    let list = plan.redo.join(", ");
     let _ = write!(stderr, "These steps are done and would be done again: {list}\nGo on? [y/N] ");
     let _ = stderr.flush();
     let mut answer = String::new();
@@ -107,13 +137,12 @@ fn show_plan(
     runs: &Runs,
     folder: RunFolder,
     resume: &Resume<'_>,
-    place: &str,
-    format: OutputFormat,
+    args: &ResumeArgs,
     out: &mut Out,
 ) -> Result<Exit, Failure> {
     let run = folder.id();
-    let plan = runs.resume_plan(folder, resume).map_err(|error| explain(error, place))?;
-    if format == OutputFormat::Json {
+    let plan = runs.resume_plan(folder, resume).map_err(|error| explain(error, &same(args)))?;
+    if args.format.output_format == OutputFormat::Json {
         let mut json = serde_json::to_value(&plan).unwrap_or_default();
         json["run_id"] = json!(run);
         out.json(&json);
@@ -127,21 +156,31 @@ fn show_plan(
         };
         out.result(&format!("{action:<8} {}  ({})", step.path, step.reason));
     }
-    if let Some(anchor) = &plan.anchor {
-        out.result(&format!("goes on at `{anchor}`"));
+    if let Some(first) = &plan.goes_on_at {
+        let anchor = plan.anchor.iter().find(|anchor| *anchor != first);
+        let anchor = anchor.map(|anchor| format!(" (anchor `{anchor}`)")).unwrap_or_default();
+        out.result(&format!("goes on at `{first}`{anchor}"));
     }
-    if !plan.kept_producers.is_empty() {
-        out.result(&format!(
-            "kept, though the failed step may depend on what they made: {}; do them again with `recipe-runner-rs resume {run} --rerun-producers{place}`",
-            plan.kept_producers.join(", ")
-        ));
-    }
-    if !plan.blocked_effects.is_empty() {
-        out.result(&format!(
-            "stops here: side effects that are done would be repeated: {}; allow it with `recipe-runner-rs resume {run} --rerun-effects{place}`",
-            plan.blocked_effects.join(", ")
-        ));
-    }
+    let place = outcome::place(args.options.state_dir.as_deref());
+    let command = format!("recipe-runner-rs resume {run}{}", same(args));
+    let mut say = |what: &str, steps: &[String], how: &str, flag: &str| {
+        if !steps.is_empty() {
+            let text = format!("{what}: {}; {how} `{command} {flag}`", steps.join(", "));
+            out.result(&with_place(&text, &place));
+        }
+    };
+    say(
+        "kept, though what comes after them may depend on doing them again",
+        &plan.kept_producers,
+        "do them again with",
+        "--rerun-producers",
+    );
+    say(
+        "stops here: side effects that are done would be repeated",
+        &plan.blocked_effects,
+        "allow it with",
+        "--rerun-effects",
+    );
     Ok(Exit::Success)
 }
 
@@ -176,17 +215,21 @@ fn go_on(
     };
     let result = {
         let mut reporter = reporter(&args.options, format, environment, out);
-        match (runs.resume(folder.clone(), resume, &mut *reporter), fixer) {
-            (Ok(first), Some(fixer)) => Ok(fixer.run(first, &mut *reporter).map_err(fix_failed)?),
-            (result, _) => result,
+        match fixer {
+            Some(fixer) => match fixer.resume(folder.clone(), resume, &mut *reporter) {
+                Err(AutoFixError::Resume(error)) => Err(error),
+                other => Ok(other.map_err(fix_failed)?),
+            },
+            None => runs.resume(folder.clone(), resume, &mut *reporter),
         }
     };
     match result {
         Ok(result) => {
             let mut result = with_evidence(runs, result, format);
-            outcome::name_state_dir(&mut result, args.options.state_dir.as_deref());
+            let place = outcome::place(args.options.state_dir.as_deref());
+            outcome::name_place(&mut result, &place);
             let detail = detail(&args.options, environment);
-            Ok(outcome::show(&result, format, detail, &snippet(environment), out))
+            Ok(outcome::show(&result, format, detail, &snippet(environment), &place, out))
         }
         Err(ResumeError::Completed(run)) => {
             let message = format!("run {run} is completed already; nothing to resume");
@@ -199,28 +242,35 @@ fn go_on(
             }
             Ok(Exit::Success)
         }
-        Err(error) => Err(explain(error, &outcome::state_dir_flag(args.options.state_dir.as_deref()))),
+        Err(error) => Err(explain(error, &same(args))),
     }
 }
 
-fn explain(error: ResumeError, place: &str) -> Failure {
+/// What to do about a run that does not go on; `same` is what was asked for already.
+fn explain(error: ResumeError, same: &str) -> Failure {
     let message = error.to_string();
+    let wait = |run: &str| {
+        let failure = Failure::new(Exit::Waiting, message.clone());
+        failure.fact("run_id", run).fact("status", "waiting").fact("outcome", "needs_human")
+    };
     match error {
         ResumeError::Owned { run, .. } => Failure::new(Exit::Conflict, message)
-            .hint(format!("watch it: recipe-runner-rs logs {run} -f{place}"))
-            .hint(format!("stop it:  recipe-runner-rs cancel {run}{place}")),
-        ResumeError::Choose { run, .. } => Failure::new(Exit::Waiting, message)
+            .hint(format!("watch it: recipe-runner-rs logs {run} -f"))
+            .hint(format!("stop it:  recipe-runner-rs cancel {run}"))
+            .fact("run_id", run),
+        ResumeError::Choose { run, .. } => wait(&run)
             .hint("look at what it did, then choose:")
-            .hint(format!("run it again: recipe-runner-rs resume {run} --rerun-interrupted{place}"))
-            .hint(format!("leave it out: recipe-runner-rs resume {run} --skip-interrupted{place}")),
-        ResumeError::Effects { run, .. } => Failure::new(Exit::Waiting, message)
-            .hint(format!("see why:     recipe-runner-rs resume {run} --plan{place}"))
-            .hint(format!("repeat them: recipe-runner-rs resume {run} --rerun-effects{place}")),
+            .hint(format!("run it again: recipe-runner-rs resume {run}{same} --rerun-interrupted"))
+            .hint(format!("leave it out: recipe-runner-rs resume {run}{same} --skip-interrupted")),
+        ResumeError::Effects { run, .. } => wait(&run)
+            .hint(format!("see why:     recipe-runner-rs resume {run}{same} --plan"))
+            .hint(format!("repeat them: recipe-runner-rs resume {run}{same} --rerun-effects")),
         ResumeError::Declined(run) => Failure::new(Exit::Waiting, message)
-            .hint(format!("see why:  recipe-runner-rs resume {run} --plan{place}"))
-            .hint(format!("go ahead: recipe-runner-rs resume {run} --yes{place}")),
+            .hint(format!("see why:  recipe-runner-rs resume {run}{same} --plan"))
+            .hint(format!("go ahead: recipe-runner-rs resume {run}{same} --yes"))
+            .fact("run_id", run),
         ResumeError::NoStep { run, .. } => Failure::new(Exit::BadArguments, message)
-            .hint(format!("recipe-runner-rs show {run}{place} lists the steps")),
+            .hint(format!("recipe-runner-rs show {run} lists the steps")),
         ResumeError::Blocked(_) => Failure::new(Exit::Blocked, message),
         ResumeError::NoDirectory { .. } => Failure::new(Exit::Blocked, message),
         ResumeError::Run(error) => broken(error),

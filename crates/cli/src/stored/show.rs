@@ -2,19 +2,20 @@
 
 use engine::RunStatus;
 use jiff::Timestamp;
-use runtime::{report::RunResult, runs::Shown};
+use runtime::{commands::with_place, report::RunResult, runs::Shown};
 
 use super::table::{ago, local, painted};
 use crate::{
     failure::clean,
     out::Out,
-    outcome::{Snippet, agents, failure, steps},
+    outcome::{Snippet, agents, failure, name_place, steps},
     words::{count, duration},
 };
 
 /// Writes a run to stdout.
-pub(super) fn write(shown: &Shown, snippet: &Snippet, out: &mut Out) {
-    let result = shown.result();
+pub(super) fn write(shown: &Shown, snippet: &Snippet, place: &str, out: &mut Out) {
+    let mut result = shown.result();
+    name_place(&mut result, place);
     // colours are added after what comes from outside was made harmless
     out.result(&format!("run {}: {}", result.run_id.as_deref().unwrap_or("?"), painted(result.status)));
     let mut lines = facts(shown, &result);
@@ -25,9 +26,9 @@ pub(super) fn write(shown: &Shown, snippet: &Snippet, out: &mut Out) {
         lines.extend(text.lines().map(|line| format!("  {line}")));
     }
     out.result(&clean(&lines.join("\n")));
-    match failure(&result, snippet) {
+    match failure(&result, snippet, place) {
         Some(text) => out.result(&clean(&format!("\n{}", text.trim_end()))),
-        None => out.result(&next(&result)),
+        None => out.result(&with_place(&next(&result), place)),
     }
 }
 

@@ -5,14 +5,16 @@
 
 mod answer;
 pub mod budget;
+mod desk;
 mod repair;
 mod report;
 mod surface;
+mod work;
 
 use std::{path::PathBuf, time::Duration};
 
 use engine::{
-    RunStatus,
+    Event, RunStatus,
     diagnosis::{Bucket, Class},
     resume_plan::{Effects, Resumer},
 };
@@ -20,17 +22,21 @@ use recipe::{check::Loader, plan::Plan};
 
 use crate::{
     agent_attempt::AgentSettings,
-    drive::Reporter,
+    drive::{Halt, Reporter},
     folder::{FolderError, Options, RunFolder},
     host::Host,
     report::RunResult,
-    runs::{Beside, Interrupted, Resume, ResumeError, RunError, Runs},
+    runs::{Beside, Ending, Hold, Interrupted, OpenError, Resume, ResumeError, RunError, Runs, Start},
     sources::Recording,
 };
 use budget::Budget;
+pub use budget::prepare;
+use desk::{Desk, Ear};
 pub use repair::Regression;
-use repair::{Repair, Repairer};
+use repair::{Repair, Repairer, Verdict};
 pub use report::{Attempt, Escalation, PlanSummary, RepairReport, Report};
+pub use work::load;
+use work::{Prepared, Round, Work, is_same_failure, save};
 
 /// How auto-fix is done.
 #[derive(Clone, Debug)]
@@ -70,6 +76,9 @@ pub enum AutoFixError {
     /// A resume could not be made.
     #[error(transparent)]
     Resume(#[from] ResumeError),
+    /// The run cannot be read any more.
+    #[error(transparent)]
+    Open(#[from] OpenError),
     /// A file failed.
     #[error(transparent)]
     Folder(#[from] FolderError),
@@ -90,76 +99,115 @@ enum Next {
     Repair,
     /// Somebody else has to mend the environment.
     Blocked(String),
+    /// Somebody has to allow more to be used up.
+    Spent,
     /// A person has to look at it.
     Escalate(String),
 }
 
 impl Loop<'_> {
-    /// Goes on after a first run until it succeeds or a person is needed.
-    pub fn run(mut self, first: RunResult, reporter: &mut dyn Reporter) -> Result<RunResult, AutoFixError> {
-        let mut result = first;
-        let (Some(run_id), Some(run_dir)) = (result.run_id.clone(), result.run_dir.clone()) else {
-            return Ok(result);
-        };
-        let folder = RunFolder::at(PathBuf::from(run_dir));
-        let budget = self.budget(&folder)?;
-        let mut report = load(&folder).unwrap_or_else(|| Report {
+    /// Runs a recipe, and goes on until it succeeds or a person is needed. Nobody else can have the run meanwhile.
+    pub fn start(self, start: Start<'_>, reporter: &mut dyn Reporter) -> Result<RunResult, AutoFixError> {
+        let ear = Ear::new()?;
+        match self.runs.start_held(start, reporter)? {
+            (first, Some(hold)) => self.go_on(first, hold, ear, reporter),
+            (refused, None) => Ok(refused),
+        }
+    }
+
+    /// The same with a run that is resumed.
+    pub fn resume(
+        self,
+        folder: RunFolder,
+        resume: Resume<'_>,
+        reporter: &mut dyn Reporter,
+    ) -> Result<RunResult, AutoFixError> {
+        let ear = Ear::new()?;
+        let (first, hold) = self.runs.resume_held(folder, resume, None, reporter)?;
+        self.go_on(first, hold, ear, reporter)
+    }
+
+    fn go_on(
+        mut self,
+        first: RunResult,
+        hold: Hold,
+        ear: Ear,
+        reporter: &mut dyn Reporter,
+    ) -> Result<RunResult, AutoFixError> {
+        let run_id = first.run_id.clone().unwrap_or_default();
+        let folder = RunFolder::at(self.runs.dir().join(&run_id));
+        let report = load(&folder).unwrap_or_else(|| Report {
             enabled: true,
-            tracking_id: result.tracking_id.clone().unwrap_or_else(|| run_id.clone()),
+            tracking_id: first.tracking_id.clone().unwrap_or(run_id),
             max_attempts: self.policy.max_attempts,
             ..Report::default()
         });
+        let mut work = Work {
+            budget: self.budget(&folder)?,
+            recipe_file: self.recipe_file.clone(),
+            folder,
+            report,
+            result: first,
+            hold: Some(hold),
+            ear: Some(ear),
+            reporter,
+        };
+        let ending = match self.rounds(&mut work) {
+            Ok(ending) => ending,
+            Err(error) => {
+                // whatever stopped the loop, the journal does not end between two attempts
+                let why = Some(error.to_string());
+                let failed = Ending { status: RunStatus::Failed, exit_code: 1, error: why };
+                let _ = self.runs.conclude(&work.folder, failed, work.reporter);
+                return Err(error);
+            }
+        };
+        save(&work.folder, &work.report)?;
+        let mut result = self.runs.conclude(&work.folder, ending, work.reporter)?;
+        result.auto_fix = Some(work.report);
+        if let Some(hold) = work.hold {
+            hold.release(result.status);
+        }
+        Ok(result)
+    }
+
+    /// Attempt after attempt; says how the run ends.
+    fn rounds(&mut self, work: &mut Work<'_>) -> Result<Ending, AutoFixError> {
         loop {
-            let attempt = report.attempts.len() as u32 + 1;
-            report.attempts.push(Attempt {
-                attempt,
-                run_id: run_id.clone(),
-                outcome: result.outcome.to_owned(),
-                failed_step: result.failure.as_ref().map(|failure| failure.step.clone()),
-                classification: result.diagnosis.clone(),
-                fingerprint: result.fingerprint.clone(),
-                plan: None,
-                repair: None,
-            });
-            save(&folder, &report)?;
-            if result.status == RunStatus::Waiting {
-                escalate(&mut report, &mut result, "a step says that a person has to look at it".to_owned());
-                break;
+            work.note_attempt();
+            save(&work.folder, &work.report)?;
+            let (status, exit_code) = (work.result.status, work.result.exit_code);
+            if status == RunStatus::Waiting {
+                return Ok(work.escalate(self.runs, "a step says that a person has to look at it".to_owned()));
             }
-            if !matches!(result.status, RunStatus::Failed) {
-                report.outcome = result.outcome.to_owned();
-                break;
+            if status != RunStatus::Failed {
+                work.report.outcome = work.result.outcome.to_owned();
+                return Ok(Ending { status, exit_code, error: None });
             }
-            let next = match self.decide(&result, &report) {
+            let next = match self.decide(&work.result, &work.report) {
                 Next::Blocked(reason) => {
-                    report.outcome = "blocked".to_owned();
-                    report.reason = Some(reason);
-                    break;
+                    work.report.outcome = "blocked".to_owned();
+                    work.report.reason = Some(reason);
+                    return Ok(Ending { status, exit_code, error: None });
                 }
-                Next::Escalate(reason) => {
-                    escalate(&mut report, &mut result, reason);
-                    break;
+                Next::Spent => {
+                    work.report.outcome = work.result.outcome.to_owned();
+                    work.report.reason = Some("the budget of the run's agents is used up".to_owned());
+                    return Ok(Ending { status, exit_code, error: None });
                 }
+                Next::Escalate(reason) => return Ok(work.escalate(self.runs, reason)),
                 next => next,
             };
-            if !budget.take()? {
-                let reason = format!("the budget of {} runs is used up", report.max_attempts);
-                escalate(&mut report, &mut result, reason);
-                break;
+            if !work.budget.take()? {
+                let reason = format!("the budget of {} runs is used up", work.report.max_attempts);
+                return Ok(work.escalate(self.runs, reason));
             }
-            if let Some(reason) =
-                self.attempt_again(&folder, &budget, next, &mut report, &mut result, reporter)?
-            {
-                escalate(&mut report, &mut result, reason);
-                break;
+            match self.round(work, next)? {
+                Round::Again(result) => work.result = result,
+                Round::Over(reason) => return Ok(work.escalate(self.runs, reason)),
+                Round::Told(halt) => return Ok(work.stop(halt)),
             }
         }
-        save(&folder, &report)?;
-        if report.outcome == "blocked" {
-            result.outcome = "blocked";
-        }
-        result.auto_fix = Some(report);
-        Ok(result)
     }
 
     /// The number of runs that are left, shared with runs inside of this one.
@@ -173,6 +221,9 @@ impl Loop<'_> {
 
     /// Classifies before anything else.
     fn decide(&self, result: &RunResult, report: &Report) -> Next {
+        if result.outcome == "budget" {
+            return Next::Spent;
+        }
         let Some(diagnosis) = &result.diagnosis else {
             return Next::Escalate("the failure could not be classified".to_owned());
         };
@@ -213,12 +264,12 @@ impl Loop<'_> {
     fn has_producers(&self, result: &RunResult, level: usize) -> bool {
         let Some(run) = &result.run_id else { return false };
         let Ok(folder) = self.runs.find(run) else { return false };
-        let resume = Resume { resumer: Resumer::Automatic { level }, ..self.resume(None) };
+        let resume = Resume { resumer: Resumer::Automatic { level }, ..self.resumed(None) };
         let plan = self.runs.resume_plan(folder, &resume);
-        plan.is_ok_and(|plan| !plan.rerun.is_empty())
+        plan.is_ok_and(|plan| !plan.redo.is_empty())
     }
 
-    fn resume<'b>(&'b self, edited: Option<(Plan, &'b Recording<'b>)>) -> Resume<'b> {
+    fn resumed<'b>(&'b self, edited: Option<(Plan, &'b Recording<'b>)>) -> Resume<'b> {
         Resume {
             interrupted: Interrupted::Ask,
             from: None,
@@ -234,28 +285,55 @@ impl Loop<'_> {
         }
     }
 
-    /// Makes the next attempt; a reason if there cannot be one.
-    fn attempt_again(
-        &mut self,
-        folder: &RunFolder,
-        budget: &Budget,
-        next: Next,
-        report: &mut Report,
-        result: &mut RunResult,
-        reporter: &mut dyn Reporter,
-    ) -> Result<Option<String>, AutoFixError> {
-        match next {
-            Next::Wait(time) => std::thread::sleep(time),
-            Next::Widen => self.level = 1,
-            _ => {}
-        }
-        let repaired = match next {
-            Next::Repair => match self.repair(folder, budget, report, result)? {
-                Ok(repaired) => Some(repaired),
-                Err(reason) => return Ok(Some(reason)),
-            },
-            _ => None,
+    /// Makes the next attempt, after what has to come before it.
+    fn round(&mut self, work: &mut Work<'_>, next: Next) -> Result<Round, AutoFixError> {
+        let Some(ear) = work.ear.take() else { return Ok(Round::Told(Halt::Interrupt)) };
+        let mut desk = Desk {
+            runs: self.runs,
+            folder: &work.folder,
+            grace: self.host.grace,
+            ear,
+            reporter: &mut *work.reporter,
         };
+        let prepared = self.prepare(&mut desk, &work.budget, &mut work.report, &work.result, &next);
+        work.ear = Some(desk.ear);
+        match prepared? {
+            Prepared::Go(repaired) => self.attempt(work, repaired),
+            Prepared::Over(reason) => Ok(Round::Over(reason)),
+            Prepared::Told(halt) => Ok(Round::Told(halt)),
+        }
+    }
+
+    /// Waits or has the recipe repaired, if that is what comes next.
+    fn prepare(
+        &mut self,
+        desk: &mut Desk<'_>,
+        budget: &Budget,
+        report: &mut Report,
+        result: &RunResult,
+        next: &Next,
+    ) -> Result<Prepared, AutoFixError> {
+        let told = match next {
+            Next::Wait(time) => {
+                let class = result.diagnosis.as_ref().map_or("the environment", |found| found.class.as_str());
+                let reason = format!("waiting because of {class}");
+                desk.record(Event::FixWaits { seconds: time.as_secs_f64(), reason })?;
+                desk.pause(*time)
+            }
+            _ => desk.was_told(),
+        };
+        match (told, next) {
+            (Some(halt), _) => Ok(Prepared::Told(halt)),
+            (None, Next::Repair) => self.repair(desk, budget, report, result),
+            (None, Next::Widen) => {
+                self.level = 1;
+                Ok(Prepared::Go(None))
+            }
+            (None, _) => Ok(Prepared::Go(None)),
+        }
+    }
+
+    fn attempt(&mut self, work: &mut Work<'_>, repaired: Option<Repair>) -> Result<Round, AutoFixError> {
         let recording = Recording::new(self.loader);
         let edited = match &repaired {
             Some(repair) => {
@@ -267,35 +345,39 @@ impl Loop<'_> {
             }
             None => None,
         };
-        let resume = self.resume(edited);
-        let plan = self.runs.resume_plan(folder.clone(), &resume)?;
-        if let Some(attempt) = report.attempts.last_mut() {
-            attempt.plan = Some(PlanSummary { anchor: plan.anchor.clone(), rerun: plan.rerun.clone() });
+        let resume = self.resumed(edited);
+        let plan = self.runs.resume_plan(work.folder.clone(), &resume)?;
+        if let Some(attempt) = work.report.attempts.last_mut() {
+            attempt.plan = Some(PlanSummary {
+                anchor: plan.anchor.clone(),
+                rerun: plan.rerun.clone(),
+                blocked_effects: plan.blocked_effects.clone(),
+            });
         }
-        save(folder, report)?;
+        save(&work.folder, &work.report)?;
         if !plan.blocked_effects.is_empty() {
-            return Ok(Some(format!(
-                "side effects that are done would be repeated: {}",
-                plan.blocked_effects.join(", ")
-            )));
+            let effects = plan.blocked_effects.join(", ");
+            return Ok(Round::Over(format!("side effects that are done would be repeated: {effects}")));
         }
-        *result = self.runs.resume(folder.clone(), resume, reporter)?;
+        let held = work.hold.take();
+        let (result, hold) = self.runs.resume_held(work.folder.clone(), resume, held, work.reporter)?;
+        work.hold = Some(hold);
         if let Some(repair) = repaired {
             self.plan = repair.plan;
         }
-        Ok(None)
+        Ok(Round::Again(result))
     }
 
     /// Asks the repair agent; a refused answer is fed back once.
     fn repair(
         &self,
-        folder: &RunFolder,
+        desk: &mut Desk<'_>,
         budget: &Budget,
         report: &mut Report,
         result: &RunResult,
-    ) -> Result<Result<Repair, String>, AutoFixError> {
+    ) -> Result<Prepared, AutoFixError> {
         let repairer = Repairer {
-            folder,
+            folder: desk.folder,
             recipe_file: &self.recipe_file,
             plan: &self.plan,
             agents: &self.agents,
@@ -305,23 +387,24 @@ impl Loop<'_> {
         };
         let mut refused: Option<RepairReport> = None;
         loop {
-            let (proposal, outcome) = repairer.propose(report, result, refused.as_ref())?;
+            let (proposal, verdict) = repairer.propose(desk, report, result, refused.as_ref())?;
             if let Some(attempt) = report.attempts.last_mut() {
                 attempt.repair = Some(proposal.clone());
             }
-            match outcome {
-                Some(repair) => return Ok(Ok(repair)),
-                None if refused.is_some() => {
-                    return Ok(Err(format!("the repair was refused twice: {}", proposal.summary)));
+            match verdict {
+                Verdict::Accepted(repair) => return Ok(Prepared::Go(Some(*repair))),
+                Verdict::Stopped(halt) => return Ok(Prepared::Told(halt)),
+                Verdict::Refused if refused.is_some() => {
+                    let reason = format!("the repair was refused twice: {}", proposal.summary);
+                    return Ok(Prepared::Over(reason));
                 }
-                None => {
-                    // a refused repair counts as an attempt
-                    if !budget.take()? {
-                        return Ok(Err(format!(
-                            "the repair was refused, and no attempt is left: {}",
-                            proposal.summary
-                        )));
-                    }
+                // a refused repair counts as an attempt
+                Verdict::Refused if !budget.take()? => {
+                    let reason =
+                        format!("the repair was refused, and no attempt is left: {}", proposal.summary);
+                    return Ok(Prepared::Over(reason));
+                }
+                Verdict::Refused => {
                     if let Some(last) = report.attempts.last().cloned() {
                         report.attempts.push(Attempt { attempt: last.attempt + 1, repair: None, ..last });
                     }
@@ -333,28 +416,6 @@ impl Loop<'_> {
 }
 
 fn keep_options(_: &mut Options) {}
-
-/// Makes the number of runs that are left known to everything that the run starts; a run inside of another one
-/// that has such a number takes from that. Says where it is.
-pub fn prepare(
-    runs: &Runs,
-    policy: &Policy,
-    known: Option<PathBuf>,
-    host: &mut Host,
-) -> Result<PathBuf, FolderError> {
-    let inherited = host.var(budget::VARIABLE).map(PathBuf::from).filter(|path| path.exists());
-    let path = match known.or(inherited) {
-        Some(path) => path,
-        None => {
-            let dir = runs.home().join("auto-fix");
-            crate::folder::make_dir(&dir)?;
-            dir.join(crate::runs::new_id())
-        }
-    };
-    Budget::open(&path, policy.max_attempts.saturating_sub(1))?;
-    host.env.insert(budget::VARIABLE.into(), path.clone().into());
-    Ok(path)
-}
 
 /// The result of a run whose user chose to look at it in person.
 pub fn not_wanted(mut result: RunResult) -> RunResult {
@@ -368,55 +429,4 @@ pub fn not_wanted(mut result: RunResult) -> RunResult {
         escalation: None,
     });
     result
-}
-
-fn is_same_failure(attempt: &Attempt, result: &RunResult) -> bool {
-    attempt.failed_step == result.failure.as_ref().map(|failure| failure.step.clone())
-        && attempt.fingerprint == result.fingerprint
-}
-
-fn escalate(report: &mut Report, result: &mut RunResult, reason: String) {
-    report.outcome = "needs_human".to_owned();
-    let attempted = report.attempts.iter().map(describe).collect();
-    let run = result.run_id.clone().unwrap_or_default();
-    report.escalation = Some(Escalation {
-        reason,
-        attempted,
-        diagnosis: result.diagnosis.clone(),
-        options: vec![
-            format!("recipe-runner-rs show {run}"),
-            format!("recipe-runner-rs resume {run} --plan"),
-            format!("recipe-runner-rs resume {run}"),
-            format!("recipe-runner-rs resume {run} --rerun-producers"),
-        ],
-        evidence: result.run_dir.iter().cloned().collect(),
-    });
-    result.outcome = "needs_human";
-    result.status = RunStatus::Waiting;
-    result.exit_code = 6;
-}
-
-fn describe(attempt: &Attempt) -> String {
-    let step = attempt.failed_step.as_deref().unwrap_or("?");
-    let class = attempt.classification.as_ref().map_or("unknown", |diagnosis| diagnosis.class.as_str());
-    let repair = match &attempt.repair {
-        Some(repair) if repair.accepted => format!("; repaired: {}", repair.summary),
-        Some(repair) => format!("; repair refused: {}", repair.summary),
-        None => String::new(),
-    };
-    let again = match &attempt.plan {
-        Some(plan) if !plan.rerun.is_empty() => format!("; done again: {}", plan.rerun.join(", ")),
-        _ => String::new(),
-    };
-    format!("attempt {}: step `{step}` failed ({class}){repair}{again}", attempt.attempt)
-}
-
-/// What auto-fix did in a run so far.
-pub fn load(folder: &RunFolder) -> Option<Report> {
-    let text = std::fs::read(folder.path().join("auto-fix.json")).ok()?;
-    serde_json::from_slice(&text).ok()
-}
-
-fn save(folder: &RunFolder, report: &Report) -> Result<(), FolderError> {
-    crate::folder::write_new(&folder.path().join("auto-fix.json"), &crate::folder::to_json(report))
 }

@@ -7,21 +7,23 @@ use std::{
     time::Duration,
 };
 
-use engine::{Outcome, guard};
+use engine::{Event, Outcome, event::RepairBegan, guard};
 use recipe::{
     check::{Given, Loaded, Loader, check},
     diagnostic::Severity,
+    digest::sha256,
     plan::{JsonMode, Plan, Step},
 };
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, mpsc, watch};
 
-use super::{AutoFixError, RepairReport, Report, answer, surface::Snapshot};
+use super::{AutoFixError, RepairReport, Report, answer, desk::Desk, surface::Snapshot};
 use crate::{
     agent_attempt::{AgentSettings, AgentTask, run_agent},
     agents::User,
     attempt::Go,
     budget::Ledger,
+    drive::Halt,
     folder::{FolderError, RunFolder, make_dir, write_new},
     host::Host,
     report::RunResult,
@@ -44,6 +46,16 @@ pub(super) struct Repair {
     pub(super) plan: Plan,
 }
 
+/// What became of a proposal.
+pub(super) enum Verdict {
+    /// It is taken.
+    Accepted(Box<Repair>),
+    /// It is not.
+    Refused,
+    /// Somebody asked to stop before there was one.
+    Stopped(Halt),
+}
+
 /// Asks for repairs.
 pub(super) struct Repairer<'a> {
     pub(super) folder: &'a RunFolder,
@@ -59,26 +71,76 @@ pub(super) struct Repairer<'a> {
 const REPAIR_SECONDS: f64 = 1800.0;
 
 impl Repairer<'_> {
-    /// Asks once; a repair only if it is accepted.
+    /// Asks once, and judges what comes back. Until that is over the journal says how to put the recipe back.
     pub(super) fn propose(
         &self,
+        desk: &mut Desk<'_>,
         report: &Report,
         result: &RunResult,
         refused: Option<&RepairReport>,
-    ) -> Result<(RepairReport, Option<Repair>), AutoFixError> {
+    ) -> Result<(RepairReport, Verdict), AutoFixError> {
         let number = (1..).find(|n| !self.folder.path().join(format!("repairs/{n}")).exists()).unwrap_or(1);
         let dir = PathBuf::from(format!("repairs/{number}"));
         make_dir(&self.folder.path().join(&dir))?;
         let before = fs::read(self.recipe_file).map_err(FolderError::at("read", self.recipe_file))?;
+        let original = dir.join("original.yaml");
+        write_new(&self.folder.path().join(&original), &before)?;
+        desk.record(Event::RepairBegan(RepairBegan {
+            number,
+            file: self.recipe_file.to_string_lossy().into_owned(),
+            digest: sha256(&before),
+            original: original.to_string_lossy().into_owned(),
+        }))?;
+        let prompt = self.prompt(report, result, refused, &before);
+        let judged = self.work(desk, &dir, &before, prompt, result)?;
+        let accepted = matches!(judged.1, Verdict::Accepted(_));
+        desk.record(Event::RepairEnded { number, accepted })?;
+        Ok(judged)
+    }
+
+    /// Lets the agent work, puts back what it changed, and judges its proposal.
+    fn work(
+        &self,
+        desk: &mut Desk<'_>,
+        dir: &Path,
+        before: &[u8],
+        prompt: String,
+        result: &RunResult,
+    ) -> Result<(RepairReport, Verdict), AutoFixError> {
         let working_dir = self.folder.header().map(|header| header.working_dir)?;
         let snapshot = Snapshot::take(&working_dir, self.recipe_file);
-        let asked = self.ask(&dir, working_dir, self.prompt(report, result, refused, &before))?;
-        let edited = fs::read(self.recipe_file).ok().filter(|now| *now != before);
+        let (asked, halt) = self.ask(desk, dir, working_dir, prompt)?;
+        let edited = fs::read(self.recipe_file).ok().filter(|now| now != before);
         // whatever comes of it, the file is as it was until the repair is accepted
-        if edited.is_some() {
-            write_new(self.recipe_file, &before)?;
+        if edited.is_some() || !self.recipe_file.exists() {
+            write_new(self.recipe_file, before)?;
         }
         let elsewhere = snapshot.restore();
+        if let Some(halt) = halt {
+            let kept = edited.map(|candidate| self.keep(dir, &candidate)).transpose()?;
+            let summary = "it was stopped before there was anything to judge".to_owned();
+            return Ok((refusal(summary, Vec::new(), kept), Verdict::Stopped(halt)));
+        }
+        self.judge(asked, edited, &elsewhere, dir, before, result)
+    }
+
+    /// Keeps what was proposed as a file.
+    fn keep(&self, dir: &Path, candidate: &[u8]) -> Result<String, FolderError> {
+        let kept = self.folder.path().join(dir).join("candidate.yaml");
+        write_new(&kept, candidate)?;
+        Ok(kept.to_string_lossy().into_owned())
+    }
+
+    /// Takes a proposal if it makes nothing weaker.
+    fn judge(
+        &self,
+        asked: Result<String, String>,
+        edited: Option<Vec<u8>>,
+        elsewhere: &[String],
+        dir: &Path,
+        before: &[u8],
+        result: &RunResult,
+    ) -> Result<(RepairReport, Verdict), AutoFixError> {
         let candidate = match (&asked, edited) {
             (_, Some(edited)) => Some(edited),
             (Ok(text), None) => answer::recipe_in(text).map(String::into_bytes),
@@ -90,11 +152,10 @@ impl Repairer<'_> {
                 Ok(_) => "the repair agent's answer holds no recipe".to_owned(),
                 Err(error) => format!("the repair agent failed: {error}"),
             };
-            return Ok((refusal(summary.clone(), vec![regression("no_recipe", None, &summary)], None), None));
+            let regressions = vec![regression("no_recipe", None, &summary)];
+            return Ok((refusal(summary, regressions, None), Verdict::Refused));
         };
-        let kept = self.folder.path().join(&dir).join("candidate.yaml");
-        write_new(&kept, &candidate)?;
-        let kept = Some(kept.to_string_lossy().into_owned());
+        let kept = Some(self.keep(dir, &candidate)?);
         let mut regressions: Vec<Regression> = elsewhere
             .iter()
             .map(|file| {
@@ -123,11 +184,11 @@ impl Repairer<'_> {
                 write_new(self.recipe_file, &candidate)?;
                 let summary = "the recipe was repaired".to_owned();
                 let report = RepairReport { accepted: true, summary, regressions, candidate: kept };
-                Ok((report, Some(Repair { loaded, plan })))
+                Ok((report, Verdict::Accepted(Box::new(Repair { loaded, plan }))))
             }
             _ => {
                 let summary = regressions.first().map_or_else(String::new, |first| first.detail.clone());
-                Ok((refusal(summary, regressions, kept), None))
+                Ok((refusal(summary, regressions, kept), Verdict::Refused))
             }
         }
     }
@@ -140,7 +201,7 @@ impl Repairer<'_> {
         before: &[u8],
     ) -> String {
         let failure = result.failure.as_ref();
-        let tried: Vec<String> = report.attempts.iter().map(super::describe).collect();
+        let tried: Vec<String> = report.attempts.iter().map(super::work::describe).collect();
         let refusal = refused.map(|refused| {
             let list: Vec<String> = refused
                 .regressions
@@ -176,9 +237,16 @@ impl Repairer<'_> {
         )
     }
 
-    fn ask(&self, dir: &Path, cwd: PathBuf, prompt: String) -> Result<Result<String, String>, AutoFixError> {
+    /// Asks the agent; its answer, and whether somebody asked to stop meanwhile.
+    fn ask(
+        &self,
+        desk: &mut Desk<'_>,
+        dir: &Path,
+        cwd: PathBuf,
+        prompt: String,
+    ) -> Result<Asked, AutoFixError> {
         let Some(step) = self.plan.root().steps.first() else {
-            return Ok(Err("the recipe has no steps".to_owned()));
+            return Ok((Err("the recipe has no steps".to_owned()), None));
         };
         let step = Arc::new(Step { json: JsonMode::Text, json_schema: None, ..Step::clone(step) });
         let run_id = self.folder.id();
@@ -207,12 +275,8 @@ impl Repairer<'_> {
             account: ledger.open("repair"),
             ledger,
         };
-        let event_loop = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(crate::runs::RunError::Loop)?;
-        let finished = event_loop.block_on(async move {
-            let (_gate, go) = watch::channel(Go::On);
+        let (gate, go) = watch::channel(Go::On);
+        let (finished, halt) = desk.watch(&gate, async move {
             let (progress, _receiver) = mpsc::unbounded_channel();
             let wake = Arc::new(Notify::new());
             let ticking = Arc::clone(&wake);
@@ -226,13 +290,18 @@ impl Repairer<'_> {
             let finished = run_agent(task, wake, go, progress).await;
             clock.abort();
             finished
-        })?;
-        Ok(match (finished.ended.outcome, finished.value) {
+        });
+        let finished = finished?;
+        let answer = match (finished.ended.outcome, finished.value) {
             (Outcome::Ok, Some(value)) => Ok(value.render().into_owned()),
             (_, _) => Err(finished.ended.error.unwrap_or_else(|| "no answer".to_owned())),
-        })
+        };
+        Ok((answer, halt))
     }
 }
+
+/// What an agent answered, and whether somebody asked to stop meanwhile.
+type Asked = (Result<String, String>, Option<Halt>);
 
 /// Whether two recipes do the same.
 fn is_same(before: &Plan, after: &Plan) -> bool {

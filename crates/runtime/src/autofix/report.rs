@@ -19,7 +19,7 @@ pub struct Report {
     pub max_attempts: u32,
     /// What was tried.
     pub attempts: Vec<Attempt>,
-    /// How it ended: `ok`, `blocked`, `needs_human`, `cancelled` or `interrupted`.
+    /// How it ended: `ok`, `blocked`, `budget`, `needs_human`, `cancelled` or `interrupted`.
     pub outcome: String,
     /// What a person needs to go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,6 +56,9 @@ pub struct PlanSummary {
     pub anchor: Option<String>,
     /// What is done again.
     pub rerun: Vec<String>,
+    /// Side effects for which it was not carried out: they would have been repeated.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_effects: Vec<String>,
 }
 
 /// A repair that was proposed.

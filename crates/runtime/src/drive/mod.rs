@@ -37,7 +37,7 @@ pub use notice::{Notice, Reporter};
 pub use parts::Parts;
 pub use signals::Halt;
 
-use signals::Signals;
+pub(crate) use signals::{Signals, TOLD_AGAIN, cancel_requested};
 use spare::Spare;
 
 use crate::{

@@ -14,7 +14,8 @@ use recipe::{
 };
 
 use super::{
-    Job, RunError, Runs, Shown,
+    Hold, Job, RunError, Runs, Shown,
+    person::{offered, text_in_force, wait_for_person},
     stored::{OpenError, end_orphans},
 };
 use crate::{
@@ -135,13 +136,32 @@ impl Runs {
         resume: Resume<'_>,
         reporter: &mut dyn Reporter,
     ) -> Result<RunResult, ResumeError> {
+        let (result, hold) = self.resume_held(folder, resume, None, reporter)?;
+        hold.release(result.status);
+        Ok(result)
+    }
+
+    /// The same with a run that this process may have already, and keeps it: it may not be over.
+    pub(crate) fn resume_held(
+        &self,
+        folder: RunFolder,
+        resume: Resume<'_>,
+        held: Option<Hold>,
+        reporter: &mut dyn Reporter,
+    ) -> Result<(RunResult, Hold), ResumeError> {
         let run = folder.id();
-        let Some(lock) = folder.lock().map_err(OpenError::from)? else {
-            return Err(ResumeError::Owned { run, pid: folder.owner().unwrap_or(0) });
+        let is_ours = held.is_some();
+        let mut hold = match held {
+            Some(hold) => hold,
+            None => match folder.lock().map_err(OpenError::from)? {
+                Some(lock) => Hold::new(lock),
+                None => return Err(ResumeError::Owned { run, pid: folder.owner().unwrap_or(0) }),
+            },
         };
-        let (journal, records) = Journal::open(&folder.journal()).map_err(OpenError::from)?;
+        let (mut journal, records) = Journal::open(&folder.journal()).map_err(OpenError::from)?;
         let header = folder.header().map_err(OpenError::from)?;
-        let shown = super::stored::fold(folder.clone(), header, records)?;
+        let mut shown = super::stored::fold(folder.clone(), header, records)?;
+        let undone = super::hold::undo(&mut shown, &mut journal, resume.host.grace)?;
         if shown.state.finished.as_ref().is_some_and(|finished| finished.status == RunStatus::Completed) {
             return Err(ResumeError::Completed(run));
         }
@@ -149,10 +169,14 @@ impl Runs {
         if !working_dir.is_dir() {
             return Err(ResumeError::NoDirectory { run, dir: working_dir });
         }
-        let skip = self.interrupted_steps(&shown, resume.interrupted)?;
+        let skip = match self.interrupted_steps(&shown, resume.interrupted) {
+            Err(stop) => return Err(wait_for_person(&shown, &mut journal, &resume, stop)),
+            Ok(skip) => skip,
+        };
         let steps = plan_resume(&shown, &resume)?;
         if !steps.blocked_effects.is_empty() {
-            return Err(ResumeError::Effects { run, steps: steps.blocked_effects });
+            let stop = ResumeError::Effects { run, steps: steps.blocked_effects };
+            return Err(wait_for_person(&shown, &mut journal, &resume, stop));
         }
         if repeats_agents(&shown, &steps) && !(resume.confirm)(&steps) {
             return Err(ResumeError::Declined(run));
@@ -164,9 +188,11 @@ impl Runs {
         }
         // whatever the old process left behind would work against the new one
         end_orphans(&shown, resume.host.grace);
-        let _ = std::fs::remove_file(folder.inbox().join("cancel"));
+        if !is_ours {
+            let _ = std::fs::remove_file(folder.inbox().join("cancel"));
+        }
         let old_generation = generation(&shown);
-        let rerun = steps.rerun.clone();
+        let rerun = steps.redo.clone();
         let (plan, generation) = match &resume.edited {
             Some((plan, recording)) => {
                 let generation = newest_sources(&folder) + 1;
@@ -185,17 +211,23 @@ impl Runs {
         };
         let mut first =
             vec![Event::RunResumed(RunResumed { pid: std::process::id(), sources: generation, rerun, skip })];
+        let in_force = text_in_force(&shown, generation, &resume).map(|text| self.placed(&text));
+        let _ = std::fs::remove_file(offered(&folder));
+        first.extend(in_force.map(|message| Event::Noted { path: None, message }));
+        first.extend(undone.map(|message| Event::Noted { path: None, message }));
         if !steps.kept_producers.is_empty() {
-            let message = format!(
-                "kept, though the failed step may depend on what they made: {}; do them again with: recipe-runner-rs resume {run} --rerun-producers",
+            let message = self.placed(&format!(
+                "kept, though what comes after them may depend on doing them again: {}; do them again with: recipe-runner-rs resume {run} --rerun-producers",
                 steps.kept_producers.join(", ")
-            );
+            ));
             first.push(Event::Noted { path: None, message });
         }
-        let workspace = self.workspace(&shown.header.recipe_path, &working_dir);
-        let others = super::Others { beside: resume.beside, stale: super::Stale::Named };
-        let name = shown.header.recipe_name.clone();
-        let claim = self.claim(&workspace, &run, &name, others, &resume.host, &mut first)?;
+        if !is_ours {
+            let workspace = self.workspace(&shown.header.recipe_path, &working_dir);
+            let others = super::Others { beside: resume.beside, stale: super::Stale::Named };
+            let name = shown.header.recipe_name.clone();
+            hold = hold.with(self.claim(&workspace, &run, &name, others, &resume.host, &mut first)?);
+        }
         let remembered =
             Remembered::open(&folder.sources(generation), Some(resume.loader)).map_err(OpenError::from)?;
         // a recipe that is found only now has to be there for the next resume too
@@ -224,10 +256,7 @@ impl Runs {
             audit,
             agents: resume.agents,
         };
-        let result = job.run(first, reporter);
-        super::settle_claim(claim, &result);
-        drop(lock);
-        Ok(result?)
+        Ok((job.run(first, reporter)?, hold))
     }
 
     /// What a resume would do, without doing it.
@@ -284,7 +313,7 @@ fn missing(shown: &Shown, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<String
 
 /// Whether completed agent steps would be done again, which costs money.
 fn repeats_agents(shown: &Shown, plan: &ResumePlan) -> bool {
-    plan.rerun.iter().filter_map(|path| shown.state.locate(path)).any(|(frame, at)| {
+    plan.redo.iter().filter_map(|path| shown.state.locate(path)).any(|(frame, at)| {
         !matches!(shown.state.frames[frame].unit.steps[at].kind, recipe::plan::StepKind::Shell { .. })
     })
 }

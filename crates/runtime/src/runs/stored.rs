@@ -236,7 +236,9 @@ impl Runs {
         let Some(lock) = folder.lock()? else { return Ok(Cancelled::StillAlive(0)) };
         let (mut journal, records) = Journal::open(&folder.journal())?;
         let usage = spent(&records);
-        let ended_processes = end_orphans(&fold(folder.clone(), folder.header()?, records)?, grace);
+        let mut shown = fold(folder.clone(), folder.header()?, records)?;
+        super::hold::undo(&mut shown, &mut journal, grace)?;
+        let ended_processes = end_orphans(&shown, grace);
         let finished = RunFinished {
             status: RunStatus::Cancelled,
             exit_code: 130,
@@ -327,7 +329,7 @@ fn in_flight(shown: &Shown) -> Vec<process::ProcessId> {
 }
 
 /// What the agents of a run used up, as far as its journal says.
-fn spent(records: &[Record]) -> Option<Usage> {
+pub(super) fn spent(records: &[Record]) -> Option<Usage> {
     let mut used = Usage::default();
     for record in records {
         if let Event::StepFinished { ended, .. } | Event::AttemptFailed { ended, .. } = &record.event
@@ -363,7 +365,9 @@ fn summary(folder: &RunFolder) -> Option<RunSummary> {
         Some(Event::RunFinished(finished)) => Some(finished),
         _ => None,
     };
-    let pid = if finished.is_some() { None } else { folder.owner() };
+    // a run that failed and has an owner is being mended
+    let pid = folder.owner();
+    let finished = finished.filter(|_| pid.is_none());
     let status = match (&finished, pid) {
         (Some(finished), _) => finished.status,
         (None, Some(_)) => RunStatus::Running,
@@ -514,6 +518,13 @@ impl Shown {
             output: output.and_then(|stored| values::load(self.folder.path(), stored).ok()),
         });
         result.auto_fix = crate::autofix::load(&self.folder);
+        let is_blocked = result.auto_fix.as_ref().is_some_and(|fix| {
+            let last = fix.attempts.last().and_then(|last| last.fingerprint.as_ref());
+            fix.outcome == "blocked" && last == result.fingerprint.as_ref()
+        });
+        if is_blocked && self.status == RunStatus::Failed {
+            result.outcome = "blocked";
+        }
         result.evidence = Some(crate::evidence::gather(&self.header, &self.records, &self.mask));
         result
     }
