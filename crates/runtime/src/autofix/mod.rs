@@ -203,7 +203,7 @@ impl Loop<'_> {
                 return Ok(work.escalate(self.runs, reason));
             }
             match self.round(work, next)? {
-                Round::Again(result) => work.result = result,
+                Round::Again(result) => work.result = *result,
                 Round::Over(reason) => return Ok(work.escalate(self.runs, reason)),
                 Round::Told(halt) => return Ok(work.stop(halt)),
             }
@@ -365,7 +365,7 @@ impl Loop<'_> {
         if let Some(repair) = repaired {
             self.plan = repair.plan;
         }
-        Ok(Round::Again(result))
+        Ok(Round::Again(Box::new(result)))
     }
 
     /// Asks the repair agent; a refused answer is fed back once.

@@ -23,7 +23,7 @@ use crate::{
 /// How a round of the loop ends.
 pub(super) enum Round {
     /// There was another attempt.
-    Again(RunResult),
+    Again(Box<RunResult>),
     /// There cannot be one.
     Over(String),
     /// Somebody asked to stop.

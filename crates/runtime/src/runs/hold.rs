@@ -12,7 +12,7 @@ use recipe::digest::sha256;
 
 use super::{
     Runs,
-    stored::{OpenError, end_orphans, fold},
+    stored::{OpenError, end_orphans, fold, last_finish},
 };
 use crate::{
     clock,
@@ -106,9 +106,11 @@ impl Runs {
                 began.file,
                 folder.path().join(&began.original).display()
             ),
-            None => format!(
-                "run {run} of this recipe was interrupted here; go on with it: recipe-runner-rs resume {run}"
-            ),
+            None => {
+                let is_waiting = last_finish(&folder).is_some_and(|last| last.status == RunStatus::Waiting);
+                let what = if is_waiting { "waits for a person" } else { "was interrupted" };
+                format!("run {run} of this recipe {what} here; go on with it: recipe-runner-rs resume {run}")
+            }
         }
     }
 

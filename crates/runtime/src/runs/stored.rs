@@ -350,7 +350,7 @@ fn last_record(folder: &RunFolder) -> Option<Record> {
     journal::read_last(&folder.journal())
 }
 
-fn last_finish(folder: &RunFolder) -> Option<RunFinished> {
+pub(super) fn last_finish(folder: &RunFolder) -> Option<RunFinished> {
     match last_record(folder)?.event {
         Event::RunFinished(finished) => Some(finished),
         _ => None,
