@@ -18,7 +18,9 @@ use crate::{
     failure::clean,
     live::{Keep, fit, printable},
     out::Out,
-    words::{count, counter, ending, first_line, icon, label, next_attempt, run_ending, shortened, so_far},
+    words::{
+        count, counter, ending, first_line, fixing, icon, label, next_attempt, run_ending, shortened, so_far,
+    },
 };
 
 /// How progress is shown.
@@ -140,6 +142,9 @@ impl<'a> Progress<'a> {
             Event::RecipeStopped { path, error } => {
                 let label = label(path, state);
                 self.line(&format!("{label} {}: ending what runs in it", mask.text(error)));
+            }
+            event @ (Event::FixWaits { .. } | Event::RepairBegan(_) | Event::RepairEnded { .. }) => {
+                self.line(&format!("[auto-fix] {}", mask.text(&fixing(event))));
             }
             Event::RunFinished(finished) => self.run_finished(finished, state, mask),
             Event::RecipeEntered { .. }

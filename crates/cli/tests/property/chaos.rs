@@ -47,9 +47,9 @@ impl Trouble {
     fn random(random: &mut Random) -> Trouble {
         match random.below(100) {
             0..15 => Trouble::Runner("KILL"),
-            15..35 => Trouble::Runner(random.pick(&["TERM", "INT", "HUP"])),
+            15..35 => Trouble::Runner(["TERM", "INT", "HUP"][random.below(3)]),
             35..45 => Trouble::Pause,
-            45..62 => Trouble::Child(random.pick(&["KILL", "TERM", "STOP"])),
+            45..62 => Trouble::Child(["KILL", "TERM", "STOP"][random.below(3)]),
             62..74 => Trouble::FileLimit(random.between(1, 12)),
             74..82 => Trouble::Descriptors(random.between(16, 40)),
             82..92 => Trouble::FullDisk(random.between(8, 120)),
