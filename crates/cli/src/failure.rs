@@ -16,18 +16,27 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// What to do.
     pub(crate) hints: Vec<String>,
+    /// What programs are told besides.
+    pub(crate) facts: Vec<(&'static str, String)>,
 }
 
 impl Failure {
     /// A failure without hints.
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Failure {
-        Failure { exit, message: message.into(), hints: Vec::new() }
+        Failure { exit, message: message.into(), hints: Vec::new(), facts: Vec::new() }
     }
 
     /// Adds a line about what to do.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hints.push(hint.into());
+        self
+    }
+
+    /// Adds something that programs are told.
+    #[must_use]
+    pub(crate) fn fact(mut self, name: &'static str, value: impl Into<String>) -> Failure {
+        self.facts.push((name, value.into()));
         self
     }
 
@@ -38,6 +47,9 @@ impl Failure {
             let (error, hints) = (&self.message, &self.hints);
             let mut json =
                 serde_json::json!({ "error": error, "exit_code": self.exit.code(), "hints": hints });
+            for (name, value) in &self.facts {
+                json[*name] = value.as_str().into();
+            }
             if self.exit == Exit::Conflict {
                 json["diagnosis"] = serde_json::json!(already_running(error));
             }

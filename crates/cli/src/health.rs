@@ -10,6 +10,7 @@ use crate::{
     failure::{Failure, clean},
     host,
     out::Out,
+    outcome,
 };
 
 /// Shows the health of recipes.

@@ -182,6 +182,9 @@ pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
         (None, RunStatus::Interrupted | RunStatus::Cancelled) => {
             text.push_str(&format!("{}: what was done is kept\n", result.status.as_str()));
         }
+        (None, RunStatus::Waiting) => {
+            text.push_str("waiting: a person has to choose how it goes on\n");
+        }
         _ => return None,
     }
     if let Some(run) = &result.run_id {

@@ -19,7 +19,7 @@ use crate::{
     live::{Keep, fit, printable},
     out::Out,
     words::{
-        count, counter, ending, first_line, icon, kept, label, next_attempt, run_ending, shortened, so_far,
+        count, counter, ending, first_line, fixing, icon, kept, label, next_attempt, run_ending, shortened, so_far,
     },
 };
 
@@ -143,6 +143,9 @@ impl<'a> Progress<'a> {
             Event::RecipeStopped { path, error } => {
                 let label = label(path, state);
                 self.line(&format!("{label} {}: ending what runs in it", mask.text(error)));
+            }
+            event @ (Event::FixWaits { .. } | Event::RepairBegan(_) | Event::RepairEnded { .. }) => {
+                self.line(&format!("[auto-fix] {}", mask.text(&fixing(event))));
             }
             Event::RunFinished(finished) => self.run_finished(finished, state, mask),
             Event::RecipeEntered { .. }

@@ -153,12 +153,11 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
     };
     let result = {
         let mut reporter = reporter(options, args.format.output_format, environment, out);
-        let first = runs.start(start, &mut *reporter).map_err(|error| broken(error, runs.reach()))?;
         match fixer {
             Some(fixer) => {
-                fixer.run(first, &mut *reporter).map_err(|error| fix_failed(error, runs.reach()))?
+                fixer.start(start, &mut *reporter).map_err(|error| fix_failed(error, runs.reach()))?
             }
-            None => first,
+            None => runs.start(start, &mut *reporter).map_err(|error| broken(error, runs.reach()))?,
         }
     };
     let result = match options.no_auto_fix {

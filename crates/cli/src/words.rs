@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use engine::{RunState, RunStatus, StepStatus, frame::StepState, outcome::SkipReason};
+use engine::{Event, RunState, RunStatus, StepStatus, frame::StepState, outcome::SkipReason};
 use runtime::mask::Mask;
 
 /// `▶ ✓ ✗ ⊘ ⚠`.
@@ -139,6 +139,23 @@ pub(crate) fn next_attempt(retry_in_ms: u64) -> String {
     match retry_in_ms {
         0 => "trying again at once".to_owned(),
         ms => format!("trying again in {}", duration(ms as f64 / 1000.0)),
+    }
+}
+
+/// What auto-fix does between two attempts.
+pub(crate) fn fixing(event: &Event) -> String {
+    match event {
+        Event::FixWaits { seconds, reason } => {
+            format!("{reason}; {}", next_attempt((seconds * 1000.0) as u64))
+        }
+        Event::RepairBegan(began) => {
+            format!("an agent repairs `{}` (repair {})", began.file, began.number)
+        }
+        Event::RepairEnded { number, accepted: true } => format!("repair {number} is taken"),
+        Event::RepairEnded { number, .. } => {
+            format!("repair {number} is not taken; the recipe is as it was")
+        }
+        _ => String::new(),
     }
 }
 

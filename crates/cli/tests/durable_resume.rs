@@ -489,18 +489,18 @@ steps:
 #[test]
 fn an_edited_recipe_reruns_what_changed_and_what_depends_on_it() {
     check_edit(&[], "bad end");
-    check_edit(&[("r.yaml", "echo va", "echo VA")], "a uses_a bad end");
-    check_edit(&[("r.yaml", "echo x", "echo y")], "alone bad end");
-    check_edit(&[("child.yaml", "echo vk1", "echo VK1")], "k1 uses_n bad end");
-    check_edit(&[("child.yaml", "echo vk2", "echo VK2")], "k2 uses_n bad end");
+    check_edit(&[("r.yaml", "echo va", "echo VA")], "a uses_a alone k1 k2 uses_n moded bad end");
+    check_edit(&[("r.yaml", "echo x", "echo y")], "alone k1 k2 uses_n moded bad end");
+    check_edit(&[("child.yaml", "echo vk1", "echo VK1")], "k1 k2 uses_n moded bad end");
+    check_edit(&[("child.yaml", "echo vk2", "echo VK2")], "k2 uses_n moded bad end");
     check_edit(&[("r.yaml", "mode: old", "mode: new")], "moded bad end");
     check_edit(
         &[("r.yaml", "  - id: alone\n", "  - id: new\n    command: echo new >>ledger\n  - id: alone\n")],
-        "new bad end",
+        "new alone k1 k2 uses_n moded bad end",
     );
     check_edit(
         &[("child.yaml", "  - id: k2\n", "  - id: k3\n    command: echo k3 >>ledger\n  - id: k2\n")],
-        "k3 uses_n bad end",
+        "k3 k2 uses_n moded bad end",
     );
 }
 

@@ -54,7 +54,7 @@ fn a_failed_check_takes_its_producers_along() {
     assert_eq!(failed.json()["diagnosis"]["bucket"], "work", "{}", failed.all());
     let plan = json(&env, &["resume", "last", "--plan"]).json();
     assert_eq!(plan["anchor"], "fix-a");
-    assert_eq!(actions(&plan), "prep:keep fix-a:rerun mid:rerun gate:pending after:pending");
+    assert_eq!(actions(&plan), "prep:keep fix-a:rerun mid:rerun gate:rerun after:pending");
     assert_eq!(ledger(&env), "prep mid gate", "a plan runs nothing");
     let resumed = json(&env, &["resume", "last"]);
     assert_eq!(resumed.code, 0, "{}", resumed.all());
@@ -68,61 +68,61 @@ fn plans_for_many_shapes() {
             "two producers at the same distance: both, the later one is the anchor",
             "  - {id: a, prompt: p, output: x}\n  - {id: b, prompt: p, output: y}\n  - {id: g, command: 'grep -q PASS <<< \"{{x}}{{y}}\"'}\n",
             "b",
-            "a:rerun b:rerun g:pending",
+            "a:rerun b:rerun g:rerun",
         ),
         (
             "a parallel group of producers is one level",
             "  - {id: a, prompt: p, output: x, parallel_group: g}\n  - {id: b, prompt: p, output: y, parallel_group: g}\n  - {id: g, command: 'grep -q PASS <<< \"{{x}}{{y}}\"'}\n",
             "b",
-            "a:rerun b:rerun g:pending",
+            "a:rerun b:rerun g:rerun",
         ),
         (
             "no producer upstream: the failed step itself",
             "  - {id: a, command: echo hi, output: x}\n  - {id: g, command: 'grep -q PASS <<< \"{{x}}\"'}\n",
             "g",
-            "a:keep g:pending",
+            "a:keep g:rerun",
         ),
         (
             "a person's resume does not follow mere order",
             "  - {id: a, prompt: p}\n  - {id: g, command: 'test -e made.txt'}\n",
             "g",
-            "a:keep g:pending",
+            "a:keep g:rerun",
         ),
         (
             "depends_on is a link",
             "  - {id: a, prompt: p}\n  - {id: g, command: 'test -e made.txt', depends_on: [a]}\n",
             "a",
-            "a:rerun g:pending",
+            "a:rerun g:rerun",
         ),
         (
             "declared files are a link",
             "  - {id: a, prompt: p, produces: ['out/*.txt']}\n  - {id: b, command: 'true'}\n  - {id: g, command: 'test -e out/made.txt', reads: [out/made.txt]}\n",
             "a",
-            "a:rerun b:keep g:pending",
+            "a:rerun b:keep g:rerun",
         ),
         (
             "a mentioned environment name is a link",
             "  - {id: a, prompt: p, output: verdict}\n  - {id: g, command: 'grep -q PASS <<< \"$VERDICT\"'}\n",
             "a",
-            "a:rerun g:pending",
+            "a:rerun g:rerun",
         ),
         (
             "the environment is not mended by working again",
             "  - {id: a, prompt: p, output: x}\n  - {id: g, command: 'no-such-tool-here \"{{x}}\"'}\n",
             "g",
-            "a:keep g:pending",
+            "a:keep g:rerun",
         ),
         (
             "a skipped producer made nothing",
             "  - {id: a, prompt: p, output: x, condition: 'false'}\n  - {id: g, command: 'grep -q PASS <<< \"{{x}}\"'}\n",
             "g",
-            "a:pending g:pending",
+            "a:pending g:rerun",
         ),
         (
             "other readers of what is made again work again too",
             "  - {id: a, prompt: p, output: x}\n  - {id: side, command: 'echo \"{{x}}\"'}\n  - {id: g, command: 'grep -q PASS <<< \"{{x}}\"'}\n",
             "a",
-            "a:rerun side:rerun g:pending",
+            "a:rerun side:rerun g:rerun",
         ),
     ] {
         let env = world("echo FAIL").file("r.yaml", format!("name: r\nsteps:\n{steps}"));
@@ -168,7 +168,7 @@ fn a_repaired_step_is_the_anchor_itself() {
     assert_eq!(env.run(["r.yaml"]).code, 1);
     env.write("r.yaml", INCIDENT.replace("grep -q PASS", "grep -q FAIL"));
     let plan = json(&env, &["resume", "last", "--recipe", "r.yaml", "--plan"]).json();
-    assert_eq!(actions(&plan), "prep:keep fix-a:keep mid:keep gate:pending after:pending");
+    assert_eq!(actions(&plan), "prep:keep fix-a:keep mid:keep gate:rerun after:pending");
     assert_eq!(env.run(["resume", "last", "--recipe", "r.yaml"]).code, 0);
     assert_eq!(ledger(&env), "prep mid gate gate after");
 }

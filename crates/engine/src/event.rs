@@ -111,6 +111,22 @@ pub enum Event {
         /// What it used up.
         usage: Usage,
     },
+    /// The run failed and is not given up: the next attempt comes after a wait.
+    FixWaits {
+        /// Seconds.
+        seconds: f64,
+        /// What is waited for.
+        reason: String,
+    },
+    /// An agent begins to repair the recipe, and may write into its file.
+    RepairBegan(RepairBegan),
+    /// The repair is over, and the recipe's file is what the runner wants it to be.
+    RepairEnded {
+        /// Which repair.
+        number: u32,
+        /// Whether it was taken.
+        accepted: bool,
+    },
     /// A new process goes on with the run.
     RunResumed(RunResumed),
     /// The run ended.
@@ -182,6 +198,19 @@ impl NameChange {
     fn is_empty(&self) -> bool {
         self.added.is_empty() && self.gone.is_empty()
     }
+}
+
+/// The beginning of a repair: enough to put the recipe back, whoever dies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepairBegan {
+    /// Which repair, from 1.
+    pub number: u32,
+    /// The recipe's file.
+    pub file: String,
+    /// SHA-256 of what it held.
+    pub digest: String,
+    /// A copy of what it held, relative to the run folder.
+    pub original: String,
 }
 
 /// The continuation of a run.

@@ -3,11 +3,13 @@
 //! A single cursor is not enough. When a check fails because of what an agent wrote, going on at the check is a
 //! dead end: the agent has to work again. Never runs anything; the answer is a list that people can read.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+mod ways;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use recipe::{
-    graph::{self, Link},
-    plan::{Plan, Step, StepKind, Target, Unit, UnitId},
+    graph::{self, Edge, Link},
+    plan::{Plan, Step, StepKind, Unit},
 };
 use serde::Serialize;
 
@@ -16,6 +18,7 @@ use crate::{
     outcome::StepStatus,
     state::RunState,
 };
+use ways::{between, is_producer, nested_unit, readers, step_path, unit_of};
 
 /// Who resumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,10 +106,15 @@ pub struct Entry {
 /// A plan for resuming.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ResumePlan {
-    /// Where the work goes on.
+    /// What the work hangs on: the latest of the producers that are done again, else where it goes on.
     pub anchor: Option<String>,
-    /// Finished steps that are done again.
+    /// The first step that runs.
+    pub goes_on_at: Option<String>,
+    /// Steps that ran and are done again.
     pub rerun: Vec<String>,
+    /// Of these, the ones whose result is given up; what failed has none.
+    #[serde(skip)]
+    pub redo: Vec<String>,
     /// Every step.
     pub steps: Vec<Entry>,
     /// Agents that are kept, and that a person may have done again.
@@ -117,7 +125,13 @@ pub struct ResumePlan {
 
 /// Makes the plan.
 pub fn plan(request: &Request<'_>) -> ResumePlan {
-    let mut work = Work { request, reasons: BTreeMap::new(), anchor: None, kept_producers: Vec::new() };
+    let mut work = Work {
+        request,
+        reasons: BTreeMap::new(),
+        changed: HashSet::new(),
+        anchor: None,
+        kept_producers: Vec::new(),
+    };
     work.changes(0, request.plan.root());
     work.losses();
     match request.from {
@@ -131,6 +145,9 @@ struct Work<'a> {
     request: &'a Request<'a>,
     /// Finished steps that are done again, with the reason.
     reasons: BTreeMap<String, String>,
+    /// Steps whose own definition changed.
+    changed: HashSet<String>,
+    /// What was asked for, or the latest of the producers that are done again.
     anchor: Option<String>,
     kept_producers: Vec<String>,
 }
@@ -141,42 +158,40 @@ impl Work<'_> {
         let state = self.request.state;
         let old = &state.frames[id];
         let edges = graph::edges_in(self.request.plan, new);
-        let mut into: Vec<Vec<&graph::Edge>> = vec![Vec::new(); new.steps.len()];
-        // a person may know that two steps have nothing to do with each other but their order
-        let follows_order = matches!(self.request.resumer, Resumer::Automatic { .. });
-        edges
-            .iter()
-            .filter(|edge| edge.link != Link::Order || follows_order)
-            .for_each(|edge| into[edge.to].push(edge));
+        let mut into: Vec<Vec<&Edge>> = vec![Vec::new(); new.steps.len()];
+        edges.iter().for_each(|edge| into[edge.to].push(edge));
         let names = self.changed_names(old, new);
-        let mut again: BTreeMap<usize, String> = BTreeMap::new();
+        let mut again: HashSet<usize> = HashSet::new();
+        // agents that are kept though something before them changed: what follows them by order alone is not kept
+        let mut doubted: HashSet<usize> = HashSet::new();
         for (at, step) in new.steps.iter().enumerate() {
             let before = old.index_of(&step.id);
-            let cause = into[at].iter().find(|edge| again.contains_key(&edge.from));
-            let reason = match before {
-                None => Some("it is new".to_owned()),
-                Some(index) if old.unit.steps[index].digest != step.digest => {
-                    Some("its definition changed".to_owned())
-                }
-                Some(_) => cause
-                    .map(|edge| {
-                        let from = &new.steps[edge.from].id;
-                        match &edge.what {
-                            Some(what) => format!("it depends on `{from}` through `{what}`"),
-                            None => format!("it depends on `{from}`"),
-                        }
-                    })
-                    .or_else(|| {
-                        let name = graph::reads_one_of(self.request.plan, step, &names)?;
-                        Some(format!("it reads `{name}`, which changed"))
-                    }),
-            };
             let path = step_path(&old.path, &step.id);
+            let is_cause = |edge: &&&Edge| {
+                again.contains(&edge.from) || (edge.link == Link::Order && doubted.contains(&edge.from))
+            };
+            let cause = into[at].iter().find(is_cause).copied();
+            let is_changed = before.is_some_and(|index| old.unit.steps[index].digest != step.digest);
+            let mut reason = match before {
+                None => Some("it is new".to_owned()),
+                Some(_) if is_changed => Some("its definition changed".to_owned()),
+                Some(_) => cause.map(|edge| because(new, edge)).or_else(|| self.reads_one_of(step, &names)),
+            };
+            if is_changed {
+                self.changed.insert(path.clone());
+            }
+            if let (Some(index), Some(edge)) = (before.filter(|_| !is_changed), cause)
+                && edge.link == Link::Order
+                && self.reads_one_of(step, &names).is_none()
+                && self.is_spared(id, index, step)
+            {
+                self.kept_producers.push(path.clone());
+                doubted.insert(at);
+                reason = None;
+            }
             if let Some(reason) = reason {
-                again.insert(at, reason.clone());
-                // what was done in a recipe that did not come to its end was done under other circumstances
-                let began = |index| state.is_finished(id, index) || state.below(id, index).is_some();
-                if before.is_some_and(began) {
+                again.insert(at);
+                if before.is_some_and(|index| self.has_begun(id, index)) {
                     self.reasons.entry(path).or_insert(reason);
                 }
                 continue;
@@ -191,10 +206,30 @@ impl Work<'_> {
                     self.reasons.insert(format!("{path}/"), "its recipe changed".to_owned());
                 }
                 if is_changed || self.reasons.len() > size {
-                    again.insert(at, "a step below it changed".to_owned());
+                    again.insert(at);
                 }
             }
         }
+    }
+
+    /// Whether a finished step costs too much to be done again only because it comes after something that changed:
+    /// a person does not spend money on a guess.
+    fn is_spared(&self, id: FrameId, index: usize, step: &Step) -> bool {
+        matches!(self.request.resumer, Resumer::Person { producers: Producers::Linked })
+            && self.has_begun(id, index)
+            && self.is_producer_that_ran(id, step)
+    }
+
+    /// Whether there is something to give up: a result, or a recipe that did not come to its end and was done under
+    /// other circumstances.
+    fn has_begun(&self, id: FrameId, at: usize) -> bool {
+        self.request.state.is_finished(id, at) || self.request.state.below(id, at).is_some()
+    }
+
+    /// Why a step that reads one of these names is out of date.
+    fn reads_one_of(&self, step: &Step, names: &HashSet<String>) -> Option<String> {
+        let name = graph::reads_one_of(self.request.plan, step, names)?;
+        Some(format!("it reads `{name}`, which changed"))
     }
 
     /// Names that mean something else now: defaults that differ and were in force, and what steps wrote that are
@@ -257,7 +292,6 @@ impl Work<'_> {
     /// What the failed step needs done again before it.
     fn failure(&mut self) {
         let Some((path, _)) = self.request.state.root_cause() else { return };
-        self.anchor = Some(path.clone());
         let Some((id, at)) = self.request.state.locate(&path) else { return };
         let frame = &self.request.state.frames[id];
         let step = &frame.unit.steps[at];
@@ -351,8 +385,8 @@ impl Work<'_> {
             Resumer::Person { producers: Producers::Linked } => by_value && self.request.blame == Blame::Work,
         };
         let (chosen, kept): (Vec<_>, Vec<_>) = level.iter().partition(|(_, by_value)| may(*by_value));
-        self.kept_producers =
-            kept.iter().map(|(index, _)| step_path(&frame.path, &unit.steps[*index].id)).collect();
+        self.kept_producers
+            .extend(kept.iter().map(|(index, _)| step_path(&frame.path, &unit.steps[*index].id)));
         let Some((last, _)) = chosen.iter().max_by_key(|(index, _)| *index) else { return };
         self.anchor = Some(step_path(&frame.path, &unit.steps[*last].id));
         let edges = graph::edges_in(self.request.plan, &unit);
@@ -380,13 +414,32 @@ impl Work<'_> {
 
     fn finish(self) -> ResumePlan {
         let mut steps = Vec::new();
-        self.entries(0, self.request.plan.root(), false, &mut steps);
-        let rerun: Vec<String> = self.reasons.keys().cloned().collect();
+        self.entries(0, self.request.plan.root(), Around::Itself, &mut steps);
+        let redo: Vec<String> = self.reasons.keys().cloned().collect();
         let blocked_effects = match self.request.effects {
             Effects::Again => Vec::new(),
-            Effects::Once => rerun.iter().filter(|path| self.has_effect(path)).cloned().collect(),
+            Effects::Once => redo.iter().filter(|path| self.has_effect(path)).cloned().collect(),
         };
-        ResumePlan { anchor: self.anchor, rerun, steps, kept_producers: self.kept_producers, blocked_effects }
+        let is_again = |entry: &&Entry| entry.action == Action::Rerun && entry.reason != REDONE;
+        let rerun: Vec<String> = steps.iter().filter(is_again).map(|entry| entry.path.clone()).collect();
+        let goes_on_at = self.first(&steps);
+        let mut kept_producers = self.kept_producers;
+        kept_producers.retain(|path| !rerun.contains(path));
+        let mut seen = HashSet::new();
+        kept_producers.retain(|path| seen.insert(path.clone()));
+        let anchor = self.anchor.or_else(|| goes_on_at.clone());
+        ResumePlan { anchor, goes_on_at, rerun, redo, steps, kept_producers, blocked_effects }
+    }
+
+    /// The first step that runs. A recipe that is only entered again is not it, but what runs first in it.
+    fn first(&self, steps: &[Entry]) -> Option<String> {
+        let runs = |entry: &Entry| entry.action != Action::Keep && entry.reason != SKIPPED;
+        let found = steps.iter().enumerate().find(|(at, entry)| {
+            let below = format!("{}/", entry.path);
+            let is_entered = steps[at + 1..].iter().any(|next| next.path.starts_with(&below) && runs(next));
+            runs(entry) && (self.reasons.contains_key(&entry.path) || !is_entered)
+        });
+        found.map(|(_, entry)| entry.path.clone())
     }
 
     /// Why a step is done again, itself or something in its recipe.
@@ -413,7 +466,7 @@ impl Work<'_> {
         own || state.below(id, at).is_some_and(below)
     }
 
-    fn entries(&self, id: FrameId, new: &Unit, redone: bool, out: &mut Vec<Entry>) {
+    fn entries(&self, id: FrameId, new: &Unit, around: Around, out: &mut Vec<Entry>) {
         let state = self.request.state;
         let old = &state.frames[id];
         for step in &new.steps {
@@ -421,28 +474,31 @@ impl Work<'_> {
             let index = old.index_of(&step.id);
             let status = |index| state.standing(id, index).map_or(StepStatus::Pending, |step| step.status);
             let entry = match index.map(status) {
-                _ if redone => entry(&path, Action::Rerun, "the recipe around it is done again"),
+                _ if around == Around::Redone => entry(&path, Action::Rerun, REDONE),
                 None => entry(&path, Action::Pending, "it is new"),
                 Some(status) => match (self.reason(&path), status) {
                     (Some(reason), _) => entry(&path, Action::Rerun, &reason),
                     (None, StepStatus::Completed | StepStatus::Degraded) => {
                         entry(&path, Action::Keep, "it is done")
                     }
-                    (None, StepStatus::Skipped) => {
-                        entry(&path, Action::Pending, "it was skipped; it is looked at again")
-                    }
+                    (None, StepStatus::Skipped) => entry(&path, Action::Pending, SKIPPED),
                     (None, StepStatus::Failed)
                         if step.continue_on_error && index.is_some_and(|index| old.is_tolerated(index)) =>
                     {
                         entry(&path, Action::Keep, "it failed, and the recipe tolerates that")
                     }
-                    (None, StepStatus::Failed) => entry(&path, Action::Pending, "it failed"),
+                    (None, StepStatus::Failed | StepStatus::Running)
+                        if step.idempotent && self.changed.contains(&path) =>
+                    {
+                        entry(&path, Action::Rerun, "its definition changed")
+                    }
+                    (None, StepStatus::Failed) => entry(&path, Action::Rerun, "it failed"),
                     (None, StepStatus::Running) if !step.idempotent => entry(
                         &path,
                         Action::Pending,
                         "it was interrupted and is not idempotent: choose --rerun-interrupted or --skip-interrupted",
                     ),
-                    (None, StepStatus::Running) => entry(&path, Action::Pending, "it was interrupted"),
+                    (None, StepStatus::Running) => entry(&path, Action::Rerun, "it was interrupted"),
                     (None, StepStatus::Pending) => entry(&path, Action::Pending, "it was not reached"),
                 },
             };
@@ -450,79 +506,40 @@ impl Work<'_> {
             out.push(entry);
             let child = index.and_then(|index| state.below(id, index));
             if let (Some(child), Some(unit)) = (child, nested_unit(self.request.plan, step)) {
-                self.entries(child, &unit, is_redone && self.reasons.contains_key(&path), out);
+                let around = match is_redone && self.reasons.contains_key(&path) {
+                    true => Around::Redone,
+                    false => around,
+                };
+                self.entries(child, &unit, around, out);
             }
         }
     }
 }
 
+/// What is done with the recipe around a step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Around {
+    /// Every step of it has a fate of its own.
+    Itself,
+    /// All of it is done again.
+    Redone,
+}
+
+/// Why a step inside of a recipe that is done again is done again.
+const REDONE: &str = "the recipe around it is done again";
+/// Why a step that was skipped is not kept.
+const SKIPPED: &str = "it was skipped; it is looked at again";
+
+/// Why a step is out of date that depends on one that is done again.
+fn because(unit: &Unit, edge: &Edge) -> String {
+    let from = &unit.steps[edge.from].id;
+    match (&edge.what, edge.link) {
+        (Some(what), _) => format!("it depends on `{from}` through `{what}`"),
+        (None, Link::Order) => format!("it comes after `{from}`, and nothing says what else it needs"),
+        (None, _) => format!("it depends on `{from}`"),
+    }
+}
+
 fn entry(path: &str, action: Action, reason: &str) -> Entry {
     Entry { path: path.to_owned(), action, reason: reason.to_owned() }
-}
-
-fn step_path(frame: &str, id: &str) -> String {
-    if frame.is_empty() { id.to_owned() } else { format!("{frame}/{id}") }
-}
-
-/// The recipe that a frame would run now.
-fn unit_of(plan: &Plan, frame: &Frame) -> Option<std::sync::Arc<Unit>> {
-    if frame.path.is_empty() {
-        return Some(std::sync::Arc::clone(plan.root()));
-    }
-    plan.units.iter().find(|unit| unit.path == frame.unit.path).map(std::sync::Arc::clone)
-}
-
-fn nested_unit(plan: &Plan, step: &Step) -> Option<std::sync::Arc<Unit>> {
-    match &step.kind {
-        StepKind::Nested { target: Target::Known { unit, .. }, .. } => {
-            Some(std::sync::Arc::clone(plan.unit(*unit)))
-        }
-        _ => None,
-    }
-}
-
-/// Whether a step makes something that a check may find wanting: an agent, or a recipe that contains one.
-fn is_producer(plan: &Plan, step: &Step, seen: &mut HashSet<UnitId>) -> bool {
-    match &step.kind {
-        StepKind::Agent(_) => true,
-        StepKind::Nested { target: Target::Known { unit, .. }, .. } => {
-            seen.insert(*unit) && plan.unit(*unit).steps.iter().any(|step| is_producer(plan, step, seen))
-        }
-        // nobody knows what it contains
-        StepKind::Nested { .. } => true,
-        StepKind::Shell { .. } => false,
-    }
-}
-
-/// Steps that lie on a way from the starts to the target, both included.
-fn between(edges: &[graph::Edge], starts: &[usize], target: usize) -> BTreeSet<usize> {
-    let forward = reach(starts.iter().copied(), |at| {
-        edges.iter().filter(move |edge| edge.from == at).map(|edge| edge.to).collect()
-    });
-    let backward = reach(std::iter::once(target), |at| {
-        edges.iter().filter(move |edge| edge.to == at).map(|edge| edge.from).collect()
-    });
-    forward.intersection(&backward).copied().collect()
-}
-
-/// Steps that read, directly or not, what the starts make.
-fn readers(edges: &[graph::Edge], starts: &[usize]) -> BTreeSet<usize> {
-    reach(starts.iter().copied(), |at| {
-        edges
-            .iter()
-            .filter(move |edge| edge.from == at && edge.link != Link::Order)
-            .map(|edge| edge.to)
-            .collect()
-    })
-}
-
-fn reach(starts: impl Iterator<Item = usize>, next: impl Fn(usize) -> Vec<usize>) -> BTreeSet<usize> {
-    let mut seen = BTreeSet::new();
-    let mut queue: VecDeque<usize> = starts.collect();
-    while let Some(at) = queue.pop_front() {
-        if seen.insert(at) {
-            queue.extend(next(at));
-        }
-    }
-    seen
 }

@@ -18,7 +18,7 @@ use recipe::{
 };
 
 use crate::{
-    event::{Ended, Event, Record, RunFinished, Usage},
+    event::{Ended, Event, Record, RepairBegan, RunFinished, Usage},
     frame::{ChildResult, Frame, FrameId, StepState},
     outcome::{Outcome, SkipReason, StepStatus},
 };
@@ -66,6 +66,8 @@ pub struct RunState {
     pub used_below: HashMap<String, Usage>,
     /// How often it was resumed.
     pub resumes: u32,
+    /// A repair of its recipe that is not over.
+    pub repair: Option<RepairBegan>,
     /// Agents that were started and whose end is not known.
     pub(crate) started_agents: HashMap<String, u64>,
     tries: HashMap<String, Tries>,
@@ -92,6 +94,7 @@ impl RunState {
             started_agents: HashMap::new(),
             tries: HashMap::new(),
             resumes: 0,
+            repair: None,
             kept: HashMap::new(),
             skip: HashSet::new(),
             by_path: HashMap::new(),
@@ -155,6 +158,9 @@ impl RunState {
             Event::Spawned(spawned) => self.spawned(&spawned.path),
             Event::Noted { .. } => {}
             Event::AgentUsed { usage, .. } => self.used.add(usage),
+            Event::FixWaits { .. } => self.reopen(None),
+            Event::RepairBegan(began) => self.reopen(Some(began.clone())),
+            Event::RepairEnded { .. } => self.repair = None,
             Event::RunResumed(resumed) => {
                 self.count_lost_agents();
                 self.resume(plan, resumed);
@@ -164,6 +170,11 @@ impl RunState {
                 self.finished = Some(finished.clone());
             }
         }
+    }
+
+    /// The run had ended and is worked on all the same.
+    fn reopen(&mut self, repair: Option<RepairBegan>) {
+        (self.finished, self.finished_at, self.repair) = (None, None, repair);
     }
 
     /// The frame of the run's own recipe at its beginning.

@@ -153,6 +153,22 @@ pub fn of_run(declared: &Budget, agents: &AgentSettings, before: Usage) -> Limit
     Limit { prefix: String::new(), budget, before }
 }
 
+/// How to go on after a budget was used up, from the message that says which and the command that resumes.
+pub fn raise(error: &str, resume: &str) -> Option<String> {
+    let what = error.rsplit_once("the budget is used up: ")?.1.split([';', ',', '\n']).next()?.trim();
+    let twice = |number: &str| number.parse::<f64>().ok().map(|number| number * 2.0);
+    let (flag, number) = match what.split_once(' ') {
+        None => ("--budget-usd", twice(what.strip_prefix('$')?)?),
+        Some((number, "agent runs")) => ("--budget-agent-runs", twice(number)?),
+        Some((number, "tokens")) => ("--budget-tokens", twice(number)?),
+        Some((number, "minutes")) => ("--budget-minutes", twice(number)?),
+        Some(_) => return None,
+    };
+    // a budget of nothing would be doubled to nothing
+    let number = if number > 0.0 { number } else { 1.0 };
+    Some(format!("the budget of {what} is used up: raise it with `{resume} {flag} {number}`"))
+}
+
 /// The budget with what another one says put in its place.
 pub fn replaced(budget: &Budget, by: &Budget) -> Budget {
     Budget {
@@ -205,6 +221,22 @@ mod tests {
         ] {
             assert_eq!(limit(prefix, budget), expected, "{prefix} {budget:?}");
         }
+    }
+
+    #[test]
+    fn a_used_up_budget_says_how_to_raise_it() {
+        for (what, flag) in [
+            ("3 agent runs", "--budget-agent-runs 6"),
+            ("$0.5", "--budget-usd 1"),
+            ("1000 tokens", "--budget-tokens 2000"),
+            ("1.5 minutes", "--budget-minutes 3"),
+            ("0 agent runs", "--budget-agent-runs 1"),
+        ] {
+            let error = format!("agent step failed: the budget is used up: {what}");
+            let said = raise(&error, "resume r1").unwrap();
+            assert!(said.contains(&format!("`resume r1 {flag}`")), "{said}");
+        }
+        assert_eq!(raise("agent step failed: no", "resume r1"), None);
     }
 
     #[test]

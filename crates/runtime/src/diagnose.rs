@@ -43,9 +43,14 @@ pub fn failure(
     let (id, at) = state.locate(&path)?;
     let facts = facts(plan, &state.frames[id], at, ended, run_dir, mask);
     let diagnosis = diagnose(&facts);
+    let commands = commands(&path);
+    let raise = match (&ended.outcome, &ended.error, &commands.resume) {
+        (Outcome::Budget, Some(error), Some(resume)) => crate::budget::raise(error, resume),
+        _ => None,
+    };
     Some(Found {
         fingerprint: Some(fingerprint(&path, diagnosis.class, &facts)),
-        advice: advice(&diagnosis, &path, &commands(&path)),
+        advice: raise.map_or_else(|| advice(&diagnosis, &path, &commands), |raise| vec![raise]),
         diagnosis,
     })
 }

@@ -311,7 +311,10 @@ fn outliers(recipe: &str, seen: &[Seen], sorted: &[f64], findings: &mut Vec<Find
             step: None,
             metric: format!("{:.1} s, while half of the runs take under {median:.1} s", run.duration),
             run_ids: vec![run.id()],
-            recommendation: format!("see where the time went: recipe-runner-rs show {}", run.id()),
+            recommendation: format!(
+                "see where the time went: {}",
+                run.shown.reach.command(&format!("show {}", run.id()))
+            ),
         });
     }
 }

@@ -1,8 +1,9 @@
 //! The way in: starting, resuming, cancelling, listing and showing runs.
 
 mod cancel;
-mod charge;
+mod hold;
 mod missing;
+mod person;
 mod request;
 mod resume;
 mod stored;
@@ -16,8 +17,10 @@ use engine::{
 use recipe::{check::Loader, plan::Plan, value::Map};
 
 pub use cancel::Cancelled;
+pub(crate) use hold::{Ending, Hold};
+pub use person::changed_note;
 pub use request::{MAX_PARALLEL, Request, RequestError, Silent};
-pub use resume::{Interrupted, Resume, ResumeError, changed_note};
+pub use resume::{Interrupted, Resume, ResumeError};
 pub use stored::{FindError, OpenError, RunSummary, Shown};
 
 use missing::blocked_start;
@@ -153,10 +156,23 @@ impl Runs {
 
     /// Runs a recipe to its end, or until it is told to stop.
     pub fn start(&self, start: Start<'_>, reporter: &mut dyn Reporter) -> Result<RunResult, RunError> {
+        let (result, hold) = self.start_held(start, reporter)?;
+        if let Some(hold) = hold {
+            hold.release(result.status);
+        }
+        Ok(result)
+    }
+
+    /// The same, and keeps the run for this process: it may not be over.
+    pub(crate) fn start_held(
+        &self,
+        start: Start<'_>,
+        reporter: &mut dyn Reporter,
+    ) -> Result<(RunResult, Option<Hold>), RunError> {
         let problems = self.problems(&start);
         let name = start.plan.root().name.clone();
         if !problems.is_empty() && !start.dry_run {
-            return Ok(blocked_start(&start, &problems));
+            return Ok((blocked_start(&start, &problems), None));
         }
         let settings = RunSettings {
             given: start.given.clone(),
@@ -217,10 +233,8 @@ impl Runs {
             agents: start.agents,
             reach: self.reach.clone(),
         };
-        let result = job.run(first, reporter);
-        settle_claim(claim, &result);
-        drop(lock);
-        result
+        let hold = lock.map(|lock| Hold::new(lock).with(claim));
+        Ok((job.run(first, reporter)?, hold))
     }
 
     /// The workspace of a recipe in a directory.
@@ -270,10 +284,7 @@ impl Runs {
                     "the mark of run {run}, whose process is gone, was moved aside to {}; the run itself is kept in {state}",
                     self.home.join("quarantine").display()
                 ),
-                Stale::Named => format!(
-                    "run {run} of this recipe was interrupted here, its state is kept in {state}; go on with it: {}",
-                    self.reach.command(&format!("resume {run}"))
-                ),
+                Stale::Named => self.name_dead(run),
             };
             Event::Noted { path: None, message }
         }));
@@ -318,14 +329,6 @@ impl Runs {
         let folder = folder.publish(self.dir().join(run_id))?;
         let journal = hidden.at(folder.journal());
         Ok((folder, journal, lock))
-    }
-}
-
-/// Clears the mark of a run that came to an end of its own.
-pub(crate) fn settle_claim(claim: Option<Claim>, result: &Result<RunResult, RunError>) {
-    let is_over = matches!(result, Ok(result) if matches!(result.status, RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled));
-    if let Some(claim) = claim.filter(|_| is_over) {
-        claim.clear();
     }
 }
 

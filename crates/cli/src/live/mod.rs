@@ -36,7 +36,7 @@ use crate::{
     failure::clean,
     out::Out,
     progress::{Audience, answer, is_agent},
-    words::{count, counter, duration, ending, first_line, icon, kept, next_attempt, run_ending},
+    words::{count, counter, duration, ending, first_line, fixing, icon, kept, next_attempt, run_ending},
 };
 
 /// Shortest time between two frames.
@@ -203,6 +203,9 @@ impl<'a> Live<'a> {
             Event::RecipeStopped { path, error } => {
                 self.line('⚠', &format!("{path}: {}: ending what runs in it", mask.text(error)));
             }
+            event @ (Event::FixWaits { .. } | Event::RepairBegan(_) | Event::RepairEnded { .. }) => {
+                self.line('·', &format!("auto-fix: {}", mask.text(&fixing(event))));
+            }
             Event::RunFinished(finished) => {
                 for process in &finished.ended_processes {
                     self.line('⚠', &format!("ended a background process: {}", mask.text(process)));
@@ -320,12 +323,20 @@ impl<'a> Live<'a> {
     }
 }
 
+/// Whether nothing is left to be drawn: between two attempts of auto-fix no step runs.
+fn ends_block(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::RunFinished(_) | Event::FixWaits { .. } | Event::RepairBegan(_) | Event::RepairEnded { .. }
+    )
+}
+
 impl Reporter for Live<'_> {
     fn notice(&mut self, notice: Notice<'_>) {
         match notice {
             Notice::Event { record, state, mask } => {
                 self.event(record, state, mask);
-                if let Event::RunFinished(_) = record.event {
+                if ends_block(&record.event) {
                     return self.end();
                 }
                 if self.drawn.is_none_or(|at| at.elapsed() >= FRAME) {

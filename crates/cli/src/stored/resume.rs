@@ -5,8 +5,8 @@ use std::io::Write as _;
 use engine::resume_plan::{Action, Effects, Producers, ResumePlan, Resumer};
 use recipe::check::{Given, check};
 use runtime::{
-    autofix::{self, Loop},
-    command_line::Reach,
+    autofix::{self, AutoFixError, Loop},
+    command_line::{Reach, quote},
     folder::{Options, RunFolder},
     runs::{Interrupted, Resume, ResumeError, Runs},
     sources::Recording,
@@ -31,10 +31,39 @@ pub(crate) fn resume(args: &ResumeArgs, environment: &Environment, out: &mut Out
     resume_run(args, environment, out).map_err(|failure| failure.announce(format, out))
 }
 
+/// What was asked for so far, for commands that ask for more.
+fn same(args: &ResumeArgs) -> String {
+    let mut flags = String::new();
+    let named = [
+        ("--recipe", args.recipe.as_ref().map(|file| file.to_string_lossy().into_owned())),
+        ("--from", args.from.clone()),
+    ];
+    for (flag, value) in named {
+        flags.extend(value.map(|value| format!(" {flag} {}", quote(&value))));
+    }
+    let set = [
+        ("--rerun-producers", args.rerun_producers),
+        ("--rerun-effects", args.rerun_effects),
+        ("--rerun-interrupted", args.rerun_interrupted),
+        ("--skip-interrupted", args.skip_interrupted),
+    ];
+    for (flag, _) in set.into_iter().filter(|(_, is_set)| *is_set) {
+        flags.push_str(&format!(" {flag}"));
+    }
+    flags
+}
+
 fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let runs = runs_at(args.options.state_dir.as_deref(), environment)?;
     let folder = find(&runs, &args.run)?;
     let header = folder.header().map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
+    if !args.plan {
+        // before the recipe is read: it may not be what its user wrote
+        let grace = host::bare(environment.all(), environment).grace;
+        let undone = runs.undo_repair(&folder, grace);
+        let undone = undone.map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
+        undone.iter().for_each(|message| out.notice(&format!("[run] {message}")));
+    }
     let mut places = args.places.clone();
     places.recipe_dirs.extend(header.options.recipe_dirs.clone());
     let library = reading::library(&places, environment);
@@ -89,7 +118,7 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
         loader: &library,
     };
     if args.plan {
-        return show_plan(&runs, folder, &resume, args.format.output_format, out);
+        return show_plan(&runs, folder, &resume, args, out);
     }
     go_on(&runs, folder, resume, args, environment, out)
 }
@@ -97,7 +126,7 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
 /// Asks a person whether completed agent steps may be done again.
 fn ask(plan: &ResumePlan) -> bool {
     let mut stderr = std::io::stderr();
-    let list = plan.rerun.join(", ");
+    let list = plan.redo.join(", ");
     let _ = write!(stderr, "These steps are done and would be done again: {list}\nGo on? [y/N] ");
     let _ = stderr.flush();
     let mut answer = String::new();
@@ -109,7 +138,7 @@ fn show_plan(
     runs: &Runs,
     folder: RunFolder,
     resume: &Resume<'_>,
-    format: OutputFormat,
+    args: &ResumeArgs,
     out: &mut Out,
 ) -> Result<Exit, Failure> {
     let run = folder.id();
@@ -117,8 +146,9 @@ fn show_plan(
         (None, Ok(shown)) => shown.changed_recipe(),
         _ => None,
     };
-    let plan = runs.resume_plan(folder, resume).map_err(|error| explain(error, runs.reach()))?;
-    if format == OutputFormat::Json {
+    let asked = Asked { reach: runs.reach(), same: same(args) };
+    let plan = runs.resume_plan(folder, resume).map_err(|error| explain(error, &asked))?;
+    if args.format.output_format == OutputFormat::Json {
         let mut json = serde_json::to_value(&plan).unwrap_or_default();
         json["run_id"] = json!(run);
         json["changed_recipe"] = json!(changed);
@@ -133,26 +163,32 @@ fn show_plan(
         };
         out.result(&format!("{action:<8} {}  ({})", step.path, step.reason));
     }
-    if let Some(anchor) = &plan.anchor {
-        out.result(&format!("goes on at `{anchor}`"));
+    if let Some(first) = &plan.goes_on_at {
+        let anchor = plan.anchor.iter().find(|anchor| *anchor != first);
+        let anchor = anchor.map(|anchor| format!(" (anchor `{anchor}`)")).unwrap_or_default();
+        out.result(&format!("goes on at `{first}`{anchor}"));
     }
     if let Some(file) = &changed {
         out.result(&runtime::runs::changed_note(runs.reach(), &run, file));
     }
-    if !plan.kept_producers.is_empty() {
-        out.result(&format!(
-            "kept, though the failed step may depend on what they made: {}; do them again with `{}`",
-            plan.kept_producers.join(", "),
-            runs.reach().command(&format!("resume {run} --rerun-producers"))
-        ));
-    }
-    if !plan.blocked_effects.is_empty() {
-        out.result(&format!(
-            "stops here: side effects that are done would be repeated: {}; allow it with `{}`",
-            plan.blocked_effects.join(", "),
-            runs.reach().command(&format!("resume {run} --rerun-effects"))
-        ));
-    }
+    let mut say = |what: &str, steps: &[String], how: &str, flag: &str| {
+        if !steps.is_empty() {
+            let command = asked.with(&run, flag);
+            out.result(&format!("{what}: {}; {how} `{command}`", steps.join(", ")));
+        }
+    };
+    say(
+        "kept, though what comes after them may depend on doing them again",
+        &plan.kept_producers,
+        "do them again with",
+        "--rerun-producers",
+    );
+    say(
+        "stops here: side effects that are done would be repeated",
+        &plan.blocked_effects,
+        "allow it with",
+        "--rerun-effects",
+    );
     Ok(Exit::Success)
 }
 
@@ -196,11 +232,12 @@ fn go_on(
         };
     let result = {
         let mut reporter = reporter(&args.options, format, environment, out);
-        match (runs.resume(folder.clone(), resume, &mut *reporter), fixer) {
-            (Ok(first), Some(fixer)) => {
-                Ok(fixer.run(first, &mut *reporter).map_err(|error| fix_failed(error, runs.reach()))?)
-            }
-            (result, _) => result,
+        match fixer {
+            Some(fixer) => match fixer.resume(folder.clone(), resume, &mut *reporter) {
+                Err(AutoFixError::Resume(error)) => Err(error),
+                other => Ok(other.map_err(|error| fix_failed(error, runs.reach()))?),
+            },
+            None => runs.resume(folder.clone(), resume, &mut *reporter),
         }
     };
     match result {
@@ -222,30 +259,50 @@ fn go_on(
             }
             Ok(Exit::Success)
         }
-        Err(error) => Err(explain(error, runs.reach())),
+        Err(error) => Err(explain(error, &Asked { reach: runs.reach(), same: same(args) })),
     }
 }
 
-fn explain(error: ResumeError, reach: &Reach) -> Failure {
-    let typed = |words: String| reach.command(&words);
+/// What was asked for, for commands that ask for more.
+struct Asked<'a> {
+    reach: &'a Reach,
+    same: String,
+}
+
+impl Asked<'_> {
+    /// The same command with one more flag.
+    fn with(&self, run: &str, flag: &str) -> String {
+        self.reach.command(&format!("resume {run}{} {flag}", self.same))
+    }
+}
+
+/// What to do about a run that does not go on.
+fn explain(error: ResumeError, asked: &Asked<'_>) -> Failure {
+    let typed = |words: String| asked.reach.command(&words);
     let message = error.to_string();
+    let wait = |run: &str| {
+        let failure = Failure::new(Exit::Waiting, message.clone());
+        failure.fact("run_id", run).fact("status", "waiting").fact("outcome", "needs_human")
+    };
     match error {
         ResumeError::Owned { run, .. } => Failure::new(Exit::Conflict, message)
             .hint(format!("watch it: {}", typed(format!("logs {run} -f"))))
-            .hint(format!("stop it:  {}", typed(format!("cancel {run}")))),
-        ResumeError::Choose { run, .. } => Failure::new(Exit::Waiting, message)
+            .hint(format!("stop it:  {}", typed(format!("cancel {run}"))))
+            .fact("run_id", run),
+        ResumeError::Choose { run, .. } => wait(&run)
             .hint("look at what it did, then choose:")
-            .hint(format!("run it again: {}", typed(format!("resume {run} --rerun-interrupted"))))
-            .hint(format!("leave it out: {}", typed(format!("resume {run} --skip-interrupted")))),
-        ResumeError::Effects { run, .. } => Failure::new(Exit::Waiting, message)
-            .hint(format!("see why:     {}", typed(format!("resume {run} --plan"))))
-            .hint(format!("repeat them: {}", typed(format!("resume {run} --rerun-effects")))),
+            .hint(format!("run it again: {}", asked.with(&run, "--rerun-interrupted")))
+            .hint(format!("leave it out: {}", asked.with(&run, "--skip-interrupted"))),
+        ResumeError::Effects { run, .. } => wait(&run)
+            .hint(format!("see why:     {}", asked.with(&run, "--plan")))
+            .hint(format!("repeat them: {}", asked.with(&run, "--rerun-effects"))),
         ResumeError::Declined(run) => Failure::new(Exit::Waiting, message)
-            .hint(format!("see why:  {}", typed(format!("resume {run} --plan"))))
-            .hint(format!("go ahead: {}", typed(format!("resume {run} --yes")))),
+            .hint(format!("see why:  {}", asked.with(&run, "--plan")))
+            .hint(format!("go ahead: {}", asked.with(&run, "--yes")))
+            .fact("run_id", run),
         ResumeError::NoStep { run, .. } => Failure::new(Exit::BadArguments, message)
             .hint(format!("`{}` lists the steps", typed(format!("show {run}")))),
-        ResumeError::Run(error) => broken(error, reach),
+        ResumeError::Run(error) => broken(error, asked.reach),
         ResumeError::Open(_) | ResumeError::Completed(_) => Failure::new(Exit::Broken, message),
     }
 }

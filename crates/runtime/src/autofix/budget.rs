@@ -11,7 +11,12 @@ use std::{
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::folder::FolderError;
+use super::Policy;
+use crate::{
+    folder::{FolderError, make_dir},
+    host::Host,
+    runs::Runs,
+};
 
 /// The environment variable that leads nested runs to the number.
 pub const VARIABLE: &str = "RECIPE_RUNNER_AUTO_FIX_BUDGET";
@@ -61,6 +66,28 @@ impl Budget {
             .map_err(|error| FolderError::at("lock", &self.path)(error.into()))?;
         Ok(file)
     }
+}
+
+/// Makes the number of runs that are left known to everything that the run starts; a run inside of another one
+/// that has such a number takes from that. Says where it is.
+pub fn prepare(
+    runs: &Runs,
+    policy: &Policy,
+    known: Option<PathBuf>,
+    host: &mut Host,
+) -> Result<PathBuf, FolderError> {
+    let inherited = host.var(VARIABLE).map(PathBuf::from).filter(|path| path.exists());
+    let path = match known.or(inherited) {
+        Some(path) => path,
+        None => {
+            let dir = runs.home().join("auto-fix");
+            make_dir(&dir)?;
+            dir.join(crate::runs::new_id())
+        }
+    };
+    Budget::open(&path, policy.max_attempts.saturating_sub(1))?;
+    host.env.insert(VARIABLE.into(), path.clone().into());
+    Ok(path)
 }
 
 fn read(file: &mut File) -> u32 {

@@ -5,60 +5,76 @@
 use engine::{
     RunStatus,
     diagnosis::Bucket,
-    resume_plan::{Producers, Resumer},
+    resume_plan::{Producers, ResumePlan, Resumer},
 };
 
-use super::{Attempt, Escalation, Loop, Report};
-use crate::{command_line::quote, folder::RunFolder, report::RunResult, runs::Resume};
+use super::{Attempt, Escalation, Loop, work::Work};
+use crate::{
+    command_line::quote,
+    folder::RunFolder,
+    preflight,
+    runs::{Ending, Resume},
+};
 
 impl Loop<'_> {
     /// Ends the loop and asks for a person.
-    pub(super) fn escalate(
-        &self,
-        folder: &RunFolder,
-        report: &mut Report,
-        result: &mut RunResult,
-        reason: String,
-    ) {
-        report.outcome = "needs_human".to_owned();
-        report.escalation = Some(Escalation {
-            reason,
-            attempted: report.attempts.iter().map(describe).collect(),
-            diagnosis: result.diagnosis.clone(),
-            options: self.options(folder, report, result),
-            evidence: result.run_dir.iter().cloned().collect(),
+    pub(super) fn escalate(&self, work: &mut Work<'_>, reason: String) -> Ending {
+        let options = self.options(work);
+        work.report.outcome = "needs_human".to_owned();
+        work.report.escalation = Some(Escalation {
+            attempted: work.report.attempts.iter().map(describe).collect(),
+            diagnosis: work.result.diagnosis.clone(),
+            options,
+            evidence: work.result.run_dir.iter().cloned().collect(),
+            reason: reason.clone(),
         });
-        result.outcome = "needs_human";
-        result.status = RunStatus::Waiting;
-        result.exit_code = Some(6);
+        Ending { status: RunStatus::Waiting, exit_code: 6, error: Some(reason) }
     }
 
     /// The commands that make sense, the harmless ones first.
-    fn options(&self, folder: &RunFolder, report: &Report, result: &RunResult) -> Vec<String> {
-        let run = folder.id();
+    fn options(&self, work: &Work<'_>) -> Vec<String> {
+        let (run, result) = (work.folder.id(), &work.result);
         let mut words = vec![format!("show {run}")];
-        words.extend(result.failure.as_ref().map(|failure| format!("logs {run} {}", quote(&failure.step))));
-        words.push(format!("resume {run} --plan"));
-        let person = Resumer::Person { producers: Producers::Linked };
-        let resume = Resume { resumer: person, ..self.resume(None) };
-        let plan = self.runs.resume_plan(folder.clone(), &resume);
-        match &plan {
-            Ok(plan) if !plan.blocked_effects.is_empty() => {
-                words.push(format!("resume {run} --rerun-effects"))
-            }
-            _ => words.push(format!("resume {run}")),
-        }
-        if plan.is_ok_and(|plan| !plan.kept_producers.is_empty()) {
-            words.push(format!("resume {run} --rerun-producers"));
+        let failed = result.failure.as_ref().filter(|failure| failure.step != preflight::STEP);
+        words.extend(failed.map(|failure| format!("logs {run} {}", quote(&failure.step))));
+        let edited = format!(" --recipe {}", quote(&self.recipe_file.to_string_lossy()));
+        let is_offered = work.report.attempts.last().is_some_and(is_not_in_the_run);
+        let with = if is_offered { edited.as_str() } else { "" };
+        words.push(format!("resume {run}{with} --plan"));
+        let plain = self.by_person(&work.folder, Producers::Linked);
+        let effects = if is_offered { " --rerun-effects" } else { allow(plain.as_ref()) };
+        words.push(format!("resume {run}{with}{effects}"));
+        if plain.is_some_and(|plan| !plan.kept_producers.is_empty()) {
+            let again = self.by_person(&work.folder, Producers::Again);
+            words.push(format!("resume {run}{with} --rerun-producers{}", allow(again.as_ref())));
         }
         let is_recipe = result.diagnosis.as_ref().is_some_and(|found| found.bucket == Bucket::Recipe);
-        let is_repaired = report.attempts.iter().any(|attempt| attempt.repair.is_some());
-        if (is_recipe || is_repaired) && self.recipe_file.is_file() {
-            let file = quote(&self.recipe_file.to_string_lossy());
-            words.push(format!("resume {run} --recipe {file}"));
+        let is_repaired = work.report.attempts.iter().any(|attempt| attempt.repair.is_some());
+        if !is_offered && (is_recipe || is_repaired) && self.recipe_file.is_file() {
+            words.push(format!("resume {run}{edited}"));
         }
         words.iter().map(|words| self.runs.reach().command(words)).collect()
     }
+
+    /// What a resume would do that a person types.
+    fn by_person(&self, folder: &RunFolder, producers: Producers) -> Option<ResumePlan> {
+        let resume = Resume { resumer: Resumer::Person { producers }, ..self.resumed(None) };
+        self.runs.resume_plan(folder.clone(), &resume).ok()
+    }
+}
+
+/// The flag that a plan needs to be carried out.
+fn allow(plan: Option<&ResumePlan>) -> &'static str {
+    match plan.is_some_and(|plan| !plan.blocked_effects.is_empty()) {
+        true => " --rerun-effects",
+        false => "",
+    }
+}
+
+/// Whether a repair was taken and not come to: it is in the file, and not yet in the run.
+fn is_not_in_the_run(attempt: &Attempt) -> bool {
+    attempt.repair.as_ref().is_some_and(|repair| repair.accepted)
+        && attempt.plan.as_ref().is_some_and(|plan| !plan.blocked_effects.is_empty())
 }
 
 /// An attempt in one line.
@@ -71,6 +87,10 @@ pub(super) fn describe(attempt: &Attempt) -> String {
         None => String::new(),
     };
     let again = match &attempt.plan {
+        // a plan that stopped because of its effects was not carried out
+        Some(plan) if !plan.blocked_effects.is_empty() => {
+            format!("; not done again, because of side effects: {}", plan.rerun.join(", "))
+        }
         Some(plan) if !plan.rerun.is_empty() => format!("; done again: {}", plan.rerun.join(", ")),
         _ => String::new(),
     };

@@ -5,15 +5,17 @@
 
 pub mod answer;
 pub mod budget;
+mod desk;
 mod escalation;
 mod repair;
 mod report;
 mod surface;
+mod work;
 
 use std::{path::PathBuf, time::Duration};
 
 use engine::{
-    RunStatus,
+    Event, RunStatus,
     diagnosis::{Bucket, Class},
     resume_plan::{Effects, Resumer},
 };
@@ -21,19 +23,22 @@ use recipe::{check::Loader, plan::Plan};
 
 use crate::{
     agent_attempt::AgentSettings,
-    drive::{Halt, Reporter, pause},
+    drive::{Halt, Reporter},
     folder::{FolderError, Options, RunFolder},
     host::Host,
     report::RunResult,
-    runs::{Beside, Interrupted, Resume, ResumeError, RunError, Runs},
+    runs::{Beside, Ending, Hold, Interrupted, OpenError, Resume, ResumeError, RunError, Runs, Start},
     sources::Recording,
 };
 use budget::Budget;
-use escalation::describe;
+pub use budget::prepare;
+use desk::{Desk, Ear};
 pub use repair::Regression;
-use repair::{Repair, Repairer};
+use repair::{Repair, Repairer, Verdict};
 use report::save;
 pub use report::{Attempt, Escalation, PlanSummary, RepairReport, Report, load};
+pub use work::unfinished;
+use work::{Prepared, Round, Work, is_same_failure, is_unexplained};
 
 /// How auto-fix is done.
 #[derive(Clone, Debug)]
@@ -73,12 +78,12 @@ pub enum AutoFixError {
     /// A resume could not be made.
     #[error(transparent)]
     Resume(#[from] ResumeError),
+    /// The run cannot be read any more.
+    #[error(transparent)]
+    Open(#[from] OpenError),
     /// A file failed.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// It was told to stop between two runs.
-    #[error("told to stop")]
-    Stopped(Halt),
 }
 
 /// Longest wait for a rate limit or the network.
@@ -96,116 +101,131 @@ enum Next {
     Repair,
     /// Somebody else has to mend the environment.
     Blocked(String),
+    /// Somebody has to allow more to be used up.
+    Spent,
     /// A person has to look at it.
     Escalate(String),
 }
 
 impl Loop<'_> {
-    /// Goes on after a first run until it succeeds or a person is needed.
-    pub fn run(mut self, first: RunResult, reporter: &mut dyn Reporter) -> Result<RunResult, AutoFixError> {
-        let mut result = first;
-        let (Some(run_id), Some(run_dir)) = (result.run_id.clone(), result.run_dir.clone()) else {
-            result.auto_fix = Some(Report {
-                enabled: true,
-                max_attempts: self.policy.max_attempts,
-                outcome: result.outcome.to_owned(),
-                ..Report::default()
-            });
-            return Ok(result);
-        };
-        let folder = RunFolder::at(PathBuf::from(run_dir));
-        let budget = self.budget(&folder)?;
-        let mut report = load(&folder).unwrap_or_else(|| Report {
-            tracking_id: result.tracking_id.clone().unwrap_or_else(|| run_id.clone()),
+    /// Runs a recipe, and goes on until it succeeds or a person is needed. Nobody else can have the run meanwhile.
+    pub fn start(self, start: Start<'_>, reporter: &mut dyn Reporter) -> Result<RunResult, AutoFixError> {
+        let ear = Ear::new()?;
+        match self.runs.start_held(start, reporter)? {
+            (first, Some(hold)) => self.go_on(first, hold, ear, reporter),
+            (refused, None) => Ok(self.refused(refused)),
+        }
+    }
+
+    /// The same with a run that is resumed.
+    pub fn resume(
+        self,
+        folder: RunFolder,
+        resume: Resume<'_>,
+        reporter: &mut dyn Reporter,
+    ) -> Result<RunResult, AutoFixError> {
+        let ear = Ear::new()?;
+        match self.runs.resume_held(folder, resume, None, reporter)? {
+            (first, Some(hold)) => self.go_on(first, hold, ear, reporter),
+            (refused, None) => Ok(self.refused(refused)),
+        }
+    }
+
+    /// The result of a run that cannot begin, or cannot go on: there is nothing to mend in it.
+    fn refused(&self, mut result: RunResult) -> RunResult {
+        result.auto_fix = Some(Report {
+            enabled: true,
+            max_attempts: self.policy.max_attempts,
+            outcome: result.outcome.to_owned(),
             ..Report::default()
         });
-        // an attempt that was interrupted is the one that goes on now
-        report.attempts.retain(|attempt| attempt.outcome != "interrupted");
-        report.enabled = true;
-        report.max_attempts = self.policy.max_attempts;
-        (report.outcome, report.reason, report.escalation) = (String::new(), None, None);
-        loop {
-            let attempt = report.attempts.len() as u32 + 1;
-            report.attempts.push(Attempt {
-                attempt,
-                run_id: run_id.clone(),
-                outcome: result.outcome.to_owned(),
-                failed_step: result.failure.as_ref().map(|failure| failure.step.clone()),
-                classification: result.diagnosis.clone(),
-                fingerprint: result.fingerprint.clone(),
-                plan: None,
-                repair: None,
-            });
-            save(&folder, &report)?;
-            if result.status == RunStatus::Waiting {
-                let reason = "a step says that a person has to look at it".to_owned();
-                self.escalate(&folder, &mut report, &mut result, reason);
-                break;
+        result
+    }
+
+    fn go_on(
+        mut self,
+        first: RunResult,
+        hold: Hold,
+        ear: Ear,
+        reporter: &mut dyn Reporter,
+    ) -> Result<RunResult, AutoFixError> {
+        let run_id = first.run_id.clone().unwrap_or_default();
+        let folder = RunFolder::at(self.runs.dir().join(&run_id));
+        let mut work = Work {
+            budget: self.budget(&folder)?,
+            report: Report::begun(
+                &folder,
+                self.policy.max_attempts,
+                first.tracking_id.clone().unwrap_or(run_id),
+            ),
+            folder,
+            result: first,
+            hold: Some(hold),
+            ear: Some(ear),
+            reporter,
+        };
+        let ending = match self.rounds(&mut work) {
+            Ok(ending) => ending,
+            Err(error) => {
+                // whatever stopped the loop, the journal does not end between two attempts
+                let why = Some(error.to_string());
+                let failed = Ending { status: RunStatus::Failed, exit_code: 1, error: why };
+                let _ = self.runs.conclude(&work.folder, failed, work.reporter);
+                return Err(error);
             }
-            if !matches!(result.status, RunStatus::Failed) {
-                report.outcome = result.outcome.to_owned();
-                break;
-            }
-            let next = match self.decide(&result, &report) {
-                Next::Blocked(reason) => {
-                    report.outcome = "blocked".to_owned();
-                    report.reason = Some(reason);
-                    break;
-                }
-                Next::Escalate(reason) => {
-                    self.escalate(&folder, &mut report, &mut result, reason);
-                    break;
-                }
-                next => next,
-            };
-            if !budget.take()? {
-                let reason = format!("the budget of {} runs is used up", report.max_attempts);
-                self.escalate(&folder, &mut report, &mut result, reason);
-                break;
-            }
-            let again = self.attempt_again(&folder, &budget, next, &mut report, &mut result, reporter);
-            if let Err(AutoFixError::Stopped(halt)) = again {
-                return self.stopped(&folder, report, result, halt);
-            }
-            if let Some(reason) = again? {
-                self.escalate(&folder, &mut report, &mut result, reason);
-                break;
-            }
+        };
+        work.report.resumes = work.result.resumes;
+        save(&work.folder, &work.report)?;
+        let mut result = self.runs.conclude(&work.folder, ending, work.reporter)?;
+        if work.report.outcome == "blocked" {
+            // what is missing is not in the journal; steps have run, whatever stops the next one
+            let usage = result.usage;
+            result = RunResult { outcome: "blocked", exit_code: Some(1), usage, ..work.result };
         }
-        report.resumes = result.resumes;
-        save(&folder, &report)?;
-        if report.outcome == "blocked" {
-            result.outcome = "blocked";
-            // steps have run, whatever stops the next one
-            result.exit_code = Some(1);
+        result.auto_fix = Some(work.report);
+        if let Some(hold) = work.hold {
+            hold.release(result.status);
         }
-        if let Some(escalation) = &report.escalation {
-            self.runs.conclude(&folder, RunStatus::Waiting, 6, &escalation.reason)?;
-        }
-        result.auto_fix = Some(report);
         Ok(result)
     }
 
-    /// Told to stop between two runs: the loop is not over, a resume goes on with it.
-    fn stopped(
-        &self,
-        folder: &RunFolder,
-        report: Report,
-        mut result: RunResult,
-        halt: Halt,
-    ) -> Result<RunResult, AutoFixError> {
-        save(folder, &report)?;
-        let (code, signal) = match halt {
-            Halt::Interrupt | Halt::Cancel => (130, "SIGINT"),
-            Halt::Terminate => (143, "SIGTERM"),
-            Halt::Hangup => (143, "SIGHUP"),
-        };
-        self.runs.conclude(folder, RunStatus::Interrupted, code, &format!("interrupted by {signal}"))?;
-        result.status = RunStatus::Interrupted;
-        result.outcome = "interrupted";
-        result.exit_code = Some(code);
-        result.auto_fix = Some(report);
-        Ok(result)
+    /// Attempt after attempt; says how the run ends.
+    fn rounds(&mut self, work: &mut Work<'_>) -> Result<Ending, AutoFixError> {
+        loop {
+            work.note_attempt();
+            save(&work.folder, &work.report)?;
+            let (status, exit_code) = (work.result.status, work.result.exit_code.unwrap_or(1));
+            if status == RunStatus::Waiting {
+                return Ok(self.escalate(work, "a step says that a person has to look at it".to_owned()));
+            }
+            if status != RunStatus::Failed {
+                work.report.outcome = work.result.outcome.to_owned();
+                return Ok(Ending { status, exit_code, error: None });
+            }
+            let next = match self.decide(&work.result, &work.report) {
+                Next::Blocked(reason) => {
+                    work.report.outcome = "blocked".to_owned();
+                    work.report.reason = Some(reason);
+                    return Ok(Ending { status, exit_code: 1, error: None });
+                }
+                Next::Spent => {
+                    work.report.outcome = work.result.outcome.to_owned();
+                    work.report.reason = Some("the budget of the run's agents is used up".to_owned());
+                    return Ok(Ending { status, exit_code, error: None });
+                }
+                Next::Escalate(reason) => return Ok(self.escalate(work, reason)),
+                next => next,
+            };
+            if !work.budget.take()? {
+                let reason = format!("the budget of {} runs is used up", work.report.max_attempts);
+                return Ok(self.escalate(work, reason));
+            }
+            match self.round(work, next)? {
+                Round::Again(result) => work.result = *result,
+                Round::Over(reason) => return Ok(self.escalate(work, reason)),
+                Round::Told(halt) => return Ok(work.stop(halt)),
+            }
+        }
     }
 
     /// The number of runs that are left, shared with runs inside of this one.
@@ -219,6 +239,9 @@ impl Loop<'_> {
 
     /// Classifies before anything else.
     fn decide(&self, result: &RunResult, report: &Report) -> Next {
+        if result.outcome == "budget" {
+            return Next::Spent;
+        }
         let Some(diagnosis) = &result.diagnosis else {
             return Next::Escalate("the failure could not be classified".to_owned());
         };
@@ -260,12 +283,12 @@ impl Loop<'_> {
     fn has_producers(&self, result: &RunResult, level: usize) -> bool {
         let Some(run) = &result.run_id else { return false };
         let Ok(folder) = self.runs.find(run) else { return false };
-        let resume = Resume { resumer: Resumer::Automatic { level }, ..self.resume(None) };
+        let resume = Resume { resumer: Resumer::Automatic { level }, ..self.resumed(None) };
         let plan = self.runs.resume_plan(folder, &resume);
-        plan.is_ok_and(|plan| !plan.rerun.is_empty())
+        plan.is_ok_and(|plan| !plan.redo.is_empty())
     }
 
-    fn resume<'b>(&'b self, edited: Option<(Plan, &'b Recording<'b>)>) -> Resume<'b> {
+    fn resumed<'b>(&'b self, edited: Option<(Plan, &'b Recording<'b>)>) -> Resume<'b> {
         Resume {
             interrupted: Interrupted::Ask,
             from: None,
@@ -281,32 +304,55 @@ impl Loop<'_> {
         }
     }
 
-    /// Makes the next attempt; a reason if there cannot be one.
-    fn attempt_again(
-        &mut self,
-        folder: &RunFolder,
-        budget: &Budget,
-        next: Next,
-        report: &mut Report,
-        result: &mut RunResult,
-        reporter: &mut dyn Reporter,
-    ) -> Result<Option<String>, AutoFixError> {
-        match next {
-            Next::Wait(time) => {
-                if let Some(halt) = pause::wait(time).map_err(RunError::Loop)? {
-                    return Err(AutoFixError::Stopped(halt));
-                }
-            }
-            Next::Widen => self.level = 1,
-            _ => {}
-        }
-        let repaired = match next {
-            Next::Repair => match self.repair(folder, budget, report, result)? {
-                Ok(repaired) => Some(repaired),
-                Err(reason) => return Ok(Some(reason)),
-            },
-            _ => None,
+    /// Makes the next attempt, after what has to come before it.
+    fn round(&mut self, work: &mut Work<'_>, next: Next) -> Result<Round, AutoFixError> {
+        let Some(ear) = work.ear.take() else { return Ok(Round::Told(Halt::Interrupt)) };
+        let mut desk = Desk {
+            runs: self.runs,
+            folder: &work.folder,
+            grace: self.host.grace,
+            ear,
+            reporter: &mut *work.reporter,
         };
+        let prepared = self.prepare(&mut desk, &work.budget, &mut work.report, &work.result, &next);
+        work.ear = Some(desk.ear);
+        match prepared? {
+            Prepared::Go(repaired) => self.attempt(work, repaired),
+            Prepared::Over(reason) => Ok(Round::Over(reason)),
+            Prepared::Told(halt) => Ok(Round::Told(halt)),
+        }
+    }
+
+    /// Waits or has the recipe repaired, if that is what comes next.
+    fn prepare(
+        &mut self,
+        desk: &mut Desk<'_>,
+        budget: &Budget,
+        report: &mut Report,
+        result: &RunResult,
+        next: &Next,
+    ) -> Result<Prepared, AutoFixError> {
+        let told = match next {
+            Next::Wait(time) => {
+                let class = result.diagnosis.as_ref().map_or("the environment", |found| found.class.as_str());
+                let reason = format!("waiting because of {class}");
+                desk.record(Event::FixWaits { seconds: time.as_secs_f64(), reason })?;
+                desk.pause(*time)
+            }
+            _ => desk.was_told(),
+        };
+        match (told, next) {
+            (Some(halt), _) => Ok(Prepared::Told(halt)),
+            (None, Next::Repair) => self.repair(desk, budget, report, result),
+            (None, Next::Widen) => {
+                self.level = 1;
+                Ok(Prepared::Go(None))
+            }
+            (None, _) => Ok(Prepared::Go(None)),
+        }
+    }
+
+    fn attempt(&mut self, work: &mut Work<'_>, repaired: Option<Repair>) -> Result<Round, AutoFixError> {
         let recording = Recording::new(self.loader);
         let edited = match &repaired {
             Some(repair) => {
@@ -318,37 +364,42 @@ impl Loop<'_> {
             }
             None => None,
         };
-        let resume = self.resume(edited);
-        let plan = self.runs.resume_plan(folder.clone(), &resume)?;
-        if let Some(attempt) = report.attempts.last_mut() {
-            // what would repeat side effects is not done
-            let rerun = if plan.blocked_effects.is_empty() { plan.rerun.clone() } else { Vec::new() };
-            attempt.plan = Some(PlanSummary { anchor: plan.anchor.clone(), rerun });
+        let resume = self.resumed(edited);
+        let plan = self.runs.resume_plan(work.folder.clone(), &resume)?;
+        if let Some(attempt) = work.report.attempts.last_mut() {
+            attempt.plan = Some(PlanSummary {
+                anchor: plan.anchor.clone(),
+                rerun: plan.rerun.clone(),
+                blocked_effects: plan.blocked_effects.clone(),
+            });
         }
-        save(folder, report)?;
+        save(&work.folder, &work.report)?;
         if !plan.blocked_effects.is_empty() {
-            return Ok(Some(format!(
-                "side effects that are done would be repeated: {}",
-                plan.blocked_effects.join(", ")
-            )));
+            let effects = plan.blocked_effects.join(", ");
+            return Ok(Round::Over(format!("side effects that are done would be repeated: {effects}")));
         }
-        *result = self.runs.resume(folder.clone(), resume, reporter)?;
+        let held = work.hold.take();
+        let (result, hold) = self.runs.resume_held(work.folder.clone(), resume, held, work.reporter)?;
+        work.hold = hold;
         if let Some(repair) = repaired {
             self.plan = repair.plan;
         }
-        Ok(None)
+        Ok(Round::Again(Box::new(result)))
     }
 
     /// Asks the repair agent; a refused answer is fed back once.
     fn repair(
         &self,
-        folder: &RunFolder,
+        desk: &mut Desk<'_>,
         budget: &Budget,
         report: &mut Report,
-        result: &mut RunResult,
-    ) -> Result<Result<Repair, String>, AutoFixError> {
+        result: &RunResult,
+    ) -> Result<Prepared, AutoFixError> {
+        if !self.recipe_file.is_file() {
+            return Ok(Prepared::Over("the recipe has no file that could be repaired".to_owned()));
+        }
         let mut repairer = Repairer {
-            folder,
+            folder: desk.folder,
             recipe_file: &self.recipe_file,
             plan: &self.plan,
             agents: &self.agents,
@@ -357,29 +408,26 @@ impl Loop<'_> {
             program: self.policy.repair_agent.as_deref(),
             spent: result.usage.clone().unwrap_or_default(),
         };
-        if !self.recipe_file.is_file() {
-            return Ok(Err("the recipe has no file that could be repaired".to_owned()));
-        }
         let mut refused: Option<RepairReport> = None;
         loop {
-            let (proposal, outcome) = repairer.propose(self.runs, report, result, refused.as_ref())?;
-            result.usage = Some(repairer.spent.clone()).filter(|usage| usage.runs > 0);
+            let (proposal, verdict) = repairer.propose(desk, report, result, refused.as_ref())?;
             if let Some(attempt) = report.attempts.last_mut() {
                 attempt.repair = Some(proposal.clone());
             }
-            match outcome {
-                Some(repair) => return Ok(Ok(repair)),
-                None if refused.is_some() => {
-                    return Ok(Err(format!("the repair was refused twice: {}", proposal.summary)));
+            match verdict {
+                Verdict::Accepted(repair) => return Ok(Prepared::Go(Some(*repair))),
+                Verdict::Stopped(halt) => return Ok(Prepared::Told(halt)),
+                Verdict::Refused if refused.is_some() => {
+                    let reason = format!("the repair was refused twice: {}", proposal.summary);
+                    return Ok(Prepared::Over(reason));
                 }
-                None => {
-                    // a refused repair counts as an attempt
-                    if !budget.take()? {
-                        return Ok(Err(format!(
-                            "the repair was refused, and no attempt is left: {}",
-                            proposal.summary
-                        )));
-                    }
+                // a refused repair counts as an attempt
+                Verdict::Refused if !budget.take()? => {
+                    let reason =
+                        format!("the repair was refused, and no attempt is left: {}", proposal.summary);
+                    return Ok(Prepared::Over(reason));
+                }
+                Verdict::Refused => {
                     if let Some(last) = report.attempts.last().cloned() {
                         report.attempts.push(Attempt { attempt: last.attempt + 1, repair: None, ..last });
                     }
@@ -391,28 +439,6 @@ impl Loop<'_> {
 }
 
 fn keep_options(_: &mut Options) {}
-
-/// Makes the number of runs that are left known to everything that the run starts; a run inside of another one
-/// that has such a number takes from that. Says where it is.
-pub fn prepare(
-    runs: &Runs,
-    policy: &Policy,
-    known: Option<PathBuf>,
-    host: &mut Host,
-) -> Result<PathBuf, FolderError> {
-    let inherited = host.var(budget::VARIABLE).map(PathBuf::from).filter(|path| path.exists());
-    let path = match known.or(inherited) {
-        Some(path) => path,
-        None => {
-            let dir = runs.home().join("auto-fix");
-            crate::folder::make_dir(&dir)?;
-            dir.join(crate::runs::new_id())
-        }
-    };
-    Budget::open(&path, policy.max_attempts.saturating_sub(1))?;
-    host.env.insert(budget::VARIABLE.into(), path.clone().into());
-    Ok(path)
-}
 
 /// The result of a run whose user chose to look at it in person.
 pub fn not_wanted(mut result: RunResult) -> RunResult {
@@ -427,23 +453,4 @@ pub fn not_wanted(mut result: RunResult) -> RunResult {
         resumes: result.resumes,
     });
     result
-}
-
-/// Whether an attempt failed for a reason that only doing it again could help with.
-fn is_unexplained(attempt: &Attempt) -> bool {
-    let found = attempt.classification.as_ref();
-    found.is_some_and(|found| matches!(found.bucket, Bucket::Run | Bucket::None))
-}
-
-fn is_same_failure(attempt: &Attempt, result: &RunResult) -> bool {
-    attempt.failed_step == result.failure.as_ref().map(|failure| failure.step.clone())
-        && attempt.fingerprint == result.fingerprint
-}
-
-/// The loop of a run that did not come to its end: how it is done, and where its budget is.
-pub fn unfinished(folder: &RunFolder, options: &Options) -> Option<(Policy, PathBuf)> {
-    let budget = options.auto_fix_budget.clone().filter(|path| path.exists())?;
-    let is_over = load(folder).is_some_and(|report| !matches!(report.outcome.as_str(), "" | "interrupted"));
-    let max_attempts = options.auto_fix.filter(|_| !is_over)?;
-    Some((Policy { max_attempts, repair_agent: options.repair_agent.clone() }, budget))
 }

@@ -7,25 +7,30 @@ use std::{
     time::Duration,
 };
 
-use engine::{Outcome, event::Usage, guard};
+use engine::{
+    Event, Outcome,
+    event::{RepairBegan, Usage},
+    guard,
+};
 use recipe::{
     check::{Given, Loaded, Loader, check},
     diagnostic::Severity,
+    digest::sha256,
     plan::{JsonMode, Plan, Step},
 };
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 
-use super::{AutoFixError, RepairReport, Report, answer, surface::Snapshot};
+use super::{AutoFixError, RepairReport, Report, answer, desk::Desk, surface::Snapshot};
 use crate::{
     agent_attempt::{AgentSettings, AgentTask, run_agent},
     agents::User,
+    attempt::Go,
     budget::{self, Ledger},
-    drive::{Halt, pause},
+    drive::Halt,
     folder::{FolderError, RunFolder, make_dir, write_new},
     host::Host,
     report::RunResult,
-    runs::{ResumeError, Runs},
 };
 
 /// Something that a repair would make worse.
@@ -45,6 +50,16 @@ pub(super) struct Repair {
     pub(super) plan: Plan,
 }
 
+/// What became of a proposal.
+pub(super) enum Verdict {
+    /// It is taken.
+    Accepted(Box<Repair>),
+    /// It is not.
+    Refused,
+    /// Somebody asked to stop before there was one.
+    Stopped(Halt),
+}
+
 /// Asks for repairs.
 pub(super) struct Repairer<'a> {
     pub(super) folder: &'a RunFolder,
@@ -58,44 +73,80 @@ pub(super) struct Repairer<'a> {
     pub(super) spent: Usage,
 }
 
-/// What an agent said, or why it said nothing, and what it used up.
-type Asked = (Result<String, String>, Usage);
-
 /// How long a repair may take.
 const REPAIR_SECONDS: f64 = 1800.0;
 
 impl Repairer<'_> {
-    /// Asks once; a repair only if it is accepted.
+    /// Asks once, and judges what comes back. Until that is over the journal says how to put the recipe back.
     pub(super) fn propose(
         &mut self,
-        runs: &Runs,
+        desk: &mut Desk<'_>,
         report: &Report,
         result: &RunResult,
         refused: Option<&RepairReport>,
-    ) -> Result<(RepairReport, Option<Repair>), AutoFixError> {
+    ) -> Result<(RepairReport, Verdict), AutoFixError> {
         let number = (1..).find(|n| !self.folder.path().join(format!("repairs/{n}")).exists()).unwrap_or(1);
         let dir = PathBuf::from(format!("repairs/{number}"));
         make_dir(&self.folder.path().join(&dir))?;
         let before = fs::read(self.recipe_file).map_err(FolderError::at("read", self.recipe_file))?;
+        let original = dir.join("original.yaml");
+        write_new(&self.folder.path().join(&original), &before)?;
+        desk.record(Event::RepairBegan(RepairBegan {
+            number,
+            file: self.recipe_file.to_string_lossy().into_owned(),
+            digest: sha256(&before),
+            original: original.to_string_lossy().into_owned(),
+        }))?;
+        let prompt = self.prompt(report, result, refused, &before);
+        let judged = self.work(desk, &dir, &before, prompt, result)?;
+        let accepted = matches!(judged.1, Verdict::Accepted(_));
+        desk.record(Event::RepairEnded { number, accepted })?;
+        Ok(judged)
+    }
+
+    /// Lets the agent work, puts back what it changed, and judges its proposal.
+    fn work(
+        &mut self,
+        desk: &mut Desk<'_>,
+        dir: &Path,
+        before: &[u8],
+        prompt: String,
+        result: &RunResult,
+    ) -> Result<(RepairReport, Verdict), AutoFixError> {
         let working_dir = self.folder.header().map(|header| header.working_dir)?;
         let snapshot = Snapshot::take(&working_dir, self.recipe_file);
-        let (asked, halt) = self.ask(&dir, working_dir, self.prompt(report, result, refused, &before))?;
-        let asked = match asked {
-            Ok((asked, usage)) => {
-                self.spent = runs.charge(self.folder, "repair", &usage).map_err(ResumeError::from)?;
-                asked
-            }
-            Err(error) => Err(error),
-        };
-        let edited = fs::read(self.recipe_file).ok().filter(|now| *now != before);
+        let (asked, halt) = self.ask(desk, dir, working_dir, prompt)?;
+        let edited = fs::read(self.recipe_file).ok().filter(|now| now != before);
         // whatever comes of it, the file is as it was until the repair is accepted
-        if edited.is_some() {
-            write_new(self.recipe_file, &before)?;
+        if edited.is_some() || !self.recipe_file.exists() {
+            write_new(self.recipe_file, before)?;
         }
         let elsewhere = snapshot.restore();
         if let Some(halt) = halt {
-            return Err(AutoFixError::Stopped(halt));
+            let kept = edited.map(|candidate| self.keep(dir, &candidate)).transpose()?;
+            let summary = "it was stopped before there was anything to judge".to_owned();
+            return Ok((refusal(summary, Vec::new(), kept), Verdict::Stopped(halt)));
         }
+        self.judge(asked, edited, &elsewhere, dir, before, result)
+    }
+
+    /// Keeps what was proposed as a file.
+    fn keep(&self, dir: &Path, candidate: &[u8]) -> Result<String, FolderError> {
+        let kept = self.folder.path().join(dir).join("candidate.yaml");
+        write_new(&kept, candidate)?;
+        Ok(kept.to_string_lossy().into_owned())
+    }
+
+    /// Takes a proposal if it makes nothing weaker.
+    fn judge(
+        &self,
+        asked: Result<String, String>,
+        edited: Option<Vec<u8>>,
+        elsewhere: &[String],
+        dir: &Path,
+        before: &[u8],
+        result: &RunResult,
+    ) -> Result<(RepairReport, Verdict), AutoFixError> {
         let candidate = match (&asked, edited) {
             (_, Some(edited)) => Some(edited),
             (Ok(text), None) => answer::recipe_in(text).map(String::into_bytes),
@@ -107,11 +158,10 @@ impl Repairer<'_> {
                 Ok(_) => "the repair agent's answer holds no recipe".to_owned(),
                 Err(error) => format!("the repair agent failed: {error}"),
             };
-            return Ok((refusal(summary.clone(), vec![regression("no_recipe", None, &summary)], None), None));
+            let regressions = vec![regression("no_recipe", None, &summary)];
+            return Ok((refusal(summary, regressions, None), Verdict::Refused));
         };
-        let kept = self.folder.path().join(&dir).join("candidate.yaml");
-        write_new(&kept, &candidate)?;
-        let kept = Some(kept.to_string_lossy().into_owned());
+        let kept = Some(self.keep(dir, &candidate)?);
         let mut regressions: Vec<Regression> = elsewhere
             .iter()
             .map(|file| {
@@ -140,11 +190,11 @@ impl Repairer<'_> {
                 write_new(self.recipe_file, &candidate)?;
                 let summary = "the recipe was repaired".to_owned();
                 let report = RepairReport { accepted: true, summary, regressions, candidate: kept };
-                Ok((report, Some(Repair { loaded, plan })))
+                Ok((report, Verdict::Accepted(Box::new(Repair { loaded, plan }))))
             }
             _ => {
                 let summary = regressions.first().map_or_else(String::new, |first| first.detail.clone());
-                Ok((refusal(summary, regressions, kept), None))
+                Ok((refusal(summary, regressions, kept), Verdict::Refused))
             }
         }
     }
@@ -157,7 +207,7 @@ impl Repairer<'_> {
         before: &[u8],
     ) -> String {
         let failure = result.failure.as_ref();
-        let tried: Vec<String> = report.attempts.iter().map(super::describe).collect();
+        let tried: Vec<String> = report.attempts.iter().map(super::escalation::describe).collect();
         let refusal = refused.map(|refused| {
             let list: Vec<String> = refused
                 .regressions
@@ -194,14 +244,14 @@ impl Repairer<'_> {
         )
     }
 
-    /// What the repair agent says, or why it says nothing, and what it used up; an inner error if it was not asked.
-    /// With it, what told us to stop in the meantime.
+    /// Asks the agent; its answer, and whether somebody asked to stop meanwhile. What it used up counts in the run.
     fn ask(
-        &self,
+        &mut self,
+        desk: &mut Desk<'_>,
         dir: &Path,
         cwd: PathBuf,
         prompt: String,
-    ) -> Result<(Result<Asked, String>, Option<Halt>), AutoFixError> {
+    ) -> Result<Asked, AutoFixError> {
         let Some(step) = self.plan.root().steps.first() else {
             return Ok((Err("the recipe has no steps".to_owned()), None));
         };
@@ -236,7 +286,8 @@ impl Repairer<'_> {
             account: ledger.open("repair"),
             ledger,
         };
-        let work = |go| async move {
+        let (gate, go) = watch::channel(Go::On);
+        let (finished, halt) = desk.watch(&gate, async move {
             let (progress, _receiver) = mpsc::unbounded_channel();
             let wake = Arc::new(Notify::new());
             let ticking = Arc::clone(&wake);
@@ -250,17 +301,21 @@ impl Repairer<'_> {
             let finished = run_agent(task, wake, go, progress).await;
             clock.abort();
             finished
-        };
-        let (finished, halt) = pause::listen(work).map_err(crate::runs::RunError::Loop)?;
+        });
         let finished = finished?;
         let usage = finished.ended.usage.unwrap_or_default();
-        let said = match (finished.ended.outcome, finished.value) {
+        self.spent.add(&usage);
+        desk.record(Event::AgentUsed { purpose: "repair".to_owned(), usage })?;
+        let answer = match (finished.ended.outcome, finished.value) {
             (Outcome::Ok, Some(value)) => Ok(value.render().into_owned()),
             (_, _) => Err(finished.ended.error.unwrap_or_else(|| "no answer".to_owned())),
         };
-        Ok((Ok((said, usage)), halt))
+        Ok((answer, halt))
     }
 }
+
+/// What an agent answered, and whether somebody asked to stop meanwhile.
+type Asked = (Result<String, String>, Option<Halt>);
 
 /// What the diagnosis rests on, and where everything else is.
 fn evidence(result: &RunResult) -> String {

@@ -20,7 +20,7 @@ pub struct Report {
     pub max_attempts: u32,
     /// What was tried.
     pub attempts: Vec<Attempt>,
-    /// How it ended: `ok`, `blocked`, `needs_human`, `cancelled` or `interrupted`.
+    /// How it ended: `ok`, `blocked`, `budget`, `needs_human`, `cancelled` or `interrupted`.
     pub outcome: String,
     /// What a person needs to go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,6 +28,18 @@ pub struct Report {
     /// How often the run had been resumed when it ended.
     #[serde(default)]
     pub resumes: u32,
+}
+
+impl Report {
+    /// The report of a loop that begins or goes on.
+    pub(super) fn begun(folder: &RunFolder, max_attempts: u32, tracking_id: String) -> Report {
+        let mut report = load(folder).unwrap_or_else(|| Report { tracking_id, ..Report::default() });
+        // an attempt that was interrupted is the one that goes on now
+        report.attempts.retain(|attempt| attempt.outcome != "interrupted");
+        (report.enabled, report.max_attempts) = (true, max_attempts);
+        (report.outcome, report.reason, report.escalation) = (String::new(), None, None);
+        report
+    }
 }
 
 /// One attempt.
@@ -60,6 +72,9 @@ pub struct PlanSummary {
     pub anchor: Option<String>,
     /// What is done again.
     pub rerun: Vec<String>,
+    /// Side effects for which it was not carried out: they would have been repeated.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_effects: Vec<String>,
 }
 
 /// A repair that was proposed.

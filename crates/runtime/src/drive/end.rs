@@ -7,7 +7,7 @@ use engine::{
     event::{RunFinished, Stored},
 };
 
-use super::{DriveError, Driver, Halt, Signals};
+use super::{DriveError, Driver, Signals};
 use crate::{attempt::Go, process, values};
 
 impl Driver<'_> {
@@ -45,33 +45,20 @@ impl Driver<'_> {
 
     fn result(&self, ended_processes: Vec<String>) -> Result<RunFinished, DriveError> {
         let (status, exit_code) = match self.halt {
-            Some(Halt::Interrupt) => (RunStatus::Interrupted, 130),
-            Some(Halt::Terminate | Halt::Hangup) => (RunStatus::Interrupted, 143),
-            Some(Halt::Cancel) => (RunStatus::Cancelled, 130),
+            Some(halt) => halt.ending(),
             None if self.state.root().failed_at.is_none() => (RunStatus::Completed, 0),
             None if self.state.needs_human() => (RunStatus::Waiting, 6),
             None => (RunStatus::Failed, 1),
         };
         let root = self.state.root();
-        let error = match (status, root.failed_at) {
-            (RunStatus::Completed, _) => None,
-            (RunStatus::Failed | RunStatus::Waiting, Some(at)) => {
-                root.steps[at].ended.as_ref().and_then(|ended| ended.error.clone())
-            }
-            (RunStatus::Interrupted, _) => Some(format!("interrupted by {}", self.signal_name())),
-            _ => Some("cancelled".to_owned()),
+        let error = match (self.halt, root.failed_at) {
+            (Some(halt), _) => Some(halt.error().to_owned()),
+            (None, Some(at)) => root.steps[at].ended.as_ref().and_then(|ended| ended.error.clone()),
+            (None, None) => None,
         };
         let error = error.map(|error| self.mask.text(&error).into_owned());
         let usage = (self.state.used.runs > 0).then(|| self.state.used.clone());
         Ok(RunFinished { status, exit_code, error, output: self.final_output()?, ended_processes, usage })
-    }
-
-    fn signal_name(&self) -> &'static str {
-        match self.halt {
-            Some(Halt::Hangup) => "SIGHUP",
-            Some(Halt::Terminate) => "SIGTERM",
-            _ => "SIGINT",
-        }
     }
 
     fn final_output(&self) -> Result<Option<Stored>, DriveError> {

@@ -10,7 +10,6 @@ mod hooks;
 mod notice;
 mod output;
 mod parts;
-pub(crate) mod pause;
 mod recover;
 mod signals;
 mod spare;
@@ -40,7 +39,7 @@ pub use notice::{Notice, Reporter};
 pub use parts::Parts;
 pub use signals::Halt;
 
-use signals::Signals;
+pub(crate) use signals::{Signals, TOLD_AGAIN, cancel_requested};
 use spare::Spare;
 
 use crate::{

@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
+use engine::RunStatus;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{Driver, Notice, TaskDone};
-use crate::{attempt::Go, process};
+use crate::{attempt::Go, folder::RunFolder, process};
+
+/// What is said to whoever asks twice.
+pub(crate) const TOLD_AGAIN: &str = "told again: killing what is still running";
 
 /// Why a run was told to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +24,42 @@ pub enum Halt {
     Cancel,
 }
 
+impl Halt {
+    /// How a run ends that was told to stop: its status and the exit code.
+    pub(crate) fn ending(self) -> (RunStatus, u8) {
+        match self {
+            Halt::Interrupt => (RunStatus::Interrupted, 130),
+            Halt::Terminate | Halt::Hangup => (RunStatus::Interrupted, 143),
+            Halt::Cancel => (RunStatus::Cancelled, 130),
+        }
+    }
+
+    /// The same in words.
+    pub(crate) fn error(self) -> &'static str {
+        match self {
+            Halt::Interrupt => "interrupted by SIGINT",
+            Halt::Terminate => "interrupted by SIGTERM",
+            Halt::Hangup => "interrupted by SIGHUP",
+            Halt::Cancel => "cancelled",
+        }
+    }
+
+    /// What is done about it.
+    pub(crate) fn why(self) -> &'static str {
+        match self {
+            Halt::Interrupt => "interrupted: ending what is running",
+            Halt::Terminate => "told to terminate: ending what is running",
+            Halt::Hangup => "the terminal is gone: ending what is running",
+            Halt::Cancel => "cancelled: ending what is running",
+        }
+    }
+}
+
+/// Whether another process left a request to cancel a run in its inbox.
+pub(crate) fn cancel_requested(folder: &RunFolder) -> bool {
+    folder.inbox().join("cancel").exists()
+}
+
 impl Driver<'_> {
     pub(super) fn halt(&mut self, halt: Halt) {
         let halt = match halt {
@@ -27,13 +67,7 @@ impl Driver<'_> {
             halt => halt,
         };
         let is_first = self.halt.is_none();
-        let why = match halt {
-            _ if !is_first => "told again: killing what is still running",
-            Halt::Interrupt => "interrupted: ending what is running",
-            Halt::Terminate => "told to terminate: ending what is running",
-            Halt::Hangup => "the terminal is gone: ending what is running",
-            Halt::Cancel => "cancelled: ending what is running",
-        };
+        let why = if is_first { halt.why() } else { TOLD_AGAIN };
         self.reporter.notice(Notice::Stopping { why });
         if !is_first {
             return self.kill_now();
@@ -55,12 +89,13 @@ impl Driver<'_> {
 
     /// Whether another process left a request to cancel in the inbox.
     fn cancel_requested(&self) -> bool {
-        self.folder.as_ref().is_some_and(|folder| folder.inbox().join("cancel").exists())
+        self.folder.as_ref().is_some_and(cancel_requested)
     }
 }
 
 /// The signals that concern a run.
-pub(super) struct Signals {
+#[derive(Debug)]
+pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,
     quit: Signal,
@@ -70,7 +105,7 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    pub(super) fn new() -> std::io::Result<Signals> {
+    pub(crate) fn new() -> std::io::Result<Signals> {
         let hangup = match process::ignores_hangup() {
             true => None,
             false => Some(signal(SignalKind::hangup())?),
@@ -84,7 +119,7 @@ impl Signals {
         })
     }
 
-    pub(super) async fn next(&mut self) -> Halt {
+    pub(crate) async fn next(&mut self) -> Halt {
         #[cfg(test)]
         if crate::fault::is_on() {
             return crate::simulation::next_halt().await;

@@ -1,4 +1,4 @@
-//! Ending a run from outside, and writing down how one that is over came out after all.
+//! Ending a run from outside.
 
 use std::{fs, time::Duration};
 
@@ -72,7 +72,9 @@ impl Runs {
         let Some(lock) = folder.lock()? else { return Ok(Cancelled::StillAlive(0)) };
         let (mut journal, records) = Journal::open(&folder.journal())?;
         let usage = spent(&records);
-        let ended_processes = end_orphans(&fold(folder.clone(), folder.header()?, records)?, grace);
+        let mut shown = fold(folder.clone(), folder.header()?, records)?;
+        super::hold::undo(&mut shown, &mut journal, grace)?;
+        let ended_processes = end_orphans(&shown, grace);
         let finished = RunFinished {
             status: RunStatus::Cancelled,
             exit_code: 130,
@@ -86,28 +88,6 @@ impl Runs {
         drop(lock);
         self.forget(folder);
         Ok(Cancelled::Stopped)
-    }
-
-    /// Writes down how a run that is over came out after all: nothing before is changed.
-    pub(crate) fn conclude(
-        &self,
-        folder: &RunFolder,
-        status: RunStatus,
-        exit_code: u8,
-        error: &str,
-    ) -> Result<(), super::RunError> {
-        // whoever has taken the run in the meantime knows more
-        let Some(_lock) = folder.lock()? else { return Ok(()) };
-        let (mut journal, records) = Journal::open(&folder.journal())?;
-        let last = records.iter().rev().find_map(|record| match &record.event {
-            Event::RunFinished(finished) => Some(finished.clone()),
-            _ => None,
-        });
-        let Some(last) = last else { return Ok(()) };
-        let error = Some(error.to_owned());
-        let finished = RunFinished { status, exit_code, error, ended_processes: Vec::new(), ..last };
-        journal.append(clock::now(), Event::RunFinished(finished));
-        Ok(journal.sync()?)
     }
 
     /// A cancelled run does not wait for anybody any more.

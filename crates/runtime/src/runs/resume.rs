@@ -1,6 +1,6 @@
 //! Going on with a run: what is kept, what is done again, and what a person has to choose.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use engine::{
     Event, RunStatus,
@@ -14,7 +14,8 @@ use recipe::{
 };
 
 use super::{
-    Job, RunError, Runs, Shown,
+    Hold, Job, RunError, Runs, Shown,
+    person::{offered, text_in_force, wait_for_person},
     stored::{OpenError, end_orphans},
 };
 use crate::{
@@ -22,7 +23,6 @@ use crate::{
     audit::Audit,
     blocked::blocked,
     clock,
-    command_line::{Reach, quote},
     drive::Reporter,
     fault,
     folder::{Options, RunFolder},
@@ -128,41 +128,67 @@ impl Runs {
         resume: Resume<'_>,
         reporter: &mut dyn Reporter,
     ) -> Result<RunResult, ResumeError> {
+        let (result, hold) = self.resume_held(folder, resume, None, reporter)?;
+        if let Some(hold) = hold {
+            hold.release(result.status);
+        }
+        Ok(result)
+    }
+
+    /// The same with a run that this process may have already, and keeps it: it may not be over. A run that it did
+    /// not have and that cannot go on is let go.
+    pub(crate) fn resume_held(
+        &self,
+        folder: RunFolder,
+        resume: Resume<'_>,
+        held: Option<Hold>,
+        reporter: &mut dyn Reporter,
+    ) -> Result<(RunResult, Option<Hold>), ResumeError> {
         let run = folder.id();
-        let Some(lock) = folder.lock().map_err(OpenError::from)? else {
-            return Err(ResumeError::Owned { run, pid: folder.owner().unwrap_or(0) });
+        let is_ours = held.is_some();
+        let mut hold = match held {
+            Some(hold) => hold,
+            None => match folder.lock().map_err(OpenError::from)? {
+                Some(lock) => Hold::new(lock),
+                None => return Err(ResumeError::Owned { run, pid: folder.owner().unwrap_or(0) }),
+            },
         };
-        let (journal, records) = Journal::open(&folder.journal()).map_err(OpenError::from)?;
+        let (mut journal, records) = Journal::open(&folder.journal()).map_err(OpenError::from)?;
         let header = folder.header().map_err(OpenError::from)?;
-        let shown = super::stored::fold(folder.clone(), header, records)?;
+        let mut shown = super::stored::fold(folder.clone(), header, records)?;
+        let undone = super::hold::undo(&mut shown, &mut journal, resume.host.grace)?;
         if shown.state.finished.as_ref().is_some_and(|finished| finished.status == RunStatus::Completed) {
             return Err(ResumeError::Completed(run));
         }
         let working_dir = shown.header.working_dir.clone();
         if !working_dir.is_dir() {
             let text = format!("working directory `{}` does not exist any more", working_dir.display());
-            return Ok(self.blocked_resume(&shown, &[Problem { lack: Lack::Path, text }]));
+            let blocked = self.blocked_resume(&shown, &[Problem { lack: Lack::Path, text }]);
+            return Ok((blocked, is_ours.then_some(hold)));
         }
-        let changed = shown.changed_recipe();
-        let skip = self.interrupted_steps(&shown, resume.interrupted)?;
+        let skip = match self.interrupted_steps(&shown, resume.interrupted) {
+            Err(stop) => return Err(wait_for_person(&shown, &mut journal, &resume, stop)),
+            Ok(skip) => skip,
+        };
         let steps = plan_resume(&shown, &resume)?;
         if !steps.blocked_effects.is_empty() {
-            return Err(ResumeError::Effects { run, steps: steps.blocked_effects });
+            let stop = ResumeError::Effects { run, steps: steps.blocked_effects };
+            return Err(wait_for_person(&shown, &mut journal, &resume, stop));
         }
         if repeats_agents(&shown, &steps) && !(resume.confirm)(&steps) {
             return Err(ResumeError::Declined(run));
         }
         let problems = missing(&shown, &resume, &steps);
         if !problems.is_empty() {
-            return Ok(self.blocked_resume(&shown, &problems));
+            return Ok((self.blocked_resume(&shown, &problems), is_ours.then_some(hold)));
         }
         // whatever the old process left behind would work against the new one
         end_orphans(&shown, resume.host.grace);
-        if fault::point("inbox.clear").is_ok() {
+        if !is_ours && fault::point("inbox.clear").is_ok() {
             let _ = std::fs::remove_file(folder.inbox().join("cancel"));
         }
         let old_generation = generation(&shown);
-        let rerun = steps.rerun.clone();
+        let rerun = steps.redo.clone();
         let (plan, generation) = match &resume.edited {
             Some((plan, recording)) => {
                 let generation = newest_sources(&folder) + 1;
@@ -179,35 +205,36 @@ impl Runs {
             }
             None => None,
         };
+        let by = match resume.resumer {
+            Resumer::Person { .. } => "person",
+            Resumer::Automatic { .. } => "auto_fix",
+        };
         let mut first = vec![Event::RunResumed(RunResumed {
             pid: std::process::id(),
             sources: generation,
             rerun,
             skip,
-            by: Some(
-                match resume.resumer {
-                    Resumer::Person { .. } => "person",
-                    Resumer::Automatic { .. } => "auto_fix",
-                }
-                .to_owned(),
-            ),
+            by: Some(by.to_owned()),
             anchor: steps.anchor.clone(),
         })];
+        let in_force = text_in_force(&shown, &self.reach, &resume);
+        let _ = std::fs::remove_file(offered(&folder));
+        first.extend(in_force.map(|message| Event::Noted { path: None, message }));
+        first.extend(undone.map(|message| Event::Noted { path: None, message }));
         if !steps.kept_producers.is_empty() {
             let message = format!(
-                "kept, though the failed step may depend on what they made: {}; do them again with: {}",
+                "kept, though what comes after them may depend on doing them again: {}; do them again with: {}",
                 steps.kept_producers.join(", "),
                 self.reach.command(&format!("resume {run} --rerun-producers"))
             );
             first.push(Event::Noted { path: None, message });
         }
-        if let (None, Some(file)) = (&resume.edited, &changed) {
-            first.push(Event::Noted { path: None, message: changed_note(&self.reach, &run, file) });
+        if !is_ours {
+            let workspace = self.workspace(&shown.header.recipe_path, &working_dir);
+            let others = super::Others { beside: resume.beside, stale: super::Stale::Named };
+            let name = shown.header.recipe_name.clone();
+            hold = hold.with(self.claim(&workspace, &run, &name, others, &resume.host, &mut first)?);
         }
-        let workspace = self.workspace(&shown.header.recipe_path, &working_dir);
-        let others = super::Others { beside: resume.beside, stale: super::Stale::Named };
-        let name = shown.header.recipe_name.clone();
-        let claim = self.claim(&workspace, &run, &name, others, &resume.host, &mut first)?;
         let remembered =
             Remembered::open(&folder.sources(generation), Some(resume.loader)).map_err(OpenError::from)?;
         // a recipe that is found only now has to be there for the next resume too
@@ -237,10 +264,7 @@ impl Runs {
             agents: resume.agents,
             reach: self.reach.clone(),
         };
-        let result = job.run(first, reporter);
-        super::settle_claim(claim, &result);
-        drop(lock);
-        Ok(result?)
+        Ok((job.run(first, reporter)?, Some(hold)))
     }
 
     /// The result of a resume that cannot go on: nothing has changed, and it can be tried again.
@@ -258,6 +282,7 @@ impl Runs {
             resume_command: Some(resume),
             run_dir: Some(shown.folder.path().to_string_lossy().into_owned()),
             mask: shown.mask.clone(),
+            resumes: shown.state.resumes,
             reach: self.reach.clone(),
             ..blocked(&shown.header.recipe_name, problems, &commands)
         }
@@ -301,16 +326,6 @@ impl Runs {
     }
 }
 
-/// What is said about a recipe that was edited since the run began.
-pub fn changed_note(reach: &Reach, run: &str, file: &Path) -> String {
-    let command = format!("resume {run} --recipe {}", quote(&file.to_string_lossy()));
-    format!(
-        "`{}` was changed since this run began, which goes on with the recipe as it was; to go on with the changed one: {}",
-        file.display(),
-        reach.command(&command)
-    )
-}
-
 fn plan_resume(shown: &Shown, resume: &Resume<'_>) -> Result<ResumePlan, ResumeError> {
     if let Some(step) = &resume.from
         && shown.state.locate(step).is_none()
@@ -343,7 +358,7 @@ fn missing(shown: &Shown, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<Proble
 
 /// Whether completed agent steps would be done again, which costs money.
 fn repeats_agents(shown: &Shown, plan: &ResumePlan) -> bool {
-    plan.rerun.iter().any(|path| asks_agents(shown, path))
+    plan.redo.iter().any(|path| asks_agents(shown, path))
 }
 
 /// Whether a step asks an agent, or runs a recipe that may.

@@ -284,7 +284,9 @@ fn summary(folder: &RunFolder) -> Option<RunSummary> {
         Some(Event::RunFinished(finished)) => Some(finished),
         _ => None,
     };
-    let pid = if finished.is_some() { None } else { folder.owner() };
+    // a run that failed and has an owner is being mended
+    let pid = folder.owner();
+    let finished = finished.filter(|_| pid.is_none());
     let status = match (&finished, pid) {
         (Some(finished), _) => finished.status,
         (None, Some(_)) => RunStatus::Running,

@@ -1,0 +1,129 @@
+//! Between two attempts: what is done is written down first, told, and can be stopped at any moment.
+//!
+//! Signals and requests to cancel are listened for from before the first attempt until the last word, so none of
+//! them falls between two attempts. Never decides what is done next.
+
+use std::{future::Future, time::Duration};
+
+use engine::Event;
+use tokio::runtime::Runtime;
+
+use super::AutoFixError;
+use crate::{
+    attempt::Go,
+    drive::{DriveError, Halt, Notice, Reporter, Signals, TOLD_AGAIN, cancel_requested},
+    folder::RunFolder,
+    process,
+    runs::{RunError, Runs},
+};
+
+/// Listens for whoever wants the whole thing to stop.
+#[derive(Debug)]
+pub(super) struct Ear {
+    event_loop: Runtime,
+    signals: Signals,
+}
+
+impl Ear {
+    pub(super) fn new() -> Result<Ear, AutoFixError> {
+        let event_loop = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let event_loop = event_loop.map_err(RunError::Loop)?;
+        let signals = {
+            let _inside = event_loop.enter();
+            Signals::new().map_err(|error| RunError::Drive(DriveError::Signals(error)))?
+        };
+        Ok(Ear { event_loop, signals })
+    }
+}
+
+/// The next word that means this run.
+async fn told(signals: &mut Signals, folder: &RunFolder) -> Halt {
+    loop {
+        match signals.next().await {
+            Halt::Cancel if !cancel_requested(folder) => {}
+            halt => return halt,
+        }
+    }
+}
+
+/// Where the loop works between two attempts.
+pub(super) struct Desk<'a> {
+    pub(super) runs: &'a Runs,
+    pub(super) folder: &'a RunFolder,
+    pub(super) grace: Duration,
+    pub(super) ear: Ear,
+    pub(super) reporter: &'a mut dyn Reporter,
+}
+
+impl Desk<'_> {
+    /// Writes down what happens, before it happens.
+    pub(super) fn record(&mut self, event: Event) -> Result<(), AutoFixError> {
+        Ok(self.runs.append(self.folder, event, self.reporter)?)
+    }
+
+    /// Whether somebody has asked to stop in the meantime.
+    pub(super) fn was_told(&mut self) -> Option<Halt> {
+        if cancel_requested(self.folder) {
+            return Some(Halt::Cancel);
+        }
+        // long enough for what came while nobody listened
+        self.pause(Duration::from_millis(1))
+    }
+
+    /// Waits, unless somebody asks to stop.
+    pub(super) fn pause(&mut self, time: Duration) -> Option<Halt> {
+        let (signals, folder) = (&mut self.ear.signals, self.folder);
+        let halt = self.ear.event_loop.block_on(async {
+            tokio::select! {
+                biased;
+                halt = told(signals, folder) => Some(halt),
+                () = tokio::time::sleep(time) => None,
+            }
+        });
+        self.tell(halt)
+    }
+
+    /// Lets an agent work until its end, or until somebody asks to stop: then its gate is closed, and nothing of the
+    /// run is alive afterwards.
+    pub(super) fn watch<T>(
+        &mut self,
+        gate: &tokio::sync::watch::Sender<Go>,
+        agent: impl Future<Output = T>,
+    ) -> (T, Option<Halt>) {
+        let filter = process::Filter::run(self.folder.id());
+        let (signals, folder, grace) = (&mut self.ear.signals, self.folder, self.grace);
+        let reporter = &mut *self.reporter;
+        self.ear.event_loop.block_on(async {
+            tokio::pin!(agent);
+            let mut halted = None;
+            let done = loop {
+                tokio::select! {
+                    biased;
+                    halt = told(signals, folder) => match halted {
+                        None => {
+                            reporter.notice(Notice::Stopping { why: halt.why() });
+                            halted = Some(halt);
+                            let _ = gate.send(Go::Stop);
+                        }
+                        Some(_) => {
+                            reporter.notice(Notice::Stopping { why: TOLD_AGAIN });
+                            process::end_marked(&filter, Duration::ZERO).await;
+                        }
+                    },
+                    done = &mut agent => break done,
+                }
+            };
+            if halted.is_some() {
+                process::end_marked(&filter, grace).await;
+            }
+            (done, halted)
+        })
+    }
+
+    fn tell(&mut self, halt: Option<Halt>) -> Option<Halt> {
+        if let Some(halt) = halt {
+            self.reporter.notice(Notice::Stopping { why: halt.why() });
+        }
+        halt
+    }
+}

@@ -1,0 +1,198 @@
+//! Having a run: its lock and its workspace in one hand, from the first attempt to the last word about it.
+//!
+//! Whoever has a run may write its journal, also while no attempt is under way. Never starts a process.
+
+use std::{fs::File, path::Path, time::Duration};
+
+use engine::{
+    Event, RunStatus,
+    event::{RepairBegan, RunFinished},
+};
+use recipe::digest::sha256;
+
+use super::{
+    Runs,
+    stored::{OpenError, end_orphans, fold, last_finish},
+};
+use crate::{
+    clock,
+    drive::{Notice, Reporter},
+    folder::{FolderError, RunFolder, write_new},
+    journal::{self, Journal},
+    report::RunResult,
+    workspace::Claim,
+};
+
+/// A run that this process has, and the workspace that it works in. Dropping it lets go of both.
+pub(crate) struct Hold {
+    _lock: File,
+    claim: Option<Claim>,
+}
+
+impl Hold {
+    /// A run by its lock, without a workspace.
+    pub(super) fn new(lock: File) -> Hold {
+        Hold { _lock: lock, claim: None }
+    }
+
+    /// The same with a workspace.
+    pub(super) fn with(self, claim: Option<Claim>) -> Hold {
+        Hold { claim, ..self }
+    }
+
+    /// Lets go. The mark of a run that came to an end of its own is cleared.
+    pub(crate) fn release(self, status: RunStatus) {
+        let is_over = matches!(status, RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled);
+        if let Some(claim) = self.claim.filter(|_| is_over) {
+            claim.clear();
+        }
+    }
+}
+
+impl Runs {
+    /// Writes down what happens to a run between two attempts, and tells about it. Only for who has the run.
+    pub(crate) fn append(
+        &self,
+        folder: &RunFolder,
+        event: Event,
+        reporter: &mut dyn Reporter,
+    ) -> Result<(), OpenError> {
+        let (mut journal, mut records) = Journal::open(&folder.journal())?;
+        let record = journal.append(clock::now(), event);
+        journal.sync()?;
+        records.push(record.clone());
+        let shown = fold(folder.clone(), folder.header()?, records)?;
+        reporter.notice(Notice::Event { record: &record, state: &shown.state, mask: &shown.mask });
+        Ok(())
+    }
+
+    /// Writes down how a run ended after all, unless its journal says so already; gives the result that `show`
+    /// will give. Only for who has the run.
+    pub(crate) fn conclude(
+        &self,
+        folder: &RunFolder,
+        ending: Ending,
+        reporter: &mut dyn Reporter,
+    ) -> Result<RunResult, OpenError> {
+        let shown = self.open(folder.clone())?;
+        let last = shown.records.iter().rev().find_map(|record| match &record.event {
+            Event::RunFinished(finished) => Some(finished.clone()),
+            _ => None,
+        });
+        let is_said = shown.state.finished.as_ref().is_some_and(|said| said.status == ending.status);
+        if !is_said {
+            let usage = super::stored::spent(&shown.records);
+            let finished = RunFinished {
+                status: ending.status,
+                exit_code: ending.exit_code,
+                error: ending.error,
+                output: None,
+                ended_processes: last.map(|last| last.ended_processes).unwrap_or_default(),
+                usage,
+            };
+            self.append(folder, Event::RunFinished(finished), reporter)?;
+        }
+        let mut shown = self.open(folder.clone())?;
+        shown.status = ending.status;
+        Ok(shown.result())
+    }
+
+    /// What to say about a run that never came to an end.
+    pub(super) fn name_dead(&self, run: &str) -> String {
+        let folder = RunFolder::at(self.dir().join(run));
+        let (state, resume) = (folder.path().display(), self.reach.command(&format!("resume {run}")));
+        match pending_repair(&folder) {
+            Some(began) => format!(
+                "run {run} of this recipe was interrupted here while an agent was repairing `{}`, which may not be what you wrote: the original is in `{}`; put it back and go on: {resume}",
+                began.file,
+                folder.path().join(&began.original).display()
+            ),
+            None => {
+                let is_waiting = last_finish(&folder).is_some_and(|last| last.status == RunStatus::Waiting);
+                let what = if is_waiting { "waits for a person" } else { "was interrupted" };
+                format!(
+                    "run {run} of this recipe {what} here, its state is kept in {state}; go on with it: {resume}"
+                )
+            }
+        }
+    }
+
+    /// Puts back the recipe that an agent was repairing when its runner died; says so. Does nothing to a run that
+    /// a live process has.
+    pub fn undo_repair(&self, folder: &RunFolder, grace: Duration) -> Result<Option<String>, OpenError> {
+        if pending_repair(folder).is_none() {
+            return Ok(None);
+        }
+        let Some(_lock) = folder.lock()? else { return Ok(None) };
+        let (mut journal, records) = Journal::open(&folder.journal())?;
+        let mut shown = fold(folder.clone(), folder.header()?, records)?;
+        let said = undo(&mut shown, &mut journal, grace)?;
+        if let Some(message) = &said {
+            journal.append(clock::now(), Event::Noted { path: None, message: message.clone() });
+            journal.sync()?;
+        }
+        Ok(said)
+    }
+}
+
+/// How a run ends after all.
+pub(crate) struct Ending {
+    pub(crate) status: RunStatus,
+    pub(crate) exit_code: u8,
+    pub(crate) error: Option<String>,
+}
+
+/// Ends what an interrupted repair left alive and undoes what it wrote, with the run in hand.
+pub(super) fn undo(
+    shown: &mut super::Shown,
+    journal: &mut Journal,
+    grace: Duration,
+) -> Result<Option<String>, OpenError> {
+    let Some(began) = shown.state.repair.take() else { return Ok(None) };
+    // an agent that is still alive would write into the file again
+    end_orphans(shown, grace);
+    let message = put_back(&shown.folder, &began)?;
+    journal.append(clock::now(), Event::RepairEnded { number: began.number, accepted: false });
+    journal.sync()?;
+    Ok(Some(message))
+}
+
+/// Gives the recipe's file back what it held before a repair; what the repair wrote is kept.
+fn put_back(folder: &RunFolder, began: &RepairBegan) -> Result<String, FolderError> {
+    let file = Path::new(&began.file);
+    let copy = folder.path().join(&began.original);
+    let original = std::fs::read(&copy).map_err(FolderError::at("read", &copy))?;
+    if sha256(&original) != began.digest {
+        let damaged = std::io::Error::other("it is not what was copied before the repair");
+        return Err(FolderError::at("put back the recipe from", &copy)(damaged));
+    }
+    let now = std::fs::read(file).ok();
+    if now.as_ref() == Some(&original) {
+        return Ok(format!("a repair of `{}` was cut off before it changed anything", began.file));
+    }
+    let mut kept = String::new();
+    if let Some(now) = now {
+        let candidate = copy.with_file_name("candidate.yaml");
+        write_new(&candidate, &now)?;
+        kept = format!("; what it had written is kept in `{}`", candidate.display());
+    }
+    write_new(file, &original)?;
+    Ok(format!("a repair of `{}` was cut off: the recipe is put back as it was{kept}", began.file))
+}
+
+/// A repair of a run that began and did not end, as far as its journal can be read.
+pub(super) fn pending_repair(folder: &RunFolder) -> Option<RepairBegan> {
+    if !folder.path().join("repairs").exists() {
+        return None;
+    }
+    let records = journal::read(&folder.journal()).ok()?;
+    records
+        .into_iter()
+        .rev()
+        .find_map(|record| match record.event {
+            Event::RepairBegan(began) => Some(Some(began)),
+            Event::RepairEnded { .. } => Some(None),
+            _ => None,
+        })
+        .flatten()
+}

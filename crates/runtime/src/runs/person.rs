@@ -1,0 +1,85 @@
+//! A resume that a person has to decide about: that it waits is written down, and which text it goes on with is said.
+//!
+//! Never decides anything itself.
+
+use std::path::{Path, PathBuf};
+
+use engine::{Event, RunStatus, event::RunFinished};
+
+use super::{
+    Resume, ResumeError, Shown,
+    stored::{OpenError, spent},
+};
+use crate::{
+    clock,
+    command_line::{Reach, quote},
+    folder::RunFolder,
+    journal::Journal,
+};
+
+/// Where the name of an edited recipe is kept that a resume was given and did not come to use.
+pub(super) fn offered(folder: &RunFolder) -> PathBuf {
+    folder.path().join("offered-recipe")
+}
+
+/// Which text a resume goes on with, where a person may think of another one.
+pub(super) fn text_in_force(shown: &Shown, reach: &Reach, resume: &Resume<'_>) -> Option<String> {
+    if resume.edited.is_some() {
+        return None;
+    }
+    let run = &shown.header.run_id;
+    match std::fs::read_to_string(offered(&shown.folder)) {
+        Ok(file) => Some(format!(
+            "goes on with the recipe that the run has, not with `{file}`, which was given before; to use that: {}",
+            with_recipe(reach, run, &file)
+        )),
+        Err(_) => shown.changed_recipe().map(|file| changed_note(reach, run, &file)),
+    }
+}
+
+/// What is said about a recipe that was edited since the run began.
+pub fn changed_note(reach: &Reach, run: &str, file: &Path) -> String {
+    format!(
+        "`{}` was changed since this run began, which goes on with the recipe as it was; to go on with the changed one: {}",
+        file.display(),
+        with_recipe(reach, run, &file.to_string_lossy())
+    )
+}
+
+fn with_recipe(reach: &Reach, run: &str, file: &str) -> String {
+    reach.command(&format!("resume {run} --recipe {}", quote(file)))
+}
+
+/// Writes down that a run waits until a person has chosen; the choice itself is the caller's to explain.
+pub(super) fn wait_for_person(
+    shown: &Shown,
+    journal: &mut Journal,
+    resume: &Resume<'_>,
+    stop: ResumeError,
+) -> ResumeError {
+    if let Some((plan, _)) = &resume.edited {
+        let _ = crate::folder::write_new(&offered(&shown.folder), plan.root().path.as_bytes());
+    }
+    let error = Some(stop.to_string());
+    let is_said = shown
+        .state
+        .finished
+        .as_ref()
+        .is_some_and(|said| said.status == RunStatus::Waiting && said.error == error);
+    if is_said {
+        return stop;
+    }
+    let finished = RunFinished {
+        status: RunStatus::Waiting,
+        exit_code: 6,
+        error,
+        output: None,
+        ended_processes: Vec::new(),
+        usage: spent(&shown.records),
+    };
+    journal.append(clock::now(), Event::RunFinished(finished));
+    match journal.sync() {
+        Ok(()) => stop,
+        Err(error) => OpenError::from(error).into(),
+    }
+}
