@@ -19,7 +19,8 @@ use crate::{
     live::{Keep, fit, printable},
     out::Out,
     words::{
-        count, counter, ending, first_line, fixing, icon, kept, label, next_attempt, run_ending, shortened, so_far,
+        count, counter, ending, first_line, fixing, icon, kept, label, next_attempt, run_ending, shortened,
+        so_far,
     },
 };
 

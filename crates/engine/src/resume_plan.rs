@@ -18,7 +18,7 @@ use crate::{
     outcome::StepStatus,
     state::RunState,
 };
-use ways::{between, is_producer, nested_unit, readers, step_path, unit_of};
+use ways::{Ways, is_producer, nested_unit, step_path, unit_of};
 
 /// Who resumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,8 +158,7 @@ impl Work<'_> {
         let state = self.request.state;
         let old = &state.frames[id];
         let edges = graph::edges_in(self.request.plan, new);
-        let mut into: Vec<Vec<&Edge>> = vec![Vec::new(); new.steps.len()];
-        edges.iter().for_each(|edge| into[edge.to].push(edge));
+        let ways = Ways::new(&edges, new.steps.len());
         let names = self.changed_names(old, new);
         let mut again: HashSet<usize> = HashSet::new();
         // agents that are kept though something before them changed: what follows them by order alone is not kept
@@ -170,7 +169,7 @@ impl Work<'_> {
             let is_cause = |edge: &&&Edge| {
                 again.contains(&edge.from) || (edge.link == Link::Order && doubted.contains(&edge.from))
             };
-            let cause = into[at].iter().find(is_cause).copied();
+            let cause = ways.needs(at).iter().find(is_cause).copied();
             let is_changed = before.is_some_and(|index| old.unit.steps[index].digest != step.digest);
             let mut reason = match before {
                 None => Some("it is new".to_owned()),
@@ -329,12 +328,13 @@ impl Work<'_> {
             return Vec::new();
         };
         let edges = graph::edges_in(self.request.plan, &unit);
+        let ways = Ways::new(&edges, unit.steps.len());
         let mut levels = Vec::new();
         let mut seen: BTreeMap<usize, bool> = BTreeMap::from([(target, true)]);
         let mut level: Vec<usize> = vec![target];
         while !level.is_empty() {
             let mut next: BTreeMap<usize, bool> = BTreeMap::new();
-            for edge in edges.iter().filter(|edge| level.contains(&edge.to)) {
+            for edge in level.iter().flat_map(|step| ways.needs(*step)) {
                 // a link by value reaches further only over links by value
                 let by_value = edge.link != Link::Order && seen.get(&edge.to).copied().unwrap_or(false);
                 let entry = next.entry(edge.from).or_insert(by_value);
@@ -393,8 +393,9 @@ impl Work<'_> {
         let failed = &frame.unit.steps[at].id;
         let target = unit.steps.iter().position(|step| step.id == *failed).unwrap_or(0);
         let starts: Vec<usize> = chosen.iter().map(|(index, _)| *index).collect();
-        let between = between(&edges, &starts, target);
-        let readers = readers(&edges, &starts);
+        let ways = Ways::new(&edges, unit.steps.len());
+        let between = ways.between(&starts, target);
+        let readers = ways.readers(&starts);
         for index in between.iter().chain(&readers).copied().collect::<BTreeSet<usize>>() {
             let step = &unit.steps[index];
             let Some(old) = frame.index_of(&step.id) else { continue };
@@ -434,10 +435,13 @@ impl Work<'_> {
     /// The first step that runs. A recipe that is only entered again is not it, but what runs first in it.
     fn first(&self, steps: &[Entry]) -> Option<String> {
         let runs = |entry: &Entry| entry.action != Action::Keep && entry.reason != SKIPPED;
+        let is_entered = |at: usize, path: &str| {
+            let below = format!("{path}/");
+            let inside = steps[at + 1..].iter().take_while(|next| next.path.starts_with(&below));
+            inside.into_iter().any(runs)
+        };
         let found = steps.iter().enumerate().find(|(at, entry)| {
-            let below = format!("{}/", entry.path);
-            let is_entered = steps[at + 1..].iter().any(|next| next.path.starts_with(&below) && runs(next));
-            runs(entry) && (self.reasons.contains_key(&entry.path) || !is_entered)
+            runs(entry) && (self.reasons.contains_key(&entry.path) || !is_entered(*at, &entry.path))
         });
         found.map(|(_, entry)| entry.path.clone())
     }

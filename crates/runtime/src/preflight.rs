@@ -147,7 +147,10 @@ pub fn missing_programs(
         if seen.insert(name.clone()) {
             let found = programs::problem(&name, chosen, settings, host);
             problems.extend(
-                found.map(|problem| Problem { text: format!("step `{}`: {}", step.id, problem.text), ..problem }),
+                found.map(|problem| Problem {
+                    text: format!("step `{}`: {}", step.id, problem.text),
+                    ..problem
+                }),
             );
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use recipe::{
-    graph::{self, Link},
+    graph::{Edge, Link},
     plan::{Plan, Step, StepKind, Target, Unit, UnitId},
 };
 
@@ -44,31 +44,44 @@ pub(super) fn is_producer(plan: &Plan, step: &Step, seen: &mut HashSet<UnitId>) 
     }
 }
 
-/// Steps that lie on a way from the starts to the target, both included.
-pub(super) fn between(edges: &[graph::Edge], starts: &[usize], target: usize) -> BTreeSet<usize> {
-    let forward = reach(starts.iter().copied(), |at| {
-        edges.iter().filter(move |edge| edge.from == at).map(|edge| edge.to).collect()
-    });
-    let backward = reach(std::iter::once(target), |at| {
-        edges.iter().filter(move |edge| edge.to == at).map(|edge| edge.from).collect()
-    });
-    forward.intersection(&backward).copied().collect()
+/// The edges of a recipe by their ends, so that a walk looks at every edge once.
+pub(super) struct Ways<'a> {
+    into: Vec<Vec<&'a Edge>>,
+    out: Vec<Vec<&'a Edge>>,
 }
 
-/// Steps that read, directly or not, what the starts make.
-pub(super) fn readers(edges: &[graph::Edge], starts: &[usize]) -> BTreeSet<usize> {
-    reach(starts.iter().copied(), |at| {
-        edges
-            .iter()
-            .filter(move |edge| edge.from == at && edge.link != Link::Order)
-            .map(|edge| edge.to)
-            .collect()
-    })
+impl<'a> Ways<'a> {
+    pub(super) fn new(edges: &'a [Edge], steps: usize) -> Ways<'a> {
+        let mut ways = Ways { into: vec![Vec::new(); steps], out: vec![Vec::new(); steps] };
+        for edge in edges {
+            ways.into[edge.to].push(edge);
+            ways.out[edge.from].push(edge);
+        }
+        ways
+    }
+
+    /// What a step depends on.
+    pub(super) fn needs(&self, step: usize) -> &[&'a Edge] {
+        &self.into[step]
+    }
+
+    /// Steps that lie on a way from the starts to the target, both included.
+    pub(super) fn between(&self, starts: &[usize], target: usize) -> BTreeSet<usize> {
+        let forward = reach(starts, |at| self.out[at].iter().map(|edge| edge.to).collect());
+        let backward = reach(&[target], |at| self.into[at].iter().map(|edge| edge.from).collect());
+        forward.intersection(&backward).copied().collect()
+    }
+
+    /// Steps that read, directly or not, what the starts make.
+    pub(super) fn readers(&self, starts: &[usize]) -> BTreeSet<usize> {
+        let is_read = |edge: &&&Edge| edge.link != Link::Order;
+        reach(starts, |at| self.out[at].iter().filter(is_read).map(|edge| edge.to).collect())
+    }
 }
 
-fn reach(starts: impl Iterator<Item = usize>, next: impl Fn(usize) -> Vec<usize>) -> BTreeSet<usize> {
+fn reach(starts: &[usize], next: impl Fn(usize) -> Vec<usize>) -> BTreeSet<usize> {
     let mut seen = BTreeSet::new();
-    let mut queue: VecDeque<usize> = starts.collect();
+    let mut queue: VecDeque<usize> = starts.iter().copied().collect();
     while let Some(at) = queue.pop_front() {
         if seen.insert(at) {
             queue.extend(next(at));

@@ -306,7 +306,7 @@ impl Runs {
             from: None,
             effects: Effects::Once,
         });
-        plan.rerun.into_iter().filter(|path| asks_agents(&shown, path)).collect()
+        plan.redo.into_iter().filter(|path| asks_agents(&shown, path)).collect()
     }
 
     /// Interrupted steps that are to be skipped; an error if a person has to choose.
