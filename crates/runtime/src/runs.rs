@@ -138,10 +138,17 @@ impl Runs {
 
     /// Runs a recipe to its end, or until it is told to stop.
     pub fn start(&self, start: Start<'_>, reporter: &mut dyn Reporter) -> Result<RunResult, RunError> {
-        let problems = self.problems(&start);
+        // a dry run needs the recipe's own values, but neither programs nor credentials
+        let problems = match start.dry_run {
+            true => {
+                preflight::context_problems(start.plan.root(), &first_context(&start), &start.working_dir)
+            }
+            false => self.problems(&start),
+        };
         let name = start.plan.root().name.clone();
-        if !problems.is_empty() && !start.dry_run {
-            return Ok(report::blocked(&name, &preflight::message(&name, &problems)));
+        if !problems.is_empty() {
+            let blocked = report::blocked(&name, &preflight::message(&name, &problems));
+            return Ok(RunResult { dry_run: start.dry_run, ..blocked });
         }
         let settings = RunSettings {
             given: start.given.clone(),
@@ -167,14 +174,14 @@ impl Runs {
         }
         // a run that cannot have its audit log leaves nothing behind that looks like a run
         let audit = match &start.options.audit_dir {
-            Some(dir) if !start.dry_run => {
+            Some(dir) => {
                 let made = Audit::create(dir, &name, &run_id, clock::now());
                 if let (Err(_), Some(claim)) = (&made, &claim) {
                     claim.clear();
                 }
                 Some(made?)
             }
-            _ => None,
+            None => None,
         };
         let mut made = None;
         if !start.dry_run {
@@ -293,15 +300,8 @@ impl Runs {
             let what = if start.working_dir.exists() { "is not a directory" } else { "does not exist" };
             problems.push(format!("working directory `{}` {what}", start.working_dir.display()));
         }
-        let tree = start.host.tree("");
-        if tree.is_used_up() {
-            problems.push(format!(
-                "session depth {} has reached the maximum of {}: a recipe may not start more runs inside of runs; raise AMPLIHACK_MAX_DEPTH if this is meant",
-                tree.depth, tree.max_depth
-            ));
-        }
-        let mut context = root.defaults();
-        context.extend(start.given.clone());
+        problems.extend(start.host.depth_problem());
+        let context = first_context(start);
         problems.extend(preflight::context_problems(root, &context, &start.working_dir));
         problems.extend(preflight::missing_env(&start.plan, &start.host));
         let options = &start.options;
@@ -318,6 +318,13 @@ impl Runs {
         }
         problems
     }
+}
+
+/// The context that a run begins with.
+fn first_context(start: &Start<'_>) -> recipe::value::Map {
+    let mut context = start.plan.root().defaults();
+    context.extend(start.given.clone());
+    context
 }
 
 /// Clears the mark of a run that came to an end of its own.
