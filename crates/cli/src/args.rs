@@ -296,6 +296,21 @@ pub(crate) fn similar_verb(word: &str) -> Option<String> {
     recipe::diagnostic::did_you_mean(word, verbs).map(str::to_owned)
 }
 
+/// What to type where a run should stand and does not.
+pub(crate) fn missing_run(usage: &clap::Error) -> String {
+    let text = usage.to_string();
+    if usage.kind() != clap::error::ErrorKind::MissingRequiredArgument || !text.contains("<RUN>") {
+        return String::new();
+    }
+    let verb = ["show", "logs", "resume", "cancel"]
+        .into_iter()
+        .find(|verb| text.contains(&format!("recipe-runner-rs {verb} ")));
+    verb.map(|verb| {
+        format!("\n`recipe-runner-rs {verb} last` takes the newest run; `recipe-runner-rs runs` lists them\n")
+    })
+    .unwrap_or_default()
+}
+
 /// Reads the command line. Options may stand before and after the verb.
 pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
     let command = Cli::command();

@@ -51,15 +51,10 @@ pub(crate) fn problems(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<Pro
             file: diagnostic.place.map(|place| sources.file(place.file).path.clone()),
             line: at.as_ref().map(|at| at.line),
             column: at.as_ref().map(|at| at.column),
-            help: diagnostic.help.clone().or_else(|| label_as_help(diagnostic)),
+            help: diagnostic.help.clone(),
         }
     };
     diagnostics.iter().map(problem).collect()
-}
-
-/// The words under the caret often say what to do; programs that see no caret get them as help.
-fn label_as_help(diagnostic: &Diagnostic) -> Option<String> {
-    Some(diagnostic.label.clone()).filter(|label| !label.is_empty())
 }
 
 fn word(severity: Severity) -> &'static str {

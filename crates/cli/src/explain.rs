@@ -9,7 +9,11 @@ mod text;
 
 use std::collections::HashSet;
 
-use recipe::plan::{Plan, Step, StepKind, Target, Unit, UnitId};
+use recipe::{
+    plan::{Plan, Step, StepKind, Target, Unit, UnitId},
+    value::Value,
+};
+use runtime::mask::Mask;
 
 use crate::{
     args::{
@@ -26,7 +30,7 @@ use crate::{
 
 /// Explains a recipe.
 pub(crate) fn explain(args: &ExplainArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
-    let Some(asked) = &args.recipe else { return Err(reading::nothing_asked()) };
+    let Some(asked) = &args.recipe else { return Err(reading::nothing_asked("explain RECIPE")) };
     let outside = reading::outside(&args.context, environment)?;
     let library = reading::library(&args.places, environment);
     let as_json = args.format.output_format == OutputFormat::Json;
@@ -35,7 +39,7 @@ pub(crate) fn explain(args: &ExplainArgs, environment: &Environment, out: &mut O
             out.json(&serde_json::json!({ "valid": false, "error": failure.message, "diagnostics": [] }));
         }
     })?;
-    let checked = reading::examine(&library, loaded, &outside, &args.strictness);
+    let checked = reading::examine(&library, loaded, &outside, &args.tags.all(), &args.strictness);
     reading::report(&checked, environment, out);
     let plan = match reading::accept(checked) {
         Ok(plan) => plan,
@@ -94,11 +98,12 @@ impl<'a> Expansion<'a> {
 
 /// Why the tags of the command line leave a step out, if they do.
 fn left_out(step: &Step, tags: &Tags) -> Option<String> {
-    let has = |wanted: &&String| step.tags.iter().any(|tag| tag == wanted.trim());
-    if let Some(tag) = tags.exclude_tags.iter().find(has) {
-        return Some(format!("tag `{}` is excluded", tag.trim()));
+    let has = |wanted: &&String| step.tags.contains(wanted);
+    if let Some(tag) = tags.excluded().iter().find(has) {
+        return Some(format!("tag `{tag}` is excluded"));
     }
-    let included = tags.include_tags.is_empty() || tags.include_tags.iter().any(|tag| has(&tag));
+    let wanted = tags.included();
+    let included = wanted.is_empty() || wanted.iter().any(|tag| has(&tag));
     (!step.tags.is_empty() && !included).then(|| "no tag of it is included".to_owned())
 }
 
@@ -122,9 +127,20 @@ fn condition_names(step: &Step) -> Vec<String> {
     names
 }
 
-/// Whether a value is better not shown, judging by the name.
-fn is_secret(unit: &Unit, name: &str) -> bool {
-    let lower = name.to_lowercase();
-    let looks = ["token", "secret", "password", "key"].iter().any(|word| lower.contains(word));
-    looks || unit.secrets.iter().any(|secret| secret == name)
+/// What stands in place of a secret.
+const HIDDEN: &str = "•••";
+
+/// A value without what is better not shown, judging by the names: its own and those inside of it.
+fn without_secrets(unit: &Unit, name: &str, value: &Value) -> Value {
+    if Mask::new(unit.secrets.iter().cloned()).is_secret(name) {
+        return Value::from(HIDDEN);
+    }
+    match value {
+        Value::List(items) => Value::list(items.iter().map(|item| without_secrets(unit, "", item)).collect()),
+        Value::Map(members) => {
+            let member = |(key, member): (&String, &Value)| (key.clone(), without_secrets(unit, key, member));
+            Value::map(members.iter().map(member).collect())
+        }
+        other => other.clone(),
+    }
 }

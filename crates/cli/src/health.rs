@@ -69,9 +69,9 @@ fn recipe_text(recipe: &RecipeHealth) -> String {
     let seconds = |value: Option<f64>| known(value.map(|value| format!("{value:.1} s")));
     let mut lines = vec![
         format!(
-            "{}: {} runs, {} passed ({})",
+            "{}: {}, {} passed ({})",
             recipe.recipe,
-            recipe.runs,
+            crate::words::count(recipe.runs, "run"),
             recipe.passed,
             known(recipe.pass_rate.map(|rate| format!("{:.0} %", rate * 100.0)))
         ),

@@ -110,7 +110,10 @@ fn recipe(name: &str, file: &Path, project: &Project) -> String {
         project.reason,
         file.display().to_string().replace(char::is_control, "?"),
         quoted(name),
-        quoted(&format!("First recipe of a {} project", project.kind)),
+        quoted(&match project.kind {
+            "unknown" => "First recipe of this project".to_owned(),
+            kind => format!("First recipe of a {kind} project"),
+        }),
     );
     for (id, command) in &project.steps {
         text.push_str(&format!("  - id: {id}\n    command: {}\n", quoted(command)));

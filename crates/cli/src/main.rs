@@ -89,8 +89,9 @@ fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<Exit, Failu
 
 /// `--help` and `--version` are answers; anything else is a mistake on the command line.
 fn explain_usage(usage: &clap::Error, out: &mut Out) -> Exit {
-    let text = usage.render().ansi().to_string();
+    let mut text = usage.render().ansi().to_string();
     if usage.use_stderr() {
+        text.push_str(&args::missing_run(usage));
         out.notice(&text);
         return Exit::Invalid;
     }

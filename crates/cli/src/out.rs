@@ -52,8 +52,11 @@ impl Out {
         self.mask = mask.clone();
     }
 
-    /// Writes text to stdout, with a newline at its end.
+    /// Writes text to stdout, with a newline at its end. It begins on a line of its own.
     pub(crate) fn result(&mut self, text: &str) {
+        if std::mem::take(&mut self.is_open) {
+            drop(self.stdout.write_all(b"\n"));
+        }
         write(&mut self.stdout, &self.mask.text(text), self.stdout_colour);
     }
 

@@ -67,7 +67,11 @@ fn summary(result: &RunResult, detail: Detail) -> String {
         lines.extend(steps(result));
     }
     let counts = counts(result.step_results.iter().map(|step| word(step)));
-    let word = if result.dry_run { "dry run, nothing was executed" } else { result.status.as_str() };
+    let word = match (result.dry_run, result.success) {
+        (true, true) => "dry run, nothing was executed",
+        (true, false) => "dry run failed, nothing was executed",
+        (false, _) => result.status.as_str(),
+    };
     let run = result.run_id.as_ref().map(|run| format!(", run {run}")).unwrap_or_default();
     let link = if result.success || result.dry_run { "in" } else { "after" };
     let took = duration(result.duration);

@@ -160,9 +160,10 @@ impl<'a> Progress<'a> {
         for process in &finished.ended_processes {
             self.line(&format!("[run] ended a background process: {}", mask.text(process)));
         }
-        let ending = match state.settings.dry_run {
-            true => "dry run completed, nothing was executed".to_owned(),
-            false => run_ending(finished.status, state),
+        let ending = match (state.settings.dry_run, finished.status) {
+            (true, engine::RunStatus::Completed) => "dry run completed, nothing was executed".to_owned(),
+            (true, _) => "dry run failed, nothing was executed".to_owned(),
+            (false, status) => run_ending(status, state),
         };
         self.line(&format!("[recipe {}] {ending}", state.root().unit.name));
     }

@@ -25,6 +25,8 @@ use crate::{
     settings::{Outside, SettingsError},
 };
 
+/// Most files of a directory that are compared with a name.
+const MOST_FILES: usize = 2_000;
 /// How long what was seen in a directory is used again.
 const REUSE: Duration = Duration::from_secs(300);
 
@@ -67,8 +69,14 @@ fn not_found(library: &Library, asked: &str, error: LoadError) -> Failure {
     let nearby = nearby.into_iter().find(|file| library.absolute(file).is_file());
     let names = library.recipe_names();
     let wanted = asked.trim_end_matches(".yaml").trim_end_matches(".yml");
-    if let Some(file) = nearby {
+    if asked == "last" {
+        failure = failure
+            .hint("`last` is the newest run: `recipe-runner-rs resume last` goes on with it, `recipe-runner-rs show last` shows it");
+    } else if let Some(file) = nearby {
         failure = failure.hint(format!("did you mean the file `./{file}`?"));
+    } else if let Some(file) = similar_file(&library.absolute(asked)) {
+        let file = std::path::Path::new(asked).with_file_name(file);
+        failure = failure.hint(format!("did you mean the file `{}`?", file.display()));
     } else if let Some(meant) = did_you_mean(wanted, names.iter().map(String::as_str)) {
         failure = failure.hint(format!("did you mean `{meant}`?"));
     } else if let Some(verb) = similar_verb(asked) {
@@ -78,6 +86,27 @@ fn not_found(library: &Library, asked: &str, error: LoadError) -> Failure {
     failure
         .hint(format!("looked in:{}", places.concat()))
         .hint("`recipe-runner-rs list` shows what there is; `-R DIR` adds a directory")
+}
+
+/// The recipe file in the same directory that a path was probably meant to be.
+fn similar_file(path: &std::path::Path) -> Option<String> {
+    let is_recipe = |name: &str| name.ends_with(".yaml") || name.ends_with(".yml");
+    let asked = path.file_name()?.to_str().filter(|name| is_recipe(name))?;
+    let stem = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned();
+    let entries = std::fs::read_dir(path.parent()?).ok()?;
+    let files: Vec<String> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| is_recipe(name))
+        .take(MOST_FILES)
+        .collect();
+    let stems: Vec<String> = files.iter().map(|name| stem(name)).collect();
+    let wanted = stem(asked);
+    let meant = did_you_mean(&wanted, stems.iter().map(String::as_str)).map(str::to_owned);
+    // a short name is the beginning of the one that was meant
+    let begins = || stems.iter().filter(|stem| stem.starts_with(&wanted)).min().cloned();
+    let meant = meant.or_else(begins).or_else(|| stems.iter().find(|stem| **stem == wanted).cloned())?;
+    files.into_iter().filter(|name| stem(name) == meant).min()
 }
 
 /// The values that the command line gives.
@@ -96,9 +125,11 @@ pub(crate) fn examine(
     loader: &dyn Loader,
     loaded: Loaded,
     outside: &Outside,
+    tags: &[String],
     strictness: &Strictness,
 ) -> Checked {
-    let checked = check(loaded, loader, &Given { names: outside.names() });
+    let given = Given { names: outside.names(), typed: outside.typed(), tags: tags.to_vec() };
+    let checked = check(loaded, loader, &given);
     if strictness.strict { checked.strict() } else { checked }
 }
 
@@ -131,8 +162,8 @@ pub(crate) fn name_of(sources: &Sources, asked: &str) -> String {
 }
 
 /// What is said when no recipe was named.
-pub(crate) fn nothing_asked() -> Failure {
+pub(crate) fn nothing_asked(usage: &str) -> Failure {
     Failure::new(Exit::BadArguments, "no recipe given")
-        .hint("usage: recipe-runner-rs RECIPE [OPTIONS]")
+        .hint(format!("usage: recipe-runner-rs {usage}"))
         .hint("`recipe-runner-rs list` shows recipes, `recipe-runner-rs --help` all commands")
 }

@@ -18,7 +18,7 @@ use runtime::{
     autofix::{self, AutoFixError, Loop},
     command_line::{Reach, quote},
     discovery::Library,
-    drive::Reporter,
+    drive::{DriveError, Reporter},
     folder::Options,
     report::RunResult,
     runs::{RunError, Runs, Start},
@@ -48,7 +48,7 @@ use crate::{
 /// Runs a recipe, or only looks at it if the flags say so.
 pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let Some(asked) = args.recipe.clone().filter(|asked| !asked.is_empty()) else {
-        return Err(reading::nothing_asked());
+        return Err(reading::nothing_asked("RECIPE [OPTIONS]"));
     };
     if args.validate_only {
         return validate::validate(&validate_args(args, asked), environment, out);
@@ -69,7 +69,7 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
     };
     let recording = Recording::new(&library);
     recording.root(&loaded);
-    let checked = reading::examine(&recording, loaded, &outside, &args.strictness);
+    let checked = reading::examine(&recording, loaded, &outside, &args.tags.all(), &args.strictness);
     if checked.plan.is_none() || !args.options.quiet {
         reading::report(&checked, environment, out);
     }
@@ -130,8 +130,8 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
         plan: job.plan,
         given: job.given,
         options: Options {
-            include_tags: args.tags.include_tags.clone(),
-            exclude_tags: args.tags.exclude_tags.clone(),
+            include_tags: args.tags.included(),
+            exclude_tags: args.tags.excluded(),
             max_parallel: options.max_parallel.unwrap_or(runtime::runs::MAX_PARALLEL),
             max_agents: options.max_agents,
             step_timeout: options.step_timeout,
@@ -260,10 +260,19 @@ pub(crate) fn broken(error: RunError, reach: &Reach) -> Failure {
             .hint(format!("stop it:    {}", reach.command(&format!("cancel {run}"))))
             .hint("run beside it: add --allow-concurrent");
     }
-    Failure::new(Exit::Broken, error.to_string()).hint(format!(
-        "if the run had begun, what was done is kept: `{}` shows it, and `resume` goes on with it",
-        reach.command("runs")
-    ))
+    let failure = Failure::new(Exit::Broken, error.to_string());
+    match error {
+        RunError::Drive(DriveError::Audit { .. }) => failure
+            .hint("choose another directory with `--audit-dir DIR`, or make this one writable")
+            .hint(format!("`{}` shows whether the run had begun", reach.command("runs"))),
+        // everything of a run that has begun fails inside of the drive
+        RunError::Folder(_) | RunError::Journal(_) => failure
+            .hint("nothing was run: choose another directory with `--state-dir DIR`, or make this one writable"),
+        _ => failure.hint(format!(
+            "if the run had begun, what was done is kept: `{}` shows it, and `resume` goes on with it",
+            reach.command("runs")
+        )),
+    }
 }
 
 /// Reports a run that could not be started, or could not go on.

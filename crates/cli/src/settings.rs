@@ -58,13 +58,24 @@ impl Outside {
         names
     }
 
+    /// The names that were typed for this recipe, for the checker.
+    pub(crate) fn typed(&self) -> Vec<String> {
+        self.set.iter().map(|(name, _)| name.clone()).collect()
+    }
+
     /// All values from outside for a recipe, lowest precedence first: environment, context file, `--set`.
     pub(crate) fn settings<'a>(&self, unit: &Unit, variable: impl Fn(&str) -> Option<&'a str>) -> Map {
         let declared = unit.context.keys().chain(unit.inputs.iter().map(|input| &input.name));
+        let defaults = unit.defaults();
         let mut values = Map::new();
         for name in declared {
             let text = env_name::variable(name).and_then(|name| variable(&name));
-            values.extend(text.map(|text| (name.clone(), typed(text))));
+            let value = |text: &str| match defaults.get(name) {
+                // what is declared as text stays text, whatever it looks like
+                Some(Value::Text(_)) => Value::text(text),
+                _ => typed(text),
+            };
+            values.extend(text.map(|text| (name.clone(), value(text))));
         }
         values.extend(self.file.iter().map(|(name, value)| (name.clone(), value.clone())));
         for (name, value) in &self.set {

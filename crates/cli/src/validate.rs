@@ -31,7 +31,7 @@ pub(crate) fn validate(
     out: &mut Out,
 ) -> Result<Exit, Failure> {
     if args.recipes.is_empty() {
-        return Err(reading::nothing_asked());
+        return Err(reading::nothing_asked("validate RECIPE…"));
     }
     let outside = reading::outside(&args.context, environment)?;
     let library = reading::library(&args.places, environment);
@@ -58,7 +58,7 @@ fn examine(
     outside: &Outside,
 ) -> Result<Checked, Failure> {
     let loaded = reading::find(library, asked)?;
-    Ok(reading::examine(library, loaded, outside, &args.strictness))
+    Ok(reading::examine(library, loaded, outside, &[], &args.strictness))
 }
 
 fn judge(

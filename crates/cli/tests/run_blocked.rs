@@ -126,11 +126,18 @@ fn a_missing_agent_program_blocks_and_is_never_replaced() {
 }
 
 #[test]
-fn a_dry_run_is_not_blocked_and_writes_nothing() {
-    let env = env();
-    let output = env.json(&recipe("inputs: [{name: t, required: true}]"), &["--dry-run"]);
-    assert_eq!(output.code, 0, "{}", output.all());
-    assert_eq!(std::fs::read_dir(env.state()).map(Iterator::count).unwrap_or(0), 0);
+fn a_dry_run_needs_values_but_no_programs_and_writes_nothing() {
+    for (fields, code) in [
+        ("inputs: [{name: t, required: true}]", 5),
+        ("context_validation: {t: nonempty}", 5),
+        ("env: {required: [NOT_SET_ANYWHERE]}", 0),
+        ("version: 1", 0),
+    ] {
+        let env = env();
+        let output = env.json(&recipe(fields), &["--dry-run", "--agent-binary", "no-such-agent"]);
+        assert_eq!((output.code, output.json()["dry_run"] == true), (code, true), "{}", output.all());
+        assert_eq!(std::fs::read_dir(env.state()).map(Iterator::count).unwrap_or(0), 0);
+    }
 }
 
 #[test]

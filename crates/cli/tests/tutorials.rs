@@ -21,6 +21,19 @@ fn the_tutorials_are_numbered_without_gaps() {
 }
 
 #[test]
+fn the_first_tutorials_run_by_their_name_alone() {
+    for file in recipes("examples/tutorials") {
+        let number: u32 = file.rsplit('/').next().and_then(|name| name[..2].parse().ok()).unwrap_or_default();
+        if number > 14 {
+            continue;
+        }
+        let code = i32::from(file.contains("12-recursion-limits"));
+        let output = world().run([&file]);
+        assert_eq!(output.code, code, "{file}\n{}", output.all());
+    }
+}
+
+#[test]
 fn no_example_is_warned_about() {
     for dir in ["examples/tutorials", "examples/testing", "examples/patterns"] {
         for file in recipes(dir).iter().filter(|file| !file.contains("12-recursion-limits")) {

@@ -10,7 +10,7 @@ use recipe::{
 
 use crate::{
     event::{Ended, Event},
-    frame::{Frame, FrameId},
+    frame::{Frame, FrameId, StepState},
     outcome::{Outcome, SkipReason, StepStatus},
     state::RunState,
 };
@@ -112,8 +112,25 @@ fn skip_reason(state: &RunState, frame: &Frame, step: &Step) -> Option<SkipReaso
     step.depends_on.iter().find_map(|at| {
         let needed = &frame.steps[*at];
         let fine = needed.status.is_done() || needed.skipped == Some(SkipReason::DryRun);
-        (!fine).then(|| SkipReason::Dependency(frame.unit.steps[*at].id.clone()))
+        (!fine).then(|| SkipReason::Dependency {
+            step: frame.unit.steps[*at].id.clone(),
+            why: why_not_done(needed),
+        })
     })
+}
+
+/// What became of a step that did not complete.
+fn why_not_done(step: &StepState) -> String {
+    match (&step.skipped, step.status) {
+        (Some(SkipReason::Tags), _) => "was left out by the tag filter".to_owned(),
+        (Some(SkipReason::Condition), _) => "was skipped because its condition is false".to_owned(),
+        (Some(SkipReason::Dependency { step: on, .. }), _) => {
+            format!("was skipped because it depends on `{on}`")
+        }
+        (Some(SkipReason::Chosen), _) => "was skipped when the run was resumed".to_owned(),
+        (_, StepStatus::Failed) => "failed".to_owned(),
+        _ => "did not run".to_owned(),
+    }
 }
 
 /// Whether a condition reads something that nobody knows in a dry run.

@@ -12,7 +12,7 @@ use std::{
 
 use jiff::Timestamp;
 use recipe::{
-    plan::{Step, StepKind, Unit, UnitId},
+    plan::{Step, StepKind, Unit, UnitId, ValueTemplate},
     scope::Scope,
     value::{Map, Value},
 };
@@ -212,6 +212,23 @@ impl Frame {
         if let Some(name) = &step.store {
             self.below.insert(name.clone(), Arc::new(child.context));
         }
+    }
+
+    /// The names whose values nobody knows in a recipe that is entered with these overrides.
+    pub fn unknown_below(&self, overrides: &[(String, ValueTemplate)]) -> HashSet<String> {
+        let mut unknown = self.unknown.clone();
+        for (name, value) in overrides {
+            let reads_unknown = value
+                .templates()
+                .iter()
+                .flat_map(|template| template.names())
+                .any(|(path, _)| self.unknown.contains(&path.root));
+            match reads_unknown {
+                true => unknown.insert(name.clone()),
+                false => unknown.remove(name),
+            };
+        }
+        unknown
     }
 
     /// Whether a step runs a nested recipe.

@@ -142,7 +142,12 @@ pub enum SkipReason {
     /// Its condition does not hold.
     Condition,
     /// A step that it depends on did not complete.
-    Dependency(String),
+    Dependency {
+        /// The step that it depends on.
+        step: String,
+        /// What became of that step.
+        why: String,
+    },
     /// Nothing is executed in a dry run.
     DryRun,
     /// A person chose to skip it when resuming.
@@ -155,7 +160,9 @@ impl SkipReason {
         match self {
             SkipReason::Tags => "left out by the tag filter".to_owned(),
             SkipReason::Condition => "condition is false".to_owned(),
-            SkipReason::Dependency(step) => format!("depends on `{step}`, which did not complete"),
+            SkipReason::Dependency { step, why } => {
+                format!("depends on `{step}`, which did not complete: it {why}")
+            }
             SkipReason::DryRun => "dry run: not executed".to_owned(),
             SkipReason::Chosen => "skipped when the run was resumed".to_owned(),
         }

@@ -245,7 +245,7 @@ impl RunState {
         for name in frame.overrides.iter().chain(frame.unit.context.keys()) {
             frame.below.remove(name);
         }
-        frame.unknown = outer.unknown.clone();
+        frame.unknown = outer.unknown_below(overrides);
         context.extend(given);
         frame.context = context;
         frame.parent = Some((parent, index));

@@ -24,7 +24,7 @@ pub struct Diagnostic {
     pub code: Code,
     /// What is wrong, in one line.
     pub message: String,
-    /// Where; absent only if the file could not be read as text at all.
+    /// Where; absent if the problem is not in a file, but for example on the command line.
     pub place: Option<Place>,
     /// A few words under the caret.
     pub label: String,
@@ -33,7 +33,7 @@ pub struct Diagnostic {
 }
 
 macro_rules! codes {
-    ($($name:ident $severity:ident $word:literal $summary:literal;)+) => {
+    ($($name:ident $severity:ident $word:literal $summary:literal => $advice:literal;)+) => {
         /// The kind of a problem. The words are stable: scripts may rely on them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code {
@@ -54,6 +54,11 @@ macro_rules! codes {
                 match self { $(Code::$name => $summary,)+ }
             }
 
+            /// What to do about it where nothing more precise is known.
+            pub fn advice(self) -> &'static str {
+                match self { $(Code::$name => $advice,)+ }
+            }
+
             /// How bad it is unless `--strict` says otherwise.
             pub fn severity(self) -> Severity {
                 match self { $(Code::$name => Severity::$severity,)+ }
@@ -64,62 +69,115 @@ macro_rules! codes {
 
 codes! {
     // reading
-    NotUtf8 Error "not-utf8" "The file is not UTF-8 text.";
-    TooLarge Error "too-large" "The file is larger than 1 MB.";
-    TooComplex Error "too-complex" "The file nests too deeply, has too many nodes, or expands too many aliases.";
-    YamlSyntax Error "yaml-syntax" "The file is not valid YAML.";
-    EmptyFile Error "empty-file" "The file holds no recipe.";
-    SeveralDocuments Error "several-documents" "The file holds more than one YAML document.";
-    DuplicateKey Error "duplicate-key" "A key stands twice in the same mapping.";
-    WrongType Error "wrong-type" "A value has another type than its field takes.";
+    NotUtf8 Error "not-utf8" "The file is not UTF-8 text."
+        => "save the file as UTF-8";
+    TooLarge Error "too-large" "The file is larger than 1 MB."
+        => "split the file, or move large texts into files of their own";
+    TooComplex Error "too-complex" "The file nests too deeply, has too many nodes, or expands too many aliases."
+        => "flatten the structure, or write fewer aliases";
+    YamlSyntax Error "yaml-syntax" "The file is not valid YAML."
+        => "correct the YAML at this place; a text with special characters needs quotes";
+    EmptyFile Error "empty-file" "The file holds no recipe."
+        => "write at least `name:` and `steps:`";
+    SeveralDocuments Error "several-documents" "The file holds more than one YAML document."
+        => "keep one document, and move the others into files of their own";
+    DuplicateKey Error "duplicate-key" "A key stands twice in the same mapping."
+        => "remove one of them, or rename it";
+    WrongType Error "wrong-type" "A value has another type than its field takes."
+        => "write a value of that type; `recipe-runner-rs schema` shows what every field takes";
+    NulCharacter Error "nul-character" "A text contains a NUL character."
+        => "remove `\\0` from the text: neither commands nor environment variables can hold it";
     // shape
-    MissingField Error "missing-field" "A required field is missing.";
-    EmptyField Error "empty-field" "A field that must say something is empty.";
-    FieldTypo Error "field-typo" "An unknown field looks like a misspelt known one.";
-    UnknownField Warning "unknown-field" "A field is not known and has no effect.";
-    UnknownWord Error "unknown-word" "A word is not one of those that a field takes.";
-    OutOfRange Error "out-of-range" "A number is outside of what a field takes.";
-    NoSteps Error "no-steps" "The recipe has no steps.";
-    DuplicateId Error "duplicate-id" "Two steps have the same id.";
-    BadId Error "bad-id" "A step id cannot be used as a name.";
-    NothingToDo Error "nothing-to-do" "A step has no command, agent, prompt or recipe.";
-    Contradiction Error "contradiction" "Fields of a step contradict its type or each other.";
-    NoEffect Warning "no-effect" "A field has no effect on a step of this type.";
+    MissingField Error "missing-field" "A required field is missing."
+        => "add the field";
+    EmptyField Error "empty-field" "A field that must say something is empty."
+        => "write something, or remove what it belongs to";
+    FieldTypo Error "field-typo" "An unknown field looks like a misspelt known one."
+        => "correct the spelling";
+    UnknownField Warning "unknown-field" "A field is not known and has no effect."
+        => "remove it, or check the spelling against `recipe-runner-rs schema`";
+    UnknownWord Error "unknown-word" "A word is not one of those that a field takes."
+        => "write one of the words that the field takes; `recipe-runner-rs schema` lists them";
+    OutOfRange Error "out-of-range" "A number is outside of what a field takes."
+        => "write a number within the range";
+    NoSteps Error "no-steps" "The recipe has no steps."
+        => "add `steps:` with at least one `- id: …` entry";
+    DuplicateId Error "duplicate-id" "Two steps have the same id."
+        => "give one of them another id";
+    BadId Error "bad-id" "A step id cannot be used as a name."
+        => "use an id of at most 200 characters without `/` and control characters";
+    NothingToDo Error "nothing-to-do" "A step has no command, agent, prompt or recipe."
+        => "give it a `command:` to run, a `prompt:` for an agent, or a `recipe:`";
+    Contradiction Error "contradiction" "Fields of a step contradict its type or each other."
+        => "remove one of the fields, or split the step in two";
+    NoEffect Warning "no-effect" "A field has no effect on a step of this type."
+        => "remove it, or change the type of the step";
     // names
-    UndefinedVariable Warning "undefined-variable" "A name is used that nothing defines.";
-    NameCollision Error "name-collision" "Two names become the same environment variable.";
-    AliasCollision Warning "alias-collision" "Two names have the same uppercase form, so neither is exported under it.";
-    IdNotStored Warning "id-not-stored" "A step's output is not stored, because its id is a declared context name.";
-    DuplicateName Error "duplicate-name" "Two inputs have the same name.";
-    BadName Error "bad-name" "A name has characters that names cannot have.";
+    UndefinedVariable Warning "undefined-variable" "A name is used that nothing defines."
+        => "declare it under `context:`, or pass it with `--set NAME=…`";
+    UnknownSetting Warning "unknown-setting" "A value is set for a name that the recipe does not know, but it knows a similar one."
+        => "correct the name after `--set`, or declare it under `context:`";
+    UnknownTag Warning "unknown-tag" "Steps are chosen by a tag that no step has."
+        => "correct the tag, or add it to `when_tags` of a step";
+    NameCollision Error "name-collision" "Two names become the same environment variable."
+        => "rename one of them";
+    AliasCollision Warning "alias-collision" "Two names have the same uppercase form, so neither is exported under it."
+        => "rename one of them, or read them under their full names";
+    IdNotStored Warning "id-not-stored" "A step's output is not stored, because its id is a declared context name."
+        => "add `output:` to replace the context value, or rename the step";
+    DuplicateName Error "duplicate-name" "Two inputs have the same name."
+        => "remove one of them, or give it another name";
+    BadName Error "bad-name" "A name has characters that names cannot have."
+        => "use letters, digits and `_`; variables may also have `-` and `.`";
     // expressions
-    TemplateSyntax Error "template-syntax" "A template cannot be read.";
-    ConditionSyntax Error "condition-syntax" "A condition cannot be read.";
-    UnknownFunction Error "unknown-function" "A condition calls a function that does not exist.";
-    UnknownMethod Error "unknown-method" "A condition calls a method that does not exist.";
-    WrongArguments Error "wrong-arguments" "A function or method gets the wrong number of arguments.";
-    ForbiddenName Error "forbidden-name" "A condition contains a double underscore.";
-    ValueAsCode Warning "value-as-code" "A command takes a value for code, or for the name of a variable.";
+    TemplateSyntax Error "template-syntax" "A template cannot be read."
+        => "write `{{name}}`, `{{a.b[0]}}` or `{{#if name}}…{{else}}…{{/if}}`";
+    ConditionSyntax Error "condition-syntax" "A condition cannot be read."
+        => "write an expression such as `status == 'ok' and count > 3`";
+    UnknownFunction Error "unknown-function" "A condition calls a function that does not exist."
+        => "use one of the functions that conditions know, such as `len(x)`";
+    UnknownMethod Error "unknown-method" "A condition calls a method that does not exist."
+        => "use one of the methods that conditions know, such as `.strip()`";
+    WrongArguments Error "wrong-arguments" "A function or method gets the wrong number of arguments."
+        => "give it as many arguments as it takes";
+    ForbiddenName Error "forbidden-name" "A condition contains a double underscore."
+        => "use a name with single underscores";
+    ValueAsCode Warning "value-as-code" "A command takes a value for code, or for the name of a variable."
+        => "give it the value as data: as an argument, on its standard input, or in a file";
     // structure
-    UnknownRecipe Error "unknown-recipe" "A recipe that is named cannot be found.";
-    CircularExtends Error "circular-extends" "Recipes extend each other in a circle.";
-    UnknownStep Error "unknown-step" "A step id is named that does not exist.";
-    LaterStep Error "later-step" "A step depends on one that comes later, or on itself.";
-    GroupReopened Warning "group-reopened" "A parallel group name is used again later: that is a new group.";
-    GroupDependency Error "group-dependency" "A step depends on another member of its own parallel group.";
-    LimitExceeded Warning "limit-exceeded" "The recipe cannot finish within its own limits.";
-    UnresolvedAgent Warning "unresolved-agent" "An agent reference leads to no file.";
-    DeepRecipes Error "deep-recipes" "Recipes extend each other too deeply, or too many recipes take part.";
+    UnknownRecipe Error "unknown-recipe" "A recipe that is named cannot be found."
+        => "correct the name, or add its directory with `-R DIR`";
+    CircularExtends Error "circular-extends" "Recipes extend each other in a circle."
+        => "let one of the recipes stand alone";
+    UnknownStep Error "unknown-step" "A step id is named that does not exist."
+        => "name a step that exists";
+    LaterStep Error "later-step" "A step depends on one that comes later, or on itself."
+        => "move that step up: steps run in the order in which they are written";
+    GroupReopened Warning "group-reopened" "A parallel group name is used again later: that is a new group."
+        => "move the steps next to each other, or give the second group another name";
+    GroupDependency Error "group-dependency" "A step depends on another member of its own parallel group."
+        => "take one of the two out of the group";
+    LimitExceeded Warning "limit-exceeded" "The recipe cannot finish within its own limits."
+        => "raise the limit under `recursion:`, or let fewer steps run";
+    UnresolvedAgent Warning "unresolved-agent" "An agent reference leads to no file."
+        => "put the agent's Markdown file into `agents/` beside the recipe";
+    DeepRecipes Error "deep-recipes" "Recipes extend each other too deeply, or too many recipes take part."
+        => "merge some of the recipes into one";
 }
 
 impl Diagnostic {
     /// A diagnostic with the code's own severity.
     pub fn new(code: Code, place: Place, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { place: Some(place), ..Diagnostic::nowhere(code, message) }
+    }
+
+    /// A diagnostic about something that stands in no file.
+    pub fn nowhere(code: Code, message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             severity: code.severity(),
             code,
             message: message.into(),
-            place: Some(place),
+            place: None,
             label: String::new(),
             help: None,
         }
@@ -136,6 +194,16 @@ impl Diagnostic {
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Says what to do if nothing said it yet: a suggestion under the caret, else what the code advises.
+    #[must_use]
+    pub(crate) fn with_advice(mut self) -> Diagnostic {
+        if self.help.is_none() {
+            let suggested = self.label.starts_with("did you mean").then(|| self.label.clone());
+            self.help = Some(suggested.unwrap_or_else(|| self.code.advice().to_owned()));
+        }
         self
     }
 

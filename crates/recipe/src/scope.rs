@@ -11,6 +11,11 @@ pub trait Scope {
     /// The value of a top-level name, if it is defined.
     fn get(&self, name: &str) -> Option<Value>;
 
+    /// What a whole path stands for, where its value cannot be looked into.
+    fn whole(&self, _path: &Path) -> Option<Value> {
+        None
+    }
+
     /// What a dotted path below a name reads first: the final context of the nested recipe that gave the name
     /// its value.
     fn below(&self, _name: &str) -> Option<Arc<Map>> {
@@ -36,6 +41,9 @@ pub struct Path {
 impl Path {
     /// The value at this path; [`Value::Null`] if there is none.
     pub fn resolve(&self, scope: &dyn Scope) -> Value {
+        if let Some(value) = scope.whole(self) {
+            return value;
+        }
         if let Some((Segment::Key(first), rest)) = self.segments.split_first()
             && let Some(value) = scope.below(&self.root).and_then(|map| map.get(first).cloned())
         {

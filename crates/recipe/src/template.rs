@@ -7,7 +7,7 @@ use std::{ops::Range, sync::Arc};
 
 use crate::{
     scope::{Path, Scope},
-    shell::Piece,
+    shell::{self, Piece, Quoting},
     value::Segment,
 };
 
@@ -105,6 +105,30 @@ impl Template {
         names
     }
 
+    /// The same of a shell command: what stands in its comments reads nothing.
+    pub(crate) fn command_names(&self) -> Vec<(&Path, Range<usize>)> {
+        let names = self.names();
+        if !self.text.contains('#') || names.len() > MOST_SCANNED {
+            return names;
+        }
+        let is_comment = |at: &Range<usize>| {
+            let (before, from) = (&self.text[..at.start], at.start);
+            let line = before.rfind('\n').map_or(0, |end| end + 1);
+            // only a line with a `#` before the name can be a comment there
+            before[line..].contains('#') && self.quoting_at(from) == Some(Quoting::Comment)
+        };
+        names.into_iter().filter(|(_, at)| !is_comment(at)).collect()
+    }
+
+    /// How the place at `at` is quoted, with both branches of every `{{#if}}` before it taken for written.
+    fn quoting_at(&self, at: usize) -> Option<Quoting> {
+        let mut pieces = Vec::new();
+        flatten(&self.parts, &self.text, at, &mut pieces);
+        // whatever stands before, the hole is a word of its own
+        pieces.extend([Piece::Text(" "), Piece::Hole(0)]);
+        shell::scan(&pieces).pop()
+    }
+
     fn walk<'a>(&'a self, scope: &dyn Scope, visit: &mut dyn FnMut(Flat<'a>)) {
         walk(&self.parts, &self.text, scope, visit);
     }
@@ -128,6 +152,23 @@ fn walk<'a>(parts: &'a [Part], text: &'a str, scope: &dyn Scope, visit: &mut dyn
     }
 }
 
+/// The text and the holes before `end`.
+fn flatten<'a>(parts: &'a [Part], text: &'a str, end: usize, pieces: &mut Vec<Piece<'a>>) {
+    for part in parts {
+        match part {
+            Part::Text(range) if range.start < end => {
+                pieces.push(Piece::Text(&text[range.start..range.end.min(end)]));
+            }
+            Part::Value { at, .. } if at.start < end => pieces.push(Piece::Hole(0)),
+            Part::If { then, otherwise, .. } => {
+                flatten(then, text, end, pieces);
+                flatten(otherwise, text, end, pieces);
+            }
+            Part::Text(_) | Part::Value { .. } => {}
+        }
+    }
+}
+
 fn collect_names<'a>(parts: &'a [Part], names: &mut Vec<(&'a Path, Range<usize>)>) {
     for part in parts {
         match part {
@@ -141,6 +182,9 @@ fn collect_names<'a>(parts: &'a [Part], names: &mut Vec<(&'a Path, Range<usize>)
         }
     }
 }
+
+/// Commands with more names than this are not searched for comments: every name is a search.
+const MOST_SCANNED: usize = 200;
 
 /// How deeply `{{#if}}`s may nest.
 const MAX_DEPTH: usize = 50;
@@ -216,10 +260,13 @@ impl Parser<'_> {
             return Ok(None);
         }
         let inner = open + 2;
-        let Some(close) = self.text[inner..].find("}}").map(|at| at + inner) else {
-            return match self.text[inner..].trim_start_matches(' ').chars().next() {
+        let rest = &self.text[inner..];
+        // a `}}` behind another `{{` closes that one
+        let close = rest.find("}}").filter(|close| !rest[..*close].contains("{{"));
+        let Some(close) = close.map(|at| at + inner) else {
+            return match rest.trim_start_matches(' ').chars().next() {
                 Some('#' | '/') => Err(self.unclosed(open)),
-                Some(c) if is_name_start(c) && self.text[inner..].starts_with(c) => Err(self.unclosed(open)),
+                Some(_) if begins_with_name(rest) => Err(self.unclosed(open)),
                 _ => Ok(None),
             };
         };
@@ -278,6 +325,24 @@ fn is_name_start(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
+/// Whether an open `{{` was meant as a template: a name follows, and not the statement of another language, as in
+/// `awk '{{ print $1 }'`.
+fn begins_with_name(rest: &str) -> bool {
+    let trimmed = rest.trim_start_matches(' ');
+    if !trimmed.starts_with(is_name_start) {
+        return false;
+    }
+    let end = trimmed.find(|c: char| !is_name_start(c) && !"-.[]".contains(c)).unwrap_or(trimmed.len());
+    let after = &trimmed[end..];
+    let is_spaced = trimmed.len() < rest.len();
+    let is_statement = match after.trim_start_matches(' ').chars().next() {
+        Some('"' | '\'') => after.starts_with(' '),
+        Some(c) => "$(=;+*/<>&|{!~".contains(c),
+        None => false,
+    };
+    !(is_spaced && is_statement)
+}
+
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
 }
@@ -315,82 +380,4 @@ fn error(at: Range<usize>, message: impl Into<String>, help: Option<&str>) -> Te
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::value::{Map, Value};
-
-    fn scope() -> Map {
-        let Value::Map(map) = Value::from_json(
-            r#"{"name": "Ada", "n": 3.10, "yes": true, "empty": "", "deploy": {"target": "prod", "hosts": ["a", "b"]},
-                "json": "{\"ok\": [1, 2]}", "my-name": "hyphen", "list": [1, 2, 3], "obj": {"a": 1}, "none": null}"#,
-        )
-        .unwrap() else {
-            panic!("a map")
-        };
-        (*map).clone()
-    }
-
-    #[test]
-    fn values_are_put_in() {
-        for (template, expected) in [
-            ("plain", "plain"),
-            ("", ""),
-            ("hi {{name}}!", "hi Ada!"),
-            ("{{ name }}", "Ada"),
-            ("{{n}}", "3.10"),
-            ("{{yes}}", "true"),
-            ("[{{undefined}}]", "[]"),
-            ("[{{none}}]", "[]"),
-            ("{{deploy.target}}", "prod"),
-            ("{{deploy.hosts[1]}}", "b"),
-            ("{{deploy.hosts[-1]}}", "b"),
-            ("{{deploy.hosts.length}}", "2"),
-            ("{{name.length}}", "3"),
-            ("{{deploy.hosts}}", r#"["a","b"]"#),
-            ("{{obj}}", r#"{"a":1}"#),
-            ("{{json.ok[0]}}", "1"),
-            ("{{my-name}}", "hyphen"),
-            ("{{{name}}}", "{Ada}"),
-            ("{{.Names}} {{}} {{\"a\": 1}} { {", "{{.Names}} {{}} {{\"a\": 1}} { {"),
-            ("awk '{{ print $1 }'", "awk '{{ print $1 }'"),
-            ("{{#if yes}}A{{else}}B{{/if}}", "A"),
-            ("{{#if empty}}A{{else}}B{{/if}}", "B"),
-            ("{{#if empty}}A{{/if}}.", "."),
-            ("{{#if yes}}{{#if empty}}x{{else}}{{name}}{{/if}}{{/if}}", "Ada"),
-        ] {
-            assert_eq!(Template::parse(template).unwrap().render(&scope()), expected, "{template}");
-        }
-    }
-
-    #[test]
-    fn mistakes_are_found_with_their_place() {
-        for (template, at, message) in [
-            ("a {{name", 2..8, "not closed"),
-            ("{{#if x}}a", 0..9, "not closed"),
-            ("{{#if x}}a{{else}}b", 0..9, "not closed"),
-            ("{{else}}", 0..8, "outside"),
-            ("x{{/if}}", 1..8, "closes nothing"),
-            ("{{#each x}}", 0..11, "not a block"),
-            ("{{#if x}}{{else}}{{else}}{{/if}}", 17..25, "second"),
-            ("{{ x | upper }}", 0..15, "not a name"),
-            ("{{a b}}", 0..7, "not a name"),
-            ("{{a..b}}", 0..8, "not a name"),
-            ("{{a[x]}}", 0..8, "not a name"),
-        ] {
-            let error = Template::parse(template).unwrap_err();
-            assert!(error.message.contains(message), "{template}: {}", error.message);
-            assert_eq!(error.at, at, "{template}");
-        }
-    }
-
-    #[test]
-    fn deep_blocks_are_refused() {
-        assert!(Template::parse(&"{{#if x}}".repeat(10_000)).is_err());
-    }
-
-    #[test]
-    fn one_hole_keeps_its_type() {
-        assert_eq!(Template::parse("{{ yes }}").unwrap().value(&scope()), Value::Bool(true));
-        assert_eq!(Template::parse("{{yes}}.").unwrap().value(&scope()), Value::from("true."));
-    }
-}
+mod tests;

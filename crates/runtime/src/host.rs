@@ -64,13 +64,38 @@ impl Host {
         env
     }
 
+    /// How deep the session is, as the environment says; nothing if it says nothing.
+    fn session_depth(&self) -> Option<String> {
+        let text = self.var("AMPLIHACK_SESSION_DEPTH")?;
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+
+    /// Why no run may start here any more, if that is so.
+    pub fn depth_problem(&self) -> Option<String> {
+        let tree = self.tree("");
+        let said = self.session_depth().unwrap_or_default();
+        if !tree.is_used_up() {
+            return None;
+        }
+        let max = tree.max_depth;
+        if !said.is_empty() && said.parse::<u64>().is_err() {
+            return Some(format!(
+                "AMPLIHACK_SESSION_DEPTH: `{said}` is not a number, so it counts as the maximum session depth of {max}: unset it (`unset AMPLIHACK_SESSION_DEPTH`), or set it to how many runs are around this one"
+            ));
+        }
+        Some(format!(
+            "session depth {} has reached the maximum of {max}: a recipe may not start more runs inside of runs; raise AMPLIHACK_MAX_DEPTH if this is meant",
+            tree.depth
+        ))
+    }
+
     /// The session tree that a run belongs to.
     pub fn tree(&self, run_id: &str) -> Tree {
         let max_depth = self.number("AMPLIHACK_MAX_DEPTH").unwrap_or(3);
-        let depth = match self.var("AMPLIHACK_SESSION_DEPTH") {
+        let depth = match self.session_depth() {
             None => 0,
             // a depth that cannot be read counts as the deepest: better one run too few than one too many
-            Some(text) => text.trim().parse().unwrap_or(max_depth),
+            Some(text) => text.parse().unwrap_or(max_depth),
         };
         Tree {
             id: self

@@ -48,10 +48,14 @@ impl Mask {
     pub fn learn_value(&mut self, name: &str, value: &Value) {
         if self.is_secret(name) {
             self.learn_all(value);
-        } else if let Value::Map(members) = value {
-            for (key, member) in members.iter() {
-                self.learn_value(key, member);
+            return;
+        }
+        match value {
+            Value::Map(members) => {
+                members.iter().for_each(|(key, member)| self.learn_value(key, member));
             }
+            Value::List(items) => items.iter().for_each(|item| self.learn_value("", item)),
+            _ => {}
         }
     }
 
@@ -161,6 +165,24 @@ fn replaced(bytes: &[u8], secret: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_secret_name_counts_at_any_depth() {
+        for json in [
+            r#"{"api_token": "ListTok11"}"#,
+            r#"{"cfg": {"api_token": "ListTok11"}}"#,
+            r#"{"cfg": {"list": [{"api_token": "ListTok11"}]}}"#,
+            r#"{"cfg": [[{"a": {"PASSWORDS": [{"x": "ListTok11"}]}}]]}"#,
+        ] {
+            let Ok(Value::Map(context)) = Value::from_json(json) else { panic!("a map") };
+            let mut mask = Mask::default();
+            mask.learn(&context);
+            assert_eq!(mask.text("a ListTok11 b"), "a [REDACTED] b", "{json}");
+            for (name, value) in context.iter() {
+                assert!(!mask.value(name, value).to_json().contains("ListTok11"), "{json}");
+            }
+        }
+    }
 
     #[test]
     fn secrets_are_masked_by_name_and_by_value() {

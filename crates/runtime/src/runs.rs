@@ -169,10 +169,19 @@ impl Runs {
         start: Start<'_>,
         reporter: &mut dyn Reporter,
     ) -> Result<(RunResult, Option<Hold>), RunError> {
-        let problems = self.problems(&start);
+        // a dry run needs the recipe's own values, but neither programs nor credentials
+        let problems = match start.dry_run {
+            true => preflight::context_problems(
+                start.plan.root(),
+                &missing::first_context(&start),
+                &start.working_dir,
+            ),
+            false => self.problems(&start),
+        };
         let name = start.plan.root().name.clone();
-        if !problems.is_empty() && !start.dry_run {
-            return Ok((blocked_start(&start, &problems), None));
+        if !problems.is_empty() {
+            let blocked = blocked_start(&start, &problems);
+            return Ok((RunResult { dry_run: start.dry_run, ..blocked }, None));
         }
         let settings = RunSettings {
             given: start.given.clone(),
@@ -198,14 +207,14 @@ impl Runs {
         }
         // a run that cannot have its audit log leaves nothing behind that looks like a run
         let audit = match &start.options.audit_dir {
-            Some(dir) if !start.dry_run => {
+            Some(dir) => {
                 let made = Audit::create(dir, &name, &run_id, clock::now());
                 if let (Err(_), Some(claim)) = (&made, &claim) {
                     claim.clear();
                 }
                 Some(made?)
             }
-            _ => None,
+            None => None,
         };
         let mut made = None;
         if !start.dry_run {

@@ -39,6 +39,9 @@ pub struct Captured {
     pub nul: Option<usize>,
 }
 
+/// Room for the words where something was cut out.
+const MARK_ROOM: u64 = 100;
+
 /// Reads a file from an offset, without moving the offset that it shares with whoever writes it.
 struct Bytes<'a> {
     file: &'a File,
@@ -63,29 +66,46 @@ pub fn capture(file: &File) -> io::Result<Captured> {
     if size <= VALUE_CAP {
         let mut bytes = Vec::with_capacity(size as usize + 1);
         Bytes { file, offset: 0 }.read_to_end(&mut bytes)?;
-        return Ok(captured(bytes, None));
+        return Ok(captured(bytes, size));
     }
     let half = VALUE_CAP / 2;
-    let mut bytes = Vec::with_capacity(VALUE_CAP as usize + 100);
-    Bytes { file, offset: 0 }.take(half).read_to_end(&mut bytes)?;
-    let cut = size - VALUE_CAP;
-    bytes.extend_from_slice(
-        format!("\n[… {cut} bytes cut here; the step's log has everything …]\n").as_bytes(),
-    );
-    Bytes { file, offset: size - half }.take(half).read_to_end(&mut bytes)?;
-    Ok(captured(bytes, Some(cut)))
+    let (mut head, mut tail) = (Vec::new(), Vec::new());
+    Bytes { file, offset: 0 }.take(half).read_to_end(&mut head)?;
+    Bytes { file, offset: size - half }.take(half).read_to_end(&mut tail)?;
+    Ok(shortened(&text_of(head), &without_newlines(text_of(tail)), size))
 }
 
-fn captured(mut bytes: Vec<u8>, cut: Option<u64>) -> Captured {
-    while bytes.last() == Some(&b'\n') {
-        bytes.pop();
-    }
+fn captured(bytes: Vec<u8>, size: u64) -> Captured {
     let nul = bytes.iter().position(|byte| *byte == 0);
-    let text = match String::from_utf8(bytes) {
+    let text = without_newlines(text_of(bytes));
+    // bytes that are no text take more room as text than they did in the file
+    match text.len() as u64 > VALUE_CAP {
+        true => Captured { nul, ..shortened(&text, &text, size) },
+        false => Captured { text, cut: None, nul },
+    }
+}
+
+/// The beginning of one text and the end of another, with words between them about what is missing.
+fn shortened(head: &str, tail: &str, size: u64) -> Captured {
+    let half = ((VALUE_CAP - MARK_ROOM) / 2) as usize;
+    let head = &head[..head.floor_char_boundary(half)];
+    let tail = &tail[tail.ceil_char_boundary(tail.len().saturating_sub(half))..];
+    let cut = size.saturating_sub((head.len() + tail.len()) as u64).max(1);
+    let text = format!("{head}\n[… {cut} bytes cut here; the step's log has everything …]\n{tail}");
+    let nul = text.find('\0');
+    Captured { text, cut: Some(cut), nul }
+}
+
+fn text_of(bytes: Vec<u8>) -> String {
+    match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-    };
-    Captured { text, cut, nul }
+    }
+}
+
+fn without_newlines(mut text: String) -> String {
+    text.truncate(text.trim_end_matches('\n').len());
+    text
 }
 
 /// A reference to an output file.
@@ -181,8 +201,25 @@ mod tests {
             (b"a\xff b\n", "a\u{fffd} b", None),
             (b"a\0b", "a\0b", Some(1)),
         ] {
-            let captured = captured(printed.to_vec(), None);
+            let captured = captured(printed.to_vec(), printed.len() as u64);
             assert_eq!((captured.text.as_str(), captured.nul), (text, nul));
+        }
+    }
+
+    #[test]
+    fn no_value_is_larger_than_the_cap() {
+        for (bytes, is_cut) in [
+            (vec![b'a'; VALUE_CAP as usize], false),
+            (vec![b'a'; VALUE_CAP as usize + 1], true),
+            ("é".repeat(6_000_000).into_bytes(), true),
+            (vec![0xff; 5_000_000], true),
+            ([vec![b'a'; 12_000_000], vec![b'\n'; 5]].concat(), true),
+        ] {
+            let mut file = tempfile::tempfile().unwrap();
+            std::io::Write::write_all(&mut file, &bytes).unwrap();
+            let captured = capture(&mut file).unwrap();
+            assert!(captured.text.len() as u64 <= VALUE_CAP, "{}", captured.text.len());
+            assert_eq!((captured.cut.is_some(), captured.text.contains("bytes cut here")), (is_cut, is_cut));
         }
     }
 }

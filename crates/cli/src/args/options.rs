@@ -39,6 +39,27 @@ pub(crate) struct Tags {
     pub(crate) exclude_tags: Vec<String>,
 }
 
+impl Tags {
+    /// The tags of steps that run, without the spaces around commas.
+    pub(crate) fn included(&self) -> Vec<String> {
+        trimmed(&self.include_tags)
+    }
+
+    /// The tags of steps that do not run.
+    pub(crate) fn excluded(&self) -> Vec<String> {
+        trimmed(&self.exclude_tags)
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> Vec<String> {
+        [self.included(), self.excluded()].concat()
+    }
+}
+
+fn trimmed(tags: &[String]) -> Vec<String> {
+    tags.iter().map(|tag| tag.trim().to_owned()).filter(|tag| !tag.is_empty()).collect()
+}
+
 /// What counts as an error.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Strictness {

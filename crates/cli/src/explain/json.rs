@@ -6,7 +6,7 @@ use recipe::{
 };
 use serde_json::{Map, Value as Json, json};
 
-use super::{Expansion, Nested, condition_names, is_secret, left_out, machine::Machine};
+use super::{Expansion, Nested, condition_names, left_out, machine::Machine, without_secrets};
 use crate::args::options::Tags;
 
 pub(super) fn describe(plan: &Plan, tags: &Tags, machine: &Machine) -> Json {
@@ -24,7 +24,8 @@ fn describe_unit<'a>(unit: &'a Unit, expansion: &mut Expansion<'a>, view: &View<
     let each = |(at, step)| describe_step(unit, step, at, &edges, expansion, view);
     let steps: Vec<Json> = unit.steps.iter().map(std::sync::Arc::as_ref).enumerate().map(each).collect();
     let inputs: Vec<Json> = unit.inputs.iter().map(|input| {
-        json!({ "name": input.name, "description": input.description, "required": input.required, "default": input.default })
+        let default = input.default.as_ref().map(|value| without_secrets(unit, &input.name, value));
+        json!({ "name": input.name, "description": input.description, "required": input.required, "default": default })
     }).collect();
     json!({
         "name": unit.name,
@@ -45,8 +46,7 @@ fn describe_unit<'a>(unit: &'a Unit, expansion: &mut Expansion<'a>, view: &View<
 
 fn context(unit: &Unit) -> Map<String, Json> {
     let value = |(name, value): (&String, &recipe::value::Value)| {
-        let shown = if is_secret(unit, name) { json!("•••") } else { json!(value) };
-        (name.clone(), shown)
+        (name.clone(), json!(without_secrets(unit, name, value)))
     };
     unit.context.iter().map(value).collect()
 }

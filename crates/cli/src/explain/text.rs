@@ -7,7 +7,7 @@ use recipe::{
     value::Value,
 };
 
-use super::{Expansion, Nested, companions, condition_names, is_secret, left_out, machine::Machine};
+use super::{Expansion, Nested, companions, condition_names, left_out, machine::Machine, without_secrets};
 use crate::{args::options::Tags, failure::clean, list::shorten};
 
 /// Lines of a command or prompt that are shown.
@@ -58,7 +58,7 @@ impl<'a> Page<'a> {
             self.text.push_str("Context:\n");
         }
         for (name, value) in &unit.context {
-            let shown = if is_secret(unit, name) { "•••".to_owned() } else { show(value) };
+            let shown = show(&without_secrets(unit, name, value));
             self.text.push_str(&clean(&format!("  {name} = {shown}")));
             self.text.push('\n');
         }
@@ -71,8 +71,8 @@ impl<'a> Page<'a> {
         for input in &unit.inputs {
             let required = if input.required { " (required)" } else { "" };
             let default = match &input.default {
-                Some(value) if !is_secret(unit, &input.name) => format!(" = {}", show(value)),
-                _ => String::new(),
+                Some(value) => format!(" = {}", show(&without_secrets(unit, &input.name, value))),
+                None => String::new(),
             };
             let about = match input.description.as_str() {
                 "" => String::new(),

@@ -42,8 +42,12 @@ fn logs_of(args: &LogsArgs, environment: &Environment, out: &mut Out) -> Result<
     let shown = runs.open(folder.clone()).map_err(|error| unreadable(&error))?;
     let attempts = attempts(&shown.records, step);
     if let Some(step) = step.filter(|step| attempts.is_empty() && shown.state.locate(step).is_none()) {
-        let known: Vec<String> =
-            self::attempts(&shown.records, None).into_iter().map(|attempt| attempt.path).collect();
+        let mut known: Vec<String> = Vec::new();
+        for attempt in self::attempts(&shown.records, None) {
+            if !known.contains(&attempt.path) {
+                known.push(attempt.path);
+            }
+        }
         let message = format!("step `{step}` not found in run `{}`", folder.id());
         return Err(
             Failure::new(Exit::NotFound, message).hint(format!("steps that ran: {}", known.join(", ")))

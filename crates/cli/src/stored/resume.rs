@@ -74,7 +74,7 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
             let loaded = reading::find(&library, &file.to_string_lossy())?;
             recording.root(&loaded);
             let names = header.given.iter().map(|(name, _)| name.clone()).collect();
-            let checked = check(loaded, &recording, &Given { names });
+            let checked = check(loaded, &recording, &Given { names, ..Given::default() });
             let checked = if args.strictness.strict { checked.strict() } else { checked };
             reading::report(&checked, environment, out);
             let plan = reading::accept(checked).map_err(|_| {

@@ -46,6 +46,11 @@ pub fn advice(diagnosis: &Diagnosis, step: &str, commands: &Commands) -> Vec<Str
     steps
 }
 
+/// What was seen, if anything was.
+fn in_brackets(quote: &str) -> String {
+    if quote.trim().is_empty() { String::new() } else { format!(" ({quote})") }
+}
+
 fn first_step(class: Class, step: &str, quote: &str) -> String {
     match class {
         Class::Timeout => {
@@ -55,10 +60,12 @@ fn first_step(class: Class, step: &str, quote: &str) -> String {
             format!("the agent of `{step}` showed no sign of life: see whether it waits for an answer")
         }
         Class::MissingEnv => {
-            format!("set what is missing, or write it into `.env` beside the recipe ({quote})")
+            format!("set what is missing, or write it into `.env` beside the recipe{}", in_brackets(quote))
         }
-        Class::MissingBinary => format!("install the missing program or put it on PATH ({quote})"),
-        Class::MissingPath => format!("make what is missing, or name another path ({quote})"),
+        Class::MissingBinary => {
+            format!("install the missing program or put it on PATH{}", in_brackets(quote))
+        }
+        Class::MissingPath => format!("make what is missing, or name another path{}", in_brackets(quote)),
         Class::Credentials => "log in again, or renew the token or key that the step uses".to_owned(),
         Class::RateLimit => "wait until the service allows more requests".to_owned(),
         Class::Network => "see whether the service is up and can be reached from this machine".to_owned(),
@@ -69,10 +76,10 @@ fn first_step(class: Class, step: &str, quote: &str) -> String {
             "make sure that nothing is running any more, then clear what it left behind".to_owned()
         }
         Class::AlreadyRunning => "wait for the other one to finish, or end it".to_owned(),
-        Class::Structure => format!("correct the recipe where `{step}` stands ({quote})"),
+        Class::Structure => format!("correct the recipe where `{step}` stands{}", in_brackets(quote)),
         Class::Verification => format!("what `{step}` checks is not as wanted: mend the work, not the check"),
         Class::ValidationStrategy => {
-            format!("the command of `{step}` cannot work here: correct it ({quote})")
+            format!("the command of `{step}` cannot work here: correct it{}", in_brackets(quote))
         }
         Class::AgentDrift => {
             format!("what the agent made does not pass `{step}`: let it try again, or mend it by hand")

@@ -76,7 +76,7 @@ impl Checker<'_> {
             self.diagnostics.push(
                 Diagnostic::new(Code::CircularExtends, extends.place, "circular `extends`")
                     .label("leads back to itself")
-                    .help(format!("the circle is {circle}")),
+                    .help(format!("remove one `extends` of the circle {circle}")),
             );
             return None;
         }

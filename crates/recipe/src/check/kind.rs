@@ -56,10 +56,7 @@ impl Checker<'_> {
         let contradicted = self.contradiction(&fields.agent, name, "bash", "agent")
             | self.contradiction(&fields.recipe, name, "bash", "recipe");
         let command = match &fields.command {
-            Some(command) if !command.value.trim().is_empty() => {
-                let template = self.template(command, at, scope.id);
-                template.inspect(|template| self.warn_of_misuse(command, template))
-            }
+            Some(command) if !command.value.trim().is_empty() => self.command(command, at, scope.id),
             _ => {
                 self.needs(name, "bash", "command", place);
                 None
@@ -199,7 +196,7 @@ impl Checker<'_> {
             Diagnostic::new(
                 Code::Contradiction,
                 field.place,
-                format!("step `{step}` is a {kind} step and cannot have `{name}`"),
+                format!("step `{step}` is {} {kind} step and cannot have `{name}`", article(kind)),
             )
             .label(format!("contradicts the type `{kind}`"))
             .help("split it into two steps, or remove one of the fields"),
@@ -210,7 +207,7 @@ impl Checker<'_> {
     fn needs(&mut self, step: &str, kind: &str, field: &str, place: Place) {
         self.diagnostics.push(
             Diagnostic::new(Code::Contradiction, place, format!("{kind} step `{step}` has no `{field}`"))
-                .label(format!("a {kind} step needs `{field}`"))
+                .label(format!("{} {kind} step needs `{field}`", article(kind)))
                 .help(format!("add `{field}: …`, or change `type`")),
         );
     }
@@ -233,11 +230,20 @@ impl Checker<'_> {
         ];
         for (name, place, effective) in table {
             if let (Some(place), false) = (place, effective) {
-                let message = format!("`{name}` has no effect on a {} step", kind.word());
-                self.diagnostics.push(Diagnostic::new(Code::NoEffect, place, message).label("has no effect"));
+                let word = kind.word();
+                let message = format!("`{name}` has no effect on {} {word} step", article(word));
+                self.diagnostics.push(
+                    Diagnostic::new(Code::NoEffect, place, message)
+                        .label("has no effect")
+                        .help(format!("remove `{name}`, or move it to a step that it belongs to")),
+                );
             }
         }
     }
+}
+
+fn article(kind: &str) -> &'static str {
+    if kind == "agent" { "an" } else { "a" }
 }
 
 /// The type of a step: as written, else inferred.

@@ -30,12 +30,15 @@ pub(super) fn check(plan: &Plan, diagnostics: &mut Vec<Diagnostic>) {
         if let Some(limit) = depth.filter(|limit| depth_needed > *limit) {
             let message = match needs {
                 Some(_) => format!(
-                    "recipes nest {depth_needed} levels deep below `{}`, but at most {limit} are allowed",
-                    unit.name
+                    "recipes nest {} deep below `{}`, but at most {limit} {} allowed",
+                    levels(depth_needed),
+                    unit.name,
+                    if limit == 1 { "is" } else { "are" },
                 ),
                 None => format!(
-                    "circular: recipes below `{}` call each other without end, but at most {limit} levels are allowed",
-                    unit.name
+                    "circular: recipes below `{}` call each other without end, but at most {} may nest",
+                    unit.name,
+                    levels(limit),
                 ),
             };
             diagnostics.push(Diagnostic::new(Code::LimitExceeded, place, message).help(
@@ -44,8 +47,10 @@ pub(super) fn check(plan: &Plan, diagnostics: &mut Vec<Diagnostic>) {
         }
         if let Some(limit) = steps.filter(|limit| steps_needed > *limit) {
             let message = format!(
-                "at least {steps_needed} steps run in `{}`, but at most {limit} are allowed",
-                unit.name
+                "at least {steps_needed} {} in `{}`, but at most {limit} {} allowed",
+                if steps_needed == 1 { "step runs" } else { "steps run" },
+                unit.name,
+                if limit == 1 { "is" } else { "are" },
             );
             diagnostics.push(
                 Diagnostic::new(Code::LimitExceeded, place, message)
@@ -53,6 +58,10 @@ pub(super) fn check(plan: &Plan, diagnostics: &mut Vec<Diagnostic>) {
             );
         }
     }
+}
+
+fn levels(number: u64) -> String {
+    if number == 1 { "1 level".to_owned() } else { format!("{number} levels") }
 }
 
 fn needs(

@@ -5,8 +5,10 @@
 mod extend;
 mod kind;
 mod limits;
+mod members;
 mod misuse;
 mod names;
+mod outside;
 mod step;
 mod unit;
 
@@ -63,6 +65,10 @@ pub trait Loader {
 pub struct Given {
     /// Context names that are set from outside.
     pub names: Vec<String>,
+    /// Those of them that a person typed for this recipe.
+    pub typed: Vec<String>,
+    /// Tags by which steps are chosen.
+    pub tags: Vec<String>,
 }
 
 /// The result of a check: a plan unless there are errors, and all diagnostics.
@@ -161,7 +167,8 @@ impl<'a> Checker<'a> {
         if self.units.len() >= MAX_UNITS {
             if let Some(place) = named_at {
                 let message = format!("more than {MAX_UNITS} recipes take part");
-                self.diagnostics.push(Diagnostic::new(Code::DeepRecipes, place, message));
+                let help = "merge some of the recipes into one";
+                self.diagnostics.push(Diagnostic::new(Code::DeepRecipes, place, message).help(help));
             }
             return UnitId(0);
         }
@@ -185,9 +192,10 @@ impl<'a> Checker<'a> {
         let plan = Plan { root, units: self.units, sources: self.sources.clone() };
         names::check(&plan, &self.notes, given, &mut self.diagnostics);
         limits::check(&plan, &mut self.diagnostics);
+        outside::check(&plan, &self.notes, given, &mut self.diagnostics);
         let mut diagnostics: Vec<Diagnostic> = Vec::with_capacity(self.diagnostics.len());
         self.diagnostics.sort_by_key(|diagnostic| diagnostic.place);
-        for found in self.diagnostics {
+        for found in self.diagnostics.into_iter().map(Diagnostic::with_advice) {
             let same_place = diagnostics.iter().rev().take_while(|known| known.place == found.place);
             if same_place.into_iter().all(|known| *known != found) {
                 diagnostics.push(found);
@@ -222,8 +230,12 @@ fn unknown_recipe(name: &str, place: Place, error: &LoadError, known: &[String])
             let problem = Diagnostic::new(Code::UnknownRecipe, place, format!("recipe `{name}` not found"));
             let looked = format!("looked in {}", searched.join(", "));
             match did_you_mean(name, known.iter().map(String::as_str)) {
-                Some(meant) => problem.label(format!("did you mean `{meant}`?")).help(looked),
-                None => problem.label("no such recipe").help(looked),
+                Some(meant) => problem
+                    .label(format!("did you mean `{meant}`?"))
+                    .help(format!("did you mean `{meant}`? {looked}")),
+                None => problem.label("no such recipe").help(format!(
+                    "correct the name, or add the directory of the recipe with `-R DIR`; {looked}"
+                )),
             }
         }
         LoadError::Unreadable { path, reason } => Diagnostic::new(
@@ -231,7 +243,8 @@ fn unknown_recipe(name: &str, place: Place, error: &LoadError, known: &[String])
             place,
             format!("recipe `{name}` cannot be read: {path}: {reason}"),
         )
-        .label("cannot be read"),
+        .label("cannot be read")
+        .help("see whether the file may be read, and whether it is a recipe"),
     }
 }
 

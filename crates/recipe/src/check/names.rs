@@ -4,14 +4,16 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{Given, MAX_COMPARISONS, children};
+use super::{
+    Given, MAX_COMPARISONS, children,
+    members::{self, member_names},
+};
 use crate::{
     diagnostic::{Code, Diagnostic, Severity, did_you_mean},
     env_name,
     plan::{Plan, Step, StepKind, Target, Unit},
     scope::Path,
     source::Place,
-    value::Value,
 };
 
 /// What the checks of one recipe found out about its names.
@@ -134,7 +136,7 @@ impl Flow {
     }
 }
 
-fn is_dynamic(step: &Step) -> bool {
+pub(super) fn is_dynamic(step: &Step) -> bool {
     matches!(&step.kind, StepKind::Nested { target: Target::Dynamic { .. }, .. })
 }
 
@@ -188,6 +190,7 @@ fn undefined(
     let mut visible: HashMap<&str, usize> = declared.map(|name| (name.as_str(), 0)).collect();
     // the first step that can see names which only a run will tell
     let mut open_from = None;
+    let mut assigned: HashMap<&str, usize> = HashMap::new();
     let mut after = 0;
     for (at, step) in unit.steps.iter().enumerate() {
         if at >= after {
@@ -195,6 +198,7 @@ fn undefined(
         }
         for name in flow.defined_by(step) {
             visible.entry(name).or_insert(after);
+            assigned.entry(name).or_insert(after);
         }
         if flow.opens(step) {
             open_from = open_from.or(Some(after));
@@ -213,6 +217,9 @@ fn undefined(
             _ => false,
         };
         if special || sees(root) || sees(&full) {
+            let is_whole = special || sees(&full) || used.path.segments.is_empty();
+            diagnostics
+                .extend((!is_whole).then(|| members::missing(unit, used, outside, &assigned)).flatten());
             continue;
         }
         let meant = match suggestions.get(root) {
@@ -365,16 +372,4 @@ impl Collisions<'_> {
         let first = || self.unit.steps.first().map(|step| step.place);
         known(name).or_else(|| known(other)).or_else(first)
     }
-}
-
-/// The dotted names of everything inside a declared map.
-fn member_names(name: &str, value: &Value) -> Vec<String> {
-    let Value::Map(members) = value else { return Vec::new() };
-    let mut names = Vec::new();
-    for (key, member) in members.iter() {
-        let full = format!("{name}.{key}");
-        names.extend(member_names(&full, member));
-        names.push(full);
-    }
-    names
 }

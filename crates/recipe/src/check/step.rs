@@ -153,7 +153,7 @@ impl Checker<'_> {
                     ConditionErrorKind::WrongArguments => Code::WrongArguments,
                     ConditionErrorKind::ForbiddenName => Code::ForbiddenName,
                 };
-                let mut problem = Diagnostic::new(code, text.place_of(error.at), error.message).label("here");
+                let mut problem = Diagnostic::new(code, text.place_of(error.at), error.message);
                 problem.help = error.help;
                 self.diagnostics.push(problem);
                 None
@@ -216,9 +216,12 @@ impl Checker<'_> {
         let known = scope.ids.keys().map(String::as_str).filter(|_| self.comparisons < MAX_COMPARISONS);
         let meant = did_you_mean(&named.value, known);
         self.comparisons += scope.ids.len();
+        let steps = format!("the steps are {}", listed(&scope.ids));
         match meant {
-            Some(meant) => problem.label(format!("did you mean `{meant}`?")),
-            None => problem.label("no such step"),
+            Some(meant) => problem
+                .label(format!("did you mean `{meant}`?"))
+                .help(format!("did you mean `{meant}`? {steps}")),
+            None => problem.label("no such step").help(steps),
         }
     }
 
@@ -325,6 +328,18 @@ impl Checker<'_> {
             }
         }
         codes
+    }
+}
+
+/// The ids of steps in their order; not all of them if there are very many.
+fn listed(ids: &std::collections::HashMap<String, usize>) -> String {
+    const MOST: usize = 12;
+    let mut ids: Vec<(&String, &usize)> = ids.iter().collect();
+    ids.sort_by_key(|(_, at)| **at);
+    let shown: Vec<String> = ids.iter().take(MOST).map(|(id, _)| format!("`{id}`")).collect();
+    match ids.len().saturating_sub(MOST) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 

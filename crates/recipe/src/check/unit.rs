@@ -133,7 +133,8 @@ impl Checker<'_> {
                         text.place,
                         format!("`{name}` of the {owner} is empty"),
                     )
-                    .label("empty"),
+                    .label("empty")
+                    .help(format!("write a `{name}` for the {owner}")),
                 );
                 None
             }
@@ -153,23 +154,42 @@ impl Checker<'_> {
 
     /// A template; reported if it cannot be read, its names noted.
     pub(super) fn template(&mut self, text: &Spanned<String>, at: Where, unit: UnitId) -> Option<Template> {
-        match Template::parse(&text.value) {
-            Ok(template) => {
-                let mut seen = std::collections::HashSet::new();
-                for (path, range) in template.names() {
-                    // one word about a name is enough for one text
-                    if !seen.insert(path) {
-                        continue;
-                    }
-                    let place = text.place_of(range);
-                    self.notes[unit.0 as usize].uses.push(Use { path: path.clone(), place, at });
-                }
-                Some(template)
+        let template = self.parsed(text)?;
+        self.use_names(template.names(), text, at, unit);
+        Some(template)
+    }
+
+    /// The same of a shell command: what stands in its comments reads nothing.
+    pub(super) fn command(&mut self, text: &Spanned<String>, at: Where, unit: UnitId) -> Option<Template> {
+        let template = self.parsed(text)?;
+        self.use_names(template.command_names(), text, at, unit);
+        self.warn_of_misuse(text, &template);
+        Some(template)
+    }
+
+    fn use_names(
+        &mut self,
+        names: Vec<(&crate::scope::Path, std::ops::Range<usize>)>,
+        text: &Spanned<String>,
+        at: Where,
+        unit: UnitId,
+    ) {
+        let mut seen = std::collections::HashSet::new();
+        for (path, range) in names {
+            // one word about a name is enough for one text
+            if seen.insert(path) {
+                let place = text.place_of(range);
+                self.notes[unit.0 as usize].uses.push(Use { path: path.clone(), place, at });
             }
+        }
+    }
+
+    fn parsed(&mut self, text: &Spanned<String>) -> Option<Template> {
+        match Template::parse(&text.value) {
+            Ok(template) => Some(template),
             Err(error) => {
                 let mut problem =
-                    Diagnostic::new(Code::TemplateSyntax, text.place_of(error.at), error.message)
-                        .label("here");
+                    Diagnostic::new(Code::TemplateSyntax, text.place_of(error.at), error.message);
                 problem.help = error.help;
                 self.diagnostics.push(problem);
                 None
@@ -284,8 +304,7 @@ impl Checker<'_> {
     fn hooks(&mut self, recipe: &Recipe, unit: UnitId) -> Hooks {
         let Some(hooks) = &recipe.hooks else { return Hooks::default() };
         let mut hook = |text: &Option<Spanned<String>>| {
-            let text = text.as_ref()?;
-            self.template(text, Where::Hook, unit).inspect(|hook| self.warn_of_misuse(text, hook))
+            text.as_ref().and_then(|text| self.command(text, Where::Hook, unit))
         };
         Hooks {
             pre_step: hook(&hooks.value.pre_step),

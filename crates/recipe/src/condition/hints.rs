@@ -14,6 +14,7 @@ use crate::diagnostic::did_you_mean;
 const FOREIGN: &[(&str, &str)] = &[
     ("===", "write `==`"),
     ("!==", "write `!=`"),
+    (":=", "write `==`"),
     ("=~", "write `'part' in text`, or use `.startswith()`"),
     ("<>", "write `!=`"),
     ("{{", "write the name alone, without `{{` and `}}`"),
@@ -27,7 +28,8 @@ const UNKNOWN: &[(&[char], &str)] = &[
     (&['|'], "write `or`"),
     (&['+', '-', '*', '/', '%'], "conditions have no arithmetic"),
     (&['‘', '’', '“', '”', '`'], "write `'` or `\"` around text"),
-    (&['?', ':'], "write `and` and `or`"),
+    (&['?'], "write `and` and `or`"),
+    (&[':'], "a text with it needs quotes around it"),
     (&['\\'], "a backslash belongs inside quotes"),
 ];
 
@@ -84,8 +86,12 @@ fn lower_keyword(found: &str) -> Option<&'static str> {
 }
 
 fn unexpected(found: &str, at: Range<usize>, advice: Option<&str>) -> ConditionError {
-    let advice = advice.map(|advice| format!(": {advice}")).unwrap_or_default();
-    ConditionError::syntax(format!("unexpected `{}`{advice}", shorten(found)), at)
+    let words = advice.map(|advice| format!(": {advice}")).unwrap_or_default();
+    let error = ConditionError::syntax(format!("unexpected `{}`{words}", shorten(found)), at);
+    match advice {
+        Some(advice) => error.help(advice),
+        None => error,
+    }
 }
 
 /// The text of a part of a condition, short enough for a message.

@@ -188,7 +188,8 @@ impl<'a> Lexer<'a> {
             }
         }
         let message = format!("the text that starts here has no closing {}", hints::quote_name(quote));
-        Err(ConditionError::syntax(message, start..self.text.len()))
+        let help = format!("add the closing {quote}; inside the text it is written \\{quote}");
+        Err(ConditionError::syntax(message, start..self.text.len()).help(help))
     }
 
     /// Whether a backslash escapes `next`, which stands at `at`.

@@ -70,7 +70,8 @@ impl<'a> Parser<'a> {
     fn expected(&self, wanted: &str) -> ConditionError {
         let at = self.here();
         if self.peek().is_none() {
-            return ConditionError::syntax(format!("the condition ends where {wanted} is expected"), at);
+            let error = ConditionError::syntax(format!("the condition ends where {wanted} is expected"), at);
+            return error.help(format!("add {wanted}, or remove what leads up to it"));
         }
         let before = self.next.checked_sub(1).and_then(|last| self.tokens.get(last));
         match before.map(|token| (&self.text[token.span.clone()], token.span.clone())) {
@@ -221,7 +222,8 @@ impl<'a> Parser<'a> {
         match &index.kind {
             Kind::Literal(value) => match segment(value) {
                 Some(segment) => Ok(Step::Segment(segment)),
-                None => Err(ConditionError::syntax("an index is a whole number or a text", index.span)),
+                None => Err(ConditionError::syntax("an index is a whole number or a text", index.span)
+                    .help("write `x[0]`, `x[-1]` or `x['key']`")),
             },
             _ => Ok(Step::Index(index)),
         }
@@ -314,5 +316,13 @@ fn check_arity(call: &str, takes: RangeInclusive<usize>, given: usize, at: Range
         (least, most) => format!("{least} or {most} arguments"),
     };
     let message = format!("`{call}` takes {wanted}, but gets {given}");
-    Err(ConditionError { kind: ConditionErrorKind::WrongArguments, message, at, help: None })
+    let help = match (call.starts_with('.'), *takes.end()) {
+        (_, 0) => format!("write `{call}`, with nothing between the parentheses"),
+        (is_method, _) => {
+            let arguments = if *takes.start() > 1 { "(a, b)" } else { "(a)" };
+            let text = if is_method { "text" } else { "" };
+            format!("give it {wanted}, such as `{text}{}`", call.replace("()", arguments))
+        }
+    };
+    Err(ConditionError { kind: ConditionErrorKind::WrongArguments, message, at, help: Some(help) })
 }

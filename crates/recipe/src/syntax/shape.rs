@@ -118,6 +118,7 @@ pub fn wrong_type(node: &Node, name: &str, wanted: &str) -> Diagnostic {
         format!("`{name}` takes {wanted}, but this is {}", node.type_name()),
     )
     .label(format!("not {wanted}"))
+    .help(format!("write {wanted} after `{name}:`"))
 }
 
 /// Declares a shape: struct, decoder, field names and schema in one.

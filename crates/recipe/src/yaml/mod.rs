@@ -112,11 +112,36 @@ pub fn parse(sources: &Sources, file: FileId, diagnostics: &mut Vec<Diagnostic>)
         }
         Outcome::Unreadable => return None,
     };
+    // the file itself cannot hold one, so only an escape in double quotes makes it
+    if text.contains('\\') {
+        report_nul(&root, diagnostics);
+    }
     if matches!(root.kind, Kind::Map(_)) {
         return Some(root);
     }
     diagnostics.push(wrong_root(&root));
     None
+}
+
+/// Reports every text with a NUL character: no program takes one as an argument or in its environment.
+fn report_nul(node: &Node, diagnostics: &mut Vec<Diagnostic>) {
+    let mut report = |text: &str, place: Place| {
+        if text.contains('\0') {
+            diagnostics.push(
+                Diagnostic::new(Code::NulCharacter, place, "the text contains a NUL character")
+                    .label("has `\\0` in it")
+                    .help("remove `\\0`: neither commands nor environment variables can hold it"),
+            );
+        }
+    };
+    match &node.kind {
+        Kind::Scalar(scalar) => report(&scalar.text, node.place),
+        Kind::List(items) => items.iter().for_each(|item| report_nul(item, diagnostics)),
+        Kind::Map(entries) => {
+            entries.iter().for_each(|entry| report(&entry.key.text, entry.key.place));
+            entries.iter().for_each(|entry| report_nul(&entry.value, diagnostics));
+        }
+    }
 }
 
 fn wrong_root(node: &Node) -> Diagnostic {

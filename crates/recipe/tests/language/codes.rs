@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use recipe::diagnostic::Code;
+use recipe::{
+    check::Given,
+    diagnostic::{Code, Diagnostic},
+};
 
-use crate::shelf::{STEP, check_bytes, check_files, with_field, with_step};
+use crate::shelf::{STEP, check_bytes, check_files, check_given, with_field, with_step};
 
 /// Texts that produce exactly one code each.
 fn texts() -> Vec<(Code, String)> {
@@ -18,6 +21,7 @@ fn texts() -> Vec<(Code, String)> {
         (Code::SeveralDocuments, format!("{STEP}---\n{STEP}")),
         (Code::DuplicateKey, with_field("name: again")),
         (Code::WrongType, with_field("tags: 1")),
+        (Code::NulCharacter, with_step("command: \"echo a\\0b\"")),
         (Code::MissingField, steps("{command: x}")),
         (Code::EmptyField, steps("{id: '', command: x}")),
         (Code::FieldTypo, step("tiemout: 1")),
@@ -75,6 +79,7 @@ fn every_code_can_happen() {
     }
     seen.extend(check_bytes(b"name: \xff\n").diagnostics.iter().map(|told| told.code));
     seen.extend(deep_recipes());
+    seen.extend(from_the_command_line(&["topc"], &["fats"]).iter().map(|told| told.code));
     let all: BTreeSet<Code> = Code::ALL.iter().copied().collect();
     assert_eq!(seen, all);
 }
@@ -84,6 +89,79 @@ fn deep_recipes() -> Vec<Code> {
         (0..30).map(|at| (format!("r{at}.yaml"), format!("{STEP}extends: r{}\n", at + 1))).collect();
     let files: Vec<(&str, &str)> = texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     check_files(&files, &[]).diagnostics.iter().map(|told| told.code).collect()
+}
+
+/// What is told about names and tags that were typed.
+fn from_the_command_line(typed: &[&str], tags: &[&str]) -> Vec<Diagnostic> {
+    let text = "name: r\ncontext: {topic: 1}\nsteps:\n  - {id: s, command: 'echo {{topic}} $FROM_ENV', when_tags: [fast]}\n";
+    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+    let given = Given { names: owned(typed), typed: owned(typed), tags: owned(tags) };
+    check_given(text, &given).diagnostics
+}
+
+#[test]
+fn typed_names_and_tags_are_compared_with_what_exists() {
+    for (typed, tags, messages) in [
+        (&["topic"][..], &["fast"][..], &[][..]),
+        (&["topc"], &[], &["the recipe has no variable `topc`; did you mean `topic`?"]),
+        (&["topc.x"], &[], &["the recipe has no variable `topc`; did you mean `topic`?"]),
+        (&["other"], &[], &[]),
+        (&["from_env"], &[], &[]),
+        (&[], &["slow"], &["no step has the tag `slow`"]),
+    ] {
+        let told = from_the_command_line(typed, tags);
+        let found: Vec<&str> = told.iter().map(|told| told.message.as_str()).collect();
+        assert_eq!(found, messages, "{typed:?} {tags:?}");
+    }
+    let told = from_the_command_line(&[], &["slow"]);
+    assert_eq!(told[0].help.as_deref(), Some("the tags are `fast`"));
+}
+
+/// Whether a text says what to do, and not only that something is wrong.
+fn is_help(help: Option<&str>) -> bool {
+    help.is_some_and(|help| help.split_whitespace().count() >= 2 && !help.starts_with("here"))
+}
+
+#[test]
+fn every_problem_says_what_to_do() {
+    for code in Code::ALL {
+        assert!(is_help(Some(code.advice())), "{}", code.as_str());
+    }
+    for (code, text) in texts() {
+        for told in check_files(&[("r.yaml", &text)], &[]).diagnostics {
+            assert!(is_help(told.help.as_deref()), "{}: {:?}", code.as_str(), told.help);
+            assert_ne!(told.label, "here", "{}", code.as_str());
+        }
+    }
+    let step = |fields: &str| with_step(&format!("command: x\n{fields}"));
+    for (text, part) in [
+        (step("condition: a b"), "expected here"),
+        (step("condition: a :="), "write `==`"),
+        (step("condition: 'a :'"), "quotes"),
+        (step("condition: a =="), "a value"),
+        (step("condition: \"'a\""), "closing '"),
+        (step("condition: x[1.5]"), "x[0]"),
+        (step("condition: len()"), "`len(a)`"),
+        (step("condition: min(1)"), "`min(a, b)`"),
+        (step("condition: a.strip(1)"), "`.strip()`"),
+        (step("condition: a.replace(1)"), "`text.replace(a, b)`"),
+        (step("depends_on: [other]"), "the steps are `s`"),
+        (step("depends_on: [ss]"), "the steps are `s`"),
+        (with_step("recipe: nowhere"), "-R DIR"),
+        (with_step("command: '{{ x'"), "add `}}`"),
+        (
+            with_step("command: 'echo {{nmae}}'").replace("name: r", "name: r\ncontext: {name: x}"),
+            "did you mean `name`?",
+        ),
+        (step("model: x"), "remove `model`"),
+        (step("timeout: -1"), "number"),
+        (with_field("tags: 1"), "tags"),
+        (with_field("name: ''"), "rename"),
+    ] {
+        let told = check_files(&[("r.yaml", &text)], &[]).diagnostics;
+        let helps: Vec<&str> = told.iter().filter_map(|told| told.help.as_deref()).collect();
+        assert!(helps.iter().any(|help| help.contains(part)), "{text}: {part}: {helps:?}");
+    }
 }
 
 #[test]

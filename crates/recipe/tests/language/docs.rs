@@ -6,8 +6,9 @@ use recipe::diagnostic::{Code, Severity};
 
 use crate::shelf::check_files;
 
-/// Codes that no text in a page can show: bad bytes, a huge file, a crowd of files.
-const WITHOUT_EXAMPLE: &[Code] = &[Code::NotUtf8, Code::TooLarge, Code::DeepRecipes];
+/// Codes that no text in a page can show: bad bytes, a huge file, a crowd of files, the command line.
+const WITHOUT_EXAMPLE: &[Code] =
+    &[Code::NotUtf8, Code::TooLarge, Code::DeepRecipes, Code::UnknownSetting, Code::UnknownTag];
 
 fn reference() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "..", "..", "docs", "src", "reference"].iter().collect()

@@ -47,8 +47,14 @@ impl Loader for Shelf {
 /// Checks the first of several files, with context names given from outside.
 pub(crate) fn check_files(files: &[(&str, &str)], given: &[&str]) -> Checked {
     let (path, text) = files[0];
-    let given = Given { names: given.iter().map(|name| (*name).to_owned()).collect() };
+    let names: Vec<String> = given.iter().map(|name| (*name).to_owned()).collect();
+    let given = Given { names, ..Given::default() };
     check::check(file(path, text.as_bytes()), &Shelf::new(files), &given)
+}
+
+/// Checks a recipe with what is known from the command line.
+pub(crate) fn check_given(text: &str, given: &Given) -> Checked {
+    check::check(file("r.yaml", text.as_bytes()), &Shelf::new(&[]), given)
 }
 
 /// Checks bytes that may not even be text.

@@ -170,7 +170,7 @@ impl Repairer<'_> {
             .collect();
         let path = self.plan.root().path.clone();
         let loaded = Loaded { path, bytes: candidate.clone().into() };
-        let checked = check(loaded.clone(), self.loader, &Given { names: Vec::new() });
+        let checked = check(loaded.clone(), self.loader, &Given::default());
         let problems = checked.diagnostics.iter().filter(|problem| problem.severity == Severity::Error);
         regressions.extend(problems.map(|problem| regression("invalid", None, &problem.message)));
         let failed = result.failure.as_ref().map_or("", |failure| failure.step.as_str());

@@ -7,13 +7,12 @@ use std::{
     time::Duration,
 };
 
-use engine::{Event, Outcome, frame::FrameId, outcome::SkipReason};
+use engine::{Event, Outcome, frame::FrameId};
 use recipe::{
     check::{Given, graft},
     plan::{Step, StepKind, Target, Unit},
-    scope::Scope,
     template::Template,
-    value::{Map, Value},
+    value::Value,
 };
 use tokio::sync::{Notify, watch};
 
@@ -24,7 +23,6 @@ use crate::{
     folder::{FolderError, RunFolder, make_dir},
     output_files::OutputFiles,
     outputs::Stream,
-    preflight,
     process::{Marker, Stdin},
     script,
 };
@@ -56,37 +54,6 @@ impl Driver<'_> {
         self.tasks.spawn(async move {
             TaskDone::Attempt { path, attempt, hook: None, result: Box::new(Ok(finished)) }
         });
-    }
-
-    /// In a dry run: says what would be done, and does nothing.
-    fn rehearse(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<(), DriveError> {
-        let scope = &Rehearsal(&self.state.frames[frame]);
-        let what = match &step.kind {
-            StepKind::Shell { command } => format!("would run: {}", command.render(scope)),
-            StepKind::Agent(agent) => format!("would ask an agent: {}", agent.prompt.render(scope)),
-            StepKind::Nested { .. } => match self.target(path, frame, step) {
-                Ok(unit) => {
-                    return self.record(
-                        Event::RecipeEntered { path: path.to_owned(), unit: unit.path.clone() },
-                        None,
-                    );
-                }
-                Err(error) => format!("would run a recipe, but {error}"),
-            },
-        };
-        let undecided = match &step.condition {
-            Some(condition) if engine::decide::depends_on_unknown(&self.state.frames[frame], step) => {
-                format!(
-                    " (if `{}` holds, which is not known before the steps that it reads have run)",
-                    condition.text()
-                )
-            }
-            _ => String::new(),
-        };
-        let message = format!("{}{undecided}", self.mask.text(&what));
-        self.previews.insert(path.to_owned(), message.clone());
-        self.record(Event::Noted { path: Some(path.to_owned()), message }, None)?;
-        self.record(Event::StepSkipped { path: path.to_owned(), reason: SkipReason::DryRun }, None)
     }
 
     /// A gate that stops what is behind it.
@@ -322,7 +289,7 @@ impl Driver<'_> {
     }
 
     /// The recipe that a step runs; one whose name is a template is found and checked now.
-    fn target(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<Arc<Unit>, String> {
+    pub(super) fn target(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<Arc<Unit>, String> {
         let StepKind::Nested { target, .. } = &step.kind else { return Err("it runs no recipe".to_owned()) };
         let (name, from) = match target {
             Target::Known { unit, .. } => return Ok(Arc::clone(self.plan.unit(*unit))),
@@ -339,7 +306,8 @@ impl Driver<'_> {
                 format!("`{path}` cannot be read: {reason}")
             }
         })?;
-        let given = Given { names: self.state.frames[frame].context.keys().cloned().collect() };
+        let names = self.state.frames[frame].context.keys().cloned().collect();
+        let given = Given { names, ..Given::default() };
         let (plan, unit) = graft(&self.plan, found, self.loader, &given).map_err(|checked| {
             let problems: Vec<String> =
                 checked.diagnostics.iter().map(|problem| problem.message.clone()).collect();
@@ -350,29 +318,6 @@ impl Driver<'_> {
             recording.save(&folder.sources(self.generation)).map_err(|error| error.to_string())?;
         }
         Ok(Arc::clone(self.plan.unit(unit)))
-    }
-
-    /// Why a recipe cannot be entered with the context that it would get.
-    fn entry_problem(&self, frame: FrameId, step: &Step, unit: &Unit) -> Option<String> {
-        let StepKind::Nested { overrides, .. } = &step.kind else { return None };
-        let outer = &self.state.frames[frame];
-        let mut context: Map = unit.defaults();
-        context.extend(outer.context.iter().map(|(name, value)| (name.clone(), value.clone())));
-        context.extend(overrides.iter().map(|(name, value)| (name.clone(), value.render(outer))));
-        let problems = preflight::context_problems(unit, &context, &self.base_dir(frame));
-        (!problems.is_empty()).then(|| preflight::message(&unit.name, &problems))
-    }
-}
-
-/// The context in a dry run: names that only a step could give a value stay as they are written.
-struct Rehearsal<'a>(&'a engine::frame::Frame);
-
-impl Scope for Rehearsal<'_> {
-    fn get(&self, name: &str) -> Option<Value> {
-        match self.0.unknown.contains(name) {
-            true => Some(Value::from(format!("{{{{{name}}}}}"))),
-            false => self.0.get(name),
-        }
     }
 }
 

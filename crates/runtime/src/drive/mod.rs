@@ -11,6 +11,7 @@ mod notice;
 mod output;
 mod parts;
 mod recover;
+mod rehearse;
 mod signals;
 mod spare;
 mod take;
@@ -327,6 +328,7 @@ impl<'a> Driver<'a> {
         self.state.apply(&self.plan, &record, value);
         if let Event::StepFinished { path, status, attempt, .. } = &record.event
             && *attempt > 0
+            && !self.state.settings.dry_run
             && self.has_hooks(path)
         {
             let failed = *status == engine::StepStatus::Failed;

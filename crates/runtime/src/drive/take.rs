@@ -238,6 +238,9 @@ impl Driver<'_> {
         let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);
         let attempt = self.state.frames[frame].steps[at].attempt;
         if self.state.settings.dry_run {
+            if !self.state.frames[id].is_complete() {
+                return self.nested_close_failed(path, id, None);
+            }
             let reason = engine::outcome::SkipReason::DryRun;
             return self.record(Event::StepSkipped { path: path.to_owned(), reason }, None);
         }
@@ -282,6 +285,8 @@ impl Driver<'_> {
             self.state.locate(path).map(|(frame, at)| Arc::clone(&self.state.frames[frame].unit.steps[at]));
         if let Some(step) = step
             && self.halt.is_none()
+            // what a dry run finds would be found again
+            && !self.state.settings.dry_run
             && let Some(seconds) = self.retry_delay(path, &step, &finished.ended)
         {
             return self.schedule(path, attempt, finished.ended, seconds);

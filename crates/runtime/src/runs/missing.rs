@@ -37,16 +37,8 @@ impl Runs {
             let text = format!("working directory `{}` {what}", start.working_dir.display());
             problems.push(Problem { lack: Lack::Path, text });
         }
-        let tree = start.host.tree("");
-        if tree.is_used_up() {
-            let text = format!(
-                "session depth {} has reached the maximum of {}: a recipe may not start more runs inside of runs; raise AMPLIHACK_MAX_DEPTH if this is meant",
-                tree.depth, tree.max_depth
-            );
-            problems.push(Problem { lack: Lack::Depth, text });
-        }
-        let mut context = root.defaults();
-        context.extend(start.given.clone());
+        problems.extend(start.host.depth_problem().map(|text| Problem { lack: Lack::Depth, text }));
+        let context = first_context(start);
         problems.extend(preflight::context_problems(root, &context, &start.working_dir));
         problems.extend(preflight::missing_env(&start.plan, &start.host));
         let options = &start.options;
@@ -65,4 +57,11 @@ impl Runs {
         }
         problems
     }
+}
+
+/// The context that a run begins with.
+pub(super) fn first_context(start: &Start<'_>) -> recipe::value::Map {
+    let mut context = start.plan.root().defaults();
+    context.extend(start.given.clone());
+    context
 }

@@ -131,7 +131,11 @@ impl Request {
             LoadError::Unreadable { path, reason } => RequestError::Unreadable { path, reason },
         })?;
         recording.root(&loaded);
-        Ok(check(loaded, recording, &Given { names: self.values.keys().cloned().collect() }))
+        Ok(check(
+            loaded,
+            recording,
+            &Given { names: self.values.keys().cloned().collect(), ..Given::default() },
+        ))
     }
 
     fn home(&self) -> Option<PathBuf> {

@@ -325,7 +325,8 @@ pub(super) fn compile(
 ) -> Result<Plan, OpenError> {
     let bad = |reason: String| OpenError::Plan { run: header.run_id.clone(), reason };
     let remembered = Remembered::open(&folder.sources(generation), None)?;
-    let given = Given { names: header.given.iter().map(|(name, _)| name.clone()).collect() };
+    let names = header.given.iter().map(|(name, _)| name.clone()).collect();
+    let given = Given { names, ..Given::default() };
     let checked = check(remembered.root()?, &remembered, &given);
     let messages: Vec<String> = checked.diagnostics.iter().map(|problem| problem.message.clone()).collect();
     let mut plan = checked.plan.ok_or_else(|| bad(messages.join("; ")))?;

@@ -133,16 +133,29 @@ fn unknown_calls() {
 
 #[test]
 fn wrong_arguments() {
-    for (text, message, place) in [
-        ("a and len()", "`len()` takes 1 argument, but gets 0", "len()"),
-        ("len(a, b)", "`len()` takes 1 argument, but gets 2", "len(a, b)"),
-        ("min(a)", "`min()` takes at least 2 arguments, but gets 1", "min(a)"),
-        ("a.strip('x')", "`.strip()` takes no arguments, but gets 1", "strip('x')"),
-        ("a.replace('x')", "`.replace()` takes 2 arguments, but gets 1", "replace('x')"),
-        ("a.split('x', 1)", "`.split()` takes 0 or 1 arguments, but gets 2", "split('x', 1)"),
-        ("a.find()", "`.find()` takes 1 argument, but gets 0", "find()"),
+    for (text, message, place, help) in [
+        ("a and len()", "`len()` takes 1 argument, but gets 0", "len()", "`len(a)`"),
+        ("len(a, b)", "`len()` takes 1 argument, but gets 2", "len(a, b)", "`len(a)`"),
+        ("min(a)", "`min()` takes at least 2 arguments, but gets 1", "min(a)", "`min(a, b)`"),
+        ("a.strip('x')", "`.strip()` takes no arguments, but gets 1", "strip('x')", "`.strip()`"),
+        (
+            "a.replace('x')",
+            "`.replace()` takes 2 arguments, but gets 1",
+            "replace('x')",
+            "`text.replace(a, b)`",
+        ),
+        (
+            "a.split('x', 1)",
+            "`.split()` takes 0 or 1 arguments, but gets 2",
+            "split('x', 1)",
+            "`text.split(a)`",
+        ),
+        ("a.find()", "`.find()` takes 1 argument, but gets 0", "find()", "`text.find(a)`"),
     ] {
-        check(text, (WrongArguments, message, place, None));
+        let error = Condition::parse(text).expect_err(text);
+        let told = error.help.clone().unwrap_or_default();
+        assert!(told.contains(help), "{text}: {told}");
+        check(text, (WrongArguments, message, place, error.help.as_deref()));
     }
 }
 

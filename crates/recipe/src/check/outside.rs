@@ -1,0 +1,71 @@
+//! What comes from the command line: values for names, and tags, that the recipe does not know.
+//!
+//! Never says anything about a name that resembles none of the declared ones: recipes may be given names that
+//! only their commands read.
+
+use std::collections::BTreeSet;
+
+use super::{
+    Given,
+    names::{Notes, is_dynamic},
+};
+use crate::{
+    diagnostic::{Code, Diagnostic, did_you_mean},
+    plan::{Plan, Step, StepKind, Unit},
+};
+
+pub(super) fn check(plan: &Plan, notes: &[Notes], given: &Given, diagnostics: &mut Vec<Diagnostic>) {
+    let steps = || plan.units.iter().flat_map(|unit| &unit.steps);
+    // a recipe that is known only when its step runs may know every name and tag
+    if notes.iter().any(|notes| notes.is_partial) || steps().any(|step| is_dynamic(step)) {
+        return;
+    }
+    for name in &given.typed {
+        diagnostics.extend(unknown_setting(plan, notes, name));
+    }
+    let tags: BTreeSet<&str> = steps().flat_map(|step| &step.tags).map(String::as_str).collect();
+    for tag in given.tags.iter().filter(|tag| !tags.contains(tag.as_str())) {
+        diagnostics.push(unknown_tag(tag, &tags));
+    }
+}
+
+fn unknown_setting(plan: &Plan, notes: &[Notes], name: &str) -> Option<Diagnostic> {
+    let root = name.split('.').next().unwrap_or(name);
+    let is_known = plan.units.iter().any(|unit| knows(unit, root) || knows(unit, name))
+        || notes.iter().flat_map(|notes| &notes.uses).any(|used| used.path.root == root)
+        || plan.units.iter().flat_map(|unit| &unit.steps).any(|step| mentions(step, root));
+    if is_known {
+        return None;
+    }
+    let declared = plan.units.iter().flat_map(|unit| {
+        unit.context.keys().chain(unit.inputs.iter().map(|input| &input.name)).map(String::as_str)
+    });
+    let meant = did_you_mean(root, declared)?;
+    let message = format!("the recipe has no variable `{root}`; did you mean `{meant}`?");
+    let help = format!("write `--set {meant}=…`, or declare `{root}` under `context:`");
+    Some(Diagnostic::nowhere(Code::UnknownSetting, message).help(help))
+}
+
+fn knows(unit: &Unit, name: &str) -> bool {
+    unit.names.iter().chain(unit.rules.iter().map(|(name, _)| name)).any(|known| known == name)
+}
+
+/// Whether a command may read the variable from its environment.
+fn mentions(step: &Step, name: &str) -> bool {
+    let text = match &step.kind {
+        StepKind::Shell { command } => command.text(),
+        StepKind::Agent(agent) => agent.prompt.text(),
+        StepKind::Nested { overrides, .. } => return overrides.iter().any(|(key, _)| key == name),
+    };
+    text.contains(name) || text.contains(&name.to_uppercase())
+}
+
+fn unknown_tag(tag: &str, known: &BTreeSet<&str>) -> Diagnostic {
+    let list: Vec<String> = known.iter().map(|tag| format!("`{tag}`")).collect();
+    let help = match (did_you_mean(tag, known.iter().copied()), list.is_empty()) {
+        (_, true) => "no step has any tag: add `when_tags: […]` to the steps that are meant".to_owned(),
+        (Some(meant), _) => format!("did you mean `{meant}`? The tags are {}", list.join(", ")),
+        (None, _) => format!("the tags are {}", list.join(", ")),
+    };
+    Diagnostic::nowhere(Code::UnknownTag, format!("no step has the tag `{tag}`")).help(help)
+}

@@ -1,0 +1,92 @@
+//! What templates give, and which mistakes are found in them.
+
+use super::*;
+use crate::value::{Map, Value};
+
+fn scope() -> Map {
+    let Value::Map(map) = Value::from_json(
+        r#"{"name": "Ada", "n": 3.10, "yes": true, "empty": "", "deploy": {"target": "prod", "hosts": ["a", "b"]},
+            "json": "{\"ok\": [1, 2]}", "my-name": "hyphen", "list": [1, 2, 3], "obj": {"a": 1}, "none": null}"#,
+    )
+    .unwrap() else {
+        panic!("a map")
+    };
+    (*map).clone()
+}
+
+#[test]
+fn values_are_put_in() {
+    for (template, expected) in [
+        ("plain", "plain"),
+        ("", ""),
+        ("hi {{name}}!", "hi Ada!"),
+        ("{{ name }}", "Ada"),
+        ("{{n}}", "3.10"),
+        ("{{yes}}", "true"),
+        ("[{{undefined}}]", "[]"),
+        ("[{{none}}]", "[]"),
+        ("{{deploy.target}}", "prod"),
+        ("{{deploy.hosts[1]}}", "b"),
+        ("{{deploy.hosts[-1]}}", "b"),
+        ("{{deploy.hosts.length}}", "2"),
+        ("{{name.length}}", "3"),
+        ("{{deploy.hosts}}", r#"["a","b"]"#),
+        ("{{obj}}", r#"{"a":1}"#),
+        ("{{json.ok[0]}}", "1"),
+        ("{{my-name}}", "hyphen"),
+        ("{{{name}}}", "{Ada}"),
+        ("{{.Names}} {{}} {{\"a\": 1}} { {", "{{.Names}} {{}} {{\"a\": 1}} { {"),
+        ("awk '{{ print $1 }'", "awk '{{ print $1 }'"),
+        ("awk '{{ print $1 }' {{n}}", "awk '{{ print $1 }' 3.10"),
+        ("awk '{{ print \"a\" }'", "awk '{{ print \"a\" }'"),
+        ("{{ x = 1; f(x) }", "{{ x = 1; f(x) }"),
+        ("docker ps --format '{{", "docker ps --format '{{"),
+        ("{{- range . }", "{{- range . }"),
+        ("echo ${{", "echo ${{"),
+        ("{{#if yes}}A{{else}}B{{/if}}", "A"),
+        ("{{#if empty}}A{{else}}B{{/if}}", "B"),
+        ("{{#if empty}}A{{/if}}.", "."),
+        ("{{#if yes}}{{#if empty}}x{{else}}{{name}}{{/if}}{{/if}}", "Ada"),
+    ] {
+        assert_eq!(Template::parse(template).unwrap().render(&scope()), expected, "{template}");
+    }
+}
+
+#[test]
+fn mistakes_are_found_with_their_place() {
+    for (template, at, message) in [
+        ("a {{name", 2..8, "not closed"),
+        ("a {{ name", 2..9, "not closed"),
+        ("a {{ name }", 2..11, "not closed"),
+        ("\"{{ name\" b", 1..11, "not closed"),
+        ("{{  a.b[0]", 0..10, "not closed"),
+        ("{{ name, and more", 0..17, "not closed"),
+        ("{{ name\n{{n}}", 0..7, "not closed"),
+        ("{{name {{n}}", 0..12, "not closed"),
+        ("{{#if x}}a", 0..9, "not closed"),
+        ("{{#if x}}a{{else}}b", 0..9, "not closed"),
+        ("{{else}}", 0..8, "outside"),
+        ("x{{/if}}", 1..8, "closes nothing"),
+        ("{{#each x}}", 0..11, "not a block"),
+        ("{{#if x}}{{else}}{{else}}{{/if}}", 17..25, "second"),
+        ("{{ x | upper }}", 0..15, "not a name"),
+        ("{{a b}}", 0..7, "not a name"),
+        ("{{a..b}}", 0..8, "not a name"),
+        ("{{a[x]}}", 0..8, "not a name"),
+    ] {
+        let error = Template::parse(template).unwrap_err();
+        assert!(error.message.contains(message), "{template}: {}", error.message);
+        assert_eq!(error.at, at, "{template}");
+    }
+}
+
+#[test]
+fn deep_blocks_are_refused() {
+    assert!(Template::parse(&"{{#if x}}".repeat(10_000)).is_err());
+}
+
+#[test]
+fn one_hole_keeps_its_type() {
+    assert_eq!(Template::parse("{{ yes }}").unwrap().value(&scope()), Value::Bool(true));
+    assert_eq!(Template::parse("{{yes}}.").unwrap().value(&scope()), Value::from("true."));
+}
