@@ -76,10 +76,7 @@ pub(crate) async fn ask(
     let began = Instant::now();
     // told to stop while a hook ran, or before this task had its first turn: nothing new begins
     if *watch.go.borrow() == Go::Stop {
-        let usage = used(&agents::Usage::default(), task, began, 0);
-        task.ledger.close(account, &usage);
-        let result = Err("stopped with the run".to_owned());
-        return Ok(Call { outcome: Outcome::Cancelled, result, usage });
+        return Ok(not_begun(task, account, Outcome::Cancelled, "stopped with the run".to_owned()));
     }
     let scratch = task.run.join(&task.dir).join(format!("private-{}", asked + 1));
     make_dir(&scratch)?;
@@ -104,10 +101,8 @@ pub(crate) async fn ask(
             (named.to_owned(), program.invocation(&request), program.reader())
         }
         (None, None) => {
-            let usage = used(&agents::Usage::default(), task, began, 0);
-            task.ledger.close(account, &usage);
-            let result = Err(unknown_program(&task.program));
-            return Ok(Call { outcome: Outcome::NotStarted, result, usage });
+            let error = unknown_program(&task.program);
+            return Ok(not_begun(task, account, Outcome::NotStarted, error));
         }
     };
     let command = prepare(task, binary, &invocation, &scratch)?;
@@ -118,6 +113,13 @@ pub(crate) async fn ask(
     };
     task.ledger.close(account, &call.usage);
     Ok(call)
+}
+
+/// A call in which no program was started.
+fn not_begun(task: &AgentTask, account: Account, outcome: Outcome, error: String) -> Call {
+    let usage = used(&agents::Usage::default(), task, Instant::now(), 0);
+    task.ledger.close(account, &usage);
+    Call { outcome, result: Err(error), usage }
 }
 
 fn prepare(
@@ -210,9 +212,7 @@ impl<'a> Session<'a> {
         let running = match process::start(launch) {
             Ok(running) => running,
             Err(error) => {
-                let usage = used(&agents::Usage::default(), task, began, 0);
-                let call = Call { outcome: Outcome::NotStarted, result: Err(error.to_string()), usage };
-                return Ok(Err(call));
+                return Ok(Err(not_begun(task, account, Outcome::NotStarted, error.to_string())));
             }
         };
         report(&running);
