@@ -49,10 +49,14 @@ generate:
 real-agents:
     tools/test-real-agents.sh
 
-# every promised figure against its floor, in one table; `just bench steps` measures one group
+# every promised figure against its floor, and other programs beside it; `just bench steps` measures one group
 bench *groups:
     cargo build --release --workspace
-    cargo run --release -p bench -- {{groups}}
+    PATH="$PWD/target/bench-tools/bin:$PATH" target/release/bench {{groups}}
+
+# install the programs that `just bench others` compares with, under target/; needs python3 with pip and the network
+bench-tools:
+    tools/bench-tools.sh
 
 # every reader of outside bytes for SECONDS each, from the kept corpora; a failure prints its seed
 fuzz SECONDS="60":

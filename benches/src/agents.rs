@@ -1,11 +1,12 @@
 //! What an agent costs besides its own work: time for one, memory and idle time for many.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, process::Command};
 
 use crate::{
-    program::{Bench, Used, compare, measure},
+    program::{Bench, Used, bash, measure},
     recipes,
     table::Row,
+    turns::Pair,
 };
 
 /// How many agents work at the same time.
@@ -15,7 +16,9 @@ const MANY: usize = 200;
 pub(crate) fn agents(bench: &Bench) -> Vec<Row> {
     let mut rows = vec![at_once(bench)];
     let (short, long) = (many(bench, 2), many(bench, 12));
-    rows.push(Row::memory("peak memory: 200 agents in a group", long.megabytes, 50.0));
+    let shell = in_shell(bench, 2);
+    let memory = Pair::once(long.megabytes, shell.megabytes);
+    rows.push(Row::memory("peak memory: 200 agents in a group ÷ `bash` that starts them", memory, 50.0));
     // both start and end the same programs: what is left was used while nothing happened
     let idle = (long.cpu - short.cpu).max(0.0) / (long.seconds - short.seconds);
     rows.push(Row::share("processor time while 200 agents are silent", idle, 0.02));
@@ -27,14 +30,9 @@ fn at_once(bench: &Bench) -> Row {
     let program = agent(bench, 0);
     let recipe = bench.file("agent.yaml", &recipes::of(["  - {id: ask, prompt: hello}\n".to_owned()]));
     let name = program.to_string_lossy().into_owned();
-    let run = || {
-        let seconds = bench.run(&recipe, &["--agent-binary", &name]).seconds;
-        bench.forget();
-        seconds
-    };
-    let (measured, floor, _) =
-        compare(21, run, || measure(&mut std::process::Command::new(&program)).seconds);
-    Row::more("an agent that answers at once ÷ its program alone", measured, floor, 0.05)
+    let run = || bench.run(&recipe, &["--agent-binary", &name]).seconds;
+    let pair = bench.compare(21, &run, &|| measure(&mut Command::new(&program)).seconds);
+    Row::more("an agent that answers at once ÷ its program alone", pair, 0.05)
 }
 
 /// A group of them, each silent for so many seconds.
@@ -42,9 +40,13 @@ fn many(bench: &Bench, seconds: u32) -> Used {
     let name = agent(bench, seconds).to_string_lossy().into_owned();
     let steps = (1..=MANY).map(|n| format!("  - {{id: ask-{n}, prompt: hello, parallel_group: all}}\n"));
     let recipe = bench.file("agents.yaml", &recipes::of(steps));
-    let used = bench.run(&recipe, &["--agent-binary", &name, "--max-parallel", "200"]);
-    bench.forget();
-    used
+    bench.run(&recipe, &["--agent-binary", &name, "--max-parallel", "200"])
+}
+
+/// The same programs, started by a shell.
+fn in_shell(bench: &Bench, seconds: u32) -> Used {
+    let program = agent(bench, seconds);
+    measure(&mut bash(&format!("for ((i = 0; i < {MANY}; i++)); do '{}' & done; wait", program.display())))
 }
 
 /// A program in the place of `claude` that answers after so many seconds.

@@ -1,16 +1,23 @@
 //! Running programs and taking their time and memory. Never judges.
 
 use std::{
+    cell::Cell,
     fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
-/// Where everything is measured.
+use crate::turns::{Pair, take_turns};
+
+/// Where everything is measured. All of it is deleted at the end and nothing before: on ext4, making files right after
+/// many were deleted is slow, and nobody who runs one recipe after the other meets that.
 pub(crate) struct Bench {
-    program: PathBuf,
+    pub(crate) program: PathBuf,
     home: tempfile::TempDir,
+    /// How many state directories there were.
+    states: Cell<usize>,
+    most_rounds: usize,
 }
 
 /// What a program used.
@@ -26,12 +33,33 @@ pub(crate) struct Used {
 }
 
 impl Bench {
-    /// Measures the program that was built beside this one.
-    pub(crate) fn new() -> Bench {
+    /// Measures the program that was built beside this one, and nothing more often than this.
+    pub(crate) fn new(most_rounds: usize) -> Bench {
         let own = std::env::current_exe().expect("this program has a path");
         let program = own.with_file_name("recipe-runner-rs");
         assert!(program.exists(), "build `{}` first: cargo build --release", program.display());
-        Bench { program, home: tempfile::tempdir().expect("there is room for files") }
+        let home = tempfile::tempdir().expect("there is room for files");
+        Bench { program, home, states: Cell::new(0), most_rounds }
+    }
+
+    /// Measures things in turn, so often; the times of each.
+    pub(crate) fn in_turn<T>(&self, rounds: usize, things: &[&dyn Fn() -> T]) -> Vec<Vec<T>> {
+        take_turns(rounds.min(self.most_rounds), things)
+    }
+
+    /// Measures something against its floor.
+    pub(crate) fn compare(&self, rounds: usize, one: &dyn Fn() -> f64, floor: &dyn Fn() -> f64) -> Pair {
+        let times = self.in_turn(rounds, &[one, floor]);
+        Pair::of(&times[0], &times[1])
+    }
+
+    /// Waits until what was written is on disk: it must not slow down what comes next.
+    pub(crate) fn settle(&self) {
+        measure(Command::new("sync").arg("-f").arg(self.home.path()));
+    }
+
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
     }
 
     /// A file to measure with.
@@ -42,12 +70,12 @@ impl Bench {
     }
 
     pub(crate) fn state(&self) -> PathBuf {
-        self.home.path().join("state")
+        self.home.path().join(format!("state-{}", self.states.get()))
     }
 
-    /// Forgets all runs.
-    pub(crate) fn forget(&self) {
-        let _ = fs::remove_dir_all(self.state());
+    /// From here on there are no runs.
+    pub(crate) fn start_afresh(&self) {
+        self.states.set(self.states.get() + 1);
     }
 
     /// The recipe runner with these arguments.
@@ -61,8 +89,9 @@ impl Bench {
         command
     }
 
-    /// Runs a recipe quietly; it has to succeed.
+    /// Runs a recipe quietly, as the first one ever; it has to succeed.
     pub(crate) fn run(&self, recipe: &Path, more: &[&str]) -> Used {
+        self.start_afresh();
         let mut command = self.runner([recipe.as_os_str()]);
         let used = measure(command.arg("--quiet").args(more));
         assert_eq!(used.code, Some(0), "{} {more:?}", recipe.display());
@@ -80,6 +109,8 @@ pub(crate) fn bash(script: &str) -> Command {
 /// Runs a program to its end.
 #[expect(clippy::zombie_processes, reason = "`wait` below waits for it, and asks what it used")]
 pub(crate) fn measure(command: &mut Command) -> Used {
+    // what this program once used counts as the peak of a process until that executes something: only what it has now does
+    let _ = fs::write("/proc/self/clear_refs", "5");
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
     let clock = Instant::now();
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -129,25 +160,4 @@ fn wait(child: &std::process::Child) -> (Option<i32>, libc::rusage) {
     };
     let code = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
     (code, usage)
-}
-
-/// The middle one.
-pub(crate) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// Measures two things in turn: the medians of both, and of their ratio.
-pub(crate) fn compare(
-    times: usize,
-    mut one: impl FnMut() -> f64,
-    mut other: impl FnMut() -> f64,
-) -> (f64, f64, f64) {
-    let pairs: Vec<(f64, f64)> = (0..times).map(|_| (one(), other())).collect();
-    let ratio = median(pairs.iter().map(|(one, other)| one / other).collect());
-    (
-        median(pairs.iter().map(|pair| pair.0).collect()),
-        median(pairs.iter().map(|pair| pair.1).collect()),
-        ratio,
-    )
 }

@@ -1,54 +1,71 @@
 //! What is stored: going on with a long run, and many runs.
 
-use std::fs;
+use std::{fs, process::Command};
 
 use crate::{
-    program::{Bench, measure, median},
+    program::{Bench, bash, measure},
     recipes,
-    steps::last_event,
+    steps::{last_event, newest_run},
     table::Row,
+    turns::Pair,
 };
 
-/// From the start of the process to the start of the step that is to be done again.
+/// From the start of the process to the start of the step that is to be done again, against reading the journal.
 pub(crate) fn resume(bench: &Bench) -> Vec<Row> {
     let count = 5_000;
     let last = recipes::step(count + 1, "exit 3");
     let steps = (1..=count).map(|n| recipes::step(n, "true")).chain([last]);
     let recipe = bench.file("long.yaml", &recipes::of(steps));
+    bench.start_afresh();
     let used = measure(bench.runner([recipe.as_os_str()]).arg("--quiet"));
     assert_eq!(used.code, Some(1));
-    let times = (0..7).map(|_| {
+    let journal = newest_run(bench).join("events.jsonl");
+    let go_on = || {
         let used = measure(bench.runner(["resume", "last", "--quiet"]).env("LC_ALL", "C"));
         assert_eq!(used.code, Some(1));
         last_event(bench, "spawned") - used.started
-    });
-    let measured = median(times.collect());
-    bench.forget();
-    vec![Row::time("resume of a 5,000-step run, to its next step", measured, None, 0.2)]
+    };
+    let pair = bench.compare(7, &go_on, &|| measure(Command::new("cat").arg(&journal)).seconds);
+    vec![Row::time("resume of a 5,000-step run, to its next step ÷ `cat` of its journal", pair, 0.2)]
 }
 
-/// A directory with many runs.
+/// A directory with many runs, against reading as much of it with the programs of the system.
 pub(crate) fn runs(bench: &Bench) -> Vec<Row> {
+    copy_runs(bench);
+    let dir = bench.state().join("runs");
+    let seconds = |arguments: &'static [&str]| move || measure(&mut bench.runner(arguments)).seconds;
+    let shell = |script: &str| {
+        let script = format!("cd '{}' && {script}", dir.display());
+        move || measure(&mut bash(&script)).seconds
+    };
+    let times = bench.in_turn(
+        5,
+        &[
+            &seconds(&["runs"]),
+            &seconds(&["runs", "--output-format", "json"]),
+            &shell("find . -name run.json -exec cat {} +"),
+            &seconds(&["show", "last"]),
+            &shell("ls"),
+        ],
+    );
+    let row = |what: &str, at: usize, floor: usize| Row::time(what, Pair::of(&times[at], &times[floor]), 0.5);
+    vec![
+        row("`runs` with 10,000 runs ÷ `cat` of each `run.json`", 0, 2),
+        row("`runs` as JSON with 10,000 runs ÷ the same", 1, 2),
+        row("`show last` with 10,000 runs ÷ `ls` of them", 3, 4),
+    ]
+}
+
+/// One run and 10,000 copies of it.
+fn copy_runs(bench: &Bench) {
     let recipe = bench.file("small.yaml", &recipes::repeat(3, "echo hello"));
     bench.run(&recipe, &[]);
-    let dir = bench.state().join("runs");
-    let one = fs::read_dir(&dir).expect("there are runs").flatten().next().expect("there is one").path();
+    let one = newest_run(bench);
     for n in 0..10_000 {
-        let copy = dir.join(format!("20200101-000000-{n:05}copy"));
+        let copy = bench.state().join("runs").join(format!("20200101-000000-{n:05}copy"));
         fs::create_dir(&copy).expect("a folder can be made");
         for file in ["run.json", "events.jsonl", "lock"] {
             fs::copy(one.join(file), copy.join(file)).expect("a file can be copied");
         }
     }
-    let mut rows = Vec::new();
-    for (what, arguments) in [
-        ("`runs`", &["runs"][..]),
-        ("`runs` as JSON", &["runs", "--output-format", "json"]),
-        ("`show last`", &["show", "last"]),
-    ] {
-        let times = (0..5).map(|_| measure(&mut bench.runner(arguments)).seconds);
-        rows.push(Row::time(&format!("{what} with 10,000 runs"), median(times.collect()), None, 0.5));
-    }
-    bench.forget();
-    rows
 }

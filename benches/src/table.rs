@@ -2,12 +2,14 @@
 
 use std::fmt;
 
+use crate::turns::Pair;
+
 /// One figure.
 pub(crate) struct Row {
     figure: String,
     measured: String,
     floor: String,
-    ratio: String,
+    ratio: f64,
     target: String,
     is_met: bool,
 }
@@ -19,39 +21,20 @@ pub(crate) fn heading() -> &'static str {
 
 impl Row {
     /// A time that is judged by how often its floor fits into it.
-    pub(crate) fn ratio(figure: &str, measured: f64, floor: f64, ratio: f64, target: f64) -> Row {
-        Row {
-            figure: figure.to_owned(),
-            measured: time(measured),
-            floor: time(floor),
-            ratio: format!("{ratio:.2}"),
-            target: format!("≤ {target}"),
-            is_met: ratio <= target,
-        }
+    pub(crate) fn ratio(figure: &str, pair: Pair, target: f64) -> Row {
+        Row { target: format!("≤ {target}"), is_met: pair.ratio <= target, ..Row::times(figure, pair) }
     }
 
-    /// A time that is judged by itself; the floor, if any, is shown beside it.
-    pub(crate) fn time(figure: &str, measured: f64, floor: Option<f64>, target: f64) -> Row {
-        Row {
-            figure: figure.to_owned(),
-            measured: time(measured),
-            floor: floor.map_or_else(String::new, time),
-            ratio: floor.map_or_else(String::new, |floor| format!("{:.2}", measured / floor)),
-            target: format!("≤ {}", time(target)),
-            is_met: measured <= target,
-        }
+    /// A time that is judged by itself.
+    pub(crate) fn time(figure: &str, pair: Pair, target: f64) -> Row {
+        let is_met = pair.measured <= target;
+        Row { target: format!("≤ {}", time(target)), is_met, ..Row::times(figure, pair) }
     }
 
     /// A time that is judged by how much longer than its floor it is.
-    pub(crate) fn more(figure: &str, measured: f64, floor: f64, target: f64) -> Row {
-        Row {
-            figure: figure.to_owned(),
-            measured: time(measured),
-            floor: time(floor),
-            ratio: format!("{:.2}", measured / floor),
-            target: format!("≤ {} more", time(target)),
-            is_met: measured - floor <= target,
-        }
+    pub(crate) fn more(figure: &str, pair: Pair, target: f64) -> Row {
+        let is_met = pair.measured - pair.floor <= target;
+        Row { target: format!("≤ {} more", time(target)), is_met, ..Row::times(figure, pair) }
     }
 
     /// A share of one processor.
@@ -59,34 +42,47 @@ impl Row {
         Row {
             figure: figure.to_owned(),
             measured: format!("{:.2} %", share * 100.0),
-            floor: String::new(),
-            ratio: String::new(),
-            target: format!("≤ {} %", target * 100.0),
+            floor: "one processor".to_owned(),
+            ratio: share,
+            target: format!("≤ {}", target),
             is_met: share <= target,
         }
     }
 
     /// Megabytes of memory.
-    pub(crate) fn memory(figure: &str, megabytes: f64, target: f64) -> Row {
+    pub(crate) fn memory(figure: &str, pair: Pair, target: f64) -> Row {
         Row {
             figure: figure.to_owned(),
-            measured: format!("{megabytes:.1} MB"),
-            floor: String::new(),
-            ratio: String::new(),
+            measured: megabytes(pair.measured),
+            floor: megabytes(pair.floor),
+            ratio: pair.ratio,
             target: format!("≤ {target} MB"),
-            is_met: megabytes <= target,
+            is_met: pair.measured <= target,
         }
     }
 
-    /// Two times that ought to be the same, up to a share of the first.
+    /// Two ratios that ought to be the same, up to a share of the first.
     pub(crate) fn same(figure: &str, measured: f64, floor: f64, share: f64) -> Row {
+        let ratio = measured / floor;
         Row {
             figure: figure.to_owned(),
-            measured: time(measured),
-            floor: time(floor),
-            ratio: format!("{:.2}", measured / floor),
+            measured: format!("{measured:.2} floors"),
+            floor: format!("{floor:.2} floors"),
+            ratio,
             target: format!("1 ± {share}"),
-            is_met: (measured / floor - 1.0).abs() <= share,
+            is_met: (ratio - 1.0).abs() <= share,
+        }
+    }
+
+    /// Two times, not judged yet.
+    fn times(figure: &str, pair: Pair) -> Row {
+        Row {
+            figure: figure.to_owned(),
+            measured: time(pair.measured),
+            floor: time(pair.floor),
+            ratio: pair.ratio,
+            target: String::new(),
+            is_met: false,
         }
     }
 }
@@ -95,15 +91,58 @@ impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Row { figure, measured, floor, ratio, target, is_met } = self;
         let verdict = if *is_met { "ok" } else { "over" };
-        write!(f, "| {figure} | {measured} | {floor} | {ratio} | {target} | {verdict} |")
+        write!(f, "| {figure} | {measured} | {floor} | {ratio:.2} | {target} | {verdict} |")
     }
 }
 
-fn time(seconds: f64) -> String {
+/// A time in the unit that suits it.
+pub(crate) fn time(seconds: f64) -> String {
     match seconds {
         s if s >= 1.0 => format!("{s:.2} s"),
         s if s >= 1e-3 => format!("{:.2} ms", s * 1e3),
         s if s >= 1e-6 => format!("{:.2} µs", s * 1e6),
         s => format!("{:.0} ns", s * 1e9),
+    }
+}
+
+/// Memory, or the size of a file.
+pub(crate) fn megabytes(megabytes: f64) -> String {
+    format!("{megabytes:.1} MB")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Row, time};
+    use crate::turns::Pair;
+
+    #[test]
+    fn rows() {
+        let check = |row: Row, expected: &str| assert_eq!(row.to_string(), expected);
+        let pair = Pair::once(3e-3, 2e-3);
+        check(Row::ratio("a", pair, 1.5), "| a | 3.00 ms | 2.00 ms | 1.50 | ≤ 1.5 | ok |");
+        check(Row::ratio("a", pair, 1.25), "| a | 3.00 ms | 2.00 ms | 1.50 | ≤ 1.25 | over |");
+        check(Row::time("a", pair, 5e-3), "| a | 3.00 ms | 2.00 ms | 1.50 | ≤ 5.00 ms | ok |");
+        check(Row::more("a", pair, 5e-4), "| a | 3.00 ms | 2.00 ms | 1.50 | ≤ 500.00 µs more | over |");
+        check(Row::share("a", 0.01, 0.02), "| a | 1.00 % | one processor | 0.01 | ≤ 0.02 | ok |");
+        check(
+            Row::memory("a", Pair::once(30.0, 3.0), 15.0),
+            "| a | 30.0 MB | 3.0 MB | 10.00 | ≤ 15 MB | over |",
+        );
+        check(Row::same("a", 2.0, 1.6, 0.1), "| a | 2.00 floors | 1.60 floors | 1.25 | 1 ± 0.1 | over |");
+    }
+
+    #[test]
+    fn what_could_not_be_measured_is_over() {
+        let row = Row::ratio("a", Pair::once(f64::NAN, 1.0), 2.0);
+        assert!(row.to_string().ends_with("| over |"));
+    }
+
+    #[test]
+    fn units() {
+        let check = |seconds, expected| assert_eq!(time(seconds), expected);
+        check(2.5, "2.50 s");
+        check(2.5e-3, "2.50 ms");
+        check(2.5e-6, "2.50 µs");
+        check(25e-9, "25 ns");
     }
 }
