@@ -18,6 +18,7 @@ use recipe::{check::Loader, plan::Plan, value::Map};
 pub use cancel::Cancelled;
 pub use request::{MAX_PARALLEL, Request, RequestError, Silent};
 pub use resume::{Interrupted, Resume, ResumeError, changed_note};
+pub(crate) use stored::left_behind;
 pub use stored::{FindError, OpenError, RunSummary, Shown};
 
 use missing::blocked_start;

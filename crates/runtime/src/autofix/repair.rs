@@ -23,6 +23,7 @@ use crate::{
     budget::{self, Ledger},
     drive::{Halt, pause},
     folder::{FolderError, RunFolder, make_dir, write_new},
+    guardian::Beside,
     host::Host,
     report::RunResult,
     runs::{ResumeError, Runs},
@@ -236,6 +237,7 @@ impl Repairer<'_> {
             account: ledger.open("repair"),
             ledger,
         };
+        let mut guardian = Beside::new(self.host.guardian.clone(), Some(self.folder.path().to_owned()));
         let work = |go| async move {
             let (progress, _receiver) = mpsc::unbounded_channel();
             let wake = Arc::new(Notify::new());
@@ -247,7 +249,8 @@ impl Repairer<'_> {
                     ticking.notify_one();
                 }
             });
-            let finished = run_agent(task, wake, go, progress).await;
+            let finished = guardian.while_it(run_agent(task, wake, go, progress)).await;
+            guardian.end();
             clock.abort();
             finished
         };
