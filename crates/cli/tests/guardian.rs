@@ -1,6 +1,5 @@
 //! The guardian: when the runner is gone, nothing of its run is alive, also after `kill -9`.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
 
 use std::{fs, path::Path};
 
