@@ -20,10 +20,10 @@ use runtime::{
     runs::Runs,
 };
 
-use crate::{environment::Environment, exit::Exit, failure::Failure};
+use crate::{environment::Environment, exit::Exit, failure::Failure, guard};
 
 /// How long a process has to end itself.
-const GRACE: Duration = Duration::from_secs(5);
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
 /// How long an agent that has given its result has to end itself.
 const RESULT_GRACE: Duration = Duration::from_secs(10);
 
@@ -49,7 +49,13 @@ pub(crate) fn host(plan: &Plan, working_dir: &Path, environment: &Environment) -
 
 /// The machine without any recipe.
 pub(crate) fn bare(env: BTreeMap<OsString, OsString>, environment: &Environment) -> Host {
-    Host { env, home: environment.home.clone(), grace: GRACE, is_root: rustix::process::geteuid().is_root() }
+    Host {
+        env,
+        home: environment.home.clone(),
+        grace: GRACE,
+        is_root: rustix::process::geteuid().is_root(),
+        guardian: guard::command(),
+    }
 }
 
 /// What agents may use up, as the command line says.

@@ -12,6 +12,7 @@ mod environment;
 mod exit;
 mod explain;
 mod failure;
+mod guard;
 mod health;
 mod host;
 mod init;
@@ -39,9 +40,12 @@ use failure::Failure;
 use out::Out;
 
 fn main() -> Exit {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    if let Some(run) = guard::asked(&arguments) {
+        return guard::guard(run);
+    }
     let environment = Environment::read();
     let mut out = Out::new(&environment);
-    let arguments: Vec<_> = std::env::args_os().collect();
     if arguments.len() < 2 && environment.stderr_is_terminal {
         return welcome::show(&mut out);
     }

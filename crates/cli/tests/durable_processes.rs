@@ -261,7 +261,9 @@ fn neither_zombies_nor_descriptors_pile_up() {
     let open = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count();
     assert!(open < 24, "{open} descriptors");
     let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    assert_eq!(children.split_whitespace().count(), 1, "{children}");
+    // the last step, and on a slow day a guardian
+    let children = children.split_whitespace().filter(|pid| !env.guardians().contains(&(*pid).to_owned()));
+    assert_eq!(children.count(), 1);
     env.write("go", "go");
     assert_eq!(started.wait().code, 0);
 }

@@ -156,7 +156,7 @@ steps:
     assert_eq!(output.json()["context"]["end"], "qslow");
 }
 
-/// A recipe whose second step is up when the runner is killed.
+/// A recipe whose second step is up when the runner is killed, together with its guardian.
 fn killed(more: &str, command: &str) -> TestEnv {
     let env = env(&format!(
         "name: r
@@ -175,6 +175,9 @@ steps:
     let started = env.spawn(["r.yaml"]);
     env.wait_for("up");
     std::thread::sleep(Duration::from_millis(100));
+    for guardian in env.guardians() {
+        drop(env.shell(&format!("kill -9 {guardian}")));
+    }
     started.kill();
     env
 }

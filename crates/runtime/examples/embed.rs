@@ -52,7 +52,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let plan = checked.plan.ok_or("the recipe is invalid")?;
 
     let home = env::var_os("HOME").map(PathBuf::from);
-    let host = Host { env: env::vars_os().collect(), home, grace: Duration::from_secs(5), is_root: false };
+    let host = Host {
+        env: env::vars_os().collect(),
+        home,
+        grace: Duration::from_secs(5),
+        is_root: false,
+        guardian: None,
+    };
     let start = Start {
         plan,
         given: Map::new(),

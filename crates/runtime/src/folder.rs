@@ -256,6 +256,25 @@ impl RunFolder {
         Ok(None)
     }
 
+    /// Keeps everybody who takes the run from going on before the guardian has ended what is left of it. Waits for
+    /// another guardian.
+    pub(crate) fn hold_back(&self) -> Result<File, FolderError> {
+        let path = self.path.join(GUARDIAN_LOCK);
+        let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+        let file = file.map_err(FolderError::at("open", &path))?;
+        flock(&file, FlockOperation::LockExclusive)
+            .map_err(|error| FolderError::at("lock", &path)(error.into()))?;
+        Ok(file)
+    }
+
+    /// Waits until no guardian ends processes of the run. One that comes later finds the run taken, so whoever calls
+    /// this must have taken it.
+    pub(crate) fn await_guardian(&self) {
+        if let Ok(file) = File::open(self.path.join(GUARDIAN_LOCK)) {
+            let _ = flock(&file, FlockOperation::LockShared);
+        }
+    }
+
     /// The process that has the run, if one is alive.
     pub fn owner(&self) -> Option<u32> {
         let path = self.path.join("lock");
@@ -273,6 +292,8 @@ impl RunFolder {
     }
 }
 
+/// The lock of a guardian at work, beside that of the run: who looks at the run does not take it for a runner.
+const GUARDIAN_LOCK: &str = "guardian-lock";
 /// How often to try for a lock, once a millisecond, that others look at or that a dead process has not let go of.
 pub(crate) const LOCK_TRIES: u32 = 1500;
 

@@ -4,6 +4,8 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
 
+use crate::guardian::Guardian;
+
 /// Variables that keep programs from asking anything.
 const QUIET: &[(&str, &str)] = &[
     ("NONINTERACTIVE", "1"),
@@ -34,6 +36,8 @@ pub struct Host {
     pub grace: Duration,
     /// Whether the user is root.
     pub is_root: bool,
+    /// How this program is started as a guardian of its run; without it nothing is.
+    pub guardian: Option<Guardian>,
 }
 
 impl Host {

@@ -24,6 +24,7 @@ pub mod evidence;
 pub mod export;
 mod fault;
 pub mod folder;
+pub mod guardian;
 pub mod health;
 pub mod host;
 pub mod journal;

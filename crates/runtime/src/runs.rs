@@ -21,6 +21,7 @@ pub(crate) use hold::{Ending, Hold};
 pub use person::changed_note;
 pub use request::{MAX_PARALLEL, Request, RequestError, Silent};
 pub use resume::{Interrupted, Resume, ResumeError};
+pub(crate) use stored::left_behind;
 pub use stored::{FindError, OpenError, RunSummary, Shown};
 
 use missing::blocked_start;

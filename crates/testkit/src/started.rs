@@ -139,6 +139,14 @@ impl TestEnv {
         self.members().iter().filter_map(number).collect()
     }
 
+    /// Numbers of the living guardians of runs of this world.
+    pub fn guardians(&self) -> Vec<String> {
+        let run = format!(" __guard {}/", self.state().display());
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
+        let guards = processes.filter(|process| command_line(process).contains(&run));
+        guards.filter_map(|process| Some(process.file_name()?.to_str()?.to_owned())).collect()
+    }
+
     /// Folders in `/proc` of living processes that belong to a run of this world.
     fn members(&self) -> Vec<PathBuf> {
         let home = format!("RECIPE_RUNNER_HOME={}", self.state().display());

@@ -29,6 +29,7 @@ use crate::{
     budget::{self, Ledger},
     drive::Halt,
     folder::{FolderError, RunFolder, make_dir, write_new},
+    guardian::Beside,
     host::Host,
     report::RunResult,
 };
@@ -286,6 +287,7 @@ impl Repairer<'_> {
             account: ledger.open("repair"),
             ledger,
         };
+        let mut guardian = Beside::new(self.host.guardian.clone(), Some(self.folder.path().to_owned()));
         let (gate, go) = watch::channel(Go::On);
         let (finished, halt) = desk.watch(&gate, async move {
             let (progress, _receiver) = mpsc::unbounded_channel();
@@ -298,7 +300,8 @@ impl Repairer<'_> {
                     ticking.notify_one();
                 }
             });
-            let finished = run_agent(task, wake, go, progress).await;
+            let finished = guardian.while_it(run_agent(task, wake, go, progress)).await;
+            guardian.end();
             clock.abort();
             finished
         });

@@ -7,6 +7,7 @@ mod act;
 mod ask;
 mod end;
 mod hooks;
+mod life;
 mod notice;
 mod output;
 mod parts;
@@ -184,25 +185,6 @@ impl<'a> Driver<'a> {
     /// What is left when the run is over: plan, state, secrets, and what a dry run would have done.
     pub fn into_parts(self) -> (Plan, RunState, Mask, HashMap<String, String>) {
         (self.plan, self.state, self.mask, self.previews)
-    }
-
-    /// Runs to the end, or until told to stop. `first` are events to begin with.
-    pub async fn run(&mut self, first: Vec<Event>) -> Result<(), DriveError> {
-        process::become_reaper();
-        let mut signals = Signals::new().map_err(DriveError::Signals)?;
-        for event in first {
-            self.record(event, None)?;
-        }
-        let worked = self.work(&mut signals).await;
-        if let Err(error) = worked {
-            self.stop_everything().await;
-            // what ended before the trouble is worth a last try
-            if let Some(journal) = &mut self.journal {
-                let _ = journal.sync();
-            }
-            return Err(error);
-        }
-        self.finish(&mut signals).await
     }
 
     async fn work(&mut self, signals: &mut Signals) -> Result<(), DriveError> {

@@ -24,6 +24,7 @@ mod platform;
 mod platform;
 
 use std::io;
+use std::process::{Child, Command};
 use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
@@ -178,6 +179,22 @@ pub async fn reap_adopted() -> io::Result<()> {
             return Ok(());
         }
     }
+}
+
+/// Starts a child that belongs to no run: it is neither found nor ended with one. Linux only.
+pub(crate) fn start_aside(command: &mut Command) -> io::Result<Child> {
+    platform::start_aside(|| command.spawn())
+}
+
+/// A child that was started aside has ended and was waited for.
+pub(crate) fn forget_aside(child: &Child) {
+    platform::forget_aside(child.id());
+}
+
+/// How long until something that this process started has been running for `limit`; nothing at all when it has, or
+/// when a step has left something behind.
+pub(crate) fn until_lasting(limit: Duration) -> Duration {
+    platform::until_lasting(limit)
 }
 
 /// Whether this process was started so that it outlives its terminal (`nohup`).

@@ -22,6 +22,19 @@ pub(super) fn note_end(_: ProcessId, _: &Filter) {}
 
 pub(super) fn forget(_: ProcessId) {}
 
+/// Nothing is started aside: nobody here could tell it from a process of the run.
+pub(super) fn start_aside(
+    _: impl FnOnce() -> io::Result<std::process::Child>,
+) -> io::Result<std::process::Child> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(super) fn forget_aside(_: u32) {}
+
+pub(super) fn until_lasting(limit: Duration) -> Duration {
+    limit
+}
+
 pub(super) fn boot_id() -> Option<String> {
     None
 }

@@ -211,6 +211,8 @@ impl Runs {
                 home: request.home(),
                 grace: GRACE,
                 is_root: rustix::process::geteuid().is_root(),
+                // whoever embeds this is no program of ours to be started again
+                guardian: None,
             },
             working_dir: canonical(&request.working_dir),
             loader: &library,

@@ -220,12 +220,25 @@ impl Runs {
     }
 }
 
-/// Ends every process that a dead runner left behind.
+/// Ends every process that a dead runner left behind. Only for who has taken the run.
 pub(super) fn end_orphans(shown: &Shown, grace: Duration) -> Vec<String> {
+    // it is doing the same, and would end what is started from now on
+    shown.folder.await_guardian();
+    let swept = clock::block_on(process::end_marked(&orphans(shown), grace)).unwrap_or_default();
+    swept.ended.iter().chain(&swept.killed).map(|survivor| survivor.command.clone()).collect()
+}
+
+/// Everything that a dead runner left behind.
+fn orphans(shown: &Shown) -> process::Filter {
     let mut filter = process::Filter::run(&shown.header.run_id);
     filter.groups = in_flight(shown);
-    let swept = clock::block_on(process::end_marked(&filter, grace)).unwrap_or_default();
-    swept.ended.iter().chain(&swept.killed).map(|survivor| survivor.command.clone()).collect()
+    filter
+}
+
+/// Everything that a dead runner left behind, as far as the folder of the run can still be read.
+pub(crate) fn left_behind(folder: &RunFolder) -> process::Filter {
+    let read = || fold(folder.clone(), folder.header()?, journal::read(&folder.journal())?);
+    read().map_or_else(|_: OpenError| process::Filter::run(folder.id()), |shown| orphans(&shown))
 }
 
 /// Main processes of the steps that were not over: their groups are searched too, for what hides its marker.

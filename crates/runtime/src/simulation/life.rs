@@ -115,7 +115,7 @@ impl Story {
 
     fn host(&self) -> Host {
         let env = [("PATH".into(), self.work.join("bin").into())].into();
-        Host { env, home: None, grace: Duration::from_secs(5), is_root: false }
+        Host { env, home: None, grace: Duration::from_secs(5), is_root: false, guardian: None }
     }
 
     /// From the start to an end, with whatever the seed brings.

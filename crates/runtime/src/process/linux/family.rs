@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::process::{
@@ -20,6 +21,10 @@ use crate::process::{Filter, Marker, ProcessId};
 struct Family {
     /// Main processes that were started and not yet waited for.
     live: HashMap<i32, (ProcessId, Marker)>,
+    /// When each of them was started.
+    births: HashMap<i32, Instant>,
+    /// Children that belong to no run.
+    aside: HashSet<i32>,
     /// Orphans that came back, and whose they are. Decided once, while the steps in question are alive.
     adopted: HashMap<ProcessId, Owner>,
     /// The runs of which this process has started something.
@@ -76,7 +81,33 @@ pub(in crate::process) fn register(
         family.runs.insert(marker.run.clone());
     }
     family.live.insert(pid, (id, marker.clone()));
+    family.births.insert(pid, Instant::now());
     Ok((child, id))
+}
+
+/// Spawns a child that belongs to no run, and is never taken for an orphan of one.
+pub(in crate::process) fn start_aside(
+    spawn: impl FnOnce() -> io::Result<std::process::Child>,
+) -> io::Result<std::process::Child> {
+    let mut family = family();
+    let child = spawn()?;
+    family.aside.extend(i32::try_from(child.id()));
+    Ok(child)
+}
+
+/// A child that belongs to no run was waited for.
+pub(in crate::process) fn forget_aside(pid: u32) {
+    family().aside.retain(|known| u32::try_from(*known) != Ok(pid));
+}
+
+/// See [`crate::process::until_lasting`].
+pub(in crate::process) fn until_lasting(limit: Duration) -> Duration {
+    let family = family();
+    if !family.adopted.is_empty() {
+        return Duration::ZERO;
+    }
+    let oldest = family.births.values().min();
+    oldest.map_or(limit, |since| limit.saturating_sub(since.elapsed()))
 }
 
 /// A main process has ended and was waited for: what it left behind is put down to its step.
@@ -87,7 +118,9 @@ pub(in crate::process) fn note_end(id: ProcessId, filter: &Filter) {
 
 /// Nobody waits for this child any more.
 pub(in crate::process) fn forget(id: ProcessId) {
-    family().live.remove(&id.pid);
+    let mut family = family();
+    family.live.remove(&id.pid);
+    family.births.remove(&id.pid);
 }
 
 /// Whether this child is ours and its status was not yet taken, so that its number cannot have been reused.
@@ -173,7 +206,8 @@ impl Family {
         let children = own_children()?;
         let own_group = getpgrp();
         let mut orphans = Vec::new();
-        for pid in children.into_iter().filter(|pid| !self.live.contains_key(pid)) {
+        let is_strange = |pid: &i32| !self.live.contains_key(pid) && !self.aside.contains(pid);
+        for pid in children.into_iter().filter(is_strange).collect::<Vec<_>>() {
             let Some(number) = Pid::from_raw(pid) else { continue };
             let Some(row) = Row::read(pid) else { continue };
             if row.id.start_time < self.since || getpgid(Some(number)).is_ok_and(|group| group == own_group) {

@@ -8,7 +8,10 @@ mod target;
 
 use super::ProcessId;
 
-pub(super) use family::{become_reaper, forget, has_nothing_left, note_end, reap, register};
+pub(super) use family::{
+    become_reaper, forget, forget_aside, has_nothing_left, note_end, reap, register, start_aside,
+    until_lasting,
+};
 pub(super) use sweep::{survivors, sweep};
 pub(super) use target::{is_alive, is_running};
 
