@@ -151,6 +151,7 @@ impl<'a> Progress<'a> {
             Event::RunFinished(finished) => self.run_finished(finished, state, mask),
             Event::RecipeEntered { .. }
             | Event::Spawned(_)
+            | Event::StepNotBegun { .. }
             | Event::AgentUsed { .. }
             | Event::HookFinished { .. } => {}
         }

@@ -74,6 +74,13 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         recovered: bool,
     },
+    /// The run was told to stop before anything of an attempt had begun.
+    StepNotBegun {
+        /// The step.
+        path: String,
+        /// The attempt.
+        attempt: u32,
+    },
     /// A step is not executed.
     StepSkipped {
         /// The step.

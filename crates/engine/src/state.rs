@@ -154,6 +154,7 @@ impl RunState {
                 self.finish(path, *status, ended, *recovered, value, record.at);
             }
             Event::StepSkipped { path, reason } => self.skip(path, reason, record.at),
+            Event::StepNotBegun { path, .. } => self.withdraw(path),
             Event::HookFinished { path, hook, .. } => self.hook_finished(path, hook),
             Event::Spawned(spawned) => self.spawned(&spawned.path),
             Event::Noted { .. } => {}
@@ -307,6 +308,19 @@ impl RunState {
     fn close(&mut self, id: FrameId) {
         self.frames[id].closed = true;
         self.active.retain(|active| *active != id);
+    }
+
+    /// A step that was about to begin when the run was told to stop: nothing of it can have happened.
+    fn withdraw(&mut self, path: &str) {
+        let Some((id, index)) = self.locate(path) else { return };
+        let frame = &mut self.frames[id];
+        let step = &mut frame.steps[index];
+        if step.status == StepStatus::Running {
+            step.status = StepStatus::Pending;
+            step.started_at = None;
+            frame.open -= 1;
+            self.running -= 1;
+        }
     }
 
     fn skip(&mut self, path: &str, reason: &SkipReason, at: Timestamp) {

@@ -216,6 +216,7 @@ impl<'a> Live<'a> {
             }
             Event::RecipeEntered { .. }
             | Event::Spawned(_)
+            | Event::StepNotBegun { .. }
             | Event::AgentUsed { .. }
             | Event::HookFinished { .. } => {}
         }

@@ -7,7 +7,7 @@ use engine::{
     event::{RunFinished, Stored},
 };
 
-use super::{DriveError, Driver, Signals};
+use super::{DriveError, Driver, Signals, Waiting};
 use crate::{attempt::Go, process, values};
 
 impl Driver<'_> {
@@ -35,10 +35,23 @@ impl Driver<'_> {
             ended_processes = ended.map(|survivor| survivor.command.clone()).collect();
         }
         self.forward_output();
+        self.dismiss_agents()?;
         let finished = self.result(ended_processes)?;
         self.record(Event::RunFinished(finished), None)?;
         if let Some(journal) = &mut self.journal {
             journal.sync()?;
+        }
+        Ok(())
+    }
+
+    /// Agents that were told to stop while they waited for their turn have done nothing.
+    fn dismiss_agents(&mut self) -> Result<(), DriveError> {
+        for waiting in std::mem::take(&mut self.waiting_agents) {
+            if let Waiting::Step { path, attempt } = waiting
+                && !self.begun.contains(&path)
+            {
+                self.record(Event::StepNotBegun { path, attempt }, None)?;
+            }
         }
         Ok(())
     }

@@ -120,6 +120,8 @@ pub struct Driver<'a> {
     without_cost: HashSet<String>,
     rate_models: HashMap<String, String>,
     hooked: HashSet<String>,
+    /// Steps of which a process was started, in any attempt.
+    begun: HashSet<String>,
     previews: HashMap<String, String>,
     carry: HashMap<(String, bool), Vec<u8>>,
     halt: Option<Halt>,
@@ -356,6 +358,7 @@ impl<'a> Driver<'a> {
                     cwd,
                     env: NameChange::follow(&mut self.env_names, env),
                 };
+                self.begun.insert(spawned.path.clone());
                 self.record(Event::Spawned(spawned), None)?;
                 // the step runs now, and there is nothing else to do
                 self.spare.prepare();

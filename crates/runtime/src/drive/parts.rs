@@ -100,6 +100,7 @@ impl<'a> Driver<'a> {
             without_cost: HashSet::new(),
             rate_models: HashMap::new(),
             hooked: HashSet::new(),
+            begun: HashSet::new(),
             previews: HashMap::new(),
             carry: HashMap::new(),
             halt: None,

@@ -78,7 +78,8 @@ impl Driver<'_> {
                     let (path, ended) = (path.to_owned(), finished.ended);
                     self.record(Event::AttemptFailed { path, attempt, ended, retry_in_ms: 0 }, None)
                 }
-                false => Ok(()),
+                false if self.begun.contains(path) => Ok(()),
+                false => self.record(Event::StepNotBegun { path: path.to_owned(), attempt }, None),
             };
         }
         if is_agent {
