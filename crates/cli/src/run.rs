@@ -266,8 +266,9 @@ pub(crate) fn broken(error: RunError, reach: &Reach) -> Failure {
             .hint("choose another directory with `--audit-dir DIR`, or make this one writable")
             .hint(format!("`{}` shows whether the run had begun", reach.command("runs"))),
         // everything of a run that has begun fails inside of the drive
-        RunError::Folder(_) | RunError::Journal(_) => failure
-            .hint("nothing was run: choose another directory with `--state-dir DIR`, or make this one writable"),
+        RunError::Folder(_) | RunError::Journal(_) => failure.hint(
+            "nothing was run: choose another directory with `--state-dir DIR`, or make this one writable",
+        ),
         _ => failure.hint(format!(
             "if the run had begun, what was done is kept: `{}` shows it, and `resume` goes on with it",
             reach.command("runs")

@@ -172,7 +172,7 @@ impl Runs {
     ) -> Result<(RunResult, Option<Hold>), RunError> {
         // a dry run needs the recipe's own values, but neither programs nor credentials
         let problems = match start.dry_run {
-            true => preflight::context_problems(
+            true => crate::preflight::context_problems(
                 start.plan.root(),
                 &missing::first_context(&start),
                 &start.working_dir,
