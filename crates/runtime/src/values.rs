@@ -88,8 +88,9 @@ fn captured(bytes: Vec<u8>, size: u64) -> Captured {
 /// The beginning of one text and the end of another, with words between them about what is missing.
 fn shortened(head: &str, tail: &str, size: u64) -> Captured {
     let half = ((VALUE_CAP - MARK_ROOM) / 2) as usize;
-    let head = &head[..head.floor_char_boundary(half)];
-    let tail = &tail[tail.ceil_char_boundary(tail.len().saturating_sub(half))..];
+    let head_end = (0..=half.min(head.len())).rev().find(|at| head.is_char_boundary(*at));
+    let tail_start = (tail.len().saturating_sub(half)..=tail.len()).find(|at| tail.is_char_boundary(*at));
+    let (head, tail) = (&head[..head_end.unwrap_or(0)], &tail[tail_start.unwrap_or(tail.len())..]);
     let cut = size.saturating_sub((head.len() + tail.len()) as u64).max(1);
     let text = format!("{head}\n[… {cut} bytes cut here; the step's log has everything …]\n{tail}");
     let nul = text.find('\0');
