@@ -10,7 +10,6 @@ use crate::{
     failure::{Failure, clean},
     host,
     out::Out,
-    outcome,
 };
 
 /// Shows the health of recipes.
