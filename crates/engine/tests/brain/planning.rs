@@ -63,7 +63,7 @@ fn check_plan(after: &str, ask: &Ask, expected: &str) {
 
 #[test]
 fn a_check_that_blames_the_work_has_the_work_done_again() {
-    let again = "*make *note =other .check at make";
+    let again = "*make *note =other *check at make";
     check_plan(RECIPE, &USUAL, again);
     check_plan(
         RECIPE,
@@ -75,7 +75,7 @@ fn a_check_that_blames_the_work_has_the_work_done_again() {
 
 #[test]
 fn money_is_not_spent_on_a_guess() {
-    let kept = "=make =note =other .check at check";
+    let kept = "=make =note =other *check at check";
     let ask = Ask { blame: Blame::Other, ..USUAL };
     check_plan(RECIPE, &ask, kept);
     assert_eq!(made(RECIPE, RECIPE, &["check"], &ask).kept_producers, ["make"]);
@@ -85,33 +85,33 @@ fn money_is_not_spent_on_a_guess() {
 
 #[test]
 fn going_on_from_a_step_does_everything_after_it_again() {
-    check_plan(RECIPE, &Ask { from: Some("note"), ..USUAL }, "=make *note *other .check at note");
-    check_plan(RECIPE, &Ask { from: Some("check"), ..USUAL }, "=make =note =other .check at check");
+    check_plan(RECIPE, &Ask { from: Some("note"), ..USUAL }, "=make *note *other *check at note");
+    check_plan(RECIPE, &Ask { from: Some("check"), ..USUAL }, "=make =note =other *check at check");
 }
 
 #[test]
 fn a_lost_value_is_made_again() {
     let ask = Ask { blame: Blame::Other, lost: &["other"], ..USUAL };
-    check_plan(RECIPE, &ask, "=make =note *other .check at check");
+    check_plan(RECIPE, &ask, "=make =note *other *check at other");
 }
 
 #[test]
 fn what_was_changed_is_done_again_with_what_depends_on_it() {
     let ask = Ask { blame: Blame::Other, ..USUAL };
     let note = RECIPE.replace("echo {{make}}", "echo {{make}} now");
-    check_plan(&note, &ask, "=make *note =other .check at check");
+    // `other` says nothing about what it needs: it follows the order
+    check_plan(&note, &ask, "=make *note *other *check at note");
     let made = RECIPE.replace("aim", "look");
-    check_plan(&made, &ask, "*make *note =other .check at check");
+    check_plan(&made, &ask, "*make *note *other *check at make");
     // a value that a step reads
     let goal = RECIPE.replace("high", "low");
-    check_plan(&goal, &ask, "*make *note =other .check at check");
-    // nobody looks at the order for a person, but for itself the loop is careful
+    check_plan(&goal, &ask, "*make *note *other *check at make");
     let careful = Ask { resumer: Resumer::Automatic { level: 9 }, ..ask };
-    check_plan(&note, &careful, "=make *note *other .check at check");
+    check_plan(&note, &careful, "=make *note *other *check at note");
     // the failed step itself was repaired
-    check_plan(&RECIPE.replace("grep x", "grep y"), &USUAL, "=make =note =other .check at check");
+    check_plan(&RECIPE.replace("grep x", "grep y"), &USUAL, "=make =note =other *check at check");
     let new = format!("{RECIPE}- {{id: more, command: x}}\n");
-    check_plan(&new, &ask, "=make =note =other .check .more at check");
+    check_plan(&new, &ask, "=make =note =other *check .more at check");
 }
 
 #[test]
@@ -127,9 +127,9 @@ fn tolerated_failures_stay_and_nested_ones_are_found() {
     let text = "name: top\nsteps:\n- {id: a, command: x, continue_on_error: true}\n- {id: n, recipe: leaf}\n\
                 - {id: z, command: x}\n";
     let seen = |fails: &[&'static str]| shown(&made(text, text, fails, &USUAL));
-    assert_eq!(seen(&["a", "z"]), "=a =n =n/k .z at z");
-    assert_eq!(seen(&["n/k"]), "=a .n .n/k .z at n/k");
+    assert_eq!(seen(&["a", "z"]), "=a =n =n/k *z at z");
+    assert_eq!(seen(&["n/k"]), "=a *n *n/k .z at n/k");
     let from = |from| shown(&made(text, text, &["z"], &Ask { from: Some(from), ..USUAL }));
-    assert_eq!(from("n/k"), "=a *n *n/k .z at n/k");
-    assert_eq!(from("a"), "*a *n *n/k .z at a");
+    assert_eq!(from("n/k"), "=a *n *n/k *z at n/k");
+    assert_eq!(from("a"), "*a *n *n/k *z at a");
 }
