@@ -75,7 +75,8 @@ fn what_follows_a_changed_step_is_done_again() {
     let repaired = "id: gate, command: test -e art";
     check(&[UP, MID, GATE], &[UP, MID, repaired], ("up:keep mid:keep gate:rerun", "gate", ""));
     // what it needs is known, and that did not change
-    let (a, b, free) = ("id: a, command: echo a", "id: b, command: echo b", "id: free, command: 'echo {{a}}'");
+    let (a, b, free) =
+        ("id: a, command: echo a", "id: b, command: echo b", "id: free, command: 'echo {{a}}'");
     let b2 = "id: b, command: echo B";
     check(&[a, b, free, GATE], &[a, b2, free, GATE], ("a:keep b:rerun free:keep gate:rerun", "b", ""));
 }
