@@ -99,6 +99,7 @@ fn a_lost_value_is_made_again() {
 fn what_was_changed_is_done_again_with_what_depends_on_it() {
     let ask = Ask { blame: Blame::Other, ..USUAL };
     let note = RECIPE.replace("echo {{make}}", "echo {{make}} now");
+    // `other` says nothing about what it needs: it follows the order
     check_plan(&note, &ask, "=make *note *other *check at note");
     let made = RECIPE.replace("aim", "look");
     check_plan(&made, &ask, "*make *note *other *check at make");
