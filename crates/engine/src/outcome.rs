@@ -2,7 +2,7 @@
 //!
 //! A step that fails is not an error of the runner; it is one of these outcomes.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The state of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -142,6 +142,7 @@ pub enum SkipReason {
     /// Its condition does not hold.
     Condition,
     /// A step that it depends on did not complete.
+    #[serde(deserialize_with = "dependency")]
     Dependency {
         /// The step that it depends on.
         step: String,
@@ -154,6 +155,20 @@ pub enum SkipReason {
     Chosen,
 }
 
+/// Journals of the first format name the step alone.
+fn dependency<'de, D: Deserializer<'de>>(from: D) -> Result<(String, String), D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Alone(String),
+        Explained { step: String, why: String },
+    }
+    Ok(match Written::deserialize(from)? {
+        Written::Alone(step) => (step, String::new()),
+        Written::Explained { step, why } => (step, why),
+    })
+}
+
 impl SkipReason {
     /// The reason in a few words.
     pub fn describe(&self) -> String {
@@ -161,10 +176,30 @@ impl SkipReason {
             SkipReason::Tags => "left out by the tag filter".to_owned(),
             SkipReason::Condition => "condition is false".to_owned(),
             SkipReason::Dependency { step, why } => {
-                format!("depends on `{step}`, which did not complete: it {why}")
+                let why = if why.is_empty() { String::new() } else { format!(": it {why}") };
+                format!("depends on `{step}`, which did not complete{why}")
             }
             SkipReason::DryRun => "dry run: not executed".to_owned(),
             SkipReason::Chosen => "skipped when the run was resumed".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dependency_is_read_in_both_forms() {
+        for (json, text) in [
+            (r#"{"dependency":"build"}"#, "depends on `build`, which did not complete"),
+            (
+                r#"{"dependency":{"step":"build","why":"failed"}}"#,
+                "depends on `build`, which did not complete: it failed",
+            ),
+        ] {
+            let reason: SkipReason = serde_json::from_str(json).unwrap();
+            assert_eq!(reason.describe(), text);
         }
     }
 }

@@ -110,7 +110,7 @@ fn facts(plan: &Plan, frame: &Frame, at: usize, ended: &Ended, run_dir: Option<&
         declared_names: declared_names(frame),
         missing_program: missing_program(&ended.outcome, &error),
         limit,
-        retries_exhausted: step.retry.is_some(),
+        retries_exhausted: step.retry.is_some() && !frame.steps[at].failures.is_empty(),
         interrupted: matches!(ended.outcome, Outcome::Cancelled | Outcome::Lost),
         obstacle: obstacle(&ended.outcome, &error),
         detail: match &ended.outcome {
@@ -145,7 +145,7 @@ fn first_line(text: &str) -> &str {
 /// The program that the runner itself could not start.
 fn missing_program(outcome: &Outcome, error: &str) -> Option<String> {
     match outcome {
-        Outcome::NotStarted => error.split('`').nth(1).map(str::to_owned),
+        Outcome::NotStarted if error.contains("is not found") => error.split('`').nth(1).map(str::to_owned),
         _ => None,
     }
 }
