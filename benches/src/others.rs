@@ -112,9 +112,13 @@ pub(crate) fn side_by_side(bench: &Bench) -> String {
     }
     lines.push(sizes(bench, &found));
     lines.push(row("what a step gets", columns, said(OURS, |other| other.gives)));
-    lines.join("\n")
-        + "\n\nIn brackets: how often the `bash` script of the same round fits into it (median).\n"
-        + &notes
+    // a process starts with the memory of the one that starts it
+    let least = megabytes(measure(&mut Command::new("true")).megabytes);
+    format!(
+        "{}\n\nIn brackets: how often the `bash` script of the same round fits into it (median). No peak of memory below \
+         {least} can be seen.\n{notes}",
+        lines.join("\n")
+    )
 }
 
 /// A line of the table. The first column is ours, the second the floor.
