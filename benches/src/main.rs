@@ -65,7 +65,10 @@ fn print_tables(bench: &Bench, is_asked: &dyn Fn(&str) -> bool) {
     }
     if is_asked(OTHERS) {
         bench.settle();
-        println!("{}{}", if groups.is_empty() { "" } else { "\n" }, others::side_by_side(bench));
+        if !groups.is_empty() {
+            println!();
+        }
+        others::side_by_side(bench);
     }
 }
 

@@ -95,26 +95,29 @@ struct Found {
     path: PathBuf,
 }
 
-/// The table, and below it what was compared.
-pub(crate) fn side_by_side(bench: &Bench) -> String {
+/// Prints the table line by line as it is measured, and below it what was compared.
+pub(crate) fn side_by_side(bench: &Bench) {
     let (found, notes) = look_for_all(bench);
     let said = |ours: &'static str, theirs: fn(&Other) -> &'static str| {
         let theirs: Vec<&str> = found.iter().map(|one| theirs(one.other)).collect();
         move |column: usize| if column == 0 { ours.to_owned() } else { theirs[column - 1].to_owned() }
     };
     let columns = found.len() + 1;
-    let mut lines = vec![row("", columns, said("`recipe-runner-rs`", |other| other.title))];
-    lines.push("|---".repeat(columns + 1) + "|");
+    println!("{}", row("", columns, said("`recipe-runner-rs`", |other| other.title)));
+    println!("{}|", "|---".repeat(columns + 1));
     for (count, rounds) in COUNTS {
         let used = measure_all(bench, &found, *count, *rounds);
-        lines.push(times(*count, &used));
-        lines.extend((*count == REMEMBERED).then(|| memory(&used)));
+        println!("{}", times(*count, &used));
+        if *count == REMEMBERED {
+            println!("{}", memory(&used));
+        }
     }
-    lines.push(sizes(bench, &found));
-    lines.push(row("what a step gets", columns, said(OURS, |other| other.gives)));
-    lines.join("\n")
-        + "\n\nIn brackets: how often the `bash` script of the same round fits into it (median).\n"
-        + &notes
+    println!("{}", sizes(bench, &found));
+    println!("{}", row("what a step gets", columns, said(OURS, |other| other.gives)));
+    // a process starts with the memory of the one that starts it
+    let least = megabytes(measure(&mut Command::new("true")).megabytes);
+    println!("\nIn brackets: how often the `bash` script of the same round fits into it (median).");
+    println!("No peak of memory below {least} can be seen.\n{notes}");
 }
 
 /// A line of the table. The first column is ours, the second the floor.

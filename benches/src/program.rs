@@ -38,7 +38,7 @@ impl Bench {
         let own = std::env::current_exe().expect("this program has a path");
         let program = own.with_file_name("recipe-runner-rs");
         assert!(program.exists(), "build `{}` first: cargo build --release", program.display());
-        let home = tempfile::tempdir().expect("there is room for files");
+        let home = tempfile::Builder::new().prefix("bench-").tempdir().expect("there is room for files");
         Bench { program, home, states: Cell::new(0), most_rounds }
     }
 
