@@ -44,7 +44,7 @@ fn a_missing_program_blocks_the_run_before_its_first_step() {
         (vec![], "agent program `claude` is not found"),
         (vec!["--agent-binary", "codex"], "agent program `codex` is not found"),
         (vec!["--agent-binary", "nobody"], "agent program `nobody` is not known"),
-        (vec!["--agent-binary", "./no/claude"], "`./no/claude` is not found"),
+        (vec!["--agent-binary", "./no/claude"], "agent program `./no/claude` does not exist"),
     ] {
         let env = env().agent("gemini", "echo never").env("PATH", "/usr/bin:/bin");
         let output = run(&env, recipe, &args);

@@ -98,8 +98,6 @@ pub struct StepState {
     pub recovered: bool,
     /// The frame of its nested recipe.
     pub frame: Option<FrameId>,
-    /// Earlier attempts that failed.
-    pub failures: Vec<Ended>,
     /// Whether it was counted against the step limits.
     pub counted: bool,
 }

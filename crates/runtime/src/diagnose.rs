@@ -110,7 +110,7 @@ fn facts(plan: &Plan, frame: &Frame, at: usize, ended: &Ended, run_dir: Option<&
         declared_names: declared_names(frame),
         missing_program: missing_program(&ended.outcome, &error),
         limit,
-        retries_exhausted: step.retry.is_some() && !frame.steps[at].failures.is_empty(),
+        retries_exhausted: step.retry.is_some() && frame.steps[at].attempt > 1,
         interrupted: matches!(ended.outcome, Outcome::Cancelled | Outcome::Lost),
         obstacle: obstacle(&ended.outcome, &error),
         detail: match &ended.outcome {

@@ -140,6 +140,9 @@ impl Facts {
         if let Some(path) = path("step_started") {
             let step = self.step(&path);
             (step.started, step.open, step.path) = (step.started + 1, true, path);
+        } else if let Some(path) = path("step_not_begun") {
+            let step = self.step(&path);
+            (step.started, step.open) = (step.started - 1, false);
         } else if let Some(path) = path("attempt_failed") {
             // an attempt that ended with the run is an interrupted one
             let is_interrupted = event["attempt_failed"]["ended"]["outcome"] == "cancelled";
