@@ -245,8 +245,10 @@ impl RunFolder {
                     let _ = (&file).write_all(format!("{}\n", std::process::id()).as_bytes());
                     return Ok(Some(file));
                 }
-                Err(rustix::io::Errno::WOULDBLOCK) if is_owned(&file) => return Ok(None),
-                // somebody is only looking whether the run is alive
+                Err(rustix::io::Errno::WOULDBLOCK) if is_owned(&file) && names_live_process(&path) => {
+                    return Ok(None);
+                }
+                // somebody is only looking whether the run is alive, or a child of a killed runner has not begun yet
                 Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(1)),
                 Err(error) => return Err(FolderError::at("lock", &path)(error.into())),
             }
@@ -275,6 +277,13 @@ fn is_owned(lock: &File) -> bool {
         }
         Err(_) => true,
     }
+}
+
+/// Whether the process that a lock names is alive.
+fn names_live_process(lock: &Path) -> bool {
+    let pid = fs::read_to_string(lock).ok().and_then(|text| text.trim().parse().ok());
+    let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) else { return false };
+    !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH))
 }
 
 /// A step's path as one file name: `/` becomes `~`.
