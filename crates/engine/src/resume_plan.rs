@@ -240,9 +240,11 @@ impl Work<'_> {
             Some((parent, _)) => &state.frames[parent].context,
             None => &state.settings.given,
         };
+        // what a nested recipe brought in has come back to the recipe around it, and was its own all the same
+        let is_own = |name: &String| !outside.contains_key(name) || old.introduced.contains(name);
         let declared = old.unit.context.keys().chain(new.context.keys());
         let mut names: HashSet<String> = declared
-            .filter(|name| !outside.contains_key(*name) && !old.overrides.contains(*name))
+            .filter(|name| is_own(name) && !old.overrides.contains(*name))
             .filter(|name| old.unit.context.get(*name) != new.context.get(*name))
             .cloned()
             .collect();

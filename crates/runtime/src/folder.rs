@@ -245,10 +245,10 @@ impl RunFolder {
                     let _ = (&file).write_all(format!("{}\n", std::process::id()).as_bytes());
                     return Ok(Some(file));
                 }
-                Err(rustix::io::Errno::WOULDBLOCK) if is_owned(&file) && names_live_process(&path) => {
+                Err(rustix::io::Errno::WOULDBLOCK) if is_owned(&file) && !is_orphaned(&path) => {
                     return Ok(None);
                 }
-                // somebody is only looking whether the run is alive, or a child of a killed runner has not begun yet
+                // somebody is only looking whether the run is alive, or has not let go yet
                 Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(1)),
                 Err(error) => return Err(FolderError::at("lock", &path)(error.into())),
             }
@@ -260,13 +260,32 @@ impl RunFolder {
     pub fn owner(&self) -> Option<u32> {
         let path = self.path.join("lock");
         let file = File::open(&path).ok()?;
-        is_owned(&file)
-            .then(|| fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0))
+        for _ in 0..LOCK_TRIES {
+            if !is_owned(&file) {
+                return None;
+            }
+            if !is_orphaned(&path) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Some(written_pid(&path).unwrap_or(0))
     }
 }
 
-/// How often to try for a lock that others look at.
-const LOCK_TRIES: u32 = 200;
+/// How often to try for a lock, once a millisecond, that others look at or that a dead process has not let go of.
+pub(crate) const LOCK_TRIES: u32 = 1500;
+
+/// Whether a lock belongs to a process that is dead. What it was just starting when it died holds the lock on until
+/// it is a program of its own: a moment later it is free.
+pub(crate) fn is_orphaned(lock: &Path) -> bool {
+    written_pid(lock).is_some_and(|pid| !crate::process::is_running(pid))
+}
+
+/// The number that the owner of a lock wrote into it, as the last word.
+fn written_pid(lock: &Path) -> Option<u32> {
+    fs::read_to_string(lock).ok()?.split_whitespace().last()?.parse().ok()
+}
 
 /// Whether a process holds the lock, and not merely looks at it.
 fn is_owned(lock: &File) -> bool {
@@ -277,13 +296,6 @@ fn is_owned(lock: &File) -> bool {
         }
         Err(_) => true,
     }
-}
-
-/// Whether the process that a lock names is alive.
-fn names_live_process(lock: &Path) -> bool {
-    let pid = fs::read_to_string(lock).ok().and_then(|text| text.trim().parse().ok());
-    let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) else { return false };
-    !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH))
 }
 
 /// A step's path as one file name: `/` becomes `~`.

@@ -15,7 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::{
     fault,
-    folder::{FolderError, make_dir, write_private},
+    folder::{FolderError, LOCK_TRIES, is_orphaned, make_dir, write_private},
 };
 
 /// A workspace, as the state directory knows it.
@@ -65,10 +65,16 @@ impl Workspace {
         let file =
             OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(&path);
         let mut file = file.map_err(FolderError::at("open", &path))?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(Err(owner(&path))),
-            Err(error) => return Err(FolderError::at("lock", &path)(error.into())),
+        let mut tries = 0..LOCK_TRIES;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => break,
+                Err(rustix::io::Errno::WOULDBLOCK) if is_orphaned(&path) && tries.next().is_some() => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Err(rustix::io::Errno::WOULDBLOCK) => return Ok(Err(owner(&path))),
+                Err(error) => return Err(FolderError::at("lock", &path)(error.into())),
+            }
         }
         let text = format!("{run_id} {}\n", std::process::id());
         file.set_len(0)

@@ -116,3 +116,36 @@ fn an_effect_that_is_kept_in_an_edited_nested_recipe_asks_nobody() {
         [("r.yaml", "name: r\nsteps:\n- {id: n, recipe: child}\n"), ("child.yaml", &*child("exit 3"))];
     check_edit("its neighbour is edited", &files, &[("child.yaml", &child("echo f >> ledger"))], "f");
 }
+
+/// A process that was just being started when the runner was killed holds its locks on for a moment.
+#[test]
+fn locks_that_outlive_their_dead_owner_for_a_moment_are_no_conflict() {
+    let recipe = "name: r\nsteps:\n- {id: a, command: '[ -e go ] || kill -9 $PPID; echo a'}\n";
+    for again in ["resume last", "r.yaml"] {
+        let env = env(&[("r.yaml", recipe)]);
+        assert_eq!(json(&env, &["r.yaml"]).code, 137);
+        env.write("go", "");
+        let held = format!(
+            "for lock in \"$RECIPE_RUNNER_HOME\"/runs/*/lock \"$RECIPE_RUNNER_HOME\"/workspaces/*/lock; do flock -x \"$lock\" sleep 0.4 & done; sleep 0.1; $RUNNER {again}"
+        );
+        let output = env.shell(&held);
+        assert_eq!(output.code, 0, "{again}: {}", output.all());
+    }
+}
+
+#[test]
+fn a_default_of_a_nested_recipe_that_an_edit_changes_is_seen_in_it() {
+    let child = |word: &str| {
+        format!(
+            "name: child\ncontext: {{word: {word}}}\nsteps:\n- {{id: k, command: 'echo k >> ledger; echo {{{{word}}}}'}}\n"
+        )
+    };
+    let recipe =
+        |end: &str| format!("name: r\nsteps:\n- {{id: n, recipe: child}}\n- {{id: b, command: {end}}}\n");
+    check_edit(
+        "after it was completed",
+        &[("r.yaml", &recipe("exit 3")), ("child.yaml", &child("old"))],
+        &[("r.yaml", &recipe("echo b >> ledger")), ("child.yaml", &child("new"))],
+        "k b",
+    );
+}

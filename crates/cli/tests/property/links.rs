@@ -25,14 +25,12 @@ pub(crate) fn may_rerun(first: &Recipe, last: &Recipe, fails: Failures) -> BTree
     let texts: BTreeMap<&str, &str> = old.iter().map(|leaf| (leaf.id.as_str(), leaf.text.as_str())).collect();
     let gone = gone_names(first, last, &new);
     let is_changed = |leaf: &Leaf| texts.get(leaf.id.as_str()) != Some(&leaf.text.as_str());
-    // an agent makes the whole recipe around it a producer
-    let producers: BTreeSet<&String> = new
-        .iter()
-        .filter(|leaf| leaf.is_agent)
-        .flat_map(|leaf| leaf.around.iter().chain([&leaf.id]))
-        .collect();
+    // an agent is a producer with the recipe around it, and takes along what stands between it and the failed step
+    let above: Vec<&Leaf> = new.iter().skip_while(|leaf| !leaf.is_agent).collect();
+    let around: BTreeSet<&String> = above.iter().flat_map(|leaf| &leaf.around).collect();
     let is_above = |leaf: &Leaf| {
-        fails == Failures::Some && leaf.around.iter().chain([&leaf.id]).any(|id| producers.contains(id))
+        let is_after = above.iter().any(|other| other.id == leaf.id);
+        fails == Failures::Some && (is_after || leaf.around.iter().any(|id| around.contains(id)))
     };
     let mut again: BTreeSet<String> = new
         .iter()

@@ -141,8 +141,11 @@ impl Facts {
             let step = self.step(&path);
             (step.started, step.open, step.path) = (step.started + 1, true, path);
         } else if let Some(path) = path("attempt_failed") {
+            // an attempt that ended with the run is an interrupted one
+            let is_interrupted = event["attempt_failed"]["ended"]["outcome"] == "cancelled";
             let step = self.step(&path);
-            (step.failed, step.open) = (step.failed + 1, false);
+            step.failed += usize::from(!is_interrupted);
+            step.open = is_interrupted;
         } else if let Some(path) = path("step_finished") {
             let step = self.step(&path);
             step.open = false;

@@ -74,6 +74,11 @@ impl ProcessId {
     }
 }
 
+/// Whether a process of this number is alive (a zombie is not), whoever it is.
+pub(crate) fn is_running(pid: u32) -> bool {
+    i32::try_from(pid).is_ok_and(platform::is_running)
+}
+
 /// A process that is alive although nobody waits for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survivor {

@@ -40,7 +40,11 @@ pub(super) fn current() -> ProcessId {
 }
 
 pub(super) fn is_alive(id: ProcessId) -> bool {
-    Pid::from_raw(id.pid).is_some_and(|pid| test_kill_process(pid).is_ok())
+    is_running(id.pid)
+}
+
+pub(super) fn is_running(pid: i32) -> bool {
+    Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid).is_ok())
 }
 
 pub(super) fn has_nothing_left(filter: &Filter) -> bool {

@@ -10,7 +10,7 @@ use super::ProcessId;
 
 pub(super) use family::{become_reaper, forget, has_nothing_left, note_end, reap, register};
 pub(super) use sweep::{survivors, sweep};
-pub(super) use target::is_alive;
+pub(super) use target::{is_alive, is_running};
 
 /// See [`ProcessId::current`].
 pub(super) fn current() -> ProcessId {

@@ -114,6 +114,11 @@ pub(in crate::process) fn is_alive(id: ProcessId) -> bool {
     Row::read(id.pid).is_some_and(|row| row.id == id && row.is_alive())
 }
 
+/// See [`crate::process::is_running`].
+pub(in crate::process) fn is_running(pid: i32) -> bool {
+    Row::read(pid).is_some_and(|row| row.is_alive())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
