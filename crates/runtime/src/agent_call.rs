@@ -88,9 +88,7 @@ pub(crate) async fn ask(
     let began = Instant::now();
     // told to stop while a hook ran, or before this task had its first turn: nothing new begins
     if *watch.go.borrow() == Go::Stop {
-        let usage = used(&agents::Usage::default(), task, began, 0);
-        task.ledger.close(account, &usage);
-        return Ok(Call::without_answer(Outcome::Cancelled, "stopped with the run".to_owned(), usage));
+        return Ok(not_begun(task, account, Outcome::Cancelled, "stopped with the run".to_owned()));
     }
     let scratch = task.run.join(&task.dir).join(format!("private-{}", asked + 1));
     make_dir(&scratch)?;
@@ -115,9 +113,8 @@ pub(crate) async fn ask(
             (named.to_owned(), program.invocation(&request), program.reader())
         }
         (None, None) => {
-            let usage = used(&agents::Usage::default(), task, began, 0);
-            task.ledger.close(account, &usage);
-            return Ok(Call::without_answer(Outcome::NotStarted, unknown_program(&task.program), usage));
+            let error = unknown_program(&task.program);
+            return Ok(not_begun(task, account, Outcome::NotStarted, error));
         }
     };
     let command = prepare(task, binary, &invocation, &scratch)?;
@@ -128,6 +125,13 @@ pub(crate) async fn ask(
     };
     task.ledger.close(account, &call.usage);
     Ok(call)
+}
+
+/// A call in which no program was started.
+fn not_begun(task: &AgentTask, account: Account, outcome: Outcome, error: String) -> Call {
+    let usage = used(&agents::Usage::default(), task, Instant::now(), 0);
+    task.ledger.close(account, &usage);
+    Call::without_answer(outcome, error, usage)
 }
 
 fn prepare(
@@ -210,8 +214,7 @@ impl<'a> Session<'a> {
         let running = match process::start(launch) {
             Ok(running) => running,
             Err(error) => {
-                let usage = used(&agents::Usage::default(), task, began, 0);
-                return Ok(Err(Call::without_answer(Outcome::NotStarted, error.to_string(), usage)));
+                return Ok(Err(not_begun(task, account, Outcome::NotStarted, error.to_string())));
             }
         };
         report(&running);

@@ -19,6 +19,7 @@ const LONGER: &[(&str, usize)] = &[
     ("crates/engine/src/resume_plan.rs", 550),
     ("crates/recipe/src/condition/tests/meaning.rs", 450),
     ("crates/recipe/src/yaml/compose.rs", 450),
+    ("crates/runtime/src/agent_call.rs", 450),
     ("crates/runtime/src/attempt.rs", 450),
     ("crates/runtime/src/autofix/mod.rs", 450),
     ("crates/runtime/src/runs.rs", 450),

@@ -82,11 +82,7 @@ impl World {
         let name = self.children[at].marker.step.clone();
         let working = |child: &&Child| child.is_main && child.is_alive() && child.attempt().is_some();
         // an agent that recovers a recipe is no step: its recipe has come to its end
-        let paths: Vec<&str> = self.children.iter().filter_map(|child| Some(child.attempt()?.0)).collect();
-        let recovers = |child: &&Child| {
-            let below = format!("{}/", child.attempt().unwrap_or_default().0);
-            paths.iter().any(|path| path.starts_with(&below))
-        };
+        let recovers = |child: &Child| child.attempt().is_some_and(|(path, _)| self.recipes.contains(path));
         let steps = self.children.iter().filter(working).filter(|child| !recovers(child)).count();
         let agents = self.children.iter().filter(working).filter(|child| child.is_agent).count();
         let old = self.children.iter().filter(|child| child.is_alive() && child.life < self.life);

@@ -81,7 +81,7 @@ impl Story {
             audit_dir: chance.percent(15).then(|| base.join(seed.to_string()).join("audit")),
             ..Options::default()
         };
-        let care = if seed.is_multiple_of(8) { Care::All } else { Care::Some };
+        let care = if seed.is_multiple_of(32) { Care::All } else { Care::Some };
         let story = Story::new(seed, base, Shelf::by_seed(seed), options, care);
         story.mood.set(Mood::Wild);
         story

@@ -53,6 +53,9 @@ impl Reporter for Watcher {
                 if self.is_told && begins {
                     with(|world| world.complain(format!("after the stop: {:?}", record.event)));
                 }
+                if let Event::RecipeEntered { path, .. } = &record.event {
+                    with(|world| world.recipes.insert(path.clone()));
+                }
                 self.records.push(record.clone());
                 if self.care == Care::All {
                     self.fold_again(state);

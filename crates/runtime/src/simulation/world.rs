@@ -1,7 +1,7 @@
 //! The simulated outside: its clock, its processes, its disk, and what goes wrong in it.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     fs::File,
     io::{self, Write},
     path::PathBuf,
@@ -85,6 +85,8 @@ pub(super) struct World {
     pub(super) is_told: bool,
     pub(super) trace: Option<Vec<String>>,
     pub(super) broken: Vec<String>,
+    /// Steps that have entered a recipe.
+    pub(super) recipes: BTreeSet<String>,
     died: Arc<Notify>,
     base: Duration,
     now: Duration,
@@ -121,6 +123,7 @@ impl World {
             is_told: false,
             trace: None,
             broken: Vec::new(),
+            recipes: BTreeSet::new(),
             died: Arc::default(),
             base: Duration::ZERO,
             now: Duration::ZERO,
