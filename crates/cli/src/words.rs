@@ -142,6 +142,14 @@ pub(crate) fn next_attempt(retry_in_ms: u64) -> String {
     }
 }
 
+/// Whether nothing is left to be drawn: between two attempts of auto-fix no step runs.
+pub(crate) fn ends_block(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::RunFinished(_) | Event::FixWaits { .. } | Event::RepairBegan(_) | Event::RepairEnded { .. }
+    )
+}
+
 /// What auto-fix does between two attempts.
 pub(crate) fn fixing(event: &Event) -> String {
     match event {

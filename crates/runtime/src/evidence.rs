@@ -267,13 +267,22 @@ pub fn repro_command(recipe: &str, dir: &Path, given: &Map, options: &Options, m
     words.push(format!("-C {}", quote(&dir.to_string_lossy())));
     words.extend(options.recipe_dirs.iter().map(|dir| format!("-R {}", quote(&dir.to_string_lossy()))));
     for (name, value) in given {
-        words.push(match recipe::env_name::alias(name).filter(|_| mask.is_secret(name)) {
-            Some(variable) => format!("--set {}\"${variable}\"", quote(&format!("{name}="))),
+        words.push(match secret_variable(name).filter(|_| mask.is_secret(name)) {
+            Some(variable) => format!("--set {}\"{variable}\"", quote(&format!("{name}="))),
             None => format!("--set {}", quote(&mask.text(&format!("{name}={}", value.render())))),
         });
     }
     words.extend(flags(options));
     words.join(" ")
+}
+
+/// What a shell puts in for a secret: its exact variable, else its alias; it stops if there is neither.
+fn secret_variable(name: &str) -> Option<String> {
+    let exact = recipe::env_name::variable(name)?;
+    Some(match recipe::env_name::alias(name) {
+        Some(alias) => format!("${{{exact}:-${{{alias}:?}}}}"),
+        None => format!("${{{exact}:?}}"),
+    })
 }
 
 /// The flags that options come from.

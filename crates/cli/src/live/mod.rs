@@ -36,7 +36,10 @@ use crate::{
     failure::clean,
     out::Out,
     progress::{Audience, answer, is_agent},
-    words::{count, counter, duration, ending, first_line, fixing, icon, kept, next_attempt, run_ending},
+    words::{
+        count, counter, duration, ending, ends_block, first_line, fixing, icon, kept, next_attempt,
+        run_ending,
+    },
 };
 
 /// Shortest time between two frames.
@@ -322,14 +325,6 @@ impl<'a> Live<'a> {
             _ => Doing::Nothing,
         }
     }
-}
-
-/// Whether nothing is left to be drawn: between two attempts of auto-fix no step runs.
-fn ends_block(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::RunFinished(_) | Event::FixWaits { .. } | Event::RepairBegan(_) | Event::RepairEnded { .. }
-    )
 }
 
 impl Reporter for Live<'_> {

@@ -1,4 +1,4 @@
-//! Which steps a resume may do again: those that an edit reaches over values, and agents above a failure.
+//! Which steps a resume may do again: those that an edit reaches over values or order, and agents above a failure.
 //!
 //! Written from the promise, not from the engine: it looks at the two recipes only.
 
@@ -15,6 +15,8 @@ struct Leaf {
     /// Recipe steps around it.
     around: Vec<String>,
     is_agent: bool,
+    /// Whether it, or a recipe step around it, names no other step: then it follows the order.
+    is_loose: bool,
 }
 
 /// Steps that may run again although they were completed. `fails` says whether steps are planned to fail.
@@ -36,11 +38,15 @@ pub(crate) fn may_rerun(first: &Recipe, last: &Recipe, fails: Failures) -> BTree
         .map(|leaf| leaf.id.clone())
         .collect();
     let mut touched = changed_recipes(first, last);
+    let is_edited = !gone.is_empty() || !touched.is_empty() || new.iter().any(is_changed);
     loop {
         let size = again.len();
         touched
             .extend(new.iter().filter(|leaf| again.contains(&leaf.id)).flat_map(|leaf| leaf.around.clone()));
         spread(&new, &touched, &gone, &mut again);
+        if is_edited {
+            follow(&new, &touched, &mut again);
+        }
         if again.len() == size {
             return again;
         }
@@ -123,6 +129,15 @@ fn spread(
     }
 }
 
+/// What names no other step comes after whatever stands before it. Agents are kept then.
+fn follow(leaves: &[Leaf], touched: &BTreeSet<String>, again: &mut BTreeSet<String>) {
+    let is_new = |leaf: &Leaf| again.contains(&leaf.id) || leaf.around.iter().any(|id| touched.contains(id));
+    let Some(first) = leaves.iter().position(is_new) else { return };
+    let after = leaves[first..].iter().filter(|leaf| leaf.is_loose && !leaf.is_agent);
+    let more: Vec<String> = after.map(|leaf| leaf.id.clone()).collect();
+    again.extend(more);
+}
+
 fn is_inside(leaves: &[Leaf], name: &str, around: &str) -> bool {
     let named = |leaf: &&Leaf| leaf.id == name || leaf.around.iter().any(|outer| outer == name);
     leaves.iter().filter(named).any(|leaf| leaf.around.iter().any(|outer| outer == around))
@@ -131,6 +146,14 @@ fn is_inside(leaves: &[Leaf], name: &str, around: &str) -> bool {
 fn leaves(recipe: &Recipe) -> Vec<Leaf> {
     let mut found = Vec::new();
     collect(recipe, &[], "", &BTreeSet::new(), &mut found);
+    let ids: BTreeSet<String> =
+        crate::trouble::all_steps(recipe).into_iter().map(|step| step.id.clone()).collect();
+    let steps = crate::trouble::all_steps(recipe).into_iter();
+    let is_loose = |step: &&Step| own_reads(step).iter().all(|name| !ids.contains(name));
+    let loose: BTreeSet<&String> = steps.filter(is_loose).map(|step| &step.id).collect();
+    for leaf in &mut found {
+        leaf.is_loose = leaf.around.iter().chain([&leaf.id]).any(|id| loose.contains(id));
+    }
     found
 }
 
@@ -149,6 +172,7 @@ fn collect(recipe: &Recipe, around: &[String], text: &str, reads: &BTreeSet<Stri
                 reads,
                 around: around.to_vec(),
                 is_agent: step.kind == Kind::Agent,
+                is_loose: false,
             }),
         }
     }

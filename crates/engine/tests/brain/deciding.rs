@@ -44,7 +44,12 @@ fn tags_leave_steps_out() {
 fn what_depends_on_a_skipped_or_failed_step_is_skipped() {
     let steps = "- {id: a, command: x, condition: 'false'}\n- {id: b, command: x, depends_on: [a]}\n\
                  - {id: c, command: x}\n";
-    check_trace(steps, parallel(4), &[], "~a Condition ~b Dependency { step: \"a\", why: \"was skipped because its condition is false\" } +c -c end");
+    check_trace(
+        steps,
+        parallel(4),
+        &[],
+        "~a Condition ~b Dependency { step: \"a\", why: \"was skipped because its condition is false\" } +c -c end",
+    );
     let failed = "- {id: a, command: x, continue_on_error: true}\n- {id: b, command: x, depends_on: [a]}\n";
     check_trace(failed, parallel(4), &["a"], "+a !a ~b Dependency { step: \"a\", why: \"failed\" } end");
     check_trace(failed, parallel(4), &[], "+a -a +b -b end");

@@ -36,7 +36,7 @@ use desk::{Desk, Ear};
 pub use repair::Regression;
 use repair::{Repair, Repairer, Verdict};
 use report::save;
-pub use report::{Attempt, Escalation, PlanSummary, RepairReport, Report, load};
+pub use report::{Attempt, Escalation, PlanSummary, RepairReport, Report, load, not_wanted};
 pub use work::unfinished;
 use work::{Prepared, Round, Work, is_same_failure, is_unexplained};
 
@@ -439,18 +439,3 @@ impl Loop<'_> {
 }
 
 fn keep_options(_: &mut Options) {}
-
-/// The result of a run whose user chose to look at it in person.
-pub fn not_wanted(mut result: RunResult) -> RunResult {
-    result.auto_fix = Some(Report {
-        enabled: false,
-        reason: Some("--no-auto-fix: a person looks at it".to_owned()),
-        tracking_id: result.tracking_id.clone().unwrap_or_default(),
-        max_attempts: 1,
-        attempts: Vec::new(),
-        outcome: result.outcome.to_owned(),
-        escalation: None,
-        resumes: result.resumes,
-    });
-    result
-}

@@ -4,7 +4,10 @@ use engine::diagnosis::Diagnosis;
 use serde::{Deserialize, Serialize};
 
 use super::Regression;
-use crate::folder::{FolderError, RunFolder};
+use crate::{
+    folder::{FolderError, RunFolder},
+    report::RunResult,
+};
 
 /// What auto-fix did: part of the result.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -114,4 +117,19 @@ pub fn load(folder: &RunFolder) -> Option<Report> {
 /// Keeps it.
 pub(super) fn save(folder: &RunFolder, report: &Report) -> Result<(), FolderError> {
     crate::folder::write_new(&folder.path().join("auto-fix.json"), &crate::folder::to_json(report))
+}
+
+/// The result of a run whose user chose to look at it in person.
+pub fn not_wanted(mut result: RunResult) -> RunResult {
+    result.auto_fix = Some(Report {
+        enabled: false,
+        reason: Some("--no-auto-fix: a person looks at it".to_owned()),
+        tracking_id: result.tracking_id.clone().unwrap_or_default(),
+        max_attempts: 1,
+        attempts: Vec::new(),
+        outcome: result.outcome.to_owned(),
+        escalation: None,
+        resumes: result.resumes,
+    });
+    result
 }
