@@ -1,6 +1,12 @@
 //! Runs as they are stored: finding, listing, showing, cancelling, removing them.
 
-use std::{collections::HashMap, fs, path::PathBuf, time::Duration};
+use std::{
+    collections::HashMap,
+    fs,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use engine::{
     Event, Record, RunSettings, RunState, RunStatus,
@@ -329,6 +335,33 @@ fn secrets(header: &Header) -> Mask {
     mask
 }
 
+/// The plan that was compiled last: a resume looks at the same run several times, and stored sources never change.
+struct Compiled {
+    key: Key,
+    plan: Plan,
+}
+
+type Key = (PathBuf, u32, String, Vec<String>);
+
+static COMPILED: Mutex<Option<Compiled>> = Mutex::new(None);
+
+impl Compiled {
+    fn key(folder: &RunFolder, generation: u32, header: &Header) -> Key {
+        let names = header.given.iter().map(|(name, _)| name.clone()).collect();
+        (folder.path().to_owned(), generation, header.recipe_digest.clone(), names)
+    }
+
+    fn recall(key: &Key) -> Option<Plan> {
+        let last = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+        last.as_ref().filter(|last| last.key == *key).map(|last| last.plan.clone())
+    }
+
+    fn keep(key: Key, plan: &Plan) {
+        let compiled = Compiled { key, plan: plan.clone() };
+        *COMPILED.lock().unwrap_or_else(PoisonError::into_inner) = Some(compiled);
+    }
+}
+
 /// Compiles the stored sources of a run, with recipes that became known only while it ran.
 pub(super) fn compile(
     folder: &RunFolder,
@@ -340,9 +373,18 @@ pub(super) fn compile(
     let remembered = Remembered::open(&folder.sources(generation), None)?;
     let names = header.given.iter().map(|(name, _)| name.clone()).collect();
     let given = Given { names, ..Given::default() };
-    let checked = check(remembered.root()?, &remembered, &given);
-    let messages: Vec<String> = checked.diagnostics.iter().map(|problem| problem.message.clone()).collect();
-    let mut plan = checked.plan.ok_or_else(|| bad(messages.join("; ")))?;
+    let key = Compiled::key(folder, generation, header);
+    let mut plan = match Compiled::recall(&key) {
+        Some(plan) => plan,
+        None => {
+            let checked = check(remembered.root()?, &remembered, &given);
+            let problems = checked.diagnostics.iter().map(|problem| problem.message.clone());
+            let messages: Vec<String> = problems.collect();
+            let plan = checked.plan.ok_or_else(|| bad(messages.join("; ")))?;
+            Compiled::keep(key, &plan);
+            plan
+        }
+    };
     for record in records {
         let Event::RecipeEntered { unit, .. } = &record.event else { continue };
         if plan.units.iter().any(|known| known.path == *unit) {
