@@ -272,9 +272,12 @@ fn is_torn(line: &[u8]) -> bool {
     !line.ends_with(b"\n")
 }
 
-/// Whether bytes without anything before them can be what is left of a first record.
+/// Whether bytes without anything before them can be what is left of a first record: some of it, and zeros where a
+/// file system had made room and lost what belongs there.
 fn begins_a_journal(line: &[u8]) -> bool {
     const BEGINNING: &[u8] = br#"{"seq":1,"at":""#;
+    let written = line.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    let line = &line[..written];
     let length = line.len().min(BEGINNING.len());
     line[..length] == BEGINNING[..length]
 }

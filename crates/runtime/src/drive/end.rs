@@ -25,13 +25,19 @@ impl Driver<'_> {
         let mut ended_processes = Vec::new();
         if self.folder.is_some() {
             let filter = process::Filter::run(&self.run_id);
-            let swept = tokio::select! {
+            let mut swept = vec![tokio::select! {
                 biased;
                 swept = process::end_marked(&filter, self.host.grace) => swept,
                 // whoever interrupts this does not want to wait
                 _ = signals.next() => process::end_marked(&filter, Duration::ZERO).await,
-            };
-            let ended = swept.ended.iter().chain(&swept.killed).chain(&swept.left);
+            }];
+            if !self.tasks.is_empty() {
+                // a hook of a recipe that was stopped may have begun in the meantime
+                self.tasks.shutdown().await;
+                swept.push(process::end_marked(&filter, self.host.grace).await);
+            }
+            let ended =
+                swept.iter().flat_map(|swept| swept.ended.iter().chain(&swept.killed).chain(&swept.left));
             ended_processes = ended.map(|survivor| survivor.command.clone()).collect();
         }
         self.forward_output();

@@ -25,13 +25,18 @@ impl Driver<'_> {
         }
         let worked = self.work(&mut signals).await;
         if let Err(error) = worked {
+            // what ended before the trouble is worth a last try, before processes take their time and after it
+            self.try_to_sync();
             self.stop_everything().await;
-            // what ended before the trouble is worth a last try
-            if let Some(journal) = &mut self.journal {
-                let _ = journal.sync();
-            }
+            self.try_to_sync();
             return Err(error);
         }
         self.finish(&mut signals).await
+    }
+
+    fn try_to_sync(&mut self) {
+        if let Some(journal) = &mut self.journal {
+            let _ = journal.sync();
+        }
     }
 }

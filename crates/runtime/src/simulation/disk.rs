@@ -33,7 +33,8 @@ impl Disk {
                 self.lose_power(&entry.path(), chance);
                 continue;
             }
-            let safe = self.synced.get(&meta.ino()).copied();
+            // what was cut off is gone, wherever the file ended before
+            let safe = self.synced.get(&meta.ino()).map(|safe| (*safe).min(meta.len()));
             let kept = safe.unwrap_or(0) + chance.below(meta.len().saturating_sub(safe.unwrap_or(0)) + 1);
             match safe {
                 None if chance.percent(30) => drop(fs::remove_file(entry.path())),
