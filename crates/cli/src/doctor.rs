@@ -17,7 +17,8 @@ use anstyle::{AnsiColor, Color, Style};
 use runtime::{
     agent_attempt::AgentSettings,
     agents::Program,
-    programs::{Presence, from_here, look_for, quoted},
+    command_line::quote,
+    programs::{Presence, from_here, look_for},
 };
 use serde_json::{Value as Json, json};
 
@@ -247,7 +248,7 @@ fn untried(name: &str, path: PathBuf) -> Finding {
 fn not_executable(name: &str, path: PathBuf) -> Finding {
     let shown = from_here(&path);
     let mut finding = Finding::new("agent", name, Status::Unusable)
-        .problem(format!("`{shown}` is not executable"), format!("chmod +x {}", quoted(&shown)));
+        .problem(format!("`{shown}` is not executable"), format!("chmod +x {}", quote(&shown)));
     finding.path = Some(path);
     finding
 }

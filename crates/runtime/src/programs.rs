@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::{
     agent_attempt::{AgentSettings, unknown_program},
     agents::Program,
+    command_line::quote,
     host::Host,
     preflight::{Lack, Problem},
 };
@@ -111,15 +112,7 @@ pub fn missing_program(binary: &str, settings: &AgentSettings) -> String {
 /// What to say about a program that is there and cannot be started.
 pub fn not_executable(path: &Path) -> String {
     let path = from_here(path);
-    format!("`{path}` is not executable: `chmod +x {}`", quoted(&path))
-}
-
-/// A path as a shell reads it.
-pub fn quoted(path: &str) -> String {
-    match path.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c)) {
-        true => path.to_owned(),
-        false => format!("'{}'", path.replace('\'', "'\\''")),
-    }
+    format!("`{path}` is not executable: `chmod +x {}`", quote(&path))
 }
 
 /// A path as one would type it here.
