@@ -61,6 +61,17 @@ enum Syncing {
     Yes,
 }
 
+/// How far a journal was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// Bytes of whole records.
+    bytes: u64,
+    /// Bytes after them that are no record, or not yet.
+    torn: u64,
+    /// Number of the record that would come next.
+    next: u64,
+}
+
 /// Length of `,"sum":"xxxxxxxx"}`.
 const SUM_LENGTH: usize = 18;
 
@@ -111,6 +122,20 @@ impl Journal {
         }
         let next = records.last().map_or(1, |record| record.seq + 1);
         Ok((Journal::over(file, path, next), records))
+    }
+
+    /// Opens a journal that was read before, if it is still what was read; what is torn is for [`Journal::open`].
+    /// Only for who may write to it: the answer holds only until somebody else does.
+    pub fn open_unchanged(path: &Path, extent: &Extent) -> Result<Option<Journal>, JournalError> {
+        let file = match OpenOptions::new().append(true).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed("open", path, error)),
+        };
+        // a journal only grows, except for what is torn
+        let length = file.metadata().map_err(|source| failed("read", path, source))?.len();
+        let is_same = extent.torn == 0 && extent.bytes == length;
+        Ok(is_same.then(|| Journal::over(file, path, extent.next)))
     }
 
     /// Makes the next record of an event and puts it in line; [`Journal::sync`] brings it to disk.
@@ -231,6 +256,15 @@ pub fn write_line(record: &Record, lines: &mut Vec<u8>) {
 pub fn read(path: &Path) -> Result<Vec<Record>, JournalError> {
     let bytes = std::fs::read(path).map_err(|source| failed("read", path, source))?;
     parse(&bytes, path).map(|(records, _)| records)
+}
+
+/// The same, and how far that is.
+pub fn look(path: &Path) -> Result<(Vec<Record>, Extent), JournalError> {
+    let bytes = std::fs::read(path).map_err(|source| failed("read", path, source))?;
+    let (records, good) = parse(&bytes, path)?;
+    let extent =
+        Extent { bytes: good as u64, torn: (bytes.len() - good) as u64, next: records.len() as u64 + 1 };
+    Ok((records, extent))
 }
 
 /// The last record of a journal, without reading all of it.

@@ -1,8 +1,12 @@
 //! The way in: starting, resuming, cancelling, listing and showing runs.
 
 mod cancel;
+mod compile;
+mod fold;
 mod hold;
 mod missing;
+mod opened;
+mod orphans;
 mod person;
 mod request;
 mod resume;
@@ -18,11 +22,12 @@ use recipe::{check::Loader, plan::Plan, value::Map};
 
 pub use cancel::Cancelled;
 pub(crate) use hold::{Ending, Hold};
+pub use opened::{OpenError, Shown};
+pub(crate) use orphans::left_behind;
 pub use person::changed_note;
 pub use request::{MAX_PARALLEL, Request, RequestError, Silent};
 pub use resume::{Interrupted, Resume, ResumeError};
-pub(crate) use stored::left_behind;
-pub use stored::{FindError, OpenError, RunSummary, Shown};
+pub use stored::{FindError, RunSummary};
 
 use missing::blocked_start;
 

@@ -7,13 +7,13 @@ use recipe::check::{Given, check};
 use runtime::{
     autofix::{self, AutoFixError, Loop},
     command_line::{Reach, quote},
-    folder::{Options, RunFolder},
-    runs::{Interrupted, Resume, ResumeError, Runs},
+    folder::Options,
+    runs::{Interrupted, Resume, ResumeError, Runs, Shown},
     sources::Recording,
 };
 use serde_json::json;
 
-use super::{find, runs_at};
+use super::{find, runs_at, unreadable};
 use crate::{
     args::{options::OutputFormat, stored::ResumeArgs},
     environment::Environment,
@@ -83,12 +83,9 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
             Some((plan, &recording))
         }
     };
-    let plan = match &edited {
-        Some((plan, _)) => plan.clone(),
-        None => {
-            runs.open(folder.clone()).map_err(|error| Failure::new(Exit::Broken, error.to_string()))?.plan
-        }
-    };
+    let opened = runs.open(folder).map_err(|error| unreadable(&error))?;
+    let plan = edited.as_ref().map_or(&opened.plan, |(plan, _)| plan);
+    let host = host::host(plan, &header.working_dir, environment);
     let program = args.options.agent_binary.clone().or(header.options.agent_binary.clone());
     let change = |options: &mut Options| change(options, args);
     let asks = environment.stdin_is_terminal && environment.stderr_is_terminal && !args.yes;
@@ -114,13 +111,13 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
             &header.working_dir,
             environment,
         )?,
-        host: host::host(&plan, &header.working_dir, environment),
+        host,
         loader: &library,
     };
     if args.plan {
-        return show_plan(&runs, folder, &resume, args, out);
+        return show_plan(&runs, &opened, &resume, args, out);
     }
-    go_on(&runs, folder, resume, args, environment, out)
+    go_on(&runs, opened, resume, args, environment, out)
 }
 
 /// Asks a person whether completed agent steps may be done again.
@@ -136,18 +133,18 @@ fn ask(plan: &ResumePlan) -> bool {
 /// Shows what a resume would do.
 fn show_plan(
     runs: &Runs,
-    folder: RunFolder,
+    opened: &Shown,
     resume: &Resume<'_>,
     args: &ResumeArgs,
     out: &mut Out,
 ) -> Result<Exit, Failure> {
-    let run = folder.id();
-    let changed = match (&resume.edited, runs.open(folder.clone())) {
-        (None, Ok(shown)) => shown.changed_recipe(),
-        _ => None,
+    let run = opened.folder.id();
+    let changed = match &resume.edited {
+        None => opened.changed_recipe(),
+        Some(_) => None,
     };
     let asked = Asked { reach: runs.reach(), same: same(args) };
-    let plan = runs.resume_plan(folder, resume).map_err(|error| explain(error, &asked))?;
+    let plan = opened.resume_plan(resume).map_err(|error| explain(error, &asked))?;
     if args.format.output_format == OutputFormat::Json {
         let mut json = serde_json::to_value(&plan).unwrap_or_default();
         json["run_id"] = json!(run);
@@ -194,7 +191,7 @@ fn show_plan(
 
 fn go_on(
     runs: &Runs,
-    folder: RunFolder,
+    opened: Shown,
     resume: Resume<'_>,
     args: &ResumeArgs,
     environment: &Environment,
@@ -202,42 +199,41 @@ fn go_on(
 ) -> Result<Exit, Failure> {
     let format = args.format.output_format;
     let mut resume = resume;
-    let shown = runs.open(folder.clone()).map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
+    let folder = opened.folder.clone();
     // a loop that was killed goes on within its own budget
     let unfinished =
-        autofix::unfinished(&folder, &shown.header.options).filter(|_| !args.options.no_auto_fix);
+        autofix::unfinished(&folder, &opened.header.options).filter(|_| !args.options.no_auto_fix);
     let known = unfinished.as_ref().map(|(_, budget)| budget.clone());
     if known.is_some() {
         resume.resumer = Resumer::Automatic { level: 0 };
     }
-    let fixer =
-        match args.options.auto_fix().or(unfinished.map(|(policy, _)| policy)) {
-            Some(policy) => {
-                autofix::prepare(runs, &policy, known, &mut resume.host)
-                    .map_err(|error| broken(error.into(), runs.reach()))?;
-                Some(Loop {
-                    runs,
-                    policy,
-                    agents: resume.agents.clone(),
-                    host: resume.host.clone(),
-                    loader: resume.loader,
-                    recipe_file: shown.header.recipe_file.clone().unwrap_or_else(|| {
-                        environment.absolute(std::path::Path::new(&shown.header.recipe_path))
-                    }),
-                    plan: resume.edited.as_ref().map_or(shown.plan, |(plan, _)| plan.clone()),
-                    level: 0,
-                })
-            }
-            None => None,
-        };
+    let fixer = match args.options.auto_fix().or(unfinished.map(|(policy, _)| policy)) {
+        Some(policy) => {
+            autofix::prepare(runs, &policy, known, &mut resume.host)
+                .map_err(|error| broken(error.into(), runs.reach()))?;
+            Some(Loop {
+                runs,
+                policy,
+                agents: resume.agents.clone(),
+                host: resume.host.clone(),
+                loader: resume.loader,
+                recipe_file: opened.header.recipe_file.clone().unwrap_or_else(|| {
+                    environment.absolute(std::path::Path::new(&opened.header.recipe_path))
+                }),
+                plan: resume.edited.as_ref().map_or(&opened.plan, |(plan, _)| plan).clone(),
+                level: 0,
+            })
+        }
+        None => None,
+    };
     let result = {
         let mut reporter = reporter(&args.options, format, environment, out);
         match fixer {
-            Some(fixer) => match fixer.resume(folder.clone(), resume, &mut *reporter) {
+            Some(fixer) => match fixer.resume(opened, resume, &mut *reporter) {
                 Err(AutoFixError::Resume(error)) => Err(error),
                 other => Ok(other.map_err(|error| fix_failed(error, runs.reach()))?),
             },
-            None => runs.resume(folder.clone(), resume, &mut *reporter),
+            None => runs.resume(opened, resume, &mut *reporter),
         }
     };
     match result {

@@ -11,9 +11,8 @@ use engine::{
 use super::{Attempt, Escalation, Loop, work::Work};
 use crate::{
     command_line::quote,
-    folder::RunFolder,
     preflight,
-    runs::{Ending, Resume},
+    runs::{Ending, Resume, Shown},
 };
 
 impl Loop<'_> {
@@ -41,11 +40,13 @@ impl Loop<'_> {
         let is_offered = work.report.attempts.last().is_some_and(is_not_in_the_run);
         let with = if is_offered { edited.as_str() } else { "" };
         words.push(format!("resume {run}{with} --plan"));
-        let plain = self.by_person(&work.folder, Producers::Linked);
+        let opened = self.runs.open(work.folder.clone()).ok();
+        let by_person = |producers| opened.as_ref().and_then(|opened| self.by_person(opened, producers));
+        let plain = by_person(Producers::Linked);
         let effects = if is_offered { " --rerun-effects" } else { allow(plain.as_ref()) };
         words.push(format!("resume {run}{with}{effects}"));
         if plain.is_some_and(|plan| !plan.kept_producers.is_empty()) {
-            let again = self.by_person(&work.folder, Producers::Again);
+            let again = by_person(Producers::Again);
             words.push(format!("resume {run}{with} --rerun-producers{}", allow(again.as_ref())));
         }
         let is_recipe = result.diagnosis.as_ref().is_some_and(|found| found.bucket == Bucket::Recipe);
@@ -57,9 +58,9 @@ impl Loop<'_> {
     }
 
     /// What a resume would do that a person types.
-    fn by_person(&self, folder: &RunFolder, producers: Producers) -> Option<ResumePlan> {
+    fn by_person(&self, opened: &Shown, producers: Producers) -> Option<ResumePlan> {
         let resume = Resume { resumer: Resumer::Person { producers }, ..self.resumed(None) };
-        self.runs.resume_plan(folder.clone(), &resume).ok()
+        opened.resume_plan(&resume).ok()
     }
 }
 

@@ -27,7 +27,7 @@ use crate::{
     folder::{FolderError, Options, RunFolder},
     host::Host,
     report::RunResult,
-    runs::{Beside, Ending, Hold, Interrupted, OpenError, Resume, ResumeError, RunError, Runs, Start},
+    runs::{Beside, Ending, Hold, Interrupted, OpenError, Resume, ResumeError, RunError, Runs, Shown, Start},
     sources::Recording,
 };
 use budget::Budget;
@@ -117,15 +117,15 @@ impl Loop<'_> {
         }
     }
 
-    /// The same with a run that is resumed.
+    /// The same with a run that was opened to go on with it.
     pub fn resume(
         self,
-        folder: RunFolder,
+        opened: Shown,
         resume: Resume<'_>,
         reporter: &mut dyn Reporter,
     ) -> Result<RunResult, AutoFixError> {
         let ear = Ear::new()?;
-        match self.runs.resume_held(folder, resume, None, reporter)? {
+        match self.runs.resume_held(opened, resume, None, reporter)? {
             (first, Some(hold)) => self.go_on(first, hold, ear, reporter),
             (refused, None) => Ok(self.refused(refused)),
         }
@@ -284,8 +284,8 @@ impl Loop<'_> {
         let Some(run) = &result.run_id else { return false };
         let Ok(folder) = self.runs.find(run) else { return false };
         let resume = Resume { resumer: Resumer::Automatic { level }, ..self.resumed(None) };
-        let plan = self.runs.resume_plan(folder, &resume);
-        plan.is_ok_and(|plan| !plan.redo.is_empty())
+        let Ok(opened) = self.runs.open(folder) else { return false };
+        opened.resume_plan(&resume).is_ok_and(|plan| !plan.redo.is_empty())
     }
 
     fn resumed<'b>(&'b self, edited: Option<(Plan, &'b Recording<'b>)>) -> Resume<'b> {
@@ -365,7 +365,8 @@ impl Loop<'_> {
             None => None,
         };
         let resume = self.resumed(edited);
-        let plan = self.runs.resume_plan(work.folder.clone(), &resume)?;
+        let opened = self.runs.open(work.folder.clone())?;
+        let plan = opened.resume_plan(&resume)?;
         if let Some(attempt) = work.report.attempts.last_mut() {
             attempt.plan = Some(PlanSummary {
                 anchor: plan.anchor.clone(),
@@ -379,7 +380,7 @@ impl Loop<'_> {
             return Ok(Round::Over(format!("side effects that are done would be repeated: {effects}")));
         }
         let held = work.hold.take();
-        let (result, hold) = self.runs.resume_held(work.folder.clone(), resume, held, work.reporter)?;
+        let (result, hold) = self.runs.resume_held(opened, resume, held, work.reporter)?;
         work.hold = hold;
         if let Some(repair) = repaired {
             self.plan = repair.plan;

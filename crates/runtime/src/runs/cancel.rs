@@ -4,11 +4,8 @@ use std::{fs, time::Duration};
 
 use engine::{Event, RunStatus, event::RunFinished};
 
-use super::{
-    Runs,
-    stored::{OpenError, end_orphans, fold, last_finish, spent},
-};
-use crate::{clock, folder::RunFolder, journal::Journal};
+use super::{OpenError, Runs, opened::spent, orphans::end_orphans, stored::last_finish};
+use crate::{clock, folder::RunFolder};
 
 /// What came of a request to cancel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,9 +67,8 @@ impl Runs {
     /// Ends what a dead runner left behind, and writes down that the run is over.
     fn bury(&self, folder: &RunFolder, grace: Duration) -> Result<Cancelled, OpenError> {
         let Some(lock) = folder.lock()? else { return Ok(Cancelled::StillAlive(0)) };
-        let (mut journal, records) = Journal::open(&folder.journal())?;
-        let usage = spent(&records);
-        let mut shown = fold(folder.clone(), folder.header()?, records)?;
+        let (mut shown, mut journal) = self.take(folder.clone())?;
+        let usage = spent(&shown.records);
         super::hold::undo(&mut shown, &mut journal, grace)?;
         let ended_processes = end_orphans(&shown, grace);
         let finished = RunFinished {

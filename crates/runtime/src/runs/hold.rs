@@ -10,10 +10,7 @@ use engine::{
 };
 use recipe::digest::sha256;
 
-use super::{
-    Runs,
-    stored::{OpenError, end_orphans, fold, last_finish},
-};
+use super::{OpenError, Runs, Shown, opened::spent, orphans::end_orphans, stored::last_finish};
 use crate::{
     clock,
     drive::{Notice, Reporter},
@@ -57,13 +54,8 @@ impl Runs {
         event: Event,
         reporter: &mut dyn Reporter,
     ) -> Result<(), OpenError> {
-        let (mut journal, mut records) = Journal::open(&folder.journal())?;
-        let record = journal.append(clock::now(), event);
-        journal.sync()?;
-        records.push(record.clone());
-        let shown = fold(folder.clone(), folder.header()?, records)?;
-        reporter.notice(Notice::Event { record: &record, state: &shown.state, mask: &shown.mask });
-        Ok(())
+        let (mut shown, mut journal) = self.take(folder.clone())?;
+        tell(&mut shown, &mut journal, event, reporter)
     }
 
     /// Writes down how a run ended after all, unless its journal says so already; gives the result that `show`
@@ -74,14 +66,14 @@ impl Runs {
         ending: Ending,
         reporter: &mut dyn Reporter,
     ) -> Result<RunResult, OpenError> {
-        let shown = self.open(folder.clone())?;
+        let (mut shown, mut journal) = self.take(folder.clone())?;
         let last = shown.records.iter().rev().find_map(|record| match &record.event {
             Event::RunFinished(finished) => Some(finished.clone()),
             _ => None,
         });
         let is_said = shown.state.finished.as_ref().is_some_and(|said| said.status == ending.status);
         if !is_said {
-            let usage = super::stored::spent(&shown.records);
+            let usage = spent(&shown.records);
             let finished = RunFinished {
                 status: ending.status,
                 exit_code: ending.exit_code,
@@ -90,9 +82,8 @@ impl Runs {
                 ended_processes: last.map(|last| last.ended_processes).unwrap_or_default(),
                 usage,
             };
-            self.append(folder, Event::RunFinished(finished), reporter)?;
+            tell(&mut shown, &mut journal, Event::RunFinished(finished), reporter)?;
         }
-        let mut shown = self.open(folder.clone())?;
         shown.status = ending.status;
         Ok(shown.result())
     }
@@ -124,8 +115,7 @@ impl Runs {
             return Ok(None);
         }
         let Some(_lock) = folder.lock()? else { return Ok(None) };
-        let (mut journal, records) = Journal::open(&folder.journal())?;
-        let mut shown = fold(folder.clone(), folder.header()?, records)?;
+        let (mut shown, mut journal) = self.take(folder.clone())?;
         let said = undo(&mut shown, &mut journal, grace)?;
         if let Some(message) = &said {
             journal.append(clock::now(), Event::Noted { path: None, message: message.clone() });
@@ -133,6 +123,20 @@ impl Runs {
         }
         Ok(said)
     }
+}
+
+/// Writes down what happens, takes it in and tells about it.
+fn tell(
+    shown: &mut Shown,
+    journal: &mut Journal,
+    event: Event,
+    reporter: &mut dyn Reporter,
+) -> Result<(), OpenError> {
+    let record = journal.append(clock::now(), event);
+    journal.sync()?;
+    shown.follow(record.clone())?;
+    reporter.notice(Notice::Event { record: &record, state: &shown.state, mask: &shown.mask });
+    Ok(())
 }
 
 /// How a run ends after all.
@@ -144,7 +148,7 @@ pub(crate) struct Ending {
 
 /// Ends what an interrupted repair left alive and undoes what it wrote, with the run in hand.
 pub(super) fn undo(
-    shown: &mut super::Shown,
+    shown: &mut Shown,
     journal: &mut Journal,
     grace: Duration,
 ) -> Result<Option<String>, OpenError> {

@@ -6,10 +6,7 @@ use std::path::{Path, PathBuf};
 
 use engine::{Event, RunStatus, event::RunFinished};
 
-use super::{
-    Resume, ResumeError, Shown,
-    stored::{OpenError, spent},
-};
+use super::{OpenError, Resume, ResumeError, Shown, opened::spent};
 use crate::{
     clock,
     command_line::{Reach, quote},

@@ -14,9 +14,9 @@ use recipe::{
 };
 
 use super::{
-    Hold, Job, RunError, Runs, Shown,
+    Hold, Job, OpenError, RunError, Runs, Shown,
+    orphans::end_orphans,
     person::{offered, text_in_force, wait_for_person},
-    stored::{OpenError, end_orphans},
 };
 use crate::{
     agent_attempt::AgentSettings,
@@ -27,7 +27,6 @@ use crate::{
     fault,
     folder::{Options, RunFolder},
     host::Host,
-    journal::Journal,
     preflight::{Lack, Problem},
     report::RunResult,
     sources::{Recording, Remembered},
@@ -121,14 +120,14 @@ pub enum ResumeError {
 }
 
 impl Runs {
-    /// Goes on with a run from where it stopped.
+    /// Goes on with a run that was opened from where it stopped.
     pub fn resume(
         &self,
-        folder: RunFolder,
+        opened: Shown,
         resume: Resume<'_>,
         reporter: &mut dyn Reporter,
     ) -> Result<RunResult, ResumeError> {
-        let (result, hold) = self.resume_held(folder, resume, None, reporter)?;
+        let (result, hold) = self.resume_held(opened, resume, None, reporter)?;
         if let Some(hold) = hold {
             hold.release(result.status);
         }
@@ -139,11 +138,12 @@ impl Runs {
     /// not have and that cannot go on is let go.
     pub(crate) fn resume_held(
         &self,
-        folder: RunFolder,
+        opened: Shown,
         resume: Resume<'_>,
         held: Option<Hold>,
         reporter: &mut dyn Reporter,
     ) -> Result<(RunResult, Option<Hold>), ResumeError> {
+        let folder = opened.folder.clone();
         let run = folder.id();
         let is_ours = held.is_some();
         let mut hold = match held {
@@ -153,9 +153,7 @@ impl Runs {
                 None => return Err(ResumeError::Owned { run, pid: folder.owner().unwrap_or(0) }),
             },
         };
-        let (mut journal, records) = Journal::open(&folder.journal()).map_err(OpenError::from)?;
-        let header = folder.header().map_err(OpenError::from)?;
-        let mut shown = super::stored::fold(folder.clone(), header, records)?;
+        let (mut shown, mut journal) = self.take_opened(opened)?;
         let undone = super::hold::undo(&mut shown, &mut journal, resume.host.grace)?;
         if shown.state.finished.as_ref().is_some_and(|finished| finished.status == RunStatus::Completed) {
             return Err(ResumeError::Completed(run));
@@ -170,7 +168,7 @@ impl Runs {
             Err(stop) => return Err(wait_for_person(&shown, &mut journal, &resume, stop)),
             Ok(skip) => skip,
         };
-        let steps = plan_resume(&shown, &resume)?;
+        let steps = shown.resume_plan(&resume)?;
         if !steps.blocked_effects.is_empty() {
             let stop = ResumeError::Effects { run, steps: steps.blocked_effects };
             return Err(wait_for_person(&shown, &mut journal, &resume, stop));
@@ -187,7 +185,6 @@ impl Runs {
         if !is_ours && fault::point("inbox.clear").is_ok() {
             let _ = std::fs::remove_file(folder.inbox().join("cancel"));
         }
-        let old_generation = generation(&shown);
         let rerun = steps.redo.clone();
         let (plan, generation) = match &resume.edited {
             Some((plan, recording)) => {
@@ -195,7 +192,7 @@ impl Runs {
                 recording.save(&folder.sources(generation)).map_err(OpenError::from)?;
                 (plan.clone(), generation)
             }
-            None => (shown.plan.clone(), old_generation),
+            None => (shown.plan.clone(), shown.generation),
         };
         let mut options = shown.header.options.clone();
         (resume.change)(&mut options);
@@ -288,11 +285,6 @@ impl Runs {
         }
     }
 
-    /// What a resume would do, without doing it.
-    pub fn resume_plan(&self, folder: RunFolder, resume: &Resume<'_>) -> Result<ResumePlan, ResumeError> {
-        plan_resume(&self.open(folder)?, resume)
-    }
-
     /// Completed steps with agents in them that a plain resume would do again.
     pub fn agents_done_again(&self, run: &str) -> Vec<String> {
         let shown = self.find(run).ok().and_then(|folder| self.open(folder).ok());
@@ -326,21 +318,24 @@ impl Runs {
     }
 }
 
-fn plan_resume(shown: &Shown, resume: &Resume<'_>) -> Result<ResumePlan, ResumeError> {
-    if let Some(step) = &resume.from
-        && shown.state.locate(step).is_none()
-    {
-        return Err(ResumeError::NoStep { run: shown.header.run_id.clone(), step: step.clone() });
+impl Shown {
+    /// What a resume would do, without doing it.
+    pub fn resume_plan(&self, resume: &Resume<'_>) -> Result<ResumePlan, ResumeError> {
+        if let Some(step) = &resume.from
+            && self.state.locate(step).is_none()
+        {
+            return Err(ResumeError::NoStep { run: self.header.run_id.clone(), step: step.clone() });
+        }
+        Ok(resume_plan::plan(&Request {
+            state: &self.state,
+            plan: resume.edited.as_ref().map_or(&self.plan, |(plan, _)| plan),
+            lost: &self.lost.keys().cloned().collect(),
+            resumer: resume.resumer,
+            blame: blame(self),
+            from: resume.from.as_deref(),
+            effects: resume.effects,
+        }))
     }
-    Ok(resume_plan::plan(&Request {
-        state: &shown.state,
-        plan: resume.edited.as_ref().map_or(&shown.plan, |(plan, _)| plan),
-        lost: &shown.lost.keys().cloned().collect(),
-        resumer: resume.resumer,
-        blame: blame(shown),
-        from: resume.from.as_deref(),
-        effects: resume.effects,
-    }))
 }
 
 /// What the remaining steps need from outside and is not there.
@@ -375,15 +370,6 @@ fn not_idempotent(shown: &Shown, path: &str) -> Option<String> {
         let (frame, at) = shown.state.locate(path)?;
         (!shown.state.frames[frame].unit.steps[at].idempotent).then(|| path.to_owned())
     })
-}
-
-/// The sources that a run worked with last.
-fn generation(shown: &Shown) -> u32 {
-    let resumed = shown.records.iter().rev().find_map(|record| match &record.event {
-        Event::RunResumed(resumed) => Some(resumed.sources),
-        _ => None,
-    });
-    resumed.unwrap_or(0)
 }
 
 fn newest_sources(folder: &RunFolder) -> u32 {

@@ -300,7 +300,7 @@ impl Story {
             host: self.host(),
             loader: &self.shelf,
         };
-        self.runs().resume(folder, resume, watcher)
+        self.runs().resume(self.runs().open(folder)?, resume, watcher)
     }
 }
 

@@ -1,0 +1,126 @@
+//! From the events of a run to its state, with the values and the secrets that they lead to. Never writes anything.
+
+use std::collections::HashMap;
+
+use engine::{Event, Record, RunSettings, RunState, RunStatus};
+use recipe::value::Value;
+
+use super::{OpenError, Shown, compile::compile};
+use crate::{
+    command_line::Reach,
+    folder::{self, Header, RunFolder},
+    journal::Extent,
+    mask::Mask,
+    values,
+};
+
+/// Folds the events of a run into its state.
+pub(super) fn fold(folder: RunFolder, header: Header, records: Vec<Record>) -> Result<Shown, OpenError> {
+    if header.format > folder::FORMAT {
+        let (run, found) = (header.run_id, header.format);
+        return Err(OpenError::Format { run, found, known: folder::FORMAT });
+    }
+    let plan = compile(&folder, 0, &header, &records)?;
+    let state = RunState::new(&plan, settings(&header));
+    let mut mask = Mask::new(plan.units.iter().flat_map(|unit| unit.secrets.clone()));
+    mask.learn(&state.root().context);
+    let mut shown = Shown {
+        header,
+        folder,
+        plan,
+        state,
+        mask,
+        records: Vec::new(),
+        status: RunStatus::Interrupted,
+        lost: HashMap::new(),
+        reach: Reach::default(),
+        generation: 0,
+        extent: Extent::default(),
+    };
+    for record in &records {
+        shown.take_in(record, &records)?;
+    }
+    shown.records = records;
+    shown.status = shown.status_now();
+    Ok(shown)
+}
+
+fn settings(header: &Header) -> RunSettings {
+    RunSettings {
+        given: header.given(),
+        include_tags: header.options.include_tags.clone(),
+        exclude_tags: header.options.exclude_tags.clone(),
+        max_parallel: header.options.max_parallel,
+        dry_run: false,
+    }
+}
+
+impl Shown {
+    /// Takes in what was written after the run was opened.
+    pub(super) fn follow(&mut self, record: Record) -> Result<(), OpenError> {
+        let mut records = std::mem::take(&mut self.records);
+        records.push(record);
+        let taken = records.last().map_or(Ok(()), |record| self.take_in(record, &records));
+        self.records = records;
+        taken
+    }
+
+    /// What the journal says about how it stands, corrected by who is alive.
+    pub(super) fn status_now(&self) -> RunStatus {
+        match (&self.state.finished, self.folder.owner()) {
+            (Some(finished), None) => finished.status,
+            (_, Some(_)) => RunStatus::Running,
+            (None, None) => RunStatus::Interrupted,
+        }
+    }
+
+    /// Takes in one event; `all` are those of the run, which tell what its recipes are.
+    fn take_in(&mut self, record: &Record, all: &[Record]) -> Result<(), OpenError> {
+        let mut value = None;
+        match &record.event {
+            Event::RunResumed(resumed) if resumed.sources != self.generation => {
+                self.generation = resumed.sources;
+                self.plan = compile(&self.folder, self.generation, &self.header, all)?;
+            }
+            Event::StepFinished { path, ended, .. } => {
+                if let Some(stored) = &ended.value {
+                    match values::load(self.folder.path(), stored) {
+                        Ok(loaded) => {
+                            self.lost.remove(path);
+                            value = Some(loaded);
+                        }
+                        Err(reason) => {
+                            self.lost.insert(path.clone(), reason);
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+        learn_step(&mut self.mask, &self.state, &record.event, value.as_ref());
+        self.state.apply(&self.plan, record, value);
+        if matches!(record.event, Event::RecipeEntered { .. }) {
+            self.state.frames.last().iter().for_each(|frame| self.mask.learn(&frame.context));
+        }
+        Ok(())
+    }
+}
+
+/// Learns the secrets that a step was given, or made.
+fn learn_step(mask: &mut Mask, state: &RunState, event: &Event, value: Option<&Value>) {
+    let (Event::StepStarted { path, .. } | Event::StepFinished { path, .. }) = event else { return };
+    let Some((frame, at)) = state.locate(path) else { return };
+    let frame = &state.frames[frame];
+    let step = &frame.unit.steps[at];
+    match (value, &step.store) {
+        (Some(value), Some(name)) => mask.learn_value(name, value),
+        (Some(_), None) => {}
+        (None, _) => {
+            for (name, template) in
+                step.env.iter().filter(|(name, _)| mask.is_secret(name)).collect::<Vec<_>>()
+            {
+                mask.learn_value(name, &Value::from(template.render(frame)));
+            }
+        }
+    }
+}

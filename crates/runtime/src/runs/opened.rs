@@ -1,0 +1,171 @@
+//! A run, opened: read, compiled and folded once, and handed on to whoever shows it, plans with it or goes on with it.
+//!
+//! Never changes what is stored.
+
+use std::{collections::HashMap, fs, path::PathBuf};
+
+use engine::{Event, Record, RunState, RunStatus, event::Usage};
+use recipe::plan::Plan;
+
+use super::{Runs, fold::fold};
+use crate::{
+    clock,
+    command_line::Reach,
+    folder::{FolderError, Header, RunFolder},
+    journal::{self, Extent, Journal, JournalError},
+    mask::Mask,
+    report::{self, RunResult, Subject},
+    values,
+};
+
+/// A run as it was when it was opened.
+#[derive(Debug)]
+pub struct Shown {
+    /// What it was asked to do.
+    pub header: Header,
+    /// Its folder.
+    pub folder: RunFolder,
+    /// Its plan.
+    pub plan: Plan,
+    /// Its state.
+    pub state: RunState,
+    /// Its secrets.
+    pub mask: Mask,
+    /// Its events.
+    pub records: Vec<Record>,
+    /// Its status: what the journal says, corrected by who is alive.
+    pub status: RunStatus,
+    /// Values that could not be brought back, by step.
+    pub lost: HashMap<String, String>,
+    /// How a command line reaches it.
+    pub reach: Reach,
+    /// The sources that it worked with last.
+    pub(super) generation: u32,
+    /// How far its journal was read.
+    pub(super) extent: Extent,
+}
+
+/// Why a run cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Its folder cannot be read.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// Its journal cannot be read.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// Its sources do not make a plan.
+    #[error("the sources of run `{run}` cannot be compiled any more: {reason}")]
+    Plan {
+        /// The run.
+        run: String,
+        /// Why not.
+        reason: String,
+    },
+    /// It was written by a program that we do not know.
+    #[error(
+        "run `{run}` has format {found}, but this program knows only {known}: use a newer recipe-runner-rs"
+    )]
+    Format {
+        /// The run.
+        run: String,
+        /// Its format.
+        found: u32,
+        /// Ours.
+        known: u32,
+    },
+}
+
+impl Runs {
+    /// The evidence of a run, for its result.
+    pub fn evidence(&self, run_id: &str) -> Option<crate::evidence::Evidence> {
+        let shown = self.open(self.find(run_id).ok()?).ok()?;
+        Some(crate::evidence::gather(&shown.header, &shown.records, &shown.mask))
+    }
+
+    /// Opens a run: to show it, to plan with it, and to go on with it.
+    pub fn open(&self, folder: RunFolder) -> Result<Shown, OpenError> {
+        let header = folder.header()?;
+        let (records, extent) = match folder.journal().exists() {
+            true => journal::look(&folder.journal())?,
+            false => (Vec::new(), Extent::default()),
+        };
+        Ok(Shown { reach: self.reach.clone(), extent, ..fold(folder, header, records)? })
+    }
+
+    /// Opens a run to write to it. Only for who has its lock.
+    pub(super) fn take(&self, folder: RunFolder) -> Result<(Shown, Journal), OpenError> {
+        let (journal, records) = Journal::open(&folder.journal())?;
+        let header = folder.header()?;
+        Ok((Shown { reach: self.reach.clone(), ..fold(folder, header, records)? }, journal))
+    }
+
+    /// The same with a run that was opened before it was locked: it is what it was, unless somebody has written
+    /// since.
+    pub(super) fn take_opened(&self, opened: Shown) -> Result<(Shown, Journal), OpenError> {
+        match Journal::open_unchanged(&opened.folder.journal(), &opened.extent)? {
+            Some(journal) => Ok((Shown { status: opened.status_now(), ..opened }, journal)),
+            None => self.take(opened.folder),
+        }
+    }
+}
+
+impl Shown {
+    /// The object that the run printed, or its state so far.
+    pub fn result(&self) -> RunResult {
+        let output = self.state.finished.as_ref().and_then(|finished| finished.output.as_ref());
+        let mut result = report::result(&Subject {
+            plan: &self.plan,
+            reach: &self.reach,
+            recipe: match &self.header.recipe_file {
+                Some(file) => file.to_string_lossy().into_owned(),
+                None => super::canonical_recipe(&self.header.recipe_path),
+            },
+            run_id: Some(&self.header.run_id),
+            tracking_id: Some(&self.header.tracking_id),
+            state: &self.state,
+            mask: &self.mask,
+            status: self.status,
+            now: match self.status {
+                RunStatus::Running => clock::now(),
+                _ => self.records.last().map_or(self.header.created_at, |record| record.at),
+            },
+            previews: &HashMap::new(),
+            run_dir: Some(self.folder.path().to_string_lossy().into_owned()),
+            output: output.and_then(|stored| values::load(self.folder.path(), stored).ok()),
+        });
+        result.auto_fix = crate::autofix::load(&self.folder);
+        let is_last =
+            |fix: &crate::autofix::Report| fix.outcome == "blocked" && fix.resumes == result.resumes;
+        if self.status == RunStatus::Failed && result.auto_fix.as_ref().is_some_and(is_last) {
+            result.outcome = "blocked";
+        }
+        result.evidence = Some(crate::evidence::gather(&self.header, &self.records, &self.mask));
+        result
+    }
+
+    /// The recipe's file, if it is not what the run goes on with any more.
+    pub fn changed_recipe(&self) -> Option<PathBuf> {
+        let file = self.header.recipe_file.clone()?;
+        let now = recipe::digest::sha256(&fs::read(&file).ok()?);
+        (now != self.plan.root().digest).then_some(file)
+    }
+
+    /// What its agents used up.
+    pub fn usage(&self) -> &Usage {
+        &self.state.used
+    }
+}
+/// What the agents of a run used up, as far as its journal says.
+pub(super) fn spent(records: &[Record]) -> Option<Usage> {
+    let mut used = Usage::default();
+    for record in records {
+        let usage = match &record.event {
+            Event::StepFinished { ended, .. } | Event::AttemptFailed { ended, .. } => ended.usage.as_ref(),
+            Event::AgentUsed { usage, .. } => Some(usage),
+            _ => None,
+        };
+        usage.into_iter().for_each(|usage| used.add(usage));
+    }
+    (used.runs > 0).then_some(used)
+}

@@ -1,0 +1,52 @@
+//! What a dead runner left alive: finding it, and ending it. Never touches a run that a live process has.
+
+use std::time::Duration;
+
+use engine::Event;
+
+use super::{OpenError, Shown, fold::fold, stored::last_finish};
+use crate::{clock, folder::RunFolder, journal, process};
+
+/// Ends every process that a dead runner left behind. Only for who has taken the run.
+pub(super) fn end_orphans(shown: &Shown, grace: Duration) -> Vec<String> {
+    // it is doing the same, and would end what is started from now on
+    shown.folder.await_guardian();
+    let swept = clock::block_on(process::end_marked(&orphans(shown), grace)).unwrap_or_default();
+    swept.ended.iter().chain(&swept.killed).map(|survivor| survivor.command.clone()).collect()
+}
+
+/// Everything that a dead runner left behind.
+fn orphans(shown: &Shown) -> process::Filter {
+    let mut filter = process::Filter::run(&shown.header.run_id);
+    filter.groups = in_flight(shown);
+    filter
+}
+
+/// Everything that a dead runner left behind, as far as the folder of the run can still be read.
+pub(crate) fn left_behind(folder: &RunFolder) -> process::Filter {
+    let read = || fold(folder.clone(), folder.header()?, journal::read(&folder.journal())?);
+    read().map_or_else(|_: OpenError| process::Filter::run(folder.id()), |shown| orphans(&shown))
+}
+
+/// Main processes of the steps that were not over: their groups are searched too, for what hides its marker.
+fn in_flight(shown: &Shown) -> Vec<process::ProcessId> {
+    // numbers of another boot mean nothing
+    if shown.header.boot_id.is_none() || shown.header.boot_id != process::boot_id() {
+        return Vec::new();
+    }
+    let running: Vec<String> = shown.state.running_steps();
+    let spawned = shown.records.iter().filter_map(|record| match &record.event {
+        Event::Spawned(spawned) if running.contains(&spawned.path) => Some(spawned),
+        _ => None,
+    });
+    let id = |spawned: &engine::event::Spawned| {
+        let pid = i32::try_from(spawned.pid).ok()?;
+        Some(process::ProcessId { pid, start_time: spawned.start_time })
+    };
+    spawned.filter_map(id).collect()
+}
+
+/// Whether processes of a run whose runner is gone are still alive: its folder leads to them.
+pub(super) fn has_survivors(folder: &RunFolder) -> bool {
+    last_finish(folder).is_none() && !process::survivors(&process::Filter::run(folder.id())).is_empty()
+}
