@@ -4,6 +4,9 @@
 //! is dropped; any other damage is refused with file and line. What was appended is on disk when [`Journal::sync`]
 //! returns, so a finished step survives a power loss, not only a killed process.
 
+mod line;
+mod reading;
+
 use std::{
     fs::{File, OpenOptions},
     io::{self, Read, Seek, SeekFrom},
@@ -16,6 +19,8 @@ use engine::{Event, Record};
 use jiff::Timestamp;
 
 use crate::fault;
+pub use line::write_line;
+pub use reading::{Extent, look, parse, read, read_last};
 
 /// What can go wrong with a journal.
 #[derive(Debug, thiserror::Error)]
@@ -60,20 +65,6 @@ enum Syncing {
     No,
     Yes,
 }
-
-/// How far a journal was read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Extent {
-    /// Bytes of whole records.
-    bytes: u64,
-    /// Bytes after them that are no record, or not yet.
-    torn: u64,
-    /// Number of the record that would come next.
-    next: u64,
-}
-
-/// Length of `,"sum":"xxxxxxxx"}`.
-const SUM_LENGTH: usize = 18;
 
 impl Journal {
     /// Creates the journal of a new run.
@@ -241,109 +232,6 @@ fn failed(action: &'static str, path: &Path, source: io::Error) -> JournalError 
     JournalError::Io { action, path: path.to_owned(), source }
 }
 
-/// Appends the line of a record.
-pub fn write_line(record: &Record, lines: &mut Vec<u8>) {
-    let start = lines.len();
-    // serializing into memory cannot fail: every map of an event has text keys
-    if serde_json::to_writer(&mut *lines, record).is_ok() {
-        let sum = checksum(&lines[start..]);
-        lines.pop();
-        lines.extend_from_slice(format!(",\"sum\":\"{sum:08x}\"}}\n").as_bytes());
-    }
-}
-
-/// Reads the records of a journal that somebody else may be writing.
-pub fn read(path: &Path) -> Result<Vec<Record>, JournalError> {
-    let bytes = std::fs::read(path).map_err(|source| failed("read", path, source))?;
-    parse(&bytes, path).map(|(records, _)| records)
-}
-
-/// The same, and how far that is.
-pub fn look(path: &Path) -> Result<(Vec<Record>, Extent), JournalError> {
-    let bytes = std::fs::read(path).map_err(|source| failed("read", path, source))?;
-    let (records, good) = parse(&bytes, path)?;
-    let extent =
-        Extent { bytes: good as u64, torn: (bytes.len() - good) as u64, next: records.len() as u64 + 1 };
-    Ok((records, extent))
-}
-
-/// The last record of a journal, without reading all of it.
-pub fn read_last(path: &Path) -> Option<Record> {
-    let mut file = File::open(path).ok()?;
-    let size = file.metadata().ok()?.len();
-    let mut want = 4096;
-    loop {
-        let from = size.saturating_sub(want);
-        file.seek(SeekFrom::Start(from)).ok()?;
-        let mut bytes = Vec::new();
-        Read::by_ref(&mut file).take(want).read_to_end(&mut bytes).ok()?;
-        let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
-        let whole = if from == 0 { &lines[..] } else { lines.get(1..).unwrap_or_default() };
-        if let Some(record) = whole.iter().rev().find_map(|line| parse_line(line).ok()) {
-            return Some(record);
-        }
-        if from == 0 {
-            return None;
-        }
-        want *= 8;
-    }
-}
-
-/// The records in the bytes of a journal, and how many of the bytes hold them.
-pub fn parse(bytes: &[u8], path: &Path) -> Result<(Vec<Record>, usize), JournalError> {
-    let mut records: Vec<Record> = Vec::new();
-    let mut good = 0;
-    for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        let damaged = |reason: String| JournalError::Damaged { path: path.to_owned(), line: at + 1, reason };
-        match parse_line(line) {
-            Ok(record) if record.seq != at as u64 + 1 => {
-                return Err(damaged(format!("record {} stands where {} belongs", record.seq, at + 1)));
-            }
-            Ok(record) => records.push(record),
-            // a line without an end is the last one: its writer died
-            Err(_) if is_torn(line) && (at > 0 || begins_a_journal(line)) => break,
-            Err(reason) => return Err(damaged(reason)),
-        }
-        good += line.len();
-    }
-    Ok((records, good))
-}
-
-fn is_torn(line: &[u8]) -> bool {
-    !line.ends_with(b"\n")
-}
-
-/// Whether bytes without anything before them can be what is left of a first record. Zeros cannot: taken for an empty
-/// journal, they would let everything be done again.
-fn begins_a_journal(line: &[u8]) -> bool {
-    const BEGINNING: &[u8] = br#"{"seq":1,"at":""#;
-    let length = line.len().min(BEGINNING.len());
-    line[..length] == BEGINNING[..length]
-}
-
-fn parse_line(line: &[u8]) -> Result<Record, String> {
-    let line = line.strip_suffix(b"\n").ok_or("the line has no end")?;
-    if line.len() < SUM_LENGTH {
-        return Err("the line is too short".to_owned());
-    }
-    let (body, sum) = line.split_at(line.len() - SUM_LENGTH);
-    let mut body = body.to_vec();
-    body.push(b'}');
-    let expected = format!(",\"sum\":\"{:08x}\"}}", checksum(&body));
-    if sum != expected.as_bytes() {
-        return Err("the checksum does not match".to_owned());
-    }
-    serde_json::from_slice(&body).map_err(|error| error.to_string())
-}
-
-/// FNV-1a, folded to 32 bits: finds torn and altered lines.
-fn checksum(bytes: &[u8]) -> u32 {
-    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    (hash ^ (hash >> 32)) as u32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -384,6 +272,26 @@ mod tests {
             journal.sync().unwrap();
             assert_eq!(read(&path).unwrap().len(), 3, "{length}");
         }
+    }
+
+    #[test]
+    fn a_journal_is_opened_unchanged_only_if_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = write(dir.path());
+        let bytes = std::fs::read(&path).unwrap();
+        let (_, extent) = look(&path).unwrap();
+        let mut journal = Journal::open_unchanged(&path, &extent).unwrap().unwrap();
+        let record = journal.append(Timestamp::UNIX_EPOCH, Event::Noted { path: None, message: "on".into() });
+        assert_eq!(record.seq, 4);
+        journal.sync().unwrap();
+        assert_eq!(read(&path).unwrap().len(), 4);
+        assert!(Journal::open_unchanged(&path, &extent).unwrap().is_none(), "somebody has written");
+        std::fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
+        assert!(Journal::open_unchanged(&path, &extent).unwrap().is_none(), "it is shorter");
+        let (_, torn) = look(&path).unwrap();
+        assert!(Journal::open_unchanged(&path, &torn).unwrap().is_none(), "its end is torn");
+        std::fs::remove_file(&path).unwrap();
+        assert!(Journal::open_unchanged(&path, &extent).unwrap().is_none(), "it is gone");
     }
 
     #[test]

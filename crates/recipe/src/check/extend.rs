@@ -8,7 +8,7 @@ use crate::{
     syntax::{
         Hooks, Recipe,
         kinds::{Named, Written},
-        shape::{Decode, Spanned},
+        shape::{Decode, Optional, Spanned},
     },
     value::Value,
     yaml,
@@ -113,17 +113,13 @@ fn merge(child: Recipe, parent: Recipe) -> Recipe {
     }
 }
 
-fn merge_with<T>(
-    child: Option<Spanned<T>>,
-    parent: Option<Spanned<T>>,
-    merge: fn(T, T) -> T,
-) -> Option<Spanned<T>> {
+fn merge_with<T>(child: Optional<T>, parent: Optional<T>, merge: fn(T, T) -> T) -> Optional<T> {
     match (child, parent) {
-        (Some(child), Some(parent)) => Some(Spanned {
+        (Some(child), Some(parent)) => Some(Box::new(Spanned {
             value: merge(child.value, parent.value),
             place: child.place,
             scalar: child.scalar,
-        }),
+        })),
         (child, parent) => child.or(parent),
     }
 }

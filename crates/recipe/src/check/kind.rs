@@ -7,7 +7,10 @@ use crate::{
     diagnostic::{Code, Diagnostic},
     plan::{AgentStep, StepKind, Target, ValueTemplate},
     source::Place,
-    syntax::{self, StepType, shape::Spanned},
+    syntax::{
+        self, StepType,
+        shape::{Optional, Spanned},
+    },
     template::Template,
     value::Value,
     yaml::{Entry, Kind, Node},
@@ -24,8 +27,7 @@ impl Checker<'_> {
         at: Where,
         scope: &UnitScope,
     ) -> Option<StepKind> {
-        let blank =
-            |text: &Option<Spanned<String>>| text.as_ref().is_some_and(|text| text.value.trim().is_empty());
+        let blank = |text: &Optional<String>| text.as_ref().is_some_and(|text| text.value.trim().is_empty());
         let doing = [&fields.command, &fields.agent, &fields.prompt, &fields.recipe];
         if ["command", "agent", "prompt", "recipe"].iter().any(|field| fields.unread.contains(field)) {
             return None;
@@ -190,7 +192,7 @@ impl Checker<'_> {
     }
 
     /// Reports a field that contradicts the step's type; says whether it did.
-    fn contradiction(&mut self, field: &Option<Spanned<String>>, step: &str, kind: &str, name: &str) -> bool {
+    fn contradiction(&mut self, field: &Optional<String>, step: &str, kind: &str, name: &str) -> bool {
         let Some(field) = field else { return false };
         self.diagnostics.push(
             Diagnostic::new(
@@ -213,7 +215,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn fields_without_effect(&mut self, fields: &syntax::Step, kind: &StepKind) {
-        fn place<T>(field: &Option<Spanned<T>>) -> Option<Place> {
+        fn place<T>(field: &Optional<T>) -> Option<Place> {
             field.as_ref().map(|field| field.place)
         }
         let (agent, nested) = (matches!(kind, StepKind::Agent(_)), matches!(kind, StepKind::Nested { .. }));

@@ -5,7 +5,11 @@ use crate::{
     diagnostic::{Code, Diagnostic, did_you_mean},
     plan::{Group, JsonMode, Retry, Step},
     source::Place,
-    syntax::{self, Backoff, ExitMeaning, RetryOn, kinds::Written, shape::Spanned},
+    syntax::{
+        self, Backoff, ExitMeaning, RetryOn,
+        kinds::Written,
+        shape::{Optional, Spanned},
+    },
     template::Template,
 };
 
@@ -31,7 +35,7 @@ impl Checker<'_> {
         let fields = &written.value.shape;
         let id = match fields.id.is_none() && fields.unread.contains(&"id") {
             true => None,
-            false => self.required_text(fields.id.as_ref(), "id", "step", fields.place),
+            false => self.required_text(fields.id.as_deref(), "id", "step", fields.place),
         };
         let name = id.as_deref().unwrap_or("without id").to_owned();
         let place = fields.id.as_ref().map_or(first_line(fields.place), |id| id.place);
@@ -40,7 +44,7 @@ impl Checker<'_> {
         if let Some(kind) = &kind {
             self.fields_without_effect(fields, kind);
         }
-        let flag = |field: &Option<Spanned<bool>>| field.as_ref().map(|flag| flag.value);
+        let flag = |field: &Optional<bool>| field.as_ref().map(|flag| flag.value);
         let condition = self.condition(fields, at_step, scope);
         let working_dir = fields.working_dir.as_ref().map(|text| self.template(text, at_step, scope.id));
         let env = self.step_env(fields, at_step, scope);
@@ -49,7 +53,7 @@ impl Checker<'_> {
         let retry = self.retry(fields);
         let timeout = self.positive(&fields.timeout, "timeout");
         let exit_codes = self.exit_codes(fields);
-        let texts = |list: &Option<Spanned<syntax::Texts>>| -> Vec<String> {
+        let texts = |list: &Optional<syntax::Texts>| -> Vec<String> {
             list.iter().flat_map(|list| &list.value).map(|text| text.value.clone()).collect()
         };
         Step {
@@ -81,7 +85,7 @@ impl Checker<'_> {
     }
 
     fn json_mode(&mut self, fields: &syntax::Step) -> JsonMode {
-        let flag = |field: &Option<Spanned<bool>>| field.as_ref().map(|flag| flag.value);
+        let flag = |field: &Optional<bool>| field.as_ref().map(|flag| flag.value);
         let wanted = flag(&fields.parse_json);
         let required = fields.parse_json_required.as_ref().filter(|flag| flag.value);
         if let (Some(false), Some(required)) = (wanted, required) {
@@ -281,9 +285,8 @@ impl Checker<'_> {
             );
             return None;
         }
-        let seconds = |field: Option<&Option<Spanned<f64>>>| {
-            field.and_then(Option::as_ref).map(|seconds| seconds.value)
-        };
+        let seconds =
+            |field: Option<&Optional<f64>>| field.and_then(Option::as_ref).map(|seconds| seconds.value);
         let on = fields.and_then(|fields| fields.on.as_ref());
         Some(Some(Retry {
             max_attempts,
@@ -299,7 +302,7 @@ impl Checker<'_> {
         }))
     }
 
-    pub(super) fn positive(&mut self, field: &Option<Spanned<f64>>, name: &str) -> Option<f64> {
+    pub(super) fn positive(&mut self, field: &Optional<f64>, name: &str) -> Option<f64> {
         let field = field.as_ref()?;
         if field.value > 0.0 {
             return Some(field.value);

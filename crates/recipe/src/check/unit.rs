@@ -7,7 +7,11 @@ use crate::{
     digest::sha256,
     plan::{Budget, Group, Hooks, Input, Limits, Output, Unit, UnitId},
     source::Place,
-    syntax::{self, OutputFormat, Recipe, kinds::Written, shape::Spanned},
+    syntax::{
+        self, OutputFormat, Recipe,
+        kinds::Written,
+        shape::{Optional, Spanned},
+    },
     template::Template,
 };
 
@@ -37,7 +41,7 @@ impl Checker<'_> {
         };
         let is_missing = |field: &str| lineage == Lineage::Whole && !recipe.unread.contains(&field);
         let name = match is_missing("name") || recipe.name.is_some() {
-            true => self.required_text(recipe.name.as_ref(), "name", "recipe", recipe.place),
+            true => self.required_text(recipe.name.as_deref(), "name", "recipe", recipe.place),
             false => None,
         };
         let steps = recipe.steps.as_ref().map(|steps| steps.value.as_slice()).unwrap_or_default();
@@ -70,7 +74,7 @@ impl Checker<'_> {
             .enumerate()
             .map(|(at, step)| std::sync::Arc::new(self.check_step(step, at, &scope)))
             .collect();
-        let texts = |list: &Option<Spanned<syntax::Texts>>| -> Vec<String> {
+        let texts = |list: &Optional<syntax::Texts>| -> Vec<String> {
             list.iter().flat_map(|list| &list.value).map(|text| text.value.clone()).collect()
         };
         let env = recipe.env.as_ref().map(|env| &env.value);
@@ -227,7 +231,7 @@ impl Checker<'_> {
     fn declare_names(&mut self, recipe: &Recipe, unit: UnitId) {
         let context = recipe.context.iter().flat_map(|context| &context.value.0).map(|(name, _)| name);
         let inputs = recipe.inputs.iter().flat_map(|inputs| &inputs.value);
-        let inputs = inputs.filter_map(|input| input.value.name.as_ref());
+        let inputs = inputs.filter_map(|input| input.value.name.as_deref());
         for name in context.chain(inputs) {
             self.notes[unit.0 as usize].declared.entry(name.value.clone()).or_insert(name.place);
             if !is_variable_name(&name.value) && !name.value.trim().is_empty() {
@@ -265,7 +269,7 @@ impl Checker<'_> {
             if input.name.is_none() && input.unread.contains(&"name") {
                 continue;
             }
-            let Some(name) = self.required_text(input.name.as_ref(), "name", "input", input.place) else {
+            let Some(name) = self.required_text(input.name.as_deref(), "name", "input", input.place) else {
                 continue;
             };
             if found.iter().any(|known| known.name == name) {
@@ -303,9 +307,8 @@ impl Checker<'_> {
 
     fn hooks(&mut self, recipe: &Recipe, unit: UnitId) -> Hooks {
         let Some(hooks) = &recipe.hooks else { return Hooks::default() };
-        let mut hook = |text: &Option<Spanned<String>>| {
-            text.as_ref().and_then(|text| self.command(text, Where::Hook, unit))
-        };
+        let mut hook =
+            |text: &Optional<String>| text.as_ref().and_then(|text| self.command(text, Where::Hook, unit));
         Hooks {
             pre_step: hook(&hooks.value.pre_step),
             post_step: hook(&hooks.value.post_step),

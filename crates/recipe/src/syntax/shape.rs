@@ -29,6 +29,10 @@ impl<T> Spanned<T> {
     }
 }
 
+/// What stands in a field, if it is there: of the many that a step could have it has few, and each of the others
+/// takes one word.
+pub type Optional<T> = Option<Box<Spanned<T>>>;
+
 /// Something that a field can hold.
 pub trait Decode: Sized {
     /// Reads it; problems go into `diagnostics`.
@@ -133,7 +137,7 @@ macro_rules! shape {
             pub place: $crate::source::Place,
             /// Fields that are there and could not be read; that has been reported.
             pub unread: Vec<&'static str>,
-            $($(#[doc = $field_doc])+ pub $field: Option<$crate::syntax::shape::Spanned<$type>>,)+
+            $($(#[doc = $field_doc])+ pub $field: $crate::syntax::shape::Optional<$type>,)+
         }
 
         impl $crate::syntax::shape::Shape for $name {
@@ -162,7 +166,7 @@ macro_rules! shape {
                     match entry.key.text.as_str() {
                         $($key => {
                             shape.$field =
-                                $crate::syntax::shape::decode_field(&entry.value, $key, diagnostics);
+                                $crate::syntax::shape::decode_field(&entry.value, $key, diagnostics).map(Box::new);
                             if shape.$field.is_none() && !entry.value.is_null() {
                                 shape.unread.push($key);
                             }
@@ -180,7 +184,7 @@ macro_rules! shape {
                     match $crate::syntax::shape::meant_field::<$name>(&entry.key.text) {
                         $(Some($key) if shape.$field.is_none() => {
                             shape.$field =
-                                $crate::syntax::shape::decode_field(&entry.value, $key, &mut Vec::new());
+                                $crate::syntax::shape::decode_field(&entry.value, $key, &mut Vec::new()).map(Box::new);
                             if shape.$field.is_none() {
                                 shape.unread.push($key);
                             }

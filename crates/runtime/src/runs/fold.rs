@@ -3,24 +3,28 @@
 use std::collections::HashMap;
 
 use engine::{Event, Record, RunSettings, RunState, RunStatus};
-use recipe::value::Value;
+use recipe::{plan::Plan, value::Value};
 
-use super::{OpenError, Shown, compile::compile};
+use super::{
+    OpenError, Shown,
+    compile::{compile, complete},
+};
 use crate::{
     command_line::Reach,
-    folder::{self, Header, RunFolder},
+    folder::{Header, RunFolder},
     journal::Extent,
     mask::Mask,
     values,
 };
 
-/// Folds the events of a run into its state.
-pub(super) fn fold(folder: RunFolder, header: Header, records: Vec<Record>) -> Result<Shown, OpenError> {
-    if header.format > folder::FORMAT {
-        let (run, found) = (header.run_id, header.format);
-        return Err(OpenError::Format { run, found, known: folder::FORMAT });
-    }
-    let plan = compile(&folder, 0, &header, &records)?;
+/// Folds the events of a run into its state, beginning with the plan that it was made with.
+pub(super) fn fold(
+    folder: RunFolder,
+    header: Header,
+    plan: Plan,
+    records: Vec<Record>,
+) -> Result<Shown, OpenError> {
+    let plan = complete(plan, &folder, 0, &header, &records)?;
     let state = RunState::new(&plan, settings(&header));
     let mut mask = Mask::new(plan.units.iter().flat_map(|unit| unit.secrets.clone()));
     mask.learn(&state.root().context);
@@ -80,7 +84,8 @@ impl Shown {
         match &record.event {
             Event::RunResumed(resumed) if resumed.sources != self.generation => {
                 self.generation = resumed.sources;
-                self.plan = compile(&self.folder, self.generation, &self.header, all)?;
+                let plan = compile(&self.folder, self.generation, &self.header)?;
+                self.plan = complete(plan, &self.folder, self.generation, &self.header, all)?;
             }
             Event::StepFinished { path, ended, .. } => {
                 if let Some(stored) = &ended.value {

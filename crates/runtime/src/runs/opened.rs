@@ -7,11 +7,12 @@ use std::{collections::HashMap, fs, path::PathBuf};
 use engine::{Event, Record, RunState, RunStatus, event::Usage};
 use recipe::plan::Plan;
 
-use super::{Runs, fold::fold};
+use super::{Runs, compile::compile, fold::fold};
 use crate::{
     clock,
     command_line::Reach,
-    folder::{FolderError, Header, RunFolder},
+    fault,
+    folder::{self, FolderError, Header, RunFolder},
     journal::{self, Extent, Journal, JournalError},
     mask::Mask,
     report::{self, RunResult, Subject},
@@ -85,19 +86,20 @@ impl Runs {
 
     /// Opens a run: to show it, to plan with it, and to go on with it.
     pub fn open(&self, folder: RunFolder) -> Result<Shown, OpenError> {
-        let header = folder.header()?;
-        let (records, extent) = match folder.journal().exists() {
-            true => journal::look(&folder.journal())?,
-            false => (Vec::new(), Extent::default()),
-        };
-        Ok(Shown { reach: self.reach.clone(), extent, ..fold(folder, header, records)? })
+        let journal = folder.journal();
+        let (shown, extent) = assemble(folder, || match journal.exists() {
+            true => journal::look(&journal),
+            false => Ok((Vec::new(), Extent::default())),
+        })?;
+        Ok(Shown { reach: self.reach.clone(), extent, ..shown })
     }
 
     /// Opens a run to write to it. Only for who has its lock.
     pub(super) fn take(&self, folder: RunFolder) -> Result<(Shown, Journal), OpenError> {
-        let (journal, records) = Journal::open(&folder.journal())?;
-        let header = folder.header()?;
-        Ok((Shown { reach: self.reach.clone(), ..fold(folder, header, records)? }, journal))
+        let path = folder.journal();
+        let open = || Journal::open(&path).map(|(journal, records)| (records, journal));
+        let (shown, journal) = assemble(folder, open)?;
+        Ok((Shown { reach: self.reach.clone(), ..shown }, journal))
     }
 
     /// The same with a run that was opened before it was locked: it is what it was, unless somebody has written
@@ -108,6 +110,39 @@ impl Runs {
             None => self.take(opened.folder),
         }
     }
+}
+
+/// Puts a run together from what is stored.
+pub(super) fn assemble<T: Send>(
+    folder: RunFolder,
+    read: impl Fn() -> Result<(Vec<Record>, T), JournalError> + Sync,
+) -> Result<(Shown, T), OpenError> {
+    let header = folder.header()?;
+    if header.format > folder::FORMAT {
+        let (run, found) = (header.run_id, header.format);
+        return Err(OpenError::Format { run, found, known: folder::FORMAT });
+    }
+    let (read, plan) = both(read, || compile(&folder, 0, &header));
+    let (records, rest) = read?;
+    Ok((fold(folder, header, plan?, records)?, rest))
+}
+
+/// Reads the journal while the recipe is compiled: in a long run, each takes about as long as the other.
+fn both<A: Send, B>(read: impl Fn() -> A + Sync, compile: impl FnOnce() -> B) -> (A, B) {
+    // a simulation has all of its faults in one thread
+    if fault::is_on() {
+        return (read(), compile());
+    }
+    std::thread::scope(|scope| {
+        let reader = std::thread::Builder::new().name("journal".to_owned()).spawn_scoped(scope, &read);
+        let compiled = compile();
+        let read = match reader {
+            Ok(reader) => reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // no room for another thread
+            Err(_) => read(),
+        };
+        (read, compiled)
+    })
 }
 
 impl Shown {

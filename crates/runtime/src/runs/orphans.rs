@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use engine::Event;
 
-use super::{OpenError, Shown, fold::fold, stored::last_finish};
+use super::{Shown, opened::assemble, stored::last_finish};
 use crate::{clock, folder::RunFolder, journal, process};
 
 /// Ends every process that a dead runner left behind. Only for who has taken the run.
@@ -24,8 +24,8 @@ fn orphans(shown: &Shown) -> process::Filter {
 
 /// Everything that a dead runner left behind, as far as the folder of the run can still be read.
 pub(crate) fn left_behind(folder: &RunFolder) -> process::Filter {
-    let read = || fold(folder.clone(), folder.header()?, journal::read(&folder.journal())?);
-    read().map_or_else(|_: OpenError| process::Filter::run(folder.id()), |shown| orphans(&shown))
+    let opened = assemble(folder.clone(), || journal::look(&folder.journal()));
+    opened.map_or_else(|_| process::Filter::run(folder.id()), |(shown, _)| orphans(&shown))
 }
 
 /// Main processes of the steps that were not over: their groups are searched too, for what hides its marker.

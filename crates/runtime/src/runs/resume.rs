@@ -1,6 +1,6 @@
 //! Going on with a run: what is kept, what is done again, and what a person has to choose.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use engine::{
     Event, RunStatus,
@@ -341,12 +341,16 @@ impl Shown {
 /// What the remaining steps need from outside and is not there.
 fn missing(shown: &Shown, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<Problem> {
     let plan = resume.edited.as_ref().map_or(&shown.plan, |(plan, _)| plan);
+    let mut by_id: HashMap<&str, Vec<&Arc<Step>>> = HashMap::new();
+    for step in plan.units.iter().flat_map(|unit| &unit.steps) {
+        by_id.entry(&step.id).or_default().push(step);
+    }
     let remaining: Vec<&Arc<Step>> = steps
         .steps
         .iter()
         .filter(|entry| entry.action != Action::Keep)
         .filter_map(|entry| entry.path.rsplit('/').next())
-        .flat_map(|id| plan.units.iter().flat_map(|unit| &unit.steps).filter(move |step| step.id == id))
+        .flat_map(|id| by_id.get(id).into_iter().flatten().copied())
         .collect();
     crate::preflight::missing_for(plan, &remaining, &resume.agents, &resume.host)
 }

@@ -1,0 +1,51 @@
+//! One line of a journal: a record, and the checksum that tells whether it is what was written.
+
+use engine::Record;
+
+/// Length of `,"sum":"xxxxxxxx"}`.
+const SUM_LENGTH: usize = 18;
+
+/// Appends the line of a record.
+pub fn write_line(record: &Record, lines: &mut Vec<u8>) {
+    let start = lines.len();
+    // serializing into memory cannot fail: every map of an event has text keys
+    if serde_json::to_writer(&mut *lines, record).is_ok() {
+        let seal = seal(&lines[start..]);
+        lines.pop();
+        lines.extend_from_slice(&seal);
+        lines.push(b'\n');
+    }
+}
+
+/// The record of a line; says what is wrong if there is none.
+pub(super) fn parse_line(line: &[u8]) -> Result<Record, String> {
+    let line = line.strip_suffix(b"\n").ok_or("the line has no end")?;
+    if line.len() < SUM_LENGTH {
+        return Err("the line is too short".to_owned());
+    }
+    let (body, sum) = line.split_at(line.len() - SUM_LENGTH);
+    if sum != seal(body.iter().chain(b"}")) {
+        return Err("the checksum does not match".to_owned());
+    }
+    // a record ignores the checksum in it, so that nothing has to be copied
+    let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+/// The end of a line: the checksum of the record before it.
+fn seal<'a>(record: impl IntoIterator<Item = &'a u8>) -> [u8; SUM_LENGTH] {
+    let sum = checksum(record);
+    let mut seal = *b",\"sum\":\"00000000\"}";
+    for (at, digit) in seal[8..16].iter_mut().enumerate() {
+        *digit = b"0123456789abcdef"[(sum >> (28 - 4 * at) & 0xf) as usize];
+    }
+    seal
+}
+
+/// FNV-1a, folded to 32 bits: finds torn and altered lines.
+fn checksum<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> u32 {
+    let hash = bytes.into_iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    (hash ^ (hash >> 32)) as u32
+}
