@@ -88,8 +88,8 @@ pub struct StepState {
     pub started_at: Option<Timestamp>,
     /// When it finished.
     pub finished_at: Option<Timestamp>,
-    /// How it ended.
-    pub ended: Option<Ended>,
+    /// How it ended; shared, because every resume takes it over.
+    pub ended: Option<Arc<Ended>>,
     /// Its value.
     pub value: Option<Value>,
     /// Why it was skipped.

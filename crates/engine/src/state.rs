@@ -276,7 +276,7 @@ impl RunState {
         step.finished_at = Some(at);
         step.value = value;
         step.recovered = recovered;
-        step.ended = Some(ended.clone());
+        step.ended = Some(Arc::new(ended.clone()));
         let child = step.frame;
         if was_running {
             frame.open -= 1;
@@ -413,7 +413,7 @@ impl RunState {
             };
             match frame.steps[at].frame.filter(is_cause) {
                 Some(child) => id = child,
-                None => return frame.steps[at].ended.as_ref().map(|ended| (frame.step_path(at), ended)),
+                None => return frame.steps[at].ended.as_deref().map(|ended| (frame.step_path(at), ended)),
             }
         }
     }

@@ -1,9 +1,6 @@
 //! Digests, so that "the same" can be told from "changed".
 
-use std::{
-    fmt::Write,
-    io::{self, Read},
-};
+use std::io::{self, Read};
 
 use sha2::{Digest, Sha256};
 
@@ -20,8 +17,7 @@ pub fn sha256_from(reader: &mut dyn Read) -> io::Result<String> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(64), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = |byte: &u8| [byte >> 4, byte & 0xf].map(|digit| char::from(DIGITS[usize::from(digit)]));
+    bytes.iter().flat_map(digits).collect()
 }

@@ -41,7 +41,7 @@ impl Audit {
             (Some(from), Some(to)) => to.as_millisecond() - from.as_millisecond(),
             _ => 0,
         };
-        let ended = step.ended.as_ref();
+        let ended = step.ended.as_deref();
         let error = ended.and_then(|ended| ended.error.as_deref()).map(|error| mask.text(error).into_owned());
         let line = json!({
             "step_id": frame.unit.steps[at].id,

@@ -312,7 +312,7 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
     let (state, definition) = (&frame.steps[at], &frame.unit.steps[at]);
     let path = frame.step_path(at);
     let mask = subject.mask;
-    let ended = state.ended.as_ref();
+    let ended = state.ended.as_deref();
     let interrupted = state.status == StepStatus::Running && subject.status != RunStatus::Running;
     StepResult {
         step_id: definition.id.clone(),

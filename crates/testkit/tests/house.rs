@@ -26,8 +26,6 @@ const LONGER: &[(&str, usize)] = &[
     ("crates/runtime/src/attempt.rs", 450),
     ("crates/runtime/src/autofix/mod.rs", 450),
     ("crates/runtime/src/runs.rs", 500),
-    ("crates/runtime/src/runs/resume.rs", 450),
-    ("crates/runtime/src/runs/stored.rs", 550),
 ];
 
 fn root() -> PathBuf {

@@ -302,7 +302,7 @@ impl Driver<'_> {
             let step = frame.parent.map(|(parent, at)| &self.state.frames[parent].unit.steps[at]);
             return Outcome::TimedOut(step.and_then(|step| step.timeout).unwrap_or_default());
         }
-        let ended = frame.failed_at.and_then(|at| frame.steps[at].ended.as_ref());
+        let ended = frame.failed_at.and_then(|at| frame.steps[at].ended.as_deref());
         match ended.map(|ended| &ended.outcome) {
             Some(Outcome::NeedsHuman) => Outcome::NeedsHuman,
             Some(Outcome::Budget) => Outcome::Budget,
