@@ -204,3 +204,6 @@ pub(super) fn spent(records: &[Record]) -> Option<Usage> {
     }
     (used.runs > 0).then_some(used)
 }
+
+#[cfg(test)]
+mod tests;

@@ -240,6 +240,8 @@ impl Runs {
             Some((_, recording)) => *recording,
             None => &continued,
         };
+        // the loop may take days and needs neither
+        drop((shown.records, steps));
         let mut state = shown.state;
         state.settings.max_parallel = options.max_parallel;
         state.settings.include_tags.clone_from(&options.include_tags);
