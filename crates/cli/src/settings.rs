@@ -1,6 +1,6 @@
 //! Context values from outside of the recipe: `--set`, `--context-file` and `RECIPE_VAR_…`, typed and merged.
 //!
-//! Never loses text: a number is shown as it was typed.
+//! Never loses text: a number, a list or an object is shown as it was typed.
 
 use std::path::PathBuf;
 
@@ -83,6 +83,18 @@ impl Outside {
         }
         values
     }
+
+    /// What is given anew to a run that goes on. The environment is not asked again.
+    pub(crate) fn given_anew(&self, unit: &Unit, before: &Map) -> Map {
+        let mut values = before.clone();
+        values.extend(self.file.iter().map(|(name, value)| (name.clone(), value.clone())));
+        for (name, value) in &self.set {
+            place(&mut values, &unit.context, name, value);
+        }
+        let is_same = |old: &Value, new: &Value| old == new && old.render() == new.render();
+        values.retain(|name, value| !before.get(name).is_some_and(|old| is_same(old, value)));
+        values
+    }
 }
 
 /// Sets a value; `a.b` sets a member of `a` if that is a map.
@@ -129,7 +141,7 @@ pub(crate) fn typed(text: &str) -> Value {
 }
 
 fn structure(text: &str) -> Option<Value> {
-    text.trim_start().starts_with(['{', '[']).then(|| Value::from_json(text).ok()).flatten()
+    text.trim_start().starts_with(['{', '[']).then(|| Value::from_typed_json(text).ok()).flatten()
 }
 
 /// Digits with at most one decimal point. Exponents stay text: `4517e12` is a commit.

@@ -272,6 +272,34 @@ fn hooks_know_their_step_and_run_only_for_dispatched_ones() {
 }
 
 #[test]
+fn hooks_see_what_their_step_gave() {
+    for (steps, expected) in [
+        ("[{id: a, command: echo ok, output: res}]", "post [ok] [ok] [ok]\n"),
+        (
+            "[{id: a, command: echo ok, output: res}, {id: b, command: echo on, output: res}]",
+            "post [ok] [ok] [ok]\npost [on] [on] [on]\n",
+        ),
+        (
+            "[{id: a, command: echo part; exit 1, output: res, continue_on_error: true}]",
+            "error [part] [part] [part]\n",
+        ),
+        ("[{id: a, command: echo lost; exit 1, output: res}]", "error [] [] []\n"),
+        ("[{id: a, recipe: child, output: res}]", "post [deep] [deep] [deep]\n"),
+        // a member of a group sees the context from before the group
+        ("[{id: a, command: echo ok, output: res, parallel_group: g}]", "post [ok] [ok] [ok]\n"),
+    ] {
+        let env = env();
+        env.write("child.yaml", "name: child\nsteps: [{id: x, command: echo deep}]\n");
+        let show = |name: &str| format!("echo \"{name} [{{{{res}}}}] [$RES] [$RECIPE_VAR_res]\" >> hooks");
+        let (post, error) = (show("post"), show("error"));
+        let recipe = format!("name: r\nhooks:\n  post_step: {post}\n  on_error: {error}\nsteps: {steps}\n");
+        let output = env.json(&recipe, &[]);
+        let hooks = std::fs::read_to_string(env.path("hooks")).unwrap_or_default();
+        assert_eq!(hooks, expected, "{steps}\n{}", output.all());
+    }
+}
+
+#[test]
 fn a_failing_hook_is_reported_and_changes_nothing() {
     for hook in ["pre_step", "post_step"] {
         let recipe = format!(

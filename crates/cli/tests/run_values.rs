@@ -74,6 +74,9 @@ fn numbers_in_recipes_and_files_keep_their_spelling() {
         let recipe = "name: r\nsteps: [{id: s, output: out, command: 'printf %s \"{{v}}\"'}]\n";
         assert_eq!(yaml.json(recipe, &["--context-file", "c.yaml"]).value("out"), number, "yaml {number}");
     }
+    for json in ["{\"k\": \"x\"}", "[1,  2]", "[4517e12, 1E3]", "{}"] {
+        assert_eq!(rendered("{}", "{{v}}", &["--set", &format!("v={json}")]), json, "--set {json}");
+    }
     assert_eq!(rendered("{}", "{{v.n}}", &["--set", "v={\"n\": 4517e12}"]), "4517e12");
     assert_eq!(
         rendered("{}", "{{v[1]}}", &["--set", "v=[1, 12345678901234567890123]"]),

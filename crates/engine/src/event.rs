@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use recipe::value::Value;
 use serde::{Deserialize, Serialize};
 
+use crate::given::Given;
 use crate::outcome::{AgentTrouble, Outcome, RunStatus, SkipReason, StepStatus};
 
 /// Version of the journal's format.
@@ -238,6 +239,9 @@ pub struct RunResumed {
     /// The step that the work goes on at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anchor: Option<String>,
+    /// Values from outside that replace those of the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given: Vec<(String, Given)>,
 }
 
 /// The end of a run.

@@ -1,6 +1,6 @@
 //! One recipe in execution: its context, its steps and how far it has come.
 //!
-//! Values enter the context when a level (one step, or one parallel group) is complete, in the order of
+//! Values enter the context when the steps of a level (one step, or one parallel group) have ended, in the order of
 //! declaration: so every member of a group sees the context from before it, and a step that is executed again
 //! sees what it saw the first time.
 
@@ -58,6 +58,8 @@ pub struct Frame {
     pub steps: Vec<StepState>,
     /// First step of the level that is being worked on.
     pub cursor: usize,
+    /// First step whose value is not in the context yet.
+    pub taken: usize,
     /// First step of the level that was not yet looked at.
     pub next: usize,
     /// Steps of the level that are being executed.
@@ -122,6 +124,7 @@ impl Frame {
             log: Vec::new(),
             unknown: HashSet::new(),
             cursor: 0,
+            taken: 0,
             next: 0,
             open: 0,
             hooks: 0,

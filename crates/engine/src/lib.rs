@@ -7,6 +7,7 @@ pub mod decide;
 pub mod diagnosis;
 pub mod event;
 pub mod frame;
+pub mod given;
 pub mod guard;
 pub mod inputs;
 pub mod outcome;

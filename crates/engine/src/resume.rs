@@ -40,6 +40,7 @@ impl RunState {
         self.finished = None;
         self.finished_at = None;
         self.resumes += 1;
+        self.settings.given.extend(crate::given::read(&resumed.given));
         // settling the root may look into any of the earlier frames
         let root = self.new_root(plan);
         self.frames.push(root);

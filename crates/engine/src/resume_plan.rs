@@ -5,11 +5,15 @@
 
 mod ways;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    sync::Arc,
+};
 
 use recipe::{
     graph::{self, Edge, Link},
     plan::{Plan, Step, StepKind, Unit},
+    value::Map,
 };
 use serde::Serialize;
 
@@ -57,8 +61,12 @@ pub enum Blame {
 pub struct Request<'a> {
     /// The state of the run so far.
     pub state: &'a RunState,
+    /// The plan that it was done by.
+    pub before: &'a Plan,
     /// The plan to go on with.
     pub plan: &'a Plan,
+    /// Values from outside that replace those of the run.
+    pub given: &'a Map,
     /// Steps whose stored value cannot be brought back.
     pub lost: &'a HashSet<String>,
     /// Who resumes.
@@ -160,6 +168,7 @@ impl Work<'_> {
         let edges = graph::edges_in(self.request.plan, new);
         let ways = Ways::new(&edges, new.steps.len());
         let names = self.changed_names(old, new);
+        let rewired = self.rewired(old, new, &edges);
         let mut again: HashSet<usize> = HashSet::new();
         // agents that are kept though something before them changed: what follows them by order alone is not kept
         let mut doubted: HashSet<usize> = HashSet::new();
@@ -174,7 +183,9 @@ impl Work<'_> {
             let mut reason = match before {
                 None => Some("it is new".to_owned()),
                 Some(_) if is_changed => Some("its definition changed".to_owned()),
-                Some(_) => cause.map(|edge| because(new, edge)).or_else(|| self.reads_one_of(step, &names)),
+                Some(_) => (cause.map(|edge| because(new, edge)))
+                    .or_else(|| self.reads_one_of(step, &names))
+                    .or_else(|| rewired.get(&at).map(|name| format!("`{name}` comes from another step now"))),
             };
             if is_changed {
                 self.changed.insert(path.clone());
@@ -231,8 +242,27 @@ impl Work<'_> {
         Some(format!("it reads `{name}`, which changed"))
     }
 
-    /// Names that mean something else now: defaults that differ and were in force, and what steps wrote that are
-    /// gone.
+    /// Steps that read a name which another step wrote last than before, with that name: the order changed.
+    fn rewired(&self, old: &Frame, new: &Unit, edges: &[Edge]) -> HashMap<usize, String> {
+        if old.unit.digest == new.digest {
+            return HashMap::new();
+        }
+        fn sources<'e>(unit: &'e Unit, edges: &'e [Edge]) -> HashMap<(&'e str, &'e str), &'e str> {
+            let id = |at: usize| unit.steps[at].id.as_str();
+            let by_name = edges.iter().filter(|edge| edge.link == Link::Value);
+            by_name.filter_map(|edge| Some(((id(edge.to), edge.what.as_deref()?), id(edge.from)))).collect()
+        }
+        let before = graph::edges_in(self.request.before, &old.unit);
+        let was = sources(&old.unit, &before);
+        let is = sources(new, edges);
+        let changed = was.keys().chain(is.keys()).filter(|read| was.get(*read) != is.get(*read));
+        let index: HashMap<&str, usize> =
+            new.steps.iter().enumerate().map(|(at, step)| (step.id.as_str(), at)).collect();
+        changed.filter_map(|(step, name)| Some((*index.get(step)?, (*name).to_owned()))).collect()
+    }
+
+    /// Names that mean something else now: defaults that differ and were in force, values that were given anew, and
+    /// what steps wrote that are gone or write under another name.
     fn changed_names(&self, old: &Frame, new: &Unit) -> HashSet<String> {
         let state = self.request.state;
         let outside = match old.parent {
@@ -241,15 +271,24 @@ impl Work<'_> {
         };
         // what a nested recipe brought in has come back to the recipe around it, and was its own all the same
         let is_own = |name: &String| !outside.contains_key(name) || old.introduced.contains(name);
-        let declared = old.unit.context.keys().chain(new.context.keys());
-        let mut names: HashSet<String> = declared
+        let (was, is) = (old.unit.defaults(), new.defaults());
+        let mut names: HashSet<String> = (was.keys().chain(is.keys()))
             .filter(|name| is_own(name) && !old.overrides.contains(*name))
-            .filter(|name| old.unit.context.get(*name) != new.context.get(*name))
+            .filter(|name| was.get(*name) != is.get(*name))
             .cloned()
             .collect();
-        let kept: HashSet<&str> = new.steps.iter().map(|step| step.id.as_str()).collect();
-        let gone = old.unit.steps.iter().filter(|step| !kept.contains(step.id.as_str()));
-        names.extend(gone.filter_map(|step| step.store.clone()));
+        if old.parent.is_none() {
+            let given = self.request.given.iter();
+            names.extend(
+                given
+                    .filter(|(name, value)| old.initial.get(*name) != Some(value))
+                    .map(|(name, _)| name.clone()),
+            );
+        }
+        let stores: HashMap<&str, Option<&str>> =
+            new.steps.iter().map(|step| (step.id.as_str(), step.store.as_deref())).collect();
+        let is_gone = |step: &&Arc<Step>| stores.get(step.id.as_str()) != Some(&step.store.as_deref());
+        names.extend(old.unit.steps.iter().filter(is_gone).filter_map(|step| step.store.clone()));
         names
     }
 
@@ -296,12 +335,12 @@ impl Work<'_> {
         let Some((id, at)) = self.request.state.locate(&path) else { return };
         let frame = &self.request.state.frames[id];
         let step = &frame.unit.steps[at];
-        let is_repaired = unit_of(self.request.plan, frame)
-            .and_then(|unit| {
-                unit.steps.iter().find(|new| new.id == step.id).map(|new| new.digest != step.digest)
-            })
-            .unwrap_or(true);
-        if is_repaired || matches!(step.kind, StepKind::Agent(_)) {
+        let unit = unit_of(self.request.plan, frame);
+        let now = unit.as_ref().and_then(|unit| unit.steps.iter().find(|new| new.id == step.id));
+        let Some(now) = now else { return };
+        // unless producers are done again, the work hangs on the failed step itself
+        self.anchor = Some(path);
+        if now.digest != step.digest || matches!(step.kind, StepKind::Agent(_)) {
             return;
         }
         let wanted = match self.request.resumer {

@@ -359,21 +359,35 @@ impl RunState {
         loop {
             let level = self.frames[id].level();
             while self.frames[id].next < level.end && self.adopt(id) {}
-            let frame = &mut self.frames[id];
-            if level.is_empty() || frame.next < level.end || frame.open > 0 || frame.hooks > 0 {
+            let frame = &self.frames[id];
+            if level.is_empty() || frame.next < level.end || frame.open > 0 {
                 return;
             }
-            if let Some(failed) = level.clone().find(|at| frame.is_fatal(*at)) {
-                frame.failed_at = Some(failed);
-                return;
-            }
-            for at in level.clone() {
-                let child = self.child_result(id, at);
-                self.frames[id].take_value(at, child);
+            let fatal = level.clone().find(|at| frame.is_fatal(*at));
+            if fatal.is_none() {
+                self.take_values(id, level.clone());
             }
             let frame = &mut self.frames[id];
+            if frame.hooks > 0 {
+                return;
+            }
+            if fatal.is_some() {
+                frame.failed_at = fatal;
+                return;
+            }
             frame.cursor = level.end;
             frame.next = level.end;
+        }
+    }
+
+    /// Puts the values of a level into the context, once: the hooks behind its steps see them already.
+    fn take_values(&mut self, id: FrameId, level: std::ops::Range<usize>) {
+        if std::mem::replace(&mut self.frames[id].taken, level.end) == level.end {
+            return;
+        }
+        for at in level {
+            let child = self.child_result(id, at);
+            self.frames[id].take_value(at, child);
         }
     }
 

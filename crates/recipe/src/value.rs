@@ -2,7 +2,7 @@
 //!
 //! Never does arithmetic on a number behind the user's back: `3.10` stays `3.10` wherever it is shown.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, ops::Deref, sync::Arc};
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -23,9 +23,30 @@ pub enum Value {
     /// Text.
     Text(Arc<str>),
     /// A list.
-    List(Arc<Vec<Value>>),
+    List(Arc<Written<Vec<Value>>>),
     /// An object.
-    Map(Arc<Map>),
+    Map(Arc<Written<Map>>),
+}
+
+/// A list or an object, with its spelling where somebody typed it as JSON.
+#[derive(Clone, Debug)]
+pub struct Written<T> {
+    inner: T,
+    text: Option<Box<str>>,
+}
+
+impl<T> Deref for Written<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.inner
+    }
+}
+
+impl<T: PartialEq> PartialEq for Written<T> {
+    fn eq(&self, other: &Written<T>) -> bool {
+        self.inner == other.inner
+    }
 }
 
 /// A number: what it is worth, and how it was written.
@@ -101,17 +122,38 @@ impl Value {
 
     /// A list value.
     pub fn list(items: Vec<Value>) -> Value {
-        Value::List(Arc::new(items))
+        Value::List(Arc::new(Written { inner: items, text: None }))
     }
 
     /// An object value.
     pub fn map(members: Map) -> Value {
-        Value::Map(Arc::new(members))
+        Value::Map(Arc::new(Written { inner: members, text: None }))
     }
 
     /// Reads JSON text. Numbers keep their spelling.
     pub fn from_json(text: &str) -> Result<Value, serde_json::Error> {
         serde_json::from_str::<serde_json::Value>(text).map(Value::from)
+    }
+
+    /// Reads JSON text that is to be shown as it was written.
+    pub fn from_typed_json(text: &str) -> Result<Value, serde_json::Error> {
+        let spelling = Some(text.into());
+        Ok(match Value::from_json(text)? {
+            Value::List(list) => {
+                Value::List(Arc::new(Written { text: spelling, ..Arc::unwrap_or_clone(list) }))
+            }
+            Value::Map(map) => Value::Map(Arc::new(Written { text: spelling, ..Arc::unwrap_or_clone(map) })),
+            other => other,
+        })
+    }
+
+    /// How a list or an object was typed, if it was.
+    pub fn typed_json(&self) -> Option<&str> {
+        match self {
+            Value::List(list) => list.text.as_deref(),
+            Value::Map(map) => map.text.as_deref(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => None,
+        }
     }
 
     /// Compact JSON.
@@ -120,7 +162,7 @@ impl Value {
     }
 
     /// The value as people and programs read it: text as it is, numbers as written, lists and
-    /// objects as JSON, nothing as empty text.
+    /// objects as JSON (as it was typed, if it was), nothing as empty text.
     pub fn render(&self) -> Cow<'_, str> {
         match self {
             Value::Null => Cow::Borrowed(""),
@@ -128,7 +170,9 @@ impl Value {
             Value::Bool(false) => Cow::Borrowed("false"),
             Value::Number(number) => Cow::Borrowed(number.as_str()),
             Value::Text(text) => Cow::Borrowed(text),
-            Value::List(_) | Value::Map(_) => Cow::Owned(self.to_json()),
+            Value::List(_) | Value::Map(_) => {
+                self.typed_json().map_or_else(|| Cow::Owned(self.to_json()), Cow::Borrowed)
+            }
         }
     }
 
@@ -262,8 +306,8 @@ impl Serialize for Value {
                 Err(_) => serializer.serialize_unit(),
             },
             Value::Text(text) => serializer.serialize_str(text),
-            Value::List(items) => items.serialize(serializer),
-            Value::Map(members) => members.serialize(serializer),
+            Value::List(items) => items.inner.serialize(serializer),
+            Value::Map(members) => members.inner.serialize(serializer),
         }
     }
 }
@@ -286,6 +330,18 @@ mod tests {
             assert_eq!(value.to_json(), text);
         }
         assert_eq!(Value::from_json("1e3").unwrap().render(), "1e3");
+    }
+
+    #[test]
+    fn typed_json_keeps_its_spelling() {
+        for text in ["{\"k\": \"x\"}", "[1,  2]", "[4517e12]", " {}", "7"] {
+            let value = Value::from_typed_json(text).unwrap();
+            assert_eq!(value.render(), text);
+            assert_eq!(value, Value::from_json(text).unwrap());
+        }
+        let value = Value::from_typed_json("{\"k\": [1, 2]}").unwrap();
+        assert_eq!(value.to_json(), "{\"k\":[1,2]}");
+        assert_eq!(value.step(&Segment::Key("k".into())).render(), "[1,2]");
     }
 
     #[test]

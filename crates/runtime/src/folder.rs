@@ -10,8 +10,9 @@ use std::{
     time::Duration,
 };
 
+use engine::given::{self, Given};
 use jiff::Timestamp;
-use recipe::value::{Map, Number, Value};
+use recipe::value::Map;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
@@ -118,36 +119,11 @@ pub enum Recovery {
     Off,
 }
 
-/// A value from outside, with a spelling of numbers that JSON may lack.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Given {
-    /// A number as it was written.
-    Number(String),
-    /// Any other value.
-    Value(Value),
-}
-
 impl Header {
     /// The context values from outside.
     pub fn given(&self) -> Map {
-        let value = |given: &Given| match given {
-            Given::Number(text) => {
-                Number::parse(text).map_or_else(|| Value::from(text.as_str()), Value::Number)
-            }
-            Given::Value(value) => value.clone(),
-        };
-        self.given.iter().map(|(name, given)| (name.clone(), value(given))).collect()
+        given::read(&self.given)
     }
-}
-
-/// Values from outside in the form that `run.json` holds.
-pub fn to_given(values: &Map) -> Vec<(String, Given)> {
-    let given = |value: &Value| match value {
-        Value::Number(number) => Given::Number(number.as_str().to_owned()),
-        other => Given::Value(other.clone()),
-    };
-    values.iter().map(|(name, value)| (name.clone(), given(value))).collect()
 }
 
 /// The folder of one run.

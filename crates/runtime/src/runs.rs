@@ -37,7 +37,7 @@ use crate::{
     clock,
     command_line::Reach,
     drive::{DriveError, Driver, Parts, Reporter},
-    folder::{self, Header, Options, RunFolder, make_dir, to_given},
+    folder::{self, Header, Options, RunFolder, make_dir},
     host::Host,
     journal::Journal,
     process,
@@ -329,7 +329,7 @@ impl Runs {
             working_dir: start.working_dir.clone(),
             created_at: clock::now(),
             boot_id: process::boot_id(),
-            given: to_given(&start.given),
+            given: engine::given::write(&start.given),
             options: start.options.clone(),
         };
         // made under a hidden name: a run that can be seen has all that a resume needs

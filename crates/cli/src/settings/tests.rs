@@ -40,9 +40,7 @@ fn a_text_of_the_command_line_has_the_type_that_it_looks_like() {
     ] {
         let value = typed(text);
         assert_eq!(value.type_name(), kind, "{text}");
-        if !matches!(value, Value::Map(_) | Value::List(_)) {
-            assert_eq!(value.render(), text, "the spelling is kept");
-        }
+        assert_eq!(value.render(), text, "the spelling is kept");
     }
     assert_eq!(typed("{\"a\": [1, 2.50]}").to_json(), "{\"a\":[1,2.50]}");
 }

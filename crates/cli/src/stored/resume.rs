@@ -1,13 +1,13 @@
 //! Going on with a run.
 
-use std::io::Write as _;
+use std::{io::Write as _, path::Path};
 
 use engine::resume_plan::{Action, Effects, Producers, ResumePlan, Resumer};
 use recipe::check::{Given, check};
 use runtime::{
     autofix::{self, AutoFixError, Loop},
     command_line::{Reach, quote},
-    folder::Options,
+    folder::{Header, Options},
     runs::{Interrupted, Resume, ResumeError, Runs, Shown},
     sources::Recording,
 };
@@ -37,10 +37,15 @@ fn same(args: &ResumeArgs) -> String {
     let named = [
         ("--recipe", args.recipe.as_ref().map(|file| file.to_string_lossy().into_owned())),
         ("--from", args.from.clone()),
+        (
+            "--context-file",
+            args.context.context_file.as_ref().map(|file| file.to_string_lossy().into_owned()),
+        ),
     ];
     for (flag, value) in named {
         flags.extend(value.map(|value| format!(" {flag} {}", quote(&value))));
     }
+    flags.extend(args.context.set.iter().map(|set| format!(" --set {}", quote(set))));
     let set = [
         ("--rerun-producers", args.rerun_producers),
         ("--rerun-effects", args.rerun_effects),
@@ -57,7 +62,10 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
     let runs = runs_at(args.options.state_dir.as_deref(), environment)?;
     let folder = find(&runs, &args.run)?;
     let header = folder.header().map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
-    if !args.plan {
+    let looks_only = args.plan || args.options.dry_run;
+    stays_in_place(args, &header, environment)?;
+    let outside = reading::outside(&args.context, environment)?;
+    if !looks_only {
         // before the recipe is read: it may not be what its user wrote
         let grace = host::bare(environment.all(), environment).grace;
         let undone = runs.undo_repair(&folder, grace);
@@ -73,7 +81,7 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
         Some(file) => {
             let loaded = reading::find(&library, &file.to_string_lossy())?;
             recording.root(&loaded);
-            let names = header.given.iter().map(|(name, _)| name.clone()).collect();
+            let names = header.given.iter().map(|(name, _)| name.clone()).chain(outside.names()).collect();
             let checked = check(loaded, &recording, &Given { names, ..Given::default() });
             let checked = if args.strictness.strict { checked.strict() } else { checked };
             reading::report(&checked, environment, out);
@@ -103,6 +111,7 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
         effects: if args.rerun_effects { Effects::Again } else { Effects::Once },
         confirm: &confirm,
         beside: args.options.beside(),
+        given: outside.given_anew(plan.root(), &opened.state.settings.given),
         edited,
         change: &change,
         agents: host::agents(
@@ -114,10 +123,22 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
         host,
         loader: &library,
     };
-    if args.plan {
+    if looks_only {
         return show_plan(&runs, &opened, &resume, args, out);
     }
     go_on(&runs, opened, resume, args, environment, out)
+}
+
+/// A run goes on where it began: its steps have left files there.
+fn stays_in_place(args: &ResumeArgs, header: &Header, environment: &Environment) -> Result<(), Failure> {
+    let Some(dir) = &args.places.working_dir else { return Ok(()) };
+    let real = |dir: &Path| std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
+    if real(&environment.absolute(dir)) == real(&header.working_dir) {
+        return Ok(());
+    }
+    let (run, place) = (&header.run_id, header.working_dir.display());
+    let message = format!("run `{run}` works in `{place}`, and cannot go on in `{}`", dir.display());
+    Err(Failure::new(Exit::BadArguments, message).hint("leave out `-C`, or start a new run there"))
 }
 
 /// Asks a person whether completed agent steps may be done again.
@@ -247,10 +268,14 @@ fn go_on(
         Err(ResumeError::Completed(run)) => {
             let message = format!("run {run} is completed already; nothing to resume");
             match format {
-                OutputFormat::Json => match runs.open(folder) {
-                    Ok(shown) => out.json(&shown.result()),
-                    Err(_) => out.json(&json!({ "run_id": run, "status": "completed", "message": message })),
-                },
+                OutputFormat::Json => {
+                    let shown = runs.open(folder).ok();
+                    let result = shown.and_then(|shown| serde_json::to_value(shown.result()).ok());
+                    let mut result =
+                        result.unwrap_or_else(|| json!({ "run_id": run, "status": "completed" }));
+                    result["message"] = json!(message);
+                    out.json(&result);
+                }
                 OutputFormat::Text => out.result(&message),
             }
             Ok(Exit::Success)

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use engine::resume_plan::{Action, Blame, Effects, Producers, Request, ResumePlan, Resumer, plan};
+use recipe::value::Value;
 
 use crate::run::{self, LEAF, Run, parallel};
 
@@ -25,9 +26,11 @@ struct Ask {
     from: Option<&'static str>,
     lost: &'static [&'static str],
     effects: Effects,
+    given: &'static [(&'static str, &'static str)],
 }
 
-const USUAL: Ask = Ask { resumer: LINKED, blame: Blame::Work, from: None, lost: &[], effects: Effects::Once };
+const USUAL: Ask =
+    Ask { resumer: LINKED, blame: Blame::Work, from: None, lost: &[], effects: Effects::Once, given: &[] };
 
 fn made(before: &str, after: &str, fails: &[&'static str], ask: &Ask) -> ResumePlan {
     let mut run = Run::new(before, LEAF, parallel(4), fails);
@@ -35,7 +38,9 @@ fn made(before: &str, after: &str, fails: &[&'static str], ask: &Ask) -> ResumeP
     assert_eq!(run.trace.last().map(String::as_str), Some("end"), "{before}");
     plan(&Request {
         state: &run.state,
+        before: &run::plan(before, LEAF),
         plan: &run::plan(after, LEAF),
+        given: &ask.given.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect(),
         lost: &ask.lost.iter().map(|path| (*path).to_owned()).collect::<HashSet<String>>(),
         resumer: ask.resumer,
         blame: ask.blame,
@@ -92,7 +97,7 @@ fn going_on_from_a_step_does_everything_after_it_again() {
 #[test]
 fn a_lost_value_is_made_again() {
     let ask = Ask { blame: Blame::Other, lost: &["other"], ..USUAL };
-    check_plan(RECIPE, &ask, "=make =note *other *check at other");
+    check_plan(RECIPE, &ask, "=make =note *other *check at check");
 }
 
 #[test]
@@ -100,18 +105,52 @@ fn what_was_changed_is_done_again_with_what_depends_on_it() {
     let ask = Ask { blame: Blame::Other, ..USUAL };
     let note = RECIPE.replace("echo {{make}}", "echo {{make}} now");
     // `other` says nothing about what it needs: it follows the order
-    check_plan(&note, &ask, "=make *note *other *check at note");
+    check_plan(&note, &ask, "=make *note *other *check at check");
     let made = RECIPE.replace("aim", "look");
-    check_plan(&made, &ask, "*make *note *other *check at make");
+    check_plan(&made, &ask, "*make *note *other *check at check");
     // a value that a step reads
     let goal = RECIPE.replace("high", "low");
-    check_plan(&goal, &ask, "*make *note *other *check at make");
+    check_plan(&goal, &ask, "*make *note *other *check at check");
     let careful = Ask { resumer: Resumer::Automatic { level: 9 }, ..ask };
-    check_plan(&note, &careful, "=make *note *other *check at note");
+    check_plan(&note, &careful, "=make *note *other *check at check");
     // the failed step itself was repaired
     check_plan(&RECIPE.replace("grep x", "grep y"), &USUAL, "=make =note =other *check at check");
     let new = format!("{RECIPE}- {{id: more, command: x}}\n");
     check_plan(&new, &ask, "=make =note =other *check .more at check");
+}
+
+const READERS: &str = "name: top
+inputs: [{name: v, default: one}]
+steps:
+- {id: a, command: x, output: o}
+- {id: b, command: x, output: o}
+- {id: c, command: 'echo {{o}}'}
+- {id: d, command: 'echo {{v}} {{c}}'}
+- {id: e, command: 'echo {{o}}'}
+- {id: check, command: 'echo {{e}}'}
+";
+
+#[test]
+fn what_reads_something_else_now_is_done_again() {
+    let ask = Ask { blame: Blame::Other, ..USUAL };
+    let seen = |after: &str, ask: &Ask| shown(&made(READERS, after, &["check"], ask));
+    let read = "=a =b =c *d =e *check at check";
+    assert_eq!(seen(&READERS.replace("one", "two"), &ask), read);
+    assert_eq!(seen(READERS, &Ask { given: &[("v", "two")], ..ask }), read);
+    assert_eq!(seen(READERS, &Ask { given: &[("v", "one"), ("w", "x")], ..ask }), seen(READERS, &ask));
+    // the other one writes last now
+    let (a, b) = ("- {id: a, command: x, output: o}\n", "- {id: b, command: x, output: o}\n");
+    let swapped = READERS.replace(&format!("{a}{b}"), &format!("{b}{a}"));
+    assert_eq!(seen(&swapped, &ask), "=b =a *c *d *e *check at check");
+    // nobody writes it any more
+    let renamed = READERS.replace(", output: o}", ", output: p}");
+    assert_eq!(seen(&renamed, &ask), "*a *b *c *d *e *check at check");
+    // something new stands before the repaired step
+    let repaired = READERS.replace(
+        "- {id: check, command: 'echo {{e}}'}",
+        "- {id: new, command: x}\n- {id: check, command: y}",
+    );
+    assert_eq!(seen(&repaired, &ask), "=a =b =c =d =e .new *check at check");
 }
 
 #[test]

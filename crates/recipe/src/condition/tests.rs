@@ -18,7 +18,7 @@ fn scope() -> Map {
         "umlaut": "äö", "not-ready": "wait", "truthy_text": "True"
     }"#;
     match Value::from_json(json) {
-        Ok(Value::Map(members)) => (*members).clone(),
+        Ok(Value::Map(members)) => Map::clone(&members),
         other => panic!("{other:?}"),
     }
 }

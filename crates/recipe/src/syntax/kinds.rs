@@ -267,10 +267,11 @@ impl<T: Decode> Decode for Written<T> {
 
 fn definition_digest(node: &Node) -> String {
     let mut value = node.to_value();
-    if let Value::Map(members) = &mut value {
-        let members = std::sync::Arc::make_mut(members);
+    if let Value::Map(members) = &value {
+        let mut members = Map::clone(members);
         members.retain(|key, _| key != "name" && key != "description");
         members.sort_keys();
+        value = Value::map(members);
     }
     crate::digest::sha256(value.to_json().as_bytes())
 }

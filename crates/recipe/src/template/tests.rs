@@ -11,7 +11,7 @@ fn scope() -> Map {
     .unwrap() else {
         panic!("a map")
     };
-    (*map).clone()
+    Map::clone(&map)
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub(super) fn read(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) 
             draft.complain(text(event, "/message").unwrap_or("error"), out);
         }
         Some("result") if event.get("status").is_some() => read_result(event, draft),
-        None if event.get("session_id").is_some() => return read_whole(event, draft, out),
+        None if is_whole(event) => return read_whole(event, draft, out),
         _ => return false,
     }
     true
@@ -62,6 +62,13 @@ fn read_result(event: &Value, draft: &mut Draft) {
     }
     let message = text(event, "/error/message").unwrap_or("the session failed");
     draft.fail(number(event, "/error/code"), message);
+}
+
+/// Whether this is the object of the `json` format: it names its session, or has nothing but what that format has.
+fn is_whole(event: &Value) -> bool {
+    const KNOWN: [&str; 4] = ["response", "stats", "error", "warnings"];
+    let is_known = |key: &String| KNOWN.contains(&key.as_str());
+    event.as_object().is_some_and(|all| all.contains_key("session_id") || all.keys().all(is_known))
 }
 
 fn read_whole(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) -> bool {

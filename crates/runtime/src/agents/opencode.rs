@@ -18,13 +18,14 @@ pub(super) fn invocation(request: &Request) -> Invocation {
 
 /// Takes one event.
 pub(super) fn read(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) -> bool {
-    let Some(session) = text(event, "/sessionID") else {
-        return false;
-    };
     let Some(kind) = text(event, "/type") else {
         return false;
     };
-    draft.set_session(Some(session), out);
+    let body = if kind == "error" { "error" } else { "part" };
+    if text(event, "/sessionID").is_none() && !event.get(body).is_some_and(Value::is_object) {
+        return false;
+    }
+    draft.set_session(text(event, "/sessionID"), out);
     match kind {
         "step_start" => draft.done = false,
         "text" => read_text(event, draft, out),

@@ -104,6 +104,15 @@ const TRANSCRIPTS: &[(&str, &str, i32, &str)] = &[
     ("gemini", transcript!("gemini-tool"), 0, "Hello from the model."),
     ("gemini", transcript!("gemini-401"), 145, "!the agent cannot log in: "),
     ("opencode", transcript!("opencode-hello"), 0, "Hello from the model."),
+    (
+        "opencode",
+        "{\"type\":\"text\",\"part\":{\"type\":\"text\",\"text\":\"ANS\"}}\n{\"type\":\"step_finish\",\"part\":{\"cost\":0.5,\"tokens\":{\"input\":1}}}\n",
+        0,
+        "ANS",
+    ),
+    ("opencode", "{\"type\":\"error\",\"error\":{\"message\":\"no model\"}}\n", 1, "!no model"),
+    ("gemini", "{\"response\":\"ANS\",\"stats\":{}}\n", 0, "ANS"),
+    ("gemini", "{\"response\":\"ANS\"}\n", 0, "ANS"),
     ("opencode", transcript!("opencode-tool"), 0, "Hello from the model."),
     ("opencode", transcript!("opencode-429"), 1, "!the agent is rate limited: Rate limit reached, slow down"),
     (

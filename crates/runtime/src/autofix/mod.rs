@@ -19,7 +19,7 @@ use engine::{
     diagnosis::{Bucket, Class},
     resume_plan::{Effects, Resumer},
 };
-use recipe::{check::Loader, plan::Plan};
+use recipe::{check::Loader, plan::Plan, value::Map};
 
 use crate::{
     agent_attempt::AgentSettings,
@@ -296,6 +296,7 @@ impl Loop<'_> {
             effects: Effects::Once,
             confirm: &|_| true,
             beside: Beside::Refused,
+            given: Map::new(),
             edited,
             change: &keep_options,
             agents: self.agents.clone(),

@@ -323,6 +323,9 @@ impl<'a> Driver<'a> {
         {
             self.mask.learn(&self.state.frames[frame].context);
         }
+        if let Event::RunResumed(_) = &record.event {
+            self.mask.learn(&self.state.root().context);
+        }
         if let Some(audit) = &mut self.audit {
             audit.record(&record.event, &self.state, &self.mask)?;
         }

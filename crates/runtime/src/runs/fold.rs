@@ -104,8 +104,12 @@ impl Shown {
         }
         learn_step(&mut self.mask, &self.state, &record.event, value.as_ref());
         self.state.apply(&self.plan, record, value);
-        if matches!(record.event, Event::RecipeEntered { .. }) {
-            self.state.frames.last().iter().for_each(|frame| self.mask.learn(&frame.context));
+        match &record.event {
+            Event::RecipeEntered { .. } => {
+                self.state.frames.last().iter().for_each(|frame| self.mask.learn(&frame.context));
+            }
+            Event::RunResumed(_) => self.mask.learn(&self.state.root().context),
+            _ => {}
         }
         Ok(())
     }

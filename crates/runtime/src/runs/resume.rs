@@ -6,11 +6,13 @@ use engine::{
     Event, RunStatus,
     diagnosis::{Bucket, Commands},
     event::RunResumed,
+    given,
     resume_plan::{self, Action, Blame, Effects, Request, ResumePlan, Resumer},
 };
 use recipe::{
     check::Loader,
     plan::{Plan, Step},
+    value::Map,
 };
 
 use super::{
@@ -58,6 +60,8 @@ pub struct Resume<'a> {
     pub confirm: &'a dyn Fn(&ResumePlan) -> bool,
     /// Whether it may go beside a live run in the same workspace.
     pub beside: super::Beside,
+    /// Values from outside that replace those of the run.
+    pub given: Map,
     /// An edited recipe to go on with, and what the loader brought for it.
     pub edited: Option<(Plan, &'a Recording<'a>)>,
     /// Options that replace those of the run.
@@ -213,6 +217,7 @@ impl Runs {
             skip,
             by: Some(by.to_owned()),
             anchor: steps.anchor.clone(),
+            given: given::write(&resume.given),
         })];
         let in_force = text_in_force(&shown, &self.reach, &resume);
         let _ = std::fs::remove_file(offered(&folder));
@@ -293,7 +298,9 @@ impl Runs {
         let Some(shown) = shown else { return Vec::new() };
         let plan = resume_plan::plan(&Request {
             state: &shown.state,
+            before: &shown.plan,
             plan: &shown.plan,
+            given: &Map::new(),
             lost: &shown.lost.keys().cloned().collect(),
             resumer: Resumer::Person { producers: resume_plan::Producers::Linked },
             blame: blame(&shown),
@@ -330,6 +337,8 @@ impl Shown {
         }
         Ok(resume_plan::plan(&Request {
             state: &self.state,
+            before: &self.plan,
+            given: &resume.given,
             plan: resume.edited.as_ref().map_or(&self.plan, |(plan, _)| plan),
             lost: &self.lost.keys().cloned().collect(),
             resumer: resume.resumer,

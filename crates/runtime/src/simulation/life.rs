@@ -294,6 +294,7 @@ impl Story {
             effects: self.effects,
             confirm: &|_| true,
             beside: Beside::Refused,
+            given: recipe::value::Map::new(),
             edited: None,
             change: &|_| {},
             agents: AgentSettings::default(),
