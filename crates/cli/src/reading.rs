@@ -9,8 +9,12 @@ use recipe::{
     diagnostic::did_you_mean,
     plan::Plan,
     source::Sources,
+    value::Value,
 };
-use runtime::discovery::{Library, Setup};
+use runtime::{
+    discovery::{Library, Setup},
+    mask::Mask,
+};
 
 use crate::{
     args::{
@@ -135,8 +139,31 @@ pub(crate) fn examine(
 
 /// Writes the problems of a recipe to stderr.
 pub(crate) fn report(checked: &Checked, environment: &Environment, out: &mut Out) {
+    if checked.diagnostics.is_empty() {
+        return;
+    }
     let text = diagnostics::report(&checked.diagnostics, &checked.sources, look(environment));
-    out.notice_if_any(&text);
+    out.notice_if_any(&secrets_in(&checked.sources).text(&text));
+}
+
+/// What must not be shown of the lines that problems point at, also where the rest of a recipe is broken.
+fn secrets_in(sources: &Sources) -> Mask {
+    let roots: Vec<_> =
+        sources.iter().filter_map(|(file, _)| recipe::yaml::parse(sources, file, &mut Vec::new())).collect();
+    let field = |name: &str| -> Vec<Value> {
+        roots.iter().filter_map(|root| Some(root.get(name)?.value.to_value())).collect()
+    };
+    let names = field("secrets").into_iter().flat_map(|value| match value {
+        Value::List(names) => names.iter().map(|name| name.render().into_owned()).collect(),
+        _ => Vec::new(),
+    });
+    let mut mask = Mask::new(names);
+    for context in field("context") {
+        if let Value::Map(context) = context {
+            mask.learn(&context);
+        }
+    }
+    mask
 }
 
 /// The plan of a recipe that can run; what was checked if it cannot.

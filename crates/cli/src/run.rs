@@ -358,6 +358,7 @@ fn resume_args(args: RunArgs, asked: String) -> ResumeArgs {
         yes: true,
         places: args.places,
         context: args.context,
+        tags: args.tags,
         strictness: args.strictness,
         options: args.options,
         format: args.format,

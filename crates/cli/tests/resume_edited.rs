@@ -131,6 +131,49 @@ fn stale_values_do_not_survive_an_edit() {
 }
 
 #[test]
+fn what_reads_something_else_after_an_edit_is_done_again() {
+    for (before, after, name, expected) in [
+        (
+            "inputs: [{name: v, default: one}]\nsteps:\n  - {id: a, command: 'echo \"{{v}}\"'}\n",
+            "inputs: [{name: v, default: two}]\nsteps:\n  - {id: a, command: 'echo \"{{v}}\"'}\n",
+            "a",
+            "two",
+        ),
+        (
+            "steps:\n  - {id: k, command: echo K}\n  - {id: a, command: echo one, output: x}\n  - {id: b, command: 'echo \"b{{k}}{{x}}\"'}\n",
+            "steps:\n  - {id: k, command: echo K}\n  - {id: a, command: echo one, output: y}\n  - {id: b, command: 'echo \"b{{k}}{{x}}\"'}\n",
+            "b",
+            "bK",
+        ),
+        (
+            "steps:\n  - {id: a, command: echo 1, output: v}\n  - {id: a2, command: echo 2, output: v}\n  - {id: b, command: 'echo b{{v}}'}\n",
+            "steps:\n  - {id: a2, command: echo 2, output: v}\n  - {id: a, command: echo 1, output: v}\n  - {id: b, command: 'echo b{{v}}'}\n",
+            "b",
+            "b1",
+        ),
+        (
+            "steps:\n  - {id: a, command: echo 1}\n  - {id: b, command: 'echo \"b{{a}}\"'}\n",
+            "steps:\n  - {id: b, command: 'echo \"b{{a}}\"'}\n  - {id: a, command: echo 1}\n",
+            "b",
+            "b",
+        ),
+    ] {
+        let gate = "  - {id: gate, command: test -e ok}\n";
+        let env = world().file("r.yaml", format!("name: r\n{before}{gate}"));
+        assert_eq!(env.run(["r.yaml"]).code, 1);
+        env.write("ok", "");
+        env.write("r.yaml", format!("name: r\n{after}{gate}"));
+        let output = json(&env, &["resume", "last", "--recipe", "r.yaml"]);
+        assert_eq!(
+            (output.code, &output.value(name)),
+            (0, &Json::from(expected)),
+            "{after}\n{}",
+            output.all()
+        );
+    }
+}
+
+#[test]
 fn effects_behind_a_changed_step_stop_the_resume_and_its_hints_repeat_what_was_asked() {
     let push = "id: push, command: echo push >> ledger, effects: [push]";
     let env = world().file("r.yaml", recipe(&[UP, push, GATE]));

@@ -55,6 +55,84 @@ fn max_parallel_of_a_resume_counts() {
     }
 }
 
+/// A run whose first step keeps a ledger and whose second one fails until `v` is `two`.
+fn gated() -> TestEnv {
+    let recipe = "name: r\ncontext: {v: one, w: w}\nsteps:\n  - {id: b, command: 'echo {{w}} | tee -a ledger'}\n  \
+                  - {id: a, command: 'echo a{{v}} | tee -a ledger'}\n  - {id: gate, command: '[ \"{{v}}\" = two ]'}\n";
+    let env = env().file("r.yaml", recipe);
+    assert_eq!(env.run(["r.yaml"]).code, 1);
+    env
+}
+
+fn ledger(env: &TestEnv) -> String {
+    std::fs::read_to_string(env.path("ledger")).unwrap_or_default().replace('\n', " ")
+}
+
+#[test]
+fn a_resume_with_other_values_does_again_what_reads_them() {
+    for (given, expected) in [
+        (&["--set", "v=two"][..], (0, "w aone atwo ")),
+        (&["--context-file", "c.json"], (0, "w aone atwo ")),
+        (&["--set", "v=two", "--set", "w=w"], (0, "w aone atwo ")),
+        (&["--set", "v=one"], (1, "w aone ")),
+        (&[], (1, "w aone ")),
+    ] {
+        let env = gated();
+        env.write("c.json", "{\"v\": \"two\"}");
+        for start in [&["resume", "last"][..], &["r.yaml", "--previous-run-id", "last"]] {
+            let arguments: Vec<&str> = start.iter().chain(given).copied().collect();
+            let output = env.run(&arguments);
+            assert_eq!((output.code, ledger(&env).as_str()), expected, "{arguments:?}\n{}", output.all());
+            if output.code == 0 {
+                break;
+            }
+        }
+    }
+    // what was given stays given
+    let env = gated();
+    assert_eq!(env.run(["resume", "last", "--set", "w=x"]).code, 1);
+    assert_eq!(env.run(["resume", "last", "--set", "v=two"]).code, 0);
+    let context = env.run(["show", "last", "--output-format", "json"]).json()["context"].clone();
+    assert_eq!((context["v"].as_str(), context["w"].as_str()), (Some("two"), Some("x")), "{context}");
+    let secret = gated();
+    let output =
+        secret.run(["resume", "last", "--set", "api_token=hunter2-hunter2", "--set", "w=hunter2-hunter2"]);
+    assert!(!output.all().contains("hunter2"), "{}", output.all());
+}
+
+#[test]
+fn a_dry_resume_executes_nothing() {
+    for start in [&["resume", "last", "--dry-run"][..], &["r.yaml", "--previous-run-id", "last", "--dry-run"]]
+    {
+        let env = gated();
+        let before = ledger(&env);
+        let arguments: Vec<&str> = start.iter().chain(&["--set", "v=two"]).copied().collect();
+        let output = env.run(&arguments);
+        assert_eq!((output.code, ledger(&env)), (0, before), "{}", output.all());
+        assert!(output.stdout.contains("rerun    gate"), "{}", output.all());
+        assert_eq!(env.run(["show", "last", "--output-format", "json"]).json()["status"], "failed");
+    }
+}
+
+#[test]
+fn a_run_goes_on_where_it_began() {
+    let env = gated();
+    let output = env.run(["resume", "last", "-C", "/"]);
+    assert_eq!(output.code, 4, "{}", output.all());
+    assert!(output.stderr.contains("works in"), "{}", output.all());
+    assert_eq!(env.run(["resume", "last", "-C", "."]).code, 1, "the same place");
+}
+
+#[test]
+fn a_completed_run_is_said_to_be_so() {
+    let env = env().file("r.yaml", "name: r\nsteps: [{id: a, command: 'true'}]\n");
+    assert_eq!(env.run(["r.yaml"]).code, 0);
+    let output = env.run(["resume", "last", "--output-format", "json"]);
+    let json = output.json();
+    assert_eq!((output.code, json["status"].as_str()), (0, Some("completed")));
+    assert!(json["message"].as_str().is_some_and(|text| text.contains("completed already")), "{json}");
+}
+
 #[test]
 fn an_ambiguous_beginning_names_a_few_runs() {
     let env = env().file("r.yaml", "name: r\nsteps: [{id: a, command: 'true'}]\n");

@@ -145,6 +145,12 @@ fn a_group_finishes_before_it_fails() {
     assert_eq!((output.code, statuses(&output).as_str()), (1, "a:failed b:completed c:failed d:pending"));
     assert!(env.path("b-was-here").exists());
     assert_eq!(output.json()["failure"]["step"], "a");
+    let kept = "name: r\nsteps:\n  - {id: a, parallel_group: g, command: echo no; exit 3}\n  - {id: b, parallel_group: g, command: echo yes}\n";
+    assert_eq!(
+        env.json(kept, &[]).json()["context"],
+        json!({"b": "yes"}),
+        "what was completed has its value"
+    );
     let tolerated = steps.replacen("exit 3", "'false', continue_on_error: true", 1);
     assert_eq!(env.json(&format!("name: r\nsteps:\n{tolerated}"), &[]).code, 0);
 }

@@ -218,3 +218,11 @@ fn a_recipe_step_can_be_retried_and_can_time_out() {
     assert!(error(&output, "s").contains("timed out after 0.5 s"), "{}", output.all());
     assert_eq!(output.code, 1);
 }
+
+#[test]
+fn the_environment_of_a_recipe_step_reaches_what_it_runs() {
+    let parent = "name: p\ncontext: {v: deep}\nsteps:\n  - {id: s, recipe: child, env: {A: '{{v}}', B: outer}, output: r}\n  - {id: t, command: 'echo \"[$A]\"', output: after}\n";
+    let child = "name: child\nsteps:\n  - {id: x, env: {B: inner}, command: 'echo \"$A $B\"'}\n";
+    let output = run(parent, child, &[]);
+    assert_eq!((output.value("r"), output.value("after")), (json!("deep inner"), json!("[]")));
+}

@@ -205,6 +205,24 @@ fn a_failure_shows_what_a_person_needs() {
     assert!(short.stderr.contains("err29") && !short.stderr.contains("err28"), "{}", short.all());
 }
 
+#[test]
+fn the_environment_says_how_much_of_the_last_output_is_quoted() {
+    let recipe = "name: r\nsteps: [{id: a, command: 'seq 1001 1100 >&2; exit 1'}]\n";
+    for (variable, value, lines) in [
+        ("AMPLIHACK_RECIPE_SNIPPET_LINES", "3", 3),
+        ("AMPLIHACK_RECIPE_SNIPPET_LINES", "50", 50),
+        ("UNUSED", "", 20),
+    ] {
+        let output = env().env(variable, value).json(recipe, &[]);
+        let error = output.step("a")["error"].as_str().unwrap_or_default().to_owned();
+        assert_eq!(
+            error.lines().filter(|line| line.starts_with('1')).count(),
+            lines,
+            "{variable}={value}: {error}"
+        );
+    }
+}
+
 fn audit_lines(env: &TestEnv) -> Vec<Json> {
     let mut files: Vec<_> = std::fs::read_dir(env.path("audit"))
         .into_iter()

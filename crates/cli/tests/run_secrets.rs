@@ -115,3 +115,21 @@ fn bytes_around_a_secret_stay_as_they_are() {
     let output = env.shell("$RUNNER recipe.yaml 2>/dev/null | head -1 | od -An -tx1 | tr -d ' \\n'");
     assert_eq!(output.stdout, "78ff5b52454441435445445dfe0a", "{}", output.all());
 }
+
+#[test]
+fn problems_do_not_show_the_secrets_of_their_lines() {
+    for recipe in [
+        "name: r\ncontext: {api_key: topsecretval, Api_Key: other12345}\nsteps: [{id: a, command: 'true'}]\n",
+        "name: r\ncontext: {api_key: topsecretval}\nsteps:\n  - {id: a, command: 'echo {{undef}} topsecretval'}\n",
+        "name: r\ncontext: {api_key: topsecretval}\nsteps:\n  - {id: a, command: 'true', topsecretval: 1}\n",
+        "name: r\nsecrets: [plain]\ncontext: {plain: topsecretval, x: {{}\nsteps: [{id: a, command: 'true'}]\n",
+        "name: r\nsecrets: [plain]\ncontext: {plain: topsecretval}\nsteps: [{id: a, comand: topsecretval}]\n",
+    ] {
+        let env = env().file("r.yaml", recipe);
+        let output = env.run(["r.yaml"]);
+        assert!(!output.stderr.is_empty(), "{recipe}");
+        // a file that is no YAML has no names
+        let is_yaml = !recipe.contains("{{}");
+        assert!(!is_yaml || !output.all().contains("topsecretval"), "{}", output.all());
+    }
+}

@@ -364,9 +364,7 @@ impl RunState {
                 return;
             }
             let fatal = level.clone().find(|at| frame.is_fatal(*at));
-            if fatal.is_none() {
-                self.take_values(id, level.clone());
-            }
+            self.take_values(id, level.clone());
             let frame = &mut self.frames[id];
             if frame.hooks > 0 {
                 return;
@@ -380,14 +378,17 @@ impl RunState {
         }
     }
 
-    /// Puts the values of a level into the context, once: the hooks behind its steps see them already.
+    /// Puts the values of a level into the context, once: the hooks behind its steps see them already. What failed
+    /// and is not tolerated has none.
     fn take_values(&mut self, id: FrameId, level: std::ops::Range<usize>) {
         if std::mem::replace(&mut self.frames[id].taken, level.end) == level.end {
             return;
         }
         for at in level {
-            let child = self.child_result(id, at);
-            self.frames[id].take_value(at, child);
+            if !self.frames[id].is_fatal(at) {
+                let child = self.child_result(id, at);
+                self.frames[id].take_value(at, child);
+            }
         }
     }
 

@@ -23,6 +23,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::{
     folder::{FolderError, check_room},
+    host::Host,
     output_files::OutputFiles,
     process::{self, Exit, Marker, Prepared, StartError, Stdin},
     values::{self, Captured},
@@ -33,8 +34,22 @@ pub const SHELL: &str = "/bin/bash";
 /// How long a hook may take.
 pub const HOOK_TIME: Duration = Duration::from_secs(30);
 /// What of the last output a message quotes.
-const QUOTED_LINES: usize = 20;
-const QUOTED_BYTES: u64 = 2048;
+#[derive(Clone, Copy, Debug)]
+pub struct Quoted {
+    lines: usize,
+    bytes: u64,
+}
+
+impl Quoted {
+    /// As much as the environment wants.
+    pub fn by(host: &Host) -> Quoted {
+        let number = |name: &str, usual: u64| host.number(name).unwrap_or(usual);
+        Quoted {
+            lines: number("AMPLIHACK_RECIPE_SNIPPET_LINES", 20) as usize,
+            bytes: number("AMPLIHACK_RECIPE_SNIPPET_BYTES", 2048),
+        }
+    }
+}
 
 /// Whether an attempt goes on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -185,6 +200,8 @@ pub struct ShellTask {
     pub timeout: Option<f64>,
     /// How long it has to end itself.
     pub grace: Duration,
+    /// What its message quotes.
+    pub quoted: Quoted,
 }
 
 /// Runs a shell step to its end.
@@ -194,9 +211,9 @@ pub async fn run_shell(
     go: watch::Receiver<Go>,
     report: impl FnOnce(&process::Running),
 ) -> Result<Finished, FolderError> {
-    let ShellTask { run, step, dir, outputs, timeout, grace } = task;
+    let ShellTask { run, step, dir, outputs, timeout, grace, quoted } = task;
     let end = run_command(prepared, timeout, grace, go, report).await;
-    let mut finished = judge(&run.join(&dir), &step, end, &outputs)?;
+    let mut finished = judge(&run.join(&dir), &step, end, &outputs, quoted)?;
     if !matches!(finished.ended.outcome, Outcome::Ok | Outcome::Cancelled) {
         // a step that cannot print fails for that reason alone: it is not the recipe's failure
         check_room(&run)?;
@@ -226,7 +243,13 @@ pub fn spawn_report(
     }
 }
 
-fn judge(dir: &Path, step: &Step, end: ProcessEnd, outputs: &OutputFiles) -> Result<Finished, FolderError> {
+fn judge(
+    dir: &Path,
+    step: &Step,
+    end: ProcessEnd,
+    outputs: &OutputFiles,
+    quoted: Quoted,
+) -> Result<Finished, FolderError> {
     let exit = match end {
         ProcessEnd::NotStarted(error) => {
             return Ok(Finished::refused(Outcome::NotStarted, format!("bash step failed: {error}")));
@@ -259,7 +282,7 @@ fn judge(dir: &Path, step: &Step, end: ProcessEnd, outputs: &OutputFiles) -> Res
     if outcome == Outcome::Ok {
         return Ok(succeed(step, captured));
     }
-    let error = format!("bash step failed: {what}{}", last_words(dir, &outcome));
+    let error = format!("bash step failed: {what}{}", last_words(dir, &outcome, quoted));
     let mut finished = Finished::refused(outcome, error);
     finished.ended.cut_bytes = captured.cut;
     // a tolerated failure keeps what it printed
@@ -345,9 +368,12 @@ pub fn reference(run: &Path, relative: &Path) -> Result<Option<OutputRef>, Folde
 }
 
 /// The last thing that a failed step said, for its message.
-fn last_words(dir: &Path, outcome: &Outcome) -> String {
-    let said = values::tail(&dir.join("stderr"), QUOTED_LINES, QUOTED_BYTES);
-    let printed = values::tail(&dir.join("stdout"), QUOTED_LINES, QUOTED_BYTES);
+fn last_words(dir: &Path, outcome: &Outcome, quoted: Quoted) -> String {
+    if quoted.lines == 0 || quoted.bytes == 0 {
+        return String::new();
+    }
+    let said = values::tail(&dir.join("stderr"), quoted.lines, quoted.bytes);
+    let printed = values::tail(&dir.join("stdout"), quoted.lines, quoted.bytes);
     match (said.is_empty(), printed.is_empty()) {
         (false, _) => format!("\nlast on stderr:\n{said}"),
         (true, false) => format!("\nlast on stdout:\n{printed}"),
@@ -358,7 +384,7 @@ fn last_words(dir: &Path, outcome: &Outcome) -> String {
 
 /// Names the tool that a shell did not find. A failed `${NAME:?…}` ends with 127 too, and says why itself.
 fn missing_tool(stderr: &Path) -> String {
-    let said = values::tail(stderr, QUOTED_LINES, QUOTED_BYTES);
+    let said = values::tail(stderr, 20, 2048);
     let tool = said.lines().rev().find_map(|line| {
         let (before, _) = line.split_once(": command not found").or_else(|| {
             line.split_once(": No such file or directory").or_else(|| line.split_once(": not found"))

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::options::{Context, Format, Places, RunOptions, Strictness};
+use super::options::{Context, Format, Places, RunOptions, Strictness, Tags};
 
 /// Where runs are stored.
 #[derive(Debug, Default, Args)]
@@ -92,6 +92,8 @@ pub(crate) struct ResumeArgs {
     pub(crate) places: Places,
     #[command(flatten)]
     pub(crate) context: Context,
+    #[command(flatten)]
+    pub(crate) tags: Tags,
     #[command(flatten)]
     pub(crate) strictness: Strictness,
     #[command(flatten)]

@@ -350,4 +350,8 @@ fn change(options: &mut Options, args: &ResumeArgs) {
         options.audit_dir.clone_from(&given.audit_dir);
     }
     options.no_auto_stage |= given.no_auto_stage;
+    let (include, exclude) = (args.tags.included(), args.tags.excluded());
+    if !(include.is_empty() && exclude.is_empty()) {
+        (options.include_tags, options.exclude_tags) = (include, exclude);
+    }
 }

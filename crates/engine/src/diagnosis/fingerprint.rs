@@ -2,6 +2,8 @@
 //!
 //! Never looks at meaning: it takes out what changes from attempt to attempt and keeps the rest.
 
+use std::borrow::Cow;
+
 use super::{Class, Facts};
 
 /// A short name of a failure; equal for failures that differ only in times, durations, counters, process and
@@ -27,10 +29,50 @@ pub fn fingerprint(step: &str, class: Class, facts: &Facts) -> String {
 /// The text without what changes from attempt to attempt.
 pub fn normalize(text: &str) -> String {
     let plain = strip_colours(text);
-    let lines =
-        plain.lines().map(|line| line.split_whitespace().map(normal_word).collect::<Vec<_>>().join(" "));
+    let lines = plain.lines().map(normal_line);
     lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
+
+fn normal_line(line: &str) -> String {
+    let mut words: Vec<String> = line.split_whitespace().map(|word| normal_word(&mark_run(word))).collect();
+    // from behind: in `Sun Nov 15` the weekday belongs to the month, and that to the day
+    for at in (0..words.len()).rev() {
+        let is_number = |at: usize| words.get(at).is_some_and(|word| word.starts_with('#'));
+        if is_of_a_date(&words[at]) && (is_number(at + 1) || at.checked_sub(1).is_some_and(is_number)) {
+            "#".clone_into(&mut words[at]);
+        }
+    }
+    words.join(" ")
+}
+
+/// Whether a word is a weekday or a month, as dates have them.
+fn is_of_a_date(word: &str) -> bool {
+    const NAMES: [&str; 19] = [
+        "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul",
+        "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    NAMES.contains(&word.trim_matches(|c: char| !c.is_alphanumeric()))
+}
+
+/// The word with the ids of runs (`20260102-030405-a1b2c3d`) replaced by a mark.
+fn mark_run(word: &str) -> Cow<'_, str> {
+    let is_id = |text: &str| {
+        let parts: Vec<&str> = text.split('-').collect();
+        let digits = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
+        parts.iter().map(|part| part.len()).eq([8, 6, 7])
+            && parts[..2].iter().all(digits)
+            && parts[2].bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    let ends = |start: usize| word.get(start..start + RUN_ID);
+    let found = (0..word.len()).find(|start| ends(*start).is_some_and(is_id));
+    match found {
+        Some(start) => Cow::Owned(format!("{}#{}", &word[..start], mark_run(&word[start + RUN_ID..]))),
+        None => Cow::Borrowed(word),
+    }
+}
+
+/// Length of a run's id.
+const RUN_ID: usize = 23;
 
 fn strip_colours(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());

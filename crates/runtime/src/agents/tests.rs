@@ -110,7 +110,12 @@ const TRANSCRIPTS: &[(&str, &str, i32, &str)] = &[
         0,
         "ANS",
     ),
-    ("opencode", "{\"type\":\"error\",\"error\":{\"message\":\"no model\"}}\n", 1, "!no model"),
+    (
+        "opencode",
+        "{\"type\":\"error\",\"error\":{\"message\":\"no model\"}}\n",
+        1,
+        "!the agent reports a failure: no model",
+    ),
     ("gemini", "{\"response\":\"ANS\",\"stats\":{}}\n", 0, "ANS"),
     ("gemini", "{\"response\":\"ANS\"}\n", 0, "ANS"),
     ("opencode", transcript!("opencode-tool"), 0, "Hello from the model."),

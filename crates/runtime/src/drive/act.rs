@@ -18,7 +18,7 @@ use tokio::sync::{Notify, watch};
 
 use super::{DriveError, Driver, TaskDone, Waiting};
 use crate::{
-    attempt::{Command, Finished, Go, SHELL, ShellTask, run_shell, spawn_report, stopped},
+    attempt::{Command, Finished, Go, Quoted, SHELL, ShellTask, run_shell, spawn_report, stopped},
     context_file::{ContextFile, Sharing},
     folder::{FolderError, RunFolder, make_dir},
     output_files::OutputFiles,
@@ -111,14 +111,24 @@ impl Driver<'_> {
         for name in ["RECIPE_CONTEXT_FILE", "AMPLIHACK_CONTEXT_FILE"] {
             env.push((name.into(), file.clone().into()));
         }
-        let scope = &self.state.frames[frame];
-        for (name, template) in &step.env {
-            let value = template.render(scope).replace('\0', "");
-            self.mask.learn_value(name, &Value::from(value.as_str()));
+        let mut own: Vec<(String, String)> = Vec::new();
+        self.declared_env(frame, step, &mut own);
+        for (name, value) in own {
+            self.mask.learn_value(&name, &Value::from(value.as_str()));
             env.push((name.into(), value.into()));
         }
         self.tell_secrets();
         Ok(env)
+    }
+
+    /// The `env` of a step, after that of the recipe steps around it.
+    fn declared_env(&self, frame: FrameId, step: &Step, env: &mut Vec<(String, String)>) {
+        let scope = &self.state.frames[frame];
+        if let Some((parent, at)) = scope.parent {
+            self.declared_env(parent, &self.state.frames[parent].unit.steps[at], env);
+        }
+        let value = |template: &Template| template.render(scope).replace('\0', "");
+        env.extend(step.env.iter().map(|(name, template)| (name.clone(), value(template))));
     }
 
     fn hand_out_context(&mut self, frame: FrameId, to: &Path, sharing: Sharing) -> Result<(), FolderError> {
@@ -188,6 +198,7 @@ impl Driver<'_> {
             outputs,
             timeout: step.timeout.or(self.options.step_timeout),
             grace: self.host.grace,
+            quoted: Quoted::by(&self.host),
         };
         let hook = self.pre_hook(path, frame, at);
         let go = self.gate(path);
