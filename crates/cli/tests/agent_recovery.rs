@@ -229,3 +229,38 @@ fn a_recovery_whose_runner_is_killed_is_asked_again_and_counted_twice() {
     let usage = &output.json()["usage"];
     assert_eq!((&usage["runs"], &usage["runs_without_cost"]), (&2.into(), &1.into()), "{usage}");
 }
+
+#[test]
+fn a_recovered_value_is_read_as_the_step_says() {
+    const REQUIRED: &str = "parse_json: true, parse_json_required: true";
+    for (fields, answer, code, status, value) in [
+        ("parse_json: true", "[5]\\nSTATUS: COMPLETE", 0, "completed", "5"),
+        (REQUIRED, "[5]\\nSTATUS: COMPLETE", 0, "completed", "5"),
+        ("parse_json: true", "plain\\nSTATUS: COMPLETE", 0, "degraded", ""),
+        (REQUIRED, "plain\\nSTATUS: COMPLETE", 1, "failed", ""),
+    ] {
+        let parent = format!(
+            "name: parent\nsteps:\n- {{id: sub, recipe: child, output: o, recovery_on_failure: true, {fields}}}\n\
+             - {{id: after, command: 'echo \"{{{{o[0]}}}}\"'}}\n"
+        );
+        let env = env(&format!("result '{answer}'")).file("parent.yaml", parent);
+        let output = run(&env, &[]);
+        let found = (output.code, output.step("sub")["status"].clone());
+        assert_eq!(found, (code, status.into()), "{fields} {answer}: {}", output.all());
+        if code == 0 {
+            assert_eq!(output.value("after"), value, "{}", output.all());
+        }
+    }
+}
+
+#[test]
+fn a_recipe_has_its_own_attempts_before_an_agent_is_asked() {
+    let parent = "name: parent\nsteps:\n- {id: sub, recipe: child, recovery_on_failure: true, retry: {max_attempts: 2, delay: 0}}\n";
+    for (child, calls) in [("echo x >> n; [ $(wc -l < n) -ge 2 ]", 0), ("exit 3", 1)] {
+        let env = env("result 'STATUS: COMPLETE'")
+            .file("parent.yaml", parent)
+            .file("child.yaml", format!("name: child\nsteps:\n- {{id: a, command: '{child}'}}\n"));
+        let output = run(&env, &[]);
+        assert_eq!((output.code, env.calls()), (0, calls), "{child}: {}", output.all());
+    }
+}

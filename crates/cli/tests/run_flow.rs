@@ -245,6 +245,31 @@ fn attempts_are_repeated_as_asked() {
     assert_eq!(env().json(timeout, &[]).step("s")["attempts"], 2);
 }
 
+#[test]
+fn output_that_is_no_json_is_tried_again_where_it_may_be() {
+    for (on, attempts, status) in
+        [(", on: [json]", 2, "completed"), ("", 2, "completed"), (", on: [exit]", 1, "degraded")]
+    {
+        let command = "echo x >> tries; [ $(wc -l < tries) -ge 2 ] && echo [] || echo no";
+        let recipe = format!(
+            "name: r\nsteps:\n  - {{id: s, parse_json: true, retry: {{max_attempts: 2, delay: 0{on}}}, command: '{command}'}}\n"
+        );
+        let step = env().json(&recipe, &[]).step("s");
+        assert_eq!((&step["attempts"], &step["status"]), (&json!(attempts), &json!(status)), "{on}");
+    }
+}
+
+#[test]
+fn a_dry_run_of_a_recipe_that_runs_itself_ends() {
+    let recipe = "name: r\ncontext: {n: 0}\nsteps:\n  - {id: inc, command: 'echo $(( {{n}} + 1 ))', output: n}\n  - {id: s, recipe: r, condition: 'int(n) < 5'}\n";
+    let env = env().file("r.yaml", recipe);
+    let real = env.run(["r.yaml"]);
+    assert_eq!(real.code, 0, "{}", real.all());
+    let dry = env.run(["r.yaml", "--dry-run"]);
+    assert_eq!(dry.code, 0, "{}", dry.all());
+    assert!(dry.all().contains("being run already"), "{}", dry.all());
+}
+
 const HOOKED: &str = r#"
 name: hooked
 context: {v: "it's"}

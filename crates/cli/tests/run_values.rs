@@ -284,3 +284,40 @@ fn a_nul_is_refused_where_it_is_produced() {
         assert!(output.step("a")["error"].to_string().contains("NUL"), "{step}: {}", output.all());
     }
 }
+
+#[test]
+fn names_that_share_a_variable_keep_their_values() {
+    let parsed = r#"name: r
+steps:
+  - id: s
+    parse_json: true
+    command: |
+      echo '{"a-b": 1, "a_b": 2}'
+  - {id: t, output: out, command: 'echo {{s.a-b}} {{s.a_b}} {{s.a-b}}'}
+"#;
+    assert_eq!(env().json(parsed, &[]).value("out"), "1 2 1");
+    let given = "name: r\nsteps:\n  - {id: t, output: out, command: 'echo {{a.b}} {{a__b}}'}\n";
+    let output = env().json(given, &["--set", "a={\"b\":1}", "--set", "a__b=3"]);
+    assert_eq!(output.value("out"), "1 3", "{}", output.all());
+}
+
+#[test]
+fn no_subscript_in_a_name_is_evaluated() {
+    for command in [
+        "read {{v}} <<< 5",
+        "printf -v {{v}} y",
+        "declare {{v}}=5",
+        "a=(1); unset {{v}}",
+        "[[ -v {{v}} ]]",
+        "test -v {{v}}",
+    ] {
+        let env = env();
+        let recipe = format!("name: r\nsteps:\n  - id: s\n    command: |\n      {command}\n");
+        let output = env.json(&recipe, &["--set", "v=a[$(touch pwned)]"]);
+        assert!(!env.path("pwned").exists(), "{command}: {}", output.all());
+        assert_eq!(output.code, 1, "{command}: {}", output.all());
+        let fine = env.json(&recipe, &["--set", "v=a[0]"]);
+        let error = fine.step("s")["error"].as_str().unwrap_or_default().to_owned();
+        assert!(!error.contains("only a name"), "{command}: {error}");
+    }
+}

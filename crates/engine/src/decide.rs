@@ -79,7 +79,8 @@ fn consider(state: &RunState, id: FrameId, at: usize) -> Option<Decision> {
                 })));
             }
             Err(error) => {
-                let message = format!("condition `{}` cannot be evaluated: {error}", condition.text());
+                let (kind, text) = (step.kind.word(), condition.text());
+                let message = format!("{kind} step failed: condition `{text}` cannot be evaluated: {error}");
                 return Some(fail(path, Outcome::Condition, message));
             }
         }

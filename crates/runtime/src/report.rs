@@ -332,7 +332,11 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
         },
         duration: match state.status {
             StepStatus::Pending => 0.0,
-            _ => seconds(state.started_at, state.finished_at.or(Some(subject.now))),
+            // what was stopped with the run ended with it
+            _ => seconds(
+                state.started_at,
+                state.finished_at.or(subject.state.finished_at).or(Some(subject.now)),
+            ),
         },
         attempts: state.attempt,
         started_at: state.started_at,

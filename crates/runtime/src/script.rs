@@ -2,7 +2,7 @@
 //!
 //! Values never become program text: the script refers to shell variables.
 
-use std::{borrow::Cow, path::Path};
+use std::{borrow::Cow, collections::HashMap, path::Path};
 
 use engine::frame::Frame;
 use recipe::{
@@ -39,6 +39,16 @@ pub enum ScriptError {
         "`{{{{{name}}}}}` stands in arithmetic, where only whole numbers are let through, but its value is `{value}`"
     )]
     NotANumber {
+        /// The name.
+        name: String,
+        /// Its value, shortened.
+        value: String,
+    },
+    /// A value stands where bash wants the name of a variable, and has a subscript that it would evaluate.
+    #[error(
+        "`{{{{{name}}}}}` stands where the name of a variable belongs, and only a name is let through there, but its value is `{value}`"
+    )]
+    NotAName {
         /// The name.
         name: String,
         /// Its value, shortened.
@@ -98,14 +108,17 @@ fn resolve<'a>(
     if let [Piece::Text(text)] = pieces {
         return Ok((Cow::Borrowed(text), Vec::new()));
     }
-    let names: Vec<String> = paths.iter().enumerate().map(|(at, path)| variable(path, at)).collect();
+    let names = variables(paths);
     let script = assemble(pieces, &|hole| names[hole].clone());
     let mut wanted = Vec::with_capacity(script.used.len());
     for hole in script.used {
         let value = paths[hole].resolve(scope);
+        let shown = || value.render().chars().take(80).collect::<String>();
         if script.arithmetic.contains(&hole) && !is_whole_number(&value.render()) {
-            let shown: String = value.render().chars().take(80).collect();
-            return Err(ScriptError::NotANumber { name: paths[hole].to_string(), value: shown });
+            return Err(ScriptError::NotANumber { name: paths[hole].to_string(), value: shown() });
+        }
+        if script.names.contains(&hole) && has_subscript_to_evaluate(&value.render()) {
+            return Err(ScriptError::NotAName { name: paths[hole].to_string(), value: shown() });
         }
         if matches!(&value, Value::Text(text) if text.contains('\0')) {
             return Err(ScriptError::Nul { name: paths[hole].to_string() });
@@ -115,11 +128,25 @@ fn resolve<'a>(
     Ok((Cow::Owned(script.body), wanted))
 }
 
-/// The shell variable of a path: the exported name where there is one.
-fn variable(path: &NamePath, at: usize) -> String {
-    let plain = path.segments.iter().all(|segment| matches!(segment, Segment::Key(_)));
-    let name = plain.then(|| env_name::variable(&path.to_string())).flatten();
-    name.unwrap_or_else(|| format!("RECIPE_ARG_{at}"))
+/// The shell variables of paths: the exported name where there is one that no other path has (`a-b` and `a_b`).
+fn variables(paths: &[&NamePath]) -> Vec<String> {
+    let mut owners: HashMap<String, &NamePath> = HashMap::new();
+    let mut variables = Vec::with_capacity(paths.len());
+    for (at, path) in paths.iter().enumerate() {
+        let plain = path.segments.iter().all(|segment| matches!(segment, Segment::Key(_)));
+        let name = plain.then(|| env_name::variable(&path.to_string())).flatten();
+        let own = name.filter(|name| *owners.entry(name.clone()).or_insert(path) == *path);
+        variables.push(own.unwrap_or_else(|| format!("RECIPE_ARG_{at}")));
+    }
+    variables
+}
+
+/// Whether a text, taken for the name of a variable, has a subscript in which more than a number stands.
+fn has_subscript_to_evaluate(text: &str) -> bool {
+    text.split('[').skip(1).any(|rest| {
+        let inside = rest.split(']').next().unwrap_or_default();
+        !matches!(inside, "@" | "*") && !is_whole_number(inside)
+    })
 }
 
 fn is_whole_number(text: &str) -> bool {

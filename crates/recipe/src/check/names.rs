@@ -234,10 +234,20 @@ fn undefined(
         };
         // optional names are a pattern of conditions: only a probable slip is worth a word
         if matches!(used.at, Where::Condition(_)) && meant.is_none() && !visible.contains_key(root) {
+            let is_sum = root.split_once('-').is_some_and(|(name, _)| sees(name));
+            diagnostics.extend(is_sum.then(|| not_a_sum(root, used)));
             continue;
         }
         diagnostics.push(undefined_name(root, used, meant, visible.get(root).copied(), unit));
     }
+}
+
+/// `n-1` is one name in a condition: taken for a subtraction it would be false without a word.
+fn not_a_sum(root: &str, used: &Use) -> Diagnostic {
+    let message = format!("`{root}` is one name here, and nothing defines it: a condition cannot subtract");
+    Diagnostic::new(Code::ConditionSyntax, used.place, message)
+        .label("not a subtraction")
+        .help("compute it in a bash step, and compare its output")
 }
 
 fn undefined_name(

@@ -32,9 +32,9 @@ pub(super) fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
+/// By how the number is written, or would be written in short: `5.0 == '5'`, but not `5 == '05'`.
 fn number_is_text(number: &Number, text: &str) -> bool {
-    number.as_str() == text
-        || (text.len() <= LONGEST_NUMBER && Number::parse(text).is_some_and(|parsed| parsed == *number))
+    number.as_str() == text || Number::from_f64(number.as_f64()).as_str() == text
 }
 
 /// `None` if the two cannot be ordered.

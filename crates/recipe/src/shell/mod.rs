@@ -90,6 +90,8 @@ pub struct Script {
     pub body: String,
     /// The holes whose value must be a whole number, sorted, each once.
     pub arithmetic: Vec<usize>,
+    /// The holes that a command takes for the name of a variable, sorted, each once.
+    pub names: Vec<usize>,
     /// The holes whose variable must be set, sorted, each once.
     pub used: Vec<usize>,
 }
@@ -108,7 +110,7 @@ pub fn misuses(pieces: &[Piece<'_>]) -> Vec<Misuse> {
 
 /// Writes the script. `name` gives the shell variable of a hole; the values themselves are not needed.
 pub fn assemble(pieces: &[Piece<'_>], name: &dyn Fn(usize) -> String) -> Script {
-    let (body, Notes { holes, .. }) = run(pieces, name);
+    let (body, Notes { holes, misuses, .. }) = run(pieces, name);
     let pick = |wanted: &dyn Fn(Quoting) -> bool| {
         let mut numbers: Vec<usize> =
             holes.iter().filter(|hole| wanted(hole.quoting)).map(|hole| hole.number).collect();
@@ -118,7 +120,11 @@ pub fn assemble(pieces: &[Piece<'_>], name: &dyn Fn(usize) -> String) -> Script 
     };
     let arithmetic = pick(&|quoting| quoting == Quoting::Arithmetic);
     let used = pick(&|quoting| !matches!(quoting, Quoting::Comment | Quoting::Delimiter));
-    Script { body, arithmetic, used }
+    let mut names: Vec<usize> =
+        misuses.iter().filter(|misuse| misuse.taken == Taken::Name).map(|misuse| misuse.hole).collect();
+    names.sort_unstable();
+    names.dedup();
+    Script { body, arithmetic, names, used }
 }
 
 /// One character of the command, or one hole.

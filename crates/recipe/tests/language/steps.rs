@@ -185,6 +185,7 @@ fn conditions_are_read_before_anything_runs() {
         ("a is None", "error condition-syntax 5:18"),
         ("status == 'ok' AND b", "error condition-syntax 5:31"),
         ("a ==", "error condition-syntax 5:20"),
+        ("a-1 > 3", "error condition-syntax 5:16"),
         ("lenn(a)", "error unknown-function 5:16"),
         ("a.trim()", "error unknown-method 5:18"),
         ("min(1)", "error wrong-arguments 5:16"),

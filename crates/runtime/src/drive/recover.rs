@@ -15,6 +15,7 @@ use recipe::{
 use super::{DriveError, Driver, TaskDone, Waiting, ask::Question};
 use crate::{
     agent_attempt::run_recovery,
+    attempt::{Finished, read_json},
     preflight,
     recovery::{self, Verdict},
 };
@@ -94,6 +95,23 @@ impl Driver<'_> {
         Ok(())
     }
 
+    /// The answer of a recovery as the value of its step, by the step's JSON mode.
+    fn read_recovered(&self, path: &str, answer: String) -> Finished {
+        let mut finished = Finished {
+            ended: Ended::new(Outcome::Ok, None),
+            value: None,
+            degraded: false,
+            notes: Vec::new(),
+        };
+        match self.state.locate(path) {
+            Some((frame, at)) => {
+                read_json(&self.state.frames[frame].unit.steps[at], answer, "recipe", &mut finished);
+            }
+            None => finished.value = Some(Value::from(answer)),
+        }
+        finished
+    }
+
     pub(super) fn take_recovery(
         &mut self,
         path: &str,
@@ -124,19 +142,21 @@ impl Driver<'_> {
                 self.nested_close_failed(path, id, Some(Refusal { message, usage }))
             }
             Verdict::Recovered(answer) => {
+                let finished = self.read_recovered(path, answer);
+                if finished.ended.outcome != Outcome::Ok && !finished.degraded {
+                    let message = finished.ended.error.unwrap_or_default();
+                    return self.take_recovery(path, id, Verdict::NotRecovered(message), usage);
+                }
                 let name = self.state.frames[id].unit.name.clone();
                 let step = path.rsplit('/').next().unwrap_or(path);
                 self.note(path, format!("Agent recovery succeeded for sub-recipe '{name}' (step '{step}')"))?;
                 self.closing.remove(&id);
-                let value = Value::from(answer);
+                let value = finished.value.unwrap_or_default();
                 ended.value = self.store(path, attempt, Some(&value))?;
-                let event = Event::StepFinished {
-                    path: path.to_owned(),
-                    attempt,
-                    status: StepStatus::Completed,
-                    ended,
-                    recovered: true,
-                };
+                let status = if finished.degraded { StepStatus::Degraded } else { StepStatus::Completed };
+                (ended.outcome, ended.error) = (finished.ended.outcome, finished.ended.error);
+                let event =
+                    Event::StepFinished { path: path.to_owned(), attempt, status, ended, recovered: true };
                 self.record(event, Some(value))
             }
         }

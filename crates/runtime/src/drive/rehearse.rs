@@ -26,6 +26,9 @@ impl Driver<'_> {
             StepKind::Nested { target: Target::Dynamic { name, .. }, .. } if scope.hides(name) => {
                 format!("would run the recipe `{}`, whose name is not known yet", name.render(scope))
             }
+            StepKind::Nested { .. } if self.goes_round(path, frame, step) => {
+                "would run a recipe that is being run already".to_owned()
+            }
             StepKind::Nested { .. } => return self.rehearse_nested(path, frame, step),
         };
         let undecided = match &step.condition {
@@ -41,6 +44,23 @@ impl Driver<'_> {
         self.previews.insert(path.to_owned(), message.clone());
         self.record(Event::Noted { path: Some(path.to_owned()), message }, None)?;
         self.record(Event::StepSkipped { path: path.to_owned(), reason: SkipReason::DryRun }, None)
+    }
+
+    /// Whether a step runs a recipe around it under a condition that nobody knows yet: when it ends is not known
+    /// either.
+    fn goes_round(&mut self, path: &str, frame: FrameId, step: &Step) -> bool {
+        if step.condition.is_none() || !engine::decide::depends_on_unknown(&self.state.frames[frame], step) {
+            return false;
+        }
+        let Ok(unit) = self.target(path, frame, step) else { return false };
+        let mut around = Some(frame);
+        while let Some(id) = around {
+            if self.state.frames[id].unit.path == unit.path {
+                return true;
+            }
+            around = self.state.frames[id].parent.map(|(parent, _)| parent);
+        }
+        false
     }
 
     /// Enters a recipe, or fails as a real run would.

@@ -120,7 +120,7 @@ impl Driver<'_> {
             | Outcome::Nested => RetryOn::Exit,
             Outcome::TimedOut(_) | Outcome::Idle(_) => RetryOn::Timeout,
             Outcome::RateLimited => RetryOn::RateLimit,
-            Outcome::NotJson if step.json == recipe::plan::JsonMode::Required => RetryOn::Json,
+            Outcome::NotJson => RetryOn::Json,
             _ => return None,
         };
         if kind == RetryOn::RateLimit {
@@ -260,7 +260,10 @@ impl Driver<'_> {
             Recovery::Declared => *recovery,
             Recovery::Always => true,
         };
-        if wanted && self.halt.is_none() && self.state.frames[id].stopped.is_none() {
+        // an agent comes when the recipe has had all its own attempts
+        let ended = Ended::new(self.nested_outcome(id), None);
+        let may = wanted && self.halt.is_none() && self.state.frames[id].stopped.is_none();
+        if may && self.retry_delay(path, &step, &ended).is_none() {
             return self.start_recovery(path, id);
         }
         self.nested_close_failed(path, id, None)
