@@ -85,7 +85,7 @@ pub struct StepState {
     /// Last attempt that was started.
     pub attempt: u32,
     /// SHA-256 of the values that it read.
-    pub inputs: Option<String>,
+    pub inputs: Option<Arc<str>>,
     /// When the first attempt started.
     pub started_at: Option<Timestamp>,
     /// When it finished.

@@ -202,7 +202,7 @@ impl RunState {
         let nested = frame.is_nested(index);
         let step = &mut frame.steps[index];
         step.attempt = attempt;
-        step.inputs.clone_from(inputs);
+        step.inputs = inputs.as_deref().map(Arc::from);
         let first = step.status == StepStatus::Pending;
         if first {
             step.status = StepStatus::Running;

@@ -357,7 +357,7 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
         stderr: ended.and_then(|ended| ended.stderr.clone()),
         usage: ended.and_then(|ended| ended.usage.clone()),
         definition_digest: definition.digest.clone(),
-        input_digest: state.inputs.clone(),
+        input_digest: state.inputs.as_deref().map(str::to_owned),
         output_digest: output_digest(state, definition.store.as_deref(), mask),
         produced: ended.map(|ended| ended.produced.clone()).unwrap_or_default(),
         steps: state.frame.map(|frame| steps(subject, &subject.state.frames[frame])).unwrap_or_default(),
