@@ -21,7 +21,7 @@ mod world;
 #[cfg(test)]
 mod tests;
 
-use recipe::plan::{Plan, StepKind, Unit};
+use recipe::plan::{Limits, Plan, StepKind, Unit};
 use serde::{Deserialize, Serialize};
 
 use steps::Role;
@@ -77,7 +77,7 @@ fn compare_units(
 ) {
     let roles: Vec<Role> = (0..old.steps.len()).map(|at| steps::role(old, at, failed)).collect();
     compare_presence(old, new, &roles, findings);
-    gates::compare_recipes(old, new, findings);
+    gates::compare_recipes(old, new, unset_limits(old_plan, old), findings);
     world::compare_values(old, new, &roles, findings);
     order::compare_order(old, new, &roles, findings);
     commands::find_forgeries(old, new, findings);
@@ -87,6 +87,15 @@ fn compare_units(
             continue;
         }
         steps::compare_steps(old, at, new, mended, roles[at], findings);
+    }
+}
+
+/// The limits of a recipe that sets none: only the one that was asked for has any.
+fn unset_limits(plan: &Plan, unit: &Unit) -> Limits {
+    if unit.path == plan.root().path {
+        Limits { max_depth: Some(Limits::DEFAULT_DEPTH), max_total_steps: Some(Limits::DEFAULT_STEPS) }
+    } else {
+        Limits::default()
     }
 }
 
