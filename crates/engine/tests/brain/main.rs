@@ -2,5 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends by panicking")]
 
 mod deciding;
+mod folding;
 mod planning;
 mod run;

@@ -2,7 +2,8 @@
 
 use engine::guard::flow::{Found, Level, Status, follow};
 
-/// `+` if a failure counts, `~` if something else may still decide, `-` if it is ignored; then the command;
+/// `+` if a failure counts, `~` if something else may still decide, `-` if it is ignored; then assignments, each
+/// with `^`; then the command;
 /// then `?` if it may not be reached, `!` if it is turned round, `<` if its input is text of the script, `>` with
 /// each file that it writes. Settings of the shell are left out.
 fn told(found: &Found) -> String {
@@ -11,9 +12,9 @@ fn told(found: &Found) -> String {
         Level::Maybe => "~",
         Level::Ignored => "-",
     };
-    let words = found.assignments.iter().chain(&found.call.words).map(String::as_str);
     let flag = |on: bool, sign| if on { sign } else { "" };
-    let mut text = format!("{level}{}", words.collect::<Vec<_>>().join(" "));
+    let assigned: String = found.assignments.iter().map(|text| format!("{text}^")).collect();
+    let mut text = format!("{level}{assigned}{}", found.call.words.join(" "));
     text += flag(found.guarded, "?");
     text += flag(found.negated, "!");
     text += flag(found.is_fed, "<");
@@ -52,6 +53,10 @@ fn a_list_ends_as_its_last_command_does() {
         ("(exit 0); a", "-exit 0, +a"),
         ("bash -c 'exit 1'; a", "-exit 1, +a"),
         ("eval 'a; b'", "-a, +b"),
+        ("a\n)\nb", "-a, +b"),
+        ("{ (a); b; }; c", "-a, -b, +c"),
+        ("(a) && b", "+a, +b"),
+        ("; a;; b", "-a, +b"),
     ]);
 }
 
@@ -81,6 +86,7 @@ fn the_stop_at_failures_makes_every_command_count() {
         ("set -e; f() { a; b; }; f; c", "+a, +b, +c"),
         ("set -e; if a; b; then c; fi; d", "-a, -b, +c?, +d"),
         ("set -e; while a; do b; done; c", "-a?, +b?, +c"),
+        ("set -e; while a; b; do c; done; d", "-a?, -b?, +c?, +d"),
     ]);
 }
 
@@ -96,6 +102,8 @@ fn a_pipeline_ends_as_its_last_command_does() {
         ("set -o pipefail; set +o pipefail; a | b", "-a, +b"),
         ("(set -o pipefail); a | b", "-a, +b"),
         ("set -o posix; a | b", "-a, +b"),
+        ("set -x pipefail; a | b", "-a, +b"),
+        ("set -e; a |\nb", "-a, +b"),
         ("! a", "+a!"),
         ("! ! a", "+a"),
         ("! a | b", "-a!, +b!"),
@@ -139,6 +147,7 @@ fn a_chain_counts_as_far_as_nothing_catches_it() {
         ("false || a", "~false, +a"),
         ("exit 0 || a", "~exit 0"),
         ("a || true && b", "-a, +true?, +b"),
+        ("a && b || true", "-a, -b, +true?"),
         ("a && false || b", "~a, ~false, +b"),
         ("a && false && b", "+a, +false"),
         ("a || true || b", "-a, ~true?"),
@@ -151,7 +160,7 @@ fn a_status_that_is_kept_may_count_later() {
         ("a; exit $?", "~a, +exit $?"),
         ("a; exit", "~a, +exit"),
         ("a; return $rc", "~a, +return $rc"),
-        ("a; rc=$?; b; exit $rc", "~a, -rc=$?, ~b, +exit $rc"),
+        ("a; rc=$?; b; exit $rc", "~a, -rc=$?^, ~b, +exit $rc"),
         ("a; exit 1", "-a, +exit 1"),
         ("a; 'exit' $?", "-a, +exit $?"),
         ("a; [ $? -eq 0 ]", "~a, +[ $? -eq 0 ]"),
@@ -172,6 +181,7 @@ fn nobody_hears_of_what_runs_in_the_background() {
         ("set -e; a & b; wait", "~a, +b, +wait"),
         ("set -e; a & wait", "~a, +wait"),
         ("set -e; wait; a & b", "+wait, -a, +b"),
+        ("set -e; wait & a", "-wait, +a"),
         ("set -e; false & a", "-false, +a"),
     ]);
 }
@@ -210,6 +220,7 @@ fn loops_and_cases_may_do_nothing() {
         ("select x in 1 2; do a; done", "+a?"),
         ("for x in 1\ndo a\ndone; b", "-a?, +b"),
         ("case x in a) b;; c) d;; esac", "+b?, +d?"),
+        ("case x in esac; a", "+a"),
         ("case x in\na) b ;;\n*) c ; d ;;\nesac; e", "-b?, -c?, -d?, +e"),
         ("case x in a) if b; then c; fi;; esac", "-b?, +c?"),
     ]);
@@ -227,22 +238,24 @@ fn functions_do_what_they_say_when_they_are_called() {
         ("f() { return 0; }; f; a", "-return 0, +a"),
         ("f() { return 1; }; f; a", "-return 1"),
         ("'if' a; b", "-if a, +b"),
+        ("\"if\" a; b", "-if a, +b"),
+        ("\\if a; b", "-if a, +b"),
     ]);
 }
 
 #[test]
 fn what_is_inside_of_words_runs_too() {
     check_all(&[
-        ("X=1", "-X=1"),
-        ("X=1 a", "+X=1 a"),
-        ("X=1 Y[0]=2 Z+=3 _1=4 a", "+X=1 Y[0]=2 Z+=3 _1=4 a"),
+        ("X=1", "-X=1^"),
+        ("X=1 a", "+X=1^a"),
+        ("X=1 Y[0]=2 Z+=3 _1=4 a", "+X=1^Y[0]=2^Z+=3^_1=4^a"),
         ("1X=1 a", "+1X=1 a"),
         ("X-Y=1 a", "+X-Y=1 a"),
         ("a X=1", "+a X=1"),
-        ("X=$(a)", "+a, -X=$(a)"),
-        ("X=$(a; b)", "-a, +b, -X=$(a; b)"),
-        ("X=$(set -e; a; b); c", "-a, -b, -X=$(set -e; a; b), +c"),
-        ("X=$(a) b", "-a, +X=$(a) b"),
+        ("X=$(a)", "+a, -X=$(a)^"),
+        ("X=$(a; b)", "-a, +b, -X=$(a; b)^"),
+        ("X=$(set -e; a; b); c", "-a, -b, -X=$(set -e; a; b)^, +c"),
+        ("X=$(a) b", "-a, +X=$(a)^b"),
         ("echo $(a)", "-a, +echo $(a)"),
         ("echo `a`", "-a, +echo `a`"),
         ("b <(a)", "-a, +b <(a)"),
@@ -278,7 +291,7 @@ fn inputs_and_outputs_belong_to_their_command() {
         ("a <<< x", "+a<"),
         ("a <<E\nx\nE\nb", "-a<, +b"),
         ("echo x | { a; b; }", "-echo x, -a<, +b<"),
-        ("echo x | X=1", "-echo x, -X=1<"),
+        ("echo x | X=1", "-echo x, -X=1^<"),
     ]);
 }
 
@@ -305,6 +318,10 @@ fn what_is_known_of_a_whole_script() {
     use Status::*;
     for (text, expected) in [
         ("a", Unknown),
+        ("echo a", Ok),
+        ("export A=b", Ok),
+        ("[ x ]", Ok),
+        ("[ '' ]", Fail),
         ("a; true", Ok),
         ("a; false", Fail),
         ("a && false", Fail),
