@@ -3,5 +3,6 @@
 
 mod deciding;
 mod folding;
+mod frames;
 mod planning;
 mod run;
