@@ -1,4 +1,4 @@
-//! Failures of real tools, labelled: how many of them the diagnosis explains rightly.
+//! Failures of real tools, labelled: the diagnosis explains each of them rightly.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a corpus that cannot be read is a failed test")]
 
@@ -122,7 +122,6 @@ fn real_failures_are_explained() {
     let accuracy = right as f64 / entries.len() as f64;
     let precision = rightly as f64 / claimed as f64;
     println!("{} entries, accuracy {accuracy:.3}, precision of environment {precision:.3}", entries.len());
-    assert!(entries.len() >= 130);
-    assert!(precision >= 0.97, "{precision}");
-    assert!(accuracy >= 0.9, "{accuracy}");
+    assert!(entries.len() >= 218);
+    assert_eq!((right, rightly), (entries.len(), claimed), "what is wrong is printed above");
 }

@@ -1,4 +1,4 @@
-//! Repairs, degenerate and honest: none of the former is accepted, nearly all of the latter are.
+//! Repairs, degenerate and honest: none of the former is accepted, all of the latter are.
 
 #![expect(clippy::expect_used, reason = "a corpus that cannot be read is a failed test")]
 
@@ -99,11 +99,11 @@ fn no_degenerate_repair_is_accepted_and_honest_ones_are() {
     println!("degenerate {}, honest {}", degenerate.len(), honest.len());
     println!("precision {:.3}", caught as f64 / (caught + wronged.len()) as f64);
     println!("recall {:.3}", caught as f64 / degenerate.len() as f64);
-    assert!(degenerate.len() >= 110 && honest.len() >= 50);
+    assert!(degenerate.len() >= 154 && honest.len() >= 62);
     assert_eq!(invalid(&honest), 0);
     assert!(invalid(&degenerate) <= 3, "the guard has to judge, not the checker");
     assert!(missed.is_empty());
-    assert!(wronged.len() * 25 <= honest.len(), "{} of {}", wronged.len(), honest.len());
+    assert!(wronged.is_empty());
 }
 
 #[test]

@@ -287,7 +287,6 @@ fn files_checked(flow: &Flow) -> Vec<&str> {
 fn is_constant_writer(found: &Found) -> bool {
     let variable = found.call.words.iter().any(|word| word.contains(['$', '`']) || word.contains("{{"));
     match found.call.program.as_str() {
-        _ if found.writes.is_empty() => false,
         "echo" | "printf" | "yes" => !variable,
         "" | "true" | ":" | "touch" | "truncate" | "sed" | "perl" => true,
         "cat" => found.is_fed || found.call.has("/dev/null"),

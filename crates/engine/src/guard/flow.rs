@@ -362,13 +362,7 @@ impl Walk {
         }
         let status = known(words);
         let is_fed = way.fed || command.redirects.iter().any(|(operator, _)| operator.starts_with("<<"));
-        let mut writes: Vec<String> = command
-            .redirects
-            .iter()
-            .filter(|(operator, _)| operator.contains('>') && !operator.ends_with('&'))
-            .map(|(_, target)| target.text.clone())
-            .collect();
-        writes.extend(call.writes());
+        let writes = written(command).chain(call.writes()).collect();
         let Way { level, guarded, .. } = way;
         let assignments = assignments.iter().map(|word| word.text.clone()).collect();
         self.found.push(Found { call, level, guarded, negated: false, writes, is_fed, assignments });
@@ -378,8 +372,7 @@ impl Walk {
     /// Assignments and redirections without a program.
     fn assign(&mut self, command: &Command, assignments: &[Word], way: Way) {
         let call = Call { program: String::new(), words: Vec::new() };
-        let writes = command.redirects.iter().filter(|(operator, _)| operator.contains('>'));
-        let writes = writes.map(|(_, target)| target.text.clone()).collect();
+        let writes = written(command).collect();
         let assignments = assignments.iter().map(|word| word.text.clone()).collect();
         let Way { guarded, fed, .. } = way;
         let level = Level::Ignored;
@@ -390,17 +383,14 @@ impl Walk {
         match call.program.as_str() {
             "set" => {
                 for (at, word) in call.words.iter().enumerate() {
-                    let on = word.starts_with('-');
                     let short = word.starts_with(['-', '+']) && !word.starts_with("--");
                     if short && word.contains('e') {
-                        self.errexit = on;
-                        self.forgives |= !on;
+                        self.stop_at_failures(word);
                     }
-                    let named = at > 0 && short_ends_with_o(&call.words[at - 1]);
-                    let on = at > 0 && call.words[at - 1].starts_with('-');
+                    let Some(sign) = at.checked_sub(1).map(|before| &call.words[before]) else { continue };
                     match word.as_str() {
-                        "errexit" if named => self.errexit = on,
-                        "pipefail" if named => self.pipefail = on,
+                        "errexit" if short_ends_with_o(sign) => self.stop_at_failures(sign),
+                        "pipefail" if short_ends_with_o(sign) => self.pipefail = sign.starts_with('-'),
                         _ => {}
                     }
                 }
@@ -414,6 +404,19 @@ impl Walk {
             _ => {}
         }
     }
+
+    /// `-…` turns the stop at the first failure on, `+…` off.
+    fn stop_at_failures(&mut self, sign: &str) {
+        self.errexit = sign.starts_with('-');
+        self.forgives |= !self.errexit;
+    }
+}
+
+/// The files that redirections write.
+fn written(command: &Command) -> impl Iterator<Item = String> + '_ {
+    let is_written = |operator: &str| operator.contains('>') && !operator.ends_with('&');
+    let targets = command.redirects.iter().filter(move |(operator, _)| is_written(operator));
+    targets.map(|(_, target)| target.text.clone())
 }
 
 fn short_ends_with_o(word: &str) -> bool {

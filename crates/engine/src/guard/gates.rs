@@ -3,7 +3,7 @@
 //! Looks only at declarations; commands are compared elsewhere.
 
 use recipe::{
-    plan::{JsonMode, Retry, Step, StepKind, Unit},
+    plan::{JsonMode, Limits, Retry, Step, StepKind, Unit},
     syntax::{ExitMeaning, Rule},
 };
 
@@ -18,11 +18,13 @@ fn is_raised<T: PartialOrd>(old: Option<T>, new: Option<T>) -> bool {
     }
 }
 
-/// What the head of a recipe lost.
-pub(super) fn compare_recipes(old: &Unit, new: &Unit, findings: &mut Findings) {
+/// What the head of a recipe lost; `unset` are the limits that hold where it sets none.
+pub(super) fn compare_recipes(old: &Unit, new: &Unit, unset: Limits, findings: &mut Findings) {
+    let depth = |unit: &Unit| unit.limits.max_depth.or(unset.max_depth);
+    let steps = |unit: &Unit| unit.limits.max_total_steps.or(unset.max_total_steps);
     let limits = [
-        ("max_depth", is_raised(old.limits.max_depth, new.limits.max_depth)),
-        ("max_total_steps", is_raised(old.limits.max_total_steps, new.limits.max_total_steps)),
+        ("max_depth", is_raised(depth(old), depth(new))),
+        ("max_total_steps", is_raised(steps(old), steps(new))),
         ("budget.usd", is_raised(old.budget.usd, new.budget.usd)),
         ("budget.tokens", is_raised(old.budget.tokens, new.budget.tokens)),
         ("budget.agent_runs", is_raised(old.budget.agent_runs, new.budget.agent_runs)),

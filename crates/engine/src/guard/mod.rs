@@ -21,7 +21,7 @@ mod world;
 #[cfg(test)]
 mod tests;
 
-use recipe::plan::{Plan, StepKind, Unit};
+use recipe::plan::{Limits, Plan, Unit};
 use serde::{Deserialize, Serialize};
 
 use steps::Role;
@@ -56,49 +56,40 @@ impl Findings {
 /// Everything in which `after` is weaker than `before`. `failed_step` is the path of the step that failed.
 pub fn compare(before: &Plan, after: &Plan, failed_step: &str) -> Vec<Regression> {
     let mut findings = Findings::default();
-    compare_units(before, before.root(), after, after.root(), failed_step, &mut findings);
+    compare_units(before, before.root(), after.root(), failed_step, &mut findings);
     let nested = before.units.iter().filter(|unit| unit.path != before.root().path);
     for old in nested {
         let same = after.units.iter().find(|new| new.path == old.path && new.digest != old.digest);
         if let Some(new) = same {
-            compare_units(before, old, after, new, failed_step, &mut findings);
+            compare_units(before, old, new, failed_step, &mut findings);
         }
     }
     findings.list
 }
 
-fn compare_units(
-    old_plan: &Plan,
-    old: &Unit,
-    new_plan: &Plan,
-    new: &Unit,
-    failed: &str,
-    findings: &mut Findings,
-) {
+fn compare_units(old_plan: &Plan, old: &Unit, new: &Unit, failed: &str, findings: &mut Findings) {
     let roles: Vec<Role> = (0..old.steps.len()).map(|at| steps::role(old, at, failed)).collect();
     compare_presence(old, new, &roles, findings);
-    gates::compare_recipes(old, new, findings);
+    gates::compare_recipes(old, new, unset_limits(old_plan, old), findings);
     world::compare_values(old, new, &roles, findings);
     order::compare_order(old, new, &roles, findings);
     commands::find_forgeries(old, new, findings);
     for (at, step) in old.steps.iter().enumerate() {
         let Some(mended) = new.steps.iter().find(|candidate| candidate.id == step.id) else { continue };
-        if step.digest == mended.digest && same_target(old_plan, step, new_plan, mended) {
+        // a default for all timeouts is no part of the definition
+        if step.digest == mended.digest && step.timeout == mended.timeout {
             continue;
         }
         steps::compare_steps(old, at, new, mended, roles[at], findings);
     }
 }
 
-/// A definition that is written the same can still mean another recipe.
-fn same_target(old_plan: &Plan, old: &recipe::plan::Step, new_plan: &Plan, new: &recipe::plan::Step) -> bool {
-    use recipe::plan::Target;
-    match (&old.kind, &new.kind) {
-        (
-            StepKind::Nested { target: Target::Known { unit: left, .. }, .. },
-            StepKind::Nested { target: Target::Known { unit: right, .. }, .. },
-        ) => old_plan.unit(*left).path == new_plan.unit(*right).path,
-        _ => old.timeout == new.timeout,
+/// The limits of a recipe that sets none: only the one that was asked for has any.
+fn unset_limits(plan: &Plan, unit: &Unit) -> Limits {
+    if unit.path == plan.root().path {
+        Limits { max_depth: Some(Limits::DEFAULT_DEPTH), max_total_steps: Some(Limits::DEFAULT_STEPS) }
+    } else {
+        Limits::default()
     }
 }
 

@@ -106,36 +106,41 @@ fn runner_objection(case: &Case<'_>, old: &Call, new: &Call) -> Option<Objection
     if let Some(option) = weak {
         return Some(("check_narrowed", format!("`{option}` leaves something out of `{words}`")));
     }
-    let (before, after) = (targets(old), targets(new));
-    if before == after {
-        return None;
-    }
-    let same_program = old.program == new.program;
-    let narrower = if same_program { is_narrower(&before, &after) } else { after.len() > before.len() };
-    let strict = !case.role.failed;
-    (narrower || strict).then(|| ("check_narrowed", format!("`{words}` looks at less, or at something else")))
+    let narrower = if case.role.failed {
+        let (before, after) = (targets(old), targets(new));
+        let (before, after) =
+            (&before[verbs(old).min(before.len())..], &after[verbs(new).min(after.len())..]);
+        if old.program == new.program { is_narrower(before, after) } else { after.len() > before.len() }
+    } else {
+        targets(old) != targets(new)
+    };
+    narrower.then(|| ("check_narrowed", format!("`{words}` looks at less, or at something else")))
 }
 
-/// What a runner is pointed at.
-fn targets(call: &Call) -> Vec<&str> {
-    let verbs = match call.program.as_str() {
-        "npm" | "yarn" | "pnpm" | "bun" if call.has("run") => 2,
+/// How many words of a runner say what it does, before those that say to what.
+fn verbs(call: &Call) -> usize {
+    match call.program.as_str() {
         "cargo" if call.has("nextest") => 2,
         "cargo" | "go" | "npm" | "yarn" | "pnpm" | "bun" | "deno" | "make" | "mvn" | "gradle" | "gradlew"
         | "dotnet" | "just" | "ruff" | "swift" | "mix" | "bazel" | "sbt" | "rake" | "biome"
         | "playwright" => 1,
         _ => 0,
-    };
+    }
+}
+
+/// What a runner is told to do, and what it is pointed at.
+fn targets(call: &Call) -> Vec<&str> {
     let mut found = Vec::new();
     let mut skip = false;
-    for word in call.arguments() {
+    // `npm run test` is `npm test`
+    let runs = matches!(call.program.as_str(), "npm" | "yarn" | "pnpm" | "bun");
+    for word in call.arguments().iter().filter(|word| !runs || word.as_str() != "run") {
         let is_place = PLACES.contains(&word.as_str());
         if !skip && !word.starts_with('-') && word.parse::<f64>().is_err() {
             found.push(word.as_str());
         }
         skip = is_place;
     }
-    found.drain(..verbs.min(found.len()));
     found
 }
 

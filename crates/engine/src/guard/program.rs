@@ -222,7 +222,7 @@ fn known_test(arguments: &[String]) -> Status {
         arguments.iter().map(String::as_str).filter(|word| !matches!(*word, "]" | "]]")).collect();
     let holds = match words.as_slice() {
         [] => false,
-        [_] => return Status::Ok,
+        [text] => !text.is_empty(),
         ["-n", text] => !text.is_empty(),
         ["-z", text] => text.is_empty(),
         ["-d" | "-e" | "-r" | "-x", "/" | "." | "/tmp" | ".." | "./"] | ["-e" | "-r" | "-w", "/dev/null"] => {

@@ -146,12 +146,6 @@ impl Parser {
     fn list(&mut self, until: &[&str]) -> List {
         let mut list = List::new();
         loop {
-            while matches!(self.peek(), Some(Token::Newline))
-                || self.at_operator(";")
-                || self.at_operator("&")
-            {
-                self.at += 1;
-            }
             if self.peek().is_none() || self.at_operator(")") || self.at_operator(";;") || self.at_word(until)
             {
                 return list;
@@ -160,6 +154,7 @@ impl Parser {
             let mut item = self.item();
             item.background = self.at_operator("&");
             if self.at == before {
+                // a separator, or what fits nowhere
                 self.at += 1;
             } else {
                 list.push(item);
@@ -168,7 +163,7 @@ impl Parser {
     }
 
     fn item(&mut self) -> Item {
-        let mut item = Item { chain: vec![(Link::Start, self.pipeline())], background: false };
+        let mut item = Item { chain: vec![(Link::Start, self.pipeline())], ..Item::default() };
         loop {
             let link = match self.peek() {
                 Some(Token::Operator("&&")) => Link::And,
@@ -286,7 +281,6 @@ impl Parser {
     }
 
     fn case(&mut self) -> Kind {
-        self.at += 1;
         let mut arms = Vec::new();
         while self.peek().is_some() && !self.take_word("in") {
             self.at += 1;

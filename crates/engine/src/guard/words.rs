@@ -106,7 +106,7 @@ impl Reader {
         let start = self.at;
         self.comment();
         let line = self.chars[start..self.at].iter().collect();
-        self.at += usize::from(self.at < self.chars.len());
+        self.at += 1;
         line
     }
 
@@ -160,7 +160,7 @@ impl Reader {
         if !blocks.iter().any(|block| self.starts_with(block)) {
             return false;
         }
-        while self.at < self.chars.len() && !self.starts_with("}}") {
+        while self.peek(0).is_some() && !self.starts_with("}}") {
             self.at += 1;
         }
         self.at = (self.at + 2).min(self.chars.len());
@@ -183,7 +183,6 @@ impl Reader {
 
     fn word(&mut self) -> Word {
         let mut word = Word::default();
-        let start = self.at;
         while let Some(c) = self.peek(0) {
             match c {
                 '\\' if self.peek(1) == Some('\n') => self.at += 2,
@@ -206,11 +205,6 @@ impl Reader {
                 }
             }
         }
-        // whatever stands here, the reader goes on
-        if self.at == start {
-            self.at += 1;
-        }
-        self.at = self.at.min(self.chars.len());
         word
     }
 

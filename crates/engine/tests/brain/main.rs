@@ -2,5 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends by panicking")]
 
 mod deciding;
+mod folding;
+mod frames;
 mod planning;
 mod run;

@@ -46,7 +46,7 @@ pub(crate) struct Run {
     pub(crate) state: RunState,
     pub(crate) trace: Vec<String>,
     working: Vec<String>,
-    fails: Vec<&'static str>,
+    pub(crate) fails: Vec<&'static str>,
     seq: u64,
 }
 

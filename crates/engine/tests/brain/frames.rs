@@ -1,0 +1,162 @@
+//! What recipes see of each other, what a dry run cannot know, and what a run in another process takes over.
+
+use engine::{
+    Event, RunSettings,
+    decide::{depends_on_unknown, result},
+    event::RunResumed,
+    outcome::SkipReason,
+};
+
+use crate::run::{LEAF, Run, parallel};
+
+/// Two steps.
+const PAIR: &str = "name: leaf\nsteps:\n- {id: k, command: x}\n- {id: l, command: x}\n";
+
+fn run(steps: &str, child: &'static str, settings: RunSettings, fails: &[&'static str]) -> Run {
+    let mut run =
+        Run::new(&format!("name: top\ncontext: {{goal: g}}\nsteps:\n{steps}"), child, settings, fails);
+    run.go();
+    run
+}
+
+#[track_caller]
+fn check(steps: &str, settings: RunSettings, expected: &str) {
+    assert_eq!(run(steps, LEAF, settings, &[]).trace.join(" "), expected, "{steps}");
+}
+
+#[test]
+fn conditions_read_values_and_what_is_below() {
+    let steps = |condition: &str| {
+        format!(
+            "- {{id: n, recipe: leaf}}\n- {{id: a, command: x}}\n- {{id: b, command: x, condition: {condition:?}}}\n"
+        )
+    };
+    let begin = "+n +n/k -n/k -n +a -a";
+    for (condition, holds) in [
+        ("goal == 'g'", true),
+        ("a == 'va'", true),
+        ("n == 'vk'", true),
+        ("n.own == 'o'", true),
+        ("n.k == 'vk'", true),
+        ("n.own == 'x'", false),
+        ("nobody", false),
+    ] {
+        let end = if holds { "+b -b end" } else { "~b Condition end" };
+        check(&steps(condition), parallel(4), &format!("{begin} {end}"));
+    }
+}
+
+#[test]
+fn a_skipped_dependency_says_why() {
+    let exclude_tags = vec!["t".to_owned()];
+    check(
+        "- {id: a, command: x, when_tags: [t]}\n- {id: b, command: x, depends_on: [a]}\n- {id: c, command: x, depends_on: [b]}\n",
+        RunSettings { exclude_tags, ..parallel(4) },
+        "~a Tags ~b Dependency { step: \"a\", why: \"was left out by the tag filter\" } \
+         ~c Dependency { step: \"b\", why: \"was skipped because it depends on `a`\" } end",
+    );
+}
+
+#[test]
+fn a_recipe_results_in_its_output_or_its_last_value() {
+    let plain =
+        run("- {id: n, recipe: leaf}\n- {id: z, command: x, condition: 'false'}\n", LEAF, parallel(4), &[]);
+    assert_eq!(plain.value("n"), "vk");
+    let text = |run: &Run| result(run.state.root()).map(|value| value.render().into_owned());
+    assert_eq!(text(&plain), Some("vk".to_owned()));
+    let shown = run("- {id: n, recipe: leaf}\noutput: {template: 'so {{n}}'}\n", LEAF, parallel(4), &[]);
+    assert_eq!(text(&shown), Some("so vk".to_owned()));
+    let nothing = run("- {id: z, command: x, condition: 'false'}\n", LEAF, parallel(4), &[]);
+    assert_eq!(text(&nothing), None);
+}
+
+#[test]
+fn a_dry_run_knows_what_it_does_not_know() {
+    let text = "name: top\ncontext: {goal: g}\nsteps:\n- {id: a, command: x}\n- {id: b, command: x, condition: a}\n\
+                - {id: c, command: x, condition: goal}\n- {id: d, command: x}\n- {id: n, recipe: leaf, context: {g: '{{a}}', a: x}}\n";
+    let mut run = Run::new(text, LEAF, RunSettings { dry_run: true, ..parallel(4) }, &[]);
+    let unknown = |run: &Run| -> Vec<bool> {
+        let root = run.state.root();
+        root.unit.steps.iter().map(|step| depends_on_unknown(root, step)).collect()
+    };
+    assert_eq!(unknown(&run), [false; 5]);
+    run.record(Event::StepSkipped { path: "a".to_owned(), reason: SkipReason::DryRun }, None);
+    assert_eq!(unknown(&run), [false, true, false, false, false]);
+    for id in ["b", "c", "d"] {
+        run.record(Event::StepSkipped { path: id.to_owned(), reason: SkipReason::Condition }, None);
+    }
+    assert_eq!(run.state.root().unknown.iter().collect::<Vec<_>>(), ["a"]);
+    run.record(Event::StepStarted { path: "n".to_owned(), attempt: 1, inputs: None }, None);
+    run.record(Event::RecipeEntered { path: "n".to_owned(), unit: "leaf".to_owned() }, None);
+    assert_eq!(run.state.frames[1].unknown.iter().collect::<Vec<_>>(), ["g"]);
+}
+
+/// Ends with the first failure, is resumed as told, and goes on; `again` are the steps that fail then.
+struct Resume {
+    rerun: &'static [&'static str],
+    skip: &'static [&'static str],
+    again: &'static [&'static str],
+}
+
+const PLAIN: Resume = Resume { rerun: &[], skip: &[], again: &[] };
+
+fn resume(run: &mut Run, how: &Resume) -> (usize, String) {
+    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    let (rerun, skip) = (texts(how.rerun), texts(how.skip));
+    let resumed = RunResumed { pid: 1, sources: 1, rerun, skip, by: None, anchor: None };
+    run.record(Event::RunResumed(resumed), None);
+    run.trace.clear();
+    run.fails = how.again.to_vec();
+    let kept = run.state.kept_steps();
+    run.go();
+    (kept, run.trace.join(" "))
+}
+
+#[test]
+fn what_was_done_is_taken_over() {
+    let steps = "- {id: a, command: x}\n- {id: b, command: x}\n- {id: c, command: x}\n";
+    let failed = || run(steps, LEAF, parallel(4), &["b"]);
+    for (how, kept, expected) in [
+        (PLAIN, 1, "+b -b +c -c end"),
+        (Resume { rerun: &["a"], ..PLAIN }, 0, "+a -a +b -b +c -c end"),
+        (Resume { skip: &["b"], ..PLAIN }, 1, "+c -c end"),
+    ] {
+        assert_eq!(resume(&mut failed(), &how), (kept, expected.to_owned()));
+    }
+    let mut run = failed();
+    assert_eq!(
+        resume(&mut run, &Resume { skip: &["b"], again: &["c"], ..PLAIN }),
+        (1, "+c !c end".to_owned())
+    );
+    // what was left out once stays left out
+    assert_eq!(run.state.step("b").unwrap().skipped, Some(SkipReason::Chosen));
+    assert_eq!(resume(&mut run, &PLAIN).1, "+c -c end");
+    assert_eq!(run.state.resumes, 2);
+    assert_eq!(run.value("a"), "va");
+}
+
+#[test]
+fn a_nested_recipe_goes_on_where_it_was() {
+    let steps = "- {id: n, recipe: leaf}\n- {id: z, command: x}\n";
+    let failed = || run(steps, PAIR, parallel(4), &["n/l"]);
+    for (how, expected) in [
+        (PLAIN, "+n +n/l -n/l -n +z -z end"),
+        (Resume { rerun: &["n"], ..PLAIN }, "+n +n/k -n/k +n/l -n/l -n +z -z end"),
+        (Resume { rerun: &["n/k"], ..PLAIN }, "+n +n/k -n/k +n/l -n/l -n +z -z end"),
+        (Resume { skip: &["n/l"], ..PLAIN }, "+n -n +z -z end"),
+    ] {
+        assert_eq!(resume(&mut failed(), &how).1, expected);
+    }
+    let mut run = run(steps, PAIR, parallel(4), &["z"]);
+    assert_eq!(resume(&mut run, &Resume { again: &["z"], ..PLAIN }), (1, "+z !z end".to_owned()));
+    assert_eq!((run.value("n"), run.value("k")), ("vl".to_owned(), "vk".to_owned()));
+    // what an earlier resume took over, a later one can still do again
+    assert_eq!(resume(&mut run, &Resume { rerun: &["n/l"], ..PLAIN }).1, "+n +n/l -n/l -n +z -z end");
+}
+
+#[test]
+fn a_tolerated_failure_is_final() {
+    let steps = "- {id: a, command: x, continue_on_error: true}\n- {id: b, command: x}\n";
+    let mut run = run(steps, LEAF, parallel(4), &["a", "b"]);
+    assert_eq!(resume(&mut run, &PLAIN).1, "+b -b end");
+}

@@ -1,0 +1,251 @@
+//! Steps as wholes: which ones remain, in which order, and what they are.
+
+use super::{check, codes, plan};
+
+fn recipe(steps: &[&str]) -> String {
+    let lines: String = steps.iter().map(|step| format!("  - {{{step}}}\n")).collect();
+    format!("name: r\ncontext: {{a: 1, b: 2}}\nsteps:\n{lines}")
+}
+
+fn steps(before: &[&str], after: &[&str], failed: &str, expected: &str) {
+    check(&recipe(before), &recipe(after), failed, expected);
+}
+
+#[test]
+fn half_of_four_or_more_steps_remain() {
+    let ids = ["a", "b", "c", "d", "e"].map(|id| format!("id: {id}, command: ./x"));
+    let all: Vec<&str> = ids.iter().map(String::as_str).collect();
+    for (had, kept, expected) in
+        [(3, 1, ""), (4, 2, ""), (4, 1, "steps_lost"), (5, 3, ""), (5, 2, "steps_lost"), (5, 5, "")]
+    {
+        steps(&all[..had], &all[..kept], "a", expected);
+    }
+}
+
+#[test]
+fn protected_steps_remain() {
+    let kept = "id: k, command: ./x";
+    for (lost, failed, expected) in [
+        ("id: s, command: ./y", "k", ""),
+        ("id: s, command: ./y", "s", "failed_step_lost"),
+        ("id: s, command: ./y", "nested/s", "failed_step_lost"),
+        ("id: s, command: git push", "k", "effect_lost"),
+        ("id: s, command: ./y, effects: [deploy]", "k", "effect_lost"),
+        ("id: s, command: ./y, idempotent: false", "k", "effect_lost"),
+        ("id: s, prompt: a, effects: [deploy]", "k", "effect_lost"),
+        ("id: s, prompt: a", "k", ""),
+        ("id: s, command: pytest", "k", "check_lost"),
+        ("id: s, command: pytest || true", "k", ""),
+        ("id: s, command: pytest; git push", "k", "effect_lost"),
+        ("id: s, command: pytest && git push", "s", "check_lost effect_lost failed_step_lost"),
+    ] {
+        steps(&[kept, lost], &[kept], failed, expected);
+    }
+}
+
+#[test]
+fn a_command_after_an_agent_is_its_check() {
+    let agent = "id: k, prompt: a";
+    for (lost, expected) in [
+        ("id: s, command: ./y", "check_lost"),
+        ("id: s, command: cat f", ""),
+        ("id: s, command: ./y; true", ""),
+        ("id: s, command: ./y && git push", "effect_lost"),
+    ] {
+        steps(&[agent, lost], &[agent], "k", expected);
+    }
+}
+
+#[test]
+fn checks_stay_behind_what_they_check_and_before_what_they_guard() {
+    let (agent, test, push, other) =
+        ("id: a, prompt: a", "id: t, command: pytest", "id: p, command: git push", "id: o, command: cat f");
+    for (before, after, expected) in [
+        (vec![agent, test], vec![test, agent], "order_changed"),
+        (vec![test, push], vec![push, test], "order_changed"),
+        (vec![test, agent], vec![agent, test], ""),
+        (vec![push, test], vec![test, push], ""),
+        (vec![other, test], vec![test, other], ""),
+        (vec![other, push], vec![push, other], ""),
+        (vec![agent, push], vec![push, agent], ""),
+        (vec![agent, other, test], vec![other, agent, test], ""),
+        (vec![agent, test], vec!["id: n, command: ./n", agent, test], ""),
+        (vec![agent, other, test], vec![other, test], ""),
+    ] {
+        steps(&before, &after, "o", expected);
+    }
+    let (agent_in, test_in) =
+        ("id: a, prompt: a, parallel_group: g", "id: t, command: pytest, parallel_group: g");
+    let test_elsewhere = "id: t, command: pytest, parallel_group: h";
+    steps(&[agent, test], &[agent_in, test_in], "o", "order_changed");
+    steps(&[agent_in, test_in], &[test, agent], "o", "");
+    steps(&[agent_in, test_elsewhere], &[agent_in, test_in], "o", "order_changed");
+    steps(&[agent, test_elsewhere], &[agent_in, test_elsewhere], "o", "");
+}
+
+#[test]
+fn nothing_new_keeps_a_protected_step_from_running() {
+    let maybe = [
+        ("id: k, command: ./x, condition: a", "dependency_added"),
+        ("id: k, command: ./x, continue_on_error: true", "dependency_added"),
+        ("id: k, command: ./x, when_tags: [z]", "dependency_added"),
+        ("id: k, command: ./x", ""),
+    ];
+    for (needed, expected) in maybe {
+        let (free, bound) = ("id: s, command: pytest", "id: s, command: pytest, depends_on: [k]");
+        steps(&[needed, free], &[needed, bound], "k", expected);
+        steps(&[needed, bound], &[needed, "id: s, command: pytest, depends_on: [k], timeout: 9"], "k", "");
+        let (free, bound) = ("id: s, command: ./y", "id: s, command: ./y, depends_on: [k]");
+        steps(&[needed, free], &[needed, bound], "k", "");
+    }
+    for (before, after, expected) in [
+        ("command: pytest", "command: pytest, when_tags: [z]", "tag_added"),
+        ("command: pytest, when_tags: [z]", "command: pytest, when_tags: [z], timeout: 9", ""),
+        ("command: pytest, when_tags: [z]", "command: pytest", ""),
+        ("command: ./y", "command: ./y, when_tags: [z]", ""),
+    ] {
+        changed(before, after, "k", expected);
+    }
+}
+
+fn changed(before: &str, after: &str, failed: &str, expected: &str) {
+    let other = "id: k, command: ./x, working_dir: known";
+    let step = |text: &str| format!("id: s, {text}");
+    steps(&[other, &step(before)], &[other, &step(after)], failed, expected);
+}
+
+#[test]
+fn a_protected_step_looks_where_it_did() {
+    for (before, after, failed, another) in [
+        (
+            "command: grep a f",
+            "command: grep a f, working_dir: d",
+            "expectation_changed",
+            "expectation_changed",
+        ),
+        ("command: grep a f", "command: grep a f, working_dir: known", "", "expectation_changed"),
+        ("command: grep a f", "command: grep a f, working_dir: known/", "", "expectation_changed"),
+        ("command: pytest", "command: pytest, working_dir: d", "", "expectation_changed"),
+        ("command: pytest, working_dir: d", "command: pytest, working_dir: d/", "", ""),
+    ] {
+        changed(before, after, "s", failed);
+        changed(before, after, "k", another);
+    }
+    changed("command: ./y", "command: ./y, working_dir: d", "k", "");
+}
+
+#[test]
+fn a_protected_step_has_the_variables_that_it_had() {
+    let (changed_value, added) = ("expectation_changed", "switch_added");
+    for (before, after, failed, another) in [
+        ("command: pytest, env: {A: b}", "command: pytest, env: {A: b}, timeout: 9", "", ""),
+        ("command: pytest, env: {A: b}", "command: pytest, env: {A: c}", changed_value, changed_value),
+        ("command: pytest, env: {A: b}", "command: pytest", changed_value, changed_value),
+        ("command: pytest", "command: pytest, env: {A: b}", "", added),
+        ("command: pytest", "command: pytest, env: {SKIP_SLOW: b}", added, added),
+        ("command: pytest", "command: pytest, env: {pytest_addopts: b}", added, added),
+        ("command: ./y, env: {A: b}", "command: ./y, env: {A: c}", "", ""),
+        ("command: ./y", "command: ./y, env: {SKIP: b}", added, ""),
+    ] {
+        changed(before, after, "s", failed);
+        changed(before, after, "k", another);
+    }
+}
+
+#[test]
+fn agents_and_recipes_of_other_steps_stay() {
+    for (before, after, failed, another) in [
+        ("prompt: a, agent: x:y:z", "prompt: a, agent: x:y:w", "", "agent_changed"),
+        ("prompt: a, agent_binary: claude", "prompt: a, agent_binary: codex", "", "agent_changed"),
+        ("prompt: a, mode: x", "prompt: a, mode: y", "", "agent_changed"),
+        ("prompt: a, model: x", "prompt: a, model: y", "", "model_changed"),
+        ("prompt: a, model: x", "prompt: a, model: x, timeout: 9", "", ""),
+        ("recipe: x", "recipe: y", "", "recipe_changed"),
+        ("recipe: x", "recipe: x, timeout: 9", "", ""),
+        ("recipe: '{{a}}'", "recipe: '{{b}}'", "", "recipe_changed"),
+        ("command: ./y", "prompt: a", "kind_changed", "kind_changed"),
+        ("prompt: a", "command: ./y", "kind_changed", "kind_changed"),
+    ] {
+        changed(before, after, "s", failed);
+        changed(before, after, "k", another);
+    }
+}
+
+#[test]
+fn a_prompt_keeps_most_of_its_words() {
+    let prompt = |words: &str| format!("prompt: '{words}'");
+    for (before, after, failed, another) in [
+        ("one two three four five", "One, TWO; three!", "", ""),
+        ("one two three four five", "one two", "", "prompt_changed"),
+        ("one two three four five", "one", "prompt_changed", "prompt_changed"),
+        ("ab cd", "ef gh", "", ""),
+        ("file.md snake_case", "file md snake case", "prompt_changed", "prompt_changed"),
+    ] {
+        changed(&prompt(before), &prompt(after), "s", failed);
+        changed(&prompt(before), &prompt(after), "k", another);
+    }
+}
+
+#[test]
+fn values_that_checks_rely_on_stay() {
+    let recipe =
+        |head: &str, step: &str| format!("name: r\ncontext: {head}\nsteps:\n  - {{id: s, {step}}}\n");
+    for (step, after, expected) in [
+        ("command: 'grep {{x}} f'", "{x: 2, y: 1}", "expectation_changed"),
+        ("command: 'grep {{x}} f'", "{x: 1, y: 2}", ""),
+        ("command: pytest, condition: y", "{x: 1, y: 2}", "expectation_changed"),
+        ("command: 'git push {{x}}'", "{x: 2, y: 1}", "expectation_changed"),
+        ("command: './y {{x}}'", "{x: 2, y: 1}", ""),
+        ("prompt: 'a {{x}}'", "{x: 2, y: 1}", ""),
+    ] {
+        check(&recipe("{x: 1, y: 1}", step), &recipe(after, step), "s", expected);
+    }
+}
+
+#[test]
+fn a_name_is_corrected_only_to_one_that_others_use() {
+    for (said, name, expected) in [
+        ("command: ./make known.txt", "known.txt", ""),
+        ("command: ./make ./known.txt", "./known.txt", ""),
+        ("prompt: Write known.txt.", "known.txt", ""),
+        ("prompt: 'Write \"known.txt\"'", "known.txt", ""),
+        ("command: ./make, produces: [known.txt]", "known.txt", ""),
+        ("command: ./make known.txt.gz", "known.txt", "expectation_changed"),
+        ("command: ./make my-known.txt", "known.txt", "expectation_changed"),
+        ("command: ./make my_known.txt", "known.txt", "expectation_changed"),
+        ("command: ./make .known.txt", "known.txt", "expectation_changed"),
+        ("command: ./make known.txt2", "known.txt", "expectation_changed"),
+        ("command: ./make a.b known.txt2 known.txt", "known.txt", ""),
+        ("command: ./make", "known.txt", "expectation_changed"),
+        ("command: ./make .", ".", "expectation_changed"),
+        ("recipe: x", "known.txt", "expectation_changed"),
+    ] {
+        let other = format!("id: k, {said}");
+        let last = format!("id: s, command: grep a {name}");
+        steps(&[&other, "id: s, command: grep a unknwn.txt"], &[&other, &last], "s", expected);
+    }
+    // the one that was written before is in use: nothing was misspelled
+    steps(
+        &["id: k, command: ./make known.txt b.txt", "id: s, command: grep a b.txt"],
+        &["id: k, command: ./make known.txt b.txt", "id: s, command: grep a known.txt"],
+        "s",
+        "expectation_changed",
+    );
+}
+
+#[test]
+fn nested_recipes_are_compared_too() {
+    let text = recipe(&["id: k, recipe: x", "id: o, command: ./x"]);
+    assert_eq!(codes(&plan(&text, 9), &plan(&text, 9), "o"), "");
+    assert_eq!(codes(&plan(&text, 9), &plan(&text, 8), "o"), "");
+    assert_eq!(codes(&plan(&text, 8), &plan(&text, 9), "o"), "timeout_loosened");
+}
+
+#[test]
+fn a_default_counts_like_a_declaration() {
+    let recipe = |seconds: u8| {
+        format!("name: r\ndefault_step_timeout: {seconds}\nsteps:\n  - {{id: s, command: ./x}}\n")
+    };
+    check(&recipe(8), &recipe(9), "s", "timeout_loosened");
+    check(&recipe(9), &recipe(8), "s", "");
+}

@@ -1,0 +1,204 @@
+//! The parts of the language by themselves: conditions, JSON in texts, values, file patterns, who reads what.
+
+use std::{
+    collections::{BTreeSet, HashSet},
+    sync::Arc,
+};
+
+use recipe::{
+    agent_ref::AgentRef,
+    check::{Given, LoadError, Loaded, Loader, check},
+    condition::Condition,
+    graph,
+    json::extract,
+    plan::Plan,
+    value::{Map, Number, Value},
+};
+
+fn scope() -> Map {
+    let json = r#"{"n": 5, "list": ["a", 3], "object": {"k": "v", "1": "one"}, "sized": {"length": 7}, "path": "C:\\"}"#;
+    match Value::from_json(json) {
+        Ok(Value::Map(members)) => (*members).clone(),
+        _ => Map::new(),
+    }
+}
+
+#[test]
+fn what_conditions_are_worth() {
+    for (text, expected) in [
+        ("1e3 == 1000", true),
+        ("1E3 == 1000", true),
+        ("1e-3 == 0.001", true),
+        ("1e+3 == 1000", true),
+        ("25e-1 == 2.5", true),
+        ("0.5 ==.5", true),
+        ("n ==.5", false),
+        ("n in [.5, 5]", true),
+        ("list == '[\"a\",3]'", true),
+        ("list == '[3]'", false),
+        ("list == 'a'", false),
+        ("object == '{}'", false),
+        ("'a' == 'a'", true),
+        ("'a' == 'b'", false),
+        ("object.length == 2", true),
+        ("object.missing == ''", true),
+        ("sized.length == 7", true),
+        ("object[1] == 'one'", true),
+        ("object[2] == ''", true),
+        ("'it\\' s' == \"it' s\"", true),
+        ("'x\\'and y' == \"x'and y\"", true),
+        ("'a\\\" and b' == \"a\\\" and b\"", true),
+        ("path == 'C:\\' and n == 5", true),
+        ("path == 'C:\\' or n", true),
+        ("path == 'C:\\'", true),
+    ] {
+        let condition = Condition::parse(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+        assert_eq!(condition.holds(&scope()), Ok(expected), "{text}");
+    }
+}
+
+#[test]
+fn words_of_other_languages_are_answered() {
+    for (text, help) in [
+        ("n ne 5", "write `!=`"),
+        ("n eq 5", "write `==`"),
+        ("n like 5", "write `'part' in text`, or use `.startswith()`"),
+        ("n matches 5", "write `'part' in text`, or use `.startswith()`"),
+        ("n if list", "write `and` and `or`"),
+        ("n then list", "write `and` and `or`"),
+    ] {
+        let error = Condition::parse(text).err();
+        assert!(error.as_ref().is_some_and(|error| format!("{error:?}").contains(help)), "{text}: {error:?}");
+    }
+    assert!(Condition::parse(&format!("{}n", "(n) and ".repeat(500))).is_ok());
+}
+
+#[test]
+fn json_in_a_text() {
+    for (text, expected) in [
+        ("```json\n{\"a\": 1}\n```", Some("{\"a\":1}")),
+        ("so\n```json\n{\"a\": 1}", Some("{\"a\":1}")),
+        ("x\n\n```json\n[1]``` and [2]", Some("[1]")),
+        ("first\n```json\n[1] ```", Some("[1]")),
+        ("```-1```", Some("-1")),
+        ("```42```", Some("42")),
+        ("a {\"b\" : [ 1 , { \"c\" : 2 } ] } d", Some("{\"b\":[1,{\"c\":2}]}")),
+        ("a {\"b\" \"c\"} [2]", Some("[2]")),
+        ("a [1 [2]] [3]", Some("[2]")),
+        ("a {\"b\nc\": 1} [4]", Some("[4]")),
+        ("a {\"b\n[4]", Some("[4]")),
+        ("a [1} [5]", Some("[5]")),
+        ("none", None),
+    ] {
+        assert_eq!(extract(text).map(|value| value.to_json()), expected.map(str::to_owned), "{text}");
+    }
+    let nested = |depth: usize| format!("see {}{} [6]", "[".repeat(depth), "]".repeat(depth));
+    assert_eq!(extract(&nested(300)).map(|value| value.to_json()), Some("[6]".to_owned()));
+}
+
+#[test]
+fn numbers_keep_their_spelling_where_json_has_it() {
+    for (number, json) in [
+        (Number::from_f64(3.0), "3"),
+        (Number::from_f64(-0.5), "-0.5"),
+        (Number::from_f64(8_999_999_999_999_999.0), "8999999999999999"),
+        (Number::with_value("0x1F", 31.0), "31"),
+        (Number::with_value(".inf", f64::INFINITY), "null"),
+    ] {
+        assert_eq!(Value::Number(number.clone()).to_json(), json, "{number:?}");
+    }
+}
+
+#[test]
+fn file_patterns_meet() {
+    for (a, b, expected) in [
+        ("**/a.txt", "x/a.txt", true),
+        ("**/a.txt", "xa.txt", false),
+        ("**/a.txt", "x/ya.txt", false),
+        ("x/**", "x/y/z", true),
+        ("x**z", "x/y/z", true),
+        ("a?c", "a/c", false),
+        ("a*c", "a/c", false),
+        ("a*", "abc", true),
+        ("abc", "a*", true),
+        ("a?", "a", false),
+    ] {
+        assert_eq!(graph::patterns_meet(a, b), expected, "{a} {b}");
+    }
+}
+
+const TOP: &str = "name: top
+context: {goal: g, tone: t, deep: d, kind: leaf}
+steps:
+- {id: shell, command: 'x {{goal}} {{goal}} \"$RECIPE_VAR_tone\"', working_dir: '{{kind}}', condition: deep}
+- {id: agent, prompt: '{{tone}} {{goal}}', model: '{{kind}}', env: {A: '{{deep}}'}}
+- {id: nested, recipe: leaf, context: {given: '{{tone}}'}}
+- {id: dynamic, recipe: '{{kind}}'}
+- {id: last, command: 'x \"$RECIPE_VAR_shell\" $lower $RECIPE_VAR_tone_x'}
+";
+
+const LEAF: &str =
+    "name: leaf\nsteps:\n- {id: k, command: 'x {{goal}} $RECIPE_VAR_deep'}\noutput: {template: '{{kind}}'}\n";
+
+struct Leaf;
+
+impl Loader for Leaf {
+    fn recipe(&self, name: &str, _: &str) -> Result<Loaded, LoadError> {
+        Ok(Loaded { path: name.to_owned(), bytes: Arc::from(LEAF.as_bytes()) })
+    }
+
+    fn agent(&self, _: &AgentRef, _: &str) -> Option<Arc<str>> {
+        None
+    }
+
+    fn recipe_names(&self) -> Vec<String> {
+        vec!["leaf".to_owned()]
+    }
+}
+
+fn plan() -> Plan {
+    let outcome =
+        check(Loaded { path: "top".to_owned(), bytes: Arc::from(TOP.as_bytes()) }, &Leaf, &Given::default());
+    outcome.plan.unwrap_or_else(|| panic!("{:?}", outcome.diagnostics))
+}
+
+#[test]
+fn what_steps_read() {
+    let plan = plan();
+    let known: Vec<String> = ["goal", "tone", "deep", "kind", "shell"].map(str::to_owned).to_vec();
+    for (at, own, all) in [
+        (0, "deep goal kind", "deep goal kind tone"),
+        (1, "deep goal kind tone", "deep goal kind tone"),
+        (2, "tone", "deep goal kind tone"),
+        (3, "kind", "kind"),
+        (4, "", "shell"),
+    ] {
+        let step = &plan.root().steps[at];
+        assert_eq!(graph::reads(step).join(" "), own, "{}", step.id);
+        let inputs: BTreeSet<String> = graph::inputs(&plan, step, known.iter());
+        assert_eq!(inputs.into_iter().collect::<Vec<_>>().join(" "), all, "{}", step.id);
+    }
+}
+
+#[test]
+fn which_of_some_names_a_step_reads() {
+    let plan = plan();
+    for (at, names, expected) in [
+        (0, "goal", Some("goal")),
+        (0, "tone", Some("tone")),
+        (0, "shell", None),
+        (0, "", None),
+        (2, "deep", Some("deep")),
+        (2, "shell", None),
+        (4, "shell", Some("shell")),
+        (4, "tone lower", None),
+    ] {
+        let step = &plan.root().steps[at];
+        let names: HashSet<String> = names.split_whitespace().map(str::to_owned).collect();
+        assert_eq!(graph::reads_one_of(&plan, step, &names).as_deref(), expected, "{} {names:?}", step.id);
+    }
+    let edges = graph::edges_in(&plan, plan.root());
+    let to_last: Vec<(usize, &str)> =
+        edges.iter().filter(|edge| edge.to == 4).map(|edge| (edge.from, edge.link.as_str())).collect();
+    assert_eq!(to_last, [(0, graph::Link::Value.as_str())]);
+}
