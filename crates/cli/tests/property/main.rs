@@ -1,7 +1,7 @@
 //! Two proofs on the real program: a property of random recipes, and rounds of chaos.
 //!
-//! `RECIPE_RUNNER_SEED=N` repeats one, `RECIPE_RUNNER_CASES=N` and `RECIPE_RUNNER_ROUNDS=N` set how many there are. A
-//! failure prints its seed.
+//! `RECIPE_RUNNER_SEED=N` repeats one, `RECIPE_RUNNER_CASES=N` and `RECIPE_RUNNER_ROUNDS=N` set how many there are, from
+//! `RECIPE_RUNNER_FIRST_SEED` on or from a seed that was not tried yet. A failure prints its seed.
 #![expect(
     clippy::panic,
     clippy::print_stderr,
@@ -11,6 +11,7 @@
 mod answer;
 mod chaos;
 mod found;
+mod graph;
 mod judge;
 mod links;
 mod property;
@@ -50,7 +51,7 @@ impl Scope {
         match (number("RECIPE_RUNNER_SEED"), wanted) {
             (Some(seed), _) => Scope { from: seed, count: 1, until: Instant::now() + time },
             (None, Some(count)) => {
-                let from = now.as_secs() << 16;
+                let from = number("RECIPE_RUNNER_FIRST_SEED").unwrap_or(now.as_secs() << 16);
                 Scope { from, count, until: Instant::now() + Duration::from_secs(24 * 3600) }
             }
             (None, None) => Scope { from: 1 << 16, count, until: Instant::now() + time },

@@ -133,6 +133,14 @@ impl Recipe {
 }
 
 impl Step {
+    /// The recipe that it runs.
+    pub(crate) fn recipe(&self) -> Option<&Recipe> {
+        match &self.kind {
+            Kind::Nested(child) => Some(child),
+            Kind::Bash | Kind::Agent => None,
+        }
+    }
+
     /// Its part of the recipe's text.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("  - id: {}\n", self.id);
