@@ -14,6 +14,7 @@ mod found;
 mod graph;
 mod judge;
 mod links;
+mod model;
 mod property;
 mod random;
 mod shape;
@@ -103,7 +104,7 @@ fn try_seeds<S: Default>(scope: &Scope, try_one: impl Fn(u64, &mut S) -> Result<
 
 #[test]
 fn a_resumed_run_is_as_good_as_an_undisturbed_one() {
-    let scope = Scope::new(1_000, Duration::from_secs(60), number("RECIPE_RUNNER_CASES"));
+    let scope = Scope::new(400, Duration::from_secs(60), number("RECIPE_RUNNER_CASES"));
     let total: Mutex<Cost> = Mutex::default();
     let tried = try_seeds(&scope, |seed, clean: &mut Clean| {
         let cost = Case::new(seed).run(clean)?;

@@ -80,7 +80,7 @@ pub(crate) fn prepare(env: &TestEnv, mishaps: &[Mishap]) {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     /// Its ids through nested recipes, from the journal.
-    path: String,
+    pub(crate) path: String,
     /// Lines in the ledger that say that it began.
     pub(crate) begun: usize,
     /// Lines in the ledger that say that its work is done.
