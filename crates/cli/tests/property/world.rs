@@ -150,6 +150,7 @@ impl Facts {
         if let Some(path) = path("step_started") {
             let step = self.step(&path);
             (step.started, step.open, step.path) = (step.started + 1, true, path);
+            (step.stands, step.stands_failed) = (false, false);
         } else if let Some(path) = path("step_not_begun") {
             let step = self.step(&path);
             (step.started, step.open) = (step.started - 1, false);
