@@ -72,8 +72,8 @@ libfuzzer TARGET SECONDS="60":
 
 # random recipes, failures, kills and edits, from seeds that were not tried yet; RECIPE_RUNNER_SEED=N repeats one
 property CASES="3000":
-    RECIPE_RUNNER_CASES={{CASES}} cargo test -p recipe-runner-rs --test property undisturbed -- --nocapture
+    RECIPE_RUNNER_CASES={{CASES}} cargo test --profile simulation -p recipe-runner-rs --test property undisturbed -- --nocapture
 
 # signals, full disks, few descriptors and read-only state while runs are on their way
 chaos ROUNDS="500":
-    RECIPE_RUNNER_ROUNDS={{ROUNDS}} cargo test -p recipe-runner-rs --test property chaos -- --nocapture
+    RECIPE_RUNNER_ROUNDS={{ROUNDS}} cargo test --profile simulation -p recipe-runner-rs --test property chaos -- --nocapture

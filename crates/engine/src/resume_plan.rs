@@ -18,7 +18,7 @@ use recipe::{
 use serde::Serialize;
 
 use crate::{
-    frame::{Frame, FrameId},
+    frame::{Frame, FrameId, StepState},
     outcome::StepStatus,
     state::RunState,
 };
@@ -396,24 +396,29 @@ impl Work<'_> {
         levels
     }
 
+    /// Whether there is work of an agent in a step. What a recipe step ran is known, also where its name is a
+    /// template or it was cut off before its end.
     fn is_producer_that_ran(&self, id: FrameId, step: &Step) -> bool {
         let state = self.request.state;
         let Some(index) = state.frames[id].index_of(&step.id) else { return false };
-        let Some(standing) = state.standing(id, index) else { return false };
-        let ran = standing.status.is_done() || standing.status == StepStatus::Failed;
-        ran && match standing.frame {
-            // what it ran is known, also where its name is a template
-            Some(child) => self.contains_agent(child),
-            None => is_producer(self.request.plan, step, &mut HashSet::new()),
+        if let Some(child) = state.below(id, index) {
+            return self.contains_agent(child);
         }
+        let ran = |step: &StepState| step.status.is_done() || step.status == StepStatus::Failed;
+        state.standing(id, index).is_some_and(ran)
+            && is_producer(self.request.plan, step, &mut HashSet::new())
     }
 
-    /// Whether an agent worked in a recipe that ran, or in one below it.
+    /// Whether an agent worked in a recipe, or in one below it.
     fn contains_agent(&self, id: FrameId) -> bool {
-        let frame = &self.request.state.frames[id];
-        frame.unit.steps.iter().zip(&frame.steps).any(|(step, state)| {
-            let is_agent = matches!(step.kind, StepKind::Agent(_)) && state.status.is_done();
-            is_agent || state.frame.is_some_and(|child| self.contains_agent(child))
+        let state = self.request.state;
+        let frame = &state.frames[id];
+        frame.unit.steps.iter().enumerate().any(|(at, step)| {
+            let kept = || state.standing(id, at).is_some_and(|step| step.status.is_done());
+            let is_done = frame.steps[at].status.is_done() || kept();
+            let child = frame.steps[at].frame.or_else(|| state.below(id, at));
+            (matches!(step.kind, StepKind::Agent(_)) && is_done)
+                || child.is_some_and(|child| self.contains_agent(child))
         })
     }
 

@@ -18,7 +18,7 @@ use recipe::{
 fn scope() -> Map {
     let json = r#"{"n": 5, "list": ["a", 3], "object": {"k": "v", "1": "one"}, "sized": {"length": 7}, "path": "C:\\"}"#;
     match Value::from_json(json) {
-        Ok(Value::Map(members)) => (*members).clone(),
+        Ok(Value::Map(members)) => Map::clone(&members),
         _ => Map::new(),
     }
 }

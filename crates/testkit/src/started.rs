@@ -139,6 +139,19 @@ impl TestEnv {
         self.members().iter().filter_map(number).collect()
     }
 
+    /// Whether a process of the step with this id is alive in this world.
+    pub fn is_at_work(&self, step: &str) -> bool {
+        let is_of_step = |process: &PathBuf| {
+            let environment = fs::read(process.join("environ")).unwrap_or_default();
+            let text = String::from_utf8_lossy(&environment);
+            let path = text.split('\0').find_map(|entry| entry.strip_prefix("RECIPE_RUNNER_STEP="));
+            path.is_some_and(|path| {
+                path.split('#').next().and_then(|path| path.rsplit('/').next()) == Some(step)
+            })
+        };
+        self.members().iter().any(is_of_step)
+    }
+
     /// Numbers of the living guardians of runs of this world.
     pub fn guardians(&self) -> Vec<String> {
         let run = format!(" __guard {}/", self.state().display());

@@ -66,7 +66,17 @@ impl Output {
 impl TestEnv {
     /// A new world for the program at `program`, which the test names as `env!("CARGO_BIN_EXE_…")`.
     pub fn new(program: impl Into<PathBuf>) -> TestEnv {
-        let root = must(tempfile::tempdir());
+        TestEnv::at(program, must(tempfile::tempdir()))
+    }
+
+    /// The same in memory, where this machine has room for it there: for tests that need thousands of worlds, and not
+    /// the time that a disk takes.
+    pub fn in_memory(program: impl Into<PathBuf>) -> TestEnv {
+        let root = if has_memory() { tempfile::tempdir_in(MEMORY) } else { tempfile::tempdir() };
+        TestEnv::at(program, must(root))
+    }
+
+    fn at(program: impl Into<PathBuf>, root: tempfile::TempDir) -> TestEnv {
         for dir in ["home", "work", "state", "tmp"] {
             must(fs::create_dir(root.path().join(dir)));
         }
@@ -166,6 +176,22 @@ impl TestEnv {
         command.env("LANG", "C.UTF-8").envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
+}
+
+/// Where files are in memory, on most machines.
+const MEMORY: &str = "/dev/shm";
+
+/// Whether programs can be started from files in memory.
+fn has_memory() -> bool {
+    let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
+    let mut lines = mounts.lines().map(|line| line.split(' ').collect::<Vec<&str>>());
+    lines.any(|words| match words[..] {
+        [_, place, kind, options, ..] => {
+            (place, kind) == (MEMORY, "tmpfs")
+                && options.split(',').all(|word| word != "noexec" && word != "ro")
+        }
+        _ => false,
+    })
 }
 
 fn finish(command: &mut Command) -> Output {

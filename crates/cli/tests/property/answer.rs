@@ -22,9 +22,10 @@ pub(crate) struct Answer {
 
 /// Looks at what interrupted steps did, once they have come to rest.
 pub(crate) fn answer(env: &TestEnv, recipe: &Recipe) -> Result<Answer, String> {
-    until("orphans have ended", || env.survivors().is_empty());
-    let facts = Facts::read(env);
     let careful = careful(recipe, Care::NotIdempotent);
+    // nobody ends them before the answer
+    until("orphans have done their work", || !careful.iter().any(|id| env.is_at_work(id)));
+    let facts = Facts::read(env);
     let open: Vec<&String> = careful.iter().filter(|id| facts.of(id).open).collect();
     must(!open.is_empty(), || "asked, but nothing that is not idempotent was interrupted".to_owned())?;
     let is_done = |id: &&String| facts.of(id).done > facts.of(id).completed;

@@ -14,7 +14,7 @@ use testkit::{Output, Started, TestEnv, until};
 use crate::{
     answer::answer,
     judge::{self, Verdict, must},
-    links::{Failures, careful, may_rerun},
+    links::{careful, failed},
     property::Clean,
     random::Random,
     shape::{Care, Kind, Recipe},
@@ -248,8 +248,7 @@ fn go_on(
     expected: &Json,
     said: &mut Vec<String>,
 ) -> Verdict {
-    let failures = if trouble.codes().contains(&1) { Failures::Some } else { Failures::None };
-    let may_rerun = may_rerun(recipe, recipe, failures);
+    let may_fail = trouble.codes().contains(&1);
     let (mut left_out, mut flags, mut repeats) = (BTreeSet::new(), Vec::new(), false);
     for _ in 0..PATIENCE {
         let before = Facts::read(env);
@@ -258,7 +257,9 @@ fn go_on(
         flags.clear();
         let after = Facts::read(env);
         judge::ledger_and_journal_agree(&after, recipe)?;
-        judge::completed_stays(&before, &after, &may_rerun)?;
+        let may_give_up =
+            before.failed.iter().flat_map(|path| failed(recipe, recipe, path, &before)).collect();
+        judge::results_stay(&before, &after, recipe, &may_give_up)?;
         must(env.survivors().is_empty() || output.code == 6, || format!("alive: {:?}", env.survivors()))?;
         match output.code {
             0 => {
@@ -266,7 +267,7 @@ fn go_on(
                 judge::same_result(expected, &output.json(), &left_out)?;
                 return once(&after, recipe, trouble, repeats);
             }
-            6 if output.all().contains("--rerun-effects") && failures == Failures::Some => {
+            6 if output.all().contains("--rerun-effects") && may_fail => {
                 repeats = true;
                 flags.push("--rerun-effects");
             }

@@ -3,6 +3,8 @@
 use serde_json::{Value as Json, json};
 use testkit::{Output, TestEnv};
 
+use crate::world::world;
+
 fn env(files: &[(&str, &str)]) -> TestEnv {
     let program = env!("CARGO_BIN_EXE_recipe-runner-rs");
     files.iter().fold(TestEnv::new(program), |env, (name, text)| env.file(name, text))
@@ -148,4 +150,25 @@ fn a_default_of_a_nested_recipe_that_an_edit_changes_is_seen_in_it() {
         &[("r.yaml", &recipe("echo b >> ledger")), ("child.yaml", &child("new"))],
         "k b",
     );
+}
+
+/// An agent behind an edited step is kept over mere order, also in a recipe that was cut off before its end.
+#[test]
+fn an_agent_in_an_interrupted_recipe_is_not_asked_again_on_a_guess() {
+    let recipe = |word: &str| {
+        format!("name: r\nsteps:\n- {{id: a, command: echo {word}}}\n- {{id: n, recipe: child}}\n")
+    };
+    let agent = "- {id: k, prompt: 'k: vk', agent_binary: scripted, auto_stage: false}";
+    for (what, end, code) in [("fails", "test -e go", 1), ("is killed", "[ -e go ] || kill -9 $PPID", 137)] {
+        let env = world();
+        env.write("r.yaml", recipe("old"));
+        env.write("child.yaml", format!("name: child\nsteps:\n{agent}\n- {{id: f, command: '{end}'}}\n"));
+        assert_eq!(json(&env, &["r.yaml"]).code, code, "{what}");
+        env.write("r.yaml", recipe("new"));
+        env.write("go", "");
+        let resumed = json(&env, &["resume", "last", "--recipe", "r.yaml"]);
+        assert_eq!(resumed.code, 0, "{what}: {}", resumed.all());
+        assert_eq!(resumed.value("a"), Json::from("new"), "{what}");
+        assert_eq!(env.read("ledger"), "B k\nE k\n", "{what}");
+    }
 }

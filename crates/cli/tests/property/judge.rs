@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use crate::{
     shape::{Kind, Recipe},
     trouble::all_steps,
-    world::Facts,
+    world::{Count, Facts},
 };
 
 /// What is wrong, in words.
@@ -35,11 +35,25 @@ pub(crate) fn ledger_and_journal_agree(facts: &Facts, recipe: &Recipe) -> Verdic
     Ok(())
 }
 
-/// What was completed before a command was not done again by it, unless it may be.
-pub(crate) fn completed_stays(before: &Facts, after: &Facts, may_rerun: &BTreeSet<String>) -> Verdict {
-    for (id, count) in before.steps.iter().filter(|(_, count)| count.completed > 0 && !count.open) {
+/// What stood before a command was not done again by it, unless a resume gave it up, and might.
+pub(crate) fn results_stay(
+    before: &Facts,
+    after: &Facts,
+    recipe: &Recipe,
+    may_give_up: &BTreeSet<String>,
+) -> Verdict {
+    let steps = all_steps(recipe);
+    let tolerated: BTreeSet<&String> =
+        steps.iter().filter(|step| step.tolerated).map(|step| &step.id).collect();
+    let stood =
+        |(id, count): &(&String, &Count)| count.stands || (count.stands_failed && tolerated.contains(id));
+    for (id, count) in before.steps.iter().filter(stood) {
         let now = after.of(id);
-        must(now.begun == count.begun || may_rerun.contains(id), || {
+        let is_given_up = now.rerun > count.rerun;
+        must(!is_given_up || may_give_up.contains(id), || {
+            format!("nothing calls for `{id}` to be done again: {count:?}, then {now:?}")
+        })?;
+        must(now.begun == count.begun || is_given_up, || {
             format!("`{id}` was completed and ran again: {count:?}, then {now:?}")
         })?;
     }

@@ -1,191 +1,181 @@
-//! Which steps a resume may do again: those that an edit reaches over values or order, and agents above a failure.
+//! Which results a resume may give up: those that an edit reaches, and agents whose values a failed step uses with
+//! what stands between. Anything else that runs again is a needless repetition.
 //!
-//! Written from the promise, not from the engine: it looks at the two recipes only.
+//! The rule is written anew from the promise, on the recipes and on what the journal says happened: never asks the
+//! program for its plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::shape::{Care, Kind, Recipe, Step};
+use crate::{
+    graph::{Edge, Link, edges, reads, with_below},
+    shape::{Care, Kind, Recipe, Step},
+    trouble::all_steps,
+    world::Facts,
+};
 
-/// A step that does something, with what it depends on.
-struct Leaf {
-    id: String,
-    /// Its text and that of the recipe steps around it.
-    text: String,
-    reads: BTreeSet<String>,
-    /// Recipe steps around it.
-    around: Vec<String>,
-    is_agent: bool,
-    /// Whether it, or a recipe step around it, names no other step: then it follows the order.
-    is_loose: bool,
+/// Steps whose results an edit of a recipe may give up.
+pub(crate) fn edited(old: &Recipe, new: &Recipe, facts: &Facts) -> BTreeSet<String> {
+    let mut edit = Edit { facts, given_up: BTreeSet::new() };
+    edit.walk(old, new);
+    edit.given_up
 }
 
-/// Steps that may run again although they were completed. `fails` says whether steps are planned to fail.
-pub(crate) fn may_rerun(first: &Recipe, last: &Recipe, fails: Failures) -> BTreeSet<String> {
-    let (old, new) = (leaves(first), leaves(last));
-    let texts: BTreeMap<&str, &str> = old.iter().map(|leaf| (leaf.id.as_str(), leaf.text.as_str())).collect();
-    let gone = gone_names(first, last, &new);
-    let is_changed = |leaf: &Leaf| texts.get(leaf.id.as_str()) != Some(&leaf.text.as_str());
-    // an agent is a producer with the recipe around it, and takes along what stands between it and the failed step
-    let above: Vec<&Leaf> = new.iter().skip_while(|leaf| !leaf.is_agent).collect();
-    let around: BTreeSet<&String> = above.iter().flat_map(|leaf| &leaf.around).collect();
-    let is_above = |leaf: &Leaf| {
-        let is_after = above.iter().any(|other| other.id == leaf.id);
-        fails == Failures::Some && (is_after || leaf.around.iter().any(|id| around.contains(id)))
-    };
-    let mut again: BTreeSet<String> = new
-        .iter()
-        .filter(|leaf| is_changed(leaf) || is_above(leaf) || !leaf.reads.is_disjoint(&gone))
-        .map(|leaf| leaf.id.clone())
-        .collect();
-    let mut touched = changed_recipes(first, last);
-    let is_edited = !gone.is_empty() || !touched.is_empty() || new.iter().any(is_changed);
-    loop {
-        let size = again.len();
-        touched
-            .extend(new.iter().filter(|leaf| again.contains(&leaf.id)).flat_map(|leaf| leaf.around.clone()));
-        spread(&new, &touched, &gone, &mut again);
-        if is_edited {
-            follow(&new, &touched, &mut again);
+struct Edit<'a> {
+    facts: &'a Facts,
+    given_up: BTreeSet<String>,
+}
+
+impl Edit<'_> {
+    fn walk(&mut self, old: &Recipe, new: &Recipe) {
+        let names = changed_names(old, new);
+        let edges = edges(new);
+        // agents that are kept though something before them changed; what merely follows them is not
+        let (mut again, mut doubted) = (BTreeSet::new(), BTreeSet::new());
+        for (at, step) in new.steps.iter().enumerate() {
+            let before = old.steps.iter().find(|before| before.id == step.id);
+            let is_reached =
+                before.is_none_or(|before| before.text() != step.text()) || !reads(step).is_disjoint(&names);
+            let is_cause = |edge: &&Edge| {
+                again.contains(&edge.from) || (edge.link == Link::Order && doubted.contains(&edge.from))
+            };
+            let cause = edges[at].iter().find(is_cause).map(|edge| edge.link);
+            if is_reached || (cause.is_some() && !(cause == Some(Link::Order) && self.is_spared(step))) {
+                again.insert(at);
+                give_up(step, &mut self.given_up);
+                continue;
+            }
+            if cause.is_some() {
+                doubted.insert(at);
+            }
+            let recipes = before.and_then(|before| Some((before.recipe()?, step.recipe()?)));
+            if let Some((before, after)) = recipes.filter(|(before, after)| before != after)
+                && self.ran(step)
+            {
+                self.walk(before, after);
+                again.insert(at);
+            }
         }
-        if again.len() == size {
-            return again;
-        }
+    }
+
+    /// Whether there is the work of an agent in it, which is not given up on a guess.
+    fn is_spared(&self, step: &Step) -> bool {
+        with_below(step).iter().any(|step| step.kind == Kind::Agent && self.facts.of(&step.id).stands)
+    }
+
+    fn ran(&self, step: &Step) -> bool {
+        with_below(step).iter().any(|step| self.facts.of(&step.id).started > 0)
     }
 }
 
-/// Whether steps of a case are planned to fail.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Failures {
-    None,
-    Some,
-}
-
-/// Names that mean something else in the edited recipe.
-fn gone_names(first: &Recipe, last: &Recipe, new: &[Leaf]) -> BTreeSet<String> {
-    let (before, after) = (contexts(first), contexts(last));
-    let mut names: BTreeSet<String> = before
-        .iter()
-        .filter(|(name, value)| after.get(*name) != Some(*value))
-        .map(|(name, _)| name.clone())
-        .collect();
-    let known: BTreeSet<&str> = new.iter().map(|leaf| leaf.id.as_str()).collect();
-    names.extend(leaves(first).into_iter().map(|leaf| leaf.id).filter(|id| !known.contains(id.as_str())));
+/// Names that mean something else in the edited recipe: its default, and what is gone.
+fn changed_names(old: &Recipe, new: &Recipe) -> BTreeSet<String> {
+    let (before, after) = (old.context.iter(), new.context.iter());
+    let mut names: BTreeSet<String> = BTreeSet::new();
+    if old.context != new.context {
+        names.extend(before.chain(after).map(|(name, _)| name.clone()));
+    }
+    let is_kept = |id: &String| new.steps.iter().any(|step| step.id == *id);
+    names.extend(old.steps.iter().map(|step| step.id.clone()).filter(|id| !is_kept(id)));
     names
 }
 
-fn contexts(recipe: &Recipe) -> BTreeMap<String, String> {
-    let mut found: BTreeMap<String, String> = recipe.context.iter().cloned().collect();
-    for step in &recipe.steps {
-        if let Kind::Nested(child) = &step.kind {
-            found.extend(contexts(child));
-        }
+fn give_up(step: &Step, given_up: &mut BTreeSet<String>) {
+    given_up.extend(with_below(step).iter().map(|step| step.id.clone()));
+}
+
+/// Steps whose results may be given up because a step failed: `path` has failed under `old`, and `new` goes on.
+pub(crate) fn failed(old: &Recipe, new: &Recipe, path: &str, facts: &Facts) -> BTreeSet<String> {
+    let ids: Vec<&str> = path.split('/').collect();
+    let mut given_up = BTreeSet::new();
+    let (Some(before), Some(after)) = (at_path(old, &ids), at_path(new, &ids)) else { return given_up };
+    let is_repaired = before.text() != after.text();
+    if is_repaired || after.kind != Kind::Bash {
+        return given_up;
     }
-    found
-}
-
-/// Recipe steps whose recipes have another text.
-fn changed_recipes(first: &Recipe, last: &Recipe) -> BTreeSet<String> {
-    let texts = |recipe: &Recipe| -> BTreeMap<String, Vec<(String, String)>> {
-        let nested = crate::trouble::all_steps(recipe).into_iter().filter_map(|step| match &step.kind {
-            Kind::Nested(child) => Some((step.id.clone(), child.files())),
-            Kind::Bash | Kind::Agent => None,
-        });
-        nested.collect()
-    };
-    let before = texts(first);
-    texts(last).into_iter().filter(|(id, files)| before.get(id) != Some(files)).map(|(id, _)| id).collect()
-}
-
-/// One round: what reads something that is done again, and what stands in a recipe with it. All that a recipe
-/// writes counts as new if anything in it is.
-fn spread(
-    leaves: &[Leaf],
-    touched: &BTreeSet<String>,
-    gone: &BTreeSet<String>,
-    again: &mut BTreeSet<String>,
-) {
-    for leaf in leaves {
-        let is_new = |name: &String| {
-            let inside = |other: &&Leaf| {
-                other.around.iter().any(|id| touched.contains(id) && !leaf.around.contains(id))
-            };
-            let written =
-                leaves.iter().filter(inside).any(|other| other.id == *name || other.around.contains(name));
-            gone.contains(name)
-                || again.contains(name)
-                || written
-                || (touched.contains(name) && !leaf.around.contains(name))
+    // from the recipe of the failed step outwards
+    for depth in (0..ids.len()).rev() {
+        let around = match depth {
+            0 => Some(new),
+            _ => at_path(new, &ids[..depth]).and_then(Step::recipe),
         };
-        let news: Vec<&String> = leaf.reads.iter().filter(|name| is_new(name)).collect();
-        if news.is_empty() {
-            continue;
+        let at = around.and_then(|recipe| recipe.steps.iter().position(|step| step.id == ids[depth]));
+        if let (Some(recipe), Some(at)) = (around, at)
+            && take_producers(recipe, at, facts, &mut given_up) == Search::Over
+        {
+            break;
         }
-        // a recipe that reads it is entered again as a whole
-        let entered = |around: &&String| news.iter().any(|name| !is_inside(leaves, name, around));
-        let entered: Vec<&String> = leaf.around.iter().filter(entered).collect();
-        let inside = leaves.iter().filter(|other| entered.iter().any(|around| other.around.contains(around)));
-        let more: Vec<String> = inside.map(|other| other.id.clone()).chain([leaf.id.clone()]).collect();
-        again.extend(more);
     }
+    given_up
 }
 
-/// What names no other step comes after whatever stands before it. Agents are kept then.
-fn follow(leaves: &[Leaf], touched: &BTreeSet<String>, again: &mut BTreeSet<String>) {
-    let is_new = |leaf: &Leaf| again.contains(&leaf.id) || leaf.around.iter().any(|id| touched.contains(id));
-    let Some(first) = leaves.iter().position(is_new) else { return };
-    let after = leaves[first..].iter().filter(|leaf| leaf.is_loose && !leaf.is_agent);
-    let more: Vec<String> = after.map(|leaf| leaf.id.clone()).collect();
-    again.extend(more);
+fn at_path<'a>(recipe: &'a Recipe, ids: &[&str]) -> Option<&'a Step> {
+    let (first, rest) = ids.split_first()?;
+    let step = recipe.steps.iter().find(|step| step.id == *first)?;
+    if rest.is_empty() { Some(step) } else { at_path(step.recipe()?, rest) }
 }
 
-fn is_inside(leaves: &[Leaf], name: &str, around: &str) -> bool {
-    let named = |leaf: &&Leaf| leaf.id == name || leaf.around.iter().any(|outer| outer == name);
-    leaves.iter().filter(named).any(|leaf| leaf.around.iter().any(|outer| outer == around))
+/// Whether producers further up may be meant.
+#[derive(PartialEq, Eq)]
+enum Search {
+    GoesOn,
+    Over,
 }
 
-fn leaves(recipe: &Recipe) -> Vec<Leaf> {
-    let mut found = Vec::new();
-    collect(recipe, &[], "", &BTreeSet::new(), &mut found);
-    let ids: BTreeSet<String> =
-        crate::trouble::all_steps(recipe).into_iter().map(|step| step.id.clone()).collect();
-    let steps = crate::trouble::all_steps(recipe).into_iter();
-    let is_loose = |step: &&Step| own_reads(step).iter().all(|name| !ids.contains(name));
-    let loose: BTreeSet<&String> = steps.filter(is_loose).map(|step| &step.id).collect();
-    for leaf in &mut found {
-        leaf.is_loose = leaf.around.iter().chain([&leaf.id]).any(|id| loose.contains(id));
-    }
-    found
-}
-
-fn collect(recipe: &Recipe, around: &[String], text: &str, reads: &BTreeSet<String>, found: &mut Vec<Leaf>) {
-    for step in &recipe.steps {
-        let text = format!("{text}{}", step.text());
-        let reads: BTreeSet<String> = reads.iter().cloned().chain(own_reads(step)).collect();
-        match &step.kind {
-            Kind::Nested(child) => {
-                let around: Vec<String> = around.iter().cloned().chain([step.id.clone()]).collect();
-                collect(child, &around, &text, &reads, found);
+/// Gives up the nearest producers above a step that are linked to it by names, with what lies between and what else
+/// reads their values.
+fn take_producers(recipe: &Recipe, target: usize, facts: &Facts, given_up: &mut BTreeSet<String>) -> Search {
+    let edges = edges(recipe);
+    let mut seen: BTreeMap<usize, bool> = BTreeMap::from([(target, true)]);
+    let mut level = vec![target];
+    while !level.is_empty() {
+        let mut next: BTreeMap<usize, bool> = BTreeMap::new();
+        for (to, edge) in level.iter().flat_map(|to| edges[*to].iter().map(move |edge| (to, edge))) {
+            if !seen.contains_key(&edge.from) {
+                *next.entry(edge.from).or_default() |= edge.link == Link::Named && seen[to];
             }
-            Kind::Bash | Kind::Agent => found.push(Leaf {
-                id: step.id.clone(),
-                text,
-                reads,
-                around: around.to_vec(),
-                is_agent: step.kind == Kind::Agent,
-                is_loose: false,
-            }),
         }
+        let agents = |at: &usize| -> Vec<&Step> {
+            let below = with_below(&recipe.steps[*at]).into_iter();
+            below.filter(|step| step.kind == Kind::Agent).collect()
+        };
+        let ran = |at: &usize| agents(at).iter().any(|step| facts.of(&step.id).started > 0);
+        let chosen: Vec<usize> =
+            next.iter().filter(|(at, is_named)| **is_named && ran(at)).map(|(at, _)| *at).collect();
+        let linked = reach(&chosen, |from| after(&edges, from, Some(Link::Named)));
+        let behind = reach(&chosen, |from| after(&edges, from, None));
+        let above = reach(&[target], |to| edges[to].iter().map(|edge| edge.from).collect());
+        let between = behind.intersection(&above);
+        for at in linked.iter().chain(between).filter(|at| **at != target) {
+            give_up(&recipe.steps[*at], given_up);
+        }
+        if next.keys().any(|at| agents(at).iter().any(|step| facts.of(&step.id).stands)) {
+            return Search::Over;
+        }
+        level = next.keys().copied().collect();
+        seen.extend(next);
     }
+    Search::GoesOn
 }
 
-fn own_reads(step: &Step) -> Vec<String> {
-    let named = step.reads.iter().map(|read| read.name().to_owned());
-    let more = step.depends_on.iter().chain(step.condition.iter().map(|condition| &condition.name)).cloned();
-    named.chain(more).collect()
+/// Steps that come after one.
+fn after(edges: &[Vec<Edge>], from: usize, link: Option<Link>) -> Vec<usize> {
+    let leads = |edge: &Edge| edge.from == from && link.is_none_or(|link| edge.link == link);
+    (0..edges.len()).filter(|to| edges[*to].iter().any(leads)).collect()
+}
+
+fn reach(starts: &[usize], next: impl Fn(usize) -> Vec<usize>) -> BTreeSet<usize> {
+    let mut seen = BTreeSet::new();
+    let mut open = starts.to_vec();
+    while let Some(at) = open.pop() {
+        if seen.insert(at) {
+            open.extend(next(at));
+        }
+    }
+    seen
 }
 
 /// Ids of the steps that may not be repeated without a word.
 pub(crate) fn careful(recipe: &Recipe, care: Care) -> BTreeSet<String> {
-    let steps = crate::trouble::all_steps(recipe);
+    let steps = all_steps(recipe);
     steps.into_iter().filter(|step| step.care == care).map(|step| step.id.clone()).collect()
 }

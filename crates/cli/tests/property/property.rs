@@ -9,7 +9,7 @@ use testkit::{Output, TestEnv};
 use crate::{
     answer::answer,
     judge::{self, Verdict, must},
-    links::{Failures, careful, may_rerun},
+    links::{careful, edited, failed},
     random::Random,
     shape::{Care, Recipe},
     trouble::{Mishap, all_steps, before_edits, mishaps},
@@ -80,17 +80,6 @@ impl Case {
         self.stages.iter().any(|recipe| all_steps(recipe).iter().any(|step| step.id == id && step.broken))
     }
 
-    /// Steps that may run again after an edit or above a failure.
-    fn may_rerun(&self) -> BTreeSet<String> {
-        let is_broken = |recipe: &Recipe| all_steps(recipe).iter().any(|step| step.broken);
-        let fails = self.mishaps.iter().any(|mishap| mishap.what == "fail");
-        let failures =
-            if fails || self.stages.iter().any(is_broken) { Failures::Some } else { Failures::None };
-        let (first, last) = (&self.stages[0], self.last());
-        let pairs = self.stages.windows(2).map(|pair| (&pair[0], &pair[1])).chain([(first, last)]);
-        pairs.flat_map(|(before, after)| may_rerun(before, after, failures)).collect()
-    }
-
     /// Runs it to its end.
     pub(crate) fn run(self, clean: &mut Clean) -> Result<Cost, String> {
         let env = world();
@@ -138,8 +127,8 @@ impl Clean {
 struct Course<'a> {
     case: Case,
     env: &'a TestEnv,
-    /// Steps that may run again after an edit or above a failure.
-    may_rerun: BTreeSet<String>,
+    /// Steps whose results the command that is on its way may give up.
+    may_give_up: BTreeSet<String>,
     /// Steps that a person chose to leave out.
     left_out: BTreeSet<String>,
     /// What the next resume is told.
@@ -156,7 +145,7 @@ struct Course<'a> {
 impl<'a> Course<'a> {
     fn new(case: Case, env: &'a TestEnv) -> Course<'a> {
         Course {
-            may_rerun: case.may_rerun(),
+            may_give_up: BTreeSet::new(),
             case,
             env,
             left_out: BTreeSet::new(),
@@ -175,6 +164,7 @@ impl<'a> Course<'a> {
             let before = Facts::read(self.env);
             let arguments = self.arguments();
             self.cost.commands += 1;
+            self.may_give_up = self.may_give_up(&before);
             let output = self.command(&arguments);
             let after = Facts::read(self.env);
             self.said.push(format!(
@@ -186,11 +176,11 @@ impl<'a> Course<'a> {
                     output.stderr.trim()
                 ))
             ));
+            judge::ledger_and_journal_agree(&after, self.case.last())?;
+            judge::results_stay(&before, &after, &self.case.stages[self.stage], &self.may_give_up)?;
             if after.sources != before.sources {
                 (self.stage, self.must_edit) = (self.wanted, false);
             }
-            judge::ledger_and_journal_agree(&after, self.case.last())?;
-            judge::completed_stays(&before, &after, &self.may_rerun)?;
             self.effects_stay(&before, &after)?;
             let Some(output) = output else { continue };
             if self.understand(&output, &before, &after)? {
@@ -200,12 +190,20 @@ impl<'a> Course<'a> {
         Err(format!("it does not come to an end in {PATIENCE} commands"))
     }
 
+    /// Steps whose results the next command may give up: an edit reaches them, or they lead to a failure.
+    fn may_give_up(&self, facts: &Facts) -> BTreeSet<String> {
+        let (old, new) = (&self.case.stages[self.stage], &self.case.stages[self.wanted]);
+        let by_failures = facts.failed.iter().flat_map(|path| failed(old, new, path, facts));
+        edited(old, new, facts).into_iter().chain(by_failures).collect()
+    }
+
     /// What to do next: run, or resume in some way.
     fn arguments(&mut self) -> Vec<String> {
         let mut words: Vec<String> = match self.env.run_ids().is_empty() {
             true => vec!["r.yaml".to_owned()],
             false => vec!["resume".to_owned(), "last".to_owned()],
         };
+        self.wanted = self.stage;
         let is_last = self.stage + 1 == self.case.stages.len();
         let wants = self.must_edit || self.case.random.chance(if is_last { 10 } else { 50 });
         if words.len() == 2 && wants && self.case.stages.len() > 1 {
@@ -280,7 +278,7 @@ impl<'a> Course<'a> {
                     careful(self.case.last(), care).into_iter().chain(careful(&self.case.stages[0], care))
                 })
                 .collect();
-            let is_due = |id: &String| facts.of(id).completed > 0 && self.may_rerun.contains(id);
+            let is_due = |id: &String| facts.of(id).stands && self.may_give_up.contains(id);
             must(declared.iter().any(is_due), || format!("no effect would be repeated: {said}"))?;
             self.repeated_effects = true;
             self.flags.push("--rerun-effects".to_owned());

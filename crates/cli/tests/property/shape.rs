@@ -133,6 +133,32 @@ impl Recipe {
 }
 
 impl Step {
+    /// A step with nothing special about it.
+    pub(crate) fn plain(id: String, kind: Kind, word: usize) -> Step {
+        Step {
+            id,
+            kind,
+            word,
+            reads: Vec::new(),
+            group: None,
+            condition: None,
+            depends_on: None,
+            retry: None,
+            care: Care::Plain,
+            form: Form::Small,
+            broken: false,
+            tolerated: false,
+        }
+    }
+
+    /// The recipe that it runs.
+    pub(crate) fn recipe(&self) -> Option<&Recipe> {
+        match &self.kind {
+            Kind::Nested(child) => Some(child),
+            Kind::Bash | Kind::Agent => None,
+        }
+    }
+
     /// Its part of the recipe's text.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("  - id: {}\n", self.id);
@@ -240,23 +266,14 @@ impl Maker<'_> {
                 let given = before.paths.iter().cloned().chain([format!("given_{id}")]).collect::<Vec<_>>();
                 Kind::Nested(Box::new(self.recipe(&format!("child_{id}"), &given, depth + 1)))
             }
+            // in nested recipes more of them, where they are easily forgotten
             18..30 => Kind::Agent,
+            30..42 if depth > 0 => Kind::Agent,
             _ => Kind::Bash,
         };
-        let mut step = Step {
-            id,
-            kind,
-            word: self.random.between(10, 99),
-            reads: Vec::new(),
-            group: None,
-            condition: None,
-            depends_on: None,
-            retry: self.random.chance(20).then(|| self.random.between(2, 3)),
-            care: Care::Plain,
-            form: Form::Small,
-            broken: false,
-            tolerated: false,
-        };
+        let word = self.random.between(10, 99);
+        let retry = self.random.chance(20).then(|| self.random.between(2, 3));
+        let mut step = Step { retry, ..Step::plain(id, kind, word) };
         self.connect(&mut step, before);
         self.flavour(&mut step);
         self.publish(&step, known);

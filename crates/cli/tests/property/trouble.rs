@@ -4,7 +4,7 @@
 
 use crate::{
     random::Random,
-    shape::{Care, Condition, Form, Kind, Recipe, Step},
+    shape::{Care, Condition, Kind, Recipe, Step},
 };
 
 /// What happens in an attempt at a step.
@@ -93,20 +93,7 @@ fn edit(first: &mut Recipe, last: &Recipe, at: usize, random: &mut Random) {
 
 /// A step that the edited recipe does not have.
 fn extra(number: usize) -> Step {
-    Step {
-        id: format!("x{number}"),
-        kind: Kind::Bash,
-        word: 1,
-        reads: Vec::new(),
-        group: None,
-        condition: None,
-        depends_on: None,
-        retry: None,
-        care: Care::Plain,
-        form: Form::Small,
-        broken: false,
-        tolerated: false,
-    }
+    Step::plain(format!("x{number}"), Kind::Bash, 1)
 }
 
 fn find(recipe: &mut Recipe, mut at: usize) -> Option<(&mut Recipe, usize)> {

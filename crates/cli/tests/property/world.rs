@@ -2,7 +2,11 @@
 //!
 //! Never asks the runner what happened: the ledger is written by the steps themselves.
 
-use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt as _};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    os::unix::fs::PermissionsExt as _,
+};
 
 use serde_json::Value as Json;
 use testkit::TestEnv;
@@ -43,7 +47,7 @@ const CONFIG: &str = "agents:\n- {name: scripted, command: scripted, answer: std
 /// A world without recipes.
 pub(crate) fn world() -> TestEnv {
     let program = env!("CARGO_BIN_EXE_recipe-runner-rs");
-    let env = TestEnv::new(program)
+    let env = TestEnv::in_memory(program)
         .file("lib", LIBRARY)
         .file("ledger", "")
         .file("bin/scripted", AGENT)
@@ -76,7 +80,7 @@ pub(crate) fn prepare(env: &TestEnv, mishaps: &[Mishap]) {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     /// Its ids through nested recipes, from the journal.
-    path: String,
+    pub(crate) path: String,
     /// Lines in the ledger that say that it began.
     pub(crate) begun: usize,
     /// Lines in the ledger that say that its work is done.
@@ -91,6 +95,10 @@ pub(crate) struct Count {
     pub(crate) rerun: usize,
     /// Whether its last attempt has no end in the journal.
     pub(crate) open: bool,
+    /// Whether there is a result that no resume has given up.
+    pub(crate) stands: bool,
+    /// The same for a failure, which the recipe may tolerate.
+    pub(crate) stands_failed: bool,
 }
 
 /// What happened so far.
@@ -102,6 +110,8 @@ pub(crate) struct Facts {
     pub(crate) resumes: usize,
     /// Runners that steps killed.
     pub(crate) killed: usize,
+    /// Paths of the steps that failed since the last resume.
+    pub(crate) failed: BTreeSet<String>,
 }
 
 impl Facts {
@@ -140,6 +150,7 @@ impl Facts {
         if let Some(path) = path("step_started") {
             let step = self.step(&path);
             (step.started, step.open, step.path) = (step.started + 1, true, path);
+            (step.stands, step.stands_failed) = (false, false);
         } else if let Some(path) = path("step_not_begun") {
             let step = self.step(&path);
             (step.started, step.open) = (step.started - 1, false);
@@ -150,14 +161,17 @@ impl Facts {
             step.failed += usize::from(!is_interrupted);
             step.open = is_interrupted;
         } else if let Some(path) = path("step_finished") {
+            let has_failed = event["step_finished"]["status"] == "failed";
             let step = self.step(&path);
-            step.open = false;
-            match event["step_finished"]["status"].as_str() {
-                Some("failed") => step.failed += 1,
-                _ => step.completed += 1,
+            (step.open, step.stands, step.stands_failed) = (false, !has_failed, has_failed);
+            step.failed += usize::from(has_failed);
+            step.completed += usize::from(!has_failed);
+            if has_failed {
+                self.failed.insert(path);
             }
         } else if let Some(resumed) = event["run_resumed"].as_object() {
             self.resumes += 1;
+            self.failed.clear();
             self.sources = resumed["sources"].as_u64().unwrap_or_default();
             let named: Vec<String> = resumed["rerun"]
                 .as_array()
@@ -178,6 +192,7 @@ impl Facts {
         };
         for count in self.steps.values_mut().filter(|count| covers(&count.path)) {
             count.rerun += 1;
+            (count.stands, count.stands_failed) = (false, false);
         }
     }
 }
