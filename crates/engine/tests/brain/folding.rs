@@ -67,7 +67,7 @@ impl Run {
 
     fn resume(&mut self) {
         let (rerun, skip) = (Vec::new(), Vec::new());
-        let resumed = RunResumed { pid: 1, sources: 1, rerun, skip, by: None, anchor: None };
+        let resumed = RunResumed { pid: 1, sources: 1, rerun, skip, ..RunResumed::default() };
         self.record(Event::RunResumed(resumed), None);
     }
 }

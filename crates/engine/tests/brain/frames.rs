@@ -103,7 +103,7 @@ const PLAIN: Resume = Resume { rerun: &[], skip: &[], again: &[] };
 fn resume(run: &mut Run, how: &Resume) -> (usize, String) {
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
     let (rerun, skip) = (texts(how.rerun), texts(how.skip));
-    let resumed = RunResumed { pid: 1, sources: 1, rerun, skip, by: None, anchor: None };
+    let resumed = RunResumed { pid: 1, sources: 1, rerun, skip, ..RunResumed::default() };
     run.record(Event::RunResumed(resumed), None);
     run.trace.clear();
     run.fails = how.again.to_vec();
