@@ -296,6 +296,8 @@ steps:
   - {id: t, output: out, command: 'echo {{s.a-b}} {{s.a_b}} {{s.a-b}}'}
 "#;
     assert_eq!(env().json(parsed, &[]).value("out"), "1 2 1");
+    let dotted = "name: r\ncontext: {'a.b': dotted, a: {c: 1}}\nsteps: [{id: t, output: out, command: 'echo {{a.b}} {{a.c}}'}]\n";
+    assert_eq!(env().json(dotted, &[]).value("out"), "dotted 1");
     let given = "name: r\nsteps:\n  - {id: t, output: out, command: 'echo {{a.b}} {{a__b}}'}\n";
     let output = env().json(given, &["--set", "a={\"b\":1}", "--set", "a__b=3"]);
     assert_eq!(output.value("out"), "1 3", "{}", output.all());

@@ -49,11 +49,11 @@ impl Path {
         {
             return rest.iter().fold(value, |value, segment| value.step(segment));
         }
-        match scope.get(&self.root) {
-            Some(value) => self.segments.iter().fold(value, |value, segment| value.step(segment)),
-            None if self.segments.is_empty() => Value::Null,
-            // a name that was set with its dots: `--set a.b=c`
-            None => scope.get(&self.to_string()).unwrap_or_default(),
+        let root = scope.get(&self.root).unwrap_or_default();
+        match self.segments.iter().fold(root, |value, segment| value.step(segment)) {
+            // a name that has dots itself: `--set a.b=c`
+            Value::Null if !self.segments.is_empty() => scope.get(&self.to_string()).unwrap_or_default(),
+            value => value,
         }
     }
 }
