@@ -331,7 +331,8 @@ steps:
     let status = std::fs::read_to_string(format!("/proc/{}/status", started.pid())).unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap().trim();
     let peak: u64 = peak.split_whitespace().next().unwrap().parse().unwrap();
-    assert!(peak < 40_000, "{peak} kB");
+    // the value itself is 10 MB, and is copied once; an unoptimized program takes some room too
+    assert!(peak < 45_000, "{peak} kB");
     env.write("go", "go");
     let output = started.wait();
     assert_eq!(output.code, 0);
