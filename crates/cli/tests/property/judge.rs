@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value as Json;
 
 use crate::{
-    shape::{Kind, Recipe},
+    shape::{Kind, Recipe, Step},
     trouble::all_steps,
     world::{Count, Facts},
 };
@@ -35,18 +35,22 @@ pub(crate) fn ledger_and_journal_agree(facts: &Facts, recipe: &Recipe) -> Verdic
     Ok(())
 }
 
-/// What stood before a command was not done again by it, unless a resume gave it up, and might.
+/// What stood before a command was not done again by it, unless a resume gave it up, and might. `old` was in force, and
+/// `new` is what the command goes on with: what an edit removes is nobody's loss.
 pub(crate) fn results_stay(
     before: &Facts,
     after: &Facts,
-    recipe: &Recipe,
+    (old, new): (&Recipe, &Recipe),
     may_give_up: &BTreeSet<String>,
 ) -> Verdict {
-    let steps = all_steps(recipe);
-    let tolerated: BTreeSet<&String> =
-        steps.iter().filter(|step| step.tolerated).map(|step| &step.id).collect();
-    let stood =
-        |(id, count): &(&String, &Count)| count.stands || (count.stands_failed && tolerated.contains(id));
+    let ids = |recipe, is_meant: fn(&Step) -> bool| -> BTreeSet<&String> {
+        let steps = all_steps(recipe).into_iter();
+        steps.filter(|step| is_meant(step)).map(|step| &step.id).collect()
+    };
+    let (known, tolerated) = (ids(new, |_| true), ids(old, |step| step.tolerated));
+    let stood = |(id, count): &(&String, &Count)| {
+        known.contains(id) && (count.stands || (count.stands_failed && tolerated.contains(id)))
+    };
     for (id, count) in before.steps.iter().filter(stood) {
         let now = after.of(id);
         let is_given_up = now.rerun > count.rerun;

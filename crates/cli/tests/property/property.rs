@@ -177,7 +177,8 @@ impl<'a> Course<'a> {
                 ))
             ));
             judge::ledger_and_journal_agree(&after, self.case.last())?;
-            judge::results_stay(&before, &after, &self.case.stages[self.stage], &self.may_give_up)?;
+            let recipes = (&self.case.stages[self.stage], &self.case.stages[self.wanted]);
+            judge::results_stay(&before, &after, recipes, &self.may_give_up)?;
             if after.sources != before.sources {
                 (self.stage, self.must_edit) = (self.wanted, false);
             }
