@@ -1,5 +1,7 @@
 //! The parts of the language by themselves: conditions, JSON in texts, values, file patterns, who reads what.
 
+#![expect(clippy::panic, reason = "a recipe that cannot be read is a failed test")]
+
 use std::{
     collections::{BTreeSet, HashSet},
     sync::Arc,
@@ -12,6 +14,8 @@ use recipe::{
     graph,
     json::extract,
     plan::Plan,
+    shell::Piece,
+    template::Template,
     value::{Map, Number, Value},
 };
 
@@ -201,4 +205,49 @@ fn which_of_some_names_a_step_reads() {
     let to_last: Vec<(usize, &str)> =
         edges.iter().filter(|edge| edge.to == 4).map(|edge| (edge.from, edge.link.as_str())).collect();
     assert_eq!(to_last, [(0, graph::Link::Value.as_str())]);
+}
+
+#[test]
+fn a_command_is_cut_into_texts_and_holes() {
+    for (text, expected) in [
+        ("a {{n}} b {{list}} c {{n}}", "a |0| b |1| c |0 for n list"),
+        ("{{#if n}}x {{n}}{{else}}y{{/if}}z", "x |0|z for n"),
+        ("{{#if nobody}}x{{else}}y {{object.k}}{{/if}}", "y |0 for object.k"),
+    ] {
+        let template = Template::parse(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+        let scope = scope();
+        let (pieces, paths) = template.pieces(&scope);
+        let pieces = pieces.iter().map(|piece| match piece {
+            Piece::Text(text) => (*text).to_owned(),
+            Piece::Hole(number) => number.to_string(),
+        });
+        let paths: Vec<String> = paths.iter().map(|path| path.to_string()).collect();
+        let told = format!("{} for {}", pieces.collect::<Vec<_>>().join("|"), paths.join(" "));
+        assert_eq!(told, expected, "{text}");
+    }
+}
+
+#[test]
+fn comments_of_a_command_read_nothing() {
+    for (command, expected) in [
+        ("echo {{nobody}}", 1),
+        ("# {{nobody}}\necho", 0),
+        ("echo a # {{nobody}}\necho", 0),
+        ("echo a # {{nobody}} {{nobody2}}\necho", 0),
+        ("echo '#' {{nobody}}", 1),
+        ("echo a#{{nobody}}", 1),
+        ("# a\necho {{nobody}}", 1),
+        ("echo {{goal}} '# {{nobody}}'", 1),
+        ("echo {{goal}} # {{goal}} {{nobody}}", 0),
+        ("{{#if goal}}'{{else}}x{{/if}} # {{nobody}}'", 1),
+        ("{{#if goal}}x{{else}}'{{/if}} # {{nobody}}'", 1),
+        ("{{#if goal}}x {{nobody}}{{else}}y {{nobody2}}{{/if}}", 2),
+    ] {
+        let lines = command.replace('\n', "\n    ");
+        let text = format!("name: t\ncontext: {{goal: g}}\nsteps:\n- id: s\n  command: |\n    {lines}\n");
+        let loaded = Loaded { path: "t".to_owned(), bytes: Arc::from(text.as_bytes()) };
+        let found = check(loaded, &Leaf, &Given::default()).diagnostics;
+        let named = found.iter().filter(|diagnostic| diagnostic.message.contains("nobody")).count();
+        assert_eq!(named, expected, "{command}: {found:?}");
+    }
 }

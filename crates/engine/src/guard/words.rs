@@ -193,6 +193,8 @@ impl Reader {
                 }
                 '\'' => self.single(&mut word),
                 '"' => self.double(&mut word),
+                // only outside of other quotes: `$'…'`
+                '$' if self.peek(1) == Some('\'') => self.at += 1,
                 '$' | '`' => self.dollar(&mut word),
                 '<' | '>' if self.peek(1) == Some('(') => self.substitution(&mut word, 1),
                 '{' if self.starts_with("{{") => self.template(&mut word),
@@ -271,10 +273,6 @@ impl Reader {
                 self.skip_balanced('{', '}', 0);
                 word.expands = true;
                 word.text.extend(&self.chars[start..self.at]);
-            }
-            (_, Some('\'')) => {
-                self.at += 1;
-                self.single(word);
             }
             (_, next) => {
                 word.text.push('$');

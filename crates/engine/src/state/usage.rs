@@ -25,9 +25,7 @@ impl RunState {
 
     /// An agent whose end nobody saw has run too; what it cost is unknown.
     pub(super) fn count_lost_agents(&mut self) {
-        let mut lost: Vec<(String, u64)> = self.started_agents.drain().collect();
-        lost.sort();
-        for (path, runs) in lost {
+        for (path, runs) in std::mem::take(&mut self.started_agents) {
             self.add_usage(&path, &Usage { runs, runs_without_cost: runs, ..Usage::default() });
         }
     }

@@ -184,6 +184,7 @@ fn what_was_about_to_begin_can_be_withdrawn() {
     assert_eq!((step.status, step.started_at), (StepStatus::Pending, None));
     run.begin("a", 2);
     run.finish("a", StepStatus::Completed, ended(Outcome::Ok));
+    assert!(run.state.step("a").unwrap().finished_at.is_some());
     run.record(withdraw(), None);
     assert_eq!(run.state.step("a").unwrap().status, StepStatus::Completed);
 }

@@ -155,6 +155,15 @@ fn a_nested_recipe_goes_on_where_it_was() {
 }
 
 #[test]
+fn what_depends_on_a_step_that_was_left_out_is_left_out_too() {
+    let steps = "- {id: a, command: x}\n- {id: b, command: x, depends_on: [a]}\n";
+    let mut run = run(steps, LEAF, parallel(4), &["a"]);
+    let why = "~b Dependency { step: \"a\", why: \"was skipped when the run was resumed\" } end";
+    assert_eq!(resume(&mut run, &Resume { skip: &["a"], ..PLAIN }).1, why);
+    assert_eq!(run.state.step("a").unwrap().status, engine::StepStatus::Skipped);
+}
+
+#[test]
 fn a_tolerated_failure_is_final() {
     let steps = "- {id: a, command: x, continue_on_error: true}\n- {id: b, command: x}\n";
     let mut run = run(steps, LEAF, parallel(4), &["a", "b"]);

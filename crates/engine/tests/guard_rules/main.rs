@@ -2,7 +2,11 @@
 //!
 //! Where the corpus shows that whole repairs are judged rightly, these tables pin the single rule that decides.
 
-#![expect(clippy::expect_used, reason = "a recipe of a table that cannot be read is a failed test")]
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a recipe of a table that cannot be read is a failed test"
+)]
 
 mod commands;
 mod conditions;

@@ -49,10 +49,15 @@ fn commands_are_taken_apart() {
         ("$(a \"\\\")\" b) c", "$$(a \"\\\")\" b)|c"),
         ("$(a \"$(b \")\")\" c) d", "$$(a \"$(b \")\")\" c)|d"),
         ("$(a \"$b)\" c) d", "$$(a \"$b)\" c)|d"),
+        ("$(a \"$b\" c) d", "$$(a \"$b\" c)|d"),
         ("$(a (b) c) d", "$$(a (b) c)|d"),
         ("$(a \\) b) c", "$$(a \\) b)|c"),
         ("`a \\` b` c", "$`a \\` b`|c"),
         ("`a", "$`a"),
+        ("`a\\", "$`a\\"),
+        ("$(a\\", "$$(a\\"),
+        ("${{ x }} y", "$${{x}}|y"),
+        ("\"$'a\" b", "$'a|b"),
         ("$(a", "$$(a"),
         ("$'a b' c", "a b|c"),
         ("a{{ b }}c d", "$a{{b}}c|d"),
@@ -80,6 +85,7 @@ fn commands_are_taken_apart() {
         ("a <<E\n\tc\n\tE\nE\nd", "a|:\tc\n\tE\n|⏎|d"),
         ("a <<E <<F\nb\nE\nc\nF\nd", "a|:b\n|:c\n|⏎|d"),
         ("a <<E\nb", "a|:b\n|⏎"),
+        ("a <<E\nb\n", "a|:b\n|⏎"),
         ("a <<E", "a|:"),
     ] {
         let found: Vec<String> = tokens(text).into_iter().map(told).collect();

@@ -149,6 +149,10 @@ impl Scanner<'_, '_, '_> {
     // Operators.
 
     fn operator(&mut self, c: char) {
+        // `]]` needs no space behind it: in `[[ … ]]; then` the condition is over before the semicolon
+        if self.command().is_some_and(|command| command.ends_condition()) {
+            self.finish_word();
+        }
         let condition = self.command().is_some_and(|command| command.shape == Shape::Condition);
         match c {
             _ if condition => self.condition_operator(c),

@@ -116,6 +116,11 @@ impl Command {
         }
     }
 
+    /// Whether the word that is being read closes `[[ … ]]`.
+    pub(super) fn ends_condition(&self) -> bool {
+        self.shape == Shape::Condition && !self.word.quoted && self.word.text == "]]"
+    }
+
     /// What follows starts a new command.
     pub(super) fn restart(&mut self) {
         self.position = Position::Command;

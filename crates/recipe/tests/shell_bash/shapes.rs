@@ -339,4 +339,8 @@ pub(crate) const EVALUATED: &[(&str, &str)] = &[
     ("declare -i x=$(echo {{0}})+1; printf '<%s>' $x", "<6>"),
     ("a=(0 1 2 3 4 6); printf '<%s>' ${a[$(echo {{0}})]}", "<6>"),
     ("x=0123456; printf '<%s>' ${x:$(echo {{0}}):$(echo {{0}})}", "<56>"),
+    ("if [[ 1 -lt 2 ]]; then let x={{0}}+1; fi; printf '<%s>' $x", "<6>"),
+    ("if [[ a < b ]]; then ((x={{0}}+1)); fi; printf '<%s>' $x", "<6>"),
+    ("[[ a ]]; declare -i x={{0}}+1; printf '<%s>' $x", "<6>"),
+    ("[[ a =~ a ]]&&let x={{0}}+1; printf '<%s>' $x", "<6>"),
 ];
