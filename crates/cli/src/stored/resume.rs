@@ -229,8 +229,8 @@ fn go_on(
         resume.resumer = Resumer::Automatic { level: 0 };
     }
     let fixer = match args.options.auto_fix().or(unfinished.map(|(policy, _)| policy)) {
-        Some(policy) => {
-            autofix::prepare(runs, &policy, known, &mut resume.host)
+        Some(mut policy) => {
+            autofix::prepare(runs, &mut policy, known, &mut resume.host)
                 .map_err(|error| broken(error.into(), runs.reach()))?;
             Some(Loop {
                 runs,

@@ -217,7 +217,9 @@ impl Loop<'_> {
                 next => next,
             };
             if !work.budget.take()? {
-                let reason = format!("the budget of {} runs is used up", work.report.max_attempts);
+                let runs = work.report.max_attempts;
+                let reason =
+                    format!("the budget of {runs} run{} is used up", if runs == 1 { "" } else { "s" });
                 return Ok(self.escalate(work, reason));
             }
             match self.round(work, next)? {
