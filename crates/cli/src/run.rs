@@ -147,7 +147,6 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
             recipe_dirs: job.library.named_dirs(),
         },
         working_dir,
-        loader: job.library,
         recording: job.recording,
         dry_run: options.dry_run,
         others: options.others(),
