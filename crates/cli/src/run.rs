@@ -115,6 +115,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
         None => None,
     };
     let auto_fix = policy.as_ref().map(|policy| policy.max_attempts);
+    let host_for = |plan: &Plan| host::host(plan, &working_dir, environment);
     let fixer = policy.map(|policy| Loop {
         runs: &runs,
         policy,
@@ -122,7 +123,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
         host: host.clone(),
         loader: job.library,
         recipe_file: job.library.absolute(&job.plan.root().path),
-        plan: job.plan.clone(),
+        host_for: &host_for,
         level: 0,
     });
     let start = Start {
@@ -146,7 +147,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
             budget: options.budget.to_budget(),
             recipe_dirs: job.library.named_dirs(),
         },
-        working_dir,
+        working_dir: working_dir.clone(),
         recording: job.recording,
         dry_run: options.dry_run,
         others: options.others(),
