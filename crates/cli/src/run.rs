@@ -106,14 +106,16 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
         &working_dir,
         environment,
     )?;
-    let policy = options.auto_fix().filter(|_| !options.dry_run);
-    let auto_fix_budget = match &policy {
+    let mut policy = options.auto_fix().filter(|_| !options.dry_run);
+    let auto_fix_budget = match &mut policy {
         Some(policy) => Some(
             autofix::prepare(&runs, policy, None, &mut host)
                 .map_err(|error| broken(error.into(), runs.reach()))?,
         ),
         None => None,
     };
+    let auto_fix = policy.as_ref().map(|policy| policy.max_attempts);
+    let host_for = |plan: &Plan| host::host(plan, &working_dir, environment);
     let fixer = policy.map(|policy| Loop {
         runs: &runs,
         policy,
@@ -121,7 +123,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
         host: host.clone(),
         loader: job.library,
         recipe_file: job.library.absolute(&job.plan.root().path),
-        plan: job.plan.clone(),
+        host_for: &host_for,
         level: 0,
     });
     let start = Start {
@@ -139,14 +141,13 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
             no_auto_stage: options.no_auto_stage,
             recovery: options.recovery.map(Into::into).unwrap_or_default(),
             audit_dir: options.audit_dir.as_deref().map(|dir| environment.absolute(dir)),
-            auto_fix: options.auto_fix().map(|policy| policy.max_attempts),
+            auto_fix,
             repair_agent: options.repair_agent.clone(),
             auto_fix_budget,
             budget: options.budget.to_budget(),
             recipe_dirs: job.library.named_dirs(),
         },
-        working_dir,
-        loader: job.library,
+        working_dir: working_dir.clone(),
         recording: job.recording,
         dry_run: options.dry_run,
         others: options.others(),

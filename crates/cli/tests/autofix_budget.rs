@@ -5,21 +5,9 @@
 use serde_json::{Value as Json, json};
 use testkit::{Output, TestEnv, until};
 
-/// A world with an agent program `claude` that runs this script; `$N` counts its calls.
+/// A world with an agent program that runs this script.
 fn world(agent: &str) -> TestEnv {
-    let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"));
-    let script = format!(
-        "#!/bin/bash\ncat > /dev/null\nN=$(( $(cat \"$HOME/calls\" 2>/dev/null || echo 0) + 1 )); echo $N > \"$HOME/calls\"\n{agent}\n"
-    );
-    env.write("bin/claude", script);
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(env.path("bin/claude"), mode).unwrap();
-    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", env.path("bin").display());
-    env.env("PATH", &path)
-}
-
-fn calls(env: &TestEnv) -> u32 {
-    std::fs::read_to_string(env.home().join("calls")).map_or(0, |text| text.trim().parse().unwrap())
+    TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), agent)
 }
 
 fn json(env: &TestEnv, arguments: &[&str]) -> Output {
@@ -44,7 +32,7 @@ fn killed_in_the_second() -> TestEnv {
     let started = env.spawn(["r.yaml", "--auto-fix=3"]);
     until("the second attempt begins", || env.home().join("second").exists());
     started.kill();
-    assert_eq!(calls(&env), 2);
+    assert_eq!(env.script_calls(), 2);
     env
 }
 
@@ -55,7 +43,11 @@ fn a_killed_loop_goes_on_inside_its_budget() {
         let output = json(&env, &arguments);
         let result = output.json();
         assert_eq!((output.code, &result["outcome"]), (6, &json!("needs_human")), "{}", output.all());
-        assert_eq!((attempts(&result), calls(&env)), (3, 4), "attempt 2 again, attempt 3, no more: {result}");
+        assert_eq!(
+            (attempts(&result), env.script_calls()),
+            (3, 4),
+            "attempt 2 again, attempt 3, no more: {result}"
+        );
         assert!(result["auto_fix"]["escalation"]["reason"].as_str().unwrap().contains("budget of 3"));
         assert_eq!(result["run_id"], result["tracking_id"]);
     }
@@ -65,7 +57,7 @@ fn a_killed_loop_goes_on_inside_its_budget() {
 fn a_killed_loop_can_be_ended() {
     let env = killed_in_the_second();
     let output = json(&env, &["resume", "last", "--no-auto-fix"]);
-    assert_eq!((output.code, calls(&env)), (1, 3), "{}", output.all());
+    assert_eq!((output.code, env.script_calls()), (1, 3), "{}", output.all());
 }
 
 #[test]
@@ -78,7 +70,7 @@ fn a_killed_loop_that_succeeds_is_over() {
     until("the second attempt begins", || env.home().join("second").exists());
     started.kill();
     let output = json(&env, &["resume", "last"]);
-    assert_eq!((output.code, calls(&env)), (0, 3), "{}", output.all());
+    assert_eq!((output.code, env.script_calls()), (0, 3), "{}", output.all());
     assert_eq!(output.json()["auto_fix"]["outcome"], "ok");
 }
 
@@ -86,11 +78,11 @@ fn a_killed_loop_that_succeeds_is_over() {
 fn a_loop_that_ended_begins_anew_only_if_asked() {
     let env = world("echo FAIL $N").file("r.yaml", RESTLESS);
     assert_eq!(json(&env, &["r.yaml", "--auto-fix=2"]).code, 6);
-    assert_eq!(calls(&env), 2);
+    assert_eq!(env.script_calls(), 2);
     let plain = json(&env, &["resume", "last"]);
-    assert_eq!((plain.code, calls(&env)), (1, 3), "a person goes on once: {}", plain.all());
+    assert_eq!((plain.code, env.script_calls()), (1, 3), "a person goes on once: {}", plain.all());
     let again = json(&env, &["resume", "last", "--auto-fix=2"]);
-    assert_eq!((again.code, calls(&env)), (6, 5), "{}", again.all());
+    assert_eq!((again.code, env.script_calls()), (6, 5), "{}", again.all());
 }
 
 #[test]
@@ -101,7 +93,7 @@ fn budgets_do_not_multiply_in_runs_inside_of_runs() {
         .file("inner.yaml", RESTLESS.replace("name: r", "name: inner"));
     let output = json(&env, &["outer.yaml", "--auto-fix=3"]);
     assert_eq!(output.code, 6, "{}", output.all());
-    assert_eq!(calls(&env), 3, "two runs more than the first one, in the whole tree");
+    assert_eq!(env.script_calls(), 3, "two runs more than the first one, in the whole tree");
 }
 
 #[test]
@@ -112,7 +104,7 @@ fn the_same_failure_twice_ends_the_loop() {
     );
     let env = world("echo FAIL").file("r.yaml", steady);
     let output = json(&env, &["r.yaml", "--auto-fix=9"]);
-    assert_eq!((output.code, calls(&env), attempts(&output.json())), (6, 2, 2), "{}", output.all());
+    assert_eq!((output.code, env.script_calls(), attempts(&output.json())), (6, 2, 2), "{}", output.all());
     assert!(output.json()["auto_fix"]["escalation"]["reason"].as_str().unwrap().contains("same failure"));
 }
 
@@ -122,7 +114,7 @@ fn what_nothing_explains_is_done_again_once() {
     let env = world("echo nobody asks").file("r.yaml", recipe);
     let output = json(&env, &["r.yaml", "--auto-fix=9"]);
     assert_eq!((output.code, attempts(&output.json())), (6, 2), "{}", output.all());
-    assert_eq!((std::fs::read_to_string(env.path("n")).unwrap().as_str(), calls(&env)), ("x\nx\n", 0));
+    assert_eq!((std::fs::read_to_string(env.path("n")).unwrap().as_str(), env.script_calls()), ("x\nx\n", 0));
 }
 
 #[test]

@@ -5,18 +5,9 @@
 use serde_json::Value as Json;
 use testkit::{Output, TestEnv};
 
-/// A world with an agent program `claude` that runs this script; `$N` counts its calls.
+/// A world with an agent program that runs this script.
 fn world(agent: &str) -> TestEnv {
-    let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"));
-    let script = format!(
-        "#!/bin/bash\nP=$(cat)\nN=$(( $(cat \"$HOME/calls\" 2>/dev/null || echo 0) + 1 )); echo $N > \"$HOME/calls\"\n{agent}\n"
-    );
-    env.write("bin/claude", script);
-    let bin = env.path("bin");
-    std::fs::set_permissions(bin.join("claude"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
-        .unwrap();
-    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display());
-    env.env("PATH", &path)
+    TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), agent)
 }
 
 fn json(env: &TestEnv, arguments: &[&str]) -> Output {

@@ -5,15 +5,9 @@
 use serde_json::Value as Json;
 use testkit::{Output, TestEnv};
 
-/// A world with an agent program `claude` that answers `made`.
+/// A world with an agent program that answers `made`.
 fn world() -> TestEnv {
-    let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"));
-    env.write("../bin/claude", "#!/bin/bash\ncat > /dev/null\necho made\n");
-    let bin = env.path("../bin").canonicalize().unwrap();
-    std::fs::set_permissions(bin.join("claude"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
-        .unwrap();
-    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display());
-    env.env("PATH", &path)
+    TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), "echo made")
 }
 
 fn json(env: &TestEnv, arguments: &[&str]) -> Output {

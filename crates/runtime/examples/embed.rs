@@ -66,7 +66,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         agents: AgentSettings::default(),
         host,
         working_dir: cwd.clone(),
-        loader: &library,
         recording: &recording,
         dry_run: false,
         others: Others::default(),

@@ -67,9 +67,7 @@ pub struct Start<'a> {
     pub host: Host,
     /// Where the recipe works.
     pub working_dir: PathBuf,
-    /// Brings recipes whose names become known later.
-    pub loader: &'a dyn Loader,
-    /// What the loader brought so far.
+    /// What was brought so far; brings recipes whose names become known later, and remembers them too.
     pub recording: &'a Recording<'a>,
     /// Nothing is executed and nothing written.
     pub dry_run: bool,
@@ -241,7 +239,7 @@ impl Runs {
             options: start.options,
             host: start.host,
             working_dir: start.working_dir,
-            loader: start.loader,
+            loader: start.recording,
             recording: Some(start.recording),
             generation: 0,
             audit,

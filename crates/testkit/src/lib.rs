@@ -1,6 +1,7 @@
 //! For tests only: a hermetic world to run the program in, and programs to play with.
 
 pub mod model_server;
+mod scripted;
 mod started;
 mod world;
 mod zoo;

@@ -3,7 +3,10 @@
 use std::{io::Write as _, path::Path};
 
 use engine::resume_plan::{Action, Effects, Producers, ResumePlan, Resumer};
-use recipe::check::{Given, check};
+use recipe::{
+    check::{Given, check},
+    plan::Plan,
+};
 use runtime::{
     autofix::{self, AutoFixError, Loop},
     command_line::{Reach, quote},
@@ -228,9 +231,11 @@ fn go_on(
     if known.is_some() {
         resume.resumer = Resumer::Automatic { level: 0 };
     }
+    let working_dir = opened.header.working_dir.clone();
+    let host_for = |plan: &Plan| host::host(plan, &working_dir, environment);
     let fixer = match args.options.auto_fix().or(unfinished.map(|(policy, _)| policy)) {
-        Some(policy) => {
-            autofix::prepare(runs, &policy, known, &mut resume.host)
+        Some(mut policy) => {
+            autofix::prepare(runs, &mut policy, known, &mut resume.host)
                 .map_err(|error| broken(error.into(), runs.reach()))?;
             Some(Loop {
                 runs,
@@ -241,7 +246,7 @@ fn go_on(
                 recipe_file: opened.header.recipe_file.clone().unwrap_or_else(|| {
                     environment.absolute(std::path::Path::new(&opened.header.recipe_path))
                 }),
-                plan: resume.edited.as_ref().map_or(&opened.plan, |(plan, _)| plan).clone(),
+                host_for: &host_for,
                 level: 0,
             })
         }

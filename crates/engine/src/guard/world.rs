@@ -38,12 +38,13 @@ fn stands_in(said: &str, text: &str) -> bool {
     })
 }
 
-/// Values of the context that a check or an effect reads and that were changed.
+/// Values of the context, or defaults of inputs, that a check or an effect reads and that were changed.
 pub(super) fn compare_values(old: &Unit, new: &Unit, roles: &[Role], findings: &mut Findings) {
+    let (was, is) = (old.defaults(), new.defaults());
     for (step, _) in old.steps.iter().zip(roles).filter(|(_, role)| role.check || role.effect) {
         for name in names(step) {
-            let before = old.context.get(&name);
-            if before.is_some() && before != new.context.get(&name) {
+            let before = was.get(&name);
+            if before.is_some() && before != is.get(&name) {
                 let detail = format!("`{}` relies on `{name}`, whose value is another one", step.id);
                 findings.add("expectation_changed", Some(&step.id), detail);
             }

@@ -13,6 +13,12 @@ pub fn recipe_in(answer: &str) -> Option<String> {
     }
 }
 
+/// What an answer without a recipe proposes all the same: the YAML in it, or all that it says.
+pub fn proposal_in(answer: &str) -> String {
+    let fenced = fences(answer).into_iter().filter(|(label, _)| matches!(label.as_str(), "yaml" | "yml"));
+    fenced.map(|(_, body)| body).max_by_key(String::len).unwrap_or_else(|| answer.to_owned())
+}
+
 /// Whether the text has the fields of a recipe at its top level.
 fn looks_like_recipe(text: &str) -> bool {
     let has = |field: &str| text.lines().any(|line| line.starts_with(field));
@@ -61,6 +67,17 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(recipe_in(answer).as_deref(), expected, "{answer}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_recipe_is_a_proposal_all_the_same() {
+        for (answer, expected) in [
+            ("I could not repair it.", "I could not repair it."),
+            ("Look:\n```yaml\n{ : [\n```\nDone.", "{ : [\n"),
+            ("```sh\nls\n```", "```sh\nls\n```"),
+        ] {
+            assert_eq!(proposal_in(answer), expected, "{answer}");
         }
     }
 }

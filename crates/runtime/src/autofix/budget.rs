@@ -3,6 +3,7 @@
 //! Nested runs take from the same number, so budgets never multiply; a killed loop finds it where it was.
 
 use std::{
+    cell::Cell,
     fs::{File, OpenOptions},
     io::{Read, Seek, SeekFrom, Write},
     os::unix::fs::OpenOptionsExt,
@@ -21,16 +22,17 @@ use crate::{
 /// The environment variable that leads nested runs to the number.
 pub const VARIABLE: &str = "RECIPE_RUNNER_AUTO_FIX_BUDGET";
 
-/// The number on disk.
+/// The number on disk, and how many of these one loop may take.
 #[derive(Clone, Debug)]
 pub struct Budget {
     path: PathBuf,
+    own: Cell<u32>,
 }
 
 impl Budget {
-    /// The number at this path; it begins with `runs` unless it exists already.
+    /// The number at this path, of which a loop takes `runs` at most; it begins with these unless it exists already.
     pub fn open(path: &Path, runs: u32) -> Result<Budget, FolderError> {
-        let budget = Budget { path: path.to_owned() };
+        let budget = Budget { path: path.to_owned(), own: Cell::new(runs) };
         if !path.exists() {
             crate::folder::write_new(path, format!("{runs}\n").as_bytes())?;
         }
@@ -45,10 +47,11 @@ impl Budget {
     /// Takes one run from it; `false` if none is left.
     pub fn take(&self) -> Result<bool, FolderError> {
         let mut file = self.lock()?;
-        let left = read(&mut file);
-        if left == 0 {
+        let (left, own) = (read(&mut file), self.own.get());
+        if left == 0 || own == 0 {
             return Ok(false);
         }
+        self.own.set(own - 1);
         let write = |file: &mut File| {
             file.seek(SeekFrom::Start(0))?;
             file.set_len(0)?;
@@ -57,6 +60,11 @@ impl Budget {
         };
         write(&mut file).map_err(FolderError::at("write", &self.path))?;
         Ok(true)
+    }
+
+    /// How many runs are left.
+    pub fn left(&self) -> Result<u32, FolderError> {
+        Ok(read(&mut self.lock()?))
     }
 
     fn lock(&self) -> Result<File, FolderError> {
@@ -69,17 +77,23 @@ impl Budget {
 }
 
 /// Makes the number of runs that are left known to everything that the run starts; a run inside of another one
-/// that has such a number takes from that. Says where it is.
+/// that has such a number takes from that, and cannot make more runs than are left. Says where it is.
 pub fn prepare(
     runs: &Runs,
-    policy: &Policy,
+    policy: &mut Policy,
     known: Option<PathBuf>,
     host: &mut Host,
 ) -> Result<PathBuf, FolderError> {
     let inherited = host.var(VARIABLE).map(PathBuf::from).filter(|path| path.exists());
-    let path = match known.or(inherited) {
-        Some(path) => path,
-        None => {
+    let path = match (known, inherited) {
+        (Some(path), _) => path,
+        (None, Some(path)) => {
+            // this one belongs to a run of the loop around it already
+            let left = Budget::open(&path, 0)?.left()?.saturating_add(1);
+            policy.max_attempts = policy.max_attempts.min(left);
+            path
+        }
+        (None, None) => {
             let dir = runs.home().join("auto-fix");
             make_dir(&dir)?;
             dir.join(crate::runs::new_id())
@@ -110,5 +124,15 @@ mod tests {
         assert!(nested.take().unwrap());
         assert!(!first.take().unwrap());
         assert!(!nested.take().unwrap());
+    }
+
+    #[test]
+    fn a_loop_takes_no_more_than_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("budget");
+        let first = Budget::open(&path, 5).unwrap();
+        let nested = Budget::open(&path, 1).unwrap();
+        assert!(nested.take().unwrap() && !nested.take().unwrap());
+        assert_eq!((first.left().unwrap(), first.take().unwrap()), (4, true));
     }
 }

@@ -7,12 +7,15 @@ pub mod answer;
 pub mod budget;
 mod desk;
 mod escalation;
+mod git;
+mod judge;
 mod repair;
 mod report;
+mod subject;
 mod surface;
 mod work;
 
-use std::{path::PathBuf, time::Duration};
+use std::{ffi::OsStr, path::PathBuf, time::Duration};
 
 use engine::{
     Event, RunStatus,
@@ -33,10 +36,11 @@ use crate::{
 use budget::Budget;
 pub use budget::prepare;
 use desk::{Desk, Ear};
-pub use repair::Regression;
-use repair::{Repair, Repairer, Verdict};
+pub use judge::Regression;
+use repair::Repair;
 use report::save;
 pub use report::{Attempt, Escalation, PlanSummary, RepairReport, Report, load, not_wanted};
+use subject::Replaced;
 pub use work::unfinished;
 use work::{Prepared, Round, Work, is_same_failure, is_unexplained};
 
@@ -61,10 +65,10 @@ pub struct Loop<'a> {
     pub host: Host,
     /// Brings recipes.
     pub loader: &'a dyn Loader,
+    /// The machine as a recipe wants it: a repair may name other files that define its environment.
+    pub host_for: &'a dyn Fn(&Plan) -> Host,
     /// The recipe's file, which a repair may change.
     pub recipe_file: PathBuf,
-    /// The plan that the first run had.
-    pub plan: Plan,
     /// How many levels of producers are passed over; 0 at first.
     pub level: usize,
 }
@@ -217,7 +221,9 @@ impl Loop<'_> {
                 next => next,
             };
             if !work.budget.take()? {
-                let reason = format!("the budget of {} runs is used up", work.report.max_attempts);
+                let runs = work.report.max_attempts;
+                let reason =
+                    format!("the budget of {runs} run{} is used up", if runs == 1 { "" } else { "s" });
                 return Ok(self.escalate(work, reason));
             }
             match self.round(work, next)? {
@@ -305,6 +311,14 @@ impl Loop<'_> {
         }
     }
 
+    /// The machine for a repaired recipe, with the budget of the loop.
+    fn host_with(&self, plan: &Plan) -> Host {
+        let mut host = (self.host_for)(plan);
+        let budget = self.host.env.get_key_value(OsStr::new(budget::VARIABLE));
+        host.env.extend(budget.map(|(name, path)| (name.clone(), path.clone())));
+        host
+    }
+
     /// Makes the next attempt, after what has to come before it.
     fn round(&mut self, work: &mut Work<'_>, next: Next) -> Result<Round, AutoFixError> {
         let Some(ear) = work.ear.take() else { return Ok(Round::Told(Halt::Interrupt)) };
@@ -354,19 +368,20 @@ impl Loop<'_> {
     }
 
     fn attempt(&mut self, work: &mut Work<'_>, repaired: Option<Repair>) -> Result<Round, AutoFixError> {
-        let recording = Recording::new(self.loader);
-        let edited = match &repaired {
-            Some(repair) => {
-                recording.root(&repair.loaded);
-                // checked once more through the recording, so that every source is kept with the run
-                let checked =
-                    recipe::check::check(repair.loaded.clone(), &recording, &recipe::check::Given::default());
-                checked.plan.map(|plan| (plan, &recording))
-            }
-            None => None,
-        };
-        let resume = self.resumed(edited);
         let opened = self.runs.open(work.folder.clone())?;
+        let remembered = opened.sources(Some(self.loader))?;
+        let changed = repaired.as_ref().map(|repair| (repair.subject.path.as_str(), repair.text.clone()));
+        let loader = Replaced::new(&remembered, changed);
+        let recording = Recording::new(&loader);
+        // checked once more through the recording, so that every source is kept with the run
+        let edited = repaired.as_ref().and_then(|repair| {
+            recording.root(&repair.subject.root_with(&repair.text));
+            repair.subject.check(&repair.text, &recording).plan
+        });
+        if let Some(plan) = &edited {
+            self.host = self.host_with(plan);
+        }
+        let resume = self.resumed(edited.map(|plan| (plan, &recording)));
         let plan = opened.resume_plan(&resume)?;
         if let Some(attempt) = work.report.attempts.last_mut() {
             attempt.plan = Some(PlanSummary {
@@ -383,60 +398,7 @@ impl Loop<'_> {
         let held = work.hold.take();
         let (result, hold) = self.runs.resume_held(opened, resume, held, work.reporter)?;
         work.hold = hold;
-        if let Some(repair) = repaired {
-            self.plan = repair.plan;
-        }
         Ok(Round::Again(Box::new(result)))
-    }
-
-    /// Asks the repair agent; a refused answer is fed back once.
-    fn repair(
-        &self,
-        desk: &mut Desk<'_>,
-        budget: &Budget,
-        report: &mut Report,
-        result: &RunResult,
-    ) -> Result<Prepared, AutoFixError> {
-        if !self.recipe_file.is_file() {
-            return Ok(Prepared::Over("the recipe has no file that could be repaired".to_owned()));
-        }
-        let mut repairer = Repairer {
-            folder: desk.folder,
-            recipe_file: &self.recipe_file,
-            plan: &self.plan,
-            agents: &self.agents,
-            host: &self.host,
-            loader: self.loader,
-            program: self.policy.repair_agent.as_deref(),
-            spent: result.usage.clone().unwrap_or_default(),
-        };
-        let mut refused: Option<RepairReport> = None;
-        loop {
-            let (proposal, verdict) = repairer.propose(desk, report, result, refused.as_ref())?;
-            if let Some(attempt) = report.attempts.last_mut() {
-                attempt.repair = Some(proposal.clone());
-            }
-            match verdict {
-                Verdict::Accepted(repair) => return Ok(Prepared::Go(Some(*repair))),
-                Verdict::Stopped(halt) => return Ok(Prepared::Told(halt)),
-                Verdict::Refused if refused.is_some() => {
-                    let reason = format!("the repair was refused twice: {}", proposal.summary);
-                    return Ok(Prepared::Over(reason));
-                }
-                // a refused repair counts as an attempt
-                Verdict::Refused if !budget.take()? => {
-                    let reason =
-                        format!("the repair was refused, and no attempt is left: {}", proposal.summary);
-                    return Ok(Prepared::Over(reason));
-                }
-                Verdict::Refused => {
-                    if let Some(last) = report.attempts.last().cloned() {
-                        report.attempts.push(Attempt { attempt: last.attempt + 1, repair: None, ..last });
-                    }
-                    refused = Some(proposal);
-                }
-            }
-        }
     }
 }
 

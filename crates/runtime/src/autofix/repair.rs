@@ -10,18 +10,23 @@ use std::{
 use engine::{
     Event, Outcome,
     event::{RepairBegan, Usage},
-    guard,
 };
 use recipe::{
-    check::{Given, Loaded, Loader, check},
-    diagnostic::Severity,
+    check::Loader,
     digest::sha256,
     plan::{JsonMode, Plan, Step},
 };
-use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, mpsc, watch};
 
-use super::{AutoFixError, RepairReport, Report, answer, desk::Desk, surface::Snapshot};
+use super::{
+    Attempt, AutoFixError, Loop, Regression, RepairReport, Report, answer,
+    budget::Budget,
+    desk::Desk,
+    judge,
+    subject::{Replaced, Subject},
+    surface::{Place, Surface},
+    work::Prepared,
+};
 use crate::{
     agent_attempt::{AgentSettings, AgentTask, run_agent},
     agents::User,
@@ -32,29 +37,19 @@ use crate::{
     guardian::Beside,
     host::Host,
     report::RunResult,
+    sources::Remembered,
 };
-
-/// Something that a repair would make worse.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Regression {
-    /// Which kind.
-    pub code: String,
-    /// The step.
-    pub step: Option<String>,
-    /// In words.
-    pub detail: String,
-}
 
 /// A repair that was accepted.
 pub(super) struct Repair {
-    pub(super) loaded: Loaded,
-    pub(super) plan: Plan,
+    pub(super) subject: Subject,
+    pub(super) text: Arc<[u8]>,
 }
 
 /// What became of a proposal.
 pub(super) enum Verdict {
-    /// It is taken.
-    Accepted(Box<Repair>),
+    /// It is taken, with this text.
+    Accepted(Arc<[u8]>),
     /// It is not.
     Refused,
     /// Somebody asked to stop before there was one.
@@ -62,24 +57,84 @@ pub(super) enum Verdict {
 }
 
 /// Asks for repairs.
-pub(super) struct Repairer<'a> {
-    pub(super) folder: &'a RunFolder,
-    pub(super) recipe_file: &'a Path,
-    pub(super) plan: &'a Plan,
-    pub(super) agents: &'a AgentSettings,
-    pub(super) host: &'a Host,
-    pub(super) loader: &'a dyn Loader,
-    pub(super) program: Option<&'a str>,
+struct Repairer<'a> {
+    folder: &'a RunFolder,
+    subject: &'a Subject,
+    /// The recipe that was asked for.
+    recipe_file: &'a Path,
+    /// What the run worked with.
+    plan: &'a Plan,
+    /// Where its texts are.
+    sources: PathBuf,
+    agents: &'a AgentSettings,
+    host: &'a Host,
+    loader: &'a dyn Loader,
+    program: Option<&'a str>,
     /// What the run's agents have used up so far.
-    pub(super) spent: Usage,
+    spent: Usage,
 }
 
 /// How long a repair may take.
 const REPAIR_SECONDS: f64 = 1800.0;
 
+impl Loop<'_> {
+    /// Asks the repair agent; a refused answer is fed back once.
+    pub(super) fn repair(
+        &self,
+        desk: &mut Desk<'_>,
+        budget: &Budget,
+        report: &mut Report,
+        result: &RunResult,
+    ) -> Result<Prepared, AutoFixError> {
+        let opened = self.runs.open(desk.folder.clone())?;
+        let Some(subject) = Subject::find(&opened, &self.recipe_file)? else {
+            return Ok(Prepared::Over("the recipe has no file that could be repaired".to_owned()));
+        };
+        let mut repairer = Repairer {
+            folder: desk.folder,
+            subject: &subject,
+            recipe_file: &self.recipe_file,
+            plan: &opened.plan,
+            sources: opened.sources_dir(),
+            agents: &self.agents,
+            host: &self.host,
+            loader: self.loader,
+            program: self.policy.repair_agent.as_deref(),
+            spent: result.usage.clone().unwrap_or_default(),
+        };
+        let mut refused: Option<RepairReport> = None;
+        loop {
+            let (proposal, verdict) = repairer.propose(desk, report, result, refused.as_ref())?;
+            if let Some(attempt) = report.attempts.last_mut() {
+                attempt.repair = Some(proposal.clone());
+            }
+            match verdict {
+                Verdict::Accepted(text) => return Ok(Prepared::Go(Some(Repair { subject, text }))),
+                Verdict::Stopped(halt) => return Ok(Prepared::Told(halt)),
+                Verdict::Refused if refused.is_some() => {
+                    let reason = format!("the repair was refused twice: {}", proposal.summary);
+                    return Ok(Prepared::Over(reason));
+                }
+                // a refused repair counts as an attempt
+                Verdict::Refused if !budget.take()? => {
+                    let reason =
+                        format!("the repair was refused, and no attempt is left: {}", proposal.summary);
+                    return Ok(Prepared::Over(reason));
+                }
+                Verdict::Refused => {
+                    if let Some(last) = report.attempts.last().cloned() {
+                        report.attempts.push(Attempt { attempt: last.attempt + 1, repair: None, ..last });
+                    }
+                    refused = Some(proposal);
+                }
+            }
+        }
+    }
+}
+
 impl Repairer<'_> {
     /// Asks once, and judges what comes back. Until that is over the journal says how to put the recipe back.
-    pub(super) fn propose(
+    fn propose(
         &mut self,
         desk: &mut Desk<'_>,
         report: &Report,
@@ -89,12 +144,13 @@ impl Repairer<'_> {
         let number = (1..).find(|n| !self.folder.path().join(format!("repairs/{n}")).exists()).unwrap_or(1);
         let dir = PathBuf::from(format!("repairs/{number}"));
         make_dir(&self.folder.path().join(&dir))?;
-        let before = fs::read(self.recipe_file).map_err(FolderError::at("read", self.recipe_file))?;
+        let file = &self.subject.file;
+        let before = fs::read(file).map_err(FolderError::at("read", file))?;
         let original = dir.join("original.yaml");
         write_new(&self.folder.path().join(&original), &before)?;
         desk.record(Event::RepairBegan(RepairBegan {
             number,
-            file: self.recipe_file.to_string_lossy().into_owned(),
+            file: file.to_string_lossy().into_owned(),
             digest: sha256(&before),
             original: original.to_string_lossy().into_owned(),
         }))?;
@@ -115,20 +171,27 @@ impl Repairer<'_> {
         result: &RunResult,
     ) -> Result<(RepairReport, Verdict), AutoFixError> {
         let working_dir = self.folder.header().map(|header| header.working_dir)?;
-        let snapshot = Snapshot::take(&working_dir, self.recipe_file);
+        let file = &self.subject.file;
+        let mut surface = Surface::take(&Place {
+            working_dir: &working_dir,
+            recipe: file,
+            root: self.recipe_file,
+            state: desk.runs.home(),
+            home: self.host.home.as_deref(),
+        });
         let (asked, halt) = self.ask(desk, dir, working_dir, prompt)?;
-        let edited = fs::read(self.recipe_file).ok().filter(|now| now != before);
+        let edited = fs::read(file).ok().filter(|now| now != before);
         // whatever comes of it, the file is as it was until the repair is accepted
-        if edited.is_some() || !self.recipe_file.exists() {
-            write_new(self.recipe_file, before)?;
+        let outside = judge::outside(&surface.restore());
+        if fs::read(file).ok().as_deref() != Some(before) {
+            write_new(file, before)?;
         }
-        let elsewhere = snapshot.restore();
         if let Some(halt) = halt {
             let kept = edited.map(|candidate| self.keep(dir, &candidate)).transpose()?;
             let summary = "it was stopped before there was anything to judge".to_owned();
-            return Ok((refusal(summary, Vec::new(), kept), Verdict::Stopped(halt)));
+            return Ok((refusal(summary, outside, kept), Verdict::Stopped(halt)));
         }
-        self.judge(asked, edited, &elsewhere, dir, before, result)
+        self.judge(asked, edited, outside, dir, result)
     }
 
     /// Keeps what was proposed as a file.
@@ -143,9 +206,8 @@ impl Repairer<'_> {
         &self,
         asked: Result<String, String>,
         edited: Option<Vec<u8>>,
-        elsewhere: &[String],
+        outside: Vec<Regression>,
         dir: &Path,
-        before: &[u8],
         result: &RunResult,
     ) -> Result<(RepairReport, Verdict), AutoFixError> {
         let candidate = match (&asked, edited) {
@@ -153,51 +215,43 @@ impl Repairer<'_> {
             (Ok(text), None) => answer::recipe_in(text).map(String::into_bytes),
             (Err(_), None) => None,
         };
-        let Some(candidate) = candidate else {
-            let summary = match asked {
-                Ok(text) if text.trim().is_empty() => "the repair agent gave an empty answer".to_owned(),
-                Ok(_) => "the repair agent's answer holds no recipe".to_owned(),
-                Err(error) => format!("the repair agent failed: {error}"),
-            };
-            let regressions = vec![regression("no_recipe", None, &summary)];
-            return Ok((refusal(summary, regressions, None), Verdict::Refused));
-        };
+        let Some(candidate) = candidate else { return self.without_recipe(asked, outside, dir) };
         let kept = Some(self.keep(dir, &candidate)?);
-        let mut regressions: Vec<Regression> = elsewhere
-            .iter()
-            .map(|file| {
-                regression("outside_surface", None, &format!("it changed `{file}`, which is put back"))
-            })
-            .collect();
-        let path = self.plan.root().path.clone();
-        let loaded = Loaded { path, bytes: candidate.clone().into() };
-        let checked = check(loaded.clone(), self.loader, &Given::default());
-        let problems = checked.diagnostics.iter().filter(|problem| problem.severity == Severity::Error);
-        regressions.extend(problems.map(|problem| regression("invalid", None, &problem.message)));
+        let candidate: Arc<[u8]> = candidate.into();
         let failed = result.failure.as_ref().map_or("", |failure| failure.step.as_str());
-        if candidate == before || checked.plan.as_ref().is_some_and(|plan| is_same(self.plan, plan)) {
-            regressions.push(regression("unchanged", None, "it proposes the recipe as it is"));
+        let remembered = Remembered::open(&self.sources, Some(self.loader))?;
+        let loader = Replaced::new(&remembered, Some((&self.subject.path, Arc::clone(&candidate))));
+        let mut regressions = outside;
+        regressions.extend(judge::examine(self.subject, self.plan, &candidate, &loader, failed));
+        if let Some(first) = regressions.first() {
+            return Ok((refusal(first.detail.clone(), regressions, kept), Verdict::Refused));
         }
-        if let Some(plan) = &checked.plan {
-            regressions.extend(around_checks(self.plan, plan));
-            regressions.extend(guard::compare(self.plan, plan, failed).into_iter().map(|found| Regression {
-                code: found.code.to_string(),
-                step: found.step,
-                detail: found.detail,
-            }));
-        }
-        match checked.plan {
-            Some(plan) if regressions.is_empty() => {
-                write_new(self.recipe_file, &candidate)?;
-                let summary = "the recipe was repaired".to_owned();
-                let report = RepairReport { accepted: true, summary, regressions, candidate: kept };
-                Ok((report, Verdict::Accepted(Box::new(Repair { loaded, plan }))))
-            }
-            _ => {
-                let summary = regressions.first().map_or_else(String::new, |first| first.detail.clone());
-                Ok((refusal(summary, regressions, kept), Verdict::Refused))
-            }
-        }
+        write_new(&self.subject.file, &candidate)?;
+        let summary = match self.subject.is_root() {
+            true => "the recipe was repaired".to_owned(),
+            false => format!("the nested recipe `{}` was repaired", self.subject.path),
+        };
+        let report = RepairReport { accepted: true, summary, regressions, candidate: kept };
+        Ok((report, Verdict::Accepted(candidate)))
+    }
+
+    /// Refuses an answer in which there is no recipe; whatever it says is kept.
+    fn without_recipe(
+        &self,
+        asked: Result<String, String>,
+        outside: Vec<Regression>,
+        dir: &Path,
+    ) -> Result<(RepairReport, Verdict), AutoFixError> {
+        let said = asked.as_ref().ok().filter(|text| !text.trim().is_empty());
+        let kept = said.map(|text| self.keep(dir, answer::proposal_in(text).as_bytes())).transpose()?;
+        let summary = match &asked {
+            Ok(text) if text.trim().is_empty() => "the repair agent gave an empty answer".to_owned(),
+            Ok(_) => "the repair agent's answer holds no recipe".to_owned(),
+            Err(error) => format!("the repair agent failed: {error}"),
+        };
+        let mut regressions = vec![judge::regression("no_recipe", None, &summary)];
+        regressions.extend(outside);
+        Ok((refusal(summary, regressions, kept), Verdict::Refused))
     }
 
     fn prompt(
@@ -208,6 +262,10 @@ impl Repairer<'_> {
         before: &[u8],
     ) -> String {
         let failure = result.failure.as_ref();
+        let around = match self.subject.is_root() {
+            true => String::new(),
+            false => format!("It is run as a nested recipe of: {}\n", self.recipe_file.display()),
+        };
         let tried: Vec<String> = report.attempts.iter().map(super::escalation::describe).collect();
         let refusal = refused.map(|refused| {
             let list: Vec<String> = refused
@@ -229,12 +287,13 @@ impl Repairer<'_> {
         });
         format!(
             "A workflow recipe failed, and its definition seems to be the reason. Correct the recipe.\n\n\
-             Recipe file: {}\nFailed step: {}\nError: {}\nClassification: {}\nEvidence:\n{}\n\nTried so far:\n{}\n{}\n\
+             Recipe file: {}\n{}Failed step: {}\nError: {}\nClassification: {}\nEvidence:\n{}\n\nTried so far:\n{}\n{}\n\
              Rules: keep every step that does real work; do not weaken checks, timeouts, limits or conditions; do not \
              let a failing command pass; change no other file; do not commit or push anything.\n\
              Answer with the whole corrected recipe as YAML in a ```yaml block, or edit the file in place.\n\n\
              The recipe:\n```yaml\n{}\n```\n",
-            self.recipe_file.display(),
+            self.subject.file.display(),
+            around,
             failure.map_or("", |failure| &failure.step),
             failure.map_or("", |failure| &failure.error),
             result.diagnosis.as_ref().map_or("unknown", |diagnosis| diagnosis.class.as_str()),
@@ -326,43 +385,6 @@ fn evidence(result: &RunResult) -> String {
     let lines = signals.map(|signal| format!("- {}: {} ({})", signal.what, signal.quote, signal.at));
     let folder = result.run_dir.iter().map(|dir| format!("- everything that the run kept: {dir}"));
     lines.chain(folder).collect::<Vec<_>>().join("\n")
-}
-
-/// Whether two recipes do the same.
-fn is_same(before: &Plan, after: &Plan) -> bool {
-    let digests = |plan: &Plan| plan.root().steps.iter().map(|step| step.digest.clone()).collect::<Vec<_>>();
-    digests(before) == digests(after)
-        && before.root().context == after.root().context
-        && hook_texts(before) == hook_texts(after)
-}
-
-fn hook_texts(plan: &Plan) -> [Option<String>; 3] {
-    let hooks = &plan.root().hooks;
-    [&hooks.pre_step, &hooks.post_step, &hooks.on_error]
-        .map(|hook| hook.as_ref().map(|hook| hook.text().to_owned()))
-}
-
-/// Changes that get around a check without touching it: hooks that work for it, and programs put in its way.
-fn around_checks(before: &Plan, after: &Plan) -> Vec<Regression> {
-    let mut found = Vec::new();
-    if hook_texts(before) != hook_texts(after) {
-        found.push(regression("hooks_changed", None, "it changes the hooks, which run around every check"));
-    }
-    for step in &after.root().steps {
-        let old = before.root().steps.iter().find(|old| old.id == step.id);
-        let known = |name: &str| old.is_some_and(|old| old.env.iter().any(|(known, _)| known == name));
-        for (name, _) in
-            step.env.iter().filter(|(name, _)| recipe::env_name::is_protected(name) && !known(name))
-        {
-            let detail = format!("it sets `{name}`, which decides what programs the step runs");
-            found.push(regression("environment_changed", Some(&step.id), &detail));
-        }
-    }
-    found
-}
-
-fn regression(code: &str, step: Option<&str>, detail: &str) -> Regression {
-    Regression { code: code.to_owned(), step: step.map(str::to_owned), detail: detail.to_owned() }
 }
 
 fn refusal(summary: String, regressions: Vec<Regression>, candidate: Option<String>) -> RepairReport {

@@ -1,128 +1,329 @@
 //! What a repair may touch: the recipe file, and nothing else.
 //!
-//! Everything in the working directory is remembered before a repair and compared after it; what changed
-//! elsewhere is put back.
+//! What lies in the working directory, beside the recipe, and in git's own files is remembered before a repair and
+//! compared after it: contents, modes, links and folders. What changed is put back. Not looked at: git's objects,
+//! sockets and pipes, and what comes after the first [`MAX_ENTRIES`]. Of files that are too much to keep, a change
+//! is noticed and cannot be put back.
 
 use std::{
-    collections::BTreeMap,
-    fs,
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    fs, io,
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
     path::{Path, PathBuf},
 };
 
-use recipe::digest::sha256;
+use super::git::{self, Repository};
 
-/// Most files that are remembered.
-const MAX_FILES: usize = 20_000;
-/// Most bytes that are remembered.
+/// Most entries that are remembered.
+const MAX_ENTRIES: usize = 50_000;
+/// Most bytes that are kept.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
 
-/// The files of a directory as they were.
+/// What stands under a path.
+#[derive(Debug, PartialEq, Eq)]
+enum Entry {
+    File { mode: u32, content: Content },
+    Link(PathBuf),
+    Dir { mode: u32 },
+}
+
+/// What is known of a file.
+#[derive(Debug, PartialEq, Eq)]
+enum Content {
+    Kept(Vec<u8>),
+    /// Too much to keep, or not readable: how long it is, and when it changed last.
+    Seen(u64, (i64, i64)),
+}
+
+/// A directory that is looked at.
 #[derive(Debug)]
-pub(super) struct Snapshot {
-    root: PathBuf,
-    except: PathBuf,
-    files: BTreeMap<PathBuf, Vec<u8>>,
+struct Root {
+    path: PathBuf,
+    reach: Reach,
+}
+
+/// How far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    /// All that is below it.
+    Below,
+    /// The recipes that were in it before: others work there too.
+    Recipes,
+}
+
+/// Something that changed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) name: String,
+    pub(super) is_put_back: bool,
+}
+
+/// Where a repair works.
+pub(super) struct Place<'a> {
+    /// The directory that it works in.
+    pub(super) working_dir: &'a Path,
+    /// The file that it may change.
+    pub(super) recipe: &'a Path,
+    /// The recipe that was asked for.
+    pub(super) root: &'a Path,
+    /// Where the runs are stored: they go on being written.
+    pub(super) state: &'a Path,
+    /// The user's home.
+    pub(super) home: Option<&'a Path>,
+}
+
+/// Everything but the recipe as it was.
+#[derive(Debug)]
+pub(super) struct Surface {
+    roots: Vec<Root>,
+    /// The directories whose repositories are watched.
+    dirs: [PathBuf; 2],
+    recipe: [PathBuf; 2],
+    skipped: BTreeSet<PathBuf>,
+    entries: BTreeMap<PathBuf, Entry>,
     /// Not everything could be remembered.
     is_partial: bool,
 }
 
-impl Snapshot {
-    /// Remembers the files below `root`, except for the recipe itself and what git keeps for itself.
-    pub(super) fn take(root: &Path, except: &Path) -> Snapshot {
-        let except = fs::canonicalize(except).unwrap_or_else(|_| except.to_owned());
-        let mut snapshot =
-            Snapshot { root: root.to_owned(), except, files: BTreeMap::new(), is_partial: false };
+impl Surface {
+    /// Remembers what a repair must not change.
+    pub(super) fn take(place: &Place<'_>) -> Surface {
+        let recipe =
+            [real(place.recipe), beside(place.recipe).join(place.recipe.file_name().unwrap_or_default())];
+        let mut surface = Surface {
+            roots: roots(place),
+            dirs: dirs(place),
+            recipe,
+            skipped: BTreeSet::from([real(place.state)]),
+            entries: BTreeMap::new(),
+            is_partial: false,
+        };
+        surface.skipped.extend(surface.foreign());
+        let found = surface.walk();
+        surface.is_partial = found.len() >= MAX_ENTRIES;
         let mut bytes = 0;
-        for path in files_below(root) {
-            let size = fs::metadata(&path).map_or(0, |meta| meta.len());
-            bytes += size;
-            if snapshot.files.len() >= MAX_FILES || bytes > MAX_BYTES {
-                snapshot.is_partial = true;
-                break;
-            }
-            if fs::canonicalize(&path).is_ok_and(|path| path == snapshot.except) {
-                continue;
-            }
-            if let Ok(content) = fs::read(&path) {
-                snapshot.files.insert(path, content);
+        for (path, meta, _) in found {
+            if let Some(entry) = remember(&path, &meta, &mut bytes) {
+                surface.entries.insert(path, entry);
             }
         }
-        snapshot
+        surface
     }
 
-    /// Puts back what changed since; says what it was.
-    pub(super) fn restore(&self) -> Vec<String> {
-        let mut changed = Vec::new();
-        for (path, before) in &self.files {
-            let now = fs::read(path).ok();
-            if now.as_ref().map(|now| sha256(now)) != Some(sha256(before)) {
-                changed.push(self.name(path));
-                if let Some(parent) = path.parent() {
-                    let _ = fs::create_dir_all(parent);
-                }
-                let _ = fs::write(path, before);
+    /// Puts back what changed since; says what it was. The recipe is put back without a word.
+    pub(super) fn restore(&mut self) -> Vec<Change> {
+        self.skipped.extend(self.foreign());
+        let mut changes = Vec::new();
+        for (path, before) in &self.entries {
+            if self.skipped.contains(path) || is_unchanged(path, before) {
+                continue;
+            }
+            let is_put_back = put_back(path, before).is_ok();
+            if !self.recipe.contains(path) {
+                changes.push(Change { name: self.name(path), is_put_back });
             }
         }
         if !self.is_partial {
-            for path in files_below(&self.root) {
-                let is_recipe = fs::canonicalize(&path).is_ok_and(|path| path == self.except);
-                if !self.files.contains_key(&path) && !is_recipe {
-                    changed.push(self.name(&path));
-                    let _ = fs::remove_file(&path);
+            changes.extend(self.remove_new());
+        }
+        changes
+    }
+
+    /// Removes what was not there.
+    fn remove_new(&self) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for (path, meta, reach) in self.walk() {
+            let is_known = self.entries.contains_key(&path) || self.recipe.contains(&path);
+            // what stood in a new folder is gone with it
+            let is_gone = || fs::symlink_metadata(&path).is_err();
+            if is_known || reach == Reach::Recipes || !is_watched(&path, &meta) || is_gone() {
+                continue;
+            }
+            changes.push(Change { name: self.name(&path), is_put_back: clear(&path).is_ok() });
+        }
+        changes
+    }
+
+    /// Branches of other working trees.
+    fn foreign(&self) -> Vec<PathBuf> {
+        self.dirs.iter().flat_map(|dir| Repository::around(dir).foreign).collect()
+    }
+
+    /// Everything that there is, up to a limit; folders before what is in them.
+    fn walk(&self) -> Vec<(PathBuf, fs::Metadata, Reach)> {
+        let mut found = Vec::new();
+        let is_root = |path: &Path| self.roots.iter().any(|root| root.path == path);
+        for root in &self.roots {
+            let Ok(meta) = fs::symlink_metadata(&root.path) else { continue };
+            if !meta.is_dir() {
+                found.push((root.path.clone(), meta, root.reach));
+                continue;
+            }
+            let mut queue = VecDeque::from([root.path.clone()]);
+            while let Some(dir) = queue.pop_front() {
+                for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+                    let (path, Ok(meta)) = (entry.path(), entry.metadata()) else { continue };
+                    if found.len() >= MAX_ENTRIES {
+                        return found;
+                    }
+                    if self.skipped.contains(&path) || is_root(&path) || git::is_left_alone(&path) {
+                        continue;
+                    }
+                    if root.reach == Reach::Recipes && (meta.is_dir() || !is_recipe(&path)) {
+                        continue;
+                    }
+                    if meta.is_dir() {
+                        queue.push_back(path.clone());
+                    }
+                    found.push((path, meta, root.reach));
                 }
             }
         }
-        changed
+        found
     }
 
     fn name(&self, path: &Path) -> String {
-        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
+        let below = self.roots.first().and_then(|root| path.strip_prefix(&root.path).ok());
+        below.unwrap_or(path).display().to_string()
     }
 }
 
-fn files_below(root: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let mut queue = vec![root.to_owned()];
-    while let Some(dir) = queue.pop() {
-        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-            let Ok(kind) = entry.file_type() else { continue };
-            match kind {
-                kind if kind.is_dir() && entry.file_name() != ".git" => queue.push(entry.path()),
-                kind if kind.is_file() => files.push(entry.path()),
-                _ => {}
-            }
-            if files.len() > MAX_FILES {
-                return files;
-            }
+fn real(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The directory that a file is in.
+fn beside(file: &Path) -> PathBuf {
+    real(file.parent().unwrap_or(Path::new("/")))
+}
+
+/// Where a repair works, and where the recipe is.
+fn dirs(place: &Place<'_>) -> [PathBuf; 2] {
+    [real(place.working_dir), beside(place.recipe)]
+}
+
+/// The working directory, the directories of the recipes, and the repository around them.
+fn roots(place: &Place<'_>) -> Vec<Root> {
+    let mut roots = vec![Root { path: real(place.working_dir), reach: Reach::Below }];
+    let mut add = |path: PathBuf, reach: Reach| {
+        let is_in = |root: &Root| match root.reach {
+            Reach::Below => path.starts_with(&root.path),
+            Reach::Recipes => path == root.path,
+        };
+        if !roots.iter().any(is_in) {
+            roots.push(Root { path, reach });
+        }
+    };
+    for dir in [beside(place.recipe), beside(&real(place.recipe)), beside(place.root)] {
+        let reach = reach(&dir, place.home);
+        add(dir, reach);
+    }
+    for dir in dirs(place) {
+        Repository::around(&dir).watched.into_iter().for_each(|path| add(path, Reach::Below));
+    }
+    roots
+}
+
+fn is_recipe(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml")
+}
+
+/// In a directory for everybody's files, or one that holds the user's home, only recipes are watched.
+fn reach(dir: &Path, home: Option<&Path>) -> Reach {
+    let is_shared = fs::metadata(dir).is_ok_and(|meta| meta.mode() & 0o1000 != 0);
+    let holds_home = home.is_some_and(|home| real(home).starts_with(dir));
+    if is_shared || holds_home { Reach::Recipes } else { Reach::Below }
+}
+
+/// Folders inside of what git keeps come and go with the files in them.
+fn is_watched(path: &Path, meta: &fs::Metadata) -> bool {
+    meta.is_file() || meta.is_symlink() || (meta.is_dir() && !git::is_inside(path))
+}
+
+fn mode(meta: &fs::Metadata) -> u32 {
+    meta.mode() & 0o7777
+}
+
+fn seen(meta: &fs::Metadata) -> Content {
+    Content::Seen(meta.len(), (meta.ctime(), meta.ctime_nsec()))
+}
+
+fn remember(path: &Path, meta: &fs::Metadata, bytes: &mut u64) -> Option<Entry> {
+    if !is_watched(path, meta) {
+        return None;
+    }
+    if meta.is_symlink() {
+        return fs::read_link(path).ok().map(Entry::Link);
+    }
+    if meta.is_dir() {
+        return Some(Entry::Dir { mode: mode(meta) });
+    }
+    let has_room = *bytes + meta.len() <= MAX_BYTES;
+    let kept = if has_room { fs::read(path).ok() } else { None };
+    *bytes += kept.as_ref().map_or(0, |kept| kept.len() as u64);
+    Some(Entry::File { mode: mode(meta), content: kept.map_or_else(|| seen(meta), Content::Kept) })
+}
+
+fn is_unchanged(path: &Path, before: &Entry) -> bool {
+    let Ok(meta) = fs::symlink_metadata(path) else { return false };
+    match before {
+        Entry::Link(target) => fs::read_link(path).is_ok_and(|now| now == *target),
+        Entry::Dir { mode: before } => meta.is_dir() && mode(&meta) == *before,
+        Entry::File { content: Content::Kept(before), .. } if git::is_index(path) => {
+            fs::read(path).is_ok_and(|now| git::is_same_index(before, &now))
+        }
+        Entry::File { mode: before, content } => {
+            meta.is_file()
+                && mode(&meta) == *before
+                && match content {
+                    Content::Kept(kept) => {
+                        kept.len() as u64 == meta.len() && fs::read(path).is_ok_and(|now| now == *kept)
+                    }
+                    Content::Seen(..) => seen(&meta) == *content,
+                }
         }
     }
-    files
+}
+
+/// Gives a path back what stood there.
+fn put_back(path: &Path, before: &Entry) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    let now = fs::symlink_metadata(path).ok();
+    match before {
+        Entry::Link(target) => {
+            clear(path)?;
+            symlink(target, path)
+        }
+        Entry::Dir { mode } => {
+            if !now.is_some_and(|now| now.is_dir()) {
+                clear(path)?;
+                fs::create_dir(path)?;
+            }
+            fs::set_permissions(path, fs::Permissions::from_mode(*mode))
+        }
+        Entry::File { content: Content::Seen(..), .. } => Err(io::Error::other("it was not kept")),
+        Entry::File { mode, content: Content::Kept(kept) } => {
+            match now.is_some_and(|now| now.is_file()) {
+                // written in place: it may have other names
+                true => fs::set_permissions(path, fs::Permissions::from_mode(mode | 0o200))?,
+                false => clear(path)?,
+            }
+            fs::write(path, kept)?;
+            fs::set_permissions(path, fs::Permissions::from_mode(*mode))
+        }
+    }
+}
+
+/// Makes room under a path, whatever stands there.
+fn clear(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(_) => Ok(()),
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn everything_but_the_recipe_is_put_back() {
-        let dir = tempfile::tempdir().unwrap();
-        let root = dir.path();
-        for name in ["recipe.yaml", "kept", "changed", "gone"] {
-            fs::write(root.join(name), name).unwrap();
-        }
-        let snapshot = Snapshot::take(root, &root.join("recipe.yaml"));
-        fs::write(root.join("recipe.yaml"), "repaired").unwrap();
-        fs::write(root.join("changed"), "x").unwrap();
-        fs::remove_file(root.join("gone")).unwrap();
-        fs::write(root.join("new"), "x").unwrap();
-        let mut changed = snapshot.restore();
-        changed.sort();
-        assert_eq!(changed, ["changed", "gone", "new"]);
-        let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
-        assert_eq!(
-            (read("changed"), read("gone"), read("recipe.yaml")),
-            ("changed".into(), "gone".into(), "repaired".into())
-        );
-        assert!(!root.join("new").exists());
-    }
-}
+mod tests;

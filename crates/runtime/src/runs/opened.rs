@@ -5,7 +5,7 @@
 use std::{collections::HashMap, fs, path::PathBuf};
 
 use engine::{Event, Record, RunState, RunStatus, event::Usage};
-use recipe::plan::Plan;
+use recipe::{check::Loader, plan::Plan};
 
 use super::{Runs, compile::compile, fold::fold};
 use crate::{
@@ -16,6 +16,7 @@ use crate::{
     journal::{self, Extent, Journal, JournalError},
     mask::Mask,
     report::{self, RunResult, Subject},
+    sources::Remembered,
     values,
 };
 
@@ -177,6 +178,16 @@ impl Shown {
         }
         result.evidence = Some(crate::evidence::gather(&self.header, &self.records, &self.mask));
         result
+    }
+
+    /// Where the texts are that it worked with last.
+    pub(crate) fn sources_dir(&self) -> PathBuf {
+        self.folder.sources(self.generation)
+    }
+
+    /// These texts; `beyond` brings what the run never asked for.
+    pub(crate) fn sources<'a>(&self, beyond: Option<&'a dyn Loader>) -> Result<Remembered<'a>, FolderError> {
+        Remembered::open(&self.sources_dir(), beyond)
     }
 
     /// The recipe's file, if it is not what the run goes on with any more.

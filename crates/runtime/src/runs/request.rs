@@ -215,7 +215,6 @@ impl Runs {
                 guardian: None,
             },
             working_dir: canonical(&request.working_dir),
-            loader: &library,
             recording: &recording,
             dry_run: request.dry_run,
             others: Others::default(),

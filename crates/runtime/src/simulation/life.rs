@@ -277,7 +277,6 @@ impl Story {
             agents: AgentSettings::default(),
             host: self.host(),
             working_dir: self.work.clone(),
-            loader: &self.shelf,
             recording: &recording,
             dry_run: false,
             others: Others::default(),

@@ -1,0 +1,111 @@
+//! What git keeps for a repository, as far as a repair must not change it: HEAD, refs, index, hooks, settings.
+//!
+//! Never looks at objects: they say nothing that a ref does not lead to. Never runs git.
+
+use std::{
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+/// Folders beside `HEAD` and `refs` that are not looked at: content that refs lead to, and the work of others.
+const LEFT_ALONE: [&str; 3] = ["objects", "lfs", "worktrees"];
+
+/// The repository around a directory.
+#[derive(Debug, Default)]
+pub(super) struct Repository {
+    /// What belongs to this working tree, and what all of them share.
+    pub(super) watched: Vec<PathBuf>,
+    /// Branches that other working trees have checked out: whoever works there may move them at any time.
+    pub(super) foreign: Vec<PathBuf>,
+}
+
+impl Repository {
+    pub(super) fn around(dir: &Path) -> Repository {
+        let dot = dir.ancestors().map(|dir| dir.join(".git")).find(|dot| dot.exists());
+        let Some(dot) = dot.and_then(|dot| fs::canonicalize(dot).ok()) else { return Repository::default() };
+        if dot.is_dir() {
+            return Repository { foreign: foreign(&dot, None), watched: vec![dot] };
+        }
+        Repository::linked(&dot).unwrap_or_default()
+    }
+
+    /// The repository of a linked working tree, whose `.git` is a file that leads to it.
+    fn linked(dot: &Path) -> Option<Repository> {
+        let text = fs::read_to_string(dot).ok()?;
+        let own = fs::canonicalize(dot.parent()?.join(text.strip_prefix("gitdir:")?.trim())).ok()?;
+        let common = fs::read_to_string(own.join("commondir")).ok();
+        let Some(common) = common.and_then(|text| fs::canonicalize(own.join(text.trim())).ok()) else {
+            return Some(Repository { watched: vec![own], foreign: Vec::new() });
+        };
+        let shared = ["refs", "packed-refs", "hooks", "config", "info"].map(|name| common.join(name));
+        let foreign = foreign(&common, Some(&own));
+        Some(Repository { watched: [own].into_iter().chain(shared).collect(), foreign })
+    }
+}
+
+/// The branches that other working trees of a repository have checked out, with their logs.
+fn foreign(common: &Path, own: Option<&Path>) -> Vec<PathBuf> {
+    let linked = fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
+    let main = own.map(|_| common.to_owned());
+    let others = linked.map(|entry| entry.path()).chain(main).filter(|tree| Some(tree.as_path()) != own);
+    let heads = others.filter_map(|tree| fs::read_to_string(tree.join("HEAD")).ok());
+    let refs = heads.filter_map(|head| head.strip_prefix("ref:").map(|name| name.trim().to_owned()));
+    refs.flat_map(|name| [common.join(&name), common.join("logs").join(&name)]).collect()
+}
+
+/// Whether a folder is none that a walk goes into.
+pub(super) fn is_left_alone(path: &Path) -> bool {
+    let is_named = path.file_name().is_some_and(|name| LEFT_ALONE.iter().any(|known| name == *known));
+    let beside = path.parent().filter(|_| is_named);
+    beside.is_some_and(|dir| dir.join("HEAD").is_file() && dir.join("refs").is_dir())
+}
+
+/// Whether a path is inside of what git keeps.
+pub(super) fn is_inside(path: &Path) -> bool {
+    path.parent().is_some_and(|dir| dir.components().any(|part| part == Component::Normal(".git".as_ref())))
+}
+
+/// Whether this is the list of what the next commit holds.
+pub(super) fn is_index(path: &Path) -> bool {
+    is_inside(path) && path.file_name().is_some_and(|name| name == "index")
+}
+
+/// Whether two lists hold the same: commands that only look, such as `git status`, note times in it.
+pub(super) fn is_same_index(before: &[u8], now: &[u8]) -> bool {
+    before == now || staged(before).is_some_and(|before| staged(now) == Some(before))
+}
+
+/// What is staged: mode, flags, name and content of every entry, without times. `None` for versions that are
+/// written in another way.
+fn staged(index: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
+    /// Times, device and inode; then the mode; then owner and size.
+    const STAT: usize = 40;
+    const NAME: usize = 62;
+    let number = |at: usize| Some(u32::from_be_bytes(index.get(at..at + 4)?.try_into().ok()?));
+    if !index.starts_with(b"DIRC") || !matches!(number(4)?, 2 | 3) {
+        return None;
+    }
+    let mut at = 12;
+    let mut entries = Vec::new();
+    for _ in 0..number(8)? {
+        let entry = index.get(at..)?;
+        let is_extended = entry.get(60)? & 0x40 != 0;
+        let name = if is_extended { NAME + 2 } else { NAME };
+        let length = entry.get(name..)?.iter().position(|byte| *byte == 0)?;
+        entries.push((entry.get(24..28)?, entry.get(STAT..name + length)?));
+        // names are filled up with zeros to a multiple of eight
+        at += (name + length) / 8 * 8 + 8;
+    }
+    // with digests of another length, nothing of this would be where it should
+    is_end(index, at).then_some(entries)
+}
+
+/// Whether nothing but extensions and a digest comes after the entries.
+fn is_end(index: &[u8], mut at: usize) -> bool {
+    const DIGEST: usize = 20;
+    while at + DIGEST < index.len() {
+        let Some(length) = index.get(at + 4..at + 8).and_then(|bytes| bytes.try_into().ok()) else { break };
+        at = at.saturating_add(8).saturating_add(u32::from_be_bytes(length) as usize);
+    }
+    at.saturating_add(DIGEST) == index.len()
+}
