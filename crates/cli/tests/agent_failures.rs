@@ -47,3 +47,36 @@ fn a_step_may_have_its_own_rule_for_rate_limits() {
     let output = run(&env, &format!("name: r\nsteps:\n- {{id: a, prompt: x, retry: {both}}}\n"), &[]);
     assert_eq!((output.code, env.calls()), (1, 2), "both kinds are counted together: {}", output.all());
 }
+
+/// What agents do that count how many of them are at work.
+const COUNTING: &str = "touch \"$ZOO_DIR/on-$n\"; sleep 0.6; seen=$(ls \"$ZOO_DIR\" | grep -c on-); rm \"$ZOO_DIR/on-$n\"; result \"$seen\"";
+
+#[test]
+fn no_more_agents_work_at_once_than_the_environment_allows() {
+    for (sessions, args, most) in [
+        (Some("2"), vec![], 2),
+        (Some("2"), vec!["--max-agents", "4"], 2),
+        (Some("4"), vec!["--max-agents", "1"], 1),
+        (Some("0"), vec![], 1),
+        (None, vec![], 10),
+        (None, vec!["--max-agents", "11"], 11),
+        (Some("many"), vec![], 10),
+    ] {
+        let steps: String =
+            (1..=12).map(|n| format!("- {{id: a{n}, prompt: x, parallel_group: g}}\n")).collect();
+        let mut env = env().agent("claude", COUNTING);
+        if let Some(sessions) = sessions {
+            env = env.env("AMPLIHACK_MAX_SESSIONS", sessions);
+        }
+        let output = run(&env, &format!("name: r\nsteps:\n{steps}"), &args);
+        assert_eq!(output.code, 0, "{}", output.all());
+        let seen = |n: usize| output.value(&format!("a{n}")).as_str()?.parse::<usize>().ok();
+        let seen: Vec<usize> = (1..=12).filter_map(seen).collect();
+        assert!(
+            seen.len() == 12 && seen.iter().all(|count| *count <= most),
+            "{sessions:?} {args:?} {seen:?}"
+        );
+        let is_told = output.stderr.contains("warning: AMPLIHACK_MAX_SESSIONS: `many` is not a number");
+        assert_eq!(is_told, sessions == Some("many"), "{}", output.stderr);
+    }
+}
