@@ -75,9 +75,10 @@ fn count_message(event: &Value, draft: &mut Draft) {
     add(&mut draft.usage.output_tokens, number(event, "/message/usage/output_tokens"));
 }
 
-/// What it says in its last message is its answer if no result follows. A sub-agent does not answer.
+/// What it says in its last message is its answer if no result follows. Nothing said after the result is, and a
+/// sub-agent does not answer.
 fn read_message(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
-    let is_own = event.get("parent_tool_use_id").is_none_or(Value::is_null);
+    let is_own = !draft.done && event.get("parent_tool_use_id").is_none_or(Value::is_null);
     let mut is_new = text(event, "/message/id").is_none_or(|id| id != draft.message_id);
     let blocks = event.pointer("/message/content").and_then(Value::as_array);
     for block in blocks.into_iter().flatten() {
