@@ -210,7 +210,7 @@ fn told((events, outcome): &(Vec<AgentEvent>, AgentOutcome)) -> usize {
         AgentEvent::Text { text: said } | AgentEvent::Retrying { message: said } => said.len(),
         AgentEvent::Model { name: said } | AgentEvent::Session { id: said } => said.len(),
     };
-    events.iter().map(event).sum::<usize>() + outcome.result.as_ref().map_or(0, String::len)
+    events.iter().map(event).sum::<usize>() + outcome.result.as_ref().map_or(0, |said| said.len())
 }
 
 /// Reads a `.env` file; a quoted value keeps every character.

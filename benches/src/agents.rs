@@ -40,7 +40,7 @@ fn many(bench: &Bench, seconds: u32) -> Used {
     let name = agent(bench, seconds).to_string_lossy().into_owned();
     let steps = (1..=MANY).map(|n| format!("  - {{id: ask-{n}, prompt: hello, parallel_group: all}}\n"));
     let recipe = bench.file("agents.yaml", &recipes::of(steps));
-    bench.run(&recipe, &["--agent-binary", &name, "--max-parallel", "200"])
+    bench.run(&recipe, &["--agent-binary", &name, "--max-parallel", "200", "--max-agents", "200"])
 }
 
 /// The same programs, started by a shell.

@@ -20,7 +20,7 @@ use runtime::{
     runs::Runs,
 };
 
-use crate::{environment::Environment, exit::Exit, failure::Failure, guard};
+use crate::{environment::Environment, exit::Exit, failure::Failure, guard, out::Out};
 
 /// How long a process has to end itself.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
@@ -55,6 +55,13 @@ pub(crate) fn bare(env: BTreeMap<OsString, OsString>, environment: &Environment)
         grace: GRACE,
         is_root: rustix::process::geteuid().is_root(),
         guardian: guard::command(),
+    }
+}
+
+/// Says what the environment has that cannot be used.
+pub(crate) fn warn(host: &Host, out: &mut Out) {
+    if let Some(problem) = host.sessions_problem() {
+        out.notice(&format!("warning: {problem}"));
     }
 }
 

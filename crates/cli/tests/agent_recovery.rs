@@ -63,6 +63,35 @@ fn only_declared_steps_are_offered_unless_all_are() {
 }
 
 #[test]
+fn the_step_chooses_the_agent_and_its_model() {
+    for (fields, args, program, model) in [
+        ("", vec![], "claude", None),
+        (", model: big", vec![], "claude", Some("big")),
+        (", model: '{{size}}'", vec![], "claude", Some("huge")),
+        (", agent_binary: codex", vec!["--agent-binary", "claude"], "codex", None),
+        (", agent_binary: codex, model: big", vec!["--recovery", "always"], "codex", Some("big")),
+    ] {
+        let parent = format!(
+            "name: parent\ncontext: {{size: huge}}\nsteps:\n- {{id: sub, recipe: child, recovery_on_failure: true{fields}}}\n"
+        );
+        let env = env("result 'claude: STATUS: COMPLETE recovered'")
+            .agent("codex", "echo recovered")
+            .file("parent.yaml", &parent);
+        let output = run(&env, &[&args[..], &["--strict"]].concat());
+        assert_eq!(output.code, 0, "{fields} {}", output.all());
+        assert_eq!(output.step("sub")["usage"]["program"], program, "{fields}");
+        let argv = env.asked(1, "argv");
+        assert_eq!(argv.lines().skip_while(|arg| *arg != "--model").nth(1), model, "{fields} {argv}");
+    }
+    let env = env("result never").file(
+        "parent.yaml",
+        "name: p\nsteps:\n- {id: sub, recipe: child, recovery_on_failure: true, agent_binary: gemini}\n",
+    );
+    let output = run(&env.env("PATH", "/usr/bin:/bin"), &[]);
+    assert!(output.step("sub")["error"].to_string().contains("`gemini` is not found"), "{}", output.all());
+}
+
+#[test]
 fn a_recovered_step_has_the_answer_and_not_the_childs_context() {
     let env = env(r"result 'Mended.\nSTATUS: COMPLETE'");
     let output = run(&env, &[]);

@@ -147,8 +147,39 @@ fn agents() {
             "agent_opaque high",
             "no activity",
         ),
+        (
+            "cat > /dev/null; echo made > out.txt; echo 'I cannot access the repository.'",
+            "name: r\nsteps:\n  - {id: a, prompt: p, produces: [out.txt]}\n  - {id: g, command: grep -q PASS out.txt, reads: [out.txt]}\n".to_owned(),
+            "agent_drift high",
+            "grep -q PASS out.txt",
+        ),
     ] {
         let output = with_agent(script).json(&recipe, &[]);
+        check(&diagnosis(&output), expected, quote);
+    }
+}
+
+#[test]
+fn a_result_of_an_agent_is_certain_and_its_words_are_not() {
+    let result = |status: u16, text: &str| {
+        format!(
+            "echo '{{\"type\":\"result\",\"is_error\":true,\"api_error_status\":{status},\"result\":\"{text}\"}}'"
+        )
+    };
+    let says = |text: &str| format!("echo noise >&2; echo '{text}' >&2");
+    for (script, expected, quote) in [
+        (says("HTTP 429 Too Many Requests"), "environment.rate_limit medium", "429 Too Many Requests"),
+        (says("Invalid API key"), "environment.credentials medium", "Invalid API key"),
+        (says("connect ECONNREFUSED 10.0.0.1:443"), "environment.network medium", "ECONNREFUSED"),
+        (result(429, "slow down"), "environment.rate_limit high", "slow down"),
+        (result(401, "who are you"), "environment.credentials high", "who are you"),
+        (result(529, "busy"), "environment.network high", "busy"),
+        (result(400, "429 is not a valid number"), "unknown low", "429 is not a valid number"),
+        (format!("{}; echo HTTP 429 >&2", result(400, "bad field")), "unknown low", "bad field"),
+    ] {
+        let env = with_agent(&format!("cat > /dev/null; {script}; exit 1"))
+            .env("AMPLIHACK_RATELIMIT_MAX_RETRIES", "0");
+        let output = env.json("name: r\nsteps:\n  - {id: a, prompt: p}\n", &[]);
         check(&diagnosis(&output), expected, quote);
     }
 }

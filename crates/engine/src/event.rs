@@ -9,7 +9,7 @@ use recipe::value::Value;
 use serde::{Deserialize, Serialize};
 
 use crate::given::Given;
-use crate::outcome::{AgentTrouble, Outcome, RunStatus, SkipReason, StepStatus};
+use crate::outcome::{AgentTrouble, KnownBy, Outcome, RunStatus, SkipReason, StepStatus};
 
 /// Version of the journal's format.
 pub const FORMAT: u32 = 1;
@@ -290,6 +290,9 @@ pub struct Ended {
     /// What was wrong with an agent's service, if that is why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<AgentTrouble>,
+    /// How that is known.
+    #[serde(default, skip_serializing_if = "KnownBy::is_result")]
+    pub trouble_by: KnownBy,
     /// Files that the step says it produces, by their paths from its directory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub produced: Vec<OutputRef>,
@@ -307,6 +310,7 @@ impl Ended {
             cut_bytes: None,
             usage: None,
             trouble: None,
+            trouble_by: KnownBy::Result,
             produced: Vec::new(),
         }
     }

@@ -131,6 +131,26 @@ pub enum AgentTrouble {
     Network,
     /// Its service is reached and does not work.
     Service,
+    /// Its service refuses the request as it is, and says so with a status.
+    Request,
+}
+
+/// How it is known what is wrong with an agent's service.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KnownBy {
+    /// By its structured result.
+    #[default]
+    Result,
+    /// By words among what it printed.
+    Words,
+}
+
+impl KnownBy {
+    /// Whether it is known by its structured result.
+    pub fn is_result(&self) -> bool {
+        *self == KnownBy::Result
+    }
 }
 
 /// Why a step was not executed.

@@ -59,11 +59,12 @@ pub fn reads(step: &Step) -> Vec<String> {
             templates.push(&agent.prompt);
             templates.extend(&agent.model);
         }
-        StepKind::Nested { target, overrides, .. } => {
+        StepKind::Nested { target, overrides, recoverer, .. } => {
             if let Target::Dynamic { name, .. } = target {
                 templates.push(name);
             }
             templates.extend(overrides.iter().flat_map(|(_, value)| value.templates()));
+            templates.extend(&recoverer.model);
         }
     }
     for template in templates {

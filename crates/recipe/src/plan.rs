@@ -211,6 +211,13 @@ pub struct Step {
     pub digest: String,
 }
 
+impl Step {
+    /// What an exit code means, where the step says so.
+    pub fn exit_meaning(&self, code: i32) -> Option<ExitMeaning> {
+        self.exit_codes.iter().find(|(known, _)| *known == code).map(|(_, meaning)| *meaning)
+    }
+}
+
 /// A parallel group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
@@ -238,7 +245,18 @@ pub enum StepKind {
         overrides: Vec<(String, ValueTemplate)>,
         /// Whether an agent may try to finish the work when it fails.
         recovery: bool,
+        /// Which agent that is.
+        recoverer: Recoverer,
     },
+}
+
+/// The agent that tries to finish the work of a failed recipe; absent means the run's usual one.
+#[derive(Clone, Debug, Default)]
+pub struct Recoverer {
+    /// The model.
+    pub model: Option<Template>,
+    /// The agent program.
+    pub program: Option<String>,
 }
 
 impl StepKind {

@@ -8,16 +8,20 @@ use engine::{
     Outcome,
     event::{Ended, Usage},
 };
-use recipe::plan::{JsonMode, Step};
+use recipe::{
+    plan::{JsonMode, Step},
+    value::Value,
+};
 use tokio::sync::{Notify, mpsc, watch};
 
 pub use crate::agent_call::Call;
 use crate::{
     agent_call::{Watch, ask},
-    agents::{self, CustomProgram, Program},
+    agents::{self, CustomProgram, Program, Said},
     attempt::{Finished, Go, Progress, read_json, reference},
     budget::{self, Account, Ledger, Limit},
     folder::FolderError,
+    values,
 };
 
 /// How agents are run.
@@ -142,8 +146,8 @@ pub async fn run_agent(
     let denied = denial(&first);
     let mut finished = match first.result {
         Err(error) => {
-            let mut finished = Finished::refused(first.outcome, format!("agent step failed: {error}"));
-            finished.ended.trouble = first.trouble;
+            let mut finished = failed(first.outcome, &error, first.partial);
+            (finished.ended.trouble, finished.ended.trouble_by) = (first.trouble, first.trouble_by);
             finished
         }
         Ok(answer) => read_answer(&task, answer, &mut usage, &mut watch).await?,
@@ -157,6 +161,17 @@ pub async fn run_agent(
     finished.ended.stdout = reference(&task.run, &task.dir.join("stdout"))?;
     finished.ended.stderr = reference(&task.run, &task.dir.join("stderr"))?;
     Ok(finished)
+}
+
+/// The end of an attempt without an answer. A tolerated failure keeps what was said.
+fn failed(outcome: Outcome, error: &str, partial: Option<Said>) -> Finished {
+    let mut finished = Finished::refused(outcome, format!("agent step failed: {error}"));
+    let said = partial.filter(|said| finished.ended.outcome != Outcome::Cancelled && !said.contains('\0'));
+    if let Some(said) = said {
+        finished.ended.cut_bytes = said.cut;
+        finished.value = Some(Value::from(said.text));
+    }
+    finished
 }
 
 /// What to say about an agent that was not allowed to do what it wanted; its answer may not mention it.
@@ -198,7 +213,7 @@ pub async fn run_recovery(
 /// Judges an answer, and asks again while it has no usable JSON and may be asked.
 async fn read_answer(
     task: &AgentTask,
-    mut answer: String,
+    mut answer: Said,
     usage: &mut Usage,
     watch: &mut Watch,
 ) -> Result<Finished, FolderError> {
@@ -221,9 +236,12 @@ async fn read_answer(
         finished.notes.extend(denial(&call));
         match call {
             Call { result: Ok(better), .. } => answer = better,
-            Call { outcome: Outcome::Cancelled, result: Err(error), .. } => {
-                return Ok(Finished::refused(Outcome::Cancelled, format!("agent step failed: {error}")));
-            }
+            Call {
+                outcome: outcome @ (Outcome::Cancelled | Outcome::NeedsHuman),
+                result: Err(error),
+                partial,
+                ..
+            } => return Ok(failed(outcome, &error, partial)),
             // there is an answer, if only without JSON: a failed second call does not take it away
             Call { result: Err(error), .. } => {
                 finished.notes.push(format!("asking again for JSON failed: {error}"));
@@ -237,7 +255,9 @@ async fn read_answer(
         );
         return Ok(Finished::refused(Outcome::Refused, error));
     }
-    read_json(&task.step, answer, "agent", &mut finished);
+    finished.ended.cut_bytes = answer.cut;
+    finished.notes.extend(answer.cut.map(values::cut_note));
+    read_json(&task.step, answer.text, "agent", &mut finished);
     Ok(finished)
 }
 

@@ -11,7 +11,12 @@ use std::{
     time::Duration,
 };
 
-use engine::{Outcome, event::Usage, outcome::AgentTrouble};
+use engine::{
+    Outcome,
+    event::Usage,
+    outcome::{AgentTrouble, KnownBy},
+};
+use recipe::syntax::ExitMeaning;
 use tokio::{
     sync::{Notify, mpsc, watch},
     time::Instant,
@@ -20,9 +25,9 @@ use tokio::{
 use crate::{
     activity::Activity,
     agent_attempt::{AgentTask, unknown_program},
-    agent_end::{End, cut_short, failure_outcome, failure_text},
+    agent_end::{End, by_exit_code, cut_short, failure_outcome, failure_text},
     agent_news::{News, describe},
-    agents::{self, Invocation, Program, Reader, Request},
+    agents::{self, Invocation, Program, Reader, Request, Said},
     attempt::{Command, Go, Progress, spawn_report, stopped},
     budget::{self, Account},
     folder::{FolderError, make_dir, write_private},
@@ -36,11 +41,15 @@ pub struct Call {
     /// In one word.
     pub outcome: Outcome,
     /// The answer, or why there is none.
-    pub result: Result<String, String>,
+    pub result: Result<Said, String>,
+    /// What was said or printed all the same, where there is no answer.
+    pub partial: Option<Said>,
     /// What it used up.
     pub usage: Usage,
     /// What is wrong with the agent's service, if that is why there is no answer.
     pub trouble: Option<AgentTrouble>,
+    /// How that is known.
+    pub trouble_by: KnownBy,
     /// Tools that the agent was not allowed to use.
     pub denied: Vec<String>,
 }
@@ -48,7 +57,15 @@ pub struct Call {
 impl Call {
     /// A call without an answer, for a reason that has nothing to do with the agent's service.
     pub(crate) fn without_answer(outcome: Outcome, error: String, usage: Usage) -> Call {
-        Call { outcome, result: Err(error), usage, trouble: None, denied: Vec::new() }
+        Call {
+            outcome,
+            result: Err(error),
+            partial: None,
+            usage,
+            trouble: None,
+            trouble_by: KnownBy::Result,
+            denied: Vec::new(),
+        }
     }
 }
 
@@ -297,8 +314,14 @@ impl<'a> Session<'a> {
     fn judge(self, end: End, answer_file: Option<PathBuf>) -> Call {
         let Session { task, began, reader, stdout, stderr, said_before, .. } = self;
         let said = values::tail_from(&stderr, said_before, 20, 8192);
+        let code = match end {
+            End::Exited(Exit::Code(code)) => Some(code),
+            _ => None,
+        };
+        let meaning = code.and_then(|code| task.step.exit_meaning(code));
         // a result that was given was paid for: whatever made us end the program then, it is kept
         let ended = match end {
+            End::Exited(Exit::Code(_)) if meaning == Some(ExitMeaning::Ok) => agents::Ended::Exit(0),
             End::Exited(Exit::Code(code)) => agents::Ended::Exit(code),
             End::Exited(Exit::Signal(signal)) => agents::Ended::Signal(signal),
             End::Exited(Exit::Lost) => agents::Ended::Exit(-1),
@@ -306,24 +329,33 @@ impl<'a> Session<'a> {
             end => {
                 let usage = used(reader.usage(), task, began, 1);
                 let (outcome, error) = cut_short(end, task, &stdout, &said);
-                return Call::without_answer(outcome, error, usage);
+                let partial = reader.partial().or_else(|| printed(&stdout));
+                return Call { partial, ..Call::without_answer(outcome, error, usage) };
             }
         };
-        let answer = answer_file.and_then(|path| std::fs::read_to_string(path).ok());
+        let answer = answer_file.and_then(|path| printed(&path));
         let outcome = reader.finish(ended, &said, answer);
         let usage = used(&outcome.usage, task, began, 1);
-        let denied = outcome.denied;
-        match outcome.result {
-            Ok(answer) => Call { outcome: Outcome::Ok, result: Ok(answer), usage, trouble: None, denied },
+        let mut call = match outcome.result {
+            Ok(answer) => {
+                Call { result: Ok(answer), ..Call::without_answer(Outcome::Ok, String::new(), usage) }
+            }
             Err(failure) => Call {
-                outcome: failure_outcome(&failure),
-                result: Err(failure_text(&failure)),
-                usage,
+                partial: outcome.partial.or_else(|| printed(&stdout)),
                 trouble: failure.trouble(),
-                denied,
+                trouble_by: outcome.known_by,
+                ..Call::without_answer(failure_outcome(&failure), failure_text(&failure), usage)
             },
-        }
+        };
+        call.denied = outcome.denied;
+        by_exit_code(call, code.zip(meaning))
     }
+}
+
+/// What a file holds, as a value.
+fn printed(path: &Path) -> Option<Said> {
+    let file = File::open(path).ok()?;
+    values::capture(&file).ok().map(Said::from)
 }
 
 /// How much of what a program printed was read.

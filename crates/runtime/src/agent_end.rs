@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use engine::Outcome;
+use recipe::syntax::ExitMeaning;
 
 use crate::{
-    agent_attempt::AgentTask,
+    agent_attempt::{AgentTask, Call},
     agents::AgentFailure,
     attempt::{number, signal_words},
     process::Exit,
@@ -40,6 +41,25 @@ pub(crate) fn cut_short(end: End, task: &AgentTask, stdout: &Path, said: &str) -
         End::Budget(what) => (Outcome::Budget, format!("the budget is used up: {what}")),
         _ => (Outcome::Cancelled, "stopped with the run".to_owned()),
     }
+}
+
+/// What the recipe says about an exit code counts for more than what the agent says, but a rate limit passes.
+pub(crate) fn by_exit_code(call: Call, meant: Option<(i32, ExitMeaning)>) -> Call {
+    let (outcome, what) = match meant {
+        _ if call.outcome == Outcome::RateLimited => return call,
+        Some((code, ExitMeaning::NeedsHuman)) => {
+            (Outcome::NeedsHuman, format!("exit code {code}: a person has to look at it"))
+        }
+        Some((code, ExitMeaning::Failed)) if call.result.is_ok() => {
+            (Outcome::Exit(code), format!("exit code {code}"))
+        }
+        _ => return call,
+    };
+    let (partial, error) = match call.result {
+        Ok(answer) => (Some(answer), what),
+        Err(error) => (call.partial, format!("{what}: {error}")),
+    };
+    Call { outcome, result: Err(error), partial, trouble: None, ..call }
 }
 
 pub(crate) fn failure_outcome(failure: &AgentFailure) -> Outcome {

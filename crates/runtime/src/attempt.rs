@@ -263,11 +263,9 @@ fn judge(
         ProcessEnd::TimedOut(seconds) => Err(seconds),
         ProcessEnd::Exited(exit) => Ok(exit),
     };
-    let meaning =
-        |code: i32| step.exit_codes.iter().find(|(known, _)| *known == code).map(|(_, meaning)| *meaning);
     let (outcome, what) = match exit {
         Err(seconds) => (Outcome::TimedOut(seconds), format!("timed out after {} s", number(seconds))),
-        Ok(Exit::Code(code)) => match (code, meaning(code)) {
+        Ok(Exit::Code(code)) => match (code, step.exit_meaning(code)) {
             (_, Some(ExitMeaning::NeedsHuman)) => {
                 (Outcome::NeedsHuman, format!("exit code {code}: a person has to look at it"))
             }
@@ -294,12 +292,7 @@ fn succeed(step: &Step, captured: Captured) -> Finished {
     let mut finished =
         Finished { ended: Ended::new(Outcome::Ok, None), value: None, degraded: false, notes: Vec::new() };
     finished.ended.cut_bytes = captured.cut;
-    if let Some(cut) = captured.cut {
-        finished.notes.push(format!(
-            "the output is larger than {} bytes: {cut} bytes in its middle are left out of the value; the log has everything",
-            values::VALUE_CAP
-        ));
-    }
+    finished.notes.extend(captured.cut.map(values::cut_note));
     if let Some(at) = captured.nul {
         let message = format!(
             "the output has a NUL byte at offset {at}, so it cannot become a value; remove it, for example with `| tr -d '\\0'`"

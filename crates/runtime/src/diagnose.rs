@@ -102,8 +102,9 @@ fn facts(plan: &Plan, frame: &Frame, at: usize, ended: &Ended, run_dir: Option<&
         stdout: if is_agent { String::new() } else { tail(&ended.stdout) },
         agent_failure: is_agent.then(|| mask.text(&error).into_owned()),
         agent_trouble: ended.trouble,
+        trouble_by: ended.trouble_by,
         answer: producer_answer(plan, frame, at),
-        files_changed: None,
+        files_changed: has_produced(plan, frame, at).then_some(true),
         producer: producer(plan, frame, at),
         is_check: !step.reads.is_empty() && step.produces.is_empty(),
         missing_env: Vec::new(),
@@ -115,9 +116,13 @@ fn facts(plan: &Plan, frame: &Frame, at: usize, ended: &Ended, run_dir: Option<&
         obstacle: obstacle(&ended.outcome, &error),
         detail: match &ended.outcome {
             Outcome::Signal(signal) => signal_words(*signal),
-            Outcome::Refused | Outcome::Agent | Outcome::NotStarted => {
-                mask.text(first_line(&error)).into_owned()
-            }
+            Outcome::Refused
+            | Outcome::Agent
+            | Outcome::NotStarted
+            | Outcome::RateLimited
+            | Outcome::NotJson
+            | Outcome::Condition
+            | Outcome::Budget => mask.text(first_line(&error)).into_owned(),
             _ => String::new(),
         },
     }
@@ -176,14 +181,24 @@ fn producer(plan: &Plan, frame: &Frame, at: usize) -> Producer {
 
 /// What the agent before a failed check answered.
 fn producer_answer(plan: &Plan, frame: &Frame, at: usize) -> Option<String> {
+    let from = producing_agent(plan, frame, at)?;
+    frame.steps[from].value.as_ref().map(|value| value.render().chars().take(8192).collect())
+}
+
+/// Whether the agent before a failed check left files that it declares.
+fn has_produced(plan: &Plan, frame: &Frame, at: usize) -> bool {
+    let ended = producing_agent(plan, frame, at).and_then(|from| frame.steps[from].ended.as_deref());
+    ended.is_some_and(|ended| !ended.produced.is_empty())
+}
+
+/// The last agent that a failed check has to do with.
+fn producing_agent(plan: &Plan, frame: &Frame, at: usize) -> Option<usize> {
     if !matches!(frame.unit.steps[at].kind, StepKind::Shell { .. }) {
         return None;
     }
     let edges = graph::edges_in(plan, &frame.unit);
-    let from = edges
+    let agents = edges
         .iter()
-        .filter(|edge| edge.to == at && matches!(frame.unit.steps[edge.from].kind, StepKind::Agent(_)))
-        .map(|edge| edge.from)
-        .max()?;
-    frame.steps[from].value.as_ref().map(|value| value.render().chars().take(8192).collect())
+        .filter(|edge| edge.to == at && matches!(frame.unit.steps[edge.from].kind, StepKind::Agent(_)));
+    agents.map(|edge| edge.from).max()
 }

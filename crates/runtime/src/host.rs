@@ -25,6 +25,9 @@ const QUIET: &[(&str, &str)] = &[
 /// Search path of programs where the environment has none.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+/// How many agents of a run work at the same time where nobody says how many.
+const SESSIONS: usize = 10;
+
 /// The machine, as far as a run may know it.
 #[derive(Clone, Debug)]
 pub struct Host {
@@ -93,6 +96,34 @@ impl Host {
         ))
     }
 
+    /// How many sessions there may be at the same time, as the environment says: nothing if it says nothing, and
+    /// what it says where that is no number.
+    fn said_sessions(&self) -> Result<Option<usize>, String> {
+        let text = self.var("AMPLIHACK_MAX_SESSIONS").unwrap_or_default();
+        match text.trim() {
+            "" => Ok(None),
+            text => text.parse().map(Some).map_err(|_| text.to_owned()),
+        }
+    }
+
+    /// Why the number of sessions cannot be used, if that is so.
+    pub fn sessions_problem(&self) -> Option<String> {
+        let said = self.said_sessions().err()?;
+        Some(format!(
+            "AMPLIHACK_MAX_SESSIONS: `{said}` is not a number: {SESSIONS} agents may work at the same time, as if it was not set"
+        ))
+    }
+
+    /// How many agents of a run may be at work; `asked` is what the command line says. It may ask for more than is
+    /// usual, but not for more than the environment says.
+    pub fn most_agents(&self, asked: Option<usize>) -> usize {
+        let most = match self.said_sessions() {
+            Ok(Some(said)) => asked.map_or(said, |asked| asked.min(said)),
+            _ => asked.unwrap_or(SESSIONS),
+        };
+        most.max(1)
+    }
+
     /// The session tree that a run belongs to.
     pub fn tree(&self, run_id: &str) -> Tree {
         let max_depth = self.number("AMPLIHACK_MAX_DEPTH").unwrap_or(3);
@@ -108,7 +139,7 @@ impl Host {
                 .unwrap_or_else(|| run_id.to_owned()),
             depth,
             max_depth,
-            max_sessions: self.number("AMPLIHACK_MAX_SESSIONS").unwrap_or(10),
+            max_sessions: self.number("AMPLIHACK_MAX_SESSIONS").unwrap_or(SESSIONS as u64),
         }
     }
 }
@@ -130,5 +161,36 @@ impl Tree {
     /// Whether no run may start here any more.
     pub fn is_used_up(&self) -> bool {
         self.depth >= self.max_depth
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_are_limited_by_the_environment_and_by_the_command_line() {
+        for (said, asked, most) in [
+            (None, None, 10),
+            (None, Some(200), 200),
+            (None, Some(3), 3),
+            (None, Some(0), 1),
+            (Some("4"), None, 4),
+            (Some("4"), Some(200), 4),
+            (Some("4"), Some(2), 2),
+            (Some("50"), None, 50),
+            (Some(" 4 "), None, 4),
+            (Some("0"), None, 1),
+            (Some(""), None, 10),
+            (Some("many"), None, 10),
+            (Some("many"), Some(200), 200),
+            (Some("-1"), None, 10),
+        ] {
+            let env = said.map(|said| ("AMPLIHACK_MAX_SESSIONS".into(), said.into())).into_iter().collect();
+            let host = Host { env, home: None, grace: Duration::ZERO, is_root: false, guardian: None };
+            assert_eq!(host.most_agents(asked), most, "{said:?} {asked:?}");
+            let is_wrong = matches!(said, Some("many" | "-1"));
+            assert_eq!(host.sessions_problem().is_some(), is_wrong, "{said:?}");
+        }
     }
 }

@@ -197,8 +197,3 @@ pub fn is_ruled_out(plan: &Plan, step: &Step, context: &Map) -> bool {
     let is_fixed = condition.names().iter().all(|(path, _)| !assigned.contains(path.root.as_str()));
     !dynamic && is_fixed && condition.holds(context) == Ok(false)
 }
-
-/// Why the program that the run would ask cannot be used, if it cannot.
-pub fn program_problem(name: &str, settings: &AgentSettings, host: &Host) -> Option<Problem> {
-    programs::problem(name, Chosen::ForTheRun, settings, host)
-}

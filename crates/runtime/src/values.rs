@@ -29,7 +29,7 @@ const INLINE_CAP: usize = 8 * 1024;
 const DIGEST_CAP: u64 = 16 * 1024 * 1024;
 
 /// What a step printed, as far as it is kept.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
     /// The text, without trailing newlines.
     pub text: String,
@@ -72,10 +72,16 @@ pub fn capture(file: &File) -> io::Result<Captured> {
     let (mut head, mut tail) = (Vec::new(), Vec::new());
     Bytes { file, offset: 0 }.take(half).read_to_end(&mut head)?;
     Bytes { file, offset: size - half }.take(half).read_to_end(&mut tail)?;
-    Ok(shortened(&text_of(head), &without_newlines(text_of(tail)), size))
+    Ok(of_ends(head, tail, size))
 }
 
-fn captured(bytes: Vec<u8>, size: u64) -> Captured {
+/// The value of which only the beginning and the end are there.
+pub(crate) fn of_ends(head: Vec<u8>, tail: Vec<u8>, size: u64) -> Captured {
+    shortened(&text_of(head), &without_newlines(text_of(tail)), size)
+}
+
+/// The value of bytes that are all there.
+pub(crate) fn captured(bytes: Vec<u8>, size: u64) -> Captured {
     let nul = bytes.iter().position(|byte| *byte == 0);
     let text = without_newlines(text_of(bytes));
     // bytes that are no text take more room as text than they did in the file
@@ -85,6 +91,11 @@ fn captured(bytes: Vec<u8>, size: u64) -> Captured {
     }
 }
 
+/// The words in the place of what was cut out.
+pub(crate) fn cut_mark(cut: u64) -> String {
+    format!("\n[… {cut} bytes cut here; the step's log has everything …]\n")
+}
+
 /// The beginning of one text and the end of another, with words between them about what is missing.
 fn shortened(head: &str, tail: &str, size: u64) -> Captured {
     let half = ((VALUE_CAP - MARK_ROOM) / 2) as usize;
@@ -92,7 +103,7 @@ fn shortened(head: &str, tail: &str, size: u64) -> Captured {
     let tail_start = (tail.len().saturating_sub(half)..=tail.len()).find(|at| tail.is_char_boundary(*at));
     let (head, tail) = (&head[..head_end.unwrap_or(0)], &tail[tail_start.unwrap_or(tail.len())..]);
     let cut = size.saturating_sub((head.len() + tail.len()) as u64).max(1);
-    let text = format!("{head}\n[… {cut} bytes cut here; the step's log has everything …]\n{tail}");
+    let text = format!("{head}{}{tail}", cut_mark(cut));
     let nul = text.find('\0');
     Captured { text, cut: Some(cut), nul }
 }
@@ -107,6 +118,13 @@ fn text_of(bytes: Vec<u8>) -> String {
 fn without_newlines(mut text: String) -> String {
     text.truncate(text.trim_end_matches('\n').len());
     text
+}
+
+/// What to say about a value that was cut.
+pub(crate) fn cut_note(cut: u64) -> String {
+    format!(
+        "the output is larger than {VALUE_CAP} bytes: {cut} bytes in its middle are left out of the value; the log has everything"
+    )
 }
 
 /// A reference to an output file.

@@ -10,7 +10,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use runtime::agents::{AgentEvent, AgentFailure, AgentOutcome, Ended, Program, Request, User, add_footer};
+use runtime::agents::{
+    AgentEvent, AgentFailure, AgentOutcome, Ended, Program, Request, Said, User, add_footer,
+};
 use testkit::model_server::{HELLO, ModelServer};
 
 /// One program in a world of its own.
@@ -124,6 +126,7 @@ impl World {
         let ended = status.code().map_or(Ended::Signal(9), Ended::Exit);
         let had_result = reader.has_result();
         let answer = call.answer_file.and_then(|path| fs::read_to_string(path).ok());
+        let answer = answer.map(|text| Said { text, cut: None });
         let stderr = fs::read_to_string(stderr).unwrap();
         let outcome = reader.finish(ended, &stderr, answer);
         Called { outcome, events, had_result }

@@ -118,9 +118,11 @@ fn add_kind(step: &Step, fields: &mut Map<String, Json>, machine: &Machine) {
             add("program_path", json!(asked.path));
             add("program_problem", json!(asked.problem));
         }
-        StepKind::Nested { overrides, recovery, .. } => {
+        StepKind::Nested { overrides, recovery, recoverer, .. } => {
             add("passes", json!(overrides.iter().map(|(name, _)| name).collect::<Vec<_>>()));
             add("recovery_on_failure", json!(recovery));
+            add("model", json!(recoverer.model.as_ref().map(|model| model.text())));
+            add("agent_binary", json!(recoverer.program));
         }
     }
 }

@@ -152,7 +152,7 @@ impl<'a> Page<'a> {
                 self.line(indent, "Model", agent.model.as_ref().map_or("", |model| model.text()));
                 self.block(indent, "Prompt", agent.prompt.text().trim_end());
             }
-            StepKind::Nested { overrides, recovery, .. } => {
+            StepKind::Nested { overrides, recovery, recoverer, .. } => {
                 let names: Vec<&str> = overrides.iter().map(|(name, _)| name.as_str()).collect();
                 self.line(indent, "Passes", names.join(", "));
                 self.line(
@@ -160,6 +160,8 @@ impl<'a> Page<'a> {
                     "Recovery",
                     if *recovery { "an agent tries to finish the work" } else { "" },
                 );
+                self.line(indent, "Program", recoverer.program.as_deref().unwrap_or_default());
+                self.line(indent, "Model", recoverer.model.as_ref().map_or("", |model| model.text()));
             }
         }
     }

@@ -97,6 +97,7 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
     let opened = runs.open(folder).map_err(|error| unreadable(&error))?;
     let plan = edited.as_ref().map_or(&opened.plan, |(plan, _)| plan);
     let host = host::host(plan, &header.working_dir, environment);
+    host::warn(&host, out);
     let program = args.options.agent_binary.clone().or(header.options.agent_binary.clone());
     let change = |options: &mut Options| change(options, args);
     let asks = environment.stdin_is_terminal && environment.stderr_is_terminal && !args.yes;

@@ -20,7 +20,7 @@ use crate::{
     outcome::Outcome,
 };
 
-pub use crate::outcome::AgentTrouble;
+pub use crate::outcome::{AgentTrouble, KnownBy};
 pub use advice::{Commands, advice};
 pub use class::{Bucket, Class, Confidence};
 pub use fingerprint::{fingerprint, normalize};
@@ -89,8 +89,10 @@ pub struct Facts {
     pub stdout: String,
     /// Why the agent failed, in its own words.
     pub agent_failure: Option<String>,
-    /// Why the agent failed, by its structured result.
+    /// What is wrong with the agent's service.
     pub agent_trouble: Option<AgentTrouble>,
+    /// Whether its structured result says that, or words.
+    pub trouble_by: KnownBy,
     /// What the agent answered: the step's own, or that of the producer before it.
     pub answer: Option<String>,
     /// Whether files changed while that agent worked, if known.

@@ -2,7 +2,9 @@
 //!
 //! Each rule gives a whole diagnosis or nothing.
 
-use super::{AgentTrouble, Class, Confidence, Diagnosis, Facts, Obstacle, Producer, Signal, StepType, View};
+use super::{
+    AgentTrouble, Class, Confidence, Diagnosis, Facts, KnownBy, Obstacle, Producer, Signal, StepType, View,
+};
 use crate::outcome::Outcome;
 
 /// Signals by which somebody asks a program to end.
@@ -44,7 +46,7 @@ fn by_outcome(facts: &Facts) -> Option<Diagnosis> {
         return Some(certain(Class::Interrupted, "the run was told to stop", &facts.detail, "outcome"));
     }
     let limit = facts.limit.as_deref();
-    let says = |class, what: &str| Some(certain(class, what, limit.unwrap_or_default(), "outcome"));
+    let says = |class, what: &str| Some(certain(class, what, limit.unwrap_or(&facts.detail), "outcome"));
     match facts.outcome.as_ref()? {
         Outcome::TimedOut(seconds) => {
             let quote = format!("timed out after {seconds} s");
@@ -54,7 +56,9 @@ fn by_outcome(facts: &Facts) -> Option<Diagnosis> {
             let quote = format!("no activity for {seconds} s");
             Some(certain(Class::AgentOpaque, "the agent was alive and silent", &quote, "outcome"))
         }
-        Outcome::RateLimited => says(Class::RateLimit, "the agent's service asks to slow down"),
+        Outcome::RateLimited => {
+            Some(service_trouble(facts, Class::RateLimit, "the agent's service asks to slow down"))
+        }
         Outcome::Limit => says(Class::Structure, "a limit of the recipe is exceeded"),
         Outcome::Condition => says(Class::Structure, "a condition cannot be evaluated"),
         Outcome::Budget => says(Class::RetryExhausted, "a budget is used up"),
@@ -75,8 +79,22 @@ fn by_agent(facts: &Facts) -> Option<Diagnosis> {
         AgentTrouble::RateLimit => (Class::RateLimit, "the agent's service asks to slow down"),
         AgentTrouble::Network => (Class::Network, "the agent's service cannot be reached"),
         AgentTrouble::Service => (Class::Network, "the agent's service does not work"),
+        AgentTrouble::Request => return None,
     };
-    Some(certain(class, what, facts.agent_failure.as_deref().unwrap_or_default(), "agent"))
+    Some(service_trouble(facts, class, what))
+}
+
+/// What is wrong with an agent's service: certain where its structured result says so, never where words do.
+fn service_trouble(facts: &Facts, class: Class, what: &str) -> Diagnosis {
+    let said = facts.agent_failure.as_deref().unwrap_or_default();
+    let quote = if facts.detail.is_empty() { said } else { &facts.detail };
+    let told = Signal::new(what, quote, "agent");
+    if facts.trouble_by == KnownBy::Result {
+        return Diagnosis::new(class, Confidence::High, vec![told]);
+    }
+    let line = super::text::hints(facts, false).into_iter().find(|hint| hint.class == class);
+    let signal = line.map_or(told, |hint| Signal { what: what.to_owned(), ..hint.signal });
+    Diagnosis::new(class, Confidence::Medium, vec![signal])
 }
 
 /// A program that is not there: a spawn that failed, or exit 127 for a named program.

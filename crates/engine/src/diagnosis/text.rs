@@ -4,7 +4,7 @@
 //! a refused connection is the test's business.
 
 use super::{
-    Class, Facts, Producer, Signal, StepType,
+    AgentTrouble, Class, Facts, Producer, Signal, StepType,
     phrases::{PHRASES, Phrase, TOOL_LINES, VERDICTS},
 };
 use crate::outcome::Outcome;
@@ -39,7 +39,9 @@ pub(super) fn has_words(text: &str, phrase: &str) -> bool {
 
 /// Everything that the output speaks for.
 pub(super) fn hints(facts: &Facts, is_check: bool) -> Vec<Hint> {
-    if matches!(facts.outcome, Some(Outcome::Ok) | None) {
+    // a service that answered with a status of its own has said what is wrong; its words are about the request
+    let is_told = facts.agent_trouble == Some(AgentTrouble::Request);
+    if is_told || matches!(facts.outcome, Some(Outcome::Ok) | None) {
         return Vec::new();
     }
     let failure = facts.agent_failure.as_deref().unwrap_or_default();

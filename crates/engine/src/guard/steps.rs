@@ -2,7 +2,7 @@
 //!
 //! Never compares steps with each other's neighbours; that is done where order counts.
 
-use recipe::plan::{AgentStep, Step, StepKind, Target, Unit};
+use recipe::plan::{AgentStep, Recoverer, Step, StepKind, Target, Unit};
 
 use super::{
     Findings,
@@ -75,11 +75,17 @@ pub(super) fn compare_steps(
         (StepKind::Agent(left), StepKind::Agent(right)) => {
             compare_agents(before, at, left, right, role, findings);
         }
-        (StepKind::Nested { target: left, .. }, StepKind::Nested { target: right, .. }) => {
+        (
+            StepKind::Nested { target: left, recoverer: old_agent, .. },
+            StepKind::Nested { target: right, recoverer: new_agent, .. },
+        ) => {
             if !role.failed && target_name(left) != target_name(right) {
                 let detail =
                     format!("`{}` ran `{}` and now runs `{}`", old.id, target_name(left), target_name(right));
                 findings.add("recipe_changed", id, detail);
+            }
+            if !role.failed {
+                compare_recoverers(&old.id, old_agent, new_agent, findings);
             }
         }
         (left, right) => {
@@ -87,6 +93,16 @@ pub(super) fn compare_steps(
                 format!("`{}` was a {} step and is a {} step now", old.id, left.word(), right.word());
             findings.add("kind_changed", id, detail);
         }
+    }
+}
+
+fn compare_recoverers(id: &str, old: &Recoverer, new: &Recoverer, findings: &mut Findings) {
+    let model = |agent: &Recoverer| agent.model.as_ref().map(|model| model.text().to_owned());
+    if old.program != new.program {
+        findings.add("agent_changed", Some(id), format!("another agent recovers `{id}`"));
+    }
+    if model(old) != model(new) {
+        findings.add("model_changed", Some(id), format!("another model recovers `{id}`"));
     }
 }
 

@@ -5,7 +5,7 @@
 use crate::{
     agent_ref::AgentRef,
     diagnostic::{Code, Diagnostic},
-    plan::{AgentStep, StepKind, Target, ValueTemplate},
+    plan::{AgentStep, Recoverer, StepKind, Target, ValueTemplate},
     source::Place,
     syntax::{
         self, StepType,
@@ -138,6 +138,8 @@ impl Checker<'_> {
             return None;
         };
         let overrides = self.overrides(fields, at, scope);
+        let model = fields.model.as_ref().map(|model| self.template(model, at, scope.id));
+        let program = fields.agent_binary.as_ref().map(|program| program.value.clone());
         let template = self.template(recipe, at, scope.id)?;
         let from = self.sources.file(recipe.place.file).path.clone();
         let target = match template.as_literal() {
@@ -149,7 +151,8 @@ impl Checker<'_> {
             None => Target::Dynamic { name: template, from },
         };
         let recovery = fields.recovery_on_failure.as_ref().is_some_and(|flag| flag.value);
-        (!contradicted).then_some(StepKind::Nested { target, overrides, recovery })
+        let recoverer = Recoverer { model: model.map_or(Some(None), |model| model.map(Some))?, program };
+        (!contradicted).then_some(StepKind::Nested { target, overrides, recovery, recoverer })
     }
 
     fn overrides(
@@ -220,8 +223,8 @@ impl Checker<'_> {
         }
         let (agent, nested) = (matches!(kind, StepKind::Agent(_)), matches!(kind, StepKind::Nested { .. }));
         let table = [
-            ("model", place(&fields.model), agent),
-            ("agent_binary", place(&fields.agent_binary), agent),
+            ("model", place(&fields.model), agent || nested),
+            ("agent_binary", place(&fields.agent_binary), agent || nested),
             ("auto_stage", place(&fields.auto_stage), agent),
             ("idle_timeout", place(&fields.idle_timeout), agent),
             ("json_retries", place(&fields.json_retries), agent),
@@ -267,6 +270,7 @@ pub(super) fn stand_in(fields: &syntax::Step) -> StepKind {
             target: Target::Dynamic { name: nothing, from: String::new() },
             overrides: Vec::new(),
             recovery: false,
+            recoverer: Recoverer::default(),
         },
         StepType::Bash | StepType::Agent => StepKind::Shell { command: nothing },
     }

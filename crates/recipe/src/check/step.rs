@@ -296,7 +296,8 @@ impl Checker<'_> {
                 .map_or(Backoff::Fixed, |backoff| backoff.value),
             max_delay: seconds(fields.map(|fields| &fields.max_delay)).unwrap_or(f64::MAX),
             on: on.map_or_else(
-                || vec![RetryOn::Exit, RetryOn::Timeout, RetryOn::RateLimit, RetryOn::Json],
+                // rate limits have a rule of their own, unless the step asks for them by name
+                || vec![RetryOn::Exit, RetryOn::Timeout, RetryOn::Json],
                 |on| on.value.iter().map(|word| word.value).collect(),
             ),
         }))

@@ -175,9 +175,9 @@ shape! {
         "idle_timeout" idle_timeout: f64;
         /// Stage changed files with git after an agent step; `true` unless set.
         "auto_stage" auto_stage: bool;
-        /// Model that an agent step uses.
+        /// Model that an agent step uses, or the agent that recovers a recipe step.
         "model" model: String;
-        /// Agent program that an agent step uses.
+        /// Agent program that an agent step uses, or that recovers a recipe step.
         "agent_binary" agent_binary: String;
         /// Let an agent try to finish the work when the nested recipe fails.
         "recovery_on_failure" recovery_on_failure: bool;
@@ -223,7 +223,7 @@ shape! {
         "backoff" backoff: Backoff;
         /// Longest delay in seconds.
         "max_delay" max_delay: f64;
-        /// Which failures are tried again; all unless set.
+        /// Which failures are tried again; all unless set, but rate limits as the environment says.
         "on" on: Vec<Spanned<RetryOn>>;
     }
 }

@@ -73,6 +73,7 @@ fn fields_of_another_type_have_no_effect() {
     for (fields, expected) in [
         ("command: x\nprompt: p", "warning no-effect 5:13"),
         ("command: x\nmodel: haiku", "warning no-effect 5:12"),
+        ("command: x\nagent_binary: codex", "warning no-effect 5:19"),
         ("command: x\ncontext: {a: 1}", "warning no-effect 5:14"),
         ("command: x\nrecovery_on_failure: true", "warning no-effect 5:26"),
         ("prompt: p\nsub_context: {a: 1}", "warning no-effect 5:18"),

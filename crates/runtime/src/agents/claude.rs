@@ -38,8 +38,8 @@ pub(super) fn read(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) 
     match text(event, "/type") {
         Some("system") if event.get("subtype").is_some() => read_system(event, draft, out),
         Some("assistant") if event.get("message").is_some() => {
+            read_message(event, draft, out);
             count_message(event, draft);
-            read_message(event, out);
         }
         Some("result") if is_result(event) => read_result(event, draft, out),
         Some("result") | None => return false,
@@ -75,11 +75,24 @@ fn count_message(event: &Value, draft: &mut Draft) {
     add(&mut draft.usage.output_tokens, number(event, "/message/usage/output_tokens"));
 }
 
-fn read_message(event: &Value, out: &mut Vec<AgentEvent>) {
+/// What it says in its last message is its answer if no result follows. Nothing said after the result is, and a
+/// sub-agent does not answer.
+fn read_message(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
+    let is_own = !draft.done && event.get("parent_tool_use_id").is_none_or(Value::is_null);
+    let mut is_new = text(event, "/message/id").is_none_or(|id| id != draft.message_id);
     let blocks = event.pointer("/message/content").and_then(Value::as_array);
     for block in blocks.into_iter().flatten() {
         match text(block, "/type") {
-            Some("text") => say(text(block, "/text").unwrap_or_default(), out),
+            Some("text") => {
+                let words = text(block, "/text").unwrap_or_default();
+                if is_own && std::mem::take(&mut is_new) {
+                    draft.answer.clear();
+                }
+                if is_own {
+                    draft.say_more(words);
+                }
+                say(words, out);
+            }
             Some("tool_use") => {
                 let name = text(block, "/name").unwrap_or("tool");
                 out.push(tool(name, block.get("input")));
@@ -103,6 +116,9 @@ fn read_result(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
         return draft.finish(Some(text(event, "/result").unwrap_or_default()));
     }
     let message = failure_message(event, subtype);
+    if let Some(result) = text(event, "/result").filter(|result| !result.is_empty()) {
+        draft.answer.set(result);
+    }
     draft.fail(number(event, "/api_error_status"), &message);
     if subtype.starts_with("error_max") {
         draft.failure = Some(AgentFailure::Limit { message });

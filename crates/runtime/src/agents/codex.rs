@@ -56,7 +56,7 @@ fn read_item(kind: &str, event: &Value, draft: &mut Draft, out: &mut Vec<AgentEv
     match text(item, "/type").unwrap_or_default() {
         "agent_message" if kind == "item.completed" => {
             let message = text(item, "/text").unwrap_or_default();
-            message.clone_into(&mut draft.answer);
+            draft.answer.set(message);
             say(message, out);
         }
         "command_execution" if started => out.push(tool("shell", Some(item))),

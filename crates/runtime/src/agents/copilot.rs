@@ -67,7 +67,7 @@ fn read_message(data: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
     draft.set_model(text(data, "/model"), out);
     let content = text(data, "/content").unwrap_or_default();
     if !content.is_empty() {
-        content.clone_into(&mut draft.answer);
+        draft.answer.set(content);
         say(content, out);
     }
 }

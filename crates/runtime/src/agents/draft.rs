@@ -3,17 +3,17 @@
 
 use serde_json::Value;
 
-use super::{AgentEvent, AgentFailure, Usage, limits};
+use super::{AgentEvent, AgentFailure, Usage, kept::Kept, limits};
 
-/// The longest line, and the longest answer, that is kept.
-pub(super) const KEPT: usize = 8 * 1024 * 1024;
+/// The longest line that is kept as it is.
+pub(super) const LINE: usize = 8 * 1024 * 1024;
 
 /// The outcome so far.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     pub(super) usage: Usage,
     /// The final message so far.
-    pub(super) answer: String,
+    pub(super) answer: Kept,
     /// Which message the answer belongs to, where programs send it in pieces.
     pub(super) message_id: String,
     /// The program said that it is finished.
@@ -22,8 +22,10 @@ pub(super) struct Draft {
     pub(super) failure: Option<AgentFailure>,
     /// The last complaint that was not final.
     pub(super) complaint: Option<String>,
-    /// The answer was too large to be kept.
-    pub(super) overflow: bool,
+    /// A step of the program was begun and is not finished.
+    pub(super) in_step: bool,
+    /// The program never says that it is finished, and what it said so far can be its answer.
+    pub(super) is_settled: bool,
     /// Tools that it was not allowed to use, each once.
     pub(super) denied: Vec<String>,
 }
@@ -31,17 +33,13 @@ pub(super) struct Draft {
 impl Draft {
     /// Appends a piece of the final message.
     pub(super) fn say_more(&mut self, text: &str) {
-        if self.answer.len() + text.len() > KEPT {
-            self.overflow = true;
-        } else {
-            self.answer.push_str(text);
-        }
+        self.answer.push(text.as_bytes());
     }
 
     /// The program finished with this answer, or with what it said so far.
     pub(super) fn finish(&mut self, answer: Option<&str>) {
         if let Some(answer) = answer {
-            answer.clone_into(&mut self.answer);
+            self.answer.set(answer);
         }
         self.failure = None;
         self.done = true;

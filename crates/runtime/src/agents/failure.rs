@@ -61,12 +61,9 @@ pub enum AgentFailure {
         /// What else it said.
         message: String,
     },
-    /// The result is larger than what is kept in memory.
-    #[error("the agent's answer is larger than {limit} bytes")]
-    TooLarge {
-        /// What would have been accepted.
-        limit: usize,
-    },
+    /// The result is in more JSON than can be read.
+    #[error("the agent's answer is in more JSON than can be read at once")]
+    TooLarge,
     /// It ended with another exit code.
     #[error("the agent ends with exit code {code}{}", after(.message))]
     Exit {
@@ -98,6 +95,7 @@ impl AgentFailure {
             AgentFailure::Auth { .. } => Some(AgentTrouble::Credentials),
             AgentFailure::Network { .. } => Some(AgentTrouble::Network),
             AgentFailure::Server { .. } => Some(AgentTrouble::Service),
+            AgentFailure::Refused { status: Some(_), .. } => Some(AgentTrouble::Request),
             _ => None,
         }
     }

@@ -12,7 +12,20 @@ pub(super) fn from_status(status: u16, message: String) -> AgentFailure {
         401 | 403 => AgentFailure::Auth { message },
         402 => AgentFailure::Limit { message },
         408 | 500..=599 => AgentFailure::Server { status: Some(status), message },
-        _ => from_text(&message).unwrap_or(AgentFailure::Refused { status: Some(status), message }),
+        _ => refused(status, message),
+    }
+}
+
+/// A request that the provider refuses. It said itself that this is no rate limit and no overload; numbers in its
+/// words are about something else.
+fn refused(status: u16, message: String) -> AgentFailure {
+    let words = Words::of(&message);
+    if words.say(USED_UP) {
+        return AgentFailure::Limit { message };
+    }
+    match words.say(AUTH) {
+        true => AgentFailure::Auth { message },
+        false => AgentFailure::Refused { status: Some(status), message },
     }
 }
 
@@ -240,7 +253,11 @@ mod tests {
     use super::*;
 
     fn kind(text: &str) -> &'static str {
-        match from_text(text) {
+        word(from_text(text))
+    }
+
+    fn word(failure: Option<AgentFailure>) -> &'static str {
+        match failure {
             Some(AgentFailure::RateLimited { .. }) => "rate",
             Some(AgentFailure::Auth { .. }) => "auth",
             Some(AgentFailure::Server { .. }) => "server",
@@ -303,6 +320,22 @@ mod tests {
             ("429", None),
         ] {
             assert_eq!(retry_after(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_status_says_more_than_words() {
+        for (status, text, expected) in [
+            (400, "429 is not a valid number", "other"),
+            (400, "API Error: 400 status 429 is not a valid number", "other"),
+            (404, "no such model; rate limits differ between models", "other"),
+            (413, "HTTP 500 characters too many", "other"),
+            (400, "Your credit balance is too low", "limit"),
+            (400, "API key not valid", "auth"),
+            (429, "slow down", "rate"),
+            (500, "429", "server"),
+        ] {
+            assert_eq!(word(Some(from_status(status, text.to_owned()))), expected, "{status} {text}");
         }
     }
 

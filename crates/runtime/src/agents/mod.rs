@@ -31,6 +31,7 @@ mod draft;
 mod failure;
 mod fields;
 mod gemini;
+mod kept;
 pub mod launcher;
 mod limits;
 mod opencode;
@@ -42,7 +43,7 @@ pub use configuration::Configuration;
 pub use custom::CustomProgram;
 pub use failure::AgentFailure;
 pub use fields::unknown_field;
-pub use reader::{AgentOutcome, Ended, Reader};
+pub use reader::{AgentOutcome, Ended, Reader, Said};
 
 /// What is appended to every prompt, so that the agent does not wait for somebody.
 pub const FOOTER: &str = "Proceed autonomously. Do not ask questions. \

@@ -1,5 +1,6 @@
 //! opencode (`opencode run --format json`). It has no final event: a step that finishes with `stop` is the
-//! end. Never takes the text of an earlier message for the answer.
+//! end, and so is the end of the output where no step was begun. Never takes the text of an earlier message for the
+//! answer.
 
 use serde_json::Value;
 
@@ -27,9 +28,14 @@ pub(super) fn read(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) 
     }
     draft.set_session(text(event, "/sessionID"), out);
     match kind {
-        "step_start" => draft.done = false,
+        "step_start" => {
+            draft.done = false;
+            draft.is_settled = false;
+            draft.in_step = true;
+        }
         "text" => read_text(event, draft, out),
         "tool_use" => {
+            draft.is_settled = false;
             let name = text(event, "/part/tool").unwrap_or("tool");
             out.push(tool(name, event.pointer("/part/state/input")));
         }
@@ -48,11 +54,13 @@ fn read_text(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
     }
     let words = text(event, "/part/text").unwrap_or_default();
     draft.say_more(words);
+    draft.is_settled = !draft.in_step;
     say(words, out);
 }
 
 fn read_finish(event: &Value, draft: &mut Draft) {
     read_usage(event, draft);
+    (draft.in_step, draft.is_settled) = (false, false);
     let limit = |message: &str| AgentFailure::Limit { message: message.to_owned() };
     match text(event, "/part/reason") {
         Some("tool-calls") => {}

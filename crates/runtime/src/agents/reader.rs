@@ -1,11 +1,16 @@
 //! Reads a program's standard output as it comes, cut anywhere, in bounded memory, and says at the end what
 //! the call amounted to. Knows nothing of any particular program.
 
+use std::ops::Deref;
+
+use engine::outcome::KnownBy;
 use serde_json::Value;
 
 use super::custom::CustomReader;
-use super::draft::{Draft, KEPT, shorten};
+use super::draft::{Draft, LINE, shorten};
+use super::kept::{Kept, LongLine};
 use super::{AgentEvent, AgentFailure, Usage, limits};
+use crate::values::{Captured, cut_mark};
 
 /// Takes one JSON object into the draft; false if it is none of the program's events.
 pub(super) type ReadEvent = fn(&Value, &mut Draft, &mut Vec<AgentEvent>) -> bool;
@@ -21,11 +26,38 @@ pub enum Ended {
     AfterResult,
 }
 
+/// What an agent said, cut where it is too long for a value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// The text.
+    pub text: String,
+    /// Bytes that were cut out of its middle.
+    pub cut: Option<u64>,
+}
+
+impl From<Captured> for Said {
+    fn from(captured: Captured) -> Said {
+        Said { text: captured.text.trim().to_owned(), cut: captured.cut }
+    }
+}
+
+impl Deref for Said {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
 /// What a call amounted to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentOutcome {
     /// The answer, or why there is none.
-    pub result: Result<String, AgentFailure>,
+    pub result: Result<Said, AgentFailure>,
+    /// What it said so far, where there is no answer.
+    pub partial: Option<Said>,
+    /// How it is known what is wrong with its service.
+    pub known_by: KnownBy,
     /// What it used, as far as the program says.
     pub usage: Usage,
     /// Tools that it was not allowed to use: it may well say that all went well.
@@ -39,12 +71,16 @@ pub struct Reader {
     draft: Draft,
     /// The line that is not yet complete.
     line: Vec<u8>,
+    /// The line in the place of `line`, if it is a long one.
+    long: Option<LongLine>,
     /// The rest of this line is too much and is left out.
     skipping: bool,
-    /// Something was left out.
+    /// What may have been an event was left out.
     dropped: bool,
+    /// What was cut out of the last long texts.
+    cuts: Vec<u64>,
     /// Everything so far, while none of it was an event.
-    plain: Vec<u8>,
+    plain: Kept,
     /// At least one event of the program was seen.
     structured: bool,
 }
@@ -75,9 +111,11 @@ impl Reader {
             dialect,
             draft: Draft::default(),
             line: Vec::new(),
+            long: None,
             skipping: false,
             dropped: false,
-            plain: Vec::new(),
+            cuts: Vec::new(),
+            plain: Kept::default(),
             structured: false,
         }
     }
@@ -103,53 +141,92 @@ impl Reader {
     }
 
     /// The outcome, after the process has ended and all of its output was fed.
-    pub fn finish(mut self, ended: Ended, stderr_tail: &str, answer_file: Option<String>) -> AgentOutcome {
+    pub fn finish(mut self, ended: Ended, stderr_tail: &str, answer_file: Option<Said>) -> AgentOutcome {
+        self.end();
+        let (result, known_by) = match self.judge(ended, stderr_tail, answer_file) {
+            Ok(answer) => (Ok(answer), KnownBy::Result),
+            Err((failure, known_by)) => match self.recognise(&failure, stderr_tail) {
+                Some(failure) => (Err(failure), KnownBy::Words),
+                None => (Err(failure), known_by),
+            },
+        };
+        let partial = result.is_err().then(|| self.said()).flatten();
+        AgentOutcome { result, partial, known_by, usage: self.draft.usage, denied: self.draft.denied }
+    }
+
+    /// What a call said that was ended before it had a result, after all of its output was fed.
+    pub fn partial(mut self) -> Option<Said> {
+        self.end();
+        self.said()
+    }
+
+    fn end(&mut self) {
         self.end_line(&mut Vec::new());
         if !self.structured {
             self.read_document();
         }
-        let result = self.judge(ended, stderr_tail, answer_file);
-        AgentOutcome {
-            result: result.map_err(|failure| self.recognise(failure, stderr_tail)),
-            usage: self.draft.usage,
-            denied: self.draft.denied,
-        }
+    }
+
+    /// What was said so far; nothing if it is only events that say nothing.
+    fn said(&mut self) -> Option<Said> {
+        let said = match self.structured {
+            true => std::mem::take(&mut self.draft.answer),
+            false => std::mem::take(&mut self.plain),
+        };
+        (!said.is_empty()).then(|| self.value(said))
+    }
+
+    /// A text as a value. What was cut out of it before it was a text counts too.
+    fn value(&self, kept: Kept) -> Said {
+        let mut said = Said::from(kept.captured());
+        let before = || self.cuts.iter().copied().find(|cut| said.text.contains(&cut_mark(*cut)));
+        said.cut = said.cut.or_else(before);
+        said
     }
 
     fn take(&mut self, piece: &[u8]) {
+        if !self.structured {
+            self.plain.push(piece);
+        }
+        self.skipping |= self.long.is_none() && !may_be_event(&self.line, piece);
         if self.skipping {
             return;
         }
-        if self.line.len() + piece.len() > KEPT {
-            self.skipping = true;
-            self.dropped = true;
-            self.line = Vec::new();
-        } else {
-            self.line.extend_from_slice(piece);
+        match &mut self.long {
+            Some(long) => long.push(piece),
+            None if self.line.len() + piece.len() <= LINE => self.line.extend_from_slice(piece),
+            None => self.begin_long(piece),
         }
+        if self.long.as_ref().is_some_and(LongLine::is_too_long) {
+            (self.skipping, self.dropped, self.long) = (true, true, None);
+        }
+    }
+
+    /// A line that is too long as it is.
+    fn begin_long(&mut self, piece: &[u8]) {
+        let mut long = LongLine::default();
+        long.push(&std::mem::take(&mut self.line));
+        long.push(piece);
+        self.long = Some(long);
     }
 
     fn end_line(&mut self, events: &mut Vec<AgentEvent>) {
         self.skipping = false;
         let mut line = std::mem::take(&mut self.line);
+        if let Some(long) = self.long.take() {
+            let cuts;
+            (line, cuts) = long.finish();
+            self.cuts.extend(cuts);
+            self.cuts.drain(..self.cuts.len().saturating_sub(16));
+        }
         if self.read_line(&line, events) {
             self.structured = true;
-            self.plain = Vec::new();
-        } else if !self.structured {
-            self.keep(&line);
+            self.plain = Kept::default();
         }
         // A huge line's buffer is not held for the rest of a long call.
         line.clear();
         line.shrink_to(64 * 1024);
         self.line = line;
-    }
-
-    fn keep(&mut self, line: &[u8]) {
-        if self.plain.len() + line.len() > KEPT {
-            self.dropped = true;
-        } else {
-            self.plain.extend_from_slice(line);
-        }
     }
 
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) -> bool {
@@ -179,8 +256,10 @@ impl Reader {
 
     /// A result printed over several lines, perhaps after a banner, is one JSON document.
     fn read_document(&mut self) {
-        let plain = std::mem::take(&mut self.plain);
-        let text = String::from_utf8_lossy(&plain);
+        if !self.plain.is_whole() {
+            return;
+        }
+        let text = self.plain.text();
         let from_line = text.find("\n{").map(|at| &text[at + 1..]);
         let documents = [Some(text.trim()), from_line];
         for document in documents.into_iter().flatten() {
@@ -189,58 +268,58 @@ impl Reader {
                 return;
             }
         }
-        drop(text);
-        self.plain = plain;
     }
 
-    fn judge(&mut self, ended: Ended, stderr: &str, file: Option<String>) -> Result<String, AgentFailure> {
+    fn judge(
+        &mut self,
+        ended: Ended,
+        stderr: &str,
+        file: Option<Said>,
+    ) -> Result<Said, (AgentFailure, KnownBy)> {
         if let Some(failure) = self.draft.failure.take() {
-            return Err(failure);
+            return Err((failure, KnownBy::Result));
         }
+        let failed = |failure| (failure, KnownBy::Result);
         match ended {
-            Ended::Exit(0) => self.success(stderr, file),
-            Ended::AfterResult if self.draft.done => self.success(stderr, file),
-            Ended::AfterResult => Err(AgentFailure::NoResult { message: self.last_words(stderr) }),
+            Ended::Exit(0) => self.success(stderr, file).map_err(failed),
+            Ended::AfterResult if self.draft.done => self.success(stderr, file).map_err(failed),
+            Ended::AfterResult => Err(failed(AgentFailure::NoResult { message: self.last_words(stderr) })),
             Ended::Exit(code) => {
-                let message = self.last_words(stderr);
-                Err(self.classify(stderr).unwrap_or(AgentFailure::Exit { code, message }))
+                let exit = || failed(AgentFailure::Exit { code, message: self.last_words(stderr) });
+                Err(self.classify(stderr).unwrap_or_else(exit))
             }
-            Ended::Signal(signal) => Err(AgentFailure::Signal { signal, message: self.last_words(stderr) }),
+            Ended::Signal(signal) => {
+                Err(failed(AgentFailure::Signal { signal, message: self.last_words(stderr) }))
+            }
         }
     }
 
-    fn success(&mut self, stderr: &str, file: Option<String>) -> Result<String, AgentFailure> {
-        let from_file = file.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-        if self.draft.done {
+    fn success(&mut self, stderr: &str, file: Option<Said>) -> Result<Said, AgentFailure> {
+        let from_file = file.map(|said| Said { text: said.trim().to_owned(), ..said });
+        let from_file = from_file.filter(|said| !said.is_empty());
+        if self.draft.done || self.draft.is_settled {
             let answer = std::mem::take(&mut self.draft.answer);
-            if self.draft.overflow && from_file.is_none() {
-                return Err(AgentFailure::TooLarge { limit: KEPT });
-            }
-            return Ok(from_file.unwrap_or_else(|| answer.trim().to_owned()));
+            return Ok(from_file.unwrap_or_else(|| self.value(answer)));
         }
         self.unstructured_success(stderr, from_file)
     }
 
-    fn unstructured_success(&self, stderr: &str, from_file: Option<String>) -> Result<String, AgentFailure> {
-        let missing = || AgentFailure::NoResult { message: self.last_words(stderr) };
+    fn unstructured_success(&mut self, stderr: &str, from_file: Option<Said>) -> Result<Said, AgentFailure> {
+        let missing = match self.dropped || !self.plain.is_whole() {
+            true => AgentFailure::TooLarge,
+            false => AgentFailure::NoResult { message: self.last_words(stderr) },
+        };
         if self.structured {
-            return Err(match self.dropped {
-                true => AgentFailure::TooLarge { limit: KEPT },
-                false => missing(),
-            });
+            return Err(missing);
         }
         if let Some(answer) = from_file {
             return Ok(answer);
         }
-        if self.dropped {
-            return Err(AgentFailure::TooLarge { limit: KEPT });
+        if self.must_be_structured() {
+            return Err(missing);
         }
-        let text = String::from_utf8_lossy(&self.plain);
-        match text.trim() {
-            "" => Err(missing()),
-            _ if self.must_be_structured() => Err(missing()),
-            text => Ok(text.to_owned()),
-        }
+        let plain = std::mem::take(&mut self.plain);
+        Some(Said::from(plain.captured())).filter(|said| !said.text.is_empty()).ok_or(missing)
     }
 
     /// A configured program that answers in JSON has no plain answer to fall back on.
@@ -249,23 +328,22 @@ impl Reader {
     }
 
     /// What a failed call without a structured failure says about the cause.
-    fn classify(&self, stderr: &str) -> Option<AgentFailure> {
+    fn classify(&self, stderr: &str) -> Option<(AgentFailure, KnownBy)> {
         let complaint = self.draft.complaint.as_deref();
+        let by = |known_by| move |failure| (failure, known_by);
         complaint
             .and_then(limits::from_text)
-            .or_else(|| limits::from_text(stderr))
-            .or_else(|| limits::from_text(&self.plain_tail()))
+            .map(by(KnownBy::Result))
+            .or_else(|| limits::from_text(stderr).map(by(KnownBy::Words)))
+            .or_else(|| limits::from_text(&self.plain_tail()).map(by(KnownBy::Words)))
     }
 
     /// The configured words of a custom program win over ours.
-    fn recognise(&self, failure: AgentFailure, stderr: &str) -> AgentFailure {
+    fn recognise(&self, failure: &AgentFailure, stderr: &str) -> Option<AgentFailure> {
         let Dialect::Custom(custom) = &self.dialect else {
-            return failure;
+            return None;
         };
-        [stderr, &self.plain_tail(), &failure.to_string()]
-            .into_iter()
-            .find_map(|said| custom.recognise(said))
-            .unwrap_or(failure)
+        [stderr, &self.plain_tail(), &failure.to_string()].into_iter().find_map(|said| custom.recognise(said))
     }
 
     fn last_words(&self, stderr: &str) -> String {
@@ -281,11 +359,17 @@ impl Reader {
     /// How many bytes are held, for the tests of their bound.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
-        self.line.capacity() + self.plain.capacity() + self.draft.answer.capacity()
+        let long = self.long.as_ref().map_or(0, LongLine::held);
+        self.line.capacity() + long + self.plain.held() + self.draft.answer.held()
     }
 
     fn plain_tail(&self) -> String {
-        let from = self.plain.len().saturating_sub(4000);
-        shorten(&String::from_utf8_lossy(&self.plain[from..]))
+        shorten(&self.plain.end(4000))
     }
+}
+
+/// Whether a line that goes on with this piece can be an event: only objects are.
+fn may_be_event(line: &[u8], piece: &[u8]) -> bool {
+    let begin = if line.is_empty() { piece } else { line };
+    matches!(begin.trim_ascii_start().first(), Some(b'{') | None)
 }

@@ -11,6 +11,7 @@ macro_rules! transcript {
 
 mod calls;
 mod custom;
+mod partial;
 mod sizes;
 
 fn known(name: &str) -> Program {
@@ -33,7 +34,7 @@ fn read(program: &str, output: &str, ended: Ended, stderr: &str) -> AgentOutcome
 /// The outcome in one line: the answer, or `!` and the failure.
 fn line(outcome: &AgentOutcome) -> String {
     match &outcome.result {
-        Ok(answer) => answer.clone(),
+        Ok(answer) => answer.text.clone(),
         Err(failure) => format!("!{failure}"),
     }
 }
@@ -284,18 +285,6 @@ fn a_result_before_another_end() {
         let killed = read(program, output, Ended::Signal(9), "");
         assert_eq!(line(&killed), "!the agent is ended by signal 9");
     }
-}
-
-#[test]
-fn the_last_message_file_is_the_answer() {
-    let finish = |output: &str, file: &str| {
-        let mut reader = known("codex").reader();
-        reader.feed(output.as_bytes(), &mut Vec::new());
-        line(&reader.finish(Ended::Exit(0), "", Some(file.to_owned())))
-    };
-    assert_eq!(finish(transcript!("codex-hello"), "from the file\n"), "from the file");
-    assert_eq!(finish(transcript!("codex-hello"), ""), "Hello from the model.");
-    assert_eq!(finish("", "from the file"), "from the file");
 }
 
 #[test]

@@ -316,7 +316,8 @@ impl Repairer<'_> {
             return Ok((Err("the recipe has no steps".to_owned()), None));
         };
         let limit = budget::of_run(&self.plan.root().budget, self.agents, self.spent.clone());
-        let step = Arc::new(Step { json: JsonMode::Text, json_schema: None, ..Step::clone(step) });
+        let (json, exit_codes) = (JsonMode::Text, Vec::new());
+        let step = Arc::new(Step { json, json_schema: None, exit_codes, ..Step::clone(step) });
         let run_id = self.folder.id();
         let ledger: Arc<Ledger> = Arc::default();
         if let Some(what) = limit.used_up(&ledger) {

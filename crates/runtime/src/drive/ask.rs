@@ -192,7 +192,7 @@ impl Driver<'_> {
 
     /// Whether one more agent may be at work.
     pub(super) fn may_start_agent(&self) -> bool {
-        self.running_agents.len() < self.options.max_agents.unwrap_or(usize::MAX).max(1)
+        self.running_agents.len() < self.host.most_agents(self.options.max_agents)
     }
 
     /// An agent has ended, or never began: others may take its place.

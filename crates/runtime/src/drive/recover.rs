@@ -8,7 +8,7 @@ use engine::{
     frame::FrameId,
 };
 use recipe::{
-    plan::{JsonMode, Step},
+    plan::{JsonMode, Recoverer, Step, StepKind},
     value::Value,
 };
 
@@ -16,7 +16,7 @@ use super::{DriveError, Driver, TaskDone, Waiting, ask::Question};
 use crate::{
     agent_attempt::run_recovery,
     attempt::{Finished, read_json},
-    preflight,
+    preflight, programs,
     recovery::{self, Verdict},
 };
 
@@ -34,9 +34,7 @@ impl Driver<'_> {
         let failed = recovery::failed_steps(&self.state.frames[id]).join(", ");
         let message = format!("Sub-recipe '{name}' failed (step '{failed}'). Attempting agent recovery.");
         self.note(path, format!("warning: {message}"))?;
-        if let Some(preflight::Problem { text: problem, .. }) =
-            preflight::program_problem(&self.agents.program, &self.agents, &self.host)
-        {
+        if let Some(preflight::Problem { text: problem, .. }) = self.recoverer_problem(id) {
             let message = format!("Cannot attempt agent recovery: no adapter configured: {problem}");
             return self.take_recovery(path, id, Verdict::NotRecovered(message), None);
         }
@@ -47,16 +45,33 @@ impl Driver<'_> {
         self.ask_for_recovery(path, id)
     }
 
+    /// The agent that the step around a recipe names for its recovery.
+    fn recoverer(&self, id: FrameId) -> Recoverer {
+        let Some((frame, at)) = self.state.frames[id].parent else { return Recoverer::default() };
+        match &self.state.frames[frame].unit.steps[at].kind {
+            StepKind::Nested { recoverer, .. } => recoverer.clone(),
+            _ => Recoverer::default(),
+        }
+    }
+
+    /// Why that agent cannot be asked, if it cannot.
+    fn recoverer_problem(&self, id: FrameId) -> Option<preflight::Problem> {
+        let (name, chosen) = programs::choice(self.recoverer(id).program.as_deref(), &self.agents);
+        programs::problem(&name, chosen, &self.agents, &self.host)
+    }
+
     pub(super) fn ask_for_recovery(&mut self, path: &str, id: FrameId) -> Result<(), DriveError> {
         let Some((frame, at)) = self.state.frames[id].parent else { return Ok(()) };
         let step = &Arc::clone(&self.state.frames[frame].unit.steps[at]);
         let name = self.state.frames[id].unit.name.clone();
         let attempt = self.state.frames[frame].steps[at].attempt;
+        let recoverer = self.recoverer(id);
+        let model = recoverer.model.map(|model| model.render(&self.state.frames[frame]));
         let question = Question {
             prompt: recovery::prompt(&self.state, id, &self.mask),
             system_prompt: None,
-            model: None,
-            program: None,
+            model: model.filter(|model| !model.is_empty()),
+            program: recoverer.program,
             timeout: step.timeout.or(self.options.step_timeout),
             idle_timeout: None,
             auto_stage: false,
@@ -72,7 +87,9 @@ impl Driver<'_> {
                 return self.take_recovery(path, id, Verdict::NotRecovered(message), None);
             }
         };
-        task.step = Arc::new(Step { json: JsonMode::Text, ..Step::clone(step) });
+        // how its answer is read, and what its exit codes mean, is not what the step says about its recipe
+        let (json, exit_codes) = (JsonMode::Text, Vec::new());
+        task.step = Arc::new(Step { json, exit_codes, ..Step::clone(step) });
         let wake = self.watch(path, &task.dir.join("stdout"))?;
         let go = self.gate(path);
         let progress = self.progress.0.clone();

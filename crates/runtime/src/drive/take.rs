@@ -123,8 +123,10 @@ impl Driver<'_> {
             Outcome::NotJson => RetryOn::Json,
             _ => return None,
         };
-        if kind == RetryOn::RateLimit {
-            let tries = self.state.tries(path).rate_limited + 1;
+        let retry = step.retry.as_ref().filter(|retry| retry.on.contains(&kind));
+        let tries = self.state.tries(path);
+        if kind == RetryOn::RateLimit && retry.is_none() {
+            let tries = tries.rate_limited + 1;
             let rate = &self.agents.rate;
             if tries <= rate.max_retries {
                 return Some(rate.delay(tries));
@@ -137,8 +139,10 @@ impl Driver<'_> {
             }
             return None;
         }
-        let retry = step.retry.as_ref().filter(|retry| retry.on.contains(&kind))?;
-        let tries = self.state.tries(path).failed + 1;
+        let retry = retry?;
+        // what the step counts itself is counted together
+        let is_counted = retry.on.contains(&RetryOn::RateLimit);
+        let tries = tries.failed + 1 + if is_counted { tries.rate_limited } else { 0 };
         (tries < retry.max_attempts).then(|| retry.delay_after(tries))
     }
 
