@@ -1,7 +1,5 @@
 //! While auto-fix waits or has a recipe repaired, the run has an owner: it can be seen, stopped, and put right.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
-
 use serde_json::Value as Json;
 use testkit::{Output, Started, TestEnv, is_alive, until};
 

@@ -1,7 +1,5 @@
 //! Diagnosis, resume plans, auto-fix, workspaces and health, tried from the outside with a scripted agent.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
-
 use serde_json::Value as Json;
 use testkit::{Output, TestEnv};
 

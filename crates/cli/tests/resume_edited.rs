@@ -1,7 +1,5 @@
 //! Going on with an edited recipe, and the commands that are printed on the way: what they say is what happens.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
-
 use serde_json::Value as Json;
 use testkit::{Output, TestEnv};
 

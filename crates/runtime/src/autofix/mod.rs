@@ -367,7 +367,7 @@ impl Loop<'_> {
         }
     }
 
-    fn attempt(&mut self, work: &mut Work<'_>, repaired: Option<Repair>) -> Result<Round, AutoFixError> {
+    fn attempt(&mut self, work: &mut Work<'_>, repaired: Option<Box<Repair>>) -> Result<Round, AutoFixError> {
         let opened = self.runs.open(work.folder.clone())?;
         let remembered = opened.sources(Some(self.loader))?;
         let changed = repaired.as_ref().map(|repair| (repair.subject.path.as_str(), repair.text.clone()));

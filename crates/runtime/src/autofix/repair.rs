@@ -109,7 +109,7 @@ impl Loop<'_> {
                 attempt.repair = Some(proposal.clone());
             }
             match verdict {
-                Verdict::Accepted(text) => return Ok(Prepared::Go(Some(Repair { subject, text }))),
+                Verdict::Accepted(text) => return Ok(Prepared::Go(Some(Box::new(Repair { subject, text })))),
                 Verdict::Stopped(halt) => return Ok(Prepared::Told(halt)),
                 Verdict::Refused if refused.is_some() => {
                     let reason = format!("the repair was refused twice: {}", proposal.summary);

@@ -44,7 +44,7 @@ pub(super) struct Work<'a> {
 /// What came of getting ready for the next attempt.
 pub(super) enum Prepared {
     /// It can be made, with a repaired recipe if there is one.
-    Go(Option<Repair>),
+    Go(Option<Box<Repair>>),
     /// There cannot be one.
     Over(String),
     /// Somebody asked to stop.
