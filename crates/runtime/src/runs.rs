@@ -8,6 +8,7 @@ mod missing;
 mod opened;
 mod orphans;
 mod person;
+mod plan;
 mod request;
 mod resume;
 mod stored;

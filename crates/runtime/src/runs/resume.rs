@@ -4,10 +4,10 @@ use std::{collections::HashMap, sync::Arc};
 
 use engine::{
     Event, RunStatus,
-    diagnosis::{Bucket, Commands},
+    diagnosis::Commands,
     event::RunResumed,
     given,
-    resume_plan::{self, Action, Blame, Effects, Request, ResumePlan, Resumer},
+    resume_plan::{Action, Effects, ResumePlan, Resumer},
 };
 use recipe::{
     check::Loader,
@@ -292,24 +292,6 @@ impl Runs {
         }
     }
 
-    /// Completed steps with agents in them that a plain resume would do again.
-    pub fn agents_done_again(&self, run: &str) -> Vec<String> {
-        let shown = self.find(run).ok().and_then(|folder| self.open(folder).ok());
-        let Some(shown) = shown else { return Vec::new() };
-        let plan = resume_plan::plan(&Request {
-            state: &shown.state,
-            before: &shown.plan,
-            plan: &shown.plan,
-            given: &Map::new(),
-            lost: &shown.lost.keys().cloned().collect(),
-            resumer: Resumer::Person { producers: resume_plan::Producers::Linked },
-            blame: blame(&shown),
-            from: None,
-            effects: Effects::Once,
-        });
-        plan.redo.into_iter().filter(|path| asks_agents(&shown, path)).collect()
-    }
-
     /// Interrupted steps that are to be skipped; an error if a person has to choose.
     fn interrupted_steps(&self, shown: &Shown, choice: Interrupted) -> Result<Vec<String>, ResumeError> {
         let mut skip = Vec::new();
@@ -324,28 +306,6 @@ impl Runs {
             }
         }
         Ok(skip)
-    }
-}
-
-impl Shown {
-    /// What a resume would do, without doing it.
-    pub fn resume_plan(&self, resume: &Resume<'_>) -> Result<ResumePlan, ResumeError> {
-        if let Some(step) = &resume.from
-            && self.state.locate(step).is_none()
-        {
-            return Err(ResumeError::NoStep { run: self.header.run_id.clone(), step: step.clone() });
-        }
-        Ok(resume_plan::plan(&Request {
-            state: &self.state,
-            before: &self.plan,
-            given: &resume.given,
-            plan: resume.edited.as_ref().map_or(&self.plan, |(plan, _)| plan),
-            lost: &self.lost.keys().cloned().collect(),
-            resumer: resume.resumer,
-            blame: blame(self),
-            from: resume.from.as_deref(),
-            effects: resume.effects,
-        }))
     }
 }
 
@@ -372,7 +332,7 @@ fn repeats_agents(shown: &Shown, plan: &ResumePlan) -> bool {
 }
 
 /// Whether a step asks an agent, or runs a recipe that may.
-fn asks_agents(shown: &Shown, path: &str) -> bool {
+pub(super) fn asks_agents(shown: &Shown, path: &str) -> bool {
     shown.state.locate(path).is_some_and(|(frame, at)| {
         !matches!(shown.state.frames[frame].unit.steps[at].kind, recipe::plan::StepKind::Shell { .. })
     })
@@ -389,19 +349,4 @@ fn not_idempotent(shown: &Shown, path: &str) -> Option<String> {
 
 fn newest_sources(folder: &RunFolder) -> u32 {
     (0..).find(|number| !folder.sources(number + 1).exists()).unwrap_or(0)
-}
-
-/// What the failure is put down to.
-fn blame(shown: &Shown) -> Blame {
-    let found = crate::diagnose::failure(
-        &shown.plan,
-        &shown.state,
-        Some(shown.folder.path()),
-        |_| Commands::default(),
-        &shown.mask,
-    );
-    match found.map(|found| found.diagnosis.bucket) {
-        Some(Bucket::Work) => Blame::Work,
-        _ => Blame::Other,
-    }
 }
