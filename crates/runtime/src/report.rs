@@ -314,6 +314,8 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
     let mask = subject.mask;
     let ended = state.ended.as_deref();
     let interrupted = state.status == StepStatus::Running && subject.status != RunStatus::Running;
+    // what was stopped with the run ended with it
+    let over = subject.state.finished_at.unwrap_or(subject.now);
     StepResult {
         step_id: definition.id.clone(),
         kind: definition.kind.word(),
@@ -332,11 +334,7 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
         },
         duration: match state.status {
             StepStatus::Pending => 0.0,
-            // what was stopped with the run ended with it
-            _ => seconds(
-                state.started_at,
-                state.finished_at.or(subject.state.finished_at).or(Some(subject.now)),
-            ),
+            _ => seconds(state.started_at, state.finished_at.or(Some(over))),
         },
         attempts: state.attempt,
         started_at: state.started_at,
