@@ -259,7 +259,7 @@ fn go_on(
         judge::ledger_and_journal_agree(&after, recipe)?;
         let may_give_up =
             before.failed.iter().flat_map(|path| failed(recipe, recipe, path, &before)).collect();
-        judge::results_stay(&before, &after, (recipe, recipe), &may_give_up)?;
+        judge::results_stay(&before, &after, (std::slice::from_ref(recipe), recipe), &may_give_up)?;
         must(env.survivors().is_empty() || output.code == 6, || format!("alive: {:?}", env.survivors()))?;
         match output.code {
             0 => {

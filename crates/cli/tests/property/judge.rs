@@ -35,21 +35,23 @@ pub(crate) fn ledger_and_journal_agree(facts: &Facts, recipe: &Recipe) -> Verdic
     Ok(())
 }
 
-/// What stood before a command was not done again by it, unless a resume gave it up, and might. `old` was in force, and
-/// `new` is what the command goes on with: what an edit removes is nobody's loss.
+/// What stood before a command was not done again by it, unless a resume gave it up, and might. `old` have been in
+/// force, and `new` is what the command goes on with: what an edit removes is nobody's loss. A failure stands only if
+/// every recipe has tolerated it.
 pub(crate) fn results_stay(
     before: &Facts,
     after: &Facts,
-    (old, new): (&Recipe, &Recipe),
+    (old, new): (&[Recipe], &Recipe),
     may_give_up: &BTreeSet<String>,
 ) -> Verdict {
     let ids = |recipe, is_meant: fn(&Step) -> bool| -> BTreeSet<&String> {
         let steps = all_steps(recipe).into_iter();
         steps.filter(|step| is_meant(step)).map(|step| &step.id).collect()
     };
-    let (known, tolerated) = (ids(new, |_| true), ids(old, |step| step.tolerated));
+    let known = ids(new, |_| true);
+    let fatal: BTreeSet<&String> = old.iter().flat_map(|old| ids(old, |step| !step.tolerated)).collect();
     let stood = |(id, count): &(&String, &Count)| {
-        known.contains(id) && (count.stands || (count.stands_failed && tolerated.contains(id)))
+        known.contains(id) && (count.stands || (count.stands_failed && !fatal.contains(id)))
     };
     for (id, count) in before.steps.iter().filter(stood) {
         let now = after.of(id);

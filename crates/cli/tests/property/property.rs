@@ -177,7 +177,7 @@ impl<'a> Course<'a> {
                 ))
             ));
             judge::ledger_and_journal_agree(&after, self.case.last())?;
-            let recipes = (&self.case.stages[self.stage], &self.case.stages[self.wanted]);
+            let recipes = (&self.case.stages[..=self.stage], &self.case.stages[self.wanted]);
             judge::results_stay(&before, &after, recipes, &self.may_give_up)?;
             if after.sources != before.sources {
                 (self.stage, self.must_edit) = (self.wanted, false);
