@@ -2,6 +2,8 @@
 //!
 //! `run.json · sources/ · events.jsonl · lock · inbox/ · steps/<path>/<attempt>/…`
 
+mod batch;
+
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write},
@@ -15,6 +17,8 @@ use jiff::Timestamp;
 use recipe::value::Map;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
+
+pub(crate) use batch::Batch;
 
 use crate::fault;
 
@@ -139,12 +143,16 @@ impl RunFolder {
     }
 
     /// Creates the folder of a new run.
-    pub fn create(path: PathBuf, header: &Header) -> Result<RunFolder, FolderError> {
+    pub(crate) fn create(
+        path: PathBuf,
+        header: &Header,
+        files: &mut Batch,
+    ) -> Result<RunFolder, FolderError> {
         let folder = RunFolder { path };
-        for dir in [folder.path.clone(), folder.sources(0), folder.inbox(), folder.steps()] {
+        for dir in [folder.path.clone(), folder.inbox(), folder.steps()] {
             make_dir(&dir)?;
         }
-        write_new(&folder.path.join("run.json"), &to_json(header))?;
+        files.write(folder.path.join("run.json"), &to_json(header))?;
         Ok(folder)
     }
 

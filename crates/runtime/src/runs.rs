@@ -332,8 +332,10 @@ impl Runs {
             options: start.options.clone(),
         };
         // made under a hidden name: a run that can be seen has all that a resume needs
-        let folder = RunFolder::create(self.dir().join(format!(".{run_id}")), &header)?;
-        start.recording.save(&folder.sources(0))?;
+        let mut files = folder::Batch::default();
+        let folder = RunFolder::create(self.dir().join(format!(".{run_id}")), &header, &mut files)?;
+        start.recording.write(&folder.sources(0), &mut files)?;
+        files.sync()?;
         let lock = folder.lock()?.ok_or_else(|| folder::FolderError {
             action: "lock",
             path: folder.path().to_owned(),

@@ -13,7 +13,7 @@ use recipe::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::folder::{FolderError, make_dir, to_json, write_new};
+use crate::folder::{Batch, FolderError, make_dir, to_json};
 
 /// One remembered answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -72,6 +72,13 @@ impl<'a> Recording<'a> {
 
     /// Writes everything that was remembered into a folder.
     pub fn save(&self, dir: &Path) -> Result<(), FolderError> {
+        let mut files = Batch::default();
+        self.write(dir, &mut files)?;
+        files.sync()
+    }
+
+    /// The same, without waiting for the disk.
+    pub(crate) fn write(&self, dir: &Path, files: &mut Batch) -> Result<(), FolderError> {
         make_dir(dir)?;
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let mut written: Vec<(Arc<[u8]>, String)> = Vec::new();
@@ -84,7 +91,7 @@ impl<'a> Recording<'a> {
                     Some(file) => file,
                     None => {
                         let file = source_name(written.len(), answer.path.as_deref().unwrap_or(&answer.name));
-                        write_new(&dir.join(&file), bytes)?;
+                        files.write(dir.join(&file), bytes)?;
                         written.push((Arc::clone(bytes), file.clone()));
                         file
                     }
@@ -93,7 +100,7 @@ impl<'a> Recording<'a> {
             }
             index.push(answer);
         }
-        write_new(&dir.join("index.json"), &to_json(&index))
+        files.write(dir.join("index.json"), &to_json(&index))
     }
 }
 

@@ -9,7 +9,10 @@ use recipe::{
 };
 
 use super::*;
-use crate::{folder::Options, sources::Recording};
+use crate::{
+    folder::{Batch, Options},
+    sources::Recording,
+};
 
 /// A loader of nothing.
 struct Nowhere;
@@ -45,7 +48,7 @@ fn make(home: PathBuf) -> (Runs, RunFolder) {
         options: Options::default(),
     };
     let runs = Runs::at(home);
-    let folder = RunFolder::create(runs.dir().join("run"), &header).unwrap();
+    let folder = RunFolder::create(runs.dir().join("run"), &header, &mut Batch::default()).unwrap();
     let text = "name: two\nsteps:\n  - id: a\n    command: 'true'\n  - id: b\n    command: 'true'\n";
     let recording = Recording::new(&Nowhere);
     recording.root(&Loaded { path: "two.yaml".into(), bytes: text.as_bytes().into() });

@@ -1,0 +1,46 @@
+//! New files that are brought to disk together. Never leaves one behind.
+
+use std::{fs::File, path::PathBuf};
+
+use super::{FolderError, write_private};
+use crate::fault;
+
+/// New private files that are written first and brought to disk together, which takes little longer than one alone.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    files: Vec<(PathBuf, File)>,
+}
+
+impl Batch {
+    /// Writes a file; [`Batch::sync`] brings it to disk.
+    pub(crate) fn write(&mut self, path: PathBuf, bytes: &[u8]) -> Result<(), FolderError> {
+        let file = write_private(&path, bytes)?;
+        self.files.push((path, file));
+        Ok(())
+    }
+
+    /// Waits until all of them are on disk.
+    pub(crate) fn sync(self) -> Result<(), FolderError> {
+        let bring = |files: &[(PathBuf, File)]| {
+            files.iter().try_for_each(|(path, file)| {
+                fault::sync("file.sync", file).map_err(FolderError::at("write", path))
+            })
+        };
+        // a simulation knows one thread
+        if fault::is_on() || self.files.len() < 2 {
+            return bring(&self.files);
+        }
+        let (own, others) = self.files.split_at(self.files.len().div_ceil(SYNCERS));
+        std::thread::scope(|scope| {
+            let syncers: Vec<_> =
+                others.chunks(own.len()).map(|files| scope.spawn(move || bring(files))).collect();
+            let first = bring(own);
+            syncers.into_iter().fold(first, |so_far, syncer| {
+                so_far.and(syncer.join().unwrap_or_else(|_| bring(&self.files)))
+            })
+        })
+    }
+}
+
+/// How many files of a batch are waited for at the same time.
+const SYNCERS: usize = 4;
