@@ -58,9 +58,9 @@ fn no_more_agents_work_at_once_than_the_environment_allows() {
         (Some("2"), vec!["--max-agents", "4"], 2),
         (Some("4"), vec!["--max-agents", "1"], 1),
         (Some("0"), vec![], 1),
-        (None, vec![], 10),
+        (None, vec![], 12),
         (None, vec!["--max-agents", "11"], 11),
-        (Some("many"), vec![], 10),
+        (Some("many"), vec![], 12),
     ] {
         let steps: String =
             (1..=12).map(|n| format!("- {{id: a{n}, prompt: x, parallel_group: g}}\n")).collect();

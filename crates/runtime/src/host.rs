@@ -25,8 +25,8 @@ const QUIET: &[(&str, &str)] = &[
 /// Search path of programs where the environment has none.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// How many agents of a run work at the same time where nobody says how many.
-const SESSIONS: usize = 10;
+/// How many sessions steps are told that there may be, where nobody says how many.
+const SESSIONS: u64 = 10;
 
 /// The machine, as far as a run may know it.
 #[derive(Clone, Debug)]
@@ -110,16 +110,16 @@ impl Host {
     pub fn sessions_problem(&self) -> Option<String> {
         let said = self.said_sessions().err()?;
         Some(format!(
-            "AMPLIHACK_MAX_SESSIONS: `{said}` is not a number: {SESSIONS} agents may work at the same time, as if it was not set"
+            "AMPLIHACK_MAX_SESSIONS: `{said}` is not a number: agents are not limited by it, as if it was not set"
         ))
     }
 
-    /// How many agents of a run may be at work; `asked` is what the command line says. It may ask for more than is
-    /// usual, but not for more than the environment says.
+    /// How many agents of a run may be at work; `asked` is what the command line says. It may not ask for more than
+    /// the environment says.
     pub fn most_agents(&self, asked: Option<usize>) -> usize {
         let most = match self.said_sessions() {
             Ok(Some(said)) => asked.map_or(said, |asked| asked.min(said)),
-            _ => asked.unwrap_or(SESSIONS),
+            _ => asked.unwrap_or(usize::MAX),
         };
         most.max(1)
     }
@@ -139,7 +139,7 @@ impl Host {
                 .unwrap_or_else(|| run_id.to_owned()),
             depth,
             max_depth,
-            max_sessions: self.number("AMPLIHACK_MAX_SESSIONS").unwrap_or(SESSIONS as u64),
+            max_sessions: self.number("AMPLIHACK_MAX_SESSIONS").unwrap_or(SESSIONS),
         }
     }
 }
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn agents_are_limited_by_the_environment_and_by_the_command_line() {
         for (said, asked, most) in [
-            (None, None, 10),
+            (None, None, usize::MAX),
             (None, Some(200), 200),
             (None, Some(3), 3),
             (None, Some(0), 1),
@@ -181,10 +181,10 @@ mod tests {
             (Some("50"), None, 50),
             (Some(" 4 "), None, 4),
             (Some("0"), None, 1),
-            (Some(""), None, 10),
-            (Some("many"), None, 10),
+            (Some(""), None, usize::MAX),
+            (Some("many"), None, usize::MAX),
             (Some("many"), Some(200), 200),
-            (Some("-1"), None, 10),
+            (Some("-1"), None, usize::MAX),
         ] {
             let env = said.map(|said| ("AMPLIHACK_MAX_SESSIONS".into(), said.into())).into_iter().collect();
             let host = Host { env, home: None, grace: Duration::ZERO, is_root: false, guardian: None };
