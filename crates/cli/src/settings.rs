@@ -69,7 +69,9 @@ impl Outside {
         let defaults = unit.defaults();
         let mut values = Map::new();
         for name in declared {
-            let text = env_name::variable(name).and_then(|name| variable(&name));
+            // also as it is written: `env RECIPE_VAR_my-name=…` can set that
+            let written = format!("{}{name}", env_name::PREFIX);
+            let text = variable(&written).or_else(|| variable(&env_name::variable(name)?));
             let value = |text: &str| match defaults.get(name) {
                 // what is declared as text stays text, whatever it looks like
                 Some(Value::Text(_)) => Value::text(text),

@@ -99,6 +99,7 @@ fn set_beats_the_file_which_beats_the_environment() {
     check(context, &[("RECIPE_VAR_a", "1")], "{}", &[], r#"{"a":1}"#);
     check(context, &[("RECIPE_VAR_a", "")], "{}", &[], r#"{"a":""}"#);
     check(context, &[("RECIPE_VAR_b_c", "x"), ("RECIPE_VAR_i", "y")], "{}", &[], r#"{"b-c":"x","i":"y"}"#);
+    check(context, &[("RECIPE_VAR_b-c", "x")], "{}", &[], r#"{"b-c":"x"}"#);
     check(context, &[("RECIPE_VAR_undeclared", "1")], "{}", &[], "{}");
     check(context, &[("RECIPE_VAR_a", "1")], r#"{"a": 2}"#, &[], r#"{"a":2}"#);
     check(context, &[("RECIPE_VAR_a", "1")], r#"{"a": 2}"#, &["a=3"], r#"{"a":3}"#);
