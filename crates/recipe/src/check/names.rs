@@ -234,7 +234,8 @@ fn undefined(
         };
         // optional names are a pattern of conditions: only a probable slip is worth a word
         if matches!(used.at, Where::Condition(_)) && meant.is_none() && !visible.contains_key(root) {
-            let is_sum = root.split_once('-').is_some_and(|(name, _)| sees(name));
+            let is_term = |word: &str| sees(word) || word.bytes().all(|byte| byte.is_ascii_digit());
+            let is_sum = root.split_once('-').is_some_and(|(name, rest)| sees(name) && is_term(rest));
             diagnostics.extend(is_sum.then(|| not_a_sum(root, used)));
             continue;
         }

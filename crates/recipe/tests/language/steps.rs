@@ -187,6 +187,7 @@ fn conditions_are_read_before_anything_runs() {
         ("status == 'ok' AND b", "error condition-syntax 5:31"),
         ("a ==", "error condition-syntax 5:20"),
         ("a-1 > 3", "error condition-syntax 5:16"),
+        ("a-b > 3", "error condition-syntax 5:16"),
         ("lenn(a)", "error unknown-function 5:16"),
         ("a.trim()", "error unknown-method 5:18"),
         ("min(1)", "error wrong-arguments 5:16"),
@@ -198,6 +199,15 @@ fn conditions_are_read_before_anything_runs() {
         let code = expected.rsplit_once(' ').map_or("", |(code, _)| code);
         assert!(all.len() == 1 && all[0].starts_with(code), "{condition}: {all:?}");
         assert!(all[0].contains(" 5:"), "{condition}: {all:?}");
+    }
+}
+
+#[test]
+fn names_with_hyphens_may_be_missing() {
+    for condition in ["a-result == 'ok'", "not skip-it", "step-1 == 'x'"] {
+        let yaml = with_step(&format!("command: x\ncondition: \"{condition}\""));
+        let all = crate::shelf::told(&check_files(&[("r.yaml", &yaml)], &["a", "b"]));
+        assert!(all.is_empty(), "{condition}: {all:?}");
     }
 }
 
