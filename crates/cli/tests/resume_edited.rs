@@ -166,6 +166,22 @@ fn what_reads_something_else_after_an_edit_is_done_again() {
 }
 
 #[test]
+fn a_nested_recipe_that_reads_more_keeps_what_it_did() {
+    let child = |more: &str| {
+        format!("name: child\nsteps:\n  - {{id: push, command: 'echo p >> pushed', effects: [push]}}\n{more}")
+    };
+    let env = world()
+        .file("child.yaml", child(""))
+        .file("r.yaml", "name: r\nsteps:\n  - {id: a, command: echo 1}\n  - {id: n, recipe: child}\n  - {id: gate, command: 'test -e ok # {{n}}'}\n");
+    assert_eq!(env.run(["r.yaml"]).code, 1);
+    env.write("ok", "");
+    env.write("child.yaml", child("  - {id: more, command: 'echo \"m{{a}}\"'}\n"));
+    let output = json(&env, &["resume", "last", "--recipe", "r.yaml"]);
+    assert_eq!((output.code, &output.value("more")), (0, &Json::from("m1")), "{}", output.all());
+    assert_eq!(std::fs::read_to_string(env.path("pushed")).unwrap(), "p\n");
+}
+
+#[test]
 fn effects_behind_a_changed_step_stop_the_resume_and_its_hints_repeat_what_was_asked() {
     let push = "id: push, command: echo push >> ledger, effects: [push]";
     let env = world().file("r.yaml", recipe(&[UP, push, GATE]));

@@ -3,6 +3,7 @@
 //! A single cursor is not enough. When a check fails because of what an agent wrote, going on at the check is a
 //! dead end: the agent has to work again. Never runs anything; the answer is a list that people can read.
 
+mod rewired;
 mod ways;
 
 use std::{
@@ -22,6 +23,7 @@ use crate::{
     outcome::StepStatus,
     state::RunState,
 };
+use rewired::rewired;
 use ways::{Ways, is_producer, nested_unit, step_path, unit_of};
 
 /// Who resumes.
@@ -168,7 +170,7 @@ impl Work<'_> {
         let edges = graph::edges_in(self.request.plan, new);
         let ways = Ways::new(&edges, new.steps.len());
         let names = self.changed_names(old, new);
-        let rewired = self.rewired(old, new, &edges);
+        let rewired = rewired(self.request, old, new, &edges);
         let mut again: HashSet<usize> = HashSet::new();
         // agents that are kept though something before them changed: what follows them by order alone is not kept
         let mut doubted: HashSet<usize> = HashSet::new();
@@ -240,25 +242,6 @@ impl Work<'_> {
     fn reads_one_of(&self, step: &Step, names: &HashSet<String>) -> Option<String> {
         let name = graph::reads_one_of(self.request.plan, step, names)?;
         Some(format!("it reads `{name}`, which changed"))
-    }
-
-    /// Steps that read a name which another step wrote last than before, with that name: the order changed.
-    fn rewired(&self, old: &Frame, new: &Unit, edges: &[Edge]) -> HashMap<usize, String> {
-        if old.unit.digest == new.digest {
-            return HashMap::new();
-        }
-        fn sources<'e>(unit: &'e Unit, edges: &'e [Edge]) -> HashMap<(&'e str, &'e str), &'e str> {
-            let id = |at: usize| unit.steps[at].id.as_str();
-            let by_name = edges.iter().filter(|edge| edge.link == Link::Value);
-            by_name.filter_map(|edge| Some(((id(edge.to), edge.what.as_deref()?), id(edge.from)))).collect()
-        }
-        let before = graph::edges_in(self.request.before, &old.unit);
-        let was = sources(&old.unit, &before);
-        let is = sources(new, edges);
-        let changed = was.keys().chain(is.keys()).filter(|read| was.get(*read) != is.get(*read));
-        let index: HashMap<&str, usize> =
-            new.steps.iter().enumerate().map(|(at, step)| (step.id.as_str(), at)).collect();
-        changed.filter_map(|(step, name)| Some((*index.get(step)?, (*name).to_owned()))).collect()
     }
 
     /// Names that mean something else now: defaults that differ and were in force, values that were given anew, and
