@@ -79,20 +79,22 @@ impl Outside {
             };
             values.extend(text.map(|text| (name.clone(), value(text))));
         }
+        self.put_over(&mut values, unit);
+        values
+    }
+
+    /// Puts what the command line gives over other values.
+    fn put_over(&self, values: &mut Map, unit: &Unit) {
         values.extend(self.file.iter().map(|(name, value)| (name.clone(), value.clone())));
         for (name, value) in &self.set {
-            place(&mut values, &unit.context, name, value);
+            place(values, &unit.context, name, value);
         }
-        values
     }
 
     /// What is given anew to a run that goes on. The environment is not asked again.
     pub(crate) fn given_anew(&self, unit: &Unit, before: &Map) -> Map {
         let mut values = before.clone();
-        values.extend(self.file.iter().map(|(name, value)| (name.clone(), value.clone())));
-        for (name, value) in &self.set {
-            place(&mut values, &unit.context, name, value);
-        }
+        self.put_over(&mut values, unit);
         let is_same = |old: &Value, new: &Value| old == new && old.render() == new.render();
         values.retain(|name, value| !before.get(name).is_some_and(|old| is_same(old, value)));
         values

@@ -149,3 +149,21 @@ fn an_ambiguous_beginning_names_a_few_runs() {
         output.all()
     );
 }
+
+#[test]
+fn printed_commands_repeat_what_was_asked_and_no_secret() {
+    let recipe = "name: r\ncontext: {v: one}\nsteps:\n  - {id: push, command: 'echo {{v}}', effects: [push], when_tags: [t]}\n  - {id: gate, command: '[ -e ok ]'}\n";
+    let env = env().file("r.yaml", recipe);
+    assert_eq!(env.run(["r.yaml"]).code, 1);
+    let asked =
+        ["resume", "last", "--set", "v=two", "--set", "api_token=hunter2-hunter2", "--include-tags", "t"];
+    for arguments in [asked.to_vec(), [&asked[..], &["--plan"]].concat()] {
+        let output = env.run(&arguments);
+        let all = output.all();
+        assert!(
+            all.contains("--set v=two") && all.contains("api_token=…") && all.contains("--include-tags t"),
+            "{all}"
+        );
+        assert!(!all.contains("hunter2"), "{all}");
+    }
+}

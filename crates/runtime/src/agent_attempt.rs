@@ -4,10 +4,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
-use engine::{
-    Outcome,
-    event::{Ended, Usage},
-};
+use engine::{Outcome, event::Usage};
 use recipe::{
     plan::{JsonMode, Step},
     value::Value,
@@ -217,8 +214,7 @@ async fn read_answer(
     usage: &mut Usage,
     watch: &mut Watch,
 ) -> Result<Finished, FolderError> {
-    let mut finished =
-        Finished { ended: Ended::new(Outcome::Ok, None), value: None, degraded: false, notes: Vec::new() };
+    let mut finished = Finished::ok();
     for asked in 1..=task.json_retries {
         let problem = match task.step.json {
             JsonMode::Text => break,

@@ -129,6 +129,11 @@ pub struct Finished {
 }
 
 impl Finished {
+    /// An attempt that went well; its value is still missing.
+    pub fn ok() -> Finished {
+        Finished { ended: Ended::new(Outcome::Ok, None), value: None, degraded: false, notes: Vec::new() }
+    }
+
     /// An attempt that could not even begin.
     pub fn refused(outcome: Outcome, error: String) -> Finished {
         Finished { ended: Ended::new(outcome, Some(error)), value: None, degraded: false, notes: Vec::new() }
@@ -289,8 +294,7 @@ fn judge(
 }
 
 fn succeed(step: &Step, captured: Captured) -> Finished {
-    let mut finished =
-        Finished { ended: Ended::new(Outcome::Ok, None), value: None, degraded: false, notes: Vec::new() };
+    let mut finished = Finished::ok();
     finished.ended.cut_bytes = captured.cut;
     finished.notes.extend(captured.cut.map(values::cut_note));
     if let Some(at) = captured.nul {

@@ -1,6 +1,9 @@
 //! Going on with a run.
 
-use std::{io::Write as _, path::Path};
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+};
 
 use engine::resume_plan::{Action, Effects, Producers, ResumePlan, Resumer};
 use recipe::{
@@ -11,6 +14,7 @@ use runtime::{
     autofix::{self, AutoFixError, Loop},
     command_line::{Reach, quote},
     folder::{Header, Options},
+    mask::Mask,
     runs::{Interrupted, Resume, ResumeError, Runs, Shown},
     sources::Recording,
 };
@@ -34,21 +38,27 @@ pub(crate) fn resume(args: &ResumeArgs, environment: &Environment, out: &mut Out
     resume_run(args, environment, out).map_err(|failure| failure.announce(format, out))
 }
 
-/// What was asked for so far, for commands that ask for more.
-fn same(args: &ResumeArgs) -> String {
+/// What was asked for so far, for commands that ask for more. Secrets are left for the person to fill in.
+fn same(args: &ResumeArgs, mask: &Mask) -> String {
     let mut flags = String::new();
+    let path = |file: &Option<PathBuf>| file.as_ref().map(|file| file.to_string_lossy().into_owned());
+    let tags = |tags: Vec<String>| (!tags.is_empty()).then(|| tags.join(","));
     let named = [
-        ("--recipe", args.recipe.as_ref().map(|file| file.to_string_lossy().into_owned())),
+        ("--recipe", path(&args.recipe)),
         ("--from", args.from.clone()),
-        (
-            "--context-file",
-            args.context.context_file.as_ref().map(|file| file.to_string_lossy().into_owned()),
-        ),
+        ("--context-file", path(&args.context.context_file)),
+        ("--include-tags", tags(args.tags.included())),
+        ("--exclude-tags", tags(args.tags.excluded())),
     ];
     for (flag, value) in named {
         flags.extend(value.map(|value| format!(" {flag} {}", quote(&value))));
     }
-    flags.extend(args.context.set.iter().map(|set| format!(" --set {}", quote(set))));
+    for set in &args.context.set {
+        match set.split_once('=').filter(|(name, _)| mask.is_secret(name.trim())) {
+            Some((name, _)) => flags.push_str(&format!(" --set {}", quote(&format!("{name}=…")))),
+            None => flags.push_str(&format!(" --set {}", quote(set))),
+        }
+    }
     let set = [
         ("--rerun-producers", args.rerun_producers),
         ("--rerun-effects", args.rerun_effects),
@@ -168,7 +178,7 @@ fn show_plan(
         None => opened.changed_recipe(),
         Some(_) => None,
     };
-    let asked = Asked { reach: runs.reach(), same: same(args) };
+    let asked = Asked { reach: runs.reach(), same: same(args, &opened.mask) };
     let plan = opened.resume_plan(resume).map_err(|error| explain(error, &asked))?;
     if args.format.output_format == OutputFormat::Json {
         let mut json = serde_json::to_value(&plan).unwrap_or_default();
@@ -222,6 +232,7 @@ fn go_on(
     environment: &Environment,
     out: &mut Out,
 ) -> Result<Exit, Failure> {
+    let asked = Asked { reach: runs.reach(), same: same(args, &opened.mask) };
     let format = args.format.output_format;
     let mut resume = resume;
     let folder = opened.folder.clone();
@@ -286,7 +297,7 @@ fn go_on(
             }
             Ok(Exit::Success)
         }
-        Err(error) => Err(explain(error, &Asked { reach: runs.reach(), same: same(args) })),
+        Err(error) => Err(explain(error, &asked)),
     }
 }
 

@@ -114,12 +114,7 @@ impl Driver<'_> {
 
     /// The answer of a recovery as the value of its step, by the step's JSON mode.
     fn read_recovered(&self, path: &str, answer: String) -> Finished {
-        let mut finished = Finished {
-            ended: Ended::new(Outcome::Ok, None),
-            value: None,
-            degraded: false,
-            notes: Vec::new(),
-        };
+        let mut finished = Finished::ok();
         match self.state.locate(path) {
             Some((frame, at)) => {
                 read_json(&self.state.frames[frame].unit.steps[at], answer, "recipe", &mut finished);

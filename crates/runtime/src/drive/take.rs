@@ -251,7 +251,7 @@ impl Driver<'_> {
         }
         // one that took too long is over, also where every step of it may fail
         if self.state.frames[id].is_complete() && self.state.frames[id].stopped.is_none() {
-            let mut finished = ok();
+            let mut finished = Finished::ok();
             match engine::decide::result(&self.state.frames[id]) {
                 Some(value) => read_json(&step, value.render().into_owned(), "recipe", &mut finished),
                 None => finished.value = Some(Value::from("")),
@@ -355,8 +355,4 @@ impl Driver<'_> {
         }
         self.release_waiting()
     }
-}
-
-fn ok() -> Finished {
-    Finished { ended: Ended::new(Outcome::Ok, None), value: None, degraded: false, notes: Vec::new() }
 }
