@@ -41,13 +41,17 @@ pub struct Quoted {
 }
 
 impl Quoted {
+    const USUAL: Quoted = Quoted { lines: 20, bytes: 2048 };
+
     /// As much as the environment wants.
     pub fn by(host: &Host) -> Quoted {
-        let number = |name: &str, usual: u64| host.number(name).unwrap_or(usual);
-        Quoted {
-            lines: number("AMPLIHACK_RECIPE_SNIPPET_LINES", 20) as usize,
-            bytes: number("AMPLIHACK_RECIPE_SNIPPET_BYTES", 2048),
-        }
+        let lines = host.number("AMPLIHACK_RECIPE_SNIPPET_LINES").map(|lines| lines as usize);
+        let bytes = host.number("AMPLIHACK_RECIPE_SNIPPET_BYTES");
+        Quoted { lines: lines.unwrap_or(Quoted::USUAL.lines), bytes: bytes.unwrap_or(Quoted::USUAL.bytes) }
+    }
+
+    fn tail(self, file: &Path) -> String {
+        values::tail(file, self.lines, self.bytes)
     }
 }
 
@@ -369,8 +373,7 @@ fn last_words(dir: &Path, outcome: &Outcome, quoted: Quoted) -> String {
     if quoted.lines == 0 || quoted.bytes == 0 {
         return String::new();
     }
-    let said = values::tail(&dir.join("stderr"), quoted.lines, quoted.bytes);
-    let printed = values::tail(&dir.join("stdout"), quoted.lines, quoted.bytes);
+    let [said, printed] = ["stderr", "stdout"].map(|name| quoted.tail(&dir.join(name)));
     match (said.is_empty(), printed.is_empty()) {
         (false, _) => format!("\nlast on stderr:\n{said}"),
         (true, false) => format!("\nlast on stdout:\n{printed}"),
@@ -381,7 +384,7 @@ fn last_words(dir: &Path, outcome: &Outcome, quoted: Quoted) -> String {
 
 /// Names the tool that a shell did not find. A failed `${NAME:?…}` ends with 127 too, and says why itself.
 fn missing_tool(stderr: &Path) -> String {
-    let said = values::tail(stderr, 20, 2048);
+    let said = Quoted::USUAL.tail(stderr);
     let tool = said.lines().rev().find_map(|line| {
         let (before, _) = line.split_once(": command not found").or_else(|| {
             line.split_once(": No such file or directory").or_else(|| line.split_once(": not found"))
