@@ -2,7 +2,7 @@
 //!
 //! Events carry facts, never instructions. Output bytes live in files; events refer to them.
 
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use jiff::Timestamp;
 use recipe::value::Value;
@@ -190,17 +190,20 @@ pub struct NameChange {
 
 impl NameChange {
     /// What leads from `names` to `next`, which `names` becomes.
-    pub fn follow(names: &mut BTreeSet<String>, next: BTreeSet<String>) -> NameChange {
-        let added = next.difference(names).cloned().collect();
-        let gone = names.difference(&next).cloned().collect();
-        *names = next;
-        NameChange { added, gone }
+    pub fn follow(names: &mut BTreeSet<String>, next: &BTreeSet<Cow<'_, str>>) -> NameChange {
+        let added = next.iter().filter(|name| !names.contains(name.as_ref())).map(ToString::to_string);
+        let gone = names.iter().filter(|name| !next.contains(name.as_str())).cloned();
+        let change = NameChange { added: added.collect(), gone: gone.collect() };
+        change.apply(names);
+        change
     }
 
     /// Does to `names` what it says.
     pub fn apply(&self, names: &mut BTreeSet<String>) {
         names.extend(self.added.iter().cloned());
-        names.retain(|name| !self.gone.contains(name));
+        for name in &self.gone {
+            names.remove(name);
+        }
     }
 
     fn is_empty(&self) -> bool {

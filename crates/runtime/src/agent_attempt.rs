@@ -2,7 +2,7 @@
 //!
 //! Starting and watching the program itself is [`crate::agent_call`]'s.
 
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use engine::{Outcome, event::Usage};
 use recipe::{
@@ -17,6 +17,7 @@ use crate::{
     agents::{self, CustomProgram, Program, Said},
     attempt::{Finished, Go, Progress, read_json, reference},
     budget::{self, Account, Ledger, Limit},
+    environment::Environment,
     folder::FolderError,
     values,
 };
@@ -104,7 +105,7 @@ pub struct AgentTask {
     /// The model.
     pub model: Option<String>,
     /// Its environment.
-    pub env: BTreeMap<OsString, OsString>,
+    pub env: Environment,
     /// Its directory.
     pub cwd: PathBuf,
     /// Files of the attempt, relative to the run's folder.
@@ -292,7 +293,7 @@ type Git = Result<std::io::Result<std::process::Output>, tokio::time::error::Ela
 
 async fn git(task: &AgentTask, args: &[&str]) -> Git {
     let mut command = tokio::process::Command::new("git");
-    command.args(args).current_dir(&task.cwd).env_clear().envs(&task.env);
+    command.args(args).current_dir(&task.cwd).env_clear().envs(task.env.entries());
     command.stdin(std::process::Stdio::null()).kill_on_drop(true);
     tokio::time::timeout(Duration::from_secs(60), command.output()).await
 }

@@ -162,7 +162,7 @@ fn prepare(
     }
     let mut env = task.env.clone();
     for (name, value) in &invocation.env {
-        env.entry(name.into()).or_insert_with(|| value.into());
+        env.set_missing(name, value.as_ref());
     }
     let stdin = match &invocation.stdin {
         Some(text) => {
@@ -175,7 +175,7 @@ fn prepare(
     Ok(Command {
         program: binary.into(),
         args: invocation.args.clone(),
-        env: env.into_iter().collect(),
+        env: Arc::new(env),
         cwd: task.cwd.clone(),
         stdin,
         stdout: task.dir.join("stdout"),
@@ -221,7 +221,7 @@ impl<'a> Session<'a> {
         let launch = Launch {
             program: command.program,
             args: command.args,
-            env: command.env.into_iter().collect(),
+            env: command.env,
             cwd: command.cwd,
             stdin: command.stdin,
             stdout: out,

@@ -3,10 +3,10 @@
 //! Preparing reads the state and writes private files; running touches only the process and its files.
 
 use std::{
-    collections::BTreeSet,
     ffi::OsString,
     fs::File,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -22,6 +22,7 @@ use recipe::{
 use tokio::sync::{mpsc, watch};
 
 use crate::{
+    environment::Environment,
     folder::{FolderError, check_room},
     host::Host,
     output_files::OutputFiles,
@@ -78,8 +79,8 @@ pub struct Command {
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<OsString>,
-    /// Its environment; of two entries with the same name the later one counts.
-    pub env: Vec<(OsString, OsString)>,
+    /// Its environment.
+    pub env: Arc<Environment>,
     /// Its directory.
     pub cwd: PathBuf,
     /// What it reads.
@@ -107,8 +108,8 @@ pub enum Progress {
         argv: Vec<String>,
         /// Its directory.
         cwd: String,
-        /// The names of its environment.
-        env: BTreeSet<String>,
+        /// Its environment.
+        env: Arc<Environment>,
     },
     /// What an agent is doing.
     Activity {
@@ -200,7 +201,7 @@ pub struct ShellTask {
     /// The run's folder.
     pub run: PathBuf,
     /// The step's definition.
-    pub step: std::sync::Arc<Step>,
+    pub step: Arc<Step>,
     /// The folder of the attempt, relative to the run's.
     pub dir: PathBuf,
     /// What it prints into.
@@ -242,9 +243,7 @@ pub fn spawn_report(
     let args = command.args.iter().map(|arg| arg.to_string_lossy().into_owned());
     let argv: Vec<String> = std::iter::once(program).chain(args).map(|arg| shorten(&arg, 4096)).collect();
     let (path, cwd) = (path.to_owned(), command.cwd.to_string_lossy().into_owned());
-    let names = command.env.iter().map(|(name, _)| name.to_string_lossy().into_owned());
-    let marks = [process::RUN_VARIABLE, process::STEP_VARIABLE].map(str::to_owned);
-    let env = names.chain(marks).collect();
+    let env = Arc::clone(&command.env);
     move |running| {
         let id = running.identity();
         // the loop is gone only when the run is over

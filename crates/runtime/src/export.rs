@@ -48,7 +48,7 @@ pub fn exports(frame: &Frame, text: &str, wanted: Vec<(String, Value)>, max_valu
     // a name may stand in the log again and again: what is not among its last entries is old
     let newest = frame.log.iter().rev().take(4 * NAMES);
     chosen.fill(frame, newest.chain(frame.context.keys()), &mentions, Rank::Later);
-    chosen.finish()
+    chosen.finish(frame)
 }
 
 /// How much a step wants a value.
@@ -67,8 +67,8 @@ struct Chosen<'a> {
     names: HashSet<&'a str>,
     exact: Vec<(String, String)>,
     aliases: Vec<(String, String)>,
-    /// The newest first.
-    later_aliases: Vec<(String, String)>,
+    /// Values that nobody asked for, the newest first; they have aliases as far as there is room.
+    later: Vec<&'a str>,
     nested_aliases: Vec<(String, String)>,
     wanted: HashMap<String, Room>,
     large: Vec<(String, Arc<str>)>,
@@ -134,18 +134,22 @@ impl<'a> Chosen<'a> {
             return;
         }
         let level = if rank == Rank::First { Level::Top } else { Level::Later };
-        self.add_value(name, value, mentions, level);
+        if self.add_value(name, value, mentions, level) == Room::Enough && rank == Rank::Later {
+            self.later.push(name);
+        }
     }
 
-    fn add_value(&mut self, name: &str, value: &Value, mentions: &HashSet<&str>, level: Level) {
+    /// Adds a value and what stands inside of it; says whether there was room for itself.
+    fn add_value(&mut self, name: &str, value: &Value, mentions: &HashSet<&str>, level: Level) -> Room {
+        let mut room = Room::None;
         if let Some(variable) = env_name::variable(name) {
-            let alias = env_name::alias(name);
+            let alias = if level == Level::Later { None } else { env_name::alias(name) };
             let is_mentioned = || {
                 mentions.contains(variable.as_str())
                     || alias.as_deref().is_some_and(|alias| mentions.contains(alias))
             };
             if level != Level::Inner || self.exact.len() < INNER_NAMES || is_mentioned() {
-                let room = self.add_exact(variable, value, mentions);
+                room = self.add_exact(variable, value, mentions);
                 if let Some(alias) = alias {
                     self.add_alias(alias, value, mentions, level, room);
                 }
@@ -156,6 +160,7 @@ impl<'a> Chosen<'a> {
                 self.add_value(&format!("{name}.{key}"), member, mentions, Level::Inner);
             }
         }
+        room
     }
 
     fn add_exact(&mut self, variable: String, value: &Value, mentions: &HashSet<&str>) -> Room {
@@ -186,14 +191,12 @@ impl<'a> Chosen<'a> {
         if text.contains('\0') {
             return;
         }
-        if room == Room::None || self.room_of_one(&alias, &text) == Room::None {
+        if room == Room::None {
             return self.add_large(alias, value, mentions);
         }
-        match level {
-            Level::Top => self.aliases.push((alias, text.into_owned())),
-            Level::Later => self.later_aliases.push((alias, text.into_owned())),
-            Level::Inner => self.nested_aliases.push((alias, text.into_owned())),
-        }
+        // an alias is shorter than the exact name: where that has room, it has room too
+        let list = if level == Level::Inner { &mut self.nested_aliases } else { &mut self.aliases };
+        list.push((alias, text.into_owned()));
     }
 
     /// A value without room is read from a file by a script that mentions it.
@@ -205,9 +208,17 @@ impl<'a> Chosen<'a> {
     }
 
     /// Where aliases collide the top-level name wins; between two top-level names neither is set.
-    fn finish(mut self) -> Exports {
+    fn finish(mut self, frame: &Frame) -> Exports {
         let last = NAMES.saturating_sub(self.exact.len()).max(self.aliases.len());
-        self.aliases.append(&mut self.later_aliases);
+        // without other aliases and without room for them nothing depends on those of mere outputs
+        if last > 0 || !self.nested_aliases.is_empty() {
+            for name in &self.later {
+                let Some(alias) = env_name::alias(name) else { continue };
+                let value = frame.context.get(*name).filter(|_| self.aliases.len() < last);
+                self.aliases
+                    .push((alias, value.map(|value| value.render().into_owned()).unwrap_or_default()));
+            }
+        }
         let mut uses: HashMap<&str, usize> = HashMap::with_capacity(self.aliases.len());
         for (alias, _) in &self.aliases {
             *uses.entry(alias).or_default() += 1;

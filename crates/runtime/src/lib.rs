@@ -20,6 +20,7 @@ pub mod diagnose;
 pub mod discovery;
 pub mod dotenv;
 pub mod drive;
+pub mod environment;
 pub mod evidence;
 pub mod export;
 mod fault;

@@ -5,6 +5,7 @@ mod process;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use process::{GRACE, Place};
@@ -45,7 +46,7 @@ async fn output_goes_to_private_files_and_is_appended() {
 async fn the_environment_is_what_was_given_and_the_marker() {
     let place = Place::new();
     let mut launch = place.launch("env", "env", &[]);
-    launch.env.push(("GIVEN".into(), "a b".into()));
+    Arc::make_mut(&mut launch.env).set("GIVEN", "a b");
     start(launch).unwrap().wait().await;
     let stdout = place.stdout();
     let mut names: Vec<&str> = stdout.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();

@@ -277,7 +277,7 @@ fn changed_names_lead_from_one_list_to_the_next() {
         [(&["a", "b"][..], &["b", "c"][..]), (&[], &["a"]), (&["a"], &[]), (&["a"], &["a"])]
     {
         let (mut followed, mut applied) = (set(before), set(before));
-        let change = NameChange::follow(&mut followed, set(after));
+        let change = NameChange::follow(&mut followed, &after.iter().map(|name| (*name).into()).collect());
         change.apply(&mut applied);
         assert_eq!((&followed, &applied), (&set(after), &set(after)));
     }

@@ -33,6 +33,7 @@ use crate::{
     attempt::Go,
     budget::{self, Ledger},
     drive::Halt,
+    environment::Environment,
     folder::{FolderError, RunFolder, make_dir, write_new},
     guardian::Beside,
     host::Host,
@@ -325,7 +326,7 @@ impl Repairer<'_> {
         }
         let task = AgentTask {
             run: self.folder.path().to_owned(),
-            env: self.host.step_env(&self.host.tree(&run_id)),
+            env: Environment::shared(Arc::new(self.host.step_env(&self.host.tree(&run_id)))),
             run_id,
             path: "repair".to_owned(),
             step,

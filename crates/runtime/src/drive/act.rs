@@ -1,7 +1,6 @@
 //! Doing what was decided: starting steps and entering recipes.
 
 use std::{
-    ffi::OsString,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -20,6 +19,7 @@ use super::{DriveError, Driver, TaskDone, Waiting};
 use crate::{
     attempt::{Command, Finished, Go, Quoted, SHELL, ShellTask, run_shell, spawn_report, stopped},
     context_file::{ContextFile, Sharing},
+    environment::Environment,
     folder::{FolderError, RunFolder, make_dir},
     output_files::OutputFiles,
     outputs::Stream,
@@ -100,22 +100,18 @@ impl Driver<'_> {
         step: &Step,
         dir: &Path,
         exported: Vec<(String, String)>,
-    ) -> Result<Vec<(OsString, OsString)>, FolderError> {
+    ) -> Result<Environment, FolderError> {
         let file = self.run_dir().join(dir).join("context.json");
         let sharing = if self.runs_beside_others(frame, at) { Sharing::Beside } else { Sharing::Alone };
         self.hand_out_context(frame, &file, sharing)?;
-        let base = self.base_env.iter();
-        let mut env: Vec<(OsString, OsString)> =
-            base.map(|(name, value)| (name.clone(), value.clone())).collect();
-        env.extend(exported.into_iter().map(|(name, value)| (name.into(), value.into())));
-        for name in ["RECIPE_CONTEXT_FILE", "AMPLIHACK_CONTEXT_FILE"] {
-            env.push((name.into(), file.clone().into()));
-        }
+        let mut env = Environment::shared(Arc::clone(&self.base_env));
+        env.extend(exported);
+        env.extend(["RECIPE_CONTEXT_FILE", "AMPLIHACK_CONTEXT_FILE"].map(|name| (name, file.as_os_str())));
         let mut own: Vec<(String, String)> = Vec::new();
         self.declared_env(frame, step, &mut own);
         for (name, value) in own {
             self.mask.learn_value(&name, &Value::from(value.as_str()));
-            env.push((name.into(), value.into()));
+            env.set(name, value);
         }
         self.tell_secrets();
         Ok(env)
@@ -177,7 +173,7 @@ impl Driver<'_> {
                 return Ok(());
             }
         };
-        let env = self.step_env(frame, at, step, &dir, script.env)?;
+        let env = Arc::new(self.step_env(frame, at, step, &dir, script.env)?);
         let command = Command {
             program: SHELL.into(),
             args: script.args.into_iter().map(Into::into).collect(),

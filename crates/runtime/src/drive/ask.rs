@@ -1,8 +1,7 @@
 //! Asking agents: what they are told, in which world they work, and what they may use up.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
-    ffi::OsString,
+    collections::VecDeque,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -100,15 +99,14 @@ impl Driver<'_> {
         make_dir(&self.run_dir().join(&dir))?;
         let exported =
             crate::export::exports(&self.state.frames[frame], "", Vec::new(), step.max_env_value_bytes);
-        let mut env: BTreeMap<OsString, OsString> =
-            self.step_env(frame, at, step, &dir, exported.env)?.into_iter().collect();
+        let mut env = self.step_env(frame, at, step, &dir, exported.env)?;
         let known = [
             ("WORKING_DIRECTORY", cwd.as_os_str()),
             ("RECIPE_VAR_working_directory", cwd.as_os_str()),
             ("RECIPE_VAR_NONINTERACTIVE", "1".as_ref()),
         ];
         for (name, value) in known {
-            env.entry(name.into()).or_insert_with(|| value.to_owned());
+            env.set_missing(name, value);
         }
         self.complete_context(frame, &cwd, &dir)?;
         let model = self.rate_models.remove(path).or(question.model);

@@ -1,5 +1,7 @@
 //! Hooks: commands around every step. Their failure is reported and changes nothing.
 
+use std::sync::Arc;
+
 use engine::frame::{Frame, FrameId};
 use recipe::{
     scope::Scope,
@@ -11,6 +13,7 @@ use tokio::sync::watch;
 use super::{Driver, TaskDone};
 use crate::{
     attempt::{Command, Go, HOOK_TIME, ProcessEnd, SHELL, number, run_command, signal_words},
+    environment::Environment,
     folder::{FolderError, RunFolder},
     output_files::OutputFiles,
     process::{Exit, Marker, Stdin},
@@ -90,13 +93,13 @@ impl Driver<'_> {
         let scope = HookScope { frame, known };
         let script = script::prepare(template, &scope, frame, None, &private, &self.large)
             .map_err(|error| error.to_string())?;
-        let mut env: Vec<_> = self.base_env.clone().into_iter().collect();
-        env.extend(script.env.into_iter().map(|(name, value)| (name.into(), value.into())));
-        env.extend(env_names.into_iter().map(|(name, value)| (name.into(), value.into())));
+        let mut env = Environment::shared(Arc::clone(&self.base_env));
+        env.extend(script.env);
+        env.extend(env_names);
         Ok(Command {
             program: SHELL.into(),
             args: script.args.into_iter().map(Into::into).collect(),
-            env,
+            env: Arc::new(env),
             cwd: self.base_dir(frame_id),
             stdin: Stdin::Null,
             stdout: dir.join(format!("{name}.stdout")),

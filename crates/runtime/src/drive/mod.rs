@@ -95,7 +95,7 @@ pub struct Driver<'a> {
     pub(crate) state: RunState,
     pub(crate) options: Options,
     pub(crate) host: Host,
-    pub(crate) base_env: BTreeMap<OsString, OsString>,
+    pub(crate) base_env: Arc<BTreeMap<OsString, OsString>>,
     pub(crate) working_dir: PathBuf,
     pub(crate) loader: &'a dyn Loader,
     pub(crate) recording: Option<&'a Recording<'a>>,
@@ -352,6 +352,8 @@ impl<'a> Driver<'a> {
     fn take_progress(&mut self, progress: Progress) -> Result<(), DriveError> {
         match progress {
             Progress::Spawned { path, attempt, id, argv, cwd, env } => {
+                let mut names = env.names();
+                names.extend([process::RUN_VARIABLE, process::STEP_VARIABLE].map(Into::into));
                 let spawned = engine::event::Spawned {
                     path,
                     attempt,
@@ -359,7 +361,7 @@ impl<'a> Driver<'a> {
                     start_time: id.start_time,
                     argv,
                     cwd,
-                    env: NameChange::follow(&mut self.env_names, env),
+                    env: NameChange::follow(&mut self.env_names, &names),
                 };
                 self.begun.insert(spawned.path.clone());
                 self.record(Event::Spawned(spawned), None)?;

@@ -62,7 +62,7 @@ impl<'a> Driver<'a> {
         let tree = parts.host.tree(&parts.run_id);
         let mut mask = Mask::new(parts.plan.units.iter().flat_map(|unit| unit.secrets.clone()));
         parts.state.frames.iter().for_each(|frame| mask.learn(&frame.context));
-        let base_env = parts.host.step_env(&tree);
+        let base_env = Arc::new(parts.host.step_env(&tree));
         let run_dir = parts.folder.as_ref().map(|folder| folder.path().to_owned()).unwrap_or_default();
         let mut state = parts.state;
         // a run with few descriptors is slower, it does not fail

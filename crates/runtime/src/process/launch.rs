@@ -6,10 +6,12 @@ use std::io;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use rustix::io::Errno;
 
 use super::{Marker, RUN_VARIABLE, STEP_VARIABLE};
+use crate::environment::Environment;
 
 /// Everything that a child gets; it inherits nothing else.
 #[derive(Debug)]
@@ -19,7 +21,7 @@ pub struct Launch {
     /// Its arguments.
     pub args: Vec<OsString>,
     /// Its complete environment, apart from the marker.
-    pub env: Vec<(OsString, OsString)>,
+    pub env: Arc<Environment>,
     /// Its working directory.
     pub cwd: PathBuf,
     /// What it reads.
@@ -109,7 +111,7 @@ impl Launch {
         let file = self.resolve_program()?;
         let origin = Origin { asked: self.program, file, cwd: self.cwd };
         let mut command = Command::new(&origin.file);
-        command.args(self.args).env_clear().envs(self.env).current_dir(&origin.cwd);
+        command.args(self.args).env_clear().envs(self.env.entries()).current_dir(&origin.cwd);
         command.env(RUN_VARIABLE, self.marker.run).env(STEP_VARIABLE, self.marker.step);
         command.stdin(stdin).stdout(self.stdout).stderr(self.stderr);
         Ok((command, origin))
@@ -128,8 +130,7 @@ impl Launch {
         if self.program.as_os_str().as_encoded_bytes().contains(&b'/') {
             return Ok(self.cwd.join(&self.program));
         }
-        let path = self.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
-        std::env::split_paths(path.unwrap_or(OsStr::new("/usr/bin:/bin")))
+        std::env::split_paths(self.env.get("PATH").unwrap_or(OsStr::new("/usr/bin:/bin")))
             .map(|folder| self.cwd.join(folder).join(&self.program))
             .find(|file| is_executable(file))
             .ok_or_else(|| StartError::NotFound { program: self.program.clone() })

@@ -10,9 +10,11 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use runtime::environment::Environment;
 use runtime::process::{Launch, Marker, Running, Stdin, open_output, start};
 
 pub(crate) const GRACE: Duration = Duration::from_millis(300);
@@ -40,10 +42,10 @@ impl Place {
         Launch {
             program: program.into(),
             args: args.iter().map(OsString::from).collect(),
-            env: vec![
+            env: Arc::new(Environment::from(vec![
                 ("PATH".into(), std::env::var_os("PATH").unwrap()),
                 ("D".into(), self.folder.clone().into()),
-            ],
+            ])),
             cwd: self.folder.clone(),
             stdin: Stdin::Null,
             stdout: open_output(&self.file("stdout")).unwrap(),

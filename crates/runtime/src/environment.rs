@@ -1,0 +1,89 @@
+//! The environment of a process: what every process of a run begins with, and what this one gets besides. Never
+//! copies the first part: it has some fifty variables, and a run may have ten thousand steps.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    ffi::{OsStr, OsString},
+    sync::Arc,
+};
+
+/// Names and values; of two entries with the same name the later one counts.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    shared: Arc<BTreeMap<OsString, OsString>>,
+    own: Vec<(OsString, OsString)>,
+}
+
+impl Environment {
+    /// What every process of a run begins with.
+    #[must_use]
+    pub fn shared(shared: Arc<BTreeMap<OsString, OsString>>) -> Environment {
+        Environment { shared, own: Vec::new() }
+    }
+
+    /// Sets a variable.
+    pub fn set(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) {
+        self.own.push((name.into(), value.into()));
+    }
+
+    /// Sets a variable that is not set yet.
+    pub fn set_missing(&mut self, name: &str, value: &OsStr) {
+        if self.get(name).is_none() {
+            self.set(name, value);
+        }
+    }
+
+    /// The value of a variable.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        let own = self.own.iter().rev().find(|(own, _)| own == name).map(|(_, value)| value);
+        own.or_else(|| self.shared.get(OsStr::new(name))).map(OsString::as_os_str)
+    }
+
+    /// All entries, in the order in which they count.
+    pub fn entries(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        let own = self.own.iter().map(|(name, value)| (name, value));
+        self.shared.iter().chain(own).map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
+    /// The names alone.
+    #[must_use]
+    pub fn names(&self) -> BTreeSet<Cow<'_, str>> {
+        self.entries().map(|(name, _)| name.to_string_lossy()).collect()
+    }
+}
+
+impl<N: Into<OsString>, V: Into<OsString>> Extend<(N, V)> for Environment {
+    fn extend<I: IntoIterator<Item = (N, V)>>(&mut self, entries: I) {
+        self.own.extend(entries.into_iter().map(|(name, value)| (name.into(), value.into())));
+    }
+}
+
+impl From<Vec<(OsString, OsString)>> for Environment {
+    fn from(own: Vec<(OsString, OsString)>) -> Environment {
+        Environment { own, ..Environment::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_later_entry_counts() {
+        let shared = [("A", "shared"), ("B", "shared")].map(|(name, value)| (name.into(), value.into()));
+        let mut environment = Environment::shared(Arc::new(shared.into()));
+        environment.set("B", "own");
+        environment.extend([("C", "first"), ("C", "second")]);
+        environment.set_missing("A", "missing".as_ref());
+        environment.set_missing("D", "missing".as_ref());
+        for (name, value) in [("A", "shared"), ("B", "own"), ("C", "second"), ("D", "missing")] {
+            assert_eq!(environment.get(name), Some(OsStr::new(value)), "{name}");
+            let last = environment.entries().filter(|(entry, _)| *entry == name).last();
+            assert_eq!(last, Some((OsStr::new(name), OsStr::new(value))), "{name}");
+        }
+        assert_eq!(environment.get("E"), None);
+        assert_eq!(environment.names(), ["A", "B", "C", "D"].map(Cow::Borrowed).into());
+    }
+}
