@@ -117,6 +117,19 @@ fn an_interrupted_run_leaves_a_clean_screen() {
 }
 
 #[test]
+fn what_asks_at_the_terminal_gets_no_answer_and_does_not_hang() {
+    let recipe = "name: r\nsteps:\n  - {id: a, timeout: 20, command: 'read x </dev/tty; echo asked=$?'}\n  - {id: b, timeout: 20, command: 'stty -echo </dev/tty; echo set=$?'}\n";
+    let world = world().file("r.yaml", recipe);
+    // once as the leader of the session, once as a command of a shell
+    for line in ["exec $RUNNER r.yaml --progress", "$RUNNER r.yaml --progress; true"] {
+        let written = typed(&world, line);
+        for part in ["asked=1", "set=1"] {
+            assert!(written.contains(part), "{line}: {written}");
+        }
+    }
+}
+
+#[test]
 fn a_piped_result_does_not_meet_the_view() {
     let world =
         world().file("r.yaml", "name: r\nsteps:\n  - {id: a, command: 'printf \"no end\"; sleep 0.3'}\n");

@@ -1,7 +1,7 @@
 //! Child processes: starting them, waiting for them, and ending them with everything they started.
-//! Never uses `pre_exec` (a spawn stays a `posix_spawn`), never pipes output, never prints.
+//! Never pipes output, never prints, and never lets a child at the terminal.
 //!
-//! Each child leads its own process group, writes straight into files, and carries a [`Marker`] in its
+//! Each child leads its own process group (and session, where there is a terminal), writes straight into files, and carries a [`Marker`] in its
 //! environment. Descendants that leave the group are found again by three independent traces: the chain of
 //! parents (the runner is a child subreaper, so that orphans come back to it), groups and sessions led by
 //! known members, and the marker, which survives the runner itself.
@@ -15,6 +15,7 @@
 mod exit;
 mod launch;
 pub(crate) mod running;
+mod terminal;
 
 #[cfg(target_os = "linux")]
 #[path = "linux/mod.rs"]

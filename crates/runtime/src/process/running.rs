@@ -1,13 +1,12 @@
 //! One started child: waiting for it and ending it. Never touches processes of other steps.
 
-use std::os::unix::process::CommandExt;
 use std::pin::pin;
 use std::time::Duration;
 
 use tokio::process::Child;
 
 use super::launch::Origin;
-use super::{Exit, Filter, Launch, Marker, ProcessId, StartError, Survivor, Swept, platform};
+use super::{Exit, Filter, Launch, Marker, ProcessId, StartError, Survivor, Swept, platform, terminal};
 
 /// A child that was started. Dropping it lets the process live on; it is then found by its marker.
 #[derive(Debug)]
@@ -40,7 +39,7 @@ pub struct Prepared {
 pub fn prepare(launch: Launch) -> Result<Prepared, StartError> {
     let marker = launch.marker.clone();
     let (mut command, origin) = launch.into_command()?;
-    command.process_group(0);
+    terminal::set_apart(&mut command);
     Ok(Prepared { command: command.into(), origin, marker })
 }
 
