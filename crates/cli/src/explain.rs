@@ -9,11 +9,9 @@ mod text;
 
 use std::collections::HashSet;
 
-use recipe::{
-    plan::{Plan, Step, StepKind, Target, Unit, UnitId},
-    value::Value,
-};
+use recipe::plan::{Plan, Step, StepKind, Target, Unit, UnitId};
 use runtime::mask::Mask;
+use serde_json::Value as Json;
 
 use crate::{
     args::{
@@ -52,14 +50,21 @@ pub(crate) fn explain(args: &ExplainArgs, environment: &Environment, out: &mut O
         }
     };
     let machine = machine::Machine::new(args, environment);
+    let mask = secrets(&plan);
+    out.hide(&mask);
     match args.graph {
         Some(kind) if as_json => {
             let kind_word = format!("{kind:?}").to_lowercase();
-            out.json(&serde_json::json!({ "graph": kind_word, "text": graph::draw(&plan, kind) }));
+            let text = graph::draw(&plan, kind);
+            out.json(&serde_json::json!({ "graph": kind_word, "text": mask.text(&text) }));
         }
         Some(kind) => out.result(&graph::draw(&plan, kind)),
-        None if as_json => out.json(&json::describe(&plan, &args.tags, &machine)),
-        None => out.result(&text::describe(&plan, &args.tags, &machine)),
+        None if as_json => {
+            let mut description = json::describe(&plan, &args.tags, &machine, &mask);
+            hide(&mut description, &mask);
+            out.json(&description);
+        }
+        None => out.result(&text::describe(&plan, &args.tags, &machine, &mask)),
     }
     Ok(Exit::Success)
 }
@@ -127,20 +132,23 @@ fn condition_names(step: &Step) -> Vec<String> {
     names
 }
 
-/// What stands in place of a secret.
-const HIDDEN: &str = "•••";
-
-/// A value without what is better not shown, judging by the names: its own and those inside of it.
-fn without_secrets(unit: &Unit, name: &str, value: &Value) -> Value {
-    if Mask::new(unit.secrets.iter().cloned()).is_secret(name) {
-        return Value::from(HIDDEN);
+/// The secrets that stand in recipes.
+fn secrets(plan: &Plan) -> Mask {
+    let mut mask = Mask::new(plan.units.iter().flat_map(|unit| unit.secrets.clone()));
+    for unit in &plan.units {
+        mask.learn(&unit.context);
+        let defaults = unit.inputs.iter().filter_map(|input| Some((&input.name, input.default.as_ref()?)));
+        defaults.for_each(|(name, value)| mask.learn_value(name, value));
     }
-    match value {
-        Value::List(items) => Value::list(items.iter().map(|item| without_secrets(unit, "", item)).collect()),
-        Value::Map(members) => {
-            let member = |(key, member): (&String, &Value)| (key.clone(), without_secrets(unit, key, member));
-            Value::map(members.iter().map(member).collect())
-        }
-        other => other.clone(),
+    mask
+}
+
+/// Hides secrets in every text of a description.
+fn hide(description: &mut Json, mask: &Mask) {
+    match description {
+        Json::String(text) => *text = mask.text(text).into_owned(),
+        Json::Array(items) => items.iter_mut().for_each(|item| hide(item, mask)),
+        Json::Object(members) => members.values_mut().for_each(|member| hide(member, mask)),
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
 }

@@ -47,7 +47,7 @@ File: main.yaml
 Limits: max_depth 3, max_total_steps 200 (default)
 Context:
   environment = staging
-  api_token = •••
+  api_token = [REDACTED]
   empty = (empty)
 Inputs:
   who (required): Who asks
@@ -162,7 +162,7 @@ fn json_has_the_same_facts() {
     assert_eq!(steps[4]["condition_reads"], serde_json::json!(["environment", "lint"]));
     assert_eq!(steps[4]["expanded"]["steps"][0]["id"], "inner");
     assert_eq!(steps[4]["expanded"]["steps"][1]["expanded"], serde_json::Value::Null);
-    assert_eq!(json["context"]["api_token"], "•••");
+    assert_eq!(json["context"]["api_token"], "[REDACTED]");
 }
 
 #[test]

@@ -108,6 +108,35 @@ fn steps_themselves_see_the_values() {
 }
 
 #[test]
+fn a_secret_may_end_with_a_newline_or_stand_inside_a_value() {
+    let recipe = "name: r\nsecrets: [cfg.v]\ncontext:\n  api_key: |\n    S3cr3tV4lue!\n  cfg: {v: D33pV4lue!, w: seen}\nsteps:\n  - {id: s, command: 'echo \"{{api_key}}\" | tr -d \"\\n\"; echo; echo \"{{cfg.v}} {{cfg.w}}\"; echo \"{{api_key}}\" >&2; exit 3'}\n";
+    let env = env();
+    let ways =
+        [env.text(recipe, &[]), env.json(recipe, &[]), env.run(["show", "last"]), env.run(["logs", "last"])];
+    for output in ways {
+        assert!(!output.all().contains("V4lue!"), "{}", output.all());
+        assert!(output.all().contains("seen"), "{}", output.all());
+    }
+}
+
+#[test]
+fn an_explanation_hides_a_secret_wherever_the_recipe_repeats_it() {
+    let env = env().file(
+        "r.yaml",
+        "name: r\ncontext: {api_key: S3cr3tV4lue!}\nsteps:\n  - {id: s, condition: \"api_key == 'S3cr3tV4lue!'\", command: echo S3cr3tV4lue!}\n",
+    );
+    for arguments in [
+        &["explain", "r.yaml"][..],
+        &["explain", "r.yaml", "--output-format", "json"],
+        &["explain", "r.yaml", "--graph", "mermaid"],
+    ] {
+        let output = env.run(arguments);
+        assert_eq!(output.code, 0, "{}", output.all());
+        assert!(!output.all().contains("S3cr3t"), "{}", output.all());
+    }
+}
+
+#[test]
 fn bytes_around_a_secret_stay_as_they_are() {
     let recipe = "name: r\ncontext: {api_key: abcdef}\nsteps: [{id: s, command: \"printf 'x\\\\377abcdef\\\\376\\\\n'\"}]\n";
     let env = env();

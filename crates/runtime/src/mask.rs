@@ -44,7 +44,7 @@ impl Mask {
         }
     }
 
-    /// Learns one value, and those inside of it.
+    /// Learns one value, and those inside of it. `name` is where it stands, with dots.
     pub fn learn_value(&mut self, name: &str, value: &Value) {
         if self.is_secret(name) {
             self.learn_all(value);
@@ -52,9 +52,9 @@ impl Mask {
         }
         match value {
             Value::Map(members) => {
-                members.iter().for_each(|(key, member)| self.learn_value(key, member));
+                members.iter().for_each(|(key, member)| self.learn_value(&format!("{name}.{key}"), member));
             }
-            Value::List(items) => items.iter().for_each(|item| self.learn_value("", item)),
+            Value::List(items) => items.iter().for_each(|item| self.learn_value(name, item)),
             _ => {}
         }
     }
@@ -70,6 +70,8 @@ impl Mask {
 
     /// Learns a secret in every form in which it could be shown: whole, by lines, and as JSON writes it.
     fn learn_text(&mut self, text: &str) {
+        // a newline at its end is the first thing that a secret loses
+        let text = text.trim();
         if text.chars().count() < SHORTEST {
             return;
         }
@@ -115,7 +117,7 @@ impl Mask {
             .fold(Cow::Borrowed(text), |text, value| Cow::Owned(text.replace(value.as_str(), MASK)))
     }
 
-    /// The value without secret values; `name` is the name that it stands under.
+    /// The value without secret values; `name` is where it stands, with dots.
     pub fn value(&self, name: &str, value: &Value) -> Value {
         match value {
             Value::Null => Value::Null,
@@ -124,9 +126,12 @@ impl Mask {
                 Cow::Borrowed(_) => value.clone(),
                 Cow::Owned(masked) => Value::from(masked),
             },
-            Value::List(items) => Value::list(items.iter().map(|item| self.value("", item)).collect()),
+            Value::List(items) => Value::list(items.iter().map(|item| self.value(name, item)).collect()),
             Value::Map(members) => {
-                Value::map(members.iter().map(|(key, item)| (key.clone(), self.value(key, item))).collect())
+                let member = |(key, item): (&String, &Value)| {
+                    (key.clone(), self.value(&format!("{name}.{key}"), item))
+                };
+                Value::map(members.iter().map(member).collect())
             }
             Value::Number(number) if self.values.iter().any(|secret| secret == number.as_str()) => {
                 Value::from(MASK)
@@ -182,6 +187,32 @@ mod tests {
                 assert!(!mask.value(name, value).to_json().contains("ListTok11"), "{json}");
             }
         }
+    }
+
+    #[test]
+    fn a_declared_name_may_lead_into_a_value() {
+        let json =
+            r#"{"cfg": {"v": "S3cr3tV4lue!", "w": "seen"}, "list": [{"v": "L1stV4lue!"}], "v": "open"}"#;
+        let Ok(Value::Map(context)) = Value::from_json(json) else { panic!("a map") };
+        let mut mask = Mask::new(["cfg.v".to_owned(), "list.v".to_owned()]);
+        mask.learn(&context);
+        assert_eq!(mask.text("S3cr3tV4lue! L1stV4lue! seen open"), "[REDACTED] [REDACTED] seen open");
+        let shown = |name: &str| mask.value(name, &context[name]).to_json();
+        assert_eq!(shown("cfg"), r#"{"v":"[REDACTED]","w":"seen"}"#);
+        assert_eq!(shown("list"), r#"[{"v":"[REDACTED]"}]"#);
+        assert_eq!(shown("v"), r#""open""#);
+    }
+
+    #[test]
+    fn a_secret_is_masked_without_the_space_around_it() {
+        for value in ["S3cr3tV4lue!\n", "\nS3cr3tV4lue!", "  S3cr3tV4lue!\r\n"] {
+            let mut mask = Mask::default();
+            mask.learn_value("api_key", &Value::from(value));
+            assert_eq!(mask.text("a S3cr3tV4lue! b\nc"), "a [REDACTED] b\nc", "{value:?}");
+        }
+        let mut mask = Mask::default();
+        mask.learn_value("api_key", &Value::from(" a \n"));
+        assert!(mask.is_empty(), "three characters of it are space");
     }
 
     #[test]

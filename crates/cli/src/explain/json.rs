@@ -4,19 +4,21 @@ use recipe::{
     graph::{self, Edge},
     plan::{JsonMode, Limits, Plan, Step, StepKind, Unit},
 };
+use runtime::mask::Mask;
 use serde_json::{Map, Value as Json, json};
 
-use super::{Expansion, Nested, condition_names, left_out, machine::Machine, without_secrets};
+use super::{Expansion, Nested, condition_names, left_out, machine::Machine};
 use crate::args::options::Tags;
 
-pub(super) fn describe(plan: &Plan, tags: &Tags, machine: &Machine) -> Json {
-    describe_unit(plan.root(), &mut Expansion::new(plan), &View { tags, machine })
+pub(super) fn describe(plan: &Plan, tags: &Tags, machine: &Machine, mask: &Mask) -> Json {
+    describe_unit(plan.root(), &mut Expansion::new(plan), &View { tags, machine, mask })
 }
 
 /// What the description depends on besides the recipe.
 struct View<'a> {
     tags: &'a Tags,
     machine: &'a Machine,
+    mask: &'a Mask,
 }
 
 fn describe_unit<'a>(unit: &'a Unit, expansion: &mut Expansion<'a>, view: &View<'_>) -> Json {
@@ -24,7 +26,7 @@ fn describe_unit<'a>(unit: &'a Unit, expansion: &mut Expansion<'a>, view: &View<
     let each = |(at, step)| describe_step(unit, step, at, &edges, expansion, view);
     let steps: Vec<Json> = unit.steps.iter().map(std::sync::Arc::as_ref).enumerate().map(each).collect();
     let inputs: Vec<Json> = unit.inputs.iter().map(|input| {
-        let default = input.default.as_ref().map(|value| without_secrets(unit, &input.name, value));
+        let default = input.default.as_ref().map(|value| view.mask.value(&input.name, value));
         json!({ "name": input.name, "description": input.description, "required": input.required, "default": default })
     }).collect();
     json!({
@@ -38,16 +40,15 @@ fn describe_unit<'a>(unit: &'a Unit, expansion: &mut Expansion<'a>, view: &View<
             "max_depth": unit.limits.max_depth.unwrap_or(Limits::DEFAULT_DEPTH),
             "max_total_steps": unit.limits.max_total_steps.unwrap_or(Limits::DEFAULT_STEPS),
         },
-        "context": context(unit),
+        "context": context(unit, view.mask),
         "inputs": inputs,
         "steps": steps,
     })
 }
 
-fn context(unit: &Unit) -> Map<String, Json> {
-    let value = |(name, value): (&String, &recipe::value::Value)| {
-        (name.clone(), json!(without_secrets(unit, name, value)))
-    };
+fn context(unit: &Unit, mask: &Mask) -> Map<String, Json> {
+    let value =
+        |(name, value): (&String, &recipe::value::Value)| (name.clone(), json!(mask.value(name, value)));
     unit.context.iter().map(value).collect()
 }
 

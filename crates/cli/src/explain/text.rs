@@ -6,8 +6,9 @@ use recipe::{
     syntax::ExitMeaning,
     value::Value,
 };
+use runtime::mask::Mask;
 
-use super::{Expansion, Nested, companions, condition_names, left_out, machine::Machine, without_secrets};
+use super::{Expansion, Nested, companions, condition_names, left_out, machine::Machine};
 use crate::{args::options::Tags, failure::clean, list::shorten};
 
 /// Lines of a command or prompt that are shown.
@@ -15,8 +16,8 @@ const MOST_LINES: usize = 12;
 /// Longest line that is shown.
 const WIDTH: usize = 160;
 
-pub(super) fn describe(plan: &Plan, tags: &Tags, machine: &Machine) -> String {
-    let mut page = Page { text: String::new(), expansion: Expansion::new(plan), tags, machine };
+pub(super) fn describe(plan: &Plan, tags: &Tags, machine: &Machine, mask: &Mask) -> String {
+    let mut page = Page { text: String::new(), expansion: Expansion::new(plan), tags, machine, mask };
     let root = plan.root();
     page.head(root);
     page.text.push_str("Steps:\n");
@@ -29,6 +30,7 @@ struct Page<'a> {
     expansion: Expansion<'a>,
     tags: &'a Tags,
     machine: &'a Machine,
+    mask: &'a Mask,
 }
 
 impl<'a> Page<'a> {
@@ -58,7 +60,7 @@ impl<'a> Page<'a> {
             self.text.push_str("Context:\n");
         }
         for (name, value) in &unit.context {
-            let shown = show(&without_secrets(unit, name, value));
+            let shown = show(&self.mask.value(name, value));
             self.text.push_str(&clean(&format!("  {name} = {shown}")));
             self.text.push('\n');
         }
@@ -71,7 +73,7 @@ impl<'a> Page<'a> {
         for input in &unit.inputs {
             let required = if input.required { " (required)" } else { "" };
             let default = match &input.default {
-                Some(value) => format!(" = {}", show(&without_secrets(unit, &input.name, value))),
+                Some(value) => format!(" = {}", show(&self.mask.value(&input.name, value))),
                 None => String::new(),
             };
             let about = match input.description.as_str() {
