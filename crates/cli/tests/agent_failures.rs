@@ -12,6 +12,33 @@ fn run(env: &TestEnv, recipe: &str, args: &[&str]) -> Output {
     env.run(["r.yaml", "--output-format", "json"].iter().chain(args))
 }
 
+/// What a program prints whose service refuses.
+fn refused(status: u32) -> String {
+    format!(
+        "echo '{{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"api_error_status\":{status},\"result\":\"refused {status}\"}}'; exit 1"
+    )
+}
+
+#[test]
+fn a_question_for_json_waits_for_rate_limits_and_says_why_it_was_in_vain() {
+    const REQUIRED: &str =
+        "name: r\nsteps:\n- {id: a, prompt: x, parse_json: true, parse_json_required: true}\n";
+    for (second, code, calls, class) in [
+        (refused(429), 0, 3, None),
+        (refused(401), 1, 2, Some("environment.credentials")),
+        ("exit 7".to_owned(), 1, 2, Some("agent_drift")),
+    ] {
+        let agent = format!("case $n in 1) result nope ;; 2) {second} ;; *) result '{{}}' ;; esac");
+        let env = env().agent("claude", &agent).env("AMPLIHACK_RATELIMIT_BASE_DELAY_SECS", "0");
+        let output = run(&env, REQUIRED, &[]);
+        assert_eq!((output.code, env.calls()), (code, calls), "{second} {}", output.all());
+        let Some(class) = class else { continue };
+        let error = output.step("a")["error"].as_str().unwrap_or_default().to_owned();
+        assert!(error.contains("asking again for JSON failed: "), "{error}");
+        assert_eq!(output.json()["diagnosis"]["class"], class, "{}", output.all());
+    }
+}
+
 #[test]
 fn a_step_may_have_its_own_rule_for_rate_limits() {
     let limited = |n: u32| {

@@ -199,6 +199,20 @@ fn recovery_waits_for_rate_limits_and_keeps_the_timeout() {
     assert!(output.stderr.contains("timed out after 1 s"), "{}", output.stderr);
 }
 
+#[test]
+fn no_more_than_its_share_of_what_was_printed_reaches_the_agent() {
+    let child = "name: child\nsteps:\n- {id: c, command: \"head -c 2000 /dev/zero | tr '\\\\0' P; echo; head -c 2000 /dev/zero | tr '\\\\0' Q >&2; exit 3\"}\n";
+    let env = env("result recovered").file("child.yaml", child);
+    assert_eq!(run(&env, &[]).code, 0);
+    let asked = env.asked(1, "prompt");
+    assert!(asked.contains("exit code 3") && asked.contains("PPPP"), "{asked}");
+    for letter in ['P', 'Q'] {
+        let most = asked.chars().filter(|c| *c == letter).count();
+        assert!(most <= 1010, "{most} of {letter}: {asked}");
+        assert!(!asked.contains(&letter.to_string().repeat(501)), "{letter}: {asked}");
+    }
+}
+
 /// What agents do that say how many of them are at work.
 const COUNTING: &str = "touch \"$ZOO_DIR/on-$n\"; sleep 0.4; seen=$(ls \"$ZOO_DIR\" | grep -c on-); rm \"$ZOO_DIR/on-$n\"; echo $seen >> \"$ZOO_DIR/seen\"; result recovered";
 

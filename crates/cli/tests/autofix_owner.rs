@@ -103,6 +103,30 @@ fn a_repair_has_an_owner() {
     assert_eq!(json(&env, &["runs"]).json()[0]["status"], "cancelled");
 }
 
+#[test]
+fn a_repair_agent_whose_service_does_not_work_has_proposed_nothing() {
+    let says = |status: u32| {
+        format!(
+            "echo '{{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"api_error_status\":{status},\"result\":\"refused\"}}'; exit 1"
+        )
+    };
+    let good =
+        "printf '```yaml\\nname: r\\nsteps:\\n  - {id: a, command: git status --short || exit 1}\\n```\\n'";
+    for (script, calls, code) in
+        [(format!("[ $N = 1 ] && {{ {}; }}; {good}", says(429)), 2, 0), (says(401), 1, 6)]
+    {
+        let env = world(&script)
+            .file("r.yaml", "name: r\nsteps:\n  - {id: a, command: git frobnicate}\n")
+            .env("AMPLIHACK_RATELIMIT_BASE_DELAY_SECS", "0");
+        env.shell("git init -q");
+        let output = env.run(["r.yaml", "--auto-fix", "--output-format", "json"]);
+        assert_eq!((output.code, env.script_calls()), (code, calls), "{}", output.all());
+        if code == 6 {
+            assert!(output.all().contains("the repair agent cannot work"), "{}", output.all());
+        }
+    }
+}
+
 const FAR: &str = "name: r\nsteps:\n  - {id: far, prompt: go}\n";
 /// An agent whose service cannot be reached.
 const UNREACHABLE: &str = "echo '{\"type\":\"result\",\"subtype\":\"error\",\"is_error\":true,\"result\":\"API Error: 429 rate_limit_error: slow down\"}'; exit 1";

@@ -178,8 +178,8 @@ fn denial(call: &Call) -> Option<String> {
     (!denied.is_empty()).then(|| format!("warning: the agent was not allowed to use {denied}"))
 }
 
-/// Asks an agent to finish the work of a nested recipe. Waits and asks again where its service wants that.
-pub async fn run_recovery(
+/// Asks an agent once, outside of the attempts of a step: to finish the work of a nested recipe, or to repair one.
+pub async fn run_once(
     task: AgentTask,
     wake: Arc<Notify>,
     go: watch::Receiver<Go>,
@@ -187,22 +187,35 @@ pub async fn run_recovery(
 ) -> Result<(Call, Usage), FolderError> {
     let mut watch = Watch { wake, go, progress };
     let mut usage = Usage::default();
-    let mut account = task.account;
+    let call = ask_patiently(&task, &task.prompt, 0, task.account, &mut usage, &mut watch).await?;
+    Ok((call, usage))
+}
+
+/// Asks, and waits and asks again where the service wants that. `asked` is how often it was asked before.
+async fn ask_patiently(
+    task: &AgentTask,
+    prompt: &str,
+    asked: u64,
+    account: Account,
+    usage: &mut Usage,
+    watch: &mut Watch,
+) -> Result<Call, FolderError> {
     let rate = &task.settings.rate;
+    let mut account = account;
     let mut tries = 0;
     loop {
-        let call = ask(&task, &task.prompt, tries, account, &mut watch).await?;
+        let call = ask(task, prompt, asked + tries, account, watch).await?;
         usage.add(&call.usage);
         let is_last = tries >= rate.max_retries || budget::used_up(&task.limits, &task.ledger).is_some();
         if call.outcome != Outcome::RateLimited || is_last {
-            return Ok((call, usage));
+            return Ok(call);
         }
         tries += 1;
         let delay = rate.delay(tries);
         watch.tell(&task.path, format!("its service asks to slow down: asked again in {delay} s"));
         if watch.pause(delay).await {
             let error = "stopped with the run".to_owned();
-            return Ok((Call::without_answer(Outcome::Cancelled, error, Usage::default()), usage));
+            return Ok(Call::without_answer(Outcome::Cancelled, error, Usage::default()));
         }
         account = task.ledger.open(&task.path);
     }
@@ -216,6 +229,7 @@ async fn read_answer(
     watch: &mut Watch,
 ) -> Result<Finished, FolderError> {
     let mut finished = Finished::ok();
+    let mut unasked = None;
     for asked in 1..=task.json_retries {
         let problem = match task.step.json {
             JsonMode::Text => break,
@@ -228,8 +242,8 @@ async fn read_answer(
         }
         watch.tell(&task.path, format!("asked again for JSON: {problem}"));
         let account = task.ledger.open(&task.path);
-        let call = ask(task, &reminder(&task.prompt, &problem), asked, account, watch).await?;
-        usage.add(&call.usage);
+        let prompt = reminder(&task.prompt, &problem);
+        let call = ask_patiently(task, &prompt, asked, account, usage, watch).await?;
         finished.notes.extend(denial(&call));
         match call {
             Call { result: Ok(better), .. } => answer = better,
@@ -240,8 +254,9 @@ async fn read_answer(
                 ..
             } => return Ok(failed(outcome, &error, partial)),
             // there is an answer, if only without JSON: a failed second call does not take it away
-            Call { result: Err(error), .. } => {
+            Call { result: Err(error), trouble, trouble_by, .. } => {
                 finished.notes.push(format!("asking again for JSON failed: {error}"));
+                unasked = Some((error, trouble, trouble_by));
                 break;
             }
         }
@@ -255,6 +270,10 @@ async fn read_answer(
     finished.ended.cut_bytes = answer.cut;
     finished.notes.extend(answer.cut.map(values::cut_note));
     read_json(&task.step, answer.text, "agent", &mut finished);
+    if let (Some((why, trouble, trouble_by)), Some(error)) = (unasked, &mut finished.ended.error) {
+        error.push_str(&format!("; asking again for JSON failed: {why}"));
+        (finished.ended.trouble, finished.ended.trouble_by) = (trouble, trouble_by);
+    }
     Ok(finished)
 }
 

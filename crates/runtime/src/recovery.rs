@@ -57,9 +57,14 @@ pub fn prompt(state: &RunState, id: FrameId, mask: &Mask) -> String {
          Current context summary:\n{}",
         frame.unit.name,
         failed_steps(frame).join(", "),
-        mask.text(&decide::nested_error(state, id)),
+        mask.text(&reason(&decide::nested_error(state, id))),
         summary(&outer.context, mask),
     )
+}
+
+/// Why a recipe failed. It quotes what the failed step printed, so it has the same limit.
+fn reason(error: &str) -> String {
+    error.chars().take(PARTIAL_CHARS).collect()
 }
 
 /// Ids of the steps of a recipe that failed.

@@ -64,6 +64,8 @@ fn by_outcome(facts: &Facts) -> Option<Diagnosis> {
         Outcome::Budget => says(Class::RetryExhausted, "a budget is used up"),
         Outcome::Cancelled => says(Class::Interrupted, "the run was told to stop"),
         Outcome::Lost => says(Class::Interrupted, "the runner was gone when the step ended"),
+        // an agent that could not be asked again has not drifted
+        Outcome::NotJson if facts.agent_trouble.is_some() => None,
         Outcome::NotJson if facts.step_type == StepType::Agent => {
             says(Class::AgentDrift, "the answer is not the JSON that the step requires")
         }

@@ -254,12 +254,20 @@ impl Reader {
         ours
     }
 
-    /// A result printed over several lines, perhaps after a banner, is one JSON document.
+    /// A result printed over several lines, perhaps after a banner, is one JSON document; so is a list of events.
     fn read_document(&mut self) {
         if !self.plain.is_whole() {
             return;
         }
         let text = self.plain.text();
+        if text.trim_start().starts_with('[')
+            && let Ok(list) = serde_json::from_str::<Vec<Value>>(&text)
+        {
+            for event in &list {
+                self.structured |= self.read_event(event, &mut Vec::new());
+            }
+            return;
+        }
         let from_line = text.find("\n{").map(|at| &text[at + 1..]);
         let documents = [Some(text.trim()), from_line];
         for document in documents.into_iter().flatten() {
@@ -315,7 +323,7 @@ impl Reader {
         if let Some(answer) = from_file {
             return Ok(answer);
         }
-        if self.must_be_structured() {
+        if self.must_be_structured() || self.breaks_off() {
             return Err(missing);
         }
         let plain = std::mem::take(&mut self.plain);
@@ -325,6 +333,15 @@ impl Reader {
     /// A configured program that answers in JSON has no plain answer to fall back on.
     fn must_be_structured(&self) -> bool {
         matches!(&self.dialect, Dialect::Custom(custom) if !custom.answers_plainly())
+    }
+
+    /// Whether the only thing that was printed is the beginning of an event.
+    fn breaks_off(&self) -> bool {
+        let text = self.plain.text();
+        let inside = text.trim_start().strip_prefix('{').unwrap_or_default().trim_start();
+        matches!(self.dialect, Dialect::Known(_))
+            && inside.starts_with("\"type\"")
+            && serde_json::from_str::<serde::de::IgnoredAny>(&text).is_err_and(|error| error.is_eof())
     }
 
     /// What a failed call without a structured failure says about the cause.

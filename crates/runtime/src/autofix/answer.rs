@@ -21,31 +21,59 @@ pub fn proposal_in(answer: &str) -> String {
 
 /// Whether the text has the fields of a recipe at its top level.
 fn looks_like_recipe(text: &str) -> bool {
+    if text.trim_start().starts_with('{') {
+        return recipe::value::Value::from_json(text).is_ok_and(
+            |value| matches!(value, recipe::value::Value::Map(fields) if fields.contains_key("steps")),
+        );
+    }
     let has = |field: &str| text.lines().any(|line| line.starts_with(field));
     has("steps:") || (has("name:") && has("extends:"))
+}
+
+/// The marks that begin and end a fenced block: as many backquotes or tildes, as far to the right.
+struct Fence {
+    mark: u8,
+    length: usize,
+    indent: usize,
+}
+
+impl Fence {
+    fn at(line: &str) -> Option<(Fence, &str)> {
+        let trimmed = line.trim_start_matches(' ');
+        let mark = *trimmed.as_bytes().first().filter(|byte| matches!(byte, b'`' | b'~'))?;
+        let length = trimmed.bytes().take_while(|byte| *byte == mark).count();
+        let fence = Fence { mark, length, indent: line.len() - trimmed.len() };
+        (length >= 3).then_some((fence, trimmed[length..].trim()))
+    }
+
+    fn is_ended_by(&self, line: &str) -> bool {
+        Fence::at(line).is_some_and(|(end, label)| {
+            end.mark == self.mark && end.length >= self.length && label.is_empty()
+        })
+    }
+
+    /// A line of the block, without what the fence itself is indented by.
+    fn inside<'a>(&self, line: &'a str) -> &'a str {
+        let spaces = line.bytes().take(self.indent).take_while(|byte| *byte == b' ').count();
+        &line[spaces..]
+    }
 }
 
 /// Fenced blocks with their labels.
 fn fences(text: &str) -> Vec<(String, String)> {
     let mut blocks = Vec::new();
-    let mut open: Option<(String, String, usize)> = None;
+    let mut open: Option<(Fence, String, String)> = None;
     for line in text.lines() {
-        let trimmed = line.trim_start();
-        let ticks = trimmed.bytes().take_while(|byte| *byte == b'`').count();
-        match &mut open {
-            None if ticks >= 3 => {
-                open = Some((trimmed[ticks..].trim().to_lowercase(), String::new(), ticks));
+        match open.take() {
+            None => {
+                open = Fence::at(line).map(|(fence, label)| (fence, label.to_lowercase(), String::new()));
             }
-            Some((_, _, length)) if ticks >= *length && trimmed[ticks..].trim().is_empty() => {
-                if let Some((label, body, _)) = open.take() {
-                    blocks.push((label, body));
-                }
-            }
-            Some((_, body, _)) => {
-                body.push_str(line);
+            Some((fence, label, body)) if fence.is_ended_by(line) => blocks.push((label, body)),
+            Some((fence, label, mut body)) => {
+                body.push_str(fence.inside(line));
                 body.push('\n');
+                open = Some((fence, label, body));
             }
-            None => {}
         }
     }
     blocks
@@ -62,6 +90,9 @@ mod tests {
             ("Here:\n```yaml\nname: a\nsteps: []\n```\nDone.", Some("name: a\nsteps: []\n")),
             ("```\nname: a\nsteps: []\n```", Some("name: a\nsteps: []\n")),
             ("```sh\nls\n```\n```yml\nname: b\nsteps:\n```", Some("name: b\nsteps:\n")),
+            ("1. Here:\n   ```yaml\n   name: a\n   steps: []\n   ```\n", Some("name: a\nsteps: []\n")),
+            ("~~~yaml\nname: a\nsteps: [`x`]\n```\n~~~\n", Some("name: a\nsteps: [`x`]\n```\n")),
+            ("```json\n{\"name\": \"a\", \"steps\": []}\n```", Some("{\"name\": \"a\", \"steps\": []}\n")),
             ("I could not repair it.", None),
             ("```json\n{}\n```", None),
             ("", None),

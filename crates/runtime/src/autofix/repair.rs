@@ -8,8 +8,9 @@ use std::{
 };
 
 use engine::{
-    Event, Outcome,
+    Event,
     event::{RepairBegan, Usage},
+    outcome::AgentTrouble,
 };
 use recipe::{
     check::Loader,
@@ -28,7 +29,7 @@ use super::{
     work::Prepared,
 };
 use crate::{
-    agent_attempt::{AgentSettings, AgentTask, run_agent},
+    agent_attempt::{AgentSettings, AgentTask, run_once},
     agents::User,
     attempt::Go,
     budget::{self, Ledger},
@@ -53,6 +54,8 @@ pub(super) enum Verdict {
     Accepted(Arc<[u8]>),
     /// It is not.
     Refused,
+    /// There is none: the agent's service does not work.
+    Unasked,
     /// Somebody asked to stop before there was one.
     Stopped(Halt),
 }
@@ -112,6 +115,7 @@ impl Loop<'_> {
             match verdict {
                 Verdict::Accepted(text) => return Ok(Prepared::Go(Some(Box::new(Repair { subject, text })))),
                 Verdict::Stopped(halt) => return Ok(Prepared::Told(halt)),
+                Verdict::Unasked => return Ok(Prepared::Over(proposal.summary)),
                 Verdict::Refused if refused.is_some() => {
                     let reason = format!("the repair was refused twice: {}", proposal.summary);
                     return Ok(Prepared::Over(reason));
@@ -205,7 +209,7 @@ impl Repairer<'_> {
     /// Takes a proposal if it makes nothing weaker.
     fn judge(
         &self,
-        asked: Result<String, String>,
+        asked: Result<String, Silence>,
         edited: Option<Vec<u8>>,
         outside: Vec<Regression>,
         dir: &Path,
@@ -239,7 +243,7 @@ impl Repairer<'_> {
     /// Refuses an answer in which there is no recipe; whatever it says is kept.
     fn without_recipe(
         &self,
-        asked: Result<String, String>,
+        asked: Result<String, Silence>,
         outside: Vec<Regression>,
         dir: &Path,
     ) -> Result<(RepairReport, Verdict), AutoFixError> {
@@ -248,7 +252,11 @@ impl Repairer<'_> {
         let summary = match &asked {
             Ok(text) if text.trim().is_empty() => "the repair agent gave an empty answer".to_owned(),
             Ok(_) => "the repair agent's answer holds no recipe".to_owned(),
-            Err(error) => format!("the repair agent failed: {error}"),
+            Err(Silence::Agent(error)) => format!("the repair agent failed: {error}"),
+            Err(Silence::Service(error)) => {
+                let summary = format!("the repair agent cannot work: {error}");
+                return Ok((refusal(summary, outside, kept), Verdict::Unasked));
+            }
         };
         let mut regressions = vec![judge::regression("no_recipe", None, &summary)];
         regressions.extend(outside);
@@ -314,7 +322,7 @@ impl Repairer<'_> {
         prompt: String,
     ) -> Result<Asked, AutoFixError> {
         let Some(step) = self.plan.root().steps.first() else {
-            return Ok((Err("the recipe has no steps".to_owned()), None));
+            return Ok((Err(Silence::Agent("the recipe has no steps".to_owned())), None));
         };
         let limit = budget::of_run(&self.plan.root().budget, self.agents, self.spent.clone());
         let (json, exit_codes) = (JsonMode::Text, Vec::new());
@@ -322,7 +330,7 @@ impl Repairer<'_> {
         let run_id = self.folder.id();
         let ledger: Arc<Ledger> = Arc::default();
         if let Some(what) = limit.used_up(&ledger) {
-            return Ok((Err(format!("the budget is used up: {what}")), None));
+            return Ok((Err(Silence::Agent(format!("the budget is used up: {what}"))), None));
         }
         let task = AgentTask {
             run: self.folder.path().to_owned(),
@@ -361,25 +369,34 @@ impl Repairer<'_> {
                     ticking.notify_one();
                 }
             });
-            let finished = guardian.while_it(run_agent(task, wake, go, progress)).await;
+            let finished = guardian.while_it(run_once(task, wake, go, progress)).await;
             guardian.end();
             clock.abort();
             finished
         });
-        let finished = finished?;
-        let usage = finished.ended.usage.unwrap_or_default();
+        let (call, usage) = finished?;
         self.spent.add(&usage);
         desk.record(Event::AgentUsed { purpose: "repair".to_owned(), usage })?;
-        let answer = match (finished.ended.outcome, finished.value) {
-            (Outcome::Ok, Some(value)) => Ok(value.render().into_owned()),
-            (_, _) => Err(finished.ended.error.unwrap_or_else(|| "no answer".to_owned())),
+        let is_elsewhere = call.trouble.is_some_and(|trouble| trouble != AgentTrouble::Request);
+        let answer = match call.result {
+            Ok(said) => Ok(said.text),
+            Err(error) if is_elsewhere => Err(Silence::Service(error)),
+            Err(error) => Err(Silence::Agent(error)),
         };
         Ok((answer, halt))
     }
 }
 
 /// What an agent answered, and whether somebody asked to stop meanwhile.
-type Asked = (Result<String, String>, Option<Halt>);
+type Asked = (Result<String, Silence>, Option<Halt>);
+
+/// Why there is no answer.
+enum Silence {
+    /// The agent gave none.
+    Agent(String),
+    /// Its service, or the way there, does not work: nothing was proposed, and there is nothing to refuse.
+    Service(String),
+}
 
 /// What the diagnosis rests on, and where everything else is.
 fn evidence(result: &RunResult) -> String {

@@ -116,7 +116,9 @@ pub fn load(folder: &RunFolder) -> Option<Report> {
 
 /// Keeps it.
 pub(super) fn save(folder: &RunFolder, report: &Report) -> Result<(), FolderError> {
-    crate::folder::write_new(&folder.path().join("auto-fix.json"), &crate::folder::to_json(report))
+    let file = folder.path().join("auto-fix.json");
+    let json = crate::folder::to_json(report).map_err(FolderError::at("write", &file))?;
+    crate::folder::write_new(&file, &json)
 }
 
 /// The result of a run whose user chose to look at it in person.

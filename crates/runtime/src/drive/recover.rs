@@ -14,7 +14,7 @@ use recipe::{
 
 use super::{DriveError, Driver, TaskDone, Waiting, ask::Question};
 use crate::{
-    agent_attempt::run_recovery,
+    agent_attempt::run_once,
     attempt::{Finished, read_json},
     preflight, programs,
     recovery::{self, Verdict},
@@ -96,7 +96,7 @@ impl Driver<'_> {
         let (path, mode) = (path.to_owned(), self.options.recovery);
         self.running_agents.insert(path.clone());
         self.tasks.spawn(async move {
-            let (call, usage) = match run_recovery(task, wake, go, progress).await {
+            let (call, usage) = match run_once(task, wake, go, progress).await {
                 Ok(done) => done,
                 Err(error) => return TaskDone::Broken(error),
             };
