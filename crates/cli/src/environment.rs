@@ -13,7 +13,7 @@ use std::{
 const PLAIN_WIDTH: usize = 120;
 
 /// The world as it was when the program started.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Environment {
     variables: BTreeMap<String, String>,
     /// The current directory; empty if it does not exist any more.
@@ -69,7 +69,19 @@ impl Environment {
 
     /// Everything that is set, for the programs that steps start.
     pub(crate) fn all(&self) -> BTreeMap<std::ffi::OsString, std::ffi::OsString> {
-        env::vars_os().collect()
+        let mut all: BTreeMap<_, _> = env::vars_os().collect();
+        for (name, value) in &self.variables {
+            all.entry(name.into()).or_insert_with(|| value.into());
+        }
+        all
+    }
+
+    /// Sets a variable that is not set yet.
+    pub(crate) fn set_missing(&mut self, name: String, value: String) {
+        // what is set and no text is set all the same
+        if env::var_os(&name).is_none() {
+            self.variables.entry(name).or_insert(value);
+        }
     }
 
     /// Whether progress can be redrawn in place.

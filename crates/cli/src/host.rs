@@ -27,21 +27,29 @@ pub(crate) const GRACE: Duration = Duration::from_secs(5);
 /// How long an agent that has given its result has to end itself.
 const RESULT_GRACE: Duration = Duration::from_secs(10);
 
-/// The machine, with what `.env` files define. What is exported wins, and the first definition wins.
-pub(crate) fn host(plan: &Plan, working_dir: &Path, environment: &Environment) -> Host {
-    let mut env: BTreeMap<OsString, OsString> = environment.all();
+/// The environment with what `.env` files define. What is exported wins, and the first definition wins.
+pub(crate) fn with_files(plan: &Plan, working_dir: &Path, environment: &Environment) -> Environment {
+    let mut all = environment.clone();
     for unit in &plan.units {
         let beside = environment.cwd.join(&unit.path);
         let dirs = [beside.parent().map(Path::to_owned), Some(working_dir.to_owned())];
         for file in &unit.env_files {
             for dir in dirs.iter().flatten() {
-                let text = std::fs::read_to_string(dir.join(file)).unwrap_or_default();
+                let bytes = std::fs::read(dir.join(file)).unwrap_or_default();
+                // one strange byte does not take the other definitions away
+                let text = String::from_utf8_lossy(&bytes);
                 for (name, value) in dotenv::parse(&text) {
-                    env.entry(name.into()).or_insert_with(|| value.into());
+                    all.set_missing(name, value);
                 }
             }
         }
     }
+    all
+}
+
+/// The machine, with what `.env` files define.
+pub(crate) fn host(plan: &Plan, working_dir: &Path, environment: &Environment) -> Host {
+    let mut env = with_files(plan, working_dir, environment).all();
     // recipes that need this program find it without a PATH that leads to it
     env.extend(environment.program.iter().map(|program| ("RECIPE_RUNNER_EXE".into(), program.into())));
     bare(env, environment)

@@ -109,7 +109,10 @@ pub(crate) fn offer_to_keep(runs: &Runs, result: &RunResult, out: &mut Out) {
     let again = runs.agents_done_again(run);
     if !again.is_empty() {
         let (agents, step) = (again.join(", "), &failure.step);
-        out.notice(&clean(&format!("  keep them: {command} --from {step}   (resume does again: {agents})")));
+        out.notice(&clean(&format!(
+            "  keep them: {command} --from {}   # resume does again: {agents}",
+            quote(step)
+        )));
     }
 }
 
@@ -198,7 +201,9 @@ pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
         let step = step.map(|failure| format!(" {}", quote(&failure.step))).unwrap_or_default();
         text.push_str(&format!("  logs:    {}\n", result.reach.command(&format!("logs {run}{step}"))));
     }
-    if let Some(command) = &result.resume_command {
+    // the diagnosis may know a better way to go on than the usual one
+    let better = result.advice.iter().find_map(|advice| advice.strip_prefix("then go on: "));
+    if let Some(command) = result.resume_command.as_deref().map(|usual| better.unwrap_or(usual)) {
         text.push_str(&format!("  resume:  {command}\n"));
     }
     Some(text)

@@ -77,6 +77,8 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
         Ok(plan) => plan,
         Err(refused) => return Ok(report_refused(&refused, &asked, format, out)),
     };
+    let working_dir = working_dir(args.places.working_dir.as_deref(), environment);
+    let environment = &host::with_files(&plan, &working_dir, environment);
     let given = outside.settings(plan.root(), |name| environment.raw(name));
     let name = plan.root().name.clone();
     let job = Job { plan, given, library: &library, recording: &recording };

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use runtime::{
     folder::RunFolder,
+    journal::JournalError,
     runs::{Cancelled, FindError, OpenError, Runs},
 };
 use serde_json::json;
@@ -48,7 +49,13 @@ fn find(runs: &Runs, asked: &str) -> Result<RunFolder, Failure> {
 }
 
 fn unreadable(error: &OpenError) -> Failure {
-    Failure::new(Exit::Broken, error.to_string())
+    let failure = Failure::new(Exit::Broken, error.to_string());
+    match error {
+        OpenError::Journal(JournalError::Damaged { .. }) => {
+            failure.hint("nothing is read past the damage: put the file back from a copy, or start a new run")
+        }
+        _ => failure,
+    }
 }
 
 /// Lists past and present runs.

@@ -327,6 +327,16 @@ fn changes_are_staged() {
     assert_eq!(env.shell("git diff --cached --name-only").stdout, "");
 }
 
+#[test]
+fn the_state_of_runs_is_never_staged() {
+    let env = env().agent("claude", "echo new > made.txt; result ok");
+    assert_eq!(env.shell("git init -q .").code, 0);
+    let output = run(&env, ONE, &["--state-dir", ".rr", "--set", "api_key=S3cr3tV4lue!"]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    let listed = env.shell("git diff --cached --name-only").stdout;
+    assert!(listed.contains("made.txt") && !listed.contains(".rr"), "{listed}");
+}
+
 const GROUP: &str = "name: r\nsteps:\n- {id: a, prompt: x, parallel_group: g}\n- {id: b, prompt: x, parallel_group: g}\n- {id: c, prompt: x, parallel_group: g}\n";
 
 /// What agents do that count how many of them are at work.

@@ -57,6 +57,17 @@ fn they_are_listed_and_clean() {
 }
 
 #[test]
+fn outside_a_work_tree_files_are_found_and_nobody_is_paid_for_what_cannot_be_seen() {
+    let env = env("echo done");
+    assert_eq!(env.shell("rm -rf .git").code, 0);
+    let output = check(&env, "verification-workflow", &["task_description=x", "verify_command=true"], 1);
+    assert!(output.stderr.contains("run this inside a git work tree"), "{}", output.all());
+    assert_eq!(calls(&env), 0);
+    let output = env.run(["investigation-workflow", "--set", "question=why", "--output-format", "json"]);
+    assert_eq!(output.value("files"), "./file", "{}", output.all());
+}
+
+#[test]
 fn without_their_inputs_they_do_not_start() {
     for name in NAMES {
         let output = check(&env(""), name, &[], 5);

@@ -54,6 +54,38 @@ fn check(found: &Json, expected: &str, quote: &str) {
 }
 
 #[test]
+fn a_recipe_that_is_to_be_corrected_is_gone_on_with_corrected() {
+    let env = env().file("r.yaml", "name: r\nsteps: [{id: a, command: 'if true; then echo'}]\n");
+    let output = env.run(["r.yaml"]);
+    let (_, command) = output.stderr.split_once("resume:  recipe-runner-rs ").unwrap_or_default();
+    let command = command.lines().next().unwrap_or_default();
+    assert!(command.contains("--recipe"), "{}", output.all());
+    env.write("r.yaml", "name: r\nsteps: [{id: a, command: 'if true; then echo; fi'}]\n");
+    let output = env.shell(&format!("$RUNNER {command}"));
+    assert_eq!(output.code, 0, "{}", output.all());
+}
+
+#[test]
+fn a_recipe_without_agents_does_not_drift() {
+    let env = env().file("c.yaml", "name: c\nsteps: [{id: v, command: echo vc}]\n");
+    let recipe =
+        "name: r\nsteps:\n  - {id: s, recipe: c}\n  - {id: g, command: 'test -f go && echo {{s}}'}\n";
+    let output = env.json(recipe, &[]);
+    assert_eq!(output.json()["diagnosis"]["class"], "verification", "{}", output.all());
+}
+
+#[test]
+fn a_step_that_asks_for_a_person_says_so() {
+    let env = env();
+    let recipe =
+        "name: r\nsteps: [{id: a, command: 'echo sign it >&2; exit 75', exit_codes: {75: needs_human}}]\n";
+    let output = env.text(recipe, &[]);
+    assert_eq!(output.code, 6, "{}", output.all());
+    assert!(output.stderr.contains("`a` asks for a person: do what it says"), "{}", output.all());
+    assert!(output.stderr.contains("resume:  recipe-runner-rs resume "), "{}", output.all());
+}
+
+#[test]
 fn shell_steps() {
     for (command, expected, quote) in [
         ("no-such-tool --x", "environment.missing_binary high", "no-such-tool"),

@@ -49,6 +49,18 @@ fn a_timeout_ends_the_whole_tree() {
 }
 
 #[test]
+fn a_suspended_run_can_be_cancelled() {
+    let env = one("echo $$ >pids; sleep 60", "");
+    let started = env.spawn(["r.yaml"]);
+    env.wait_for("pids");
+    started.signal("STOP");
+    let output = env.run(["cancel", "last"]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    assert_eq!(started.wait().code, 130);
+    assert_eq!(env.survivors(), Vec::<String>::new());
+}
+
+#[test]
 fn what_ignores_the_term_signal_is_killed() {
     check_timeout("trap '' TERM; echo last words; echo $$ >pids; while :; do sleep 0.2; done", 9.0);
 }

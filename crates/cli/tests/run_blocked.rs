@@ -73,6 +73,112 @@ fn the_working_directory_must_exist() {
 }
 
 #[test]
+fn a_current_directory_that_is_gone_is_called_that() {
+    let env = env().file("r.yaml", recipe("version: 1"));
+    let output = env.shell("here=$PWD; mkdir gone; cd gone; rmdir ../gone; exec $RUNNER \"$here/r.yaml\"");
+    assert_eq!(output.code, 5, "{}", output.all());
+    assert!(output.stderr.contains("the current directory does not exist any more"), "{}", output.all());
+    assert!(!output.stderr.contains("-C ''"), "{}", output.all());
+}
+
+#[test]
+fn a_directory_whose_path_cannot_be_stored_is_refused() {
+    let env = env().file("r.yaml", recipe("version: 1"));
+    let output = env.shell("mkdir $'w\\xffd'; exec $RUNNER r.yaml -C $'w\\xffd'");
+    assert_eq!(output.code, 5, "{}", output.all());
+    assert!(output.stderr.contains("is not valid UTF-8"), "{}", output.all());
+    assert!(!env.path("ran").exists());
+}
+
+#[test]
+fn an_empty_list_is_empty() {
+    let fields = "context: {v: x}\ncontext_validation: {v: nonempty}";
+    for (value, code) in [("v=[]", 5), ("v={}", 5), ("v=[1]", 0), ("v=0", 0), ("v=false", 0)] {
+        let output = env().json(&recipe(fields), &["--set", value]);
+        assert_eq!(output.code, code, "{value} {}", output.all());
+    }
+}
+
+#[test]
+fn the_next_steps_lead_out() {
+    let env = env();
+    for (fields, variables, parts, never) in [
+        (
+            "inputs: [{name: v, required: true}]",
+            &[][..],
+            &["give `v` a value: `--set v=VALUE`", " --set v=VALUE"][..],
+            ".env",
+        ),
+        (
+            "context: {q: ''}\ncontext_validation: {q: nonempty}",
+            &[],
+            &["give `q` a value: `--set q=VALUE`", " --set q=VALUE"],
+            ".env",
+        ),
+        ("env: {required: [NEEDED]}", &[], &["`.env` beside the recipe (NEEDED)"], "--set"),
+        (
+            "version: 1",
+            &["AMPLIHACK_SESSION_DEPTH=abc"],
+            &["next:    AMPLIHACK_SESSION_DEPTH: `abc`", "unset AMPLIHACK_SESSION_DEPTH"],
+            "correct the recipe",
+        ),
+        (
+            "version: 1",
+            &["AMPLIHACK_SESSION_DEPTH=3"],
+            &["next:    session depth 3", "raise AMPLIHACK_MAX_DEPTH"],
+            "correct the recipe",
+        ),
+    ] {
+        env.write("r.yaml", recipe(fields));
+        let output = env.shell(&format!("env {} $RUNNER r.yaml", variables.join(" ")));
+        assert_eq!(output.code, 5, "{}", output.all());
+        for part in parts {
+            assert!(output.stderr.contains(part), "{part}\n{}", output.all());
+        }
+        let next = output.stderr.split("next:").nth(1).unwrap_or_default();
+        assert!(!next.contains(never), "{}", output.all());
+    }
+}
+
+#[test]
+fn files_with_variables_count_for_the_runner_too() {
+    let env = env().file(".env", "\u{feff}RECIPE_VAR_v=from the file\nAMPLIHACK_AGENT_BINARY=codex\n");
+    let fields = "name: r\ninputs: [{name: v, required: true}]\nenv: {files: [.env]}\n";
+    let step = "steps: [{id: s, command: 'echo {{v}} $RECIPE_VAR_v'}]\n";
+    let output = env.json(&format!("{fields}{step}"), &[]);
+    assert_eq!(output.value("s"), "from the file from the file", "{}", output.all());
+    let output = env.env("RECIPE_VAR_v", "exported").json(&format!("{fields}{step}"), &[]);
+    assert_eq!(output.value("s"), "exported exported", "{}", output.all());
+    let output = self::env()
+        .file(".env", "AMPLIHACK_AGENT_BINARY=codex\n")
+        .json("name: r\nsteps: [{id: s, prompt: x}]\n", &[]);
+    assert!(output.all().contains("codex") && !output.all().contains("claude"), "{}", output.all());
+}
+
+#[test]
+fn a_secret_that_is_no_path_is_not_shown() {
+    for (rule, secrets) in [("path", "[]"), ("git_repo", "[]"), ("path", "[api_key, place]")] {
+        let fields = format!(
+            "context: {{api_key: S3cr3tV4lue!, place: Pl4ceV4lue!}}\nsecrets: {secrets}\ncontext_validation: {{api_key: {rule}, place: {rule}}}"
+        );
+        let env = env();
+        let hidden = if secrets == "[]" {
+            "Pl4ceV4lue!` does not"
+        } else {
+            "`place` must be a path that exists, but `[REDACTED]` does not"
+        };
+        check_blocked(
+            &env,
+            &fields,
+            &[],
+            &["`api_key` must be a path that exists, but `[REDACTED]` does not", hidden],
+        );
+        let shown = env.json(&recipe(&fields), &[]).all() + &env.text(&recipe(&fields), &["--dry-run"]).all();
+        assert!(!shown.contains("S3cr3t"), "{shown}");
+    }
+}
+
+#[test]
 fn required_variables_come_from_the_environment_or_files() {
     let fields = "env: {required: [FIRST_VAR, SECOND_VAR], files: [.env.local, .env]}";
     check_blocked(&env(), fields, &[], &["MISSING_ENV_VAR: FIRST_VAR, SECOND_VAR", "export FIRST_VAR="]);

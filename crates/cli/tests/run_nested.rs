@@ -16,6 +16,19 @@ fn error(output: &Output, path: &str) -> String {
 }
 
 #[test]
+fn a_tolerated_failed_recipe_leaves_text() {
+    for (printed, expected) in [("true", "true"), ("{\"k\":1}", "{\"k\":1}")] {
+        let child = format!(
+            "name: c\nsteps:\n  - {{id: q, command: \"echo '{}'\", parse_json: true}}\n  - {{id: b, command: exit 1}}\n",
+            printed.replace('"', "\\\"")
+        );
+        let env = env().file("c.yaml", &child);
+        let output = env.json("name: r\nsteps: [{id: s, recipe: c, continue_on_error: true}]\n", &[]);
+        assert_eq!(output.json()["context"]["s"], expected, "{}", output.all());
+    }
+}
+
+#[test]
 fn a_child_sees_its_defaults_the_parent_and_the_call() {
     let parent = "name: p\ncontext: {a: parent, b: parent}\nsteps:\n  - {id: s, recipe: child, context: {b: call, d: 'x {{a}}'}}\n";
     let child = "name: child\ncontext: {a: child, b: child, c: child, d: child}\nsteps:\n  - {id: say, command: 'echo {{a}} {{b}} {{c}} {{d}}'}\n";

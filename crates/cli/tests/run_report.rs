@@ -206,6 +206,18 @@ fn a_failure_shows_what_a_person_needs() {
 }
 
 #[test]
+fn an_error_quotes_both_streams() {
+    let recipe =
+        "name: r\nsteps: [{id: s, command: 'echo words; echo complaint >&2; sleep 20', timeout: 1}]\n";
+    let output = env().json(recipe, &[]);
+    let error = output.step("s")["error"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(
+        error,
+        "bash step failed: timed out after 1 s\nlast on stdout:\nwords\nlast on stderr:\ncomplaint"
+    );
+}
+
+#[test]
 fn the_environment_says_how_much_of_the_last_output_is_quoted() {
     let recipe = "name: r\nsteps: [{id: a, command: 'seq 1001 1100 >&2; exit 1'}]\n";
     for (variable, value, lines) in [
@@ -381,6 +393,25 @@ fn stored_runs_are_listed_shown_and_removed() {
     assert_eq!(env.run(["prune", "--keep", "1"]).code, 0);
     let left = env.run(["runs", "--output-format", "json"]).json();
     assert_eq!((left.as_array().map(Vec::len), left[0]["recipe_name"].clone()), (Some(1), json!("two")));
+}
+
+#[test]
+fn what_is_no_run_is_passed_over() {
+    let env = env();
+    assert_eq!(env.text("name: r\nsteps: [{id: s, command: echo mine}]\n", &[]).code, 0);
+    let runs = env.state().join("runs");
+    assert!(
+        std::fs::write(runs.join("zzz-file"), "").is_ok()
+            && std::fs::create_dir(runs.join("zzz-dir")).is_ok()
+    );
+    for verb in ["show", "logs"] {
+        let output = env.run([verb, "last"]);
+        let is_ours = output.all().contains("s completed") || output.all().contains("mine");
+        assert!(output.code == 0 && is_ours, "{verb} {}", output.all());
+    }
+    assert_eq!(env.run(["runs", "--output-format", "json"]).json().as_array().map(Vec::len), Some(1));
+    assert_eq!(env.run(["prune", "--keep", "0"]).code, 0);
+    assert!(runs.join("zzz-file").exists());
 }
 
 #[test]

@@ -364,6 +364,24 @@ fn a_step_has_its_own_variables() {
 }
 
 #[test]
+fn a_variable_of_a_step_may_have_any_size() {
+    for size in [131_000, 131_072, 1_000_000] {
+        let recipe = format!(
+            "name: r\nsteps:\n  - {{id: big, command: \"head -c {size} /dev/zero | tr '\\\\0' x; echo; echo\"}}\n  - {{id: a, env: {{MINE: '{{{{big}}}}y', SMALL: s, INHERITED: '{{{{big}}}}'}}, command: 'echo ${{#MINE}} ${{MINE: -1}} $SMALL ${{#INHERITED}}; ls >/dev/null'}}\n"
+        );
+        let output = finished(env().env("INHERITED", "small").json(&recipe, &[]));
+        assert_eq!(output.value("a"), json!(format!("{} y s {size}", size + 1)));
+    }
+}
+
+#[test]
+fn a_large_value_takes_the_place_of_an_inherited_one() {
+    let recipe = "name: r\ncontext: {big: ''}\nsteps:\n  - {id: a, command: \"head -c 200000 /dev/zero | tr '\\\\0' x\", output: big}\n  - {id: b, command: 'echo $RECIPE_VAR_big | wc -c; ls >/dev/null && echo started'}\n";
+    let output = finished(env().env("RECIPE_VAR_big", "small").json(recipe, &[]));
+    assert_eq!(output.value("b"), json!("200001\nstarted"));
+}
+
+#[test]
 fn directories() {
     let env = env().file("base/sub dir/file", "").file("base/plain", "").file("~/inhome/file", "");
     let base = env.path("base").to_string_lossy().into_owned();

@@ -24,6 +24,7 @@ use crate::{
     state::RunState,
 };
 use rewired::rewired;
+pub use ways::asks_an_agent;
 use ways::{Ways, is_producer, nested_unit, step_path, unit_of};
 
 /// Who resumes.

@@ -80,6 +80,7 @@ fn the_next_steps_name_commands_that_are_given() {
     let some = |text: &str| Some(text.to_owned());
     let commands = Commands {
         resume: some("R"),
+        resume_edited: some("E"),
         logs: some("L"),
         plan: some("P"),
         validate: some("V"),
@@ -88,15 +89,16 @@ fn the_next_steps_name_commands_that_are_given() {
     };
     let without_logs = Commands { logs: None, ..commands.clone() };
     let (logs, go_on) = ("read everything it printed: L", ["then go on: R", "then start again: S"]);
+    let go_on_edited = ["then go on: E", "then start again: S"];
     for (facts, commands, expected) in [
-        (Obstacle::InvalidRecipe, &commands, vec!["check the recipe: V"]),
-        (Obstacle::Deadlock, &commands, vec!["check the recipe: V"]),
-        (Obstacle::WorkdirDirty, &commands, vec![logs]),
-        (Obstacle::WorkdirDirty, &without_logs, vec![]),
+        (Obstacle::InvalidRecipe, &commands, [&["check the recipe: V"], &go_on_edited[..]].concat()),
+        (Obstacle::Deadlock, &commands, [&["check the recipe: V"], &go_on_edited[..]].concat()),
+        (Obstacle::WorkdirDirty, &commands, [&[logs], &go_on[..]].concat()),
+        (Obstacle::WorkdirDirty, &without_logs, go_on.to_vec()),
     ] {
         let facts = Facts { obstacle: Some(facts), ..Facts::default() };
         let steps = advice(&diagnose(&facts), "s", commands);
-        assert_eq!(steps[1..], [&expected[..], &go_on].concat(), "{facts:?}");
+        assert_eq!(steps[1..], expected, "{facts:?}");
     }
     let missing = Facts { missing_program: some("x"), ..exit("x", 127, "", "") };
     for (facts, commands, expected) in [

@@ -373,11 +373,14 @@ fn last_words(dir: &Path, outcome: &Outcome, quoted: Quoted) -> String {
         return String::new();
     }
     let [said, printed] = ["stderr", "stdout"].map(|name| quoted.tail(&dir.join(name)));
-    match (said.is_empty(), printed.is_empty()) {
-        (false, _) => format!("\nlast on stderr:\n{said}"),
-        (true, false) => format!("\nlast on stdout:\n{printed}"),
-        (true, true) if matches!(outcome, Outcome::TimedOut(_)) => "; it printed nothing".to_owned(),
-        (true, true) => "; it said nothing".to_owned(),
+    let quote = |stream: &str, text: &str| match text {
+        "" => String::new(),
+        text => format!("\nlast on {stream}:\n{text}"),
+    };
+    match quote("stdout", &printed) + &quote("stderr", &said) {
+        quoted if !quoted.is_empty() => quoted,
+        _ if matches!(outcome, Outcome::TimedOut(_)) => "; it printed nothing".to_owned(),
+        _ => "; it said nothing".to_owned(),
     }
 }
 

@@ -44,7 +44,7 @@ pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunRe
         step_results: vec![step],
         output: None,
         context: Map::new(),
-        advice: diagnosis.as_ref().map(|found| advice(found, preflight::STEP, commands)).unwrap_or_default(),
+        advice: diagnosis.as_ref().map(|found| next(found, problems, commands)).unwrap_or_default(),
         diagnosis,
         fingerprint: None,
         evidence: None,
@@ -59,11 +59,29 @@ pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunRe
     }
 }
 
+/// What to do next. What only the command line or the environment of this program can mend is said as it is: no
+/// recipe and no `.env` file is at fault.
+fn next(diagnosis: &Diagnosis, problems: &[Problem], commands: &Commands) -> Vec<String> {
+    let own = |problem: &Problem| match &problem.lack {
+        Lack::Value(name) => Some(format!("give `{name}` a value: `--set {name}=VALUE`")),
+        Lack::Depth => Some(problem.text.clone()),
+        Lack::Variables(_) | Lack::Program(_) | Lack::Path => None,
+    };
+    let mut steps: Vec<String> = problems.iter().filter_map(own).collect();
+    let general = advice(diagnosis, preflight::STEP, commands);
+    let is_general = steps.len() < problems.len();
+    // the last one starts again
+    let from = if is_general { 0 } else { general.len().saturating_sub(1) };
+    steps.extend(general.into_iter().skip(from));
+    steps
+}
+
 fn facts(problem: &Problem) -> Facts {
     let found =
         |obstacle| Facts { obstacle: Some(obstacle), detail: problem.text.clone(), ..Facts::default() };
     match &problem.lack {
-        Lack::Values(names) => Facts { missing_env: names.clone(), ..Facts::default() },
+        Lack::Variables(names) => Facts { missing_env: names.clone(), ..Facts::default() },
+        Lack::Value(name) => Facts { missing_env: vec![name.clone()], ..Facts::default() },
         Lack::Program(name) => Facts { missing_program: Some(name.clone()), ..Facts::default() },
         Lack::Path => found(Obstacle::MissingPath),
         Lack::Depth => {

@@ -7,6 +7,7 @@ use engine::{
     diagnosis::{Commands, Diagnosis, Facts, Obstacle, Producer, StepType, advice, diagnose, fingerprint},
     event::Ended,
     frame::Frame,
+    resume_plan::asks_an_agent,
 };
 use recipe::{
     graph::{self, Link},
@@ -44,15 +45,28 @@ pub fn failure(
     let facts = facts(plan, &state.frames[id], at, ended, run_dir, mask);
     let diagnosis = diagnose(&facts);
     let commands = commands(&path);
-    let raise = match (&ended.outcome, &ended.error, &commands.resume) {
-        (Outcome::Budget, Some(error), Some(resume)) => crate::budget::raise(error, resume),
+    let own = match (&ended.outcome, &ended.error, &commands.resume) {
+        (Outcome::Budget, Some(error), Some(resume)) => {
+            crate::budget::raise(error, resume).map(|raise| vec![raise])
+        }
+        (Outcome::NeedsHuman, ..) => Some(for_a_person(&path, &commands)),
         _ => None,
     };
     Some(Found {
         fingerprint: Some(fingerprint(&path, diagnosis.class, &facts)),
-        advice: raise.map_or_else(|| advice(&diagnosis, &path, &commands), |raise| vec![raise]),
+        advice: own.unwrap_or_else(|| advice(&diagnosis, &path, &commands)),
         diagnosis,
     })
+}
+
+/// What to do about a step that asks for a person.
+fn for_a_person(path: &str, commands: &Commands) -> Vec<String> {
+    let then =
+        |text: &str, command: &Option<String>| command.as_ref().map(|command| format!("{text}: {command}"));
+    let mut steps = vec![format!("`{path}` asks for a person: do what it says")];
+    steps.extend(then("read everything it printed", &commands.logs));
+    steps.extend(then("then go on", &commands.resume));
+    steps
 }
 
 /// What a run that was stopped is put down to.
@@ -65,6 +79,8 @@ pub fn interruption(said: Option<&str>) -> Diagnosis {
 pub fn commands(reach: &Reach, run: &str, recipe: &str, path: &str) -> Commands {
     Commands {
         resume: Some(reach.command(&format!("resume {run}"))),
+        resume_edited: (!recipe.starts_with("built-in:"))
+            .then(|| reach.command(&format!("resume {run} --recipe {}", quote(recipe)))),
         logs: Some(reach.command(&format!("logs {run} {}", quote(path)))),
         plan: Some(reach.command(&format!("resume {run} --plan"))),
         validate: Some(format!("recipe-runner-rs validate {}", quote(recipe))),
@@ -164,11 +180,9 @@ fn declared_names(frame: &Frame) -> Vec<String> {
 /// What links a step to the agents before it.
 fn producer(plan: &Plan, frame: &Frame, at: usize) -> Producer {
     let agents = |link: &dyn Fn(Link) -> bool| {
-        graph::edges_in(plan, &frame.unit).iter().any(|edge| {
-            edge.to == at
-                && link(edge.link)
-                && !matches!(frame.unit.steps[edge.from].kind, StepKind::Shell { .. })
-        })
+        graph::edges_in(plan, &frame.unit)
+            .iter()
+            .any(|edge| edge.to == at && link(edge.link) && asks_an_agent(plan, &frame.unit.steps[edge.from]))
     };
     if agents(&|link| matches!(link, Link::Value | Link::Files)) {
         Producer::Product

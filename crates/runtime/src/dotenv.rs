@@ -2,6 +2,7 @@
 
 /// The definitions in a text. `export NAME=value`, quotes and `#` comments are understood.
 pub fn parse(text: &str) -> Vec<(String, String)> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut found = Vec::new();
     let mut at = 0;
     while at < text.len() {

@@ -264,7 +264,9 @@ fn header_command(header: &Header, mask: &Mask) -> String {
 /// environment: it stands in no text.
 pub fn repro_command(recipe: &str, dir: &Path, given: &Map, options: &Options, mask: &Mask) -> String {
     let mut words = vec!["recipe-runner-rs".to_owned(), quote(recipe.trim_start_matches("built-in:"))];
-    words.push(format!("-C {}", quote(&dir.to_string_lossy())));
+    // a current directory that is gone has no name
+    let dir = Some(dir.to_string_lossy()).filter(|dir| !dir.is_empty());
+    words.extend(dir.map(|dir| format!("-C {}", quote(&dir))));
     words.extend(options.recipe_dirs.iter().map(|dir| format!("-R {}", quote(&dir.to_string_lossy()))));
     for (name, value) in given {
         words.push(match secret_variable(name).filter(|_| mask.is_secret(name)) {
@@ -295,6 +297,8 @@ fn flags(options: &Options) -> Vec<String> {
     let mut add = |flag: &str, value: Option<String>| {
         flags.extend(value.map(|value| format!("{flag} {}", quote(&value))));
     };
+    let audit_dir = options.audit_dir.as_ref().map(|dir| dir.to_string_lossy().into_owned());
+    add("--audit-dir", audit_dir);
     add("--agent-binary", options.agent_binary.clone());
     add("--step-timeout", options.step_timeout.map(|seconds| seconds.to_string()));
     let parallel = Some(options.max_parallel).filter(|number| *number != MAX_PARALLEL);

@@ -301,14 +301,22 @@ fn follows(word: &str, name: &str, dot: &str, letter: fn(u8) -> u8) -> bool {
     !name.is_empty() && rest.first().is_none_or(|byte| *byte == b'_')
 }
 
+/// The variables of a step itself that fit in an environment, and those that its script has to read from files.
+#[expect(clippy::type_complexity, reason = "two lists of names and values, as they are handed on")]
+pub fn own_room(own: Vec<(String, String)>) -> (Vec<(String, String)>, Vec<(String, Arc<str>)>) {
+    let (fitting, large): (Vec<_>, Vec<_>) =
+        own.into_iter().partition(|(name, value)| name.len() + value.len() + 2 <= STRING_BYTES);
+    (fitting, large.into_iter().map(|(name, value)| (name, value.into())).collect())
+}
+
 /// The lines of shell that read large values from private files, given with their variables. `$(<…)` is the fastest
 /// way that every bash has; it drops newlines at the end, so such a value has one more character in its file, which
-/// is taken off again.
+/// is taken off again. A variable that was inherited would stay exported, and no program could be started any more.
 pub fn prologue(large: &[(String, Arc<str>)], files: &[PathBuf]) -> String {
     let mut lines = String::new();
     for ((name, text), file) in large.iter().zip(files) {
         let file = quote(&file.to_string_lossy());
-        lines.push_str(&format!("{name}=$(<{file}); "));
+        lines.push_str(&format!("unset -v {name}; {name}=$(<{file}); "));
         if text.ends_with('\n') {
             lines.push_str(&format!("{name}=${{{name}%.}}; "));
         }

@@ -152,8 +152,15 @@ impl RunFolder {
         for dir in [folder.path.clone(), folder.inbox(), folder.steps()] {
             make_dir(&dir)?;
         }
-        files.write(folder.path.join("run.json"), &to_json(header))?;
+        let file = folder.path.join("run.json");
+        let json = to_json(header).map_err(FolderError::at("write", &file))?;
+        files.write(file, &json)?;
         Ok(folder)
+    }
+
+    /// Whether there is a run in it.
+    pub fn is_run(&self) -> bool {
+        self.path.join("run.json").exists()
     }
 
     /// Its path.
@@ -373,8 +380,8 @@ pub(crate) fn sync_dir(path: &Path) -> Result<(), FolderError> {
 }
 
 /// Readable JSON.
-pub(crate) fn to_json(value: &impl Serialize) -> Vec<u8> {
-    let mut json = serde_json::to_vec_pretty(value).unwrap_or_default();
+pub(crate) fn to_json(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut json = serde_json::to_vec_pretty(value)?;
     json.push(b'\n');
-    json
+    Ok(json)
 }

@@ -15,6 +15,7 @@ use recipe::{
 use crate::{
     agent_attempt::AgentSettings,
     host::Host,
+    mask::{MASK, Mask},
     programs::{self, Chosen},
 };
 
@@ -24,8 +25,10 @@ pub const STEP: &str = "preflight-validation";
 /// What is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lack {
-    /// Values of variables with these names.
-    Values(Vec<String>),
+    /// Environment variables with these names.
+    Variables(Vec<String>),
+    /// The value of this name in the context.
+    Value(String),
     /// The program of this name.
     Program(String),
     /// A directory or file.
@@ -54,30 +57,34 @@ pub fn context_problems(unit: &Unit, context: &Map, dir: &Path) -> Vec<Problem> 
     let mut problems = Vec::new();
     let is_empty = |name: &str| match context.get(name) {
         None | Some(Value::Null) => true,
+        Some(Value::List(items)) => items.is_empty(),
+        Some(Value::Map(members)) => members.is_empty(),
         Some(value) => value.render().trim().is_empty(),
     };
     for input in unit.inputs.iter().filter(|input| input.required && is_empty(&input.name)) {
         let about =
             if input.description.is_empty() { String::new() } else { format!(" ({})", input.description) };
         let text = format!("input `{0}`{about} has no value: pass it with `--set {0}=…`", input.name);
-        problems.push(Problem { lack: Lack::Values(vec![input.name.clone()]), text });
+        problems.push(Problem { lack: Lack::Value(input.name.clone()), text });
     }
     for (name, rule) in &unit.rules {
         let text = context.get(name).map(|value| value.render().into_owned()).unwrap_or_default();
         let path = dir.join(&text);
+        let is_secret = Mask::new(unit.secrets.iter().cloned()).is_secret(name);
+        let shown = if is_secret { MASK.to_owned() } else { path.display().to_string() };
         let text = match rule {
             Rule::Optional => continue,
             _ if is_empty(name) => format!("`{name}` is empty: pass it with `--set {name}=…`"),
             Rule::Nonempty => continue,
             Rule::Path | Rule::GitRepo if !path.exists() => {
-                format!("`{name}` must be a path that exists, but `{}` does not", path.display())
+                format!("`{name}` must be a path that exists, but `{shown}` does not")
             }
             Rule::GitRepo if !is_git_repo(&path) => {
-                format!("`{name}` must be a git work tree, but `{}` is not inside one", path.display())
+                format!("`{name}` must be a git work tree, but `{shown}` is not inside one")
             }
             Rule::Path | Rule::GitRepo => continue,
         };
-        let lack = if is_empty(name) { Lack::Values(vec![name.clone()]) } else { Lack::Path };
+        let lack = if is_empty(name) { Lack::Value(name.clone()) } else { Lack::Path };
         problems.push(Problem { lack, text });
     }
     problems
@@ -107,7 +114,7 @@ fn missing_names(plan: &Plan, host: &Host, is_needed: impl Fn(&str) -> bool) -> 
     let list = missing.join(", ");
     let text =
         format!("MISSING_ENV_VAR: {list}: set it with `export {first}=…`, or in `.env` beside the recipe");
-    Some(Problem { text, lack: Lack::Values(missing) })
+    Some(Problem { text, lack: Lack::Variables(missing) })
 }
 
 /// What these steps of a plan need from outside and is not there.

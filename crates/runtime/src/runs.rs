@@ -206,7 +206,7 @@ impl Runs {
         })];
         let mut claim = None;
         if !start.dry_run {
-            make_dir(&self.dir())?;
+            self.make_home()?;
             let workspace = self.workspace(&start.plan.root().path, &start.working_dir);
             claim = self.claim(&workspace, &run_id, &name, start.others, &start.host, &mut first)?;
         }
@@ -249,6 +249,17 @@ impl Runs {
         };
         let hold = lock.map(|lock| Hold::new(lock).with(claim));
         Ok((job.run(first, reporter)?, hold))
+    }
+
+    /// Makes the state directory. Whatever work tree it may be in, `git add` passes it over: it holds secrets.
+    fn make_home(&self) -> Result<(), folder::FolderError> {
+        make_dir(&self.dir())?;
+        let ignored = self.home.join(".gitignore");
+        if !ignored.exists() {
+            // a run does not depend on it
+            let _ = std::fs::write(ignored, "*\n");
+        }
+        Ok(())
     }
 
     /// The workspace of a recipe in a directory.

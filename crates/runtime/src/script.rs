@@ -2,7 +2,7 @@
 //!
 //! Values never become program text: the script refers to shell variables.
 
-use std::{borrow::Cow, collections::HashMap, path::Path};
+use std::{borrow::Cow, collections::HashMap, path::Path, sync::Arc};
 
 use engine::frame::Frame;
 use recipe::{
@@ -65,18 +65,21 @@ pub enum ScriptError {
     Folder(#[from] FolderError),
 }
 
-/// Makes the script of a command. `scope` is where its names are looked up: the frame, or the frame with more.
+/// Makes the script of a command. `scope` is where its names are looked up: the frame, or the frame with more. `own`
+/// are variables of the step that are too large for an environment.
 pub fn prepare(
     command: &Template,
     scope: &dyn Scope,
     frame: &Frame,
     max_value: Option<u64>,
+    own: Vec<(String, Arc<str>)>,
     private: &Path,
     files: &LargeFiles,
 ) -> Result<Script, ScriptError> {
     let (pieces, paths) = command.pieces(scope);
     let (body, wanted) = resolve(&pieces, &paths, scope)?;
-    let exports = exports(frame, &body, wanted, max_value);
+    let mut exports = exports(frame, &body, wanted, max_value);
+    exports.large.extend(own);
     let mut paths = Vec::with_capacity(exports.large.len());
     for (_, text) in &exports.large {
         paths.push(files.hold(text, private)?);

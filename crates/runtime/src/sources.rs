@@ -100,7 +100,9 @@ impl<'a> Recording<'a> {
             }
             index.push(answer);
         }
-        files.write(dir.join("index.json"), &to_json(&index))
+        let file = dir.join("index.json");
+        let json = to_json(&index).map_err(FolderError::at("write", &file))?;
+        files.write(file, &json)
     }
 }
 

@@ -9,6 +9,8 @@ use super::{Class, Diagnosis};
 pub struct Commands {
     /// Goes on with the run.
     pub resume: Option<String>,
+    /// Goes on with it by the recipe as it is now.
+    pub resume_edited: Option<String>,
     /// Shows what the failed step printed.
     pub logs: Option<String>,
     /// Shows what a resume would do.
@@ -41,7 +43,14 @@ pub fn advice(diagnosis: &Diagnosis, step: &str, commands: &Commands) -> Vec<Str
     if matches!(diagnosis.class, Class::Verification | Class::AgentDrift | Class::HollowSuccess) {
         steps.extend(then("see which steps a resume would run again", &commands.plan));
     }
-    steps.extend(then("then go on", &commands.resume));
+    let resume = match diagnosis.class {
+        // a run goes on with the recipe that it was started with, unless it is told otherwise
+        Class::Structure | Class::Deadlock | Class::ValidationStrategy => {
+            commands.resume_edited.as_ref().or(commands.resume.as_ref())
+        }
+        _ => commands.resume.as_ref(),
+    };
+    steps.extend(resume.map(|command| format!("then go on: {command}")));
     steps.extend(then("then start again", &commands.start));
     steps
 }

@@ -32,6 +32,11 @@ pub(super) fn nested_unit(plan: &Plan, step: &Step) -> Option<std::sync::Arc<Uni
 }
 
 /// Whether a step makes something that a check may find wanting: an agent, or a recipe that contains one.
+pub fn asks_an_agent(plan: &Plan, step: &Step) -> bool {
+    is_producer(plan, step, &mut HashSet::new())
+}
+
+/// The same, where these recipes were looked at already.
 pub(super) fn is_producer(plan: &Plan, step: &Step, seen: &mut HashSet<UnitId>) -> bool {
     match &step.kind {
         StepKind::Agent(_) => true,

@@ -20,6 +20,7 @@ use crate::{
     attempt::{Command, Finished, Go, Quoted, SHELL, ShellTask, run_shell, spawn_report, stopped},
     context_file::{ContextFile, Sharing},
     environment::Environment,
+    export::own_room,
     folder::{FolderError, RunFolder, make_dir},
     output_files::OutputFiles,
     outputs::Stream,
@@ -92,14 +93,14 @@ impl Driver<'_> {
         }
     }
 
-    /// The environment of a step besides its exported values.
+    /// The environment of a step: what every process has, exported values, and what the step says itself.
     pub(super) fn step_env(
         &mut self,
         frame: FrameId,
         at: usize,
-        step: &Step,
         dir: &Path,
         exported: Vec<(String, String)>,
+        own: Vec<(String, String)>,
     ) -> Result<Environment, FolderError> {
         let file = self.run_dir().join(dir).join("context.json");
         let sharing = if self.runs_beside_others(frame, at) { Sharing::Beside } else { Sharing::Alone };
@@ -107,14 +108,19 @@ impl Driver<'_> {
         let mut env = Environment::shared(Arc::clone(&self.base_env));
         env.extend(exported);
         env.extend(["RECIPE_CONTEXT_FILE", "AMPLIHACK_CONTEXT_FILE"].map(|name| (name, file.as_os_str())));
+        env.extend(own);
+        Ok(env)
+    }
+
+    /// What a step says of its environment, and the recipe steps around it.
+    pub(super) fn own_env(&mut self, frame: FrameId, step: &Step) -> Vec<(String, String)> {
         let mut own: Vec<(String, String)> = Vec::new();
         self.declared_env(frame, step, &mut own);
-        for (name, value) in own {
-            self.mask.learn_value(&name, &Value::from(value.as_str()));
-            env.set(name, value);
+        for (name, value) in &own {
+            self.mask.learn_value(name, &Value::from(value.as_str()));
         }
         self.tell_secrets();
-        Ok(env)
+        own
     }
 
     /// The `env` of a step, after that of the recipe steps around it.
@@ -163,9 +169,10 @@ impl Driver<'_> {
         let dir = RunFolder::attempt(path, attempt);
         let outputs = self.spare.become_attempt(&dir, attempt)?;
         let private = run.join(&dir).join("private");
+        let (own, large) = own_room(self.own_env(frame, step));
         let scope = &self.state.frames[frame];
         let cap = step.max_env_value_bytes;
-        let script = match script::prepare(command, scope, scope, cap, &private, &self.large) {
+        let script = match script::prepare(command, scope, scope, cap, large, &private, &self.large) {
             Ok(script) => script,
             Err(script::ScriptError::Folder(error)) => return Err(error.into()),
             Err(error) => {
@@ -173,7 +180,7 @@ impl Driver<'_> {
                 return Ok(());
             }
         };
-        let env = Arc::new(self.step_env(frame, at, step, &dir, script.env)?);
+        let env = Arc::new(self.step_env(frame, at, &dir, script.env, own)?);
         let command = Command {
             program: SHELL.into(),
             args: script.args.into_iter().map(Into::into).collect(),

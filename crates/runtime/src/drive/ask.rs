@@ -99,7 +99,8 @@ impl Driver<'_> {
         make_dir(&self.run_dir().join(&dir))?;
         let exported =
             crate::export::exports(&self.state.frames[frame], "", Vec::new(), step.max_env_value_bytes);
-        let mut env = self.step_env(frame, at, step, &dir, exported.env)?;
+        let own = self.own_env(frame, step);
+        let mut env = self.step_env(frame, at, &dir, exported.env, own)?;
         let known = [
             ("WORKING_DIRECTORY", cwd.as_os_str()),
             ("RECIPE_VAR_working_directory", cwd.as_os_str()),

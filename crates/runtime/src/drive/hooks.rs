@@ -91,7 +91,7 @@ impl Driver<'_> {
         let env_names: Vec<(String, String)> =
             known.iter().map(|(name, value)| (name.to_uppercase(), value.render().into_owned())).collect();
         let scope = HookScope { frame, known };
-        let script = script::prepare(template, &scope, frame, None, &private, &self.large)
+        let script = script::prepare(template, &scope, frame, None, Vec::new(), &private, &self.large)
             .map_err(|error| error.to_string())?;
         let mut env = Environment::shared(Arc::clone(&self.base_env));
         env.extend(script.env);

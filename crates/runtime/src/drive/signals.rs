@@ -110,6 +110,8 @@ impl Signals {
             true => None,
             false => Some(signal(SignalKind::hangup())?),
         };
+        // a file that may not grow any more is an error like a full disk, not the death of the runner
+        drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
         Ok(Signals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,

@@ -284,7 +284,8 @@ impl Driver<'_> {
             error = format!("{error}\n[recovery] {}", refusal.message);
         }
         let outcome = self.nested_outcome(id);
-        let value = self.state.frames[id].last_value().cloned();
+        // text, as a recipe that went well gives it
+        let value = self.state.frames[id].last_value().map(|value| Value::from(value.render().into_owned()));
         let attempt = self.state.step(path).map_or(0, |step| step.attempt);
         let mut finished = Finished::refused(outcome, error);
         finished.value = value;

@@ -97,7 +97,9 @@ impl Runs {
 /// Asks a runner to look into the inbox of its run.
 fn ask(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-        // one that is gone in the meantime needs no signal
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::USR1);
+        // one that is gone in the meantime needs no signal, and one that was suspended cannot hear any
+        for signal in [rustix::process::Signal::USR1, rustix::process::Signal::CONT] {
+            let _ = rustix::process::kill_process(pid, signal);
+        }
     }
 }

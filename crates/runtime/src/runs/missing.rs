@@ -6,6 +6,7 @@ use recipe::plan::{Step, Unit};
 use super::{Runs, Start, canonical_recipe};
 use crate::{
     blocked::blocked,
+    command_line::quote,
     evidence::repro_command,
     mask::Mask,
     preflight::{self, Lack, Problem},
@@ -18,7 +19,12 @@ pub(super) fn blocked_start(start: &Start<'_>, problems: &[Problem]) -> RunResul
     let mut mask = Mask::new(root.secrets.clone());
     mask.learn(&start.given);
     let recipe = canonical_recipe(&root.path);
-    let again = repro_command(&recipe, &start.working_dir, &start.given, &start.options, &mask);
+    let mut again = repro_command(&recipe, &start.working_dir, &start.given, &start.options, &mask);
+    for problem in problems {
+        if let Lack::Value(name) = &problem.lack {
+            again.push_str(&format!(" --set {}", quote(&format!("{name}=VALUE"))));
+        }
+    }
     let commands = Commands {
         start: Some(again),
         doctor: Some("recipe-runner-rs doctor".to_owned()),
@@ -34,7 +40,17 @@ impl Runs {
         let mut problems = Vec::new();
         if !start.working_dir.is_dir() {
             let what = if start.working_dir.exists() { "is not a directory" } else { "does not exist" };
-            let text = format!("working directory `{}` {what}", start.working_dir.display());
+            let text = match start.working_dir.as_os_str().is_empty() {
+                true => "the current directory does not exist any more: go to another one with `cd`, or name one with `-C DIR`".to_owned(),
+                false => format!("working directory `{}` {what}", start.working_dir.display()),
+            };
+            problems.push(Problem { lack: Lack::Path, text });
+        }
+        if start.working_dir.to_str().is_none() {
+            let shown = start.working_dir.display();
+            let text = format!(
+                "the path of the working directory `{shown}` is not valid UTF-8, and could not be stored: rename it"
+            );
             problems.push(Problem { lack: Lack::Path, text });
         }
         problems.extend(start.host.depth_problem().map(|text| Problem { lack: Lack::Depth, text }));

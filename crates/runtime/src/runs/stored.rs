@@ -76,6 +76,7 @@ impl Runs {
     pub fn ids(&self) -> Vec<String> {
         let entries = fs::read_dir(self.dir()).into_iter().flatten().flatten();
         let mut ids: Vec<String> = entries
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
             .filter_map(|entry| entry.file_name().into_string().ok())
             .filter(|name| !name.starts_with('.'))
             .collect();
@@ -87,10 +88,9 @@ impl Runs {
     pub fn find(&self, asked: &str) -> Result<RunFolder, FindError> {
         let ids = self.ids();
         if asked == "last" {
-            return match ids.first() {
-                Some(id) => Ok(RunFolder::at(self.dir().join(id))),
-                None => Err(FindError::None(asked.to_owned())),
-            };
+            // what is no run is passed over, as it is in the list of them
+            let mut folders = ids.iter().map(|id| RunFolder::at(self.dir().join(id)));
+            return folders.find(RunFolder::is_run).ok_or_else(|| FindError::None(asked.to_owned()));
         }
         let mut found: Vec<String> =
             ids.into_iter().filter(|id| !asked.is_empty() && id.starts_with(asked)).collect();
