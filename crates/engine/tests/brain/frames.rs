@@ -7,7 +7,7 @@ use engine::{
     outcome::SkipReason,
 };
 
-use crate::run::{LEAF, Run, parallel};
+use crate::run::{LEAF, Run, parallel, plan};
 
 /// Two steps.
 const PAIR: &str = "name: leaf\nsteps:\n- {id: k, command: x}\n- {id: l, command: x}\n";
@@ -89,6 +89,12 @@ fn a_dry_run_knows_what_it_does_not_know() {
     run.record(Event::StepStarted { path: "n".to_owned(), attempt: 1, inputs: None }, None);
     run.record(Event::RecipeEntered { path: "n".to_owned(), unit: "leaf".to_owned() }, None);
     assert_eq!(run.state.frames[1].unknown.iter().collect::<Vec<_>>(), ["g"]);
+    // what nobody knows below, nobody knows here
+    run.record(Event::StepSkipped { path: "n/k".to_owned(), reason: SkipReason::DryRun }, None);
+    run.record(Event::StepSkipped { path: "n".to_owned(), reason: SkipReason::DryRun }, None);
+    let mut unknown: Vec<&String> = run.state.root().unknown.iter().collect();
+    unknown.sort();
+    assert_eq!(unknown, ["a", "g", "k", "n"]);
 }
 
 /// Ends with the first failure, is resumed as told, and goes on; `again` are the steps that fail then.
@@ -152,6 +158,20 @@ fn a_nested_recipe_goes_on_where_it_was() {
     assert_eq!((run.value("n"), run.value("k")), ("vl".to_owned(), "vk".to_owned()));
     // what an earlier resume took over, a later one can still do again
     assert_eq!(resume(&mut run, &Resume { rerun: &["n/l"], ..PLAIN }).1, "+n +n/l -n/l -n +z -z end");
+}
+
+#[test]
+fn what_a_resume_has_not_come_to_counts_already() {
+    let text = |limit: u64| {
+        format!(
+            "name: top\nrecursion: {{max_total_steps: {limit}}}\nsteps:\n- {{id: a, command: x}}\n- {{id: n, recipe: leaf}}\n"
+        )
+    };
+    let mut run = Run::new(&text(9), PAIR, parallel(4), &["n/l"]);
+    run.go();
+    run.plan = plan(&text(1), PAIR);
+    let over = "!a Total step limit (1) exceeded: raise `recursion.max_total_steps` of `top` end";
+    assert_eq!(resume(&mut run, &Resume { rerun: &["a"], ..PLAIN }).1, over);
 }
 
 #[test]
