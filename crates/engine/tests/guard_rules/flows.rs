@@ -3,9 +3,8 @@
 use engine::guard::flow::{Found, Level, Status, follow};
 
 /// `+` if a failure counts, `~` if something else may still decide, `-` if it is ignored; then assignments, each
-/// with `^`; then the command;
-/// then `?` if it may not be reached, `!` if it is turned round, `<` if its input is text of the script, `>` with
-/// each file that it writes. Settings of the shell are left out.
+/// with `^`; then the command; then `?` if it may not be reached, `!` if it is turned round, `<` if its input is text
+/// of the script, `>` with each file that it writes. Settings of the shell are left out.
 fn told(found: &Found) -> String {
     let level = match found.level {
         Level::Counts => "+",
