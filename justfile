@@ -78,6 +78,6 @@ property CASES="3000":
 chaos ROUNDS="500":
     RECIPE_RUNNER_ROUNDS={{ROUNDS}} cargo test --profile simulation -p recipe-runner-rs --test property chaos -- --nocapture
 
-# changes of the language and the engine that no test of theirs notices; needs cargo-mutants and hours. `just mutants -f 'guard/*.rs'` tries some
+# changes of the language and the engine that no test of theirs notices; takes about an hour. `just mutants --file guard/` tries some
 mutants *ARGS:
-    RECIPE_RUNNER_FUZZ_SECONDS=0 PROPTEST_CASES=32 cargo mutants -p recipe -p engine --jobs 1 --timeout 60 --output target/mutants {{ARGS}}
+    cargo run --release --manifest-path tools/mutants/Cargo.toml -- {{ARGS}}

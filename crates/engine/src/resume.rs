@@ -77,10 +77,13 @@ impl RunState {
     /// A step as it stands, or as an earlier process left it if this one has not come to it yet.
     pub(crate) fn standing(&self, id: FrameId, at: usize) -> Option<&StepState> {
         let frame = &self.frames[id];
+        let path = frame.step_path(at);
         let is_current = self.by_path.get(&frame.path) == Some(&id);
-        match is_current && frame.steps[at].status != StepStatus::Pending {
+        let has_begun = is_current && frame.steps[at].status != StepStatus::Pending;
+        // what is kept as a whole is kept as it ended
+        match has_begun || is_covered(&path, &self.kept) {
             true => Some(&frame.steps[at]),
-            false => self.kept.get(&frame.step_path(at)),
+            false => self.kept.get(&path),
         }
     }
 

@@ -6,10 +6,7 @@
 mod rewired;
 mod ways;
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use recipe::{
     graph::{self, Edge, Link},
@@ -196,6 +193,7 @@ impl Work<'_> {
             if let (Some(index), Some(edge)) = (before.filter(|_| !is_changed), cause)
                 && edge.link == Link::Order
                 && self.reads_one_of(step, &names).is_none()
+                && !rewired.contains_key(&at)
                 && self.is_spared(id, index, step)
             {
                 self.kept_producers.push(path.clone());
@@ -218,7 +216,7 @@ impl Work<'_> {
                     // what was done in it is kept, but it is entered again
                     self.reasons.insert(format!("{path}/"), "its recipe changed".to_owned());
                 }
-                if is_changed || self.reasons.len() > size {
+                if self.reasons.len() > size {
                     again.insert(at);
                 }
             }
@@ -245,8 +243,7 @@ impl Work<'_> {
         Some(format!("it reads `{name}`, which changed"))
     }
 
-    /// Names that mean something else now: defaults that differ and were in force, values that were given anew, and
-    /// what steps wrote that are gone or write under another name.
+    /// Names that mean something else now: defaults that differ and were in force, and values that were given anew.
     fn changed_names(&self, old: &Frame, new: &Unit) -> HashSet<String> {
         let state = self.request.state;
         let outside = match old.parent {
@@ -269,10 +266,6 @@ impl Work<'_> {
                     .map(|(name, _)| name.clone()),
             );
         }
-        let stores: HashMap<&str, Option<&str>> =
-            new.steps.iter().map(|step| (step.id.as_str(), step.store.as_deref())).collect();
-        let is_gone = |step: &&Arc<Step>| stores.get(step.id.as_str()) != Some(&step.store.as_deref());
-        names.extend(old.unit.steps.iter().filter(is_gone).filter_map(|step| step.store.clone()));
         names
     }
 
@@ -361,7 +354,7 @@ impl Work<'_> {
             let mut next: BTreeMap<usize, bool> = BTreeMap::new();
             for edge in level.iter().flat_map(|step| ways.needs(*step)) {
                 // a link by value reaches further only over links by value
-                let by_value = edge.link != Link::Order && seen.get(&edge.to).copied().unwrap_or(false);
+                let by_value = edge.link != Link::Order && seen[&edge.to];
                 let entry = next.entry(edge.from).or_insert(by_value);
                 *entry |= by_value;
             }
@@ -429,7 +422,7 @@ impl Work<'_> {
         for index in between.iter().chain(&readers).copied().collect::<BTreeSet<usize>>() {
             let step = &unit.steps[index];
             let Some(old) = frame.index_of(&step.id) else { continue };
-            if index == target || !self.request.state.is_finished(id, old) {
+            if !self.request.state.is_finished(id, old) {
                 continue;
             }
             let reason = match starts.contains(&index) {
@@ -536,11 +529,10 @@ impl Work<'_> {
                     (None, StepStatus::Pending) => entry(&path, Action::Pending, "it was not reached"),
                 },
             };
-            let is_redone = entry.action == Action::Rerun;
             out.push(entry);
             let child = index.and_then(|index| state.below(id, index));
             if let (Some(child), Some(unit)) = (child, nested_unit(self.request.plan, step)) {
-                let around = match is_redone && self.reasons.contains_key(&path) {
+                let around = match self.reasons.contains_key(&path) {
                     true => Around::Redone,
                     false => around,
                 };

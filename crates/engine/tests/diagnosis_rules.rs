@@ -4,8 +4,8 @@
 use engine::{
     Outcome,
     diagnosis::{
-        Class, Commands, Confidence, Diagnosis, Facts, MAX_QUOTE, Obstacle, Producer, Signal, StepType,
-        advice, diagnose, fingerprint, is_hollow, normalize,
+        AgentTrouble, Class, Commands, Confidence, Diagnosis, Facts, KnownBy, MAX_QUOTE, Obstacle, Producer,
+        Signal, StepType, advice, diagnose, fingerprint, is_hollow, normalize,
     },
 };
 
@@ -203,6 +203,9 @@ fn whose_lines_are_believed() {
     assert!(network(exit("./x", 1, "", said)));
     assert!(!network(exit("./x", 1, "something else", said)));
     assert!(!network(Facts { is_check: true, ..exit("./x", 1, "", said) }));
+    // a check stays one, whatever kind of step it is
+    assert!(!network(Facts { is_check: true, step_type: StepType::Recipe, ..exit("./x", 1, "", said) }));
+    assert!(!network(Facts { outcome: Some(Outcome::Ok), ..exit("./x", 1, said, "") }));
     assert!(!network(Facts { outcome: Some(Outcome::Signal(6)), ..exit("./x", 1, "", said) }));
     for host in ["localhost", "127.0.0.1", "0.0.0.0", "[::1]"] {
         let own = exit("./x", 1, &format!("connect ECONNREFUSED {host}:80"), "");
@@ -222,6 +225,32 @@ fn whose_lines_are_believed() {
         ..Facts::default()
     };
     assert!(network(agent));
+}
+
+#[test]
+fn a_service_is_believed_by_its_result_and_quoted_by_its_words() {
+    let asked = |trouble, known, stderr: &str| Facts {
+        outcome: Some(Outcome::Agent),
+        step_type: StepType::Agent,
+        agent_failure: Some("so".to_owned()),
+        agent_trouble: Some(trouble),
+        trouble_by: known,
+        stderr: stderr.to_owned(),
+        ..Facts::default()
+    };
+    let said = "connect ECONNREFUSED 10.0.0.1:80\n401 Unauthorized";
+    let what = "the agent's service refuses the login";
+    for (known, stderr, expected) in [
+        (KnownBy::Result, said, ["environment.credentials High", "so @ agent"]),
+        (KnownBy::Words, said, ["environment.credentials Medium", "401 Unauthorized @ stderr:2"]),
+        (KnownBy::Words, "", ["environment.credentials Medium", "so @ agent"]),
+    ] {
+        let found = told(&diagnose(&asked(AgentTrouble::Credentials, known, stderr)));
+        assert_eq!(found, [expected[0].to_owned(), format!("{what}: {}", expected[1])]);
+    }
+    // it has answered: what it says is about the request
+    let refused = diagnose(&asked(AgentTrouble::Request, KnownBy::Result, said));
+    assert_eq!((refused.class, refused.secondary), (Class::Unknown, vec![]));
 }
 
 #[test]
@@ -381,6 +410,9 @@ fn words_that_change_by_themselves_are_taken_out() {
         ("gh1234wxyz", "gh5678wxyz", true),
         ("ghij1234wxyz", "ghij5678wxyz", true),
         ("ghijk1234wxyz", "ghijk5678wxyz", false),
+        ("page 3 is bad", "line 3 is bad", false),
+        ("an_unusually_long_name_is_no_run", "an_unusually_long_name_is_not_one", false),
+        ("abcdefgh-030405-a1b2c3d", "abcdefgi-030405-a1b2c3d", false),
     ] {
         assert_eq!(
             same(left, right),

@@ -200,7 +200,7 @@ impl Diagnosis {
 /// Tells what kind of failure it is.
 pub fn diagnose(facts: &Facts) -> Diagnosis {
     let view = View::new(facts);
-    let found = rules::typed(facts)
+    let found = rules::typed(facts, &view)
         .or_else(|| hollow_success(facts))
         .or_else(|| rules::missing_program(facts, &view))
         .or_else(|| rules::by_text(facts, &view))

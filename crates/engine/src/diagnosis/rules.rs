@@ -13,8 +13,8 @@ const INTERRUPT: i32 = 2;
 const TERMINATE: i32 = 15;
 
 /// What typed facts decide alone.
-pub(super) fn typed(facts: &Facts) -> Option<Diagnosis> {
-    by_obstacle(facts).or_else(|| by_outcome(facts)).or_else(|| by_agent(facts))
+pub(super) fn typed(facts: &Facts, view: &View) -> Option<Diagnosis> {
+    by_obstacle(facts).or_else(|| by_outcome(facts, view)).or_else(|| by_agent(facts, view))
 }
 
 fn certain(class: Class, what: &str, quote: &str, at: &str) -> Diagnosis {
@@ -41,7 +41,7 @@ fn by_obstacle(facts: &Facts) -> Option<Diagnosis> {
     Some(certain(class, what, quote, at))
 }
 
-fn by_outcome(facts: &Facts) -> Option<Diagnosis> {
+fn by_outcome(facts: &Facts, view: &View) -> Option<Diagnosis> {
     if facts.interrupted {
         return Some(certain(Class::Interrupted, "the run was told to stop", &facts.detail, "outcome"));
     }
@@ -57,7 +57,7 @@ fn by_outcome(facts: &Facts) -> Option<Diagnosis> {
             Some(certain(Class::AgentOpaque, "the agent was alive and silent", &quote, "outcome"))
         }
         Outcome::RateLimited => {
-            Some(service_trouble(facts, Class::RateLimit, "the agent's service asks to slow down"))
+            Some(service_trouble(facts, view, Class::RateLimit, "the agent's service asks to slow down"))
         }
         Outcome::Limit => says(Class::Structure, "a limit of the recipe is exceeded"),
         Outcome::Condition => says(Class::Structure, "a condition cannot be evaluated"),
@@ -75,7 +75,7 @@ fn by_outcome(facts: &Facts) -> Option<Diagnosis> {
     }
 }
 
-fn by_agent(facts: &Facts) -> Option<Diagnosis> {
+fn by_agent(facts: &Facts, view: &View) -> Option<Diagnosis> {
     let (class, what) = match facts.agent_trouble? {
         AgentTrouble::Credentials => (Class::Credentials, "the agent's service refuses the login"),
         AgentTrouble::RateLimit => (Class::RateLimit, "the agent's service asks to slow down"),
@@ -83,19 +83,19 @@ fn by_agent(facts: &Facts) -> Option<Diagnosis> {
         AgentTrouble::Service => (Class::Network, "the agent's service does not work"),
         AgentTrouble::Request => return None,
     };
-    Some(service_trouble(facts, class, what))
+    Some(service_trouble(facts, view, class, what))
 }
 
 /// What is wrong with an agent's service: certain where its structured result says so, never where words do.
-fn service_trouble(facts: &Facts, class: Class, what: &str) -> Diagnosis {
+fn service_trouble(facts: &Facts, view: &View, class: Class, what: &str) -> Diagnosis {
     let said = facts.agent_failure.as_deref().unwrap_or_default();
     let quote = if facts.detail.is_empty() { said } else { &facts.detail };
     let told = Signal::new(what, quote, "agent");
     if facts.trouble_by == KnownBy::Result {
         return Diagnosis::new(class, Confidence::High, vec![told]);
     }
-    let line = super::text::hints(facts, false).into_iter().find(|hint| hint.class == class);
-    let signal = line.map_or(told, |hint| Signal { what: what.to_owned(), ..hint.signal });
+    let line = view.hints.iter().find(|hint| hint.class == class);
+    let signal = line.map_or(told, |hint| Signal { what: what.to_owned(), ..hint.signal.clone() });
     Diagnosis::new(class, Confidence::Medium, vec![signal])
 }
 

@@ -52,18 +52,27 @@ pub(super) fn hints(facts: &Facts, is_check: bool) -> Vec<Hint> {
     for (stream, text) in texts {
         for (at, line) in text.lines().enumerate() {
             let line = cut(line);
-            let Some(mut hint) = read(facts, line, &whole, &format!("{stream}:{}", at + 1)) else { continue };
+            let Some((class, subject, what)) = read(facts, line, &whole) else { continue };
             let by_tool = is_tool_line(line);
             let needs_tool = is_check || (stream == "stdout" && facts.step_type == StepType::Bash);
             let plain = matches!(
-                hint.class,
+                class,
                 Class::ValidationStrategy | Class::Structure | Class::MissingEnv | Class::Memory
             );
-            hint.is_believed = !judged && (!needs_tool || by_tool || (plain && stream != "agent"));
-            let is_own = is_own_server(facts, &hint, line) || is_own_name(facts, &hint);
-            hint.is_believed &= !is_own;
-            hint.is_plain = stream == "stdout" && !is_check && !is_own;
-            hints.push(hint);
+            let is_own = match class {
+                Class::Network => is_own_server(facts, line),
+                Class::MissingEnv => subject.as_ref().is_some_and(|name| facts.declared_names.contains(name)),
+                _ => false,
+            };
+            let is_said = !needs_tool || by_tool || (plain && stream != "agent");
+            hints.push(Hint {
+                class,
+                subject,
+                signal: Signal::new(what, line, format!("{stream}:{}", at + 1)),
+                rank: rank_of(class),
+                is_believed: is_said && !judged && !is_own,
+                is_plain: stream == "stdout" && !is_check && !is_own,
+            });
         }
     }
     hints
@@ -78,15 +87,9 @@ fn cut(line: &str) -> &str {
 }
 
 /// A local server that an agent was to provide: that it does not answer is about the work.
-fn is_own_server(facts: &Facts, hint: &Hint, line: &str) -> bool {
+fn is_own_server(facts: &Facts, line: &str) -> bool {
     let local = ["localhost", "127.0.0.1", "0.0.0.0", "[::1]"].iter().any(|host| line.contains(host));
-    hint.class == Class::Network && local && facts.producer != Producer::None
-}
-
-/// A variable that the recipe defines itself is not the environment's.
-fn is_own_name(facts: &Facts, hint: &Hint) -> bool {
-    let Some(name) = hint.subject.as_ref().filter(|_| hint.class == Class::MissingEnv) else { return false };
-    facts.declared_names.contains(name)
+    local && facts.producer != Producer::None
 }
 
 fn is_tool_line(line: &str) -> bool {
@@ -94,26 +97,20 @@ fn is_tool_line(line: &str) -> bool {
     TOOL_LINES.iter().any(|prefix| lower.starts_with(prefix))
 }
 
-fn read(facts: &Facts, line: &str, whole: &str, at: &str) -> Option<Hint> {
+/// What a line speaks for, what it is about, and what it shows.
+fn read(facts: &Facts, line: &str, whole: &str) -> Option<(Class, Option<String>, &'static str)> {
     if line.trim().is_empty() {
         return None;
     }
     let lower = line.to_lowercase();
-    let special = missing_program(facts, line, &lower, whole)
-        .map(|name| (Class::MissingBinary, Some(name), "a program is not there"))
-        .or_else(|| {
-            missing_variable(line, &lower, whole)
-                .map(|name| (Class::MissingEnv, Some(name), "a variable is not set"))
-        });
-    let (rank, class, subject, what) = match special {
-        Some((class, subject, what)) => (rank_of(class), class, subject, what),
-        None => {
-            let phrase = PHRASES.iter().find(|phrase| phrase.matches(&lower))?;
-            (rank_of(phrase.class), phrase.class, None, phrase.what)
-        }
-    };
-    let signal = Signal::new(what, line, at);
-    Some(Hint { class, subject, signal, rank, is_believed: false, is_plain: false })
+    if let Some(name) = missing_program(facts, line, &lower, whole) {
+        return Some((Class::MissingBinary, Some(name), "a program is not there"));
+    }
+    if let Some(name) = missing_variable(line, &lower, whole) {
+        return Some((Class::MissingEnv, Some(name), "a variable is not set"));
+    }
+    let phrase = PHRASES.iter().find(|phrase| phrase.matches(&lower))?;
+    Some((phrase.class, None, phrase.what))
 }
 
 /// Causes come before their consequences: a full disk before a failed connection, a refused login before both.

@@ -98,7 +98,7 @@ pub enum Kind {
 pub fn parse(text: &str) -> List {
     let mut parser = Parser { tokens: tokens(text), at: 0, depth: 0 };
     let mut list = parser.list(&[]);
-    while parser.at < parser.tokens.len() {
+    while parser.peek().is_some() {
         parser.at += 1;
         list.extend(parser.list(&[]));
     }

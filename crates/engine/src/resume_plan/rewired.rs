@@ -1,4 +1,5 @@
-//! Values that come from another step than before, because the order of the steps changed. Decides nothing.
+//! Values that come from another step than before, because steps are gone, write something else or changed their
+//! order. Decides nothing.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,16 +11,13 @@ use recipe::{
 use super::Request;
 use crate::frame::Frame;
 
-/// Steps that read a name which another step wrote last than before, with that name: the order changed.
+/// Steps that read a name which another step wrote last than before, or none, with that name.
 pub(super) fn rewired(
     request: &Request<'_>,
     old: &Frame,
     new: &Unit,
     edges: &[Edge],
 ) -> HashMap<usize, String> {
-    if old.unit.digest == new.digest {
-        return HashMap::new();
-    }
     fn sources<'e>(unit: &'e Unit, edges: &'e [Edge]) -> HashMap<(&'e str, &'e str), &'e str> {
         let id = |at: usize| unit.steps[at].id.as_str();
         let by_name = edges.iter().filter(|edge| edge.link == Link::Value);

@@ -81,6 +81,7 @@ fn limits_are_kept() {
         let mut run = Run::new(&text, LEAF, parallel(4), &[]);
         run.go();
         assert_eq!(run.trace.join(" "), expected, "{limits}");
+        assert!(run.state.root().steps.iter().all(|step| !step.recovered), "{limits}");
     };
     let two = "- {id: a, command: x}\n- {id: b, command: x}\n";
     limited("{max_total_steps: 2}", two, "+a -a +b -b end");
@@ -92,6 +93,24 @@ fn limits_are_kept() {
     limited("{max_total_steps: 1}", nested, &format!("+n +n/k -n/k -n {over} end"));
     limited("{max_depth: 1}", nested, "+n +n/k -n/k -n +b -b end");
     limited("{max_depth: 0}", nested, "!n Maximum recipe recursion depth (0) exceeded end");
+}
+
+#[test]
+fn a_nested_recipe_has_limits_of_its_own() {
+    let run = |limits: &str| {
+        let child = format!(
+            "name: mid\nrecursion: {limits}\nsteps:\n- {{id: i, recipe: leaf}}\n---\n{LEAF}- {{id: l, command: x}}\n"
+        );
+        let text = "name: top\nsteps:\n- {id: m, recipe: mid}\n";
+        let mut run = Run::new(text, child.leak(), parallel(4), &[]);
+        run.go();
+        run.trace.join(" ")
+    };
+    assert_eq!(run("{max_depth: 1}"), "+m +m/i +m/i/k -m/i/k +m/i/l -m/i/l -m/i -m end");
+    assert_eq!(run("{max_depth: 0}"), "+m !m/i Maximum recipe recursion depth (0) exceeded !m end");
+    assert_eq!(run("{max_total_steps: 2}"), run("{max_depth: 1}"));
+    let over = "!m/i/l Total step limit (1) exceeded: raise `recursion.max_total_steps` of `mid`";
+    assert_eq!(run("{max_total_steps: 1}"), format!("+m +m/i +m/i/k -m/i/k {over} !m/i !m end"));
 }
 
 #[test]
@@ -114,14 +133,36 @@ fn what_a_nested_recipe_gives_back() {
     let child = "name: leaf\ncontext: {own: o, given: d, changed: d}\nsteps:\n- {id: k, command: x}\n\
                  - {id: c, command: x, output: changed}\n";
     let text = "name: top\ncontext: {given: top, changed: top}\nsteps:\n\
-                - {id: n, recipe: leaf, context: {given: g, changed: g}}\n- {id: z, command: x}\n";
+                - {id: n, recipe: leaf, context: {given: g, changed: g, only: g}}\n- {id: z, command: x}\n";
     let mut run = Run::new(text, child, parallel(4), &[]);
     run.go();
     assert_eq!(run.trace.join(" "), "+n +n/k -n/k +n/c -n/c -n +z -z end");
     // what it made and what it declares comes back; what it was given does not, unless it assigned it
-    for (name, expected) in [("k", "vk"), ("own", "o"), ("given", "top"), ("changed", "vc"), ("z", "vz")] {
+    for (name, expected) in
+        [("k", "vk"), ("own", "o"), ("given", "top"), ("changed", "vc"), ("only", ""), ("z", "vz")]
+    {
         assert_eq!(run.value(name), expected, "{name}");
     }
+    assert_eq!(run.state.root().log, ["own", "changed", "k", "n", "z"]);
+}
+
+#[test]
+fn what_comes_back_comes_back_over_every_level() {
+    let child = "name: mid\ncontext: {mine: m}\nsteps:\n- {id: i, recipe: leaf}\n---\n\
+                 name: leaf\ncontext: {own: o}\nsteps:\n- {id: k, command: x, output: told}\n";
+    let text = "name: top\ncontext: {told: top}\nsteps:\n- {id: m, recipe: mid}\n";
+    let mut run = Run::new(text, child, parallel(4), &[]);
+    run.go();
+    for (name, expected) in [("told", "vk"), ("own", "o"), ("mine", "m"), ("i", "vk"), ("m", "vk")] {
+        assert_eq!(run.value(name), expected, "{name}");
+    }
+    // of two that bring in the same name, the later one counts, in the order of declaration
+    let child = "name: one\ncontext: {own: first}\nsteps:\n- {id: k, command: x}\n---\n\
+                 name: two\ncontext: {own: second}\nsteps:\n- {id: l, command: x}\n";
+    let text = "name: top\nsteps:\n- {id: m, recipe: one, parallel_group: g}\n- {id: n, recipe: two, parallel_group: g}\n";
+    let mut run = Run::new(text, child, parallel(4), &[]);
+    run.go();
+    assert_eq!(run.value("own"), "second");
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn a_recipe_that_is_tried_again_is_entered_again() {
     let mut run = run(CHILD);
     run.begin("sub", 1);
     run.enter("sub", "leaf");
-    assert_eq!(run.state.active.len(), 2);
+    assert_eq!((run.state.active.len(), run.state.frames[1].closed), (2, false));
     run.fail_attempt("sub", ended(Outcome::Nested));
     assert_eq!((run.state.active.len(), run.state.step("sub").unwrap().frame), (1, None));
     assert!(run.state.frames[1].closed);

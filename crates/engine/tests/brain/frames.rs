@@ -4,13 +4,15 @@ use engine::{
     Event, RunSettings,
     decide::{depends_on_unknown, result},
     event::RunResumed,
+    given::Given,
     outcome::SkipReason,
 };
+use recipe::value::Value;
 
-use crate::run::{LEAF, Run, parallel};
+use crate::run::{LEAF, Run, parallel, plan};
 
 /// Two steps.
-const PAIR: &str = "name: leaf\nsteps:\n- {id: k, command: x}\n- {id: l, command: x}\n";
+pub(crate) const PAIR: &str = "name: leaf\nsteps:\n- {id: k, command: x}\n- {id: l, command: x}\n";
 
 fn run(steps: &str, child: &'static str, settings: RunSettings, fails: &[&'static str]) -> Run {
     let mut run =
@@ -89,18 +91,24 @@ fn a_dry_run_knows_what_it_does_not_know() {
     run.record(Event::StepStarted { path: "n".to_owned(), attempt: 1, inputs: None }, None);
     run.record(Event::RecipeEntered { path: "n".to_owned(), unit: "leaf".to_owned() }, None);
     assert_eq!(run.state.frames[1].unknown.iter().collect::<Vec<_>>(), ["g"]);
+    // what nobody knows below, nobody knows here
+    run.record(Event::StepSkipped { path: "n/k".to_owned(), reason: SkipReason::DryRun }, None);
+    run.record(Event::StepSkipped { path: "n".to_owned(), reason: SkipReason::DryRun }, None);
+    let mut unknown: Vec<&String> = run.state.root().unknown.iter().collect();
+    unknown.sort();
+    assert_eq!(unknown, ["a", "g", "k", "n"]);
 }
 
 /// Ends with the first failure, is resumed as told, and goes on; `again` are the steps that fail then.
-struct Resume {
-    rerun: &'static [&'static str],
-    skip: &'static [&'static str],
-    again: &'static [&'static str],
+pub(crate) struct Resume {
+    pub(crate) rerun: &'static [&'static str],
+    pub(crate) skip: &'static [&'static str],
+    pub(crate) again: &'static [&'static str],
 }
 
-const PLAIN: Resume = Resume { rerun: &[], skip: &[], again: &[] };
+pub(crate) const PLAIN: Resume = Resume { rerun: &[], skip: &[], again: &[] };
 
-fn resume(run: &mut Run, how: &Resume) -> (usize, String) {
+pub(crate) fn resume(run: &mut Run, how: &Resume) -> (usize, String) {
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
     let (rerun, skip) = (texts(how.rerun), texts(how.skip));
     let resumed = RunResumed { pid: 1, sources: 1, rerun, skip, ..RunResumed::default() };
@@ -123,6 +131,10 @@ fn what_was_done_is_taken_over() {
     ] {
         assert_eq!(resume(&mut failed(), &how), (kept, expected.to_owned()));
     }
+    // nothing of a group that was done is done again behind a step that is left out
+    let group = "- {id: a, command: x, parallel_group: g}\n- {id: b, command: x, parallel_group: g}\n- {id: c, command: x}\n";
+    let mut half = run(group, LEAF, parallel(4), &["a"]);
+    assert_eq!(resume(&mut half, &Resume { skip: &["a"], ..PLAIN }), (1, "+c -c end".to_owned()));
     let mut run = failed();
     assert_eq!(
         resume(&mut run, &Resume { skip: &["b"], again: &["c"], ..PLAIN }),
@@ -152,6 +164,47 @@ fn a_nested_recipe_goes_on_where_it_was() {
     assert_eq!((run.value("n"), run.value("k")), ("vl".to_owned(), "vk".to_owned()));
     // what an earlier resume took over, a later one can still do again
     assert_eq!(resume(&mut run, &Resume { rerun: &["n/l"], ..PLAIN }).1, "+n +n/l -n/l -n +z -z end");
+}
+
+#[test]
+fn what_an_earlier_resume_had_not_come_to_is_kept_still() {
+    let steps = "- {id: a, command: x}\n- {id: n, recipe: leaf}\n- {id: z, command: x}\n";
+    let mut run = run(steps, PAIR, parallel(4), &["z"]);
+    assert_eq!(resume(&mut run, &Resume { rerun: &["a"], again: &["a"], ..PLAIN }).1, "+a !a end");
+    assert_eq!(resume(&mut run, &Resume { rerun: &["n/k"], ..PLAIN }).1, "+a -a +n +n/k -n/k -n +z -z end");
+    assert!(run.state.frames[1..].iter().filter(|frame| frame.path.is_empty()).all(|frame| frame.closed));
+}
+
+#[test]
+fn a_recipe_below_is_not_known_before_it_is_entered_again() {
+    let mut run = run("- {id: k, command: x}\n- {id: n, recipe: leaf}\n", PAIR, parallel(4), &["n/l"]);
+    assert!(run.state.step("n/k").is_some());
+    let given = vec![("goal".to_owned(), Given::Value(Value::from("new")))];
+    run.record(Event::RunResumed(RunResumed { pid: 1, given, ..RunResumed::default() }), None);
+    assert!(run.state.step("k").is_some() && run.state.step("n/k").is_none());
+    assert_eq!(run.value("goal"), "new");
+}
+
+#[test]
+fn what_is_kept_counts_once() {
+    let text = "name: top\nrecursion: {max_total_steps: 3}\nsteps:\n- {id: n, recipe: leaf}\n- {id: z, command: x}\n";
+    let mut run = Run::new(text, PAIR, parallel(4), &["z"]);
+    run.go();
+    assert_eq!(resume(&mut run, &PLAIN).1, "+z -z end");
+}
+
+#[test]
+fn what_a_resume_has_not_come_to_counts_already() {
+    let text = |limit: u64| {
+        format!(
+            "name: top\nrecursion: {{max_total_steps: {limit}}}\nsteps:\n- {{id: a, command: x}}\n- {{id: n, recipe: leaf}}\n"
+        )
+    };
+    let mut run = Run::new(&text(9), PAIR, parallel(4), &["n/l"]);
+    run.go();
+    run.plan = plan(&text(1), PAIR);
+    let over = "!a Total step limit (1) exceeded: raise `recursion.max_total_steps` of `top` end";
+    assert_eq!(resume(&mut run, &Resume { rerun: &["a"], ..PLAIN }).1, over);
 }
 
 #[test]

@@ -5,4 +5,7 @@ mod deciding;
 mod folding;
 mod frames;
 mod planning;
+mod planning_again;
+mod planning_reasons;
+mod planning_work;
 mod run;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use engine::resume_plan::{Action, Blame, Effects, Producers, Request, ResumePlan, Resumer, plan};
-use recipe::value::Value;
+use recipe::{plan::Plan, value::Value};
 
 use crate::run::{self, LEAF, Run, parallel};
 
@@ -16,30 +16,36 @@ steps:
 - {id: check, command: 'grep x {{make}}'}
 ";
 
-const LINKED: Resumer = Resumer::Person { producers: Producers::Linked };
-const AGAIN: Resumer = Resumer::Person { producers: Producers::Again };
+pub(crate) const LINKED: Resumer = Resumer::Person { producers: Producers::Linked };
+pub(crate) const AGAIN: Resumer = Resumer::Person { producers: Producers::Again };
 
 /// What is asked for besides the run.
-struct Ask {
-    resumer: Resumer,
-    blame: Blame,
-    from: Option<&'static str>,
-    lost: &'static [&'static str],
-    effects: Effects,
-    given: &'static [(&'static str, &'static str)],
+#[derive(Clone, Copy)]
+pub(crate) struct Ask {
+    pub(crate) resumer: Resumer,
+    pub(crate) blame: Blame,
+    pub(crate) from: Option<&'static str>,
+    pub(crate) lost: &'static [&'static str],
+    pub(crate) effects: Effects,
+    pub(crate) given: &'static [(&'static str, &'static str)],
 }
 
-const USUAL: Ask =
+pub(crate) const USUAL: Ask =
     Ask { resumer: LINKED, blame: Blame::Work, from: None, lost: &[], effects: Effects::Once, given: &[] };
 
 fn made(before: &str, after: &str, fails: &[&'static str], ask: &Ask) -> ResumePlan {
     let mut run = Run::new(before, LEAF, parallel(4), fails);
     run.go();
     assert_eq!(run.trace.last().map(String::as_str), Some("end"), "{before}");
+    asked(&run, &run::plan(after, LEAF), ask)
+}
+
+/// The plan for a run as it stands.
+pub(crate) fn asked(run: &Run, after: &Plan, ask: &Ask) -> ResumePlan {
     plan(&Request {
         state: &run.state,
-        before: &run::plan(before, LEAF),
-        plan: &run::plan(after, LEAF),
+        before: &run.plan,
+        plan: after,
         given: &ask.given.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect(),
         lost: &ask.lost.iter().map(|path| (*path).to_owned()).collect::<HashSet<String>>(),
         resumer: ask.resumer,
@@ -50,7 +56,7 @@ fn made(before: &str, after: &str, fails: &[&'static str], ask: &Ask) -> ResumeP
 }
 
 /// The plan in one line: `=` keep, `*` again, `.` still to do.
-fn shown(plan: &ResumePlan) -> String {
+pub(crate) fn shown(plan: &ResumePlan) -> String {
     let sign = |action| match action {
         Action::Keep => '=',
         Action::Rerun => '*',

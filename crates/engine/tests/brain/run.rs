@@ -16,12 +16,15 @@ use recipe::{
     value::Value,
 };
 
-/// Every nested recipe is the same.
+/// The nested recipes, separated by `---`, each by its name; any other name means the first one.
 struct Child(&'static str);
 
 impl Loader for Child {
     fn recipe(&self, name: &str, _: &str) -> Result<Loaded, LoadError> {
-        Ok(Loaded { path: name.to_owned(), bytes: Arc::from(self.0.as_bytes()) })
+        let mut texts = self.0.split("---\n");
+        let named = texts.clone().find(|text| text.starts_with(&format!("name: {name}\n")));
+        let text = named.or_else(|| texts.next()).unwrap_or_default();
+        Ok(Loaded { path: name.to_owned(), bytes: Arc::from(text.as_bytes()) })
     }
 
     fn agent(&self, _: &AgentRef, _: &str) -> Option<Arc<str>> {

@@ -3,9 +3,8 @@
 use engine::guard::flow::{Found, Level, Status, follow};
 
 /// `+` if a failure counts, `~` if something else may still decide, `-` if it is ignored; then assignments, each
-/// with `^`; then the command;
-/// then `?` if it may not be reached, `!` if it is turned round, `<` if its input is text of the script, `>` with
-/// each file that it writes. Settings of the shell are left out.
+/// with `^`; then the command; then `?` if it may not be reached, `!` if it is turned round, `<` if its input is text
+/// of the script, `>` with each file that it writes. Settings of the shell are left out.
 fn told(found: &Found) -> String {
     let level = match found.level {
         Level::Counts => "+",
@@ -388,13 +387,14 @@ fn the_stop_at_failures_is_turned_off_in_two_ways() {
 
 #[test]
 fn deep_scripts_are_followed_to_a_depth() {
-    let nested = |depth: usize| format!("{}a{}", "(".repeat(depth), ")".repeat(depth));
-    check(&nested(50), "+a");
+    let nested = |depth: usize| format!("{}if a; then b; fi{}", "(".repeat(depth), ")".repeat(depth));
+    check(&nested(59), "-a, +b?");
+    check(&nested(60), "-if a, -then b, +fi");
     let calls = |count: usize| -> String {
         let chain = (0..count).map(|at| format!("f{at}() {{ f{}; }}; ", at + 1));
         format!("{}f{count}() {{ a; }}; f0", chain.collect::<String>())
     };
-    check(&calls(30), "+a");
-    check(&calls(90), "");
+    check(&calls(39), "+a");
+    check(&calls(40), "");
     check(&format!("{}a", "(true); ".repeat(200)), &format!("{}+a", "-true, ".repeat(200)));
 }

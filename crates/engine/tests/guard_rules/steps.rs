@@ -162,6 +162,8 @@ fn agents_and_recipes_of_other_steps_stay() {
         ("prompt: a, model: x", "prompt: a, model: x, timeout: 9", "", ""),
         ("recipe: x", "recipe: y", "", "recipe_changed"),
         ("recipe: x", "recipe: x, timeout: 9", "", ""),
+        ("recipe: x, agent_binary: claude", "recipe: x, agent_binary: codex", "", "agent_changed"),
+        ("recipe: x, model: a", "recipe: x, model: b", "", "model_changed"),
         ("recipe: '{{a}}'", "recipe: '{{b}}'", "", "recipe_changed"),
         ("command: ./y", "prompt: a", "kind_changed", "kind_changed"),
         ("prompt: a", "command: ./y", "kind_changed", "kind_changed"),
