@@ -239,8 +239,12 @@ impl Scanner<'_, '_, '_> {
         let word = &command.word;
         let variable = word.text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
         let number = !word.text.is_empty() && word.text.bytes().all(|byte| byte.is_ascii_digit());
+        let (element, holes) = (variable.is_some_and(|name| name.contains('[')), word.holes);
         if !word.quoted && (number || variable.is_some_and(is_identifier)) {
             command.word = Default::default();
+        } else if element {
+            command.word = Default::default();
+            self.make_arithmetic(holes);
         } else {
             self.finish_word();
         }

@@ -102,6 +102,7 @@ impl Scanner<'_, '_, '_> {
     pub(super) fn step_pattern(&mut self, symbol: Symbol) {
         match symbol {
             Symbol::Char(c) if self.unquoted(c) => {}
+            Symbol::Char('<' | '>') if self.is_followed(1, '(') => self.process_substitution(),
             Symbol::Char('(') => {
                 self.copy(1);
                 self.push_inner(Kind::Pattern);

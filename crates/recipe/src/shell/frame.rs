@@ -129,8 +129,12 @@ impl Command {
 
     /// Whether the next word may be an option whose value bash evaluates: `printf -v`, `wait -p`.
     pub(super) fn evaluates_options(&self) -> bool {
-        let first = self.position == Position::Argument && self.arguments == 0 && self.redirecting.is_none();
-        first && matches!(self.name.as_str(), "printf" | "wait")
+        let argument = self.position == Position::Argument && self.redirecting.is_none();
+        match self.name.as_str() {
+            "printf" => argument && self.arguments == 0,
+            "wait" => argument && matches!(self.previous.text.as_str(), "" | "-n" | "-f"),
+            _ => false,
+        }
     }
 
     /// What follows starts a new command.

@@ -32,16 +32,15 @@ pub struct Misuse {
 impl Scanner<'_, '_, '_> {
     /// Looks at an argument before what it means for the next one is known.
     pub(super) fn look_at_argument(&mut self, word: &Word) {
-        let (named, alone) = (names(self.written(word)), is_one_value(self.written(word)));
         let Some(command) = self.command() else { return };
-        let (variable, by) = (is_variable(command, word), command.name.clone());
-        let taken = match code(command, word) {
-            true => (command.reads != Reads::Code || !alone).then_some(Taken::Code),
-            false => (variable && (named || is_reference(command))).then_some(Taken::Name),
-        };
+        let (by, reads) = (command.name.clone(), command.reads);
+        let (executed, variable, reference) =
+            (is_executed(command, word), is_variable(command, word), is_reference(command));
         note_argument(command, word);
-        if let Some(taken) = taken {
-            self.misused(word, taken, by);
+        if executed && !(reads == Reads::Code && is_one_value(self.written(word))) {
+            self.misused(word, Taken::Code, by);
+        } else if variable && (reference || names(self.written(word))) {
+            self.misused(word, Taken::Name, by);
         }
         if variable {
             self.variable(word);
@@ -64,7 +63,7 @@ impl Scanner<'_, '_, '_> {
     pub(super) fn misused(&mut self, word: &Word, taken: Taken, by: String) {
         let owner = self.frames.last().map_or(0, |frame| frame.owner);
         let holes = self.notes.holes.get(word.holes..).unwrap_or_default();
-        let own = holes.iter().filter(|hole| hole.owner == owner);
+        let own = holes.iter().filter(|hole| hole.is_part_of(owner));
         let found: Vec<Misuse> =
             own.map(|hole| Misuse { hole: hole.number, taken, by: by.clone() }).collect();
         self.notes.misuses.extend(found);
@@ -72,7 +71,7 @@ impl Scanner<'_, '_, '_> {
 }
 
 /// Whether an argument is executed.
-fn code(command: &Command, word: &Word) -> bool {
+fn is_executed(command: &Command, word: &Word) -> bool {
     match command.builtin {
         _ if command.reads == Reads::Code => true,
         Builtin::Eval => true,
@@ -91,8 +90,7 @@ fn is_variable(command: &Command, word: &Word) -> bool {
         Builtin::NameAfter(letter) => {
             let previous = command.previous.text.strip_prefix('-');
             let follows = previous.is_some_and(|letters| letters.ends_with(letter));
-            let attached = word.spelled.strip_prefix('-').and_then(|letters| letters.split_once(letter));
-            let attached = attached.is_some_and(|(_, name)| !name.is_empty());
+            let attached = is_option(word) && word.spelled.contains('$');
             match command.name.as_str() {
                 "printf" => (follows && command.arguments == 1) || (attached && command.arguments == 0),
                 "wait" => follows || attached,

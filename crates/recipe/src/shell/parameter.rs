@@ -21,7 +21,11 @@ impl Scanner<'_, '_, '_> {
             (Symbol::Char(c), Part::Name) => self.parameter_name(c),
             (Symbol::Char(c), Part::Subscript(depth)) => self.parameter_subscript(c, depth),
             (Symbol::Char(c), Part::Word) if around != Around::Unquoted => self.quoted_word(c, around),
-            (Symbol::Char('<' | '>'), Part::Word) if self.is_followed(1, '(') => self.process_substitution(),
+            (Symbol::Char('<' | '>'), Part::Word | Part::Pattern)
+                if around != Around::Heredoc && self.is_followed(1, '(') =>
+            {
+                self.process_substitution();
+            }
             (Symbol::Char(c), _) => {
                 if !self.unquoted(c) {
                     self.copy(1);
@@ -122,7 +126,8 @@ impl Scanner<'_, '_, '_> {
         match c {
             '\\' => self.quoted_backslash(),
             '$' => self.dollar(around),
-            '`' => self.backticks(around),
+            // in here `\"` keeps its backslash
+            '`' => self.backticks(Around::Unquoted),
             '"' => {
                 self.copy(1);
                 self.push_inner(Kind::Double);
