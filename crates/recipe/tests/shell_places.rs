@@ -191,7 +191,7 @@ fn who_takes_a_value_for_code_or_a_name() {
         ("read -n 3 @", Some("read")),
         ("declare -n @", Some("declare")),
         ("mapfile @", Some("mapfile")),
-        ("declare -n r=@", None),
+        ("declare -n r=@", Some("declare")),
         ("eval x; echo @", None),
         ("bash -c x; echo @", None),
         ("read x; echo @", None),

@@ -4,13 +4,10 @@
 
 use super::{
     Quoting, Symbol,
-    frame::{Builtin, Close, Kind, Outlet, Position, Shape, Textual},
+    frame::{Builtin, Close, Kind, Outlet, Position, Redirect, Shape, Textual},
     scanner::{Scanner, Style},
-    word::{array_name, is_identifier},
+    word::{MAX_TEXT, array_name, is_identifier, precedes_command},
 };
-
-/// The part of a word that is kept: longer than what is looked for in it.
-const MAX_TEXT: usize = 250;
 
 impl Scanner<'_, '_, '_> {
     pub(super) fn step_command(&mut self, symbol: Symbol) {
@@ -28,15 +25,19 @@ impl Scanner<'_, '_, '_> {
             Symbol::Char('\\') if self.peek_char(1) == Some('\n') => self.copy(2),
             Symbol::Char('#') if !self.in_word() => self.comment(),
             Symbol::Char('[') if self.opens_subscript() => self.subscript(),
-            Symbol::Char('<' | '>') if self.peek_char(1) == Some('(') => {
+            Symbol::Char('<' | '>') if self.is_followed(1, '(') => {
                 self.begin_quoted();
-                self.copy(2);
-                self.push_command(Shape::Substitution, Outlet::default());
+                self.process_substitution();
             }
             Symbol::Char(c @ (';' | '&' | '|' | '<' | '>' | '(' | ')')) => self.operator(c),
             Symbol::Char('\\' | '\'' | '"' | '$' | '`') => self.quoted_part(symbol),
             Symbol::Char(c) => self.word_char(c),
         }
+    }
+
+    pub(super) fn process_substitution(&mut self) {
+        self.copy_operator(2);
+        self.push_command(Shape::Substitution, Outlet::default());
     }
 
     // Words.
@@ -47,11 +48,24 @@ impl Scanner<'_, '_, '_> {
 
     fn begin(&mut self) {
         let (start, holes) = (self.at, self.notes.holes.len());
+        let begins = self.begins_with_hole();
         let Some(command) = self.command() else { return };
-        if !command.word.started {
-            command.word.started = true;
-            (command.word.start, command.word.holes) = (start, holes);
+        if command.word.started {
+            return;
         }
+        command.word.started = true;
+        (command.word.start, command.word.holes) = (start, holes);
+        if begins && command.evaluates_options() {
+            self.out.push_str("-- ");
+        }
+    }
+
+    /// Whether a hole comes first, also if it is quoted.
+    fn begins_with_hole(&self) -> bool {
+        let rest = self.symbols.get(self.at..).unwrap_or_default();
+        let quotes = |symbol: &&Symbol| matches!(symbol, Symbol::Char('\\' | '$' | '"' | '\''));
+        let first = rest.iter().take(3).find(|symbol| !quotes(symbol));
+        matches!(first, Some(Symbol::Hole(_)))
     }
 
     fn begin_quoted(&mut self) {
@@ -94,12 +108,7 @@ impl Scanner<'_, '_, '_> {
     /// Whether a bracket here opens the subscript of an assignment.
     fn opens_subscript(&mut self) -> bool {
         let Some(command) = self.command() else { return false };
-        let declares = matches!(command.builtin, Builtin::Declare(_));
-        let assigns = match command.position {
-            Position::Command | Position::Assigned => true,
-            Position::Argument => declares,
-            _ => false,
-        };
+        let assigns = matches!(command.position, Position::Command | Position::Assigned);
         match command.shape {
             Shape::Array(_) => !command.word.started,
             Shape::Condition => false,
@@ -129,7 +138,7 @@ impl Scanner<'_, '_, '_> {
         let declared = self.command().is_some_and(
             |command| matches!(command.builtin, Builtin::Declare(attributes) if attributes.associative),
         );
-        if declared || self.notes.associative.contains(name) { Textual::Keys } else { Textual::Numbers }
+        if declared || self.notes.is_associative(name) { Textual::Keys } else { Textual::Numbers }
     }
 
     // Lines.
@@ -159,9 +168,9 @@ impl Scanner<'_, '_, '_> {
             '(' => self.open(),
             ')' => self.close(),
             '<' | '>' => self.redirection(),
-            '&' if self.peek_char(1) == Some('>') => {
+            '&' if self.is_followed(1, '>') => {
                 self.finish_word();
-                self.redirect(2);
+                self.redirect(2, Redirect::File);
             }
             _ => self.separator(c),
         }
@@ -181,22 +190,19 @@ impl Scanner<'_, '_, '_> {
     /// `;`, `&`, `|` and what starts with them.
     fn separator(&mut self, c: char) {
         self.finish_word();
-        let next = self.peek_char(1);
-        if c == '|' && next != Some('|') {
+        let next = self.following(1);
+        if c == '|' && next != Some(Symbol::Char('|')) {
             self.pass_on();
         }
         self.finish_command();
-        self.copy(1);
-        let ends_case = c == ';' && matches!(next, Some(';' | '&'));
-        if ends_case {
-            self.copy(1);
-        }
+        let ends_case = c == ';' && matches!(next, Some(Symbol::Char(';' | '&')));
+        self.copy_operator(if ends_case { 2 } else { 1 });
         let Some(command) = self.command() else { return };
         let in_pattern = matches!(command.position, Position::Pattern | Position::FirstPattern);
         if ends_case && command.cases > 0 {
             command.restart();
             command.position = Position::FirstPattern;
-            if next == Some(';') && self.peek_char(0) == Some('&') {
+            if next == Some(Symbol::Char(';')) && self.peek_char(0) == Some('&') {
                 self.copy(1);
             }
         } else if !(in_pattern && c == '|') {
@@ -214,13 +220,16 @@ impl Scanner<'_, '_, '_> {
 
     fn redirection(&mut self) {
         self.drop_descriptor();
-        let (first, second, third) = (self.peek_char(0), self.peek_char(1), self.peek_char(2));
+        let [first, second, third] = [0, 1, 2].map(|count| match self.following(count) {
+            Some(Symbol::Char(c)) => c,
+            _ => ' ',
+        });
         let array = self.command().is_some_and(|command| matches!(command.shape, Shape::Array(_)));
         match (first, second, third) {
-            (Some('<'), Some('<'), Some('<')) => self.redirect(3),
-            (Some('<'), Some('<'), _) if !array => self.announce_heredoc(),
-            (Some('<'), Some('&' | '>'), _) | (Some('>'), Some('>' | '&' | '|'), _) => self.redirect(2),
-            _ => self.redirect(1),
+            ('<', '<', '<') => self.redirect(3, Redirect::Text),
+            ('<', '<', _) if !array => self.announce_heredoc(),
+            ('<', '&' | '>', _) | ('>', '>' | '&' | '|', _) => self.redirect(2, Redirect::File),
+            _ => self.redirect(1, Redirect::File),
         }
     }
 
@@ -230,17 +239,21 @@ impl Scanner<'_, '_, '_> {
         let word = &command.word;
         let variable = word.text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
         let number = !word.text.is_empty() && word.text.bytes().all(|byte| byte.is_ascii_digit());
+        let (element, holes) = (variable.is_some_and(|name| name.contains('[')), word.holes);
         if !word.quoted && (number || variable.is_some_and(is_identifier)) {
             command.word = Default::default();
+        } else if element {
+            command.word = Default::default();
+            self.make_arithmetic(holes);
         } else {
             self.finish_word();
         }
     }
 
-    fn redirect(&mut self, length: usize) {
-        self.copy(length);
+    fn redirect(&mut self, length: usize, redirect: Redirect) {
+        self.copy_operator(length);
         if let Some(command) = self.command() {
-            command.redirecting = true;
+            command.redirecting = Some(redirect);
         }
     }
 
@@ -248,7 +261,7 @@ impl Scanner<'_, '_, '_> {
 
     fn open(&mut self) {
         if self.opens_arithmetic() {
-            self.copy(2);
+            self.copy_operator(2);
             return self.push_arithmetic(Close::Parentheses);
         }
         let extended = self
@@ -256,13 +269,16 @@ impl Scanner<'_, '_, '_> {
             .checked_sub(1)
             .and_then(|at| self.symbols.get(at))
             .is_some_and(|symbol| matches!(symbol, Symbol::Char('@' | '!' | '?' | '*' | '+')));
+        let empty = self.is_followed(1, ')');
         let Some(command) = self.command() else { return };
         let word = &command.word;
-        let negation = command.position == Position::Command && word.text == "!" && !word.quoted;
+        // `f@()` is the name of a function, and a lone `!` a negation
+        let no_pattern =
+            command.position == Position::Command && (empty || (word.text == "!" && !word.quoted));
         let in_pattern = matches!(command.position, Position::FirstPattern | Position::Pattern);
         if let Some(name) = array_name(&word.text).map(str::to_owned) {
             self.open_array(&name);
-        } else if word.started && extended && !negation {
+        } else if word.started && extended && !no_pattern {
             self.copy(1);
             self.push_inner(Kind::Pattern);
         } else if in_pattern {
@@ -277,15 +293,17 @@ impl Scanner<'_, '_, '_> {
     }
 
     fn opens_arithmetic(&mut self) -> bool {
-        let double = self.peek_char(1) == Some('(');
         let allowed = self.command().is_some_and(|command| {
             let word = &command.word;
-            let reserved =
-                !word.quoted && matches!(word.text.as_str(), "for" | "!" | "if" | "while" | "until");
-            let starts = matches!(command.position, Position::Command | Position::ForName);
-            starts && (!word.started || reserved) && !matches!(command.shape, Shape::Array(_))
+            let reserved = !word.quoted && (word.text == "for" || precedes_command(&word.text));
+            let starts = match command.position {
+                Position::Command | Position::ForName | Position::Coproc => !word.started || reserved,
+                Position::CoprocRest => true,
+                _ => false,
+            };
+            starts && !matches!(command.shape, Shape::Array(_))
         });
-        if !(double && allowed && self.closes_as_arithmetic(2)) {
+        if !(allowed && self.is_followed(1, '(') && self.closes_as_arithmetic(1)) {
             return false;
         }
         self.finish_word();
@@ -300,7 +318,7 @@ impl Scanner<'_, '_, '_> {
         let declared = self.command().is_some_and(
             |command| matches!(command.builtin, Builtin::Declare(attributes) if attributes.integer),
         );
-        let integer = declared || self.notes.integers.contains(name);
+        let integer = declared || self.notes.is_integer(name);
         self.copy(1);
         self.push_command(Shape::Array(textual), Outlet::default());
         if let Some(frame) = self.frames.last_mut() {
@@ -316,14 +334,22 @@ impl Scanner<'_, '_, '_> {
         if matches!(command.position, Position::FirstPattern | Position::Pattern) {
             return command.restart();
         }
-        let shape = command.shape;
+        let (shape, known) = (command.shape, command.known);
         if shape == Shape::Script {
             return;
         }
         self.frames.pop();
-        match (shape, self.command()) {
-            (Shape::Subshell, Some(command)) => command.restart(),
-            (Shape::Substitution, _) => self.close_substitution(),
+        match shape {
+            Shape::Subshell => {
+                self.notes.forget(known);
+                if let Some(command) = self.command() {
+                    command.restart();
+                }
+            }
+            Shape::Substitution => {
+                self.notes.forget(known);
+                self.close_substitution();
+            }
             _ => {}
         }
     }

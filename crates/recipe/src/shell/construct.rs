@@ -12,8 +12,8 @@ impl Scanner<'_, '_, '_> {
     pub(super) fn step_arithmetic(&mut self, symbol: Symbol) {
         match symbol {
             Symbol::Char('\\') => self.bare_backslash(),
-            Symbol::Char('$') => self.dollar(Around::Double),
-            Symbol::Char('`') => self.backticks(Around::Unquoted),
+            Symbol::Char('$') if !self.in_apostrophes() => self.dollar(Around::Double),
+            Symbol::Char('`') if !self.in_apostrophes() => self.backticks(Around::Unquoted),
             Symbol::Char(c) => {
                 self.copy(1);
                 self.count_arithmetic(c);
@@ -29,14 +29,23 @@ impl Scanner<'_, '_, '_> {
         }
     }
 
+    fn in_apostrophes(&self) -> bool {
+        let kind = self.frames.last().map(|frame| &frame.kind);
+        matches!(kind, Some(Kind::Arithmetic { quote: Some('\''), .. }))
+    }
+
     /// Follows the nesting of an arithmetic construct, `c` having been copied.
     fn count_arithmetic(&mut self, c: char) {
         let next = self.peek_char(0);
-        let Some(Kind::Arithmetic { close, depth }) = self.frames.last_mut().map(|frame| &mut frame.kind)
+        let Some(Kind::Arithmetic { close, depth, quote }) =
+            self.frames.last_mut().map(|frame| &mut frame.kind)
         else {
             return;
         };
         match (*close, c) {
+            _ if *quote == Some(c) => *quote = None,
+            _ if quote.is_some() => {}
+            (_, '"' | '\'') => *quote = Some(c),
             (Close::Parentheses, '(') | (Close::Bracket, '[') => *depth += 1,
             (Close::Parentheses, ')') | (Close::Bracket, ']') if *depth > 0 => *depth -= 1,
             (Close::Parentheses, ')') if next == Some(')') => {
@@ -88,14 +97,12 @@ impl Scanner<'_, '_, '_> {
         if assigns && textual == Textual::Numbers {
             self.make_arithmetic(holes);
         }
-        if let Some(command) = self.command() {
-            command.word.text.push_str("[]");
-        }
     }
 
     pub(super) fn step_pattern(&mut self, symbol: Symbol) {
         match symbol {
             Symbol::Char(c) if self.unquoted(c) => {}
+            Symbol::Char('<' | '>') if self.is_followed(1, '(') => self.process_substitution(),
             Symbol::Char('(') => {
                 self.copy(1);
                 self.push_inner(Kind::Pattern);

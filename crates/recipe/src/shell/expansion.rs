@@ -11,7 +11,7 @@ use super::{
 impl Scanner<'_, '_, '_> {
     pub(super) fn dollar(&mut self, around: Around) {
         let bare = around == Around::Unquoted;
-        match self.peek(1) {
+        match self.following(1) {
             // `$` and a reference would be something else, so the dollar sign is made plain text
             Some(Symbol::Hole(_)) => {
                 self.out.push_str("\\$");
@@ -20,25 +20,27 @@ impl Scanner<'_, '_, '_> {
             Some(Symbol::Char('(')) => self.dollar_parenthesis(),
             Some(Symbol::Char('{')) => self.open_parameter(around),
             Some(Symbol::Char('[')) => {
-                self.copy(2);
+                self.copy_operator(2);
                 self.push_arithmetic(Close::Bracket);
             }
             Some(Symbol::Char('\'')) if bare => self.ansi_c(),
             Some(Symbol::Char('"')) if bare => {
-                self.copy(2);
+                self.copy_operator(2);
                 self.push_inner(Kind::Double);
             }
-            Some(Symbol::Char(c)) if c.is_ascii_alphanumeric() || "_$#?!*@-".contains(c) => self.copy(2),
+            Some(Symbol::Char(c)) if c.is_ascii_alphanumeric() || "_$#?!*@-".contains(c) => {
+                self.copy_operator(2)
+            }
             _ => self.copy(1),
         }
     }
 
     fn dollar_parenthesis(&mut self) {
-        if self.peek_char(2) == Some('(') && self.closes_as_arithmetic(3) {
-            self.copy(3);
+        if self.is_followed(2, '(') && self.closes_as_arithmetic(2) {
+            self.copy_operator(3);
             self.push_arithmetic(Close::Parentheses);
         } else {
-            self.copy(2);
+            self.copy_operator(2);
             let output = self.outlet();
             self.push_command(Shape::Substitution, output);
         }
@@ -51,32 +53,39 @@ impl Scanner<'_, '_, '_> {
     }
 
     fn open_parameter(&mut self, around: Around) {
-        self.copy(2);
+        self.copy_operator(2);
         let inherited = self.frames.last().is_some_and(|frame| frame.arithmetic);
         let parameter = Parameter { around, part: Part::Name, name: String::new(), inherited };
         self.push_inner(Kind::Parameter(parameter));
     }
 
-    /// Whether the parenthesis that is open just before the symbol `ahead` closes with `))`. In
-    /// doubt it does: arithmetic lets less through.
-    pub(super) fn closes_as_arithmetic(&mut self, ahead: usize) -> bool {
-        let rest = self.symbols.get(self.at + ahead..).unwrap_or_default();
-        let (mut depth, mut quote, mut at) = (0usize, None, 0);
+    /// Whether the parenthesis that comes `count` after this symbol closes with `))`. In doubt it does: arithmetic
+    /// lets less through.
+    pub(super) fn closes_as_arithmetic(&mut self, count: usize) -> bool {
+        let start = self.at + self.distance(count) + 1;
+        let rest = self.symbols.get(start..).unwrap_or_default();
+        let mut open = Vec::new();
+        let mut at = 0;
         while let Some(symbol) = rest.get(at) {
             if self.notes.look_ahead == 0 {
                 return true;
             }
             self.notes.look_ahead -= 1;
-            match (*symbol, quote) {
-                (Symbol::Char('\\'), None | Some('"')) => at += 1,
-                (Symbol::Char(c), Some(open)) if c == open => quote = None,
-                (_, Some(_)) => {}
-                (Symbol::Char(c @ ('"' | '\'')), None) => quote = Some(c),
-                (Symbol::Char('('), None) => depth += 1,
-                (Symbol::Char(')'), None) if depth == 0 => {
-                    return rest.get(at + 1) == Some(&Symbol::Char(')'));
+            let Symbol::Char(c) = *symbol else {
+                at += 1;
+                continue;
+            };
+            let dollar = at > 0 && rest.get(at - 1) == Some(&Symbol::Char('$'));
+            match (c, open.last().copied()) {
+                ('\'', Some('\'')) | ('"', Some('"')) | ('`', Some('`')) | (')', Some('(')) => {
+                    open.pop();
                 }
-                (Symbol::Char(')'), None) => depth -= 1,
+                (_, Some('\'')) => {}
+                ('\\', _) => at += 1,
+                ('\'' | ')', Some('"' | '`')) => {}
+                ('(', Some('"')) if !dollar => {}
+                (')', None) => return rest.get(at + 1) == Some(&Symbol::Char(')')),
+                ('\'' | '"' | '`' | '(', _) => open.push(c),
                 _ => {}
             }
             at += 1;
@@ -89,8 +98,9 @@ impl Scanner<'_, '_, '_> {
     pub(super) fn backticks(&mut self, around: Around) {
         self.copy(1);
         let (inner, end) = self.between_backticks(around);
-        let output = self.outlet();
+        let (output, known) = (self.outlet(), self.notes.known());
         let text = self.notes.nest(|notes| Scanner::script(&inner, output, notes).finish());
+        self.notes.forget(known);
         for c in text.chars() {
             if matches!(c, '\\' | '`') {
                 self.out.push('\\');

@@ -23,7 +23,7 @@ pub(super) enum Kind {
     /// `${…}`.
     Parameter(Parameter),
     /// `$((…))`, `((…))` or `$[…]`.
-    Arithmetic { close: Close, depth: usize },
+    Arithmetic { close: Close, depth: usize, quote: Option<char> },
     /// `[…]` after a name or at the start of an array's item.
     Subscript { depth: usize, holes: usize, textual: Textual },
     /// `(…)` inside a pattern or a regular expression.
@@ -85,7 +85,7 @@ pub(super) struct Command {
     pub(super) cases: usize,
     pub(super) word: Word,
     pub(super) builtin: Builtin,
-    /// The name of the command, as it is written.
+    /// The name of the command, without quotes.
     pub(super) name: String,
     /// The arguments that have been read.
     pub(super) arguments: usize,
@@ -93,8 +93,12 @@ pub(super) struct Command {
     pub(super) output: Outlet,
     /// The number of holes found before the command.
     pub(super) holes: usize,
-    /// Whether the next word is the target of a redirection.
-    pub(super) redirecting: bool,
+    /// What the next word is the target of, if it is one of a redirection.
+    pub(super) redirecting: Option<Redirect>,
+    /// Whether what it reads is assigned to a name declared with `-i`.
+    pub(super) fills_integer: bool,
+    /// The associative arrays that were known before.
+    pub(super) known: usize,
     pub(super) previous: Previous,
 }
 
@@ -111,7 +115,9 @@ impl Command {
             reads: Reads::Arguments,
             output: Outlet::default(),
             holes: 0,
-            redirecting: false,
+            redirecting: None,
+            fills_integer: false,
+            known: 0,
             previous: Previous::default(),
         }
     }
@@ -121,6 +127,16 @@ impl Command {
         self.shape == Shape::Condition && !self.word.quoted && self.word.text == "]]"
     }
 
+    /// Whether the next word may be an option whose value bash evaluates: `printf -v`, `wait -p`.
+    pub(super) fn evaluates_options(&self) -> bool {
+        let argument = self.position == Position::Argument && self.redirecting.is_none();
+        match self.name.as_str() {
+            "printf" => argument && self.arguments == 0,
+            "wait" => argument && matches!(self.previous.text.as_str(), "" | "-n" | "-f"),
+            _ => false,
+        }
+    }
+
     /// What follows starts a new command.
     pub(super) fn restart(&mut self) {
         self.position = Position::Command;
@@ -128,7 +144,8 @@ impl Command {
         self.name.clear();
         self.arguments = 0;
         self.reads = Reads::Arguments;
-        self.redirecting = false;
+        self.redirecting = None;
+        self.fills_integer = false;
         self.previous = Previous::default();
     }
 }
@@ -170,6 +187,19 @@ pub(super) enum Position {
     ForIn,
     /// The name after `function`.
     FunctionName,
+    /// What follows `coproc`: a command, or a name before a compound one.
+    Coproc,
+    /// What follows the first word after `coproc`.
+    CoprocRest,
+}
+
+/// What a redirection is given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Redirect {
+    /// The name of a file, or a descriptor.
+    File,
+    /// The text itself: `<<<`.
+    Text,
 }
 
 /// The commands that evaluate their arguments.
@@ -180,10 +210,12 @@ pub(super) enum Builtin {
     Declare(Attributes),
     /// Takes names of variables: `unset`, `read`.
     Names,
-    /// Takes the name of a variable after `-v`: `printf`, `test`.
-    NameAfterV,
+    /// Takes the name of a variable after the option with this letter: `printf`, `test`, `wait`.
+    NameAfter(char),
     Eval,
     Trap,
+    /// Expands the words after `-W` and executes what stands after `-C`: `compgen`, `complete`.
+    Completion,
 }
 
 /// What a command makes of its next argument.
@@ -213,6 +245,7 @@ pub(super) struct Outlet {
 pub(super) struct Attributes {
     pub(super) integer: bool,
     pub(super) associative: bool,
+    pub(super) reference: bool,
 }
 
 /// The word that is being read.
@@ -223,6 +256,8 @@ pub(super) struct Word {
     pub(super) quoted: bool,
     /// The start of what is written plainly.
     pub(super) text: String,
+    /// The word without its quotes, known at its end; a hole is a `$`.
+    pub(super) spelled: String,
     /// The symbol that it starts at.
     pub(super) start: usize,
     /// The number of holes found before it.

@@ -7,8 +7,9 @@ use std::collections::HashSet;
 use super::{
     Quoting, Symbol,
     frame::Kind,
-    output::{Output, Slot},
+    output::Slot,
     scanner::{Scanner, Style},
+    word::unquote,
 };
 
 /// A heredoc that has been announced.
@@ -40,45 +41,37 @@ struct Extent {
     next: usize,
 }
 
-impl Scanner<'_, '_, '_> {
+impl<'s> Scanner<'s, '_, '_> {
     /// `<<` or `<<-` and the delimiter.
     pub(super) fn announce_heredoc(&mut self) {
-        self.copy(2);
-        let tabs = if self.peek_char(0) == Some('-') { Tabs::Stripped } else { Tabs::Kept };
-        self.copy(usize::from(tabs == Tabs::Stripped));
+        let tabs = if self.is_followed(2, '-') { Tabs::Stripped } else { Tabs::Kept };
+        self.copy_operator(if tabs == Tabs::Stripped { 3 } else { 2 });
         while matches!(self.peek_char(0), Some(' ' | '\t')) {
             self.copy(1);
         }
-        let mut written = Output::default();
-        std::mem::swap(&mut self.out, &mut written);
-        let start = self.at;
-        let (delimiter, quoted) = self.read_delimiter();
-        std::mem::swap(&mut self.out, &mut written);
-        let slot = self.out.slot(written.finish());
-        if let (true, Some(pending)) = (self.at > start, self.pending.last_mut()) {
-            pending.push(Heredoc { delimiter, quoted, tabs, slot });
+        let outside = std::mem::take(&mut self.out);
+        let written = self.read_delimiter();
+        let delimiter = std::mem::replace(&mut self.out, outside).finish();
+        let slot = self.out.slot(delimiter);
+        if let (false, Some(pending)) = (written.is_empty(), self.pending.last_mut()) {
+            pending.push(Heredoc { delimiter: unquote(written), quoted: quoted(written), tabs, slot });
         }
     }
 
-    /// Copies the delimiter's word, and gives it without its quotes.
-    fn read_delimiter(&mut self) -> (Vec<Symbol>, Quoted) {
-        let (mut delimiter, mut quoted, mut quote) = (Vec::new(), Quoted::No, None);
+    /// Copies the delimiter's word.
+    fn read_delimiter(&mut self) -> &'s [Symbol] {
+        let (start, mut quote) = (self.at, None);
         while let Some(symbol) = self.peek(0) {
             match (symbol, quote) {
                 (Symbol::Char(' ' | '\t' | '\n' | ';' | '&' | '|' | '<' | '>' | '(' | ')'), None) => break,
+                (Symbol::Char('\\'), None | Some('"')) => self.copy(1),
                 (Symbol::Char(c), Some(open)) if c == open => quote = None,
-                (Symbol::Char(c @ ('\'' | '"')), None) => (quote, quoted) = (Some(c), Quoted::Yes),
-                (Symbol::Char('$'), None) if matches!(self.peek_char(1), Some('\'' | '"')) => {}
-                (Symbol::Char('\\'), None) => {
-                    quoted = Quoted::Yes;
-                    self.copy(1);
-                    delimiter.extend(self.peek(0));
-                }
-                _ => delimiter.push(symbol),
+                (Symbol::Char(c @ ('\'' | '"')), None) => quote = Some(c),
+                _ => {}
             }
             self.copy_plain();
         }
-        (delimiter, quoted)
+        self.symbols.get(start..self.at).unwrap_or_default()
     }
 
     /// Copies a symbol of a delimiter, which bash does not expand.
@@ -110,31 +103,45 @@ impl Scanner<'_, '_, '_> {
         }
     }
 
-    /// Finds the end line as bash does: before anything is expanded.
+    /// Finds the end line as bash does: before anything is expanded, but after lines that end in a backslash have been
+    /// joined with the next.
     fn extent(&self, heredoc: &Heredoc) -> Extent {
         let mut start = self.at;
-        let mut continued = false;
         while start < self.symbols.len() {
-            let rest = self.symbols.get(start..).unwrap_or_default();
-            let length = rest.iter().position(|symbol| *symbol == Symbol::Char('\n')).unwrap_or(rest.len());
-            let line = rest.get(..length).unwrap_or_default();
-            if !continued && let Some(used) = self.end_line(line, heredoc) {
-                let whole = usize::from(used == length && length < rest.len());
-                return Extent { text: start, line: start + used, next: start + used + whole };
+            let (places, end) = self.line(start, heredoc.quoted);
+            if let Some(used) = self.end_line(&places, heredoc) {
+                let line = places.get(used).copied().unwrap_or(end);
+                let next = if line == end { self.symbols.len().min(end + 1) } else { line };
+                return Extent { text: start, line, next };
             }
-            continued = heredoc.quoted == Quoted::No && ends_in_backslash(line);
-            start += length + 1;
+            start = end + 1;
         }
         let end = self.symbols.len();
         Extent { text: end, line: end, next: end }
     }
 
-    /// How much of `line` is the end line of the heredoc; all of it, except directly before the
+    /// The places of the symbols of the line that starts here, and where it ends.
+    fn line(&self, start: usize, quoted: Quoted) -> (Vec<usize>, usize) {
+        let (mut places, mut at) = (Vec::new(), start);
+        while let Some(symbol) = self.symbols.get(at).filter(|symbol| **symbol != Symbol::Char('\n')) {
+            let escapes = quoted == Quoted::No && *symbol == Symbol::Char('\\');
+            match self.symbols.get(at + 1) {
+                Some(Symbol::Char('\n')) if escapes => {}
+                Some(_) if escapes => places.extend([at, at + 1]),
+                _ => places.push(at),
+            }
+            at += if escapes { 2 } else { 1 };
+        }
+        (places, at.min(self.symbols.len()))
+    }
+
+    /// How much of a line is the end line of the heredoc; all of it, except directly before the
     /// parenthesis that closes a command substitution.
-    fn end_line(&self, line: &[Symbol], heredoc: &Heredoc) -> Option<usize> {
+    fn end_line(&self, places: &[usize], heredoc: &Heredoc) -> Option<usize> {
+        let line: Vec<Symbol> = places.iter().filter_map(|at| self.symbols.get(*at).copied()).collect();
         let stripped = match heredoc.tabs {
-            Tabs::Stripped => without_tabs(line),
-            Tabs::Kept => line,
+            Tabs::Stripped => without_tabs(&line),
+            Tabs::Kept => &line,
         };
         let rest = stripped.strip_prefix(heredoc.delimiter.as_slice())?;
         let closes = self.pending.len() > 1 && rest.contains(&Symbol::Char(')'));
@@ -213,6 +220,12 @@ fn without_tabs(line: &[Symbol]) -> &[Symbol] {
     line.get(tabs..).unwrap_or_default()
 }
 
-fn ends_in_backslash(line: &[Symbol]) -> bool {
-    line.iter().rev().take_while(|symbol| **symbol == Symbol::Char('\\')).count() % 2 == 1
+/// Whether a part of a delimiter is quoted, so that the text is not expanded.
+fn quoted(delimiter: &[Symbol]) -> Quoted {
+    let quotes = |at: usize| match delimiter.get(at) {
+        Some(Symbol::Char('\'' | '"')) => true,
+        Some(Symbol::Char('\\')) => delimiter.get(at + 1) != Some(&Symbol::Char('\n')),
+        _ => false,
+    };
+    if (0..delimiter.len()).any(quotes) { Quoted::Yes } else { Quoted::No }
 }

@@ -32,13 +32,30 @@ pub struct Misuse {
 impl Scanner<'_, '_, '_> {
     /// Looks at an argument before what it means for the next one is known.
     pub(super) fn look_at_argument(&mut self, word: &Word) {
-        let written = self.symbols.get(word.start..self.at).unwrap_or_default();
         let Some(command) = self.command() else { return };
-        let taken = taken(command, word, written);
-        let by = command.name.clone();
+        let (by, reads) = (command.name.clone(), command.reads);
+        let (executed, variable, reference) =
+            (is_executed(command, word), is_variable(command, word), is_reference(command));
         note_argument(command, word);
-        if let Some(taken) = taken {
-            self.misused(word, taken, by);
+        if executed && !(reads == Reads::Code && is_one_value(self.written(word))) {
+            self.misused(word, Taken::Code, by);
+        } else if variable && (reference || names(self.written(word))) {
+            self.misused(word, Taken::Name, by);
+        }
+        if variable {
+            self.variable(word);
+        }
+    }
+
+    /// An argument that names a variable.
+    fn variable(&mut self, word: &Word) {
+        self.element(word);
+        let integer = self.notes.is_integer(&word.spelled);
+        let Some(command) = self.command() else { return };
+        match command.name.as_str() {
+            "unset" => self.notes.unset(&word.spelled),
+            "printf" if integer => command.builtin = Builtin::Let,
+            _ => command.fills_integer |= integer,
         }
     }
 
@@ -46,29 +63,51 @@ impl Scanner<'_, '_, '_> {
     pub(super) fn misused(&mut self, word: &Word, taken: Taken, by: String) {
         let owner = self.frames.last().map_or(0, |frame| frame.owner);
         let holes = self.notes.holes.get(word.holes..).unwrap_or_default();
-        let own = holes.iter().filter(|hole| hole.owner == owner);
+        let own = holes.iter().filter(|hole| hole.is_part_of(owner));
         let found: Vec<Misuse> =
             own.map(|hole| Misuse { hole: hole.number, taken, by: by.clone() }).collect();
         self.notes.misuses.extend(found);
     }
 }
 
-/// What the holes of an argument are taken for, if not for values.
-fn taken(command: &Command, word: &Word, written: &[Symbol]) -> Option<Taken> {
-    if command.reads == Reads::Code {
-        return (!is_one_value(written)).then_some(Taken::Code);
-    }
-    let is_option = word.text.starts_with('-');
+/// Whether an argument is executed.
+fn is_executed(command: &Command, word: &Word) -> bool {
     match command.builtin {
-        Builtin::Eval => Some(Taken::Code),
-        Builtin::Trap if !is_option && is_first(command) => Some(Taken::Code),
-        Builtin::Names if !is_option && !follows_option(command) => names(written).then_some(Taken::Name),
-        Builtin::NameAfterV if command.arguments == 1 && command.previous.text == "-v" => {
-            names(written).then_some(Taken::Name)
-        }
-        Builtin::Declare(_) if !is_option => names(written).then_some(Taken::Name),
-        _ => None,
+        _ if command.reads == Reads::Code => true,
+        Builtin::Eval => true,
+        Builtin::Trap => !is_option(word) && is_first(command),
+        Builtin::Names => option_with_value(command) == Some('C'),
+        Builtin::Completion => matches!(command.previous.text.as_str(), "-W" | "-C"),
+        _ => false,
     }
+}
+
+/// Whether an argument is the name of a variable, or begins with one.
+fn is_variable(command: &Command, word: &Word) -> bool {
+    match command.builtin {
+        Builtin::Declare(_) => !is_option(word),
+        Builtin::Names => !is_option(word) && option_with_value(command).is_none(),
+        Builtin::NameAfter(letter) => {
+            let previous = command.previous.text.strip_prefix('-');
+            let follows = previous.is_some_and(|letters| letters.ends_with(letter));
+            let attached = is_option(word) && word.spelled.contains('$');
+            match command.name.as_str() {
+                "printf" => (follows && command.arguments == 1) || (attached && command.arguments == 0),
+                "wait" => follows || attached,
+                _ => follows,
+            }
+        }
+        _ => false,
+    }
+}
+
+fn is_option(word: &Word) -> bool {
+    word.spelled.starts_with('-')
+}
+
+/// Whether what is declared stands for the variable whose name it is given.
+fn is_reference(command: &Command) -> bool {
+    matches!(command.builtin, Builtin::Declare(attributes) if attributes.reference)
 }
 
 /// Whether no argument but `--` has been read.
@@ -82,15 +121,16 @@ fn is_one_value(written: &[Symbol]) -> bool {
     matches!((parts.next(), parts.next()), (Some(Symbol::Hole(_)), None))
 }
 
-/// Whether the word belongs to the option before it, as after `read -p`.
-fn follows_option(command: &Command) -> bool {
+/// The letter of the option that the next word belongs to, as after `read -p`.
+fn option_with_value(command: &Command) -> Option<char> {
     let with_value = match command.name.as_str() {
         "read" => "dinNptu",
         "mapfile" | "readarray" => "dnOsuCc",
         _ => "",
     };
-    let option = command.previous.text.strip_prefix('-').and_then(|letters| letters.chars().last());
-    option.is_some_and(|letter| with_value.contains(letter))
+    let letters = command.previous.text.strip_prefix('-')?;
+    let (at, letter) = letters.char_indices().find(|(_, letter)| with_value.contains(*letter))?;
+    (at + 1 == letters.len()).then_some(letter)
 }
 
 /// Whether a hole stands in the name that a word gives: before its `=` and before its subscript.
@@ -103,7 +143,7 @@ pub(super) fn names(written: &[Symbol]) -> bool {
 fn note_argument(command: &mut Command, word: &Word) {
     command.arguments += 1;
     let prints = matches!(command.name.as_str(), "echo" | "printf");
-    let text = if word.quoted { "" } else { word.text.as_str() };
+    let text = word.spelled.as_str();
     let letters = text.strip_prefix(['-', '+']);
     command.reads = match (command.reads, letters) {
         (Reads::Arguments | Reads::Script, None) if is_shell(text) && !prints => {

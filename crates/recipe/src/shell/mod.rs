@@ -138,7 +138,14 @@ fn run<'a>(pieces: &[Piece<'_>], name: &'a dyn Fn(usize) -> String) -> (String, 
     let symbols: Vec<Symbol> = pieces.iter().flat_map(symbols_of).collect();
     let mut notes = Notes::new(name, symbols.len());
     let body = Scanner::script(&symbols, Outlet::default(), &mut notes).finish();
-    (body, notes)
+    if notes.integers.is_empty() {
+        return (body, notes);
+    }
+    // a function may assign to a name that is declared with `-i` further down
+    let mut again = Notes::new(name, symbols.len());
+    again.integers = notes.integers;
+    let body = Scanner::script(&symbols, Outlet::default(), &mut again).finish();
+    (body, again)
 }
 
 fn symbols_of<'a>(piece: &Piece<'a>) -> Box<dyn Iterator<Item = Symbol> + 'a> {

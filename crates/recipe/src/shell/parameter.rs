@@ -21,6 +21,11 @@ impl Scanner<'_, '_, '_> {
             (Symbol::Char(c), Part::Name) => self.parameter_name(c),
             (Symbol::Char(c), Part::Subscript(depth)) => self.parameter_subscript(c, depth),
             (Symbol::Char(c), Part::Word) if around != Around::Unquoted => self.quoted_word(c, around),
+            (Symbol::Char('<' | '>'), Part::Word | Part::Pattern)
+                if around != Around::Heredoc && self.is_followed(1, '(') =>
+            {
+                self.process_substitution();
+            }
             (Symbol::Char(c), _) => {
                 if !self.unquoted(c) {
                     self.copy(1);
@@ -68,20 +73,33 @@ impl Scanner<'_, '_, '_> {
         }
         match c {
             '[' => self.enter_subscript(),
-            ':' if matches!(follows, Some('-' | '=' | '?' | '+')) => self.enter(Part::Word, None),
+            '=' => self.enter_assigned(),
+            ':' if follows == Some('=') => self.enter_assigned(),
+            ':' if matches!(follows, Some('-' | '?' | '+')) => self.enter(Part::Word, None),
             ':' => self.enter(Part::Offset, Some(Quoting::Arithmetic)),
-            '-' | '=' | '?' | '+' => self.enter(Part::Word, None),
+            '-' | '?' | '+' => self.enter(Part::Word, None),
             '#' | '%' | '/' | '^' | ',' => self.enter(Part::Pattern, None),
             _ => {}
         }
         self.copy(1);
     }
 
+    /// The name without what stands before it.
+    fn parameter_variable(&mut self) -> String {
+        let name = self.parameter().map(|parameter| parameter.name.trim_start_matches(['#', '!']).to_owned());
+        name.unwrap_or_default()
+    }
+
     fn enter_subscript(&mut self) {
-        let Some(parameter) = self.parameter() else { return };
-        let name = parameter.name.trim_start_matches(['#', '!']).to_owned();
-        let keys = self.notes.associative.contains(&name);
+        let name = self.parameter_variable();
+        let keys = self.notes.is_associative(&name);
         self.enter(Part::Subscript(0), (!keys).then_some(Quoting::Arithmetic));
+    }
+
+    /// What `${x:=…}` assigns.
+    fn enter_assigned(&mut self) {
+        let name = self.parameter_variable();
+        self.enter(Part::Word, self.notes.is_integer(&name).then_some(Quoting::Arithmetic));
     }
 
     fn parameter_subscript(&mut self, c: char, depth: usize) {
@@ -108,7 +126,8 @@ impl Scanner<'_, '_, '_> {
         match c {
             '\\' => self.quoted_backslash(),
             '$' => self.dollar(around),
-            '`' => self.backticks(around),
+            // in here `\"` keeps its backslash
+            '`' => self.backticks(Around::Unquoted),
             '"' => {
                 self.copy(1);
                 self.push_inner(Kind::Double);

@@ -40,10 +40,13 @@ pub(super) struct Notes<'a> {
     pub(super) holes: Vec<Found>,
     /// The holes that are not taken for values.
     pub(super) misuses: Vec<Misuse>,
-    /// The names declared with `-A` so far.
-    pub(super) associative: HashSet<String>,
-    /// The names declared with `-i` so far.
+    /// The names declared with `-A` so far, and the order in which they were.
+    associative: HashSet<String>,
+    declared: Vec<String>,
+    /// The names declared with `-i`.
     pub(super) integers: HashSet<String>,
+    /// The names declared with `-n` so far.
+    pub(super) references: HashSet<String>,
     owners: usize,
     /// Symbols that may still be looked ahead at, so that the whole stays linear.
     pub(super) look_ahead: usize,
@@ -59,7 +62,9 @@ impl<'a> Notes<'a> {
             holes: Vec::new(),
             misuses: Vec::new(),
             associative: HashSet::new(),
+            declared: Vec::new(),
             integers: HashSet::new(),
+            references: HashSet::new(),
             owners: 0,
             look_ahead: 16 * length + 1_000,
             texts: 0,
@@ -74,6 +79,37 @@ impl<'a> Notes<'a> {
         let result = look(self);
         self.texts -= 1;
         result
+    }
+
+    pub(super) fn declare_associative(&mut self, name: &str) {
+        if self.associative.insert(name.to_owned()) {
+            self.declared.push(name.to_owned());
+        }
+    }
+
+    pub(super) fn is_associative(&self, name: &str) -> bool {
+        self.associative.contains(name)
+    }
+
+    /// The associative arrays that have been declared.
+    pub(super) fn known(&self) -> usize {
+        self.declared.len()
+    }
+
+    pub(super) fn unset(&mut self, name: &str) {
+        self.associative.remove(name);
+    }
+
+    /// Forgets the arrays declared since then, because a subshell is over.
+    pub(super) fn forget(&mut self, known: usize) {
+        for name in self.declared.drain(known..) {
+            self.associative.remove(&name);
+        }
+    }
+
+    /// Whether bash evaluates what is assigned to this name.
+    pub(super) fn is_integer(&self, name: &str) -> bool {
+        matches!(name, "RANDOM" | "SRANDOM" | "OPTIND" | "HISTCMD") || self.integers.contains(name)
     }
 
     fn new_owner(&mut self) -> usize {
@@ -177,6 +213,35 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
         }
     }
 
+    /// How far away the symbol is that comes `count` after this one: bash drops a backslash before the end of a line,
+    /// also in the middle of an operator.
+    pub(super) fn distance(&self, count: usize) -> usize {
+        let mut distance = 0;
+        for _ in 0..count {
+            distance += 1;
+            while (self.peek_char(distance), self.peek_char(distance + 1)) == (Some('\\'), Some('\n')) {
+                distance += 2;
+            }
+        }
+        distance
+    }
+
+    /// The symbol that comes `count` after this one.
+    pub(super) fn following(&self, count: usize) -> Option<Symbol> {
+        self.peek(self.distance(count))
+    }
+
+    /// Whether the character `c` comes `count` after this symbol.
+    pub(super) fn is_followed(&self, count: usize, c: char) -> bool {
+        self.following(count) == Some(Symbol::Char(c))
+    }
+
+    /// Copies an operator of `length` characters.
+    pub(super) fn copy_operator(&mut self, length: usize) {
+        let distance = self.distance(length - 1);
+        self.copy(distance + 1);
+    }
+
     /// Copies the next `count` characters.
     pub(super) fn copy(&mut self, count: usize) {
         for _ in 0..count {
@@ -202,14 +267,14 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
         if shape == Shape::Substitution {
             self.pending.push(Vec::new());
         }
-        let holes = self.notes.holes.len();
-        let kind = Kind::Command(Box::new(Command { output, holes, ..Command::new(shape) }));
+        let (holes, known) = (self.notes.holes.len(), self.notes.known());
+        let kind = Kind::Command(Box::new(Command { output, holes, known, ..Command::new(shape) }));
         self.push(Frame { kind, owner, arithmetic: false });
     }
 
     pub(super) fn push_arithmetic(&mut self, close: Close) {
         let owner = self.notes.new_owner();
-        self.push(Frame { kind: Kind::Arithmetic { close, depth: 0 }, owner, arithmetic: true });
+        self.push(Frame { kind: Kind::Arithmetic { close, depth: 0, quote: None }, owner, arithmetic: true });
     }
 
     fn push(&mut self, frame: Frame) {

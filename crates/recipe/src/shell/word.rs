@@ -6,10 +6,13 @@ use std::mem;
 
 use super::{
     Quoting, Symbol,
-    frame::{Attributes, Builtin, Outlet, Position, Previous, Reads, Shape, Word},
+    frame::{Attributes, Builtin, Outlet, Position, Previous, Reads, Redirect, Shape, Word},
     misuse::{Taken, is_shell, names},
     scanner::Scanner,
 };
+
+/// The part of a word that is kept: longer than what is looked for in it.
+pub(super) const MAX_TEXT: usize = 250;
 
 impl Scanner<'_, '_, '_> {
     /// Ends the word that is being read, if there is one.
@@ -18,17 +21,33 @@ impl Scanner<'_, '_, '_> {
         if !command.word.started {
             return;
         }
-        let word = mem::take(&mut command.word);
+        let mut word = mem::take(&mut command.word);
         match command.shape {
-            Shape::Condition => self.condition_word(word),
-            Shape::Array(_) => {}
-            _ if mem::take(&mut command.redirecting) => {
-                if command.position == Position::Command {
-                    command.position = Position::Assigned;
-                }
-            }
-            _ => self.command_word(word),
+            Shape::Condition => return self.condition_word(word),
+            Shape::Array(_) => return,
+            _ => {}
         }
+        if let Some(redirect) = command.redirecting.take() {
+            return self.target(&word, redirect);
+        }
+        word.spelled = if word.quoted { spell(self.written(&word)) } else { word.text.clone() };
+        self.command_word(word);
+    }
+
+    /// A word that a redirection is given.
+    fn target(&mut self, word: &Word, redirect: Redirect) {
+        let Some(command) = self.command() else { return };
+        if command.position == Position::Command {
+            command.position = Position::Assigned;
+        }
+        if redirect == Redirect::Text && command.fills_integer {
+            self.make_arithmetic(word.holes);
+        }
+    }
+
+    /// The symbols of a word that has just ended.
+    pub(super) fn written(&self, word: &Word) -> &[Symbol] {
+        self.symbols.get(word.start..self.at).unwrap_or_default()
     }
 
     /// Marks the holes from number `from` on that belong to the list of words that is open.
@@ -67,10 +86,20 @@ impl Scanner<'_, '_, '_> {
     }
 
     fn command_word(&mut self, word: Word) {
+        let integer = self.notes.is_integer(&word.text);
         let Some(command) = self.command() else { return };
         let text = if word.quoted { "" } else { word.text.as_str() };
         command.position = match (command.position, text) {
             (Position::Command, _) => return self.first_word(word),
+            (Position::Coproc, _) => return self.coproc_word(word),
+            (Position::CoprocRest, text) if begins_compound(text) => {
+                command.restart();
+                return self.first_word(word);
+            }
+            (Position::CoprocRest, _) => {
+                command.position = Position::Argument;
+                return self.argument(word);
+            }
             (Position::Assigned, _) => return self.name_word(word),
             (Position::Argument, _) => return self.argument(word),
             (Position::CaseWord, _) => Position::CaseIn,
@@ -80,7 +109,11 @@ impl Scanner<'_, '_, '_> {
                 Position::Command
             }
             (Position::FirstPattern | Position::Pattern, _) => Position::Pattern,
-            (Position::ForName, _) => Position::ForIn,
+            (Position::ForName, _) => {
+                // what it goes through is assigned to the name
+                command.builtin = if integer { Builtin::Let } else { Builtin::Other };
+                Position::ForIn
+            }
             (Position::ForIn, "do" | "{") | (Position::FunctionName, _) => Position::Command,
             (Position::ForIn, _) => Position::Argument,
             (other, _) => other,
@@ -103,17 +136,35 @@ impl Scanner<'_, '_, '_> {
                 self.push_command(Shape::Condition, Outlet::default());
             }
             "esac" => command.cases = command.cases.saturating_sub(1),
-            "if" | "then" | "else" | "elif" | "fi" | "while" | "until" | "do" | "done" | "{" | "}" | "!"
-            | "time" | "coproc" => {}
+            "coproc" => command.position = Position::Coproc,
+            "fi" | "done" | "}" => {}
+            text if precedes_command(text) => {}
             _ => self.name_word(word),
+        }
+    }
+
+    fn coproc_word(&mut self, word: Word) {
+        if let Some(command) = self.command() {
+            command.position = Position::Command;
+        }
+        let may_be_name = !begins_compound(&word.text);
+        self.first_word(word);
+        if let Some(command) = self.command()
+            && may_be_name
+            && command.position == Position::Argument
+        {
+            command.position = Position::CoprocRest;
         }
     }
 
     /// An assignment before a command, or the command's name.
     fn name_word(&mut self, word: Word) {
         if let Some(name) = assigned_name(&word.text) {
-            if self.notes.integers.contains(name) {
+            if self.notes.is_integer(name) {
                 self.make_arithmetic(word.holes);
+            }
+            if self.notes.references.contains(name) {
+                self.misused(&word, Taken::Name, "declare -n".to_owned());
             }
             if let Some(command) = self.command() {
                 command.position = Position::Assigned;
@@ -121,68 +172,71 @@ impl Scanner<'_, '_, '_> {
             return;
         }
         let Some(command) = self.command() else { return };
-        if matches!(word.text.as_str(), "builtin" | "command") {
-            command.position = Position::Assigned;
-        } else {
-            command.position = Position::Argument;
-            command.builtin = builtin(&word.text);
-            command.name.clone_from(&word.text);
-            if is_shell(&word.text) {
-                command.reads = Reads::Options;
+        match word.spelled.as_str() {
+            "builtin" | "command" => command.position = Position::Assigned,
+            // options of these two, and of `time`
+            "-p" | "--" => {}
+            name => {
+                command.position = Position::Argument;
+                command.builtin = builtin(name);
+                command.name = name.to_owned();
+                if is_shell(name) {
+                    command.reads = Reads::Options;
+                }
             }
         }
     }
 
     fn argument(&mut self, word: Word) {
-        self.look_at_argument(&word);
         let Some(command) = self.command() else { return };
-        let after_v = command.previous.text == "-v";
-        let after_p = command.previous.text.starts_with('-') && command.previous.text.ends_with('p');
-        command.previous.text.clone_from(&word.text);
-        match command.builtin {
+        let builtin = command.builtin;
+        self.look_at_argument(&word);
+        match builtin {
             Builtin::Let => self.make_arithmetic(word.holes),
             Builtin::Declare(attributes) => self.declaration(&word, attributes),
-            Builtin::Names if !after_p => self.element(&word),
-            Builtin::NameAfterV if after_v => self.element(&word),
             _ => {}
+        }
+        if let Some(command) = self.command() {
+            command.previous.text = word.spelled;
         }
     }
 
     /// An argument of `declare` or its kin.
     fn declaration(&mut self, word: &Word, mut attributes: Attributes) {
-        if let (Some(options), Some(command)) = (word.text.strip_prefix('-'), self.command()) {
+        if let (Some(options), Some(command)) = (word.spelled.strip_prefix('-'), self.command()) {
             attributes.integer |= options.contains('i');
             attributes.associative |= options.contains('A');
+            attributes.reference |= options.contains('n');
             command.builtin = Builtin::Declare(attributes);
             return;
         }
-        let name = assigned_name(&word.text).unwrap_or(&word.text);
+        let name = assigned_name(&word.spelled).unwrap_or(&word.spelled);
         if attributes.associative {
-            self.notes.associative.insert(name.to_owned());
+            self.notes.declare_associative(name);
         }
-        if attributes.integer && is_identifier(name) {
+        if attributes.reference {
+            self.notes.references.insert(name.to_owned());
+        }
+        if attributes.integer {
             self.notes.integers.insert(name.to_owned());
         }
-        if attributes.integer || self.notes.integers.contains(name) {
+        if self.notes.is_integer(name) {
             self.make_arithmetic(word.holes);
-        } else if !word.text.contains('=') {
-            self.element(word);
         }
     }
 
-    /// A word that names a variable: if it names an element of an array, bash evaluates the subscript.
-    fn element(&mut self, word: &Word) {
-        let written = self.symbols.get(word.start..self.at).unwrap_or_default();
-        let plain = written.iter().filter(|symbol| !matches!(symbol, Symbol::Char('"' | '\'' | '\\' | '$')));
-        let name: String = plain
-            .map_while(|symbol| match symbol {
-                Symbol::Char(c) if *c != '[' => Some(*c),
-                _ => None,
-            })
-            .collect();
-        let subscripted = written.contains(&Symbol::Char('['));
-        if subscripted && is_identifier(&name) && !self.notes.associative.contains(&name) {
-            self.make_arithmetic(word.holes);
+    /// A word that names a variable: if it names an element of an array, bash evaluates the subscript. That of an
+    /// associative one is expanded once more, so that it is no safer.
+    pub(super) fn element(&mut self, word: &Word) {
+        let written = self.written(word);
+        let name = written.iter().take_while(|symbol| !matches!(symbol, Symbol::Char('[' | '='))).count();
+        let (before, rest) = written.split_at(name);
+        let end = rest.windows(2).position(|pair| pair == [Symbol::Char(']'), Symbol::Char('=')]);
+        let subscript = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+        if subscript.first() == Some(&Symbol::Char('[')) {
+            let from = word.holes + count_holes(before);
+            let to = from + count_holes(subscript);
+            self.make_range_arithmetic(from, to);
         }
     }
 
@@ -201,10 +255,14 @@ impl Scanner<'_, '_, '_> {
             }
             _ if compares_numbers(&previous.text) => self.make_arithmetic(word.holes),
             _ if previous.text == "-v" => {
-                if names(self.symbols.get(word.start..self.at).unwrap_or_default()) {
+                if names(self.written(&word)) {
                     self.misused(&word, Taken::Name, "[[ -v".to_owned());
                 }
-                self.element(&word);
+                // `[[` knows the keys of an associative array, unless the bracket itself is quoted
+                let name = word.text.split_once('[').map(|(name, _)| name);
+                if !name.is_some_and(|name| self.notes.is_associative(name)) {
+                    self.element(&word);
+                }
             }
             _ => {}
         }
@@ -220,9 +278,11 @@ fn builtin(name: &str) -> Builtin {
         "let" => Builtin::Let,
         "declare" | "typeset" | "local" | "readonly" | "export" => Builtin::Declare(Attributes::default()),
         "unset" | "read" | "mapfile" | "readarray" => Builtin::Names,
-        "printf" | "test" | "[" => Builtin::NameAfterV,
+        "printf" | "test" | "[" => Builtin::NameAfter('v'),
+        "wait" => Builtin::NameAfter('p'),
         "eval" => Builtin::Eval,
         "trap" => Builtin::Trap,
+        "compgen" | "complete" => Builtin::Completion,
         _ => Builtin::Other,
     }
 }
@@ -233,11 +293,55 @@ pub(super) fn is_identifier(text: &str) -> bool {
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
+/// Whether a reserved word is followed by a command, as in `then((x = 1))`.
+pub(super) fn precedes_command(text: &str) -> bool {
+    matches!(text, "if" | "then" | "else" | "elif" | "while" | "until" | "do" | "{" | "!" | "time" | "coproc")
+}
+
+fn begins_compound(text: &str) -> bool {
+    matches!(text, "{" | "[[" | "if" | "while" | "until" | "for" | "select" | "case")
+}
+
+fn count_holes(symbols: &[Symbol]) -> usize {
+    symbols.iter().filter(|symbol| matches!(symbol, Symbol::Hole(_))).count()
+}
+
+/// A word without its quotes, as far as it is looked at; a hole is a `$`.
+fn spell(written: &[Symbol]) -> String {
+    let start = written.get(..MAX_TEXT).unwrap_or(written);
+    let plain = |symbol| match symbol {
+        Symbol::Char(c) => c,
+        Symbol::Hole(_) => '$',
+    };
+    unquote(start).into_iter().map(plain).collect()
+}
+
+/// Takes the quotes away, as bash does it with the name of a command and with the delimiter of a heredoc.
+pub(super) fn unquote(written: &[Symbol]) -> Vec<Symbol> {
+    let (mut plain, mut quote, mut symbols) = (Vec::new(), None, written.iter().copied().peekable());
+    while let Some(symbol) = symbols.next() {
+        let next = symbols.peek().copied();
+        match (symbol, quote) {
+            (Symbol::Char('\\'), None) => {
+                plain.extend(symbols.next().filter(|next| *next != Symbol::Char('\n')))
+            }
+            (Symbol::Char('\\'), Some('"')) if matches!(next, Some(Symbol::Char('"' | '\\' | '$' | '`'))) => {
+                plain.extend(symbols.next());
+            }
+            (Symbol::Char(c), Some(open)) if c == open => quote = None,
+            (Symbol::Char(c @ ('\'' | '"')), None) => quote = Some(c),
+            (Symbol::Char('$'), None) if matches!(next, Some(Symbol::Char('\'' | '"'))) => {}
+            _ => plain.push(symbol),
+        }
+    }
+    plain
+}
+
 /// The name that a word assigns to: `a=…`, `a+=…`, `a[…]=…`.
 fn assigned_name(text: &str) -> Option<&str> {
     let (name, _) = text.split_once('=')?;
     let name = name.strip_suffix('+').unwrap_or(name);
-    let name = name.strip_suffix("[]").unwrap_or(name);
+    let name = name.split_once('[').map_or(name, |(name, _)| name);
     is_identifier(name).then_some(name)
 }
 

@@ -11,6 +11,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+mod mistaken;
 mod random;
 mod shapes;
 
@@ -140,6 +141,14 @@ fn every_value_arrives_whole_in_every_place() {
 }
 
 #[test]
+fn every_value_arrives_whole_where_a_place_is_easily_mistaken() {
+    let mut values = hostile_values();
+    values.retain(|value| value.len() < 1_000);
+    values.extend(["-va[$(touch pwned)]", "va[$(touch pwned)]", "-npa[$(touch pwned)]"].map(Vec::from));
+    check("mistaken", mistaken::SHAPES, &values);
+}
+
+#[test]
 fn every_value_is_a_literal_pattern() {
     let mut values = hostile_values();
     values.retain(|value| value.len() < 1_000);
@@ -160,15 +169,24 @@ fn a_value_can_name_a_file() {
 
 #[test]
 fn only_whole_numbers_are_let_through_where_bash_evaluates() {
-    let yard = Yard::new("evaluated");
-    for (number, (command, _)) in EVALUATED.iter().enumerate() {
+    check_evaluated("evaluated", EVALUATED);
+}
+
+#[test]
+fn only_whole_numbers_are_let_through_where_a_place_is_easily_mistaken() {
+    check_evaluated("mistaken-evaluated", mistaken::EVALUATED);
+}
+
+fn check_evaluated(name: &str, commands: &[(&str, &str)]) {
+    let yard = Yard::new(name);
+    for (number, (command, _)) in commands.iter().enumerate() {
         let script = write(command);
         assert_eq!(script.arithmetic, [0], "{command}\n{}", script.body);
         yard.script(number, &script.body);
     }
     let output = yard.run(b"5");
     let outputs: Vec<&[u8]> = output.stdout.split(|byte| *byte == 0).collect();
-    for ((command, expected), actual) in EVALUATED.iter().zip(outputs) {
+    for ((command, expected), actual) in commands.iter().zip(outputs) {
         assert_eq!(show(actual).trim_end(), *expected, "{command}\n{}", write(command).body);
     }
 }
@@ -178,4 +196,18 @@ fn a_negative_number_keeps_its_sign() {
     let yard = Yard::new("negative");
     yard.script(0, &write("i=1; printf '%s ' $((i-{{0}})) $((i+{{0}})) $((-{{0}})) $((2*{{0}}))").body);
     assert_eq!(show(&yard.run(b"-3").stdout), "4 -2 3 -6 \0");
+}
+
+#[test]
+fn a_value_that_names_a_variable_is_told() {
+    let yard = Yard::new("names");
+    for (number, command) in mistaken::NAMES.iter().enumerate() {
+        let script = write(command);
+        assert_eq!((script.names, script.arithmetic), (vec![0], vec![]), "{command}\n{}", script.body);
+        yard.script(number, &script.body);
+    }
+    for value in ["name", "$(touch pwned)", "`touch pwned`", "a;touch pwned"] {
+        yard.run(value.as_bytes());
+        assert_eq!(yard.files(), ["file"], "{value}");
+    }
 }
