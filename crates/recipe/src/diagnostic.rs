@@ -215,6 +215,16 @@ impl Diagnostic {
     }
 }
 
+/// A part of a recipe's text in one line, and short enough for a message.
+pub(crate) fn shorten(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let line = text.replace(['\n', '\r'], " ");
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
 /// Longest word that is looked at: nobody misspells longer ones, and comparing them takes long.
 const MAX_WORD: usize = 64;
 

@@ -6,6 +6,7 @@
 use std::{ops::Range, sync::Arc};
 
 use crate::{
+    diagnostic::shorten,
     scope::{Path, Scope},
     shell::{self, Piece, Quoting},
     value::Segment,
@@ -310,14 +311,17 @@ fn block(content: &str, at: &Range<usize>) -> Result<What, TemplateError> {
     match content.split_once(char::is_whitespace) {
         None if content == "/if" => Ok(What::EndIf),
         Some(("#if", path)) => Ok(What::If(name(path.trim(), at)?)),
-        _ => Err(error(at.clone(), format!("`{{{{{content}}}}}` is not a block that exists"), Some(help))),
+        _ => {
+            let message = format!("`{{{{{}}}}}` is not a block that exists", shorten(content));
+            Err(error(at.clone(), message, Some(help)))
+        }
     }
 }
 
 fn name(content: &str, at: &Range<usize>) -> Result<Path, TemplateError> {
     parse_path(content).ok_or_else(|| {
         let help = "a name has letters, digits, `_`, `-`, `.` and `[n]`; there are no filters or expressions";
-        error(at.clone(), format!("`{content}` is not a name"), Some(help))
+        error(at.clone(), format!("`{}` is not a name", shorten(content)), Some(help))
     })
 }
 

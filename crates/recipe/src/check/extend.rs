@@ -14,7 +14,7 @@ use crate::{
     yaml,
 };
 
-use super::{Checker, Loaded};
+use super::{Checker, Loaded, unit::index_ids};
 
 /// How many recipes one may extend in a row.
 const MAX_DEPTH: usize = 20;
@@ -148,15 +148,13 @@ fn merge_hooks(child: Hooks, parent: Hooks) -> Hooks {
 type Steps = Vec<Spanned<Written<crate::syntax::Step>>>;
 
 fn merge_steps(child: Steps, parent: Steps) -> Steps {
-    let inherited = parent.len();
+    let mut inherited = index_ids(&parent);
     let mut merged = parent;
     for step in child {
-        let id = step.value.shape.id.as_ref().map(|id| id.value.clone());
-        let replaced = merged[..inherited]
-            .iter_mut()
-            .find(|known| id.is_some() && known.value.shape.id.as_ref().map(|id| &id.value) == id.as_ref());
+        // an inherited step is replaced once: another step with its id is a duplicate
+        let replaced = step.value.shape.id.as_ref().and_then(|id| inherited.remove(&id.value));
         match replaced {
-            Some(known) => *known = step,
+            Some(at) => merged[at] = step,
             None => merged.push(step),
         }
     }

@@ -9,7 +9,7 @@ use crate::{
     source::Place,
     syntax::{
         self, StepType,
-        shape::{Optional, Spanned},
+        shape::{Optional, Spanned, article},
     },
     template::Template,
     value::Value,
@@ -245,10 +245,6 @@ impl Checker<'_> {
             }
         }
     }
-}
-
-fn article(kind: &str) -> &'static str {
-    if kind == "agent" { "an" } else { "a" }
 }
 
 /// The type of a step: as written, else inferred.

@@ -267,10 +267,12 @@ fn undefined_name(
     let problem = Diagnostic::new(Code::UndefinedVariable, used.place, message);
     match (defined_after, meant) {
         (Some(after), _) => {
-            let step = unit.steps.get(after.wrapping_sub(1)).map_or("a later step", |step| step.id.as_str());
-            problem
-                .label("renders as empty text")
-                .help(format!("it gets its value only when step `{step}` has run"))
+            let step = &unit.steps[after - 1];
+            let event = match &step.group {
+                Some(group) => format!("parallel group `{}` has ended", group.name),
+                None => format!("step `{}` has run", step.id),
+            };
+            problem.label("renders as empty text").help(format!("it gets its value only when {event}"))
         }
         (None, Some(meant)) => problem.label(format!("did you mean `{meant}`?")),
         (None, None) => problem
@@ -317,11 +319,12 @@ impl Collisions<'_> {
         }
         for (name, value) in &self.unit.context {
             for member in member_names(name, value) {
-                if let Some(variable) = env_name::variable(&member)
-                    && let Some(other) = exact.insert(variable, member.clone())
-                    && other != member
-                {
-                    self.report(&member, &other, Severity::Error);
+                let Some(variable) = env_name::variable(&member) else { continue };
+                match exact.insert(variable, member.clone()) {
+                    Some(other) if other != member => self.report(&member, &other, Severity::Error),
+                    // a value that is given for a member becomes the member
+                    Some(_) if self.unit.names.contains(&member) => self.report_member(&member, name),
+                    _ => {}
                 }
             }
         }
@@ -355,6 +358,17 @@ impl Collisions<'_> {
                 .severity(severity)
                 .label(format!("`{name}` collides with `{other}`"))
                 .help("rename one of them: in environment names `-` is `_`, and `.` is `__`"),
+        );
+    }
+
+    /// `a.b` as a name of its own would never be read: the path leads into `a`.
+    fn report_member(&mut self, member: &str, map: &str) {
+        let Some(place) = self.place(member, map) else { return };
+        let message = format!("`{member}` is a name of its own, and also a member of `{map}`");
+        self.diagnostics.push(
+            Diagnostic::new(Code::NameCollision, place, message)
+                .label(format!("`{map}` has it already"))
+                .help(format!("rename it, or remove it from `{map}`: templates cannot tell the two apart")),
         );
     }
 

@@ -199,6 +199,13 @@ impl Checker<'_> {
                     found.push(index);
                     continue;
                 }
+                Some(index) if index == at => Diagnostic::new(
+                    Code::LaterStep,
+                    named.place,
+                    format!("step `{}` depends on itself", named.value),
+                )
+                .label("this step")
+                .help("remove it from `depends_on`"),
                 Some(_) => Diagnostic::new(
                     Code::LaterStep,
                     named.place,

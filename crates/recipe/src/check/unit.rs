@@ -6,13 +6,14 @@ use crate::{
     diagnostic::{Code, Diagnostic},
     digest::sha256,
     plan::{Budget, Group, Hooks, Input, Limits, Output, Unit, UnitId},
+    scope::Path,
     source::Place,
     syntax::{
         self, OutputFormat, Recipe,
         kinds::Written,
         shape::{Optional, Spanned},
     },
-    template::Template,
+    template::{Template, parse_path},
 };
 
 use super::{
@@ -138,7 +139,7 @@ impl Checker<'_> {
                         format!("`{name}` of the {owner} is empty"),
                     )
                     .label("empty")
-                    .help(format!("write a `{name}` for the {owner}")),
+                    .help(format!("write something after `{name}:`")),
                 );
                 None
             }
@@ -173,7 +174,7 @@ impl Checker<'_> {
 
     fn use_names(
         &mut self,
-        names: Vec<(&crate::scope::Path, std::ops::Range<usize>)>,
+        names: Vec<(&Path, std::ops::Range<usize>)>,
         text: &Spanned<String>,
         at: Where,
         unit: UnitId,
@@ -231,10 +232,12 @@ impl Checker<'_> {
     fn declare_names(&mut self, recipe: &Recipe, unit: UnitId) {
         let context = recipe.context.iter().flat_map(|context| &context.value.0).map(|(name, _)| name);
         let inputs = recipe.inputs.iter().flat_map(|inputs| &inputs.value);
+        // an input without a name is told by itself
         let inputs = inputs.filter_map(|input| input.value.name.as_deref());
+        let inputs = inputs.filter(|name| !name.value.trim().is_empty());
         for name in context.chain(inputs) {
             self.notes[unit.0 as usize].declared.entry(name.value.clone()).or_insert(name.place);
-            if !is_variable_name(&name.value) && !name.value.trim().is_empty() {
+            if !is_variable_name(&name.value) {
                 let message = format!("`{}` is not a name that templates can use", name.value);
                 self.diagnostics.push(
                     Diagnostic::new(Code::BadName, name.place, message)
@@ -255,10 +258,16 @@ impl Checker<'_> {
     /// A misspelt secret would be shown, so its name must be one that exists.
     fn use_secrets(&mut self, recipe: &Recipe, unit: UnitId) {
         for name in recipe.secrets.iter().flat_map(|names| &names.value) {
-            if let Some(path) = crate::template::parse_path(&name.value) {
-                let place = name.place;
-                self.notes[unit.0 as usize].uses.push(Use { path, place, at: Where::Secret });
+            if name.value.trim().is_empty() {
+                let problem =
+                    Diagnostic::new(Code::EmptyField, name.place, "a name under `secrets` is empty");
+                self.diagnostics.push(problem.help("write the name of a variable, or remove the item"));
+                continue;
             }
+            let path = parse_path(&name.value)
+                .unwrap_or_else(|| Path { root: name.value.clone(), segments: Vec::new() });
+            let place = name.place;
+            self.notes[unit.0 as usize].uses.push(Use { path, place, at: Where::Secret });
         }
     }
 
@@ -346,7 +355,7 @@ impl Checker<'_> {
 }
 
 /// The index of every step by its id; of a duplicate, that of the first.
-fn index_ids(steps: &[Spanned<Written<syntax::Step>>]) -> HashMap<String, usize> {
+pub(super) fn index_ids(steps: &[Spanned<Written<syntax::Step>>]) -> HashMap<String, usize> {
     let mut ids = HashMap::with_capacity(steps.len());
     for (at, step) in steps.iter().enumerate() {
         if let Some(id) = &step.value.shape.id {
@@ -366,7 +375,7 @@ fn unit_names(declared: &[String], steps: &[std::sync::Arc<crate::plan::Step>]) 
 
 /// Whether a text can be the name of a variable: a path without indexes.
 pub(super) fn is_variable_name(text: &str) -> bool {
-    !text.contains('[') && crate::template::parse_path(text).is_some()
+    !text.contains('[') && parse_path(text).is_some()
 }
 
 /// Reports a name that no environment variable can have.

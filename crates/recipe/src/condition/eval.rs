@@ -8,11 +8,11 @@ use super::{
     calls,
     compare::{contains, equal, order},
     error::{EvalError, EvalErrorKind},
-    hints, parser,
+    parser,
     tree::{Comparison, Expr, Kind, Operator, Step},
     words::Function,
 };
-use crate::{scope::Scope, value::Value};
+use crate::{diagnostic::shorten, scope::Scope, value::Value};
 
 pub(super) type Evaluated<T> = Result<T, EvalError>;
 
@@ -159,6 +159,6 @@ impl Evaluation<'_> {
     }
 
     fn part(&self, at: &Range<usize>) -> String {
-        hints::shorten(&self.text[at.clone()])
+        shorten(&self.text[at.clone()])
     }
 }

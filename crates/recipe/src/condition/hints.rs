@@ -8,7 +8,7 @@ use super::{
     error::{ConditionError, ConditionErrorKind},
     words::{FUNCTIONS, Function, METHODS, Method},
 };
-use crate::diagnostic::did_you_mean;
+use crate::diagnostic::{did_you_mean, shorten};
 
 /// Signs of other languages that begin like ours, or look like them.
 const FOREIGN: &[(&str, &str)] = &[
@@ -91,15 +91,6 @@ fn unexpected(found: &str, at: Range<usize>, advice: Option<&str>) -> ConditionE
     match advice {
         Some(advice) => error.help(advice),
         None => error,
-    }
-}
-
-/// The text of a part of a condition, short enough for a message.
-pub(super) fn shorten(text: &str) -> String {
-    const LONGEST: usize = 60;
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_string(),
     }
 }
 

@@ -12,6 +12,7 @@ use super::{
     words::{Function, Method},
 };
 use crate::{
+    diagnostic::shorten,
     scope::Path,
     value::{Segment, Value},
 };
@@ -161,9 +162,9 @@ impl<'a> Parser<'a> {
         }
         let sign = &self.text[at.start..self.end()];
         let last = self.value()?;
-        let first = hints::shorten(&self.text[start..before]);
-        let middle = hints::shorten(&self.text[middle.span.clone()]);
-        let last = hints::shorten(&self.text[last.span]);
+        let first = shorten(&self.text[start..before]);
+        let middle = shorten(&self.text[middle.span.clone()]);
+        let last = shorten(&self.text[last.span]);
         Err(ConditionError::syntax("comparisons cannot be chained", at.start..self.end())
             .help(format!("write `{first} and {middle} {sign} {last}`")))
     }
@@ -249,7 +250,11 @@ impl<'a> Parser<'a> {
         self.next += 1;
         let inner = self.expression()?;
         if self.accept(&Sign::Close).is_none() {
-            return Err(self.expected("`)`"));
+            let error = self.expected("`)`");
+            return Err(match self.peek() {
+                Some(Sign::Comma) => error.help("write a list in square brackets: `['a', 'b']`"),
+                _ => error,
+            });
         }
         // a name keeps its own place, for messages about it
         let span = if matches!(inner.kind, Kind::Path(_)) { inner.span } else { start..self.end() };

@@ -44,7 +44,13 @@ impl Decode for bool {
             _ => None,
         };
         if found.is_none() {
-            diagnostics.push(wrong_type(node, name, "`true` or `false`").help("write it without quotes"));
+            let problem = wrong_type(node, name, "`true` or `false`");
+            diagnostics.push(match &node.kind {
+                Kind::Scalar(scalar) if matches!(scalar.text.as_str(), "true" | "false") => {
+                    problem.help("write it without quotes")
+                }
+                _ => problem,
+            });
         }
         found
     }
@@ -58,12 +64,12 @@ impl Decode for bool {
 impl Decode for u64 {
     fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<u64> {
         let number = number(node, name, "a whole number", diagnostics)?;
-        if number < 0.0 || number.fract() != 0.0 || number > 1e15 {
+        if number < 0.0 || number.fract() != 0.0 {
             let message = format!("`{name}` takes a whole number that is not negative");
             diagnostics.push(Diagnostic::new(Code::OutOfRange, node.place, message).label("out of range"));
             return None;
         }
-        Some(number as u64)
+        at_most(1e15, number, node, name, diagnostics).map(|number| number as u64)
     }
 
     fn schema() -> Json {
@@ -75,17 +81,32 @@ impl Decode for u64 {
 impl Decode for f64 {
     fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<f64> {
         let number = number(node, name, "a number", diagnostics)?;
-        if !(0.0..=1e12).contains(&number) {
+        if number < 0.0 {
             let message = format!("`{name}` takes a number that is not negative");
             diagnostics.push(Diagnostic::new(Code::OutOfRange, node.place, message).label("out of range"));
             return None;
         }
-        Some(number)
+        at_most(1e12, number, node, name, diagnostics)
     }
 
     fn schema() -> Json {
         json!({ "type": "number", "minimum": 0 })
     }
+}
+
+fn at_most(
+    most: f64,
+    number: f64,
+    node: &Node,
+    name: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<f64> {
+    if number <= most {
+        return Some(number);
+    }
+    let message = format!("`{name}` takes a number of at most {most}");
+    diagnostics.push(Diagnostic::new(Code::OutOfRange, node.place, message).label("too large"));
+    None
 }
 
 fn number(node: &Node, name: &str, wanted: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<f64> {
@@ -238,7 +259,11 @@ pub(crate) use words;
 /// Reports a word that a field does not take.
 pub(crate) fn unknown_word(text: &str, name: &str, words: &[&str], place: Place) -> Diagnostic {
     let list = words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
-    let problem = Diagnostic::new(Code::UnknownWord, place, format!("`{name}` does not take `{text}`"));
+    let message = match text.trim() {
+        "" => format!("`{name}` is empty"),
+        _ => format!("`{name}` does not take `{text}`"),
+    };
+    let problem = Diagnostic::new(Code::UnknownWord, place, message);
     match did_you_mean(text, words.iter().copied()) {
         Some(meant) => problem.label(format!("did you mean `{meant}`?")).help(format!("it takes {list}")),
         None => problem.label("unknown word").help(format!("it takes {list}")),

@@ -100,17 +100,32 @@ pub fn meant_field<S: Shape>(key: &str) -> Option<&'static str> {
 
 /// Reports a field that the shape does not have.
 pub fn unknown_field<S: Shape>(key: &str, place: Place) -> Diagnostic {
+    let message = format!("unknown field `{key}` in {} {}", article(S::NAME), S::NAME);
     match meant_field::<S>(key) {
-        Some(meant) => Diagnostic::new(
-            Code::FieldTypo,
-            place,
-            format!("unknown field `{key}` in a {}: did you mean `{meant}`?", S::NAME),
-        )
-        .label("not a known field")
-        .help(format!("write `{meant}:`")),
-        None => Diagnostic::new(Code::UnknownField, place, format!("unknown field `{key}` in a {}", S::NAME))
+        Some(meant) => Diagnostic::new(Code::FieldTypo, place, format!("{message}: did you mean `{meant}`?"))
+            .label("not a known field")
+            .help(format!("write `{meant}:`")),
+        None => Diagnostic::new(Code::UnknownField, place, message)
             .label("has no effect")
-            .help("remove it, or check the spelling against `recipe-runner-rs schema`"),
+            .help(format!("remove it, or check the spelling: {}", known_fields::<S>())),
+    }
+}
+
+/// The fields of a shape, if they are few; else where to find them.
+fn known_fields<S: Shape>() -> String {
+    const FEW: usize = 6;
+    if S::FIELDS.len() > FEW {
+        return "`recipe-runner-rs schema` shows every field".to_owned();
+    }
+    let names: Vec<String> = S::FIELDS.iter().map(|field| format!("`{}`", field.name)).collect();
+    format!("the fields are {}", names.join(", "))
+}
+
+/// The article before a word, which may stand in backticks.
+pub(crate) fn article(word: &str) -> &'static str {
+    match word.trim_start_matches('`').starts_with(['a', 'e', 'i', 'o', 'u']) {
+        true => "an",
+        false => "a",
     }
 }
 

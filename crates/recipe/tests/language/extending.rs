@@ -53,6 +53,19 @@ fn steps_are_replaced_in_place_or_appended() {
 }
 
 #[test]
+fn an_inherited_step_is_replaced_once() {
+    let child = "extends: base\nsteps:\n  - {id: two, command: a}\n  - {id: two, command: b}\n  - {id: one, command: c}\n";
+    expect_files(&[("c.yaml", child), ("base.yaml", BASE)], &[], &["error duplicate-id 4:10"]);
+    let files = [("c.yaml", "extends: base\nsteps: []\n"), ("base.yaml", BASE)];
+    assert_eq!(commands(&files), ["one=base one", "two=base two"]);
+    expect_files(
+        &[("c.yaml", "extends: base\nsteps: [{command: x}]\n"), ("base.yaml", BASE)],
+        &[],
+        &["error missing-field 2:9"],
+    );
+}
+
+#[test]
 fn a_replaced_step_takes_nothing_from_the_old_one() {
     let base = "name: base\nsteps: [{id: one, command: x, timeout: 5}]\n";
     let child = "extends: base\nsteps: [{id: one, command: y}]\n";

@@ -8,6 +8,7 @@ mod extending;
 mod fields;
 mod graphs;
 mod hostile;
+mod messages;
 mod nesting;
 mod random;
 mod shelf;

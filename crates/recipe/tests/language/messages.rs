@@ -1,0 +1,186 @@
+//! What people read: each message says what happened, and its help what to do.
+
+use crate::shelf::{check_files, with_field, with_step};
+
+const CHILD: (&str, &str) = ("child.yaml", "name: child\nsteps: [{id: c, command: echo}]\n");
+
+/// The only thing that is told about a recipe: its message, the words under the caret, and its help.
+fn check(yaml: &str, message: &str, label: &str, help: &str) {
+    let told = check_files(&[("r.yaml", yaml), CHILD], &[]).diagnostics;
+    let found: Vec<[&str; 3]> = told
+        .iter()
+        .map(|told| [told.message.as_str(), told.label.as_str(), told.help.as_deref().unwrap_or_default()])
+        .collect();
+    assert_eq!(found, [[message, label, help]], "{yaml}");
+}
+
+#[test]
+fn values_of_another_kind() {
+    let range = "write a number within the range";
+    for (fields, message, label, help) in [
+        ("timeout: -1", "`timeout` takes a number that is not negative", "out of range", range),
+        ("timeout: 1e13", "`timeout` takes a number of at most 1000000000000", "too large", range),
+        (
+            "max_env_value_bytes: 1.5",
+            "`max_env_value_bytes` takes a whole number that is not negative",
+            "out of range",
+            range,
+        ),
+        (
+            "max_env_value_bytes: 1e16",
+            "`max_env_value_bytes` takes a number of at most 1000000000000000",
+            "too large",
+            range,
+        ),
+        (
+            "parse_json: yes",
+            "`parse_json` takes `true` or `false`, but this is text",
+            "not `true` or `false`",
+            "write `true` or `false` after `parse_json:`",
+        ),
+        (
+            "parse_json: 'true'",
+            "`parse_json` takes `true` or `false`, but this is text",
+            "not `true` or `false`",
+            "write it without quotes",
+        ),
+        (
+            "parse_json: [true]",
+            "`parse_json` takes `true` or `false`, but this is a list",
+            "not `true` or `false`",
+            "write `true` or `false` after `parse_json:`",
+        ),
+        ("type: ''", "`type` is empty", "unknown word", "it takes `bash`, `agent`, `recipe`"),
+        (
+            "type: bsh",
+            "`type` does not take `bsh`",
+            "did you mean `bash`?",
+            "it takes `bash`, `agent`, `recipe`",
+        ),
+    ] {
+        check(&with_step(&format!("command: x\n{fields}")), message, label, help);
+    }
+}
+
+#[test]
+fn fields_that_do_not_exist() {
+    for (fields, message, help) in [
+        (
+            "env: {A: b}",
+            "unknown field `A` in an `env` map",
+            "remove it, or check the spelling: the fields are `required`, `files`",
+        ),
+        (
+            "recursion: {colour: 1}",
+            "unknown field `colour` in a `recursion` map",
+            "remove it, or check the spelling: the fields are `max_depth`, `max_total_steps`",
+        ),
+        (
+            "owner: me",
+            "unknown field `owner` in a recipe",
+            "remove it, or check the spelling: `recipe-runner-rs schema` shows every field",
+        ),
+    ] {
+        check(&with_field(fields), message, "has no effect", help);
+    }
+    check(
+        &with_field("inputs: [{name: a, reqiured: true}]"),
+        "unknown field `reqiured` in an `inputs` entry: did you mean `required`?",
+        "not a known field",
+        "write `required:`",
+    );
+}
+
+#[test]
+fn names_without_a_value() {
+    let group = "name: r\nsteps:\n  - {id: a, command: x, parallel_group: g}\n  - {id: b, command: 'echo {{a}}', parallel_group: g}\n";
+    let later = "name: r\nsteps:\n  - {id: a, command: 'echo {{b}}'}\n  - {id: b, command: x}\n";
+    for (yaml, message, label, help) in [
+        (
+            group,
+            "nothing defines `a` before this step",
+            "renders as empty text",
+            "it gets its value only when parallel group `g` has ended",
+        ),
+        (
+            later,
+            "nothing defines `b` before this step",
+            "renders as empty text",
+            "it gets its value only when step `b` has run",
+        ),
+        (
+            &with_field("secrets: [a b]"),
+            "nothing defines `a b`",
+            "hides nothing",
+            "declare it under `context:`, or pass it with `--set a b=…`",
+        ),
+        (
+            &with_field("secrets: ['']"),
+            "a name under `secrets` is empty",
+            "",
+            "write the name of a variable, or remove the item",
+        ),
+        (
+            &with_field("context: {'': 1}"),
+            "`` is not a name that templates can use",
+            "",
+            "names have letters, digits, `_`, `-` and `.`",
+        ),
+    ] {
+        check(yaml, message, label, help);
+    }
+}
+
+#[test]
+fn steps_and_names_that_cannot_be() {
+    for (fields, message, label, help) in [
+        ("depends_on: [s]", "step `s` depends on itself", "this step", "remove it from `depends_on`"),
+        ("depends_on: [q]", "there is no step `q`", "no such step", "the steps are `s`"),
+        (
+            "agent: known",
+            "step `s` is an agent step and cannot have `command`",
+            "contradicts the type `agent`",
+            "split it into two steps, or remove one of the fields",
+        ),
+        (
+            "recipe: child",
+            "step `s` is a recipe step and cannot have `command`",
+            "contradicts the type `recipe`",
+            "split it into two steps, or remove one of the fields",
+        ),
+        ("condition: s in ('a', 'b')", "unexpected `,`", "", "write a list in square brackets: `['a', 'b']`"),
+    ] {
+        check(&with_step(&format!("command: x\n{fields}")), message, label, help);
+    }
+    check(
+        &with_field("extends: ''"),
+        "`extends` of the recipe is empty",
+        "empty",
+        "write something after `extends:`",
+    );
+    let blocks = "blocks are `{{#if name}}…{{else}}…{{/if}}`";
+    let names = "a name has letters, digits, `_`, `-`, `.` and `[n]`; there are no filters or expressions";
+    let long = "a ".repeat(40);
+    for (text, message, help) in [
+        ("{{a\\n  b}}", "`a   b` is not a name".to_owned(), names),
+        (&format!("{{{{{long}}}}}"), format!("`{}…` is not a name", &long[..60]), names),
+        ("{{#each\\nx}}", "`{{#each x}}` is not a block that exists".to_owned(), blocks),
+    ] {
+        check(&with_step(&format!("command: \"{text}\"")), &message, "", help);
+    }
+}
+
+#[test]
+fn a_name_with_a_dot_that_is_also_a_member() {
+    let yaml =
+        "name: r\ncontext: {config: {port: 1}}\nsteps:\n  - {id: s, command: x, output: config.port}\n";
+    check(
+        yaml,
+        "`config.port` is a name of its own, and also a member of `config`",
+        "`config` has it already",
+        "rename it, or remove it from `config`: templates cannot tell the two apart",
+    );
+    let free = yaml.replace("output: config.port", "output: config.host");
+    let given = check_files(&[("r.yaml", &free)], &["config.port"]);
+    assert_eq!(given.diagnostics, [], "a value that is given for a member is fine");
+}
