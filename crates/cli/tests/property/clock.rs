@@ -5,6 +5,7 @@
 
 use std::{
     fs,
+    process::Command,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -173,6 +174,44 @@ fn executable(env: &TestEnv, path: &str) {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = fs::Permissions::from_mode(0o755);
     fs::set_permissions(env.path(path), mode).unwrap_or_else(|error| panic!("no agent: {error}"));
+}
+
+#[test]
+fn an_agent_whose_files_change_is_not_idle_whatever_the_clock_says() {
+    const RECIPE: &str =
+        "name: r\nsteps:\n- {id: a, prompt: x, agent_binary: silent, idle_timeout: 3, timeout: 60}\n";
+    const AGENT: &str =
+        "#!/bin/bash\necho x > begun; until [ -e stop ]; do read -t 60 x < fifo; done; echo ok\n";
+    if !preload::works() {
+        return;
+    }
+    let check = |wrong_by: i64| {
+        let env = world()
+            .file("r.yaml", RECIPE)
+            .file("bin/silent", AGENT)
+            .file(".recipe-runner.yaml", "agents:\n- {name: silent, command: bin/silent, answer: stdout}\n");
+        executable(&env, "bin/silent");
+        drop(Command::new("mkfifo").arg(env.path("fifo")).status());
+        let Some(preload) = Preload::new(&env, Control::default()) else { return };
+        let mut started = preload.start(&env, &["r.yaml", "--output-format", "json"]);
+        env.wait_for("begun");
+        preload.set_clock(wrong_by);
+        // for more than twice as long as it may be idle
+        for _ in 0..70 {
+            env.write("changed", "x");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        assert!(started.is_running(), "{wrong_by}: {}", started.stderr());
+        env.write("stop", "");
+        drop(fs::write(env.path("fifo"), "\n"));
+        let output = started.wait();
+        assert_eq!(output.code, 0, "{wrong_by}: {}", output.all());
+    };
+    std::thread::scope(|scope| {
+        for wrong_by in [DAY, -DAY, far().0, far().1] {
+            scope.spawn(move || check(wrong_by));
+        }
+    });
 }
 
 #[test]
