@@ -74,7 +74,7 @@ libfuzzer TARGET SECONDS="60":
 property CASES="3000":
     RECIPE_RUNNER_CASES={{CASES}} cargo test --profile simulation -p recipe-runner-rs --test property undisturbed -- --nocapture
 
-# signals, full disks, few descriptors and read-only state while runs are on their way
+# signals, full, slow and failing disks, few descriptors, read-only state and set clocks while runs are on their way
 chaos ROUNDS="500":
     RECIPE_RUNNER_ROUNDS={{ROUNDS}} cargo test --profile simulation -p recipe-runner-rs --test property chaos -- --nocapture
 

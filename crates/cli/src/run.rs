@@ -266,9 +266,13 @@ pub(crate) fn broken(error: RunError, reach: &Reach) -> Failure {
     }
     let failure = Failure::new(Exit::Broken, error.to_string());
     match error {
-        RunError::Drive(DriveError::Audit { .. }) => failure
-            .hint("choose another directory with `--audit-dir DIR`, or make this one writable")
-            .hint(format!("`{}` shows whether the run had begun", reach.command("runs"))),
+        RunError::Drive(DriveError::Audit { .. }) => failure.hint(OTHER_AUDIT_DIR),
+        RunError::Stopped { run, dir, error } => {
+            let go_on = reach.command(&format!("resume {run}"));
+            failure
+                .hint(remedy(&error, &dir))
+                .hint(format!("what was done is kept; when this is mended, go on with it: {go_on}"))
+        }
         // everything of a run that has begun fails inside of the drive
         RunError::Folder(_) | RunError::Journal(_) => failure.hint(
             "nothing was run: choose another directory with `--state-dir DIR`, or make this one writable",
@@ -277,6 +281,20 @@ pub(crate) fn broken(error: RunError, reach: &Reach) -> Failure {
             "if the run had begun, what was done is kept: `{}` shows it, and `resume` goes on with it",
             reach.command("runs")
         )),
+    }
+}
+
+const OTHER_AUDIT_DIR: &str = "choose another directory with `--audit-dir DIR`, or make this one writable";
+
+/// What to look at when a run could not go on.
+fn remedy(error: &DriveError, dir: &Path) -> String {
+    match error {
+        DriveError::Audit { .. } => OTHER_AUDIT_DIR.to_owned(),
+        DriveError::Journal(_) | DriveError::Folder(_) => format!(
+            "its disk may be full, failing or read-only: `df -h {}` shows how full it is",
+            quote(&dir.to_string_lossy())
+        ),
+        _ => "the machine may lack processes, memory or open files: `ulimit -a` shows the limits".to_owned(),
     }
 }
 

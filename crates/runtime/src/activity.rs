@@ -10,7 +10,7 @@ use std::{
 
 use tokio::time::Instant;
 
-use crate::process::ProcessId;
+use crate::{clock, process::ProcessId};
 
 /// Watches one agent.
 #[derive(Debug)]
@@ -105,11 +105,13 @@ fn quiet_for(cwd: &Path) -> Option<Duration> {
     if crate::fault::is_on() {
         return None;
     }
-    let now = SystemTime::now();
-    let mut newest = None;
+    // by the clock as it is, and as it was when this process began: it may have been set since a file was changed
+    let clocks = [SystemTime::now(), SystemTime::from(clock::now())];
+    let mut quiet: Option<Duration> = None;
     let mut look = |meta: fs::Metadata| {
         // a time that lies ahead says nothing about when the file was changed
-        newest = newest.max(meta.modified().ok().filter(|at| *at <= now));
+        let ages = clocks.iter().filter_map(|now| now.duration_since(meta.modified().ok()?).ok());
+        quiet = quiet.into_iter().chain(ages).min();
         meta.is_dir()
     };
     look(fs::metadata(cwd).ok()?);
@@ -127,5 +129,5 @@ fn quiet_for(cwd: &Path) -> Option<Duration> {
             }
         }
     }
-    newest.and_then(|newest| now.duration_since(newest).ok())
+    quiet
 }

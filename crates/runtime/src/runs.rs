@@ -4,6 +4,7 @@ mod cancel;
 mod compile;
 mod fold;
 mod hold;
+mod id;
 mod missing;
 mod opened;
 mod orphans;
@@ -23,6 +24,7 @@ use recipe::{check::Loader, plan::Plan, value::Map};
 
 pub use cancel::Cancelled;
 pub(crate) use hold::{Ending, Hold};
+pub(crate) use id::new_id;
 pub use opened::{OpenError, Shown};
 pub(crate) use orphans::left_behind;
 pub use person::changed_note;
@@ -111,6 +113,16 @@ pub enum RunError {
     /// The runner itself could not do its work.
     #[error(transparent)]
     Drive(#[from] DriveError),
+    /// The same with a run that had begun: what it did is kept.
+    #[error("{error}")]
+    Stopped {
+        /// The run.
+        run: String,
+        /// Its folder.
+        dir: PathBuf,
+        /// Why it could not go on.
+        error: DriveError,
+    },
     /// The folder of the run could not be made.
     #[error(transparent)]
     Folder(#[from] folder::FolderError),
@@ -196,7 +208,7 @@ impl Runs {
             dry_run: start.dry_run,
         };
         let state = RunState::new(&start.plan, settings);
-        let run_id = new_id();
+        let run_id = self.new_id();
         let mut first = vec![Event::RunStarted(RunStarted {
             format: FORMAT,
             program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -407,7 +419,11 @@ impl Job<'_> {
             driver.run(first).await?;
             Ok::<_, DriveError>(driver.into_parts())
         };
-        let (plan, state, mask, previews) = clock::block_on(work).map_err(RunError::Loop)??;
+        let (plan, state, mask, previews) =
+            clock::block_on(work).map_err(RunError::Loop)?.map_err(|error| match &run_dir {
+                Some(dir) => RunError::Stopped { run: known.run_id.clone(), dir: dir.clone(), error },
+                None => RunError::Drive(error),
+            })?;
         Ok(finished_result(&known, &plan, &state, &mask, &previews, run_dir))
     }
 }
@@ -454,21 +470,4 @@ pub(crate) fn canonical_recipe(path: &str) -> String {
         Ok(file) => file.to_string_lossy().into_owned(),
         Err(_) => path.trim_start_matches("built-in:").to_owned(),
     }
-}
-
-/// A new id: the time, so that ids sort by age, and some letters that nobody else has.
-pub(crate) fn new_id() -> String {
-    #[cfg(test)]
-    if crate::fault::is_on() {
-        return crate::simulation::new_id();
-    }
-    const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-    let mut random = [0; 4];
-    let filled = rustix::rand::getrandom(&mut random[..], rustix::rand::GetRandomFlags::empty()).unwrap_or(0);
-    if filled < random.len() {
-        let mix = clock::now().as_nanosecond() as u64 ^ u64::from(std::process::id()) << 32;
-        random.copy_from_slice(&mix.to_le_bytes()[..4]);
-    }
-    let letters: String = random.iter().map(|byte| char::from(LETTERS[usize::from(*byte) % 32])).collect();
-    format!("{}{letters}", clock::now().strftime("%Y%m%d-%H%M%S-%3f"))
 }

@@ -86,9 +86,12 @@ pub(super) fn local(at: Timestamp) -> String {
     at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// `5 minutes ago`; a date if it is long ago.
+/// `5 minutes ago`; a date if it is long ago, or ahead because the clock was set.
 pub(super) fn ago(at: Timestamp, now: Timestamp) -> String {
-    let seconds = (now.as_second() - at.as_second()).max(0) as usize;
+    let seconds = match now.as_second() - at.as_second() {
+        -3600..0 => 0,
+        seconds => usize::try_from(seconds).unwrap_or(usize::MAX),
+    };
     let say = |number: usize, noun: &str| format!("{} ago", crate::words::count(number, noun));
     match seconds {
         0..5 => "just now".to_owned(),
@@ -179,6 +182,8 @@ mod tests {
             (60, "1 minute ago"),
             (7200, "2 hours ago"),
             (86_400 * 3, "3 days ago"),
+            (-60, "just now"),
+            (-86_400 * 3, "1970-01-01"),
         ] {
             let now = Timestamp::from_second(seconds).unwrap_or(Timestamp::MIN);
             assert_eq!(ago(Timestamp::UNIX_EPOCH, now), expected);

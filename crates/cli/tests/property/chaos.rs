@@ -1,11 +1,16 @@
-//! Rounds of chaos: signals to the runner and its children, full disks, few descriptors, a state directory that
-//! cannot be written any more. After each round nothing is alive, and the run goes on to the result of a quiet one.
+//! Rounds of chaos: signals to the runner and its children, full, slow and failing disks, few descriptors, a state
+//! directory that cannot be written any more, a clock that is set. After each round nothing is alive, and the run goes
+//! on to the result of a quiet one.
 //!
-//! Never slows a disk or steps the clock: there is no honest way to do either to one program alone.
+//! Never touches the machine itself: disks and clocks are those of the runner alone.
 
 use std::{
-    collections::BTreeSet, fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command, sync::Once,
-    time::Duration,
+    collections::BTreeSet,
+    fs,
+    path::Path,
+    process::Command,
+    sync::Once,
+    time::{Duration, Instant},
 };
 
 use serde_json::Value as Json;
@@ -13,11 +18,14 @@ use testkit::{Output, Started, TestEnv, until};
 
 use crate::{
     answer::answer,
+    clock::{self, Moves},
     judge::{self, Verdict, must},
     links::{careful, failed},
+    preload::{self, Control, Preload},
     property::Clean,
     random::Random,
     shape::{Care, Kind, Recipe},
+    state_dir::{Small, set_modes},
     world::{Facts, put, world},
 };
 
@@ -41,11 +49,17 @@ enum Trouble {
     FullDisk(usize),
     /// The state directory becomes read-only.
     ReadOnly,
+    /// The disk is slow, and the runner may get a signal while it waits.
+    SlowDisk(Control, Option<&'static str>),
+    /// The disk fails.
+    FailingDisk(Control),
+    /// The clock is set while the run is on its way, and again before every resume; the runner may get a signal.
+    Clock(Moves, Option<&'static str>),
 }
 
 impl Trouble {
     fn random(random: &mut Random) -> Trouble {
-        match random.below(100) {
+        match random.below(140) {
             0..15 => Trouble::Runner("KILL"),
             15..35 => Trouble::Runner(["TERM", "INT", "HUP"][random.below(3)]),
             35..45 => Trouble::Pause,
@@ -53,7 +67,32 @@ impl Trouble {
             62..74 => Trouble::FileLimit(random.between(1, 12)),
             74..82 => Trouble::Descriptors(random.between(16, 40)),
             82..92 => Trouble::FullDisk(random.between(8, 120)),
-            _ => Trouble::ReadOnly,
+            92..100 => Trouble::ReadOnly,
+            100..112 => Trouble::SlowDisk(Control::slow(random), Trouble::signal(random)),
+            112..126 => Trouble::FailingDisk(Control::failing(random)),
+            _ => Trouble::Clock(Moves::random(random), Trouble::signal(random)),
+        }
+    }
+
+    fn signal(random: &mut Random) -> Option<&'static str> {
+        *random.pick(&[None, None, Some("TERM"), Some("KILL")])
+    }
+
+    /// What the preloaded library does at first.
+    fn control(&self) -> Option<Control> {
+        match self {
+            Trouble::SlowDisk(control, _) | Trouble::FailingDisk(control) => Some(*control),
+            Trouble::Clock(moves, _) => Some(Control::clock(moves.first)),
+            _ => None,
+        }
+    }
+
+    /// What it does in a resume: the clock is set back before each, and the disk fails once more.
+    fn control_of_resume(&self, count: usize) -> Option<Control> {
+        match self {
+            Trouble::Clock(moves, _) => Some(Control::clock(moves.set_back(count))),
+            Trouble::FailingDisk(control) if count == 1 => Some(*control),
+            _ => None,
         }
     }
 
@@ -65,11 +104,16 @@ impl Trouble {
             Trouble::Runner("INT") => &[130],
             // 129 before the runner has begun to listen
             Trouble::Runner(_) => &[143, 129],
-            Trouble::Pause => &[],
-            Trouble::Child(_) => &[1],
-            Trouble::FileLimit(_) | Trouble::Descriptors(_) | Trouble::FullDisk(_) | Trouble::ReadOnly => {
-                &[1, 8]
+            Trouble::SlowDisk(_, Some(signal)) | Trouble::Clock(_, Some(signal)) => {
+                Trouble::Runner(signal).codes()
             }
+            Trouble::Pause | Trouble::SlowDisk(_, None) | Trouble::Clock(_, None) => &[],
+            Trouble::Child(_) => &[1],
+            Trouble::FileLimit(_)
+            | Trouble::Descriptors(_)
+            | Trouble::FullDisk(_)
+            | Trouble::ReadOnly
+            | Trouble::FailingDisk(_) => &[1, 8],
         }
     }
 }
@@ -129,6 +173,7 @@ fn available(trouble: Trouble) -> Trouble {
                 .call_once(|| eprintln!("skipped: read-only state, because setpriv does not work here"));
             Trouble::Runner("KILL")
         }
+        trouble if trouble.control().is_some() && !preload::works() => Trouble::Runner("KILL"),
         trouble => trouble,
     }
 }
@@ -147,12 +192,17 @@ fn disturbed(
         Trouble::FullDisk(size) => Some(Small::mount(&state, *size)?),
         _ => None,
     };
-    let mut started = start(env, trouble);
+    let preload = trouble.control().and_then(|control| Preload::new(env, control));
+    let began = Instant::now();
+    let mut started = start(env, trouble, preload.as_ref());
     // most trouble comes while steps run, some before there is a run
     if random.chance(80) {
         until("a step begins", || !env.read("ledger").is_empty() || !started.is_running());
     }
     std::thread::sleep(Duration::from_micros(random.below(150_000) as u64));
+    if let (Trouble::Clock(moves, _), Some(preload)) = (trouble, &preload) {
+        moves.make(env, preload, &mut started, began)?;
+    }
     disturb(env, &started, trouble, random);
     let output = started.wait();
     said.push(format!("r.yaml -> {} {}", output.code, output.stderr.trim()));
@@ -173,11 +223,35 @@ fn disturbed(
         })?;
         judge::success_is_true(&expected, &facts, recipe)?;
     }
-    go_on(env, recipe, trouble, &expected, said).map(|()| output.code)
+    if let (Trouble::FailingDisk(_), Some(preload)) = (trouble, &preload) {
+        failure_is_told(env, &output, preload)?;
+    }
+    // one that was ended before it listened has no result
+    if matches!(trouble, Trouble::Clock(..)) && !output.stdout.is_empty() {
+        clock::times_are_sane(&output.json(), began.elapsed())?;
+    }
+    go_on(env, recipe, trouble, &expected, (began, said)).map(|()| output.code)
+}
+
+/// A run on a failing disk says which file it was and what to do next, and claims nothing that is not on disk.
+fn failure_is_told(env: &TestEnv, output: &Output, preload: &Preload) -> Verdict {
+    let state = env.state().display().to_string();
+    must(output.code != 8 || output.stderr.contains(&state), || {
+        format!("the disk is not named: {}", output.all())
+    })?;
+    let next = output.stderr.contains("recipe-runner-rs resume ") || output.stderr.contains("--state-dir");
+    must(output.code != 8 || next, || format!("no command goes on: {}", output.all()))?;
+    let claims = output.code == 0 || output.stderr.contains("[recipe r] completed");
+    must(!claims || preload.failed_syncs() == 0, || {
+        format!("success is claimed, but it is not on disk: {}", output.all())
+    })
 }
 
 /// The program, in the circumstances of the trouble.
-fn start(env: &TestEnv, trouble: &Trouble) -> Started {
+fn start(env: &TestEnv, trouble: &Trouble, preload: Option<&Preload>) -> Started {
+    if let Some(preload) = preload {
+        return preload.start(env, &["r.yaml", "--output-format", "json"]);
+    }
     let around = match trouble {
         Trouble::FileLimit(size) => format!("trap '' XFSZ; ulimit -f {size}; exec"),
         Trouble::Descriptors(count) => format!("ulimit -n {count}; exec"),
@@ -194,7 +268,9 @@ fn disturb(env: &TestEnv, started: &Started, trouble: &Trouble, random: &mut Ran
     let pid = started.pid().to_string();
     let pause = Duration::from_millis(random.between(20, 120) as u64);
     match trouble {
-        Trouble::Runner(signal) => send(signal, &pid),
+        Trouble::Runner(signal) | Trouble::SlowDisk(_, Some(signal)) | Trouble::Clock(_, Some(signal)) => {
+            send(signal, &pid)
+        }
         Trouble::Pause => {
             send("STOP", &pid);
             std::thread::sleep(pause);
@@ -213,7 +289,7 @@ fn disturb(env: &TestEnv, started: &Started, trouble: &Trouble, random: &mut Ran
             }
         }
         Trouble::ReadOnly => set_modes(&env.state(), 0o500),
-        Trouble::FileLimit(_) | Trouble::Descriptors(_) | Trouble::FullDisk(_) => {}
+        _ => {}
     }
 }
 
@@ -230,29 +306,20 @@ fn restore(state: &Path, small: Option<&Small<'_>>, trouble: &Trouble) -> Verdic
     small.map_or(Ok(()), Small::grow)
 }
 
-/// Sets the mode of a directory and of those below it.
-fn set_modes(dir: &Path, mode: u32) {
-    drop(fs::set_permissions(dir, fs::Permissions::from_mode(mode)));
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            set_modes(&entry.path(), mode);
-        }
-    }
-}
-
 /// Resumes the run until it is completed, and compares.
 fn go_on(
     env: &TestEnv,
     recipe: &Recipe,
     trouble: &Trouble,
     expected: &Json,
-    said: &mut Vec<String>,
+    (began, said): (Instant, &mut Vec<String>),
 ) -> Verdict {
     let may_fail = trouble.codes().contains(&1);
     let (mut left_out, mut flags, mut repeats) = (BTreeSet::new(), Vec::new(), false);
-    for _ in 0..PATIENCE {
+    for count in 1..=PATIENCE {
         let before = Facts::read(env);
-        let output = resume(env, &flags);
+        let preload = trouble.control_of_resume(count).and_then(|control| Preload::new(env, control));
+        let output = resume(env, &flags, preload.as_ref());
         said.push(format!("resume {flags:?} -> {} {}", output.code, output.stderr.trim()));
         flags.clear();
         let after = Facts::read(env);
@@ -261,6 +328,11 @@ fn go_on(
             before.failed.iter().flat_map(|path| failed(recipe, recipe, path, &before)).collect();
         judge::results_stay(&before, &after, (std::slice::from_ref(recipe), recipe), &may_give_up)?;
         must(env.survivors().is_empty() || output.code == 6, || format!("alive: {:?}", env.survivors()))?;
+        match (&preload, trouble) {
+            (Some(preload), Trouble::FailingDisk(_)) => failure_is_told(env, &output, preload)?,
+            (Some(_), _) => clock::times_are_sane(&output.json(), began.elapsed())?,
+            (None, _) => {}
+        }
         match output.code {
             0 => {
                 judge::success_is_true(expected, &after, recipe)?;
@@ -277,6 +349,7 @@ fn go_on(
                 repeats |= answer.repeats;
                 flags.push(answer.flag);
             }
+            code if preload.is_some() && trouble.codes().contains(&code) => {}
             code => return Err(format!("a resume ends with {code}: {}", output.all())),
         }
     }
@@ -284,9 +357,10 @@ fn go_on(
 }
 
 /// Goes on, or begins if the trouble came before there was a run.
-fn resume(env: &TestEnv, flags: &[&str]) -> Output {
+fn resume(env: &TestEnv, flags: &[&str], preload: Option<&Preload>) -> Output {
     let words: &[&str] = if env.run_ids().is_empty() { &["r.yaml"] } else { &["resume", "last"] };
-    env.run(words.iter().chain(flags).chain(&["--output-format", "json"]))
+    let words: Vec<&str> = words.iter().chain(flags).chain(&["--output-format", "json"]).copied().collect();
+    preload.map_or_else(|| env.run(&words), |preload| preload.start(env, &words).wait())
 }
 
 /// What is not idempotent was done once, unless its process was killed or somebody allowed more.
@@ -299,30 +373,4 @@ fn once(facts: &Facts, recipe: &Recipe, trouble: &Trouble, repeats: bool) -> Ver
         must(count.done <= 1, || format!("`{id}` did its work twice: {count:?}"))?;
     }
     Ok(())
-}
-
-/// A directory on a small file system of its own.
-struct Small<'a>(&'a Path);
-
-impl<'a> Small<'a> {
-    fn mount(dir: &'a Path, size: usize) -> Result<Small<'a>, String> {
-        let options = format!("size={size}k,mode=700");
-        run(Command::new("mount").args(["-t", "tmpfs", "-o", &options, "tmpfs"]).arg(dir))?;
-        Ok(Small(dir))
-    }
-
-    fn grow(&self) -> Verdict {
-        run(Command::new("mount").args(["-o", "remount,size=50m"]).arg(self.0))
-    }
-}
-
-impl Drop for Small<'_> {
-    fn drop(&mut self) {
-        drop(run(Command::new("umount").arg("-l").arg(self.0)));
-    }
-}
-
-fn run(command: &mut Command) -> Verdict {
-    let output = command.output().map_err(|error| error.to_string())?;
-    must(output.status.success(), || format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)))
 }

@@ -10,14 +10,17 @@
 
 mod answer;
 mod chaos;
+mod clock;
 mod found;
 mod graph;
 mod judge;
 mod links;
 mod model;
+mod preload;
 mod property;
 mod random;
 mod shape;
+mod state_dir;
 mod trouble;
 mod world;
 

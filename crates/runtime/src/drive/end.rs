@@ -43,11 +43,7 @@ impl Driver<'_> {
         self.forward_output();
         self.dismiss_agents()?;
         let finished = self.result(ended_processes)?;
-        self.record(Event::RunFinished(finished), None)?;
-        if let Some(journal) = &mut self.journal {
-            journal.sync()?;
-        }
-        Ok(())
+        self.record(Event::RunFinished(finished), None)
     }
 
     /// Agents that were told to stop while they waited for their turn have done nothing.

@@ -296,8 +296,11 @@ impl<'a> Driver<'a> {
         let record = match &mut self.journal {
             Some(journal) => {
                 let record = journal.append(at, event);
-                // nobody is told what a killed runner could forget
-                journal.write()?;
+                // nobody is told what a killed runner could forget, nor of an end that a power loss could take back
+                match record.event {
+                    Event::RunFinished(_) => journal.sync()?,
+                    _ => journal.write()?,
+                }
                 record
             }
             None => {

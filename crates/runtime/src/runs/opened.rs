@@ -100,6 +100,7 @@ impl Runs {
         let path = folder.journal();
         let open = || Journal::open(&path).map(|(journal, records)| (records, journal));
         let (shown, journal) = assemble(folder, open)?;
+        shown.go_on();
         Ok((Shown { reach: self.reach.clone(), ..shown }, journal))
     }
 
@@ -107,7 +108,10 @@ impl Runs {
     /// since.
     pub(super) fn take_opened(&self, opened: Shown) -> Result<(Shown, Journal), OpenError> {
         match Journal::open_unchanged(&opened.folder.journal(), &opened.extent)? {
-            Some(journal) => Ok((Shown { status: opened.status_now(), ..opened }, journal)),
+            Some(journal) => {
+                opened.go_on();
+                Ok((Shown { status: opened.status_now(), ..opened }, journal))
+            }
             None => self.take(opened.folder),
         }
     }
@@ -162,10 +166,7 @@ impl Shown {
             state: &self.state,
             mask: &self.mask,
             status: self.status,
-            now: match self.status {
-                RunStatus::Running => clock::now(),
-                _ => self.records.last().map_or(self.header.created_at, |record| record.at),
-            },
+            now: self.now(),
             previews: &HashMap::new(),
             run_dir: Some(self.folder.path().to_string_lossy().into_owned()),
             output: output.and_then(|stored| values::load(self.folder.path(), stored).ok()),
@@ -178,6 +179,22 @@ impl Shown {
         }
         result.evidence = Some(crate::evidence::gather(&self.header, &self.records, &self.mask));
         result
+    }
+
+    /// What is written now stands behind what was written before, whatever the clock says.
+    fn go_on(&self) {
+        if let Some(last) = self.records.last() {
+            clock::go_on_from(last.at);
+        }
+    }
+
+    /// Until when its durations go.
+    fn now(&self) -> jiff::Timestamp {
+        let last = self.records.last().map_or(self.header.created_at, |record| record.at);
+        match (self.status, self.folder.owner()) {
+            (RunStatus::Running, Some(pid)) => clock::now_beside(pid, last),
+            _ => last,
+        }
     }
 
     /// Where the texts are that it worked with last.

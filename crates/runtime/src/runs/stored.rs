@@ -167,7 +167,10 @@ fn summary(folder: &RunFolder) -> Option<RunSummary> {
         (None, Some(_)) => RunStatus::Running,
         (None, None) => RunStatus::Interrupted,
     };
-    let until = if pid.is_some() { Some(clock::now()) } else { at };
+    let until = match pid {
+        Some(pid) => Some(clock::now_beside(pid, at.unwrap_or(header.created_at))),
+        None => at,
+    };
     let mask = secrets(&header);
     Some(RunSummary {
         run_id: folder.id(),

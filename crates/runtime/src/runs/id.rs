@@ -1,0 +1,81 @@
+//! Ids of runs: they say when a run was made, and sort by age.
+//!
+//! Never trusts the clock with the order: it may have been set back since the last run.
+
+use jiff::{SignedDuration, Timestamp, civil::DateTime, tz::TimeZone};
+
+use super::Runs;
+use crate::clock;
+
+/// A new id: the time, so that ids sort by age, and some letters that nobody else has.
+pub(crate) fn new_id() -> String {
+    new_id_at(clock::now())
+}
+
+fn new_id_at(now: Timestamp) -> String {
+    #[cfg(test)]
+    if crate::fault::is_on() {
+        return crate::simulation::new_id();
+    }
+    const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let mut random = [0; 4];
+    let filled = rustix::rand::getrandom(&mut random[..], rustix::rand::GetRandomFlags::empty()).unwrap_or(0);
+    if filled < random.len() {
+        let mix = clock::now().as_nanosecond() as u64 ^ u64::from(std::process::id()) << 32;
+        random.copy_from_slice(&mix.to_le_bytes()[..4]);
+    }
+    let letters: String = random.iter().map(|byte| char::from(LETTERS[usize::from(*byte) % 32])).collect();
+    format!("{}{letters}", now.strftime(STAMP))
+}
+
+impl Runs {
+    /// The id of the next run. It sorts behind all others, also where the clock was set back since they were made.
+    pub(super) fn new_id(&self) -> String {
+        let newest = self.ids().iter().find_map(|id| made_at(id));
+        let next = newest.and_then(|at| at.checked_add(SignedDuration::from_millis(1)).ok());
+        new_id_at(next.map_or_else(clock::now, |next| next.max(clock::now())))
+    }
+}
+
+/// The time in an id.
+const STAMP: &str = "%Y%m%d-%H%M%S-%3f";
+/// How long it is.
+const STAMP_LENGTH: usize = 19;
+
+/// When a run was made, by its id.
+fn made_at(id: &str) -> Option<Timestamp> {
+    let (seconds, millis) = id.get(..STAMP_LENGTH)?.rsplit_once('-')?;
+    let time = DateTime::strptime("%Y%m%d-%H%M%S", seconds).ok()?;
+    let time = time.to_zoned(TimeZone::UTC).ok()?.timestamp();
+    time.checked_add(SignedDuration::from_millis(millis.parse().ok()?)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_run_sorts_behind_every_other_whatever_the_clock_says() {
+        for (known, is_ahead) in [
+            (&[][..], false),
+            (&["19700101-000000-000abcd"], false),
+            (&["21000101-000000-000abcd"], true),
+            (&["21000101-235959-999abcd", "20200101-000000-000abcd"], true),
+            (&["99991231-235959-999abcd"], false),
+            (&["zzz", "21000101", "21009901-000000-000abcd", "2100-101-000000-000abcd"], false),
+            (&[".21000101-000000-000abcd"], false),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let runs = Runs::at(dir.path().to_owned());
+            for id in known {
+                std::fs::create_dir_all(runs.dir().join(id)).unwrap();
+            }
+            let id = runs.new_id();
+            assert!(made_at(&id).is_some(), "{id}");
+            assert_eq!(made_at(&id) > Some(clock::now()), is_ahead, "{known:?}: {id}");
+            if is_ahead {
+                assert!(known.iter().all(|other| *other < id.as_str()), "{known:?}: {id}");
+            }
+        }
+    }
+}
