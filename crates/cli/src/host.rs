@@ -35,11 +35,13 @@ pub(crate) fn with_files(plan: &Plan, working_dir: &Path, environment: &Environm
         let dirs = [beside.parent().map(Path::to_owned), Some(working_dir.to_owned())];
         for file in &unit.env_files {
             for dir in dirs.iter().flatten() {
-                let bytes = std::fs::read(dir.join(file)).unwrap_or_default();
+                let file = dir.join(file);
+                // what is no file, as a pipe that nobody writes to, defines nothing
+                let bytes = if file.is_file() { std::fs::read(file).unwrap_or_default() } else { Vec::new() };
                 // one strange byte does not take the other definitions away
                 let text = String::from_utf8_lossy(&bytes);
                 for (name, value) in dotenv::parse(&text) {
-                    all.set_missing(name, value);
+                    all.set_missing(name, value.replace('\0', ""));
                 }
             }
         }

@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use engine::diagnosis::{Diagnosis, Facts, Obstacle, diagnose};
+use engine::{
+    Outcome,
+    diagnosis::{Class, Diagnosis, Facts, Obstacle, diagnose},
+};
 use recipe::{
     check::Checked,
     diagnostic::{Code, Diagnostic, Severity},
@@ -83,9 +86,24 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
     let name = plan.root().name.clone();
     let job = Job { plan, given, library: &library, recording: &recording };
     match execute(job, &args, environment, out) {
-        Err(failure) => Ok(report_missing(&failure, &name, format, out)),
+        Err(failure) => {
+            let known = stored_result(&failure, args.options.state_dir.as_deref(), environment);
+            let known = known.unwrap_or_else(|| refusal(name, failure.exit));
+            Ok(report_failure(&failure, known, format, out))
+        }
         done => done,
     }
+}
+
+/// What is known of a run that had begun when the runner could not go on.
+fn stored_result(failure: &Failure, state_dir: Option<&Path>, environment: &Environment) -> Option<Json> {
+    let (_, run) = failure.facts.iter().find(|(name, _)| *name == "run_id")?;
+    let runs = host::runs(state_dir, environment).ok()?;
+    let shown = runs.open(runs.find(run).ok()?).ok()?;
+    let mut result = serde_json::to_value(shown.result()).ok()?;
+    (result["status"], result["outcome"]) = (json!("failed"), json!("failed"));
+    result["exit_code"] = json!(failure.exit.code());
+    Some(result)
 }
 
 /// A checked recipe and its values.
@@ -272,6 +290,8 @@ pub(crate) fn broken(error: RunError, reach: &Reach) -> Failure {
             failure
                 .hint(remedy(&error, &dir))
                 .hint(format!("what was done is kept; when this is mended, go on with it: {go_on}"))
+                .fact("run_id", run)
+                .fact("resume_command", go_on)
         }
         // everything of a run that has begun fails inside of the drive
         RunError::Folder(_) | RunError::Journal(_) => failure.hint(
@@ -300,15 +320,31 @@ fn remedy(error: &DriveError, dir: &Path) -> String {
 
 /// Reports a run that could not be started, or could not go on.
 fn report_missing(failure: &Failure, asked: &str, format: OutputFormat, out: &mut Out) -> Exit {
+    report_failure(failure, refusal(asked.to_owned(), failure.exit), format, out)
+}
+
+/// Reports a failure; `result` is what programs are told besides.
+fn report_failure(failure: &Failure, mut result: Json, format: OutputFormat, out: &mut Out) -> Exit {
     if format == OutputFormat::Json {
-        let mut result = refusal(asked.to_owned(), failure.exit);
         result["error"] = json!(failure.message);
         result["advice"] = json!(failure.hints);
-        let found = (failure.exit == Exit::Conflict).then(|| already_running(&failure.message));
-        result["diagnosis"] = json!(found);
+        result["diagnosis"] = json!(match failure.exit {
+            Exit::Conflict => Some(already_running(&failure.message)),
+            Exit::Broken => explained(&failure.message),
+            _ => None,
+        });
+        for (name, value) in &failure.facts {
+            result[*name] = json!(value);
+        }
         out.json(&result);
     }
     failure.report(out)
+}
+
+/// What the system's own words about a failure say, if they say anything.
+fn explained(message: &str) -> Option<Diagnosis> {
+    let facts = Facts { outcome: Some(Outcome::Exit(1)), stderr: message.to_owned(), ..Facts::default() };
+    Some(diagnose(&facts)).filter(|found| found.class != Class::Unknown)
 }
 
 fn report_refused(refused: &Checked, asked: &str, format: OutputFormat, out: &mut Out) -> Exit {

@@ -2,7 +2,10 @@
 //!
 //! Never loses text: a number, a list or an object is shown as it was typed.
 
-use std::path::PathBuf;
+use std::{
+    io::Read as _,
+    path::{Path, PathBuf},
+};
 
 use recipe::{
     document, env_name,
@@ -156,9 +159,22 @@ fn number(text: &str) -> Option<Value> {
     (plain && some).then(|| Number::parse(text).map(Value::Number)).flatten()
 }
 
+/// Largest context file.
+const LARGEST_FILE: usize = 100_000_000;
+
+/// The bytes of a file, or a few more than are allowed: some files have no end.
+fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(LARGEST_FILE as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 fn read_file(path: PathBuf) -> Result<Map, SettingsError> {
     let unreadable = |path, reason| Err(SettingsError::Unreadable { path, reason });
-    let bytes = match std::fs::read(&path) {
+    let bytes = match read_bounded(&path) {
+        Ok(bytes) if bytes.len() > LARGEST_FILE => {
+            return unreadable(path, format!("it is larger than {} MB", LARGEST_FILE / 1_000_000));
+        }
         Ok(bytes) => bytes,
         Err(error) => return unreadable(path, error.to_string()),
     };

@@ -69,6 +69,23 @@ fn a_signal_stops_a_repair_at_once_and_mends_the_recipe() {
 }
 
 #[test]
+fn a_loop_that_was_stopped_while_a_repair_was_made_asks_for_it_again() {
+    let good = BROKEN.replace("grep --no-such-option x ledger", "grep -q one ledger");
+    for signal in ["INT", "KILL"] {
+        let env = world(&format!("[ -e \"$HOME/slow\" ] && {{ {SLOW_REPAIR}; }}\ncat \"$HOME/good\""));
+        env.write("~/good", &good);
+        env.write("~/slow", "");
+        let started = repairing(&env);
+        started.signal(signal);
+        started.wait();
+        std::fs::remove_file(env.path("~/slow")).unwrap();
+        let resumed = json(&env, &["resume", "last"]);
+        assert_eq!(resumed.code, 0, "{signal} {}", resumed.all());
+        assert_eq!(env.read("r.yaml"), good);
+    }
+}
+
+#[test]
 fn an_agent_that_does_not_listen_is_killed() {
     let env =
         world(&format!("trap '' TERM INT\n{}", SLOW_REPAIR.replace("\nwait", "\nwhile :; do sleep 1; done")));

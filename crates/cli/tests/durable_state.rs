@@ -186,7 +186,12 @@ steps:
         let output = env.start(command).wait();
         assert_eq!(output.code, 8, "{left}: {}", output.all());
         if format == "json" {
-            output.json();
+            let result = output.json();
+            assert_eq!(result["diagnosis"]["class"], "environment.disk", "{left}: {}", output.all());
+            assert_eq!(result["exit_code"], 8, "{left}: {}", output.all());
+            assert!(result["resume_command"].as_str().is_some_and(|command| command.contains("resume")));
+            assert_eq!(result["run_id"], env.run_ids()[0].as_str());
+            assert_eq!(result["step_results"][0]["status"], "completed", "{left}: {}", output.all());
         }
         let said = format!("{}{}", output.stdout, output.stderr);
         assert!(said.contains("No space left"), "{left}: {}", output.all());

@@ -120,6 +120,27 @@ fn a_secret_may_end_with_a_newline_or_stand_inside_a_value() {
 }
 
 #[test]
+fn a_secret_that_a_message_cuts_is_not_shown_in_part() {
+    let long = format!("eyJhbGciOiJIUzI1NiJ9.{}", "Qx7".repeat(70));
+    for (value, command, fields, variable) in [
+        ("Zq8Wk3Lm9Xv2Rt7B", "printf \"aaaaaaaaaa%sbbbbbbbb\" {{my_token}} >&2; exit 1", "", "21"),
+        ("Zq8Wk3Lm9Xv2Rt7B", "printf %0108d 0; printf %s {{my_token}}", ", parse_json: true", "8192"),
+        (&long, "echo {{my_token}}", ", parse_json: true", "8192"),
+        (&long, "echo $(( {{my_token}} ))", "", "8192"),
+    ] {
+        let recipe = format!(
+            "name: r\ncontext: {{my_token: {value}}}\nsteps:\n  - {{id: s, command: '{command}'{fields}}}\n"
+        );
+        let env = env().env("AMPLIHACK_RECIPE_SNIPPET_BYTES", variable);
+        for output in [env.text(&recipe, &[]), env.json(&recipe, &[]), env.run(["show", "last"])] {
+            let all = output.all();
+            let part = (0..value.len() - 6).find(|at| all.contains(&value[*at..at + 6]));
+            assert_eq!(part, None, "{command} {all}");
+        }
+    }
+}
+
+#[test]
 fn an_explanation_hides_a_secret_wherever_the_recipe_repeats_it() {
     let env = env().file(
         "r.yaml",

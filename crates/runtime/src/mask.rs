@@ -3,7 +3,7 @@
 //! A value is secret if its name looks like it, or if the recipe says so. Values shorter than four characters are
 //! masked by name only, or half of all text would be stars.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 use recipe::value::{Map, Value};
 
@@ -109,12 +109,18 @@ impl Mask {
         })
     }
 
-    /// The text without secret values.
+    /// The text without secret values, and without what a quotation has cut off of one.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.values
-            .iter()
-            .filter(|value| text.contains(value.as_str()))
-            .fold(Cow::Borrowed(text), |text, value| Cow::Owned(text.replace(value.as_str(), MASK)))
+        let mut masked = Cow::Borrowed(text);
+        for value in &self.values {
+            if masked.contains(value.as_str()) {
+                masked = Cow::Owned(masked.replace(value.as_str(), MASK));
+            }
+            if let Some(whole) = without_parts(&masked, value) {
+                masked = Cow::Owned(whole);
+            }
+        }
+        masked
     }
 
     /// The value without secret values; `name` is where it stands, with dots.
@@ -144,6 +150,57 @@ impl Mask {
     pub fn longest(&self) -> usize {
         self.values.first().map_or(0, String::len)
     }
+}
+
+/// Shortest part of a secret that is recognised beside a cut.
+const SHORTEST_PART: usize = 6;
+
+/// The text without the beginnings of a secret that stand before a cut, and the ends that stand behind one; `None` if
+/// there are none. Messages are cut before anybody knows what is secret in them.
+fn without_parts(text: &str, secret: &str) -> Option<String> {
+    let parts = beginnings(text, secret).into_iter().chain(endings(text, secret));
+    let mut parts: Vec<Range<usize>> = parts.collect();
+    parts.sort_unstable_by_key(|part| part.start);
+    let (mut masked, mut from) = (String::new(), 0);
+    for part in parts.iter().filter(|part| part.start < part.end) {
+        if part.start < from {
+            continue;
+        }
+        masked.push_str(&text[from..part.start]);
+        masked.push_str(MASK);
+        from = part.end;
+    }
+    (from > 0).then(|| masked + &text[from..])
+}
+
+/// What a cut looks like: the end of a line or of a quotation.
+fn is_cut(beside: Option<char>) -> bool {
+    matches!(beside, None | Some('\n' | '`' | '…'))
+}
+
+fn beginnings(text: &str, secret: &str) -> Vec<Range<usize>> {
+    let Some(first) = secret.char_indices().nth(SHORTEST_PART).map(|(at, _)| &secret[..at]) else {
+        return Vec::new();
+    };
+    let part = |at: usize| {
+        let same = text[at..].chars().zip(secret.chars()).take_while(|(a, b)| a == b);
+        let end = at + same.map(|(c, _)| c.len_utf8()).sum::<usize>();
+        is_cut(text[end..].chars().next()).then_some(at..end)
+    };
+    text.match_indices(first).filter_map(|(at, _)| part(at)).collect()
+}
+
+fn endings(text: &str, secret: &str) -> Vec<Range<usize>> {
+    let Some(last) = secret.char_indices().nth_back(SHORTEST_PART - 1).map(|(at, _)| &secret[at..]) else {
+        return Vec::new();
+    };
+    let part = |at: usize| {
+        let end = at + last.len();
+        let same = text[..end].chars().rev().zip(secret.chars().rev()).take_while(|(a, b)| a == b);
+        let start = end - same.map(|(c, _)| c.len_utf8()).sum::<usize>();
+        is_cut(text[..start].chars().next_back()).then_some(start..end)
+    };
+    text.match_indices(last).filter_map(|(at, _)| part(at)).collect()
 }
 
 /// The bytes with every `secret` masked, if there is one.
@@ -201,6 +258,27 @@ mod tests {
         assert_eq!(shown("cfg"), r#"{"v":"[REDACTED]","w":"seen"}"#);
         assert_eq!(shown("list"), r#"[{"v":"[REDACTED]"}]"#);
         assert_eq!(shown("v"), r#""open""#);
+    }
+
+    #[test]
+    fn what_a_quotation_leaves_of_a_secret_is_masked() {
+        let mut mask = Mask::default();
+        mask.learn_value("api_key", &Value::from("Zq8Wk3Lm9Xv2Rt7B"));
+        for (text, expected) in [
+            ("begins with `abc Zq8Wk3Lm9X`", "begins with `abc [REDACTED]`"),
+            ("begins with `Zq8Wk3…`", "begins with `[REDACTED]…`"),
+            ("abc Zq8Wk3Lm", "abc [REDACTED]"),
+            ("last on stderr:\nv2Rt7Bbbbb", "last on stderr:\n[REDACTED]bbbb"),
+            ("9Xv2Rt7B", "[REDACTED]"),
+            ("Zq8Wk3 and v2Rt7B", "Zq8Wk3 and v2Rt7B"),
+            ("Zq8Wk", "Zq8Wk"),
+            ("Zq8Wk3Lm9Xv2Rt7B Zq8Wk3Lm\nk3Lm9Xv2Rt7B", "[REDACTED] [REDACTED]\n[REDACTED]"),
+        ] {
+            assert_eq!(mask.text(text), expected, "{text}");
+        }
+        let mut mask = Mask::default();
+        mask.learn_value("api_key", &Value::from("ééééééééé"));
+        assert_eq!(mask.text("éééééééé\nx"), "[REDACTED]\nx");
     }
 
     #[test]

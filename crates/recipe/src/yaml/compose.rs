@@ -122,18 +122,21 @@ impl Composer<'_> {
                 return Ok(());
             }
             Event::Scalar(text, style, anchor, tag) => {
+                self.notice_tag(tag.as_deref(), range.start);
                 self.scalar(&text, style, anchor, tag.as_deref(), range)?
             }
             Event::Alias(anchor) => self.alias(anchor, range)?,
             Event::UnresolvedAlias(name) => self.unknown_alias(&name, range)?,
-            Event::SequenceStart(style, anchor, _) => {
+            Event::SequenceStart(style, anchor, tag) => {
+                self.notice_tag(tag.as_deref(), range.start);
                 let start = self.list_start(style, range.start);
                 self.open(
                     Frame { start, end: start, anchor, style, content: Content::List(Vec::new()) },
                     range,
                 )?;
             }
-            Event::MappingStart(style, anchor, _) => {
+            Event::MappingStart(style, anchor, tag) => {
+                self.notice_tag(tag.as_deref(), range.start);
                 self.notice_braces(style, range.start);
                 let content = Content::Map { entries: Vec::new(), key: None, braces: false };
                 self.open(Frame { start: range.start, end: range.start, anchor, style, content }, range)?;
@@ -231,6 +234,23 @@ impl Composer<'_> {
         }
         self.add(target, place);
         Ok(())
+    }
+
+    /// A tag that means nothing is a `!` that somebody wrote for "not": without it the text says the opposite.
+    fn notice_tag(&mut self, tag: Option<&Tag>, content: usize) {
+        if tag.is_none_or(Tag::is_yaml_core_schema) {
+            return;
+        }
+        let at = find_token(self.text.as_bytes(), self.last_end, b'!').unwrap_or(content);
+        let written = rest_of_line(self.text, at);
+        let help = match quote(written) {
+            Some(quoted) => format!("put quotes around the text: `{quoted}`"),
+            None => "put quotes around the text".to_owned(),
+        };
+        let message = "a `!` at the beginning starts a YAML tag, which would be lost without a word";
+        let place = self.place(at..at + written.len().max(1));
+        self.diagnostics
+            .push(Diagnostic::new(Code::YamlSyntax, place, message).label("not part of the text").help(help));
     }
 
     fn unknown_alias(&mut self, name: &str, range: Range<usize>) -> Result<(), Diagnostic> {

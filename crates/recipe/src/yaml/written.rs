@@ -23,7 +23,6 @@ pub(super) fn typing_of(tag: Option<&Tag>) -> Typing {
     match tag.core_suffix() {
         Some("str") => Typing::Text,
         Some("int" | "float" | "bool" | "null") => Typing::AsPlain,
-        _ if tag.original() == "!" => Typing::Text,
         _ => Typing::ByStyle,
     }
 }

@@ -90,6 +90,39 @@ fn duplicate_keys_are_errors_anywhere() {
 }
 
 #[test]
+fn a_tag_that_means_nothing_is_an_error() {
+    let step = |field: &str| {
+        format!("name: r\ncontext: {{skip: true}}\nsteps:\n  - id: s\n    command: x\n    {field}\n")
+    };
+    for (yaml, expected) in [
+        (step("condition: !skip"), "error yaml-syntax 6:16"),
+        (step("condition: ! skip"), "error yaml-syntax 6:16"),
+        (step("condition: !(skip)"), "error yaml-syntax 6:16"),
+        (step("condition: !!skip"), "error yaml-syntax 6:16"),
+        (step("working_dir: !here ."), "error yaml-syntax 6:18"),
+        (step("env: !x {A: b}"), "error yaml-syntax 6:10"),
+        (step("reads: !x [a]"), "error yaml-syntax 6:12"),
+        (
+            "name: r\nsteps:\n  - id: s\n    command: ! grep -q ERROR log\n".to_owned(),
+            "error yaml-syntax 4:14",
+        ),
+    ] {
+        let told = crate::shelf::told(&crate::shelf::check_files(&[("r.yaml", &yaml)], &[]));
+        assert_eq!(told.first().map(String::as_str), Some(expected), "{yaml}");
+    }
+    for field in [
+        "condition: \"!skip\"",
+        "working_dir: !!str .",
+        "reads: !!seq [a]",
+        "env: !!map {A: !!str 1}",
+        "timeout: !!int 5",
+    ] {
+        let told = crate::shelf::told(&crate::shelf::check_files(&[("r.yaml", &step(field))], &[]));
+        assert_eq!(told, Vec::<String>::new(), "{field}");
+    }
+}
+
+#[test]
 fn merge_keys_merge() {
     let unit = unit(
         "name: r\ncontext: &base\n  a: 1\n  b: 2\nsteps:\n  - &step\n    id: s\n    command: x\n    timeout: 5\n  - <<: *step\n    id: t\n    timeout: 6\n  - <<: [{command: y}, *step]\n    id: u\n",

@@ -253,8 +253,12 @@ impl Loop<'_> {
         };
         let earlier = &report.attempts[..report.attempts.len() - 1];
         let same: Vec<&Attempt> = earlier.iter().filter(|attempt| is_same_failure(attempt, result)).collect();
+        // what came of an attempt before which nothing was tried, because the loop was stopped, says nothing
+        let was_followed = |attempt: &Attempt| attempt.plan.is_some();
         let changed_since = |attempt: &Attempt| attempt.repair.as_ref().is_some_and(|repair| repair.accepted);
-        if same.iter().any(|attempt| !changed_since(attempt)) && diagnosis.bucket != Bucket::Environment {
+        if same.iter().any(|attempt| was_followed(attempt) && !changed_since(attempt))
+            && diagnosis.bucket != Bucket::Environment
+        {
             // once, one level of producers further up
             let may_widen = self.level == 0 && diagnosis.bucket == Bucket::Work;
             return match may_widen && self.has_producers(result, 1) {
