@@ -119,7 +119,7 @@ pub(crate) fn outside(context: &Context, environment: &Environment) -> Result<Ou
         let failure = Failure::new(Exit::BadArguments, error.to_string());
         match error {
             SettingsError::NotAnAssignment(_) => failure.hint("write it like `--set branch=main`"),
-            SettingsError::Unreadable { .. } => failure,
+            SettingsError::Unreadable { .. } | SettingsError::Nul(_) => failure,
         }
     })
 }

@@ -21,6 +21,9 @@ pub(crate) enum SettingsError {
     /// `--set` has no `=`, or nothing before it.
     #[error("`--set {0}` is not of the form KEY=VALUE")]
     NotAnAssignment(String),
+    /// A value holds a NUL character.
+    #[error("the value of `{0}` holds a NUL character, which no program can be given: remove it")]
+    Nul(String),
     /// The context file cannot be read.
     #[error("the context file {} cannot be read: {reason}", path.display())]
     Unreadable {
@@ -41,12 +44,17 @@ pub(crate) struct Outside {
 impl Outside {
     /// Reads the values that the command line gives or names.
     pub(crate) fn read(context: &Context, environment: &Environment) -> Result<Outside, SettingsError> {
-        let set = context.set.iter().map(|text| assignment(text)).collect::<Result<_, _>>()?;
+        let set: Vec<(String, Value)> =
+            context.set.iter().map(|text| assignment(text)).collect::<Result<_, _>>()?;
         let file = match &context.context_file {
             Some(path) => read_file(environment.absolute(path))?,
             None => Map::new(),
         };
-        Ok(Outside { file, set })
+        let mut all = file.iter().chain(set.iter().map(|(name, value)| (name, value)));
+        match all.find(|(_, value)| value.holds_nul()) {
+            Some((name, _)) => Err(SettingsError::Nul(name.clone())),
+            None => Ok(Outside { file, set }),
+        }
     }
 
     /// The names that get a value, for the checker.

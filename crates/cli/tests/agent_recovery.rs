@@ -200,6 +200,14 @@ fn recovery_waits_for_rate_limits_and_keeps_the_timeout() {
 }
 
 #[test]
+fn an_agent_does_not_take_the_place_of_a_person() {
+    let child = "name: child\nsteps:\n- {id: c, command: exit 75, exit_codes: {75: needs_human}}\n";
+    let env = env("result 'STATUS: COMPLETE'").file("child.yaml", child);
+    let output = run(&env, &[]);
+    assert_eq!((output.code, env.calls()), (6, 0), "{}", output.all());
+}
+
+#[test]
 fn no_more_than_its_share_of_what_was_printed_reaches_the_agent() {
     let child = "name: child\nsteps:\n- {id: c, command: \"head -c 2000 /dev/zero | tr '\\\\0' P; echo; head -c 2000 /dev/zero | tr '\\\\0' Q >&2; exit 3\"}\n";
     let env = env("result recovered").file("child.yaml", child);

@@ -26,6 +26,15 @@ steps:
 ";
 
 #[test]
+fn an_exit_code_that_counts_as_success_is_told_as_it_was() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"));
+    let output = env.json("name: r\nsteps: [{id: s, command: exit 3, exit_codes: {3: ok}}]\n", &[]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    assert_eq!(output.step("s")["exit_code"], 3, "{}", output.all());
+    assert_eq!(output.json()["evidence"]["attempts"][0]["exit_code"], 3, "{}", output.all());
+}
+
+#[test]
 fn processes_have_the_names_of_their_environment_and_no_value() {
     let env = env().env("OUTER_NAME", "outer-value-4711");
     let output = env.json(TWO, &[]);

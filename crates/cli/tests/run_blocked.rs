@@ -91,6 +91,16 @@ fn a_directory_whose_path_cannot_be_stored_is_refused() {
 }
 
 #[test]
+fn a_nul_in_a_given_value_is_refused() {
+    let env = env().file("c.json", "{\"p\": \"a\\u0000b\"}");
+    for arguments in [&["--context-file", "c.json"][..], &["--set", "p={\"k\":\"a\\u0000b\"}"]] {
+        let output = env.text(&recipe("context: {p: x}"), arguments);
+        assert_eq!(output.code, 4, "{}", output.all());
+        assert!(output.stderr.contains("`p` holds a NUL"), "{}", output.all());
+    }
+}
+
+#[test]
 fn an_empty_list_is_empty() {
     let fields = "context: {v: x}\ncontext_validation: {v: nonempty}";
     for (value, code) in [("v=[]", 5), ("v={}", 5), ("v=[1]", 0), ("v=0", 0), ("v=false", 0)] {

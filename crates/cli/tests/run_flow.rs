@@ -27,6 +27,19 @@ fn check(steps: &str, arguments: &[&str], code: i32, expected: &str) -> Output {
 }
 
 #[test]
+fn hooks_have_the_whole_context() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"));
+    let hook =
+        "grep -q \\\"v\\\" $RECIPE_CONTEXT_FILE && cmp $RECIPE_CONTEXT_FILE $AMPLIHACK_CONTEXT_FILE && touch";
+    let recipe = format!(
+        "name: r\ncontext: {{v: 1}}\nhooks: {{pre_step: \"{hook} before\", post_step: \"{hook} after\"}}\nsteps: [{{id: s, command: 'true'}}]\n"
+    );
+    let output = env.json(&recipe, &[]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    assert!(env.path("before").exists() && env.path("after").exists(), "{}", output.all());
+}
+
+#[test]
 fn conditions_choose_and_their_errors_fail_the_step() {
     let steps = "  - {id: a, command: 'true', condition: \"yes == 'y' and n > 3\"}\n  - {id: b, command: 'true', condition: none}\n  - {id: c, command: 'true', condition: undefined_name}\n  - {id: d, command: 'true', condition: 'not none'}\n";
     let output = check(steps, &[], 0, "a:completed b:skipped c:skipped d:completed");

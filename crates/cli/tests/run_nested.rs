@@ -16,6 +16,28 @@ fn error(output: &Output, path: &str) -> String {
 }
 
 #[test]
+fn a_recipe_step_is_tried_again_for_json() {
+    let child = "name: c\nsteps:\n  - id: q\n    command: |\n      echo x >> tries\n      test $(wc -l < tries) -gt 1 && echo '{\"k\":2}' || echo no\n";
+    for (retry, attempts, code) in [
+        ("{max_attempts: 3, delay: 0, on: [json]}", 2, 0),
+        ("{max_attempts: 3, delay: 0}", 2, 0),
+        ("{max_attempts: 3, delay: 0, on: [exit]}", 1, 1),
+    ] {
+        let env = env().file("c.yaml", child);
+        let recipe = format!(
+            "name: r\nsteps: [{{id: s, recipe: c, parse_json: true, parse_json_required: true, retry: {retry}}}]\n"
+        );
+        let output = env.json(&recipe, &[]);
+        assert_eq!(
+            (output.code, output.step("s")["attempts"].as_u64()),
+            (code, Some(attempts)),
+            "{retry} {}",
+            output.all()
+        );
+    }
+}
+
+#[test]
 fn a_tolerated_failed_recipe_leaves_text() {
     for (printed, expected) in [("true", "true"), ("{\"k\":1}", "{\"k\":1}")] {
         let child = format!(

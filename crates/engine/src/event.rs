@@ -275,6 +275,9 @@ pub struct Ended {
     /// What went wrong, complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The exit code that counted as success, where that is another one than 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub good_code: Option<i32>,
     /// What it printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdout: Option<OutputRef>,
@@ -307,6 +310,7 @@ impl Ended {
         Ended {
             outcome,
             error,
+            good_code: None,
             stdout: None,
             stderr: None,
             value: None,

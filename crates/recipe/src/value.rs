@@ -176,6 +176,16 @@ impl Value {
         }
     }
 
+    /// Whether a NUL stands anywhere in it: no program can be given that.
+    pub fn holds_nul(&self) -> bool {
+        match self {
+            Value::Text(text) => text.contains('\0'),
+            Value::List(items) => items.iter().any(Value::holds_nul),
+            Value::Map(members) => members.values().any(Value::holds_nul),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+
     /// Whether a condition that consists of this value holds.
     pub fn is_truthy(&self) -> bool {
         match self {

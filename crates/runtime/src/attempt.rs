@@ -286,7 +286,12 @@ fn judge(
     };
     let captured = outputs.capture()?;
     if outcome == Outcome::Ok {
-        return Ok(succeed(step, captured));
+        let mut finished = succeed(step, captured);
+        finished.ended.good_code = match exit {
+            Ok(Exit::Code(code)) if code != 0 && finished.ended.outcome == Outcome::Ok => Some(code),
+            _ => None,
+        };
+        return Ok(finished);
     }
     let error = format!("bash step failed: {what}{}", last_words(dir, &outcome, quoted));
     let mut finished = Finished::refused(outcome, error);
@@ -310,16 +315,6 @@ fn succeed(step: &Step, captured: Captured) -> Finished {
     finished
 }
 
-/// Whether a NUL byte stands anywhere in a value.
-fn holds_nul(value: &Value) -> bool {
-    match value {
-        Value::Text(text) => text.contains('\0'),
-        Value::List(items) => items.iter().any(holds_nul),
-        Value::Map(members) => members.values().any(holds_nul),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-    }
-}
-
 /// Turns the text of a successful step into its value, by its JSON mode.
 pub fn read_json(step: &Step, text: String, kind: &str, finished: &mut Finished) {
     if step.json == JsonMode::Text {
@@ -327,7 +322,7 @@ pub fn read_json(step: &Step, text: String, kind: &str, finished: &mut Finished)
         return;
     }
     match json_value(step, &text) {
-        Ok(value) if holds_nul(&value) => {
+        Ok(value) if value.holds_nul() => {
             finished.ended.outcome = Outcome::Refused;
             finished.ended.error = Some(format!(
                 "{kind} step failed: a text in its JSON has a NUL character, so it cannot become a value"

@@ -117,10 +117,10 @@ fn is_affirmative(upper: &str) -> bool {
     });
     // a question claims nothing
     let sentences = upper.split_inclusive(['.', '!', '?', '\n', ';']).filter(|said| !said.ends_with('?'));
-    status || sentences.flat_map(|said| said.split(" BUT ")).any(says_recovered)
+    status || sentences.flat_map(clauses).any(|clause| says_recovered(&clause))
 }
 
-/// Words that turn "recovered" into its opposite.
+/// Words that turn "recovered" into its opposite where they stand before it, or make it a wish.
 const NEGATIONS: &[&str] = &[
     "NOT",
     "NEVER",
@@ -134,19 +134,59 @@ const NEGATIONS: &[&str] = &[
     "NOR",
     "WITHOUT",
     "UNLESS",
+    "UNTIL",
     "IF",
+    "ONCE",
     "HARDLY",
     "IMPOSSIBLE",
+    "ZERO",
+    "0",
+    "CAN",
+    "COULD",
+    "MAY",
+    "MIGHT",
+    "MUST",
+    "NEEDS",
+    "SHOULD",
+    "SHALL",
+    "WILL",
+    "WOULD",
+    "TO",
 ];
 
-/// Whether one sentence says "recovered" without negating it.
-fn says_recovered(sentence: &str) -> bool {
+/// Words that do it right behind it.
+const DENIALS: &[&str] = &["FALSE", "NO", "NONE", "NOTHING", "NOT", "0", "IF", "UNLESS"];
+
+/// The parts of a sentence that claim something each. What none of some things did stays together, and so does
+/// `recovered: false`.
+fn clauses(sentence: &str) -> Vec<String> {
+    let mut clauses: Vec<String> = Vec::new();
+    for part in sentence.split(" BUT ").flat_map(|part| part.split(" AND ")) {
+        clauses.push(String::new());
+        for piece in part.split_inclusive([',', ':']) {
+            let Some(last) = clauses.last_mut() else { continue };
+            let first = last.split_whitespace().next().unwrap_or_default();
+            let goes_on = matches!(first, "NONE" | "NEITHER" | "NOT" | "NEVER")
+                || last.trim_end_matches([':', '"', '\'', '*', '`', ' ']).ends_with("RECOVERED");
+            match last.is_empty() || goes_on {
+                true => last.push_str(piece),
+                false => clauses.push(piece.to_owned()),
+            }
+        }
+    }
+    clauses
+}
+
+/// Whether one clause says "recovered" without negating it.
+fn says_recovered(clause: &str) -> bool {
     let is_letter = |c: char| c.is_alphanumeric() || c == '\'' || c == '\u{2019}';
-    let words: Vec<&str> = sentence.split(|c: char| !is_letter(c)).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = clause.split(|c: char| !is_letter(c)).filter(|word| !word.is_empty()).collect();
     // with "can't", "wasn't" and all the others
     let negates =
         |word: &&str| NEGATIONS.contains(word) || word.ends_with("N'T") || word.ends_with("N\u{2019}T");
-    words.contains(&"RECOVERED") && !words.iter().any(negates)
+    let Some(at) = words.iter().position(|word| *word == "RECOVERED") else { return false };
+    let is_denied = words.get(at + 1).is_some_and(|word| DENIALS.contains(word));
+    !is_denied && !words[..at].iter().any(negates)
 }
 
 #[cfg(test)]
@@ -177,6 +217,23 @@ mod tests {
             ("STATUS: COMPLETE but UNRECOVERABLE", false, false),
             ("  \n", false, false),
             ("unrecovered", false, true),
+            ("{\"recovered\": false}", false, true),
+            ("recovered=false", false, true),
+            ("recovered: False", false, true),
+            ("{\"recovered\": true}", true, true),
+            ("0 of 3 steps recovered", false, true),
+            ("yet to be recovered", false, true),
+            ("has to be recovered manually", false, true),
+            ("must be recovered by hand", false, true),
+            ("can be recovered later", false, true),
+            ("would have been recovered", false, true),
+            ("To be recovered: everything", false, true),
+            ("None of the steps, sadly, recovered", false, true),
+            ("recovered without any problem", true, true),
+            ("The build is recovered and not broken", true, true),
+            ("No errors left, recovered.", true, true),
+            ("Nothing was broken any more: recovered.", true, true),
+            ("Sub-recipe recovered: tests now pass, none fail", true, true),
         ] {
             let recovered = |mode| matches!(judge(answer, mode, "x"), Verdict::Recovered(_));
             assert_eq!(recovered(Recovery::Declared), declared, "{answer}");

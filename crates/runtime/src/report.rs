@@ -385,7 +385,7 @@ pub(crate) fn signal(ended: &Ended) -> Option<i32> {
 /// The exit code that a program ended with.
 pub(crate) fn exit_code(ended: &Ended) -> Option<i32> {
     match ended.outcome {
-        Outcome::Ok => Some(0),
+        Outcome::Ok => Some(ended.good_code.unwrap_or(0)),
         Outcome::Exit(code) => Some(code),
         _ => None,
     }

@@ -17,6 +17,9 @@ pub(super) fn invocation(request: &Request) -> Invocation {
     call
 }
 
+/// No message has this id: what is said next is a new answer, whether it has one or not.
+const BETWEEN: &str = "\n";
+
 /// Takes one event.
 pub(super) fn read(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) -> bool {
     let Some(kind) = text(event, "/type") else {
@@ -32,10 +35,12 @@ pub(super) fn read(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) 
             draft.done = false;
             draft.is_settled = false;
             draft.in_step = true;
+            BETWEEN.clone_into(&mut draft.message_id);
         }
         "text" => read_text(event, draft, out),
         "tool_use" => {
             draft.is_settled = false;
+            BETWEEN.clone_into(&mut draft.message_id);
             let name = text(event, "/part/tool").unwrap_or("tool");
             out.push(tool(name, event.pointer("/part/state/input")));
         }

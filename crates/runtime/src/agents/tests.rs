@@ -113,6 +113,12 @@ const TRANSCRIPTS: &[(&str, &str, i32, &str)] = &[
     ),
     (
         "opencode",
+        "{\"type\":\"step_start\",\"part\":{}}\n{\"type\":\"text\",\"part\":{\"text\":\"let me look\"}}\n{\"type\":\"tool_use\",\"part\":{\"tool\":\"bash\"}}\n{\"type\":\"step_finish\",\"part\":{\"reason\":\"tool-calls\"}}\n{\"type\":\"step_start\",\"part\":{}}\n{\"type\":\"text\",\"part\":{\"text\":\"final \"}}\n{\"type\":\"text\",\"part\":{\"text\":\"answer\"}}\n{\"type\":\"step_finish\",\"part\":{\"reason\":\"stop\"}}\n",
+        0,
+        "final answer",
+    ),
+    (
+        "opencode",
         "{\"type\":\"error\",\"error\":{\"message\":\"no model\"}}\n",
         1,
         "!the agent reports a failure: no model",

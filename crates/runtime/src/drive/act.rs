@@ -1,6 +1,7 @@
 //! Doing what was decided: starting steps and entering recipes.
 
 use std::{
+    ffi::OsStr,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -107,7 +108,7 @@ impl Driver<'_> {
         self.hand_out_context(frame, &file, sharing)?;
         let mut env = Environment::shared(Arc::clone(&self.base_env));
         env.extend(exported);
-        env.extend(["RECIPE_CONTEXT_FILE", "AMPLIHACK_CONTEXT_FILE"].map(|name| (name, file.as_os_str())));
+        env.extend(context_names(&file));
         env.extend(own);
         Ok(env)
     }
@@ -133,7 +134,12 @@ impl Driver<'_> {
         env.extend(step.env.iter().map(|(name, template)| (name.clone(), value(template))));
     }
 
-    fn hand_out_context(&mut self, frame: FrameId, to: &Path, sharing: Sharing) -> Result<(), FolderError> {
+    pub(super) fn hand_out_context(
+        &mut self,
+        frame: FrameId,
+        to: &Path,
+        sharing: Sharing,
+    ) -> Result<(), FolderError> {
         let state = &self.state.frames[frame];
         let dir = self.folder.as_ref().map(RunFolder::contexts).unwrap_or_default();
         let source = dir.join(format!("{frame}.json"));
@@ -333,6 +339,11 @@ impl Driver<'_> {
         }
         Ok(Arc::clone(self.plan.unit(unit)))
     }
+}
+
+/// The variables that say where the context is, as JSON.
+pub(super) fn context_names(file: &Path) -> [(&'static str, &OsStr); 2] {
+    ["RECIPE_CONTEXT_FILE", "AMPLIHACK_CONTEXT_FILE"].map(|name| (name, file.as_os_str()))
 }
 
 /// A path with `~` replaced by the home directory.

@@ -10,9 +10,10 @@ use recipe::{
 };
 use tokio::sync::watch;
 
-use super::{Driver, TaskDone};
+use super::{Driver, TaskDone, act::context_names};
 use crate::{
     attempt::{Command, Go, HOOK_TIME, ProcessEnd, SHELL, number, run_command, signal_words},
+    context_file::Sharing,
     environment::Environment,
     folder::{FolderError, RunFolder},
     output_files::OutputFiles,
@@ -56,7 +57,7 @@ impl Scope for HookScope<'_> {
 
 impl Driver<'_> {
     /// The hook of a step, if its recipe has one of that name.
-    pub(crate) fn hook(&self, frame: FrameId, at: usize, name: &'static str) -> Option<Hook> {
+    pub(crate) fn hook(&mut self, frame: FrameId, at: usize, name: &'static str) -> Option<Hook> {
         let unit = self.unit_of(frame);
         let template = match name {
             "pre_step" => unit.hooks.pre_step.as_ref()?,
@@ -74,7 +75,7 @@ impl Driver<'_> {
     }
 
     fn hook_command(
-        &self,
+        &mut self,
         frame_id: FrameId,
         at: usize,
         name: &str,
@@ -83,10 +84,14 @@ impl Driver<'_> {
         let frame = &self.state.frames[frame_id];
         let path = frame.step_path(at);
         let attempt = frame.steps[at].attempt;
-        let known = self.hook_names(frame, at);
         let dir = RunFolder::attempt(&path, attempt);
         let run = self.run_dir();
         crate::folder::make_dir(&run.join(&dir)).map_err(|error| error.to_string())?;
+        let context = run.join(&dir).join(format!("{name}-context.json"));
+        // it may go on while the next step changes the context
+        self.hand_out_context(frame_id, &context, Sharing::Beside).map_err(|error| error.to_string())?;
+        let frame = &self.state.frames[frame_id];
+        let known = self.hook_names(frame, at);
         let private = run.join(&dir).join(format!("{name}-private"));
         let env_names: Vec<(String, String)> =
             known.iter().map(|(name, value)| (name.to_uppercase(), value.render().into_owned())).collect();
@@ -95,6 +100,7 @@ impl Driver<'_> {
             .map_err(|error| error.to_string())?;
         let mut env = Environment::shared(Arc::clone(&self.base_env));
         env.extend(script.env);
+        env.extend(context_names(&context));
         env.extend(env_names);
         Ok(Command {
             program: SHELL.into(),

@@ -256,7 +256,12 @@ impl Driver<'_> {
                 Some(value) => read_json(&step, value.render().into_owned(), "recipe", &mut finished),
                 None => finished.value = Some(Value::from("")),
             }
-            return self.finish_step(path, attempt, finished);
+            let is_over = finished.ended.outcome == Outcome::Ok || self.halt.is_some();
+            let again = if is_over { None } else { self.retry_delay(path, &step, &finished.ended) };
+            return match again {
+                Some(seconds) => self.schedule(path, attempt, finished.ended, seconds),
+                None => self.finish_step(path, attempt, finished),
+            };
         }
         let StepKind::Nested { recovery, .. } = &step.kind else { return Ok(()) };
         let wanted = match self.options.recovery {
@@ -266,7 +271,9 @@ impl Driver<'_> {
         };
         // an agent comes when the recipe has had all its own attempts
         let ended = Ended::new(self.nested_outcome(id), None);
-        let may = wanted && self.halt.is_none() && self.state.frames[id].stopped.is_none();
+        // nor does it take the place of the person that a step asks for
+        let asks_a_person = ended.outcome == Outcome::NeedsHuman;
+        let may = wanted && !asks_a_person && self.halt.is_none() && self.state.frames[id].stopped.is_none();
         if may && self.retry_delay(path, &step, &ended).is_none() {
             return self.start_recovery(path, id);
         }
