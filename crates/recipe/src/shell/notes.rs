@@ -57,7 +57,7 @@ impl<'a> Notes<'a> {
             integers: HashSet::new(),
             references: HashSet::new(),
             owners: 0,
-            look_ahead: 16 * length + 1_000,
+            look_ahead: 16 * length,
             texts: 0,
             lost: false,
         }

@@ -152,9 +152,14 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
 
     /// Opens a construct in which the holes still belong to the word around it.
     pub(super) fn push_inner(&mut self, kind: Kind) {
-        let (owner, arithmetic) =
-            self.frames.last().map_or((0, false), |frame| (frame.owner, frame.arithmetic));
+        let Outlet { owner, arithmetic } = self.outlet();
         self.push(Frame { kind, owner, arithmetic });
+    }
+
+    /// Where the output of a substitution goes that opens here.
+    pub(super) fn outlet(&self) -> Outlet {
+        let outlet = |frame: &Frame| Outlet { owner: frame.owner, arithmetic: frame.arithmetic };
+        self.frames.last().map(outlet).unwrap_or_default()
     }
 
     /// Opens a list of words of its own.
@@ -192,8 +197,8 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
 
     /// Writes a reference to a hole; the construct around it decides whether it is arithmetic.
     pub(super) fn hole(&mut self, number: usize, style: Style, quoting: Quoting) {
-        let arithmetic = self.frames.last().is_some_and(|frame| frame.arithmetic);
-        self.write(number, style, if arithmetic { Quoting::Arithmetic } else { quoting });
+        let evaluated = self.outlet().arithmetic;
+        self.write(number, style, if evaluated { Quoting::Arithmetic } else { quoting });
     }
 
     pub(super) fn write(&mut self, number: usize, style: Style, quoting: Quoting) {
@@ -210,7 +215,7 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
 
     /// Remembers a hole.
     pub(super) fn note(&mut self, number: usize, quoting: Quoting) {
-        let owner = self.frames.last().map_or(0, |frame| frame.owner);
+        let owner = self.outlet().owner;
         self.notes.holes.push(Found { number, quoting, owner, printed_into: 0 });
     }
 
