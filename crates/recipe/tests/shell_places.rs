@@ -47,6 +47,10 @@ fn a_new_command_begins() {
         "function f { let @; }; f() { let @; }",
         "echo \"$(let @)\" `let @` <(let @) >(let @)",
         "let 'a=@' \"b=@\" c=@",
+        "while if true; then true; fi do let @; done; if { true; } then let @; fi",
+        "while case x in x) true; esac do let @; done; while case x in x) true;; esac do let @; done",
+        "until while true; do break; done do let @; done; { { let @; } }",
+        "a_b[@]=1; a1[@]=1; _[@]=1",
     ]);
     check(&[
         ("'!' let @", &[Bare]),
@@ -56,6 +60,29 @@ fn a_new_command_begins() {
         ("echo $(let @; echo @) ${x:-$(let @)}", &[Arithmetic, Bare, Arithmetic]),
         ("x=@ let @; x=(@ [@]=@) let @", &[Bare, Arithmetic, Bare, Arithmetic, Bare, Arithmetic]),
         ("a[@]=@; a[1+@]+=@; a[b]=@ let @", &[Arithmetic, Bare, Arithmetic, Bare, Bare, Arithmetic]),
+        ("a=(let @); a=(x=1 let @); a+=(declare -i n=@)", &[Bare, Bare, Bare]),
+    ]);
+}
+
+#[test]
+fn reserved_words_count_only_where_a_command_begins() {
+    check(&[
+        ("x=1 [[ @ -eq 1 ]]; command [[ @ -eq 1 ]]; >f [[ @ -eq 1 ]]", &[Bare, Bare, Bare]),
+        ("echo a if let @; coproc echo a if let @; coproc N echo { let @", &[Bare, Bare, Bare]),
+        ("coproc { echo { let @; }; coproc ! echo { let @", &[Bare, Bare]),
+    ]);
+}
+
+#[test]
+fn only_what_is_part_of_a_word_is_evaluated_with_it() {
+    check(&[
+        ("let x=$(cat @) y=@; declare -i n=$(cat @)", &[Bare, Arithmetic, Bare]),
+        (
+            "[[ $(cat @) -eq @ ]]; unset \"a[$(cat @)]\"; unset @[@]",
+            &[Bare, Arithmetic, Bare, Bare, Arithmetic],
+        ),
+        ("$(( $(echo 1 # @\n) + $(echo @) ))", &[Comment, Arithmetic]),
+        ("$(( $(echo 1 <<@\n) ))", &[Delimiter]),
     ]);
 }
 
@@ -191,6 +218,15 @@ fn who_takes_a_value_for_code_or_a_name() {
         ("read -n 3 @", Some("read")),
         ("declare -n @", Some("declare")),
         ("mapfile @", Some("mapfile")),
+        ("mapfile -C \"x @\" a", Some("mapfile")),
+        ("compgen -W \"a @\"", Some("compgen")),
+        ("complete -C 'x @' y", Some("complete")),
+        ("compgen -W a -- @", None),
+        ("eval \"$(echo @)\"", Some("eval")),
+        ("eval \"$(cat @)\"", None),
+        ("declare -i x=1 y@=2", Some("declare")),
+        ("'bash' '-c' \"x @\"", Some("bash")),
+        ("bash -c -- \"x @\"", Some("bash")),
         ("declare -n r=@", Some("declare")),
         ("eval x; echo @", None),
         ("bash -c x; echo @", None),

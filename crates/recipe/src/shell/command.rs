@@ -199,7 +199,7 @@ impl Scanner<'_, '_, '_> {
         self.copy_operator(if ends_case { 2 } else { 1 });
         let Some(command) = self.command() else { return };
         let in_pattern = matches!(command.position, Position::Pattern | Position::FirstPattern);
-        if ends_case && command.cases > 0 {
+        if ends_case {
             command.restart();
             command.position = Position::FirstPattern;
             if next == Some(Symbol::Char(';')) && self.peek_char(0) == Some('&') {

@@ -4,7 +4,7 @@
 
 use super::{
     Symbol,
-    frame::{Around, Close, Frame, Kind, Outlet, Parameter, Part, Shape},
+    frame::{Around, Close, Kind, Parameter, Part, Shape},
     scanner::Scanner,
 };
 
@@ -46,15 +46,9 @@ impl Scanner<'_, '_, '_> {
         }
     }
 
-    /// Where the output of a substitution goes that opens here.
-    fn outlet(&self) -> Outlet {
-        let outlet = |frame: &Frame| Outlet { owner: frame.owner, arithmetic: frame.arithmetic };
-        self.frames.last().map(outlet).unwrap_or_default()
-    }
-
     fn open_parameter(&mut self, around: Around) {
         self.copy_operator(2);
-        let inherited = self.frames.last().is_some_and(|frame| frame.arithmetic);
+        let inherited = self.outlet().arithmetic;
         let parameter = Parameter { around, part: Part::Name, name: String::new(), inherited };
         self.push_inner(Kind::Parameter(parameter));
     }

@@ -81,8 +81,6 @@ pub(super) enum Part {
 pub(super) struct Command {
     pub(super) shape: Shape,
     pub(super) position: Position,
-    /// The `case` commands that are open.
-    pub(super) cases: usize,
     pub(super) word: Word,
     pub(super) builtin: Builtin,
     /// The name of the command, without quotes.
@@ -107,7 +105,6 @@ impl Command {
         Command {
             shape,
             position: Position::Command,
-            cases: 0,
             word: Word::default(),
             builtin: Builtin::Other,
             name: String::new(),

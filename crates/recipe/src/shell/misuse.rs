@@ -61,7 +61,7 @@ impl Scanner<'_, '_, '_> {
 
     /// Remembers that the holes of a word are not taken for values.
     pub(super) fn misused(&mut self, word: &Word, taken: Taken, by: String) {
-        let owner = self.frames.last().map_or(0, |frame| frame.owner);
+        let owner = self.outlet().owner;
         let holes = self.notes.holes.get(word.holes..).unwrap_or_default();
         let own = holes.iter().filter(|hole| hole.is_part_of(owner));
         let found: Vec<Misuse> =
@@ -152,6 +152,7 @@ fn note_argument(command: &mut Command, word: &Word) {
         }
         (Reads::Options, Some(letters)) if letters.ends_with('c') && !letters.starts_with('-') => Reads::Code,
         (Reads::Options, Some(_)) => Reads::Options,
+        (Reads::Code, Some(_)) => Reads::Code,
         (Reads::Options, None) if takes_name(&command.previous.text) => Reads::Options,
         (Reads::Options | Reads::Code | Reads::Script, _) => Reads::Script,
         (Reads::Arguments, _) => Reads::Arguments,

@@ -19,9 +19,12 @@
 //! - Wherever bash would evaluate the value as arithmetic, and so could run what it contains, the
 //!   hole is listed in [`Script::arithmetic`], and the caller lets only whole numbers through. That
 //!   is `$((…))`, `((…))`, `$[…]`, `for ((…))`, subscripts, the offsets of `${x:…:…}`, the operands
-//!   of `-eq` and its kin in `[[ … ]]`, `let`, and what is declared with `-i`. Subscripts of names
-//!   that the command itself declares with `-A` are plain text. What `echo` and `printf` print
-//!   straight into such a place, as in `$(( $(echo {{x}}) ))`, counts as standing there.
+//!   of `-eq` and its kin in `[[ … ]]`, `let` however it is quoted or prefixed, and what is assigned to
+//!   names that the command declares with `-i` anywhere, also by `for`, `read` and `printf -v`. Subscripts
+//!   of names that the command itself declares with `-A` are plain text, except where a builtin takes
+//!   the element for a name (`unset 'm[{{x}}]'`) and so expands it once more. What `echo` and `printf`
+//!   print straight into such a place, as in `$(( $(echo {{x}}) ))`, counts as standing there.
+//! - A value that comes first after `printf` or `wait` is no option of theirs, as they evaluate that.
 //! - A hole as a parameter's name (`${{{x}}}`) is an error of bash, never a lookup.
 //! - Comments and the delimiters of heredocs are not expanded by bash; a hole there has no effect.
 //! - The time is linear in the length of the command. Beyond a nesting that nobody writes every
@@ -29,7 +32,8 @@
 //!
 //! What it cannot guard is a command that is given a value in order to evaluate it. Where it can see
 //! that (`eval {{x}}`, `bash -c '… {{x}}'`, `trap '… {{x}}' EXIT`, `read {{x}}`, `unset {{x}}`,
-//! `declare {{x}}=1`, `printf -v {{x}}`, `[[ -v {{x}} ]]`), [`misuses`] says so, and the checker warns.
+//! `declare {{x}}=1`, `declare -n y={{x}}`, `printf -v {{x}}`, `[[ -v {{x}} ]]`), [`misuses`] says so, and the
+//! checker warns.
 
 mod command;
 mod construct;
@@ -37,6 +41,7 @@ mod expansion;
 mod frame;
 mod heredoc;
 mod misuse;
+mod notes;
 mod output;
 mod parameter;
 mod scanner;
@@ -47,7 +52,8 @@ mod tests;
 
 use frame::Outlet;
 pub use misuse::{Misuse, Taken};
-use scanner::{Notes, Scanner};
+use notes::Notes;
+use scanner::Scanner;
 
 /// A command cut at its templates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

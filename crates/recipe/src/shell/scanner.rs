@@ -3,120 +3,16 @@
 //! Keeps a stack of open constructs instead of recursing, so that nesting costs no stack. Never goes
 //! back: each symbol is read once, apart from a bounded look ahead.
 
-use std::collections::HashSet;
-
 use super::{
     Quoting, Symbol,
     frame::{Around, Close, Command, Frame, Kind, Outlet, Shape},
     heredoc::Heredoc,
-    misuse::Misuse,
+    notes::{Found, Notes},
     output::Output,
 };
 
 /// Constructs open at once beyond which the scanner gives up on telling contexts apart.
 const MAX_FRAMES: usize = 2_000;
-/// Texts inside texts (heredocs in heredocs, backticks in backticks) that are looked into.
-const MAX_TEXTS: usize = 24;
-
-/// A hole that has been passed.
-pub(super) struct Found {
-    pub(super) number: usize,
-    pub(super) quoting: Quoting,
-    pub(super) owner: usize,
-    /// The owner of the word around the substitution that prints it; 0 if none does.
-    pub(super) printed_into: usize,
-}
-
-impl Found {
-    /// Whether its value becomes a part of a word of this owner.
-    pub(super) fn is_part_of(&self, owner: usize) -> bool {
-        self.owner == owner || self.printed_into == owner
-    }
-}
-
-/// What is learned on the way, also by the scanners of inner texts.
-pub(super) struct Notes<'a> {
-    name: &'a dyn Fn(usize) -> String,
-    pub(super) holes: Vec<Found>,
-    /// The holes that are not taken for values.
-    pub(super) misuses: Vec<Misuse>,
-    /// The names declared with `-A` so far, and the order in which they were.
-    associative: HashSet<String>,
-    declared: Vec<String>,
-    /// The names declared with `-i`.
-    pub(super) integers: HashSet<String>,
-    /// The names declared with `-n` so far.
-    pub(super) references: HashSet<String>,
-    owners: usize,
-    /// Symbols that may still be looked ahead at, so that the whole stays linear.
-    pub(super) look_ahead: usize,
-    texts: usize,
-    /// Set once the nesting is beyond what is followed.
-    lost: bool,
-}
-
-impl<'a> Notes<'a> {
-    pub(super) fn new(name: &'a dyn Fn(usize) -> String, length: usize) -> Notes<'a> {
-        Notes {
-            name,
-            holes: Vec::new(),
-            misuses: Vec::new(),
-            associative: HashSet::new(),
-            declared: Vec::new(),
-            integers: HashSet::new(),
-            references: HashSet::new(),
-            owners: 0,
-            look_ahead: 16 * length + 1_000,
-            texts: 0,
-            lost: false,
-        }
-    }
-
-    /// Looks into a text inside the text, unless that is nested too deeply to go on.
-    pub(super) fn nest<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> T {
-        self.texts += 1;
-        self.lost |= self.texts > MAX_TEXTS;
-        let result = look(self);
-        self.texts -= 1;
-        result
-    }
-
-    pub(super) fn declare_associative(&mut self, name: &str) {
-        if self.associative.insert(name.to_owned()) {
-            self.declared.push(name.to_owned());
-        }
-    }
-
-    pub(super) fn is_associative(&self, name: &str) -> bool {
-        self.associative.contains(name)
-    }
-
-    /// The associative arrays that have been declared.
-    pub(super) fn known(&self) -> usize {
-        self.declared.len()
-    }
-
-    pub(super) fn unset(&mut self, name: &str) {
-        self.associative.remove(name);
-    }
-
-    /// Forgets the arrays declared since then, because a subshell is over.
-    pub(super) fn forget(&mut self, known: usize) {
-        for name in self.declared.drain(known..) {
-            self.associative.remove(&name);
-        }
-    }
-
-    /// Whether bash evaluates what is assigned to this name.
-    pub(super) fn is_integer(&self, name: &str) -> bool {
-        matches!(name, "RANDOM" | "SRANDOM" | "OPTIND" | "HISTCMD") || self.integers.contains(name)
-    }
-
-    fn new_owner(&mut self) -> usize {
-        self.owners += 1;
-        self.owners
-    }
-}
 
 /// How a reference is written.
 #[derive(Clone, Copy)]
@@ -256,9 +152,14 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
 
     /// Opens a construct in which the holes still belong to the word around it.
     pub(super) fn push_inner(&mut self, kind: Kind) {
-        let (owner, arithmetic) =
-            self.frames.last().map_or((0, false), |frame| (frame.owner, frame.arithmetic));
+        let Outlet { owner, arithmetic } = self.outlet();
         self.push(Frame { kind, owner, arithmetic });
+    }
+
+    /// Where the output of a substitution goes that opens here.
+    pub(super) fn outlet(&self) -> Outlet {
+        let outlet = |frame: &Frame| Outlet { owner: frame.owner, arithmetic: frame.arithmetic };
+        self.frames.last().map(outlet).unwrap_or_default()
     }
 
     /// Opens a list of words of its own.
@@ -296,12 +197,12 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
 
     /// Writes a reference to a hole; the construct around it decides whether it is arithmetic.
     pub(super) fn hole(&mut self, number: usize, style: Style, quoting: Quoting) {
-        let arithmetic = self.frames.last().is_some_and(|frame| frame.arithmetic);
-        self.write(number, style, if arithmetic { Quoting::Arithmetic } else { quoting });
+        let evaluated = self.outlet().arithmetic;
+        self.write(number, style, if evaluated { Quoting::Arithmetic } else { quoting });
     }
 
     pub(super) fn write(&mut self, number: usize, style: Style, quoting: Quoting) {
-        let name = (self.notes.name)(number);
+        let name = self.notes.variable(number);
         let text = match style {
             Style::Word => format!("\"${{{name}}}\""),
             Style::Plain => format!("${{{name}}}"),
@@ -314,7 +215,7 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
 
     /// Remembers a hole.
     pub(super) fn note(&mut self, number: usize, quoting: Quoting) {
-        let owner = self.frames.last().map_or(0, |frame| frame.owner);
+        let owner = self.outlet().owner;
         self.notes.holes.push(Found { number, quoting, owner, printed_into: 0 });
     }
 

@@ -57,7 +57,7 @@ impl Scanner<'_, '_, '_> {
     }
 
     fn make_range_arithmetic(&mut self, from: usize, to: usize) {
-        let owner = self.frames.last().map_or(0, |frame| frame.owner);
+        let owner = self.outlet().owner;
         for hole in self.notes.holes.get_mut(from..to).unwrap_or_default() {
             if hole.is_part_of(owner) && !matches!(hole.quoting, Quoting::Comment | Quoting::Delimiter) {
                 hole.quoting = Quoting::Arithmetic;
@@ -77,7 +77,7 @@ impl Scanner<'_, '_, '_> {
         if outlet.arithmetic {
             self.make_arithmetic(from);
         }
-        let owner = self.frames.last().map_or(0, |frame| frame.owner);
+        let owner = self.outlet().owner;
         for hole in self.notes.holes.get_mut(from..).unwrap_or_default() {
             if hole.is_part_of(owner) {
                 hole.printed_into = outlet.owner;
@@ -104,10 +104,7 @@ impl Scanner<'_, '_, '_> {
             (Position::Argument, _) => return self.argument(word),
             (Position::CaseWord, _) => Position::CaseIn,
             (Position::CaseIn, "in") => Position::FirstPattern,
-            (Position::FirstPattern, "esac") => {
-                command.cases = command.cases.saturating_sub(1);
-                Position::Command
-            }
+            (Position::FirstPattern, "esac") => Position::Command,
             (Position::FirstPattern | Position::Pattern, _) => Position::Pattern,
             (Position::ForName, _) => {
                 // what it goes through is assigned to the name
@@ -125,19 +122,12 @@ impl Scanner<'_, '_, '_> {
         let Some(command) = self.command() else { return };
         match word.text.as_str() {
             _ if word.quoted => self.name_word(word),
-            "case" => {
-                command.cases += 1;
-                command.position = Position::CaseWord;
-            }
+            "case" => command.position = Position::CaseWord,
             "for" | "select" => command.position = Position::ForName,
             "function" => command.position = Position::FunctionName,
-            "[[" => {
-                command.position = Position::Argument;
-                self.push_command(Shape::Condition, Outlet::default());
-            }
-            "esac" => command.cases = command.cases.saturating_sub(1),
+            "[[" => self.push_command(Shape::Condition, Outlet::default()),
             "coproc" => command.position = Position::Coproc,
-            "fi" | "done" | "}" => {}
+            "fi" | "done" | "esac" | "}" => {}
             text if precedes_command(text) => {}
             _ => self.name_word(word),
         }
@@ -347,5 +337,5 @@ fn assigned_name(text: &str) -> Option<&str> {
 
 /// The name of the array that starts after this word: `a=` or `a+=`.
 pub(super) fn array_name(text: &str) -> Option<&str> {
-    assigned_name(text).filter(|_| text.ends_with('=') && text.matches('=').count() == 1)
+    assigned_name(text).filter(|_| text.ends_with('='))
 }
