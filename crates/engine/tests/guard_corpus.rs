@@ -15,6 +15,8 @@ const SHIP: &str = include_str!("guard_corpus/ship.yaml");
 const SMALL: &str = include_str!("guard_corpus/small.yaml");
 const DEGENERATE: &str = include_str!("guard_corpus/degenerate.txt");
 const HONEST: &str = include_str!("guard_corpus/honest.txt");
+const WEAKER: &str = include_str!("guard_corpus/weaker.txt");
+const REPAIRED: &str = include_str!("guard_corpus/repaired.txt");
 
 /// Every nested recipe is the same small one.
 struct Anything;
@@ -43,7 +45,7 @@ fn plan(text: &str) -> Option<Plan> {
 
 struct Repair {
     failed: String,
-    before: &'static str,
+    before: String,
     after: String,
     label: String,
 }
@@ -62,7 +64,51 @@ fn repair(text: &str) -> Repair {
         edited(&after, old, new.split(">>>>\n").next().unwrap_or_default())
     });
     assert_ne!(after, before, "{text}");
-    Repair { failed: failed.trim().to_owned(), before, after, label: text.replace('\n', " ⏎ ") }
+    Repair {
+        failed: failed.trim().to_owned(),
+        before: before.to_owned(),
+        after,
+        label: text.replace('\n', " ⏎ "),
+    }
+}
+
+/// Small recipes: `### failed step`, then the steps before and after. A line is `id: command`, `id> prompt` or
+/// `hook! command`; `\n` in it is the end of a line, `!effects` declares an effect. The first step is `p` unless
+/// it is given.
+fn small_repairs(text: &str) -> Vec<Repair> {
+    let lines: String =
+        text.lines().filter(|line| !line.starts_with("# ")).map(|line| format!("{line}\n")).collect();
+    lines.split("### ").skip(1).map(small_repair).collect()
+}
+
+fn small_repair(text: &str) -> Repair {
+    let (failed, steps) = text.split_once('\n').expect("a failed step");
+    let (before, after) = steps.split_once("====\n").expect("two recipes");
+    let (before, after) = (small_recipe(before), small_recipe(after));
+    assert_ne!(after, before, "{text}");
+    Repair { failed: failed.to_owned(), before, after, label: text.replace('\n', " ⏎ ") }
+}
+
+fn small_recipe(lines: &str) -> String {
+    let (mut hooks, mut steps) = (String::new(), String::new());
+    if !lines.starts_with("p: ") && !lines.contains("\np: ") {
+        steps.push_str("  - {id: p, command: echo x > out.txt}\n");
+    }
+    for line in lines.lines() {
+        let mark = line.find([':', '>', '!']).expect("a mark");
+        let (id, text) = (&line[..mark], line[mark + 1..].trim().replace("\\n", "\n"));
+        let (text, effects) = match text.strip_suffix(" !effects") {
+            Some(text) => (text.to_owned(), ", effects: [deploy]"),
+            None => (text, ""),
+        };
+        match line.as_bytes()[mark] {
+            b':' => steps.push_str(&format!("  - {{id: {id}, command: {text:?}{effects}}}\n")),
+            b'>' => steps.push_str(&format!("  - {{id: {id}, prompt: {text:?}}}\n")),
+            _ => hooks.push_str(&format!("  {id}: {text:?}\n")),
+        }
+    }
+    let hooks = if hooks.is_empty() { hooks } else { format!("hooks:\n{hooks}") };
+    format!("name: small\n{hooks}steps:\n{steps}")
 }
 
 /// Whole lines are replaced as such, parts of lines within their line.
@@ -80,7 +126,7 @@ fn edited(text: &str, old: &str, new: &str) -> String {
 }
 
 fn judge(repair: &Repair) -> Vec<Regression> {
-    let before = plan(repair.before).expect("a good recipe");
+    let before = plan(&repair.before).expect("a good recipe");
     match plan(&repair.after) {
         Some(after) => compare(&before, &after, &repair.failed),
         None => vec![Regression { code: "invalid".to_owned(), step: None, detail: String::new() }],
@@ -89,7 +135,9 @@ fn judge(repair: &Repair) -> Vec<Regression> {
 
 #[test]
 fn no_degenerate_repair_is_accepted_and_honest_ones_are() {
-    let (degenerate, honest) = (repairs(DEGENERATE), repairs(HONEST));
+    let (mut degenerate, mut honest) = (repairs(DEGENERATE), repairs(HONEST));
+    degenerate.extend(small_repairs(WEAKER));
+    honest.extend(small_repairs(REPAIRED));
     let missed: Vec<&Repair> = degenerate.iter().filter(|repair| judge(repair).is_empty()).collect();
     let wronged: Vec<&Repair> = honest.iter().filter(|repair| !judge(repair).is_empty()).collect();
     let invalid = |repairs: &[Repair]| repairs.iter().filter(|repair| plan(&repair.after).is_none()).count();

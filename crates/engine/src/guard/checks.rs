@@ -89,6 +89,21 @@ const COMPILERS: [&str; 18] = [
 
 const COMPARES: [&str; 10] = ["grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "[", "[[", "zgrep"];
 
+/// What a command decides about, if it does: beside the well-known checks also what the shell itself compares, and
+/// pieces of code that refuse something.
+pub(super) fn judged(call: &Call) -> Option<CheckKind> {
+    let refuses = |code: &str| {
+        ["assert", "exit(", "raise", "throw", "die", "exit ", "abort"].iter().any(|word| code.contains(word))
+    };
+    let compares = match call.program.as_str() {
+        "((" | "let" | "case" | "expr" => true,
+        "awk" | "gawk" | "mawk" => call.operands().next().is_some_and(|code| code.contains("exit")),
+        "python" | "python3" | "node" | "perl" | "ruby" | "php" => call.inline_code().is_some_and(refuses),
+        _ => false,
+    };
+    kind(call).or(compares.then_some(CheckKind::Compare))
+}
+
 /// What a command checks, if it does.
 pub fn kind(call: &Call) -> Option<CheckKind> {
     let program = call.program.as_str();

@@ -2,14 +2,18 @@
 //!
 //! Every command that decided about the step must have a counterpart that decides as much.
 
-use recipe::plan::{Step, StepKind, Unit};
+use std::collections::HashSet;
+
+use recipe::plan::{Step, Unit};
 
 use super::{
     Findings,
     checks::{self, CheckKind},
+    comparisons::family,
     effects,
     flow::{Flow, Found, Level, Status, follow},
     narrowing,
+    program::Call,
     steps::Role,
     world,
 };
@@ -26,7 +30,7 @@ pub(super) struct Case<'a> {
 
 /// Whether a command compares files or texts.
 pub(super) fn compares(command: &str) -> bool {
-    follow(command).found.iter().any(|found| checks::kind(&found.call) == Some(CheckKind::Compare))
+    follow(command).found.iter().any(is_comparison)
 }
 
 /// Whether a variable of this name turns something off.
@@ -49,16 +53,14 @@ pub(super) fn compare_commands(
     let case = Case { unit, id: &step.id, role };
     let (old, new) = (follow(old), follow(new));
     let id = Some(step.id.as_str());
-    if let Some(detail) = neutered(&old, &new) {
+    if let Some(detail) = neutered(role, &old, &new) {
         findings.add("neutered", id, format!("`{}` {detail}", step.id));
     }
     if new.forgives && !old.forgives {
         findings.add("failure_ignored", id, format!("`{}` turns off the stop at failures", step.id));
     }
-    for found in old.found.iter().filter(|found| matters(found)) {
-        if let Some((code, detail)) = counterpart(&case, found, &new) {
-            findings.add(code, id, format!("`{}`: {detail}", step.id));
-        }
+    for (code, detail) in counterparts(&case, &old, &new) {
+        findings.add(code, id, format!("`{}`: {detail}", step.id));
     }
     for (code, detail) in settings(&case, &old, &new) {
         findings.add(code, id, format!("`{}`: {detail}", step.id));
@@ -70,60 +72,133 @@ fn matters(found: &Found) -> bool {
     acts || (found.level != Level::Ignored && !found.call.is_toothless())
 }
 
-fn neutered(old: &Flow, new: &Flow) -> Option<&'static str> {
-    let could_fail = !matches!(old.status, Status::Ok | Status::Exit(true));
+/// A check or an effect keeps something whose failure means something; other commands only have to be able to fail.
+fn neutered(role: Role, old: &Flow, new: &Flow) -> Option<&'static str> {
+    let strict = role.check || role.effect;
+    let ends_well = |flow: &Flow| matches!(flow.status, Status::Ok | Status::Exit(Some(true)));
+    // a text that could not be written
+    let missed = role.failed && old.found.iter().any(|found| !found.writes.is_empty());
+    if (!strict && is_corrected(old, new)) || (missed && ends_well(old) && writes_on(old, new)) {
+        return None;
+    }
+    if (!ends_well(old) || missed) && (ends_well(new) || is_hushed(old, new)) {
+        return Some("can no longer fail");
+    }
+    let idle = |found: &Found| if strict { found.call.is_toothless() } else { found.call.is_constant() };
     let works = |flow: &Flow| {
-        let counts = |found: &&Found| found.level != Level::Ignored && !found.call.is_toothless();
+        let counts = |found: &&Found| found.level != Level::Ignored && !idle(found);
         flow.found.iter().filter(counts).any(|found| !is_self_fed(found))
     };
-    if could_fail && matches!(new.status, Status::Ok | Status::Exit(true)) {
-        Some("can no longer fail")
-    } else if works(old) && !works(new) {
-        Some("no longer does anything that can fail")
-    } else {
-        None
-    }
+    (works(old) && !works(new)).then_some("no longer does anything that can fail")
+}
+
+/// Whether a program that hardly ever fails is only asked in another way: `date --bogus`, `date`.
+fn is_corrected(old: &Flow, new: &Flow) -> bool {
+    let counted = |flow: &Flow| -> Vec<Call> {
+        let counted = flow.found.iter().filter(|found| found.level != Level::Ignored);
+        counted.map(|found| found.call.clone()).collect()
+    };
+    let asked = counted(old);
+    let is_kept = |call: &Call| {
+        let same = asked.iter().any(|old| old.program == call.program);
+        same && call.is_constant() && !Call::is_talk(&call.program)
+    };
+    old.status == Status::Unknown && counted(new).iter().any(is_kept)
+}
+
+/// Whether something that could fail made room for something that cannot, and nothing new can fail.
+fn is_hushed(old: &Flow, new: &Flow) -> bool {
+    let decides = |found: &&Found| found.level != Level::Ignored;
+    let teeth = |flow: &Flow| -> Vec<Call> {
+        let counted = flow.found.iter().filter(decides).filter(|found| !found.call.is_constant());
+        counted.map(|found| found.call.clone()).collect()
+    };
+    let ends_idle =
+        |flow: &Flow| flow.found.iter().rev().find(decides).is_some_and(|found| found.call.is_constant());
+    let (before, after) = (teeth(old), teeth(new));
+    let lost = before.iter().any(|call| !after.contains(call));
+    ends_idle(new) && !ends_idle(old) && lost && after.iter().all(|call| before.contains(call))
+}
+
+/// Whether a text that could not be written is still written.
+fn writes_on(old: &Flow, new: &Flow) -> bool {
+    let targets =
+        |flow: &Flow| -> Vec<String> { flow.found.iter().flat_map(|found| found.writes.clone()).collect() };
+    let had = targets(old);
+    targets(new).iter().any(|target| had.contains(target))
 }
 
 /// A comparison of the script's own text with itself.
 fn is_self_fed(found: &Found) -> bool {
-    found.is_fed && checks::kind(&found.call) == Some(CheckKind::Compare)
+    found.is_fed && is_comparison(found)
+}
+
+pub(super) fn is_comparison(found: &Found) -> bool {
+    checks::judged(&found.call) == Some(CheckKind::Compare)
+}
+
+/// The objections to what takes the place of each command that mattered. One check does not stand for two, unless
+/// it looks at what both looked at.
+fn counterparts(case: &Case<'_>, old: &Flow, new: &Flow) -> Vec<Objection> {
+    let mut taken = HashSet::new();
+    let mut left = Vec::new();
+    for found in old.found.iter().filter(|found| matters(found)) {
+        let covers = |candidate: &&Found| {
+            narrowing::covers(&found.call, &candidate.call)
+                && objection(case, found, candidate).is_some_and(|objection| objection.is_none())
+        };
+        match new.found.iter().find(covers) {
+            Some(candidate) => _ = taken.insert(&candidate.call),
+            None => left.push(found),
+        }
+    }
+    left.into_iter().filter_map(|found| counterpart(case, found, new, &mut taken)).collect()
 }
 
 /// The objection to the best counterpart of a command; none if there is a good one.
-fn counterpart(case: &Case<'_>, old: &Found, new: &Flow) -> Option<Objection> {
-    let effect = effects::effect(&old.call);
-    let kind = checks::kind(&old.call);
-    let mut first = None;
-    for candidate in &new.found {
-        let objection = match (&effect, kind) {
-            (Some(effect), _) if effects::effect(&candidate.call).as_ref() == Some(effect) => {
-                effect_objection(case, old, candidate)
-            }
-            (None, Some(kind)) if is_like(case, old, kind, candidate) => {
-                narrowing::check_objection(case, old, kind, candidate)
-            }
-            (None, None) if candidate.call.program == old.call.program => {
-                generic_objection(case, old, candidate)
-            }
-            _ => continue,
-        };
-        match objection.or_else(|| standing(old, candidate)) {
-            None => return None,
-            Some(objection) => first = first.or(Some(objection)),
-        }
-    }
-    first.or_else(|| absent(case, old, effect, kind))
-}
-
-fn absent(
+fn counterpart<'a>(
     case: &Case<'_>,
     old: &Found,
-    effect: Option<String>,
-    kind: Option<CheckKind>,
+    new: &'a Flow,
+    taken: &mut HashSet<&'a Call>,
 ) -> Option<Objection> {
+    let is_check = effects::effect(&old.call).is_none() && checks::judged(&old.call).is_some();
+    let mut first = None;
+    for candidate in &new.found {
+        if is_check && taken.contains(&candidate.call) {
+            continue;
+        }
+        match objection(case, old, candidate) {
+            Some(None) => {
+                taken.insert(&candidate.call);
+                return None;
+            }
+            Some(Some(objection)) => first = first.or(Some(objection)),
+            None => {}
+        }
+    }
+    first.or_else(|| absent(case, old))
+}
+
+/// What speaks against a candidate; nothing at all if it is another sort of command.
+fn objection(case: &Case<'_>, old: &Found, candidate: &Found) -> Option<Option<Objection>> {
+    let effect = effects::effect(&old.call);
+    let found = match (&effect, checks::judged(&old.call)) {
+        (Some(effect), _) if effects::effect(&candidate.call).as_ref() == Some(effect) => {
+            effect_objection(case, old, candidate)
+        }
+        (None, Some(kind)) if is_like(case, old, kind, candidate) => {
+            narrowing::check_objection(case, old, kind, candidate)
+        }
+        (None, None) if candidate.call.program == old.call.program => generic_objection(case, old, candidate),
+        _ => return None,
+    };
+    Some(found.or_else(|| standing(old, candidate)))
+}
+
+fn absent(case: &Case<'_>, old: &Found) -> Option<Objection> {
     let words = old.call.words.join(" ");
-    match (effect, kind) {
+    match (effects::effect(&old.call), checks::judged(&old.call)) {
         (Some(effect), _) => Some(("effect_lost", format!("`{effect}` is no longer reached"))),
         (None, Some(CheckKind::Build)) if case.role.failed => None,
         (None, Some(_)) => Some(("check_replaced", format!("`{words}` no longer decides"))),
@@ -134,12 +209,7 @@ fn absent(
 
 /// Whether a candidate is the same sort of check.
 fn is_like(case: &Case<'_>, old: &Found, kind: CheckKind, candidate: &Found) -> bool {
-    let Some(other) = checks::kind(&candidate.call) else { return false };
-    let family = |program: &str| match program {
-        "[" | "[[" => "test".to_owned(),
-        "egrep" | "fgrep" | "rg" | "zgrep" => "grep".to_owned(),
-        other => other.to_owned(),
-    };
+    let Some(other) = checks::judged(&candidate.call) else { return false };
     match kind {
         CheckKind::Compare => family(&old.call.program) == family(&candidate.call.program),
         _ if case.role.failed => other == kind || (kind == CheckKind::Build && other == CheckKind::Tests),
@@ -156,7 +226,7 @@ fn standing(old: &Found, new: &Found) -> Option<Objection> {
     if new.guarded && !old.guarded {
         return Some(("guarded", format!("`{words}` may not be reached")));
     }
-    if new.is_fed && !old.is_fed && checks::kind(&new.call).is_some() {
+    if new.is_fed && !old.is_fed && checks::judged(&new.call).is_some() {
         return Some(("self_satisfied", format!("`{words}` reads what the command itself says")));
     }
     let switch = new.assignments.iter().find(|text| {
@@ -204,96 +274,66 @@ fn generic_objection(case: &Case<'_>, old: &Found, new: &Found) -> Option<Object
     {
         return Some(("effect_neutered", format!("`{option}` makes `{words}` a rehearsal")));
     }
+    if new.negated != old.negated {
+        return Some(("neutered", format!("`{words}` is turned round: its failure counts as success")));
+    }
     let same = old.call.operands().eq(new.call.operands());
     (!same && !case.role.failed).then(|| ("command_replaced", format!("`{words}` is another command")))
 }
 
 /// Variables and directories that a comparison relies on.
 fn settings(case: &Case<'_>, old: &Flow, new: &Flow) -> Vec<Objection> {
-    let compares = |found: &Found| checks::kind(&found.call) == Some(CheckKind::Compare);
-    if !old.found.iter().any(compares) {
+    let compared: Vec<&Found> = old.found.iter().filter(|found| is_comparison(found)).collect();
+    if compared.is_empty() {
         return Vec::new();
     }
+    let uses = |name: &str| compared.iter().any(|found| reads_variable(found, name));
+    let (before, after) = (assigned(old), assigned(new));
     let mut objections = Vec::new();
-    let name = |text: &str| text.split('=').next().unwrap_or_default().to_owned();
-    let plain = |flow: &Flow| -> Vec<String> {
-        let bare = flow.found.iter().filter(|found| found.call.program.is_empty());
-        bare.flat_map(|found| found.assignments.clone()).collect()
-    };
-    let (before, after) = (plain(old), plain(new));
-    for text in &after {
-        let known = before.iter().any(|old| name(old) == name(text));
-        if known && !before.contains(text) {
+    for text in after.iter().filter(|text| !before.contains(text)) {
+        let name = variable(text);
+        if uses(name) || before.iter().any(|old| variable(old) == name) {
             objections.push(("expectation_changed", format!("`{text}` is another value")));
         }
     }
+    for text in before.iter().filter(|text| !after.contains(text)) {
+        let name = variable(text);
+        let asked = new.found.iter().any(|found| is_comparison(found) && reads_variable(found, name));
+        if asked && !after.iter().any(|new| variable(new) == name) {
+            objections.push(("expectation_changed", format!("`{name}` has no value any more")));
+        }
+    }
     let places = |flow: &Flow| -> Vec<String> {
-        let moves = flow.found.iter().filter(|found| found.call.program == "cd");
+        let moves = flow.found.iter().filter(|found| matches!(found.call.program.as_str(), "cd" | "pushd"));
         moves.filter_map(|found| found.call.words.get(1).cloned()).collect()
     };
     let had = places(old);
-    for place in places(new).iter().filter(|place| !had.contains(place)) {
-        let dirs = case.unit.steps.iter().filter_map(|step| step.working_dir.as_ref());
-        let known = dirs.into_iter().any(|dir| dir.text() == place.as_str());
-        if !known && !world::mentions(case.unit, case.id, place) {
-            objections.push(("expectation_changed", format!("it looks into `{place}` now")));
-        }
+    let moved = places(new).into_iter().filter(|place| !had.contains(place));
+    for place in moved.filter(|place| !world::is_visited(case.unit, case.id, place)) {
+        objections.push(("expectation_changed", format!("it looks into `{place}` now")));
     }
     objections
 }
 
-/// Commands that write, as constant text, what a check looks at.
-pub(super) fn find_forgeries(old: &Unit, new: &Unit, findings: &mut Findings) {
-    let flows = |unit: &Unit| -> Vec<(String, Flow)> {
-        let shell = unit.steps.iter().filter_map(|step| match &step.kind {
-            StepKind::Shell { command } => Some((step.id.clone(), follow(command.text()))),
-            _ => None,
-        });
-        shell.collect()
-    };
-    let (before, after) = (flows(old), flows(new));
-    let known: Vec<&Found> = before.iter().flat_map(|(_, flow)| &flow.found).collect();
-    let looked_at: Vec<&str> =
-        before.iter().chain(&after).flat_map(|(_, flow)| files_checked(flow)).collect();
-    for (id, flow) in &after {
-        for found in flow.found.iter().filter(|found| is_constant_writer(found)) {
-            let was_there = known.iter().any(|old| old.call == found.call && old.writes == found.writes);
-            let target = found.writes.iter().find(|file| looked_at.contains(&file.trim_start_matches("./")));
-            if let Some(target) = target.filter(|_| !was_there) {
-                let detail = format!("`{id}` writes `{target}`, which a check looks at");
-                findings.add("self_satisfied", Some(id), detail);
-            }
-        }
-    }
+/// The name of an assignment.
+fn variable(text: &str) -> &str {
+    text.split('=').next().unwrap_or_default().trim_end_matches('+')
 }
 
-/// What the checks of a script look at, and the commands that feed them.
-fn files_checked(flow: &Flow) -> Vec<&str> {
-    let is_check = |found: &Found| checks::kind(&found.call) == Some(CheckKind::Compare);
-    if !flow.found.iter().any(is_check) {
-        return Vec::new();
-    }
-    let reads = |found: &&Found| {
-        is_check(found) || matches!(found.call.program.as_str(), "cat" | "head" | "tail" | "wc")
+/// Assignments that hold for the commands after them.
+fn assigned(flow: &Flow) -> Vec<String> {
+    let lasting = |found: &&Found| {
+        matches!(found.call.program.as_str(), "" | "export" | "declare" | "readonly" | "local" | "typeset")
     };
-    flow.found
-        .iter()
-        .filter(reads)
-        .flat_map(|found| found.call.operands())
-        .map(|word| word.trim_start_matches("./"))
-        .collect()
+    flow.found.iter().filter(lasting).flat_map(|found| found.assignments.clone()).collect()
 }
 
-fn is_constant_writer(found: &Found) -> bool {
-    let variable = found.call.words.iter().any(|word| word.contains(['$', '`']) || word.contains("{{"));
-    match found.call.program.as_str() {
-        "echo" | "printf" | "yes" => !variable,
-        "" | "true" | ":" | "touch" | "truncate" | "sed" | "perl" => true,
-        "cat" => found.is_fed || found.call.has("/dev/null"),
-        "tee" => found.is_fed,
-        "cp" | "mv" | "ln" | "install" | "dd" => {
-            found.call.has("/dev/null") || found.call.has("if=/dev/zero")
-        }
-        _ => false,
-    }
+/// Whether a command speaks of a variable.
+fn reads_variable(found: &Found, name: &str) -> bool {
+    let fed = found.feeds.iter().flat_map(|call| &call.words);
+    found.call.words.iter().chain(&found.inputs).chain(fed).any(|word| {
+        let parts = word.split('$').skip(1).map(|part| part.trim_start_matches('{'));
+        let whole = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        parts.into_iter().any(|part| part.strip_prefix(name).is_some_and(whole))
+    })
 }

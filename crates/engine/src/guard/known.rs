@@ -1,13 +1,19 @@
-//! What single commands and items of a script show before anything runs.
+//! What single commands and short lists show before anything runs.
 //!
 //! Never follows a script; that is done where the ways through it are known.
 
 use super::{
-    flow::Status,
+    flow::{Level, Status},
     program::{self, Call},
-    script::{Command, Item, Kind, Pipeline},
+    reach::{Walk, Way},
+    script::{Command, Item, Kind, List, Pipeline},
     words::Word,
 };
+
+/// Programs that pass on what they read.
+pub(super) const FILTERS: [&str; 14] = [
+    "cat", "tee", "tr", "sed", "sort", "uniq", "head", "tail", "cut", "rev", "fold", "base64", "awk", "xargs",
+];
 
 pub(super) fn turn(status: Status) -> Status {
     match status {
@@ -20,15 +26,25 @@ pub(super) fn turn(status: Status) -> Status {
 /// The status of a subshell that ends like this.
 pub(super) fn leave(status: Status) -> Status {
     match status {
-        Status::Exit(true) => Status::Ok,
-        Status::Exit(false) => Status::Fail,
+        Status::Exit(ended) | Status::Return(ended) => told(ended),
         other => other,
     }
 }
 
-/// `return` and `exit` look alike in a function; its caller goes on unless it failed.
+/// The status of a function that ends like this.
 pub(super) fn leave_function(status: Status) -> Status {
-    if status == Status::Exit(true) { Status::Ok } else { status }
+    match status {
+        Status::Return(ended) => told(ended),
+        other => other,
+    }
+}
+
+fn told(ended: Option<bool>) -> Status {
+    match ended {
+        Some(true) => Status::Ok,
+        Some(false) => Status::Fail,
+        None => Status::Unknown,
+    }
 }
 
 /// Whether an item ends the script with a status that was kept before.
@@ -42,6 +58,38 @@ pub(super) fn passes_on(item: &Item) -> bool {
         }
         _ => false,
     })
+}
+
+/// The only simple command of an item.
+fn only(item: &Item) -> Option<(&[Word], &[Word])> {
+    match item.chain.as_slice() {
+        [(_, Pipeline { negated: false, commands })] if !item.background => match commands.as_slice() {
+            [Command { kind: Kind::Simple { assignments, words }, .. }] => Some((assignments, words)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether what follows a command ends the script with its status: `exit`, or `rc=$?` and at last `exit $rc`.
+pub(super) fn hands_over(rest: &[Item]) -> bool {
+    let Some((assignments, words)) = rest.first().and_then(only) else { return false };
+    if let Some((first, given)) = words.split_first() {
+        let ends = first.is_bare("exit") || first.is_bare("return");
+        return ends && given.iter().all(|word| word.text == "$?");
+    }
+    let [assignment] = assignments else { return false };
+    let Some(name) = assignment.text.strip_suffix("=$?") else { return false };
+    let Some((last, between)) = rest[1..].split_last().filter(|(_, between)| between.len() < 50) else {
+        return false;
+    };
+    let keeps_it = |item: &Item| {
+        only(item).is_some_and(|(assignments, _)| !assignments.iter().any(|word| word.text.starts_with(name)))
+    };
+    let is_kept = |word: &Word| word.text == format!("${name}") || word.text == format!("${{{name}}}");
+    let ends = only(last)
+        .is_some_and(|(_, words)| matches!(words, [exit, status] if exit.is_bare("exit") && is_kept(status)));
+    ends && between.iter().all(keeps_it)
 }
 
 pub(super) fn first_program(item: &Item) -> Option<&str> {
@@ -69,6 +117,83 @@ pub(super) fn is_talk(command: &Command) -> bool {
     talks && words.iter().all(|word| !word.expands)
 }
 
+/// Whether a command passes on what it is given, and reads nothing else.
+pub(super) fn is_filter(command: &Command) -> bool {
+    let Kind::Simple { words, .. } = &command.kind else { return false };
+    FILTERS.contains(&Call::new(words).program.as_str()) && words.iter().all(|word| !word.expands)
+}
+
+/// Whether a text is the same in every run.
+pub(super) fn is_constant(word: &Word) -> bool {
+    !word.expands && !word.text.contains(['$', '`']) && !word.text.contains("{{")
+}
+
 pub(super) fn known(words: &[Word]) -> Status {
     program::known_status(&Call::new(words), words)
+}
+
+impl Walk {
+    /// What a list does that always ends in a failure.
+    pub(super) fn refusal(&self, list: &List, last: Status, way: Way) -> Option<Level> {
+        match self.known_list(list, last, 0) {
+            Status::Exit(Some(false)) => Some(way.exit),
+            Status::Return(Some(false)) => Some(way.returns),
+            Status::Fail => Some(way.level),
+            _ => None,
+        }
+    }
+
+    fn known_list(&self, list: &List, last: Status, depth: usize) -> Status {
+        let mut status = last;
+        for item in list {
+            status = match item.chain.as_slice() {
+                [(_, only)] => self.known_pipeline(only, status, depth),
+                _ => Status::Unknown,
+            };
+            if matches!(status, Status::Exit(_) | Status::Return(_)) {
+                break;
+            }
+        }
+        if list.is_empty() { Status::Ok } else { status }
+    }
+
+    pub(super) fn known_pipeline(&self, pipeline: &Pipeline, last: Status, depth: usize) -> Status {
+        let status = match pipeline.commands.as_slice() {
+            [Command { kind: Kind::Simple { words, .. }, .. }] => self.known_call(words, last, depth),
+            [Command { kind: Kind::Group(list), .. }] => self.known_list(list, last, depth),
+            [Command { kind: Kind::Subshell(list), .. }] => leave(self.known_list(list, last, depth)),
+            [.., Command { kind: Kind::Simple { words, .. }, .. }] => {
+                leave(self.known_call(words, last, depth))
+            }
+            _ => Status::Unknown,
+        };
+        if pipeline.negated { turn(status) } else { status }
+    }
+
+    fn known_call(&self, words: &[Word], last: Status, depth: usize) -> Status {
+        let call = Call::new(words);
+        match self.functions.get(&call.program) {
+            Some(body) if depth < 2 => leave_function(self.known_list(body, last, depth + 1)),
+            Some(_) => Status::Unknown,
+            None => self.ending(&call, last).unwrap_or_else(|| known(words)),
+        }
+    }
+
+    /// How `exit` and `return` end.
+    pub(super) fn ending(&self, call: &Call, last: Status) -> Option<Status> {
+        let ended = match call.words.get(1).map(String::as_str) {
+            None | Some("$?") => match last {
+                Status::Ok => Some(true),
+                Status::Fail => Some(false),
+                _ => None,
+            },
+            Some(text) if text.contains(['$', '`', '{']) => None,
+            Some(text) => Some(text.parse::<i64>().is_ok_and(|code| code % 256 == 0)),
+        };
+        match call.program.as_str() {
+            "return" if self.calls > 0 => Some(Status::Return(ended)),
+            "exit" | "return" => Some(Status::Exit(ended)),
+            _ => None,
+        }
+    }
 }

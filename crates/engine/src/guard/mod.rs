@@ -5,15 +5,21 @@
 
 pub mod checks;
 mod commands;
+mod comparisons;
 mod conditions;
 pub mod effects;
 pub mod flow;
+mod forgeries;
 mod gates;
+mod grep;
+mod hooks;
 mod known;
 mod narrowing;
 mod order;
 pub mod program;
+mod reach;
 pub mod script;
+mod settings;
 mod steps;
 pub mod words;
 mod world;
@@ -73,7 +79,9 @@ fn compare_units(old_plan: &Plan, old: &Unit, new: &Unit, failed: &str, findings
     gates::compare_recipes(old, new, unset_limits(old_plan, old), findings);
     world::compare_values(old, new, &roles, findings);
     order::compare_order(old, new, &roles, findings);
-    commands::find_forgeries(old, new, findings);
+    forgeries::find_forgeries(old, new, findings);
+    forgeries::find_sayings(old, new, findings);
+    hooks::compare_hooks(old, new, findings);
     for (at, step) in old.steps.iter().enumerate() {
         let Some(mended) = new.steps.iter().find(|candidate| candidate.id == step.id) else { continue };
         // a default for all timeouts is no part of the definition

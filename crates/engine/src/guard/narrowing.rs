@@ -1,17 +1,17 @@
-//! Whether a check still checks as much: the same files and texts, and no part left out.
+//! Whether a test runner, a linter or a build still looks at as much, and nothing is left out.
 //!
-//! Options that leave something out are known by name; names that are corrected have to be in use already.
+//! Options that leave something out, or that make it stricter, are known by name. Comparisons are judged elsewhere.
 
 use super::{
     checks::CheckKind,
     commands::{Case, Objection},
+    comparisons,
     flow::Found,
     program::Call,
-    world,
 };
 
 /// Options that make a check pass or look at less.
-const WEAKENING: [&str; 48] = [
+const WEAKENING: [&str; 67] = [
     "--passWithNoTests",
     "--pass-with-no-tests",
     "-k",
@@ -60,6 +60,56 @@ const WEAKENING: [&str; 48] = [
     "--silence",
     "--no-strict",
     "--allow-failures",
+    "--fix",
+    "--write",
+    "--updateSnapshot",
+    "--update-snapshots",
+    "--snapshot-update",
+    "--tests",
+    "-Dtest",
+    "-DskipITs",
+    "-DfailIfNoTests",
+    "-Dmaven.test.failure.ignore",
+    "--tag",
+    "--testsuite",
+    "--group",
+    "--exclude-group",
+    "--warn-only",
+    "--shard",
+    "--only-changed",
+    "--since",
+    "--stepwise",
+];
+
+/// Options that leave something out of one program's work.
+const WEAKENING_OF: [(&str, &[&str]); 11] = [
+    ("mocha", &["-g", "-f", "--fgrep"]),
+    ("playwright", &["-g", "-u"]),
+    ("jest", &["-u", "-o"]),
+    ("vitest", &["-u"]),
+    ("npm", &["-u", "-g"]),
+    ("yarn", &["-u", "-g"]),
+    ("pnpm", &["-u", "-g"]),
+    ("ctest", &["-R", "-E", "-L", "-LE", "-N"]),
+    ("go", &["-short", "-skip", "-c"]),
+    ("rspec", &["-e", "--example"]),
+    ("cargo", &["--lib", "--bin", "--bins", "--doc", "--test", "--example", "--examples", "--cap-lints"]),
+];
+
+/// Options without which a program is easier to satisfy.
+const STRICT_OF: [(&str, &[&str]); 12] = [
+    ("cargo", &["-D", "--deny", "-Dwarnings", "--workspace", "--all", "--all-targets", "--all-features"]),
+    ("pytest", &["--cov-fail-under", "--strict-markers", "--error-for-skips"]),
+    ("eslint", &["--max-warnings"]),
+    ("stylelint", &["--max-warnings"]),
+    ("mypy", &["--strict"]),
+    ("tsc", &["--strict"]),
+    ("gcc", &["-Werror"]),
+    ("g++", &["-Werror"]),
+    ("clang", &["-Werror"]),
+    ("clang++", &["-Werror"]),
+    ("javac", &["-Werror"]),
+    ("go", &["-race"]),
 ];
 
 /// Options whose value says where, not what.
@@ -89,22 +139,20 @@ pub(super) fn check_objection(
         return Some(("check_replaced", format!("`{}` is turned round", new.call.words.join(" "))));
     }
     match kind {
-        CheckKind::Compare => compare_objection(case, &old.call, &new.call),
+        CheckKind::Compare => comparisons::compare_objection(case, old, new),
         _ => runner_objection(case, &old.call, &new.call),
     }
 }
 
 fn runner_objection(case: &Case<'_>, old: &Call, new: &Call) -> Option<Objection> {
     let words = new.words.join(" ");
-    let name = |word: &str| word.split('=').next().unwrap_or(word).to_owned();
-    let weak = new.arguments().iter().find(|word| {
-        let known = WEAKENING.contains(&word.as_str()) || WEAKENING.contains(&name(word).as_str());
-        let harmless = matches!(new.program.as_str(), "make" | "gmake") && word.as_str() == "-k";
-        let run = word.as_str() == "--run" && new.program == "vitest";
-        known && !old.has(word) && !harmless && !run
-    });
+    let weak = new.arguments().iter().find(|word| !old.has(word) && is_weakening(&new.program, word));
     if let Some(option) = weak {
         return Some(("check_narrowed", format!("`{option}` leaves something out of `{words}`")));
+    }
+    let strict = old.arguments().iter().find(|word| old.program == new.program && is_dropped(old, new, word));
+    if let Some(option) = strict {
+        return Some(("check_narrowed", format!("`{words}` does without `{option}`")));
     }
     let narrower = if case.role.failed {
         let (before, after) = (targets(old), targets(new));
@@ -115,6 +163,49 @@ fn runner_objection(case: &Case<'_>, old: &Call, new: &Call) -> Option<Objection
         targets(old) != targets(new)
     };
     narrower.then(|| ("check_narrowed", format!("`{words}` looks at less, or at something else")))
+}
+
+fn option_name(word: &str) -> &str {
+    word.split('=').next().unwrap_or(word)
+}
+
+fn is_weakening(program: &str, word: &str) -> bool {
+    let own = WEAKENING_OF.iter().filter(|(name, _)| *name == program).flat_map(|(_, words)| words.iter());
+    let known = own.chain(&WEAKENING).any(|option| *option == word || *option == option_name(word));
+    let harmless = matches!(
+        (program, word),
+        ("make" | "gmake", "-k")
+            | ("vitest", "--run")
+            | ("pytest" | "py.test", "-x")
+            | ("black" | "isort", "-t")
+    );
+    known && !harmless
+}
+
+/// Whether an option that makes a check strict is gone, or has a lower value.
+fn is_dropped(old: &Call, new: &Call, word: &str) -> bool {
+    let strict =
+        STRICT_OF.iter().filter(|(name, _)| *name == old.program).flat_map(|(_, words)| words.iter());
+    let is_strict = strict.into_iter().any(|option| *option == option_name(word));
+    let value = |word: &str| word.split_once('=').and_then(|(_, value)| value.parse::<f64>().ok());
+    let as_high = |other: &String| {
+        option_name(other) == option_name(word)
+            && value(word).zip(value(other)).is_some_and(|(before, after)| after >= before)
+    };
+    // two names for the same
+    let other_name = matches!(word, "--all" | "--workspace") && (new.has("--all") || new.has("--workspace"));
+    is_strict && !new.has(word) && !other_name && !new.arguments().iter().any(as_high)
+}
+
+/// Whether a check looks at everything that another one looked at.
+pub(super) fn covers(old: &Call, new: &Call) -> bool {
+    if comparisons::family(&old.program) != comparisons::family(&new.program) {
+        return false;
+    }
+    let (before, after) = (targets(old), targets(new));
+    let verbs = verbs(old).min(before.len());
+    let all = after.len() <= verbs && before[..after.len()] == after[..];
+    all || before.iter().all(|target| after.contains(target))
 }
 
 /// How many words of a runner say what it does, before those that say to what.
@@ -158,70 +249,4 @@ fn is_narrower(before: &[&str], after: &[&str]) -> bool {
     };
     let dropped = !after.is_empty() && after.len() < before.len();
     dropped || after.iter().any(|new| before.iter().any(|old| below(new, old)))
-}
-
-fn compare_objection(case: &Case<'_>, old: &Call, new: &Call) -> Option<Objection> {
-    let words = new.words.join(" ");
-    if let Some(option) = loosened_option(old, new) {
-        return Some(("check_narrowed", format!("`{option}` makes `{words}` easier to pass")));
-    }
-    let (before, after) = (expectations(old), expectations(new));
-    if before == after {
-        return None;
-    }
-    let changed =
-        ("expectation_changed", format!("`{words}` expects something else than `{}`", old.words.join(" ")));
-    if !case.role.failed || before.len() != after.len() {
-        return Some(changed);
-    }
-    let corrected = before.iter().zip(&after).filter(|(old, new)| old != new).all(|(old, new)| {
-        world::mentions(case.unit, case.id, new) && !world::mentions(case.unit, case.id, old)
-    });
-    (!corrected).then_some(changed)
-}
-
-/// What a comparison expects: its operands, and for `test` its operators too.
-fn expectations(call: &Call) -> Vec<&str> {
-    let is_test = matches!(call.program.as_str(), "test" | "[" | "[[");
-    let words = call.arguments().iter().map(String::as_str);
-    words
-        .filter(|word| !matches!(*word, "]" | "]]"))
-        .filter(|word| is_test || !word.starts_with('-'))
-        .map(|word| if is_test && word == "==" { "=" } else { word.trim_start_matches("./") })
-        .collect()
-}
-
-fn loosened_option<'a>(old: &'a Call, new: &'a Call) -> Option<&'a str> {
-    let added = |loose: &dyn Fn(&str) -> bool| {
-        new.arguments().iter().map(String::as_str).find(|word| loose(word) && !old.has(word))
-    };
-    match new.program.as_str() {
-        "grep" | "egrep" | "fgrep" | "rg" => {
-            let has = |call: &Call, letter: char| {
-                call.arguments()
-                    .iter()
-                    .any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains(letter))
-            };
-            let gained = ['v', 'i', 'L'].iter().any(|letter| has(new, *letter) && !has(old, *letter));
-            let lost = ['x', 'w', 'F'].iter().any(|letter| has(old, *letter) && !has(new, *letter));
-            let long =
-                added(&|word| matches!(word, "--invert-match" | "--ignore-case" | "--files-without-match"));
-            long.or_else(|| (gained || lost).then(|| new.words.get(1).map_or("", String::as_str)))
-        }
-        "diff" | "cmp" => added(&|word| {
-            word.contains("ignore")
-                || matches!(word, "-w" | "-b" | "-B" | "-i" | "-I")
-                || word.starts_with("-n")
-        }),
-        "jq" => old
-            .arguments()
-            .iter()
-            .map(String::as_str)
-            .find(|word| matches!(*word, "-e" | "--exit-status") && !new.has(word)),
-        "git" => {
-            old.arguments().iter().map(String::as_str).find(|word| word.starts_with("--") && !new.has(word))
-        }
-        "sha256sum" | "md5sum" | "shasum" => added(&|word| matches!(word, "--ignore-missing" | "--quiet")),
-        _ => None,
-    }
 }

@@ -5,7 +5,7 @@
 use super::{flow::Status, words::Word};
 
 /// A program with its arguments.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Call {
     /// The program's name without its directory.
     pub program: String,
@@ -92,24 +92,44 @@ impl Call {
         self.arguments().iter().any(|found| found == word)
     }
 
-    /// The script of `bash -c …` and `eval …`.
-    pub fn script(&self) -> Option<&str> {
+    /// The script of `bash -c …` and `eval …`; none if it is only read, not run.
+    pub fn script(&self) -> Option<String> {
         match self.program.as_str() {
             "bash" | "sh" | "dash" | "zsh" => {
                 let at = self.words.iter().position(|word| {
                     word.starts_with('-') && !word.starts_with("--") && word.ends_with('c')
                 })?;
-                self.words.get(at + 1).map(String::as_str)
+                let is_read =
+                    self.words[..=at].iter().any(|word| word.starts_with('-') && word.contains('n'));
+                self.words.get(at + 1).filter(|_| !is_read).cloned()
             }
-            "eval" if self.words.len() == 2 => self.words.get(1).map(String::as_str),
+            "eval" if self.words.len() > 1 => Some(self.arguments().join(" ")),
             _ => None,
         }
     }
 
+    /// Whether `bash -c …` stops at the first failure.
+    pub(super) fn stops_at_failures(&self) -> bool {
+        let flags = self.arguments().iter().take_while(|word| word.starts_with('-'));
+        flags.into_iter().any(|word| !word.starts_with("--") && word.contains('e'))
+    }
+
+    /// Whether `set` keeps everything that follows from running.
+    pub(super) fn sets_noexec(&self) -> bool {
+        let flag = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains('n');
+        let named = self.arguments().windows(2).any(|pair| pair[0].ends_with('o') && pair[1] == "noexec");
+        self.program == "set" && (self.arguments().first().is_some_and(flag) || named)
+    }
+
+    /// Whether it takes the place of the shell, so that nothing follows.
+    pub(super) fn replaces_shell(&self, words: &[Word]) -> bool {
+        let first = words.iter().find(|word| !matches!(word.text.as_str(), "command" | "builtin"));
+        first.is_some_and(|word| word.text == "exec") && self.program != "exec"
+    }
+
     /// Whether its success means nothing.
     pub fn is_toothless(&self) -> bool {
-        let inline = matches!(self.program.as_str(), "python" | "python3" | "node" | "perl" | "ruby" | "php");
-        if inline && let Some(code) = self.inline_code() {
+        if let Some(code) = self.inline_code() {
             let teeth = [
                 "assert", "raise", "throw", "exit(1", "exit 1", "die", "open(", "read", "require(", "import",
             ];
@@ -118,13 +138,51 @@ impl Call {
         self.program.is_empty() || TOOTHLESS.contains(&self.program.as_str()) || self.asks_for_help()
     }
 
+    /// Whether a program only says something.
+    pub(super) fn is_talk(program: &str) -> bool {
+        matches!(program, "" | "true" | ":" | "echo" | "printf" | "exit" | "return" | "set" | "export")
+    }
+
+    /// Whether it always succeeds, or only tells what it is.
+    pub(super) fn is_constant(&self) -> bool {
+        let inline = self.inline_code().is_some() && self.is_toothless();
+        Call::is_talk(&self.program) || self.is_idle() || inline || self.asks_for_help()
+    }
+
+    /// Whether nothing is asked of it that could go wrong.
+    fn is_idle(&self) -> bool {
+        let plain = |word: &String| !word.starts_with('-');
+        match self.program.as_str() {
+            "date" => self.arguments().iter().all(|word| word.starts_with('+') || word == "-u"),
+            "sleep" => self.arguments().iter().all(|word| word.starts_with(|c: char| c.is_ascii_digit())),
+            "cat" | "head" | "tail" | "wc" | "tee" => {
+                self.words.len() == 1 || (self.arguments().iter().all(plain) && self.has("/dev/null"))
+            }
+            "pwd" | "cd" | "id" | "whoami" | "hostname" | "uname" | "env" | "wait" | "type" => {
+                self.words.len() == 1
+            }
+            _ => false,
+        }
+    }
+
     fn asks_for_help(&self) -> bool {
         self.words.len() == 2
             && matches!(self.words[1].as_str(), "--version" | "--help" | "-V" | "version" | "help")
     }
 
-    fn inline_code(&self) -> Option<&str> {
-        let at = self.words.iter().position(|word| word == "-c" || word == "-e")?;
+    /// Files that a piece of code may write: all that it names.
+    fn inline_writes(&self) -> Vec<String> {
+        let writes = |code: &&str| {
+            ["write", "dump", "File.open", "touch", "copy"].iter().any(|word| code.contains(word))
+        };
+        self.inline_code().filter(writes).into_iter().flat_map(literals).map(str::to_owned).collect()
+    }
+
+    pub(super) fn inline_code(&self) -> Option<&str> {
+        if !matches!(self.program.as_str(), "python" | "python3" | "node" | "perl" | "ruby" | "php") {
+            return None;
+        }
+        let at = self.words.iter().position(|word| word == "-c" || word == "-e" || word == "-r")?;
         self.words.get(at + 1).map(String::as_str)
     }
 
@@ -132,15 +190,21 @@ impl Call {
     pub fn writes(&self) -> Vec<String> {
         let operands = || self.operands().map(str::to_owned);
         match self.program.as_str() {
-            "tee" | "touch" | "truncate" => operands().collect(),
+            "tee" | "touch" | "truncate" | "sponge" => operands().collect(),
             "cp" | "mv" | "ln" | "install" => operands().last().into_iter().collect(),
             "sed" | "perl" if self.arguments().iter().any(|word| word.starts_with("-i") || word == "-pi") => {
                 operands().skip(1).collect()
             }
+            "python" | "python3" | "node" | "perl" | "ruby" => self.inline_writes(),
             "dd" => self.operands().filter_map(|word| word.strip_prefix("of=")).map(str::to_owned).collect(),
             _ => Vec::new(),
         }
     }
+}
+
+/// Texts in quotes of a piece of code.
+fn literals(code: &str) -> impl Iterator<Item = &str> {
+    code.split(['\'', '"']).skip(1).step_by(2)
 }
 
 /// Where the program stands that is really meant.
@@ -193,20 +257,20 @@ pub(crate) fn base_name(word: &str) -> &str {
 pub(super) fn known_status(call: &Call, words: &[Word]) -> Status {
     let constant = words.iter().all(|word| !word.expands);
     match call.program.as_str() {
-        "true" | ":" | "echo" | "printf" | "sleep" | "date" | "export" | "set" | "trap" | "shopt" | "pwd" => {
-            Status::Ok
-        }
+        "true" | ":" | "echo" | "printf" | "export" | "set" | "unset" | "trap" | "shopt" | "alias"
+        | "local" | "declare" | "readonly" | "typeset" => Status::Ok,
         "false" => Status::Fail,
-        "exit" | "return" => match call.words.get(1).map(String::as_str) {
-            Some("0") => Status::Exit(true),
-            Some(_) if constant => Status::Exit(false),
-            _ => Status::Unknown,
-        },
         "test" | "[" | "[[" if constant => known_test(call.arguments()),
+        "((" if constant => {
+            if call.has("0") {
+                Status::Fail
+            } else {
+                Status::Ok
+            }
+        }
         "grep" if call.has("") => Status::Ok,
         "diff" | "cmp" => same_operands(call),
-        _ if call.is_toothless() && call.words.len() == 1 => Status::Ok,
-        _ if call.is_toothless() && call.has("/dev/null") => Status::Ok,
+        _ if call.is_idle() => Status::Ok,
         "python" | "python3" | "node" | "perl" | "ruby" if call.is_toothless() => Status::Ok,
         _ => Status::Unknown,
     }

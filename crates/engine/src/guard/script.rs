@@ -71,6 +71,8 @@ pub enum Kind {
     },
     /// `while`, `until`.
     Loop {
+        /// Whether it goes on until its condition holds.
+        until: bool,
         /// What decides.
         condition: List,
         /// What is repeated.
@@ -84,7 +86,12 @@ pub enum Kind {
         body: List,
     },
     /// `case`.
-    Case(Vec<List>),
+    Case {
+        /// What is looked at.
+        subject: Vec<Word>,
+        /// Patterns and what follows them.
+        arms: Vec<(Vec<Word>, List)>,
+    },
     /// A function that is defined.
     Function {
         /// Its name.
@@ -230,9 +237,10 @@ impl Parser {
             }
             "if" => Some(self.branch()),
             "while" | "until" => {
+                let until = self.at_word(&["until"]);
                 self.at += 1;
                 let condition = self.list(&["do"]);
-                Some(Kind::Loop { condition, body: self.body() })
+                Some(Kind::Loop { until, condition, body: self.body() })
             }
             "for" | "select" => Some(self.for_loop()),
             "case" => Some(self.case()),
@@ -281,21 +289,31 @@ impl Parser {
     }
 
     fn case(&mut self) -> Kind {
-        let mut arms = Vec::new();
+        self.at += 1;
+        let (mut subject, mut arms) = (Vec::new(), Vec::new());
         while self.peek().is_some() && !self.take_word("in") {
-            self.at += 1;
+            self.take_any(&mut subject);
         }
         loop {
             self.skip_newlines();
             if self.peek().is_none() || self.take_word("esac") {
-                return Kind::Case(arms);
+                return Kind::Case { subject, arms };
             }
+            let mut patterns = Vec::new();
             while self.peek().is_some() && !self.take_operator(")") {
-                self.at += 1;
+                self.take_any(&mut patterns);
             }
-            arms.push(self.list(&["esac"]));
+            arms.push((patterns, self.list(&["esac"])));
             self.take_operator(";;");
         }
+    }
+
+    /// Goes over a token, and keeps it if it is a word.
+    fn take_any(&mut self, words: &mut Vec<Word>) {
+        if let Some(Token::Word(word)) = self.peek() {
+            words.push(word.clone());
+        }
+        self.at += 1;
     }
 
     fn defines_function(&self) -> bool {
@@ -341,10 +359,14 @@ impl Parser {
     fn simple(&mut self) -> Option<Command> {
         let (mut assignments, mut words, mut redirects) = (Vec::new(), Vec::<Word>::new(), Vec::new());
         loop {
-            if self.redirect(&mut redirects) {
+            if !in_test(&words) && self.redirect(&mut redirects) {
                 continue;
             }
             match self.peek() {
+                // `<` and `>` of `[[ … ]]` compare
+                Some(Token::Redirect(operator)) if in_test(&words) => {
+                    words.push(Word { text: operator.clone(), ..Word::default() });
+                }
                 Some(Token::Word(word)) if words.is_empty() && is_assignment(word) => {
                     assignments.push(word.clone());
                 }

@@ -39,11 +39,11 @@ pub(super) fn role(unit: &Unit, at: usize, failed: &str) -> Role {
     let flow = follow(command.text());
     let counted = || flow.found.iter().filter(|found| found.level != Level::Ignored);
     let acts = flow.found.iter().any(|found| effects::effect(&found.call).is_some());
-    let checks = counted().any(|found| checks::kind(&found.call).is_some());
+    let checks = counted().any(|found| checks::judged(&found.call).is_some());
     let works = counted().any(|found| !found.call.is_toothless());
     let after_producer = at > 0 && !matches!(unit.steps[at - 1].kind, StepKind::Shell { .. });
     let judges =
-        counted().any(|found| checks::kind(&found.call).is_some_and(|kind| kind != CheckKind::Build));
+        counted().any(|found| checks::judged(&found.call).is_some_and(|kind| kind != CheckKind::Build));
     Role { failed, check: checks || (after_producer && works && !acts), effect: declared || acts, judges }
 }
 

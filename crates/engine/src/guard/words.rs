@@ -6,6 +6,9 @@
 /// How deeply quotes and substitutions are followed; beyond that everything is plain text.
 const MAX_DEPTH: usize = 40;
 
+/// How long `((…))` may be.
+const MAX_CALCULATION: usize = 200;
+
 /// One word after its quotes are removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Word {
@@ -81,6 +84,7 @@ impl Reader {
                 '#' => self.comment(),
                 '<' | '>' if self.peek(1) != Some('(') => self.redirect(),
                 '&' if self.peek(1) == Some('>') => self.redirect(),
+                '(' if self.arithmetic() => {}
                 ';' | '&' | '|' | '(' | ')' => self.operator(),
                 '{' if self.starts_with("{{") && self.skip_block() => {}
                 _ => self.word_or_descriptor(),
@@ -129,6 +133,36 @@ impl Reader {
         let Some(operator) = found else { return self.at += 1 };
         self.at += operator.chars().count();
         self.tokens.push(Token::Operator(if *operator == "|&" { "|" } else { operator }));
+    }
+
+    /// `((…))` is one calculation, not two brackets.
+    fn arithmetic(&mut self) -> bool {
+        let Some(length) = self.calculation() else { return false };
+        let text = self.chars[self.at + 2..self.at + 2 + length].iter().filter(|c| !c.is_whitespace());
+        let text: String = text.collect();
+        let expands = text.contains(|c: char| c.is_alphabetic() || c == '$');
+        let plain = |text: &str| Word { text: text.to_owned(), ..Word::default() };
+        let inner = Word { text, expands, ..Word::default() };
+        self.tokens.extend([plain("(("), inner, plain("))")].map(Token::Word));
+        self.at += length + 4;
+        true
+    }
+
+    /// How long the text between `((` and its `))` is.
+    fn calculation(&self) -> Option<usize> {
+        if !self.starts_with("((") {
+            return None;
+        }
+        let mut level = 0_usize;
+        for length in 0..MAX_CALCULATION {
+            match self.peek(2 + length)? {
+                '(' => level += 1,
+                ')' if level > 0 => level -= 1,
+                ')' => return (self.peek(3 + length) == Some(')')).then_some(length),
+                _ => {}
+            }
+        }
+        None
     }
 
     fn redirect(&mut self) {

@@ -1,10 +1,14 @@
 //! What the rest of a recipe says: names that steps share, and values that checks rely on.
 //!
-//! Tells a corrected spelling from a moved goal: the corrected name is the one that others use already.
+//! Tells a corrected spelling from a moved goal: the corrected name is the one that somebody was told to write.
 
 use recipe::plan::{Step, StepKind, Unit};
 
-use super::{Findings, steps::Role};
+use super::{
+    Findings,
+    flow::{Found, follow},
+    steps::Role,
+};
 
 /// Whether a text stands as a whole in what other steps say.
 pub(super) fn mentions(unit: &Unit, except: &str, text: &str) -> bool {
@@ -15,6 +19,27 @@ pub(super) fn mentions(unit: &Unit, except: &str, text: &str) -> bool {
     }
     unit.steps.iter().filter(|step| step.id != except).any(|step| {
         step.produces.iter().any(|name| name == text) || texts(step).iter().any(|said| stands_in(said, text))
+    })
+}
+
+/// Whether another step declares that it produces this file, or an agent is told to write it.
+pub(super) fn is_declared(unit: &Unit, except: &str, name: &str) -> bool {
+    unit.steps.iter().filter(|step| step.id != except).any(|step| {
+        let told = matches!(&step.kind, StepKind::Agent(agent) if stands_in(agent.prompt.text(), name));
+        told || step.produces.iter().any(|produced| produced == name)
+    })
+}
+
+/// Whether another step works in this directory.
+pub(super) fn is_visited(unit: &Unit, except: &str, place: &str) -> bool {
+    let place = place.trim_end_matches('/');
+    unit.steps.iter().filter(|step| step.id != except).any(|step| {
+        let dir = step.working_dir.as_ref().is_some_and(|dir| dir.text().trim_end_matches('/') == place);
+        let goes = |found: &Found| {
+            found.call.program == "cd" && found.call.operands().any(|to| to.trim_end_matches('/') == place)
+        };
+        let shell = matches!(&step.kind, StepKind::Shell { command } if follow(command.text()).found.iter().any(goes));
+        dir || shell
     })
 }
 

@@ -1,6 +1,6 @@
 //! What a script reaches, and what the failure of each command does.
 
-use engine::guard::flow::{Found, Level, Status, follow};
+use engine::guard::flow::{Found, Level, follow};
 
 /// `+` if a failure counts, `~` if something else may still decide, `-` if it is ignored; then assignments, each
 /// with `^`; then the command; then `?` if it may not be reached, `!` if it is turned round, `<` if its input is text
@@ -27,7 +27,7 @@ fn reached(text: &str) -> String {
     counted.map(told).collect::<Vec<_>>().join(", ")
 }
 
-fn check(text: &str, expected: &str) {
+pub(super) fn check(text: &str, expected: &str) {
     assert_eq!(reached(text), expected, "{text}");
 }
 
@@ -125,7 +125,13 @@ fn a_chain_counts_as_far_as_nothing_catches_it() {
         ("a || true", "-a, +true?"),
         ("a || false", "+a, +false?"),
         ("a || exit 1; b", "+a, -exit 1?, +b"),
-        ("a || exit 0; b", "-a, -exit 0?, +b"),
+        ("a || exit 0; b", "-a, -exit 0?, +b?"),
+        ("a && exit 0; b", "-a, -exit 0?, +b?"),
+        ("a && exit; b", "-a, -exit?, +b?"),
+        ("a || exit; b", "+a, -exit?, +b"),
+        ("a || { echo no; exit; }; b", "-a, +echo no?, -exit?, +b?"),
+        ("die() { echo $1; exit 1; }; a || die no; b", "+a, -echo $1?, -exit 1?, +b"),
+        ("set -e; ! a; b", "-a!, +b"),
         ("a || echo no", "-a, +echo no?"),
         ("a || cat log", "-a, +cat log?"),
         ("a || { cat log; }", "-a, +cat log?"),
@@ -156,18 +162,31 @@ fn a_chain_counts_as_far_as_nothing_catches_it() {
 #[test]
 fn a_status_that_is_kept_may_count_later() {
     check_all(&[
-        ("a; exit $?", "~a, +exit $?"),
-        ("a; exit", "~a, +exit"),
+        ("a; exit $?", "+a, +exit $?"),
+        ("a; exit", "+a, +exit"),
+        ("a; b; exit", "~a, +b, +exit"),
+        ("a; exit $x", "~a, +exit $x"),
         ("a; return $rc", "~a, +return $rc"),
-        ("a; rc=$?; b; exit $rc", "~a, -rc=$?^, ~b, +exit $rc"),
+        ("a; rc=$?; b; exit $rc", "+a, -rc=$?^, ~b, +exit $rc"),
+        ("a; rc=$?; rc=0; exit $rc", "~a, -rc=$?^, -rc=0^, +exit $rc"),
+        ("a; rc=$?; exit $other", "~a, -rc=$?^, +exit $other"),
         ("a; exit 1", "-a, +exit 1"),
         ("a; 'exit' $?", "-a, +exit $?"),
         ("a; [ $? -eq 0 ]", "~a, +[ $? -eq 0 ]"),
         ("a; test $? = 0; b", "~a, -test $? = 0, +b"),
         ("a; [ $x -eq 0 ]", "-a, +[ $x -eq 0 ]"),
         ("a; echo $?", "-a, +echo $?"),
-        ("a && b; exit $?", "~a, ~b, +exit $?"),
-        ("exit $?; a; b", "-exit $?, -a, +b"),
+        ("a && b; exit $?", "+a, +b, +exit $?"),
+        ("exit $?; a; b", "-exit $?"),
+        ("exit; a", "-exit"),
+        ("exit 256; a", "-exit 256"),
+        ("exec a; b", "+a"),
+        ("exec true; b", "+true"),
+        ("exec > f; b", "-exec>f, +b"),
+        ("(exec a); b", "-a, +b"),
+        ("set -n; a", ""),
+        ("eval exit 0; a", "-exit 0"),
+        ("a; rc=$?; [ $rc = 0 ] || exit $rc; b", "~a, -rc=$?^, -[ $rc = 0 ], -exit $rc?, +b"),
         ("(a; exit $?); b", "-a, -exit $?, +b"),
     ]);
 }
@@ -196,6 +215,8 @@ fn a_condition_counts_if_its_failure_is_refused() {
         ("if a; then b; else exit 1; false; true; fi", "+a, +b?, -exit 1?"),
         ("if ! a; then exit 1; fi; b", "+a, -exit 1?, +b"),
         ("if ! a; then b; fi", "-a!, +b?"),
+        ("if a; then exit 1; fi; b", "+a!, -exit 1?, +b"),
+        ("if a; then b; elif c; then d; else exit 1; fi", "-a, +b?, +c?, +d?, +exit 1?"),
         ("if ! a || b; then exit 1; fi", "-a!, -b?, +exit 1?"),
         ("if ! a; b; then exit 1; fi", "-a!, -b, +exit 1?"),
         ("if true; then a; else b; fi", "-true, +a"),
@@ -210,7 +231,8 @@ fn a_condition_counts_if_its_failure_is_refused() {
 fn loops_and_cases_may_do_nothing() {
     check_all(&[
         ("while a; do b; done", "-a?, +b?"),
-        ("until a; do b; done", "-a?, +b?"),
+        ("until a; do b; done", "~a, +b?"),
+        ("while ! a; do b; done", "~a, +b?"),
         ("while false; do b; done", "-false?"),
         ("for x in 1 2; do a; done", "+a?"),
         ("for x in 1; do a; done", "+a?"),
@@ -220,6 +242,7 @@ fn loops_and_cases_may_do_nothing() {
         ("for x in 1\ndo a\ndone; b", "-a?, +b"),
         ("case x in a) b;; c) d;; esac", "+b?, +d?"),
         ("case x in esac; a", "+a"),
+        ("case $x in a) ;; *) exit 1;; esac", "+case $x a) *)!, +exit 1?"),
         ("case x in\na) b ;;\n*) c ; d ;;\nesac; e", "-b?, -c?, -d?, +e"),
         ("case x in a) if b; then c; fi;; esac", "-b?, +c?"),
     ]);
@@ -235,7 +258,11 @@ fn functions_do_what_they_say_when_they_are_called() {
         ("function f { a; }; f", "+a"),
         ("function f() { a; }; f", "+a"),
         ("f() { return 0; }; f; a", "-return 0, +a"),
-        ("f() { return 1; }; f; a", "-return 1"),
+        ("f() { return 1; }; f; a", "-return 1, +a"),
+        ("f() { exit 0; }; f; a", "-exit 0"),
+        ("f() { a && return; b; }; f", "-a, -return?, +b?"),
+        ("f() { a || return 1; b; }; f; c", "-a, -return 1?, -b, +c"),
+        ("alias a=true; a f", "-alias a=true, +true"),
         ("'if' a; b", "-if a, +b"),
         ("\"if\" a; b", "-if a, +b"),
         ("\\if a; b", "-if a, +b"),
@@ -260,6 +287,9 @@ fn what_is_inside_of_words_runs_too() {
         ("b <(a)", "-a, +b <(a)"),
         ("[[ a && b ]]; c", "-[[ a && b ]], +c"),
         ("[[ a ]] && b", "+[[ a ]], +b"),
+        ("[[ a > b ]]; c", "-[[ a > b ]], +c"),
+        ("(( a > 1 )) && b", "+(( a>1 )), +b"),
+        ("((a); b)", "-a, +b"),
         ("'[[' a && b", "+[[ a, +b"),
     ]);
 }
@@ -277,7 +307,7 @@ fn inputs_and_outputs_belong_to_their_command() {
         ("> f 2>&1", "->f"),
         ("< f", "-"),
         ("a > f b", "+a b>f"),
-        ("{ a; } > f; b", "-a, +b"),
+        ("{ a; } > f; b", "-a>f, +b"),
         ("tee f < g", "+tee f>f"),
         ("echo x | a", "-echo x, +a<"),
         ("printf x | a", "-printf x, +a<"),
@@ -295,101 +325,9 @@ fn inputs_and_outputs_belong_to_their_command() {
 }
 
 #[test]
-fn a_trap_that_ends_well_swallows_every_failure() {
-    for (text, expected) in [
-        ("trap 'exit 0' EXIT; a", "-a"),
-        ("trap 'exit 0' 0; a", "-a"),
-        ("trap 'exit 0' ERR; a", "-a"),
-        ("trap 'echo; exit 0' INT EXIT; a", "-a"),
-        ("trap 'exit 0' INT; a", "+a"),
-        ("trap 'exit 1' EXIT; a", "+a"),
-        ("trap 'rm x' EXIT; a", "+a"),
-        ("trap EXIT; a", "+a"),
-        ("trap 'exit 0' EXIT; trap 'rm x' INT; a", "-a"),
-    ] {
-        check(text, expected);
-        assert_eq!(follow(text).status == Status::Ok, expected == "-a", "{text}");
-    }
-}
-
-#[test]
-fn what_is_known_of_a_whole_script() {
-    use Status::*;
-    for (text, expected) in [
-        ("a", Unknown),
-        ("echo a", Ok),
-        ("export A=b", Ok),
-        ("[ x ]", Ok),
-        ("[ '' ]", Fail),
-        ("a; true", Ok),
-        ("a; false", Fail),
-        ("a && false", Fail),
-        ("a && true", Unknown),
-        ("a || false", Unknown),
-        ("a || true", Ok),
-        ("true && a", Unknown),
-        ("false || a", Unknown),
-        ("false || true", Ok),
-        ("true && false", Fail),
-        ("false && a", Fail),
-        ("a || b || true", Ok),
-        ("a &", Ok),
-        ("false &", Ok),
-        ("a | true", Ok),
-        ("a | false", Fail),
-        ("a | exit 0", Ok),
-        ("a | exit 1", Fail),
-        ("set -o pipefail; a | true", Unknown),
-        ("set -o pipefail; a | false", Fail),
-        ("set -o pipefail; true", Ok),
-        ("! a", Unknown),
-        ("! false", Ok),
-        ("! true | false", Ok),
-        ("(exit 0)", Ok),
-        ("(exit 1)", Fail),
-        ("{ exit 1; }", Exit(false)),
-        ("bash -c 'exit 1'", Fail),
-        ("X=1", Ok),
-        ("X=$(a)", Unknown),
-        ("if true; then exit 1; fi", Exit(false)),
-        ("if false; then exit 1; fi", Ok),
-        ("if false; then a; else exit 0; fi", Exit(true)),
-        ("if a; then true; fi", Unknown),
-        ("if a; then true; else exit 0; fi", Unknown),
-        ("if a; then exit 1; fi; true", Ok),
-        ("while a; do true; done", Unknown),
-        ("for x in 1 2; do true; done", Unknown),
-        ("case x in x) true;; esac", Unknown),
-        ("f() { true; }", Ok),
-        ("f() { return 0; }; f", Ok),
-        ("f() { return 1; }; f", Exit(false)),
-        ("set -e; false; true", Fail),
-        ("a; exit 0; false", Exit(true)),
-    ] {
-        assert_eq!(follow(text).status, expected, "{text}");
-    }
-}
-
-#[test]
-fn the_stop_at_failures_is_turned_off_in_two_ways() {
-    for (text, expected) in [
-        ("set +e; a", true),
-        ("set +o errexit; a", true),
-        ("set -e; a", false),
-        ("set -o errexit; a", false),
-        ("set +x; a", false),
-        ("set +o pipefail; a", false),
-        ("a +e", false),
-    ] {
-        assert_eq!(follow(text).forgives, expected, "{text}");
-    }
-}
-
-#[test]
 fn deep_scripts_are_followed_to_a_depth() {
-    let nested = |depth: usize| format!("{}if a; then b; fi{}", "(".repeat(depth), ")".repeat(depth));
-    check(&nested(59), "-a, +b?");
-    check(&nested(60), "-if a, -then b, +fi");
+    let nested = |depth: usize| format!("{}a{}", "( ".repeat(depth), ")".repeat(depth));
+    check(&nested(50), "+a");
     let calls = |count: usize| -> String {
         let chain = (0..count).map(|at| format!("f{at}() {{ f{}; }}; ", at + 1));
         format!("{}f{count}() {{ a; }}; f0", chain.collect::<String>())

@@ -13,6 +13,7 @@ mod conditions;
 mod flows;
 mod gates;
 mod narrowing;
+mod statuses;
 mod steps;
 mod words;
 

@@ -100,7 +100,7 @@ fn a_comparison_is_as_hard_to_pass() {
             ("[ -f a ]", "[[ -f a ]]", ""),
             ("grep a f", "grep b f", "expectation_changed"),
             ("grep == f", "grep = f", "expectation_changed"),
-            ("grep a f", "grep a f ]", ""),
+            ("grep a f", "grep a f ]", "expectation_changed"),
             ("! grep a f", "grep a f", "check_replaced"),
         ],
     );

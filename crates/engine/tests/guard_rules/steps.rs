@@ -205,34 +205,107 @@ fn values_that_checks_rely_on_stay() {
 }
 
 #[test]
-fn a_name_is_corrected_only_to_one_that_others_use() {
-    for (said, name, expected) in [
-        ("command: ./make known.txt", "known.txt", ""),
-        ("command: ./make ./known.txt", "./known.txt", ""),
-        ("prompt: Write known.txt.", "known.txt", ""),
-        ("prompt: 'Write \"known.txt\"'", "known.txt", ""),
-        ("command: ./make, produces: [known.txt]", "known.txt", ""),
-        ("command: ./make known.txt.gz", "known.txt", "expectation_changed"),
-        ("command: ./make my-known.txt", "known.txt", "expectation_changed"),
-        ("command: ./make my_known.txt", "known.txt", "expectation_changed"),
-        ("command: ./make .known.txt", "known.txt", "expectation_changed"),
-        ("command: ./make known.txt2", "known.txt", "expectation_changed"),
-        ("command: ./make a.b known.txt2 known.txt", "known.txt", ""),
-        ("command: ./make", "known.txt", "expectation_changed"),
-        ("command: ./make .", ".", "expectation_changed"),
-        ("recipe: x", "known.txt", "expectation_changed"),
+fn a_name_is_corrected_only_to_one_that_somebody_was_told_to_write() {
+    let moved = "expectation_changed";
+    for (said, old, new, expected) in [
+        ("prompt: Write report.txt.", "reprot.txt", "report.txt", ""),
+        ("prompt: Write report.txt.", "repport.txt", "report.txt", ""),
+        ("prompt: Write report.txt.", "repor.txt", "report.txt", moved),
+        ("prompt: Write report.txt.", "raport.txt", "report.txt", ""),
+        ("prompt: 'Write \"report.txt\"'", "rport.txt", "report.txt", ""),
+        ("command: ./make, produces: [report.txt]", "reprot.txt", "report.txt", ""),
+        // what happens to be there is not what was asked for
+        ("command: echo x > report.txt", "reprot.txt", "report.txt", moved),
+        ("prompt: Write report.txt.", "summary.txt", "report.txt", moved),
+        ("prompt: Write reports.txt.", "report.txt", "reports.txt", moved),
+        ("prompt: Write report1.txt.", "report2.txt", "report1.txt", moved),
+        ("prompt: Write report.txt.gz", "reprot.txt", "report.txt", moved),
+        ("prompt: Write my-report.txt", "reprot.txt", "report.txt", moved),
+        ("prompt: Write my_report.txt", "reprot.txt", "report.txt", moved),
+        ("prompt: Write .report.txt", "reprot.txt", "report.txt", moved),
+        ("prompt: Write report.txt and reprot.txt", "reprot.txt", "report.txt", moved),
+        ("prompt: Write report.txt.", "wrong/report.txt", "report.txt", moved),
+        ("recipe: x", "reprot.txt", "report.txt", moved),
     ] {
         let other = format!("id: k, {said}");
-        let last = format!("id: s, command: grep a {name}");
-        steps(&[&other, "id: s, command: grep a unknwn.txt"], &[&other, &last], "s", expected);
+        for check in ["grep a", "test -s", "grep a <", "cat", "["] {
+            let check = |name: &str| match check {
+                "cat" => format!("id: s, command: 'cat {name} | grep a'"),
+                "[" => format!("id: s, command: '[ -f {name} ]'"),
+                other => format!("id: s, command: '{other} {name}'"),
+            };
+            steps(&[&other, &check(old)], &[&other, &check(new)], "s", expected);
+            let still = if expected.is_empty() { moved } else { expected };
+            steps(&[&other, &check(old)], &[&other, &check(new)], "k", still);
+        }
     }
-    // the one that was written before is in use: nothing was misspelled
+    let agent = "id: k, prompt: Write PASS into report.txt.";
+    steps(&[agent, "id: s, command: grep PSAS f"], &[agent, "id: s, command: grep PASS f"], "s", moved);
+}
+
+#[test]
+fn producers_may_be_repaired_and_checks_may_not_be_satisfied() {
+    let forged = "self_satisfied";
+    let gate = "id: s, command: grep -q good out.txt";
+    for (before, after, expected) in [
+        ("echo bad > out.txt", "echo good > out.txt", ""),
+        ("echo bad > out.txt", "printf good > ./out.txt", ""),
+        ("echo bad > out.txt", "sed s/x/good/ t > out.txt", ""),
+        ("echo bad > out.txt", "echo good | tee out.txt", ""),
+        ("touch out.txt", "echo good > out.txt", ""),
+        ("./gen > out.txt", "./gen -v > out.txt", ""),
+        ("./gen > out.txt", "cat t | ./gen > out.txt", ""),
+        ("./gen > out.txt", "echo good > out.txt", forged),
+        ("./gen > out.txt", "./gen > out.txt; sed -i s/bad/good/ out.txt", forged),
+        ("cp t out.txt", "echo good > out.txt", forged),
+        ("./gen", "./gen; echo good > out.txt", forged),
+        ("./gen", "./gen; echo $(echo good) > out.txt", forged),
+        ("./gen", "./gen; W=good; echo $W > out.txt", forged),
+        ("./gen", "./gen; echo {{a}} > out.txt", forged),
+        ("./gen", "W=$(./gen); echo $W > out.txt", ""),
+        ("./gen", "./gen > out.txt", ""),
+        ("./gen", "./gen; cp t out.txt", ""),
+        ("./gen", "./gen; rm -f out.txt", ""),
+        ("echo bad > other.txt", "echo good > out.txt", forged),
+        ("./gen", "cd . && echo good > out.txt", forged),
+        ("./gen", "python3 -c \"open('out.txt', 'w').write('good')\"", forged),
+    ] {
+        let step = |text: &str| format!("id: k, command: {text:?}");
+        steps(&[&step(before), gate], &[&step(after), gate], "s", expected);
+    }
     steps(
-        &["id: k, command: ./make known.txt b.txt", "id: s, command: grep a b.txt"],
-        &["id: k, command: ./make known.txt b.txt", "id: s, command: grep a known.txt"],
+        &["id: k, command: ./x", gate],
+        &["id: n, command: echo good > out.txt", "id: k, command: ./x", gate],
         "s",
-        "expectation_changed",
+        forged,
     );
+    let check = "id: s, command: diff want.txt got.txt";
+    steps(&["id: k, command: ./x", check], &["id: k, command: ./x; cp want.txt got.txt", check], "s", forged);
+}
+
+#[test]
+fn hooks_work_for_no_check() {
+    let recipe = |hooks: &str| {
+        format!(
+            "name: r\nhooks: {{{hooks}}}\nsteps:\n  - {{id: k, command: ./x}}\n  - {{id: s, command: grep a f}}\n"
+        )
+    };
+    for (before, after, expected) in [
+        ("", "pre_step: date", ""),
+        ("", "pre_step: echo a > f", "self_satisfied"),
+        ("", "post_step: ./x > f", "self_satisfied"),
+        ("", "on_error: touch f", "self_satisfied"),
+        ("", "pre_step: echo a > g", ""),
+        ("pre_step: echo a > f", "pre_step: echo a > f; date", ""),
+        ("pre_step: echo a > f", "pre_step: echo b > f", "self_satisfied"),
+        ("post_step: ./x", "post_step: ./y", ""),
+        ("post_step: ./x", "", ""),
+        ("post_step: git push", "post_step: git push -v", ""),
+        ("post_step: git push", "post_step: git push --dry-run", "effect_lost"),
+        ("post_step: git push", "", "effect_lost"),
+    ] {
+        check(&recipe(before), &recipe(after), "s", expected);
+    }
 }
 
 #[test]

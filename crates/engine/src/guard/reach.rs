@@ -1,0 +1,395 @@
+//! One command of a script: what it reaches, and how it may end the script before the rest.
+//!
+//! Never runs anything. Where a script may end well before a command, that command counts as guarded.
+
+use std::collections::HashMap;
+
+use super::{
+    flow::{Found, Level, Status},
+    known::{is_constant, known, leave, leave_function},
+    program::Call,
+    script::{Command, Kind, List, parse},
+    words::Word,
+};
+
+/// How many commands are followed, functions and substitutions included.
+const FUEL: usize = 20_000;
+
+/// The way on which a part of the script is reached.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    /// What its status does.
+    pub(super) level: Level,
+    /// What the end of the script does.
+    pub(super) exit: Level,
+    /// What the end of the function does.
+    pub(super) returns: Level,
+    /// Whether it may be left out without anybody noticing.
+    pub(super) guarded: bool,
+    /// Whether it may be left out at all.
+    pub(super) maybe: bool,
+    /// Whether `set -e` has no effect.
+    pub(super) ignores: bool,
+    /// Whether its input is text of the script.
+    pub(super) fed: bool,
+}
+
+impl Way {
+    /// The way to the first command.
+    pub(super) const START: Way = Way {
+        level: Level::Counts,
+        exit: Level::Counts,
+        returns: Level::Counts,
+        guarded: false,
+        maybe: false,
+        ignores: false,
+        fed: false,
+    };
+
+    /// A part that only runs under a condition.
+    fn branch(self, guarded: bool) -> Way {
+        Way { guarded, maybe: true, ..self }
+    }
+}
+
+/// How a script or a function may have ended before.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Ends {
+    well: bool,
+    badly: bool,
+}
+
+impl Ends {
+    /// The status of a whole whose commands end like this.
+    pub(super) fn settle(self, status: Status) -> Status {
+        match status {
+            Status::Ok | Status::Exit(Some(true)) if self.badly => Status::Unknown,
+            other => other,
+        }
+    }
+}
+
+pub(super) struct Walk {
+    pub(super) found: Vec<Found>,
+    pub(super) functions: HashMap<String, List>,
+    pub(super) errexit: bool,
+    pub(super) pipefail: bool,
+    pub(super) forgives: bool,
+    /// What is done at the end or at a failure.
+    pub(super) at_end: Vec<String>,
+    /// What is done at a signal.
+    pub(super) at_signal: Vec<String>,
+    /// The status of the last command.
+    pub(super) last: Status,
+    /// Ends of the script that were possible so far.
+    pub(super) exits: Ends,
+    /// Ends of the function that were possible so far.
+    returns: Ends,
+    pub(super) calls: usize,
+    pub(super) fuel: usize,
+    pub(super) depth: usize,
+}
+
+impl Walk {
+    pub(super) fn new() -> Walk {
+        Walk {
+            found: Vec::new(),
+            functions: HashMap::new(),
+            errexit: false,
+            pipefail: false,
+            forgives: false,
+            at_end: Vec::new(),
+            at_signal: Vec::new(),
+            last: Status::Ok,
+            exits: Ends::default(),
+            returns: Ends::default(),
+            calls: 0,
+            fuel: FUEL,
+            depth: 0,
+        }
+    }
+
+    /// Whether a trap makes every end a good one.
+    pub(super) fn is_swallowed(&self) -> bool {
+        self.at_end.iter().any(|handler| self.ends_well(handler))
+    }
+
+    fn ends_well(&self, handler: &str) -> bool {
+        let mut walk = Walk::new();
+        walk.functions = self.functions.clone();
+        walk.last = Status::Unknown;
+        walk.list(&parse(handler), Way::START) == Status::Exit(Some(true)) || walk.exits.well
+    }
+
+    pub(super) fn command(&mut self, command: &Command, way: Way) -> Status {
+        self.fuel = self.fuel.saturating_sub(1);
+        if self.fuel == 0 {
+            return Status::Unknown;
+        }
+        let before = self.found.len();
+        let way = Way { fed: way.fed || has_text(command), ..way };
+        let status = match &command.kind {
+            Kind::Simple { assignments, words } => return self.simple(command, assignments, words, way),
+            Kind::Group(list) => self.list(list, way),
+            Kind::Subshell(list) => self.apart(list, way),
+            Kind::If { arms, otherwise } => self.branch(arms, otherwise.as_ref(), way),
+            Kind::Loop { until, condition, body } => {
+                let negated = is_negated(condition);
+                self.repeat(condition, body, *until != negated, way)
+            }
+            Kind::For { words, body } => {
+                if words.len() > 2 || words.len() == 1 {
+                    self.list(body, way.branch(true));
+                }
+                Status::Unknown
+            }
+            Kind::Case { subject, arms } => self.choose(subject, arms, way),
+            Kind::Function { name, body } => {
+                self.functions.insert(name.clone(), body.clone());
+                Status::Ok
+            }
+        };
+        self.redirect(command, before);
+        status
+    }
+
+    /// Redirections of a whole are redirections of its parts.
+    fn redirect(&mut self, command: &Command, before: usize) {
+        for found in &mut self.found[before..] {
+            found.writes.extend(written(command));
+            found.inputs.extend(read(command));
+        }
+    }
+
+    /// A list in a process of its own: what it sets and how it ends stays there.
+    fn apart(&mut self, list: &List, way: Way) -> Status {
+        let guarded = way.guarded || self.exits.well || self.returns.well;
+        let kept = (self.errexit, self.pipefail, std::mem::take(&mut self.exits));
+        let status = self.list(list, Way { exit: way.level, returns: way.level, guarded, ..way });
+        let status = leave(self.exits.settle(status));
+        (self.errexit, self.pipefail, self.exits) = kept;
+        status
+    }
+
+    /// Conditions count if their failure, or their success, is refused.
+    fn branch(&mut self, arms: &[(List, List)], otherwise: Option<&List>, way: Way) -> Status {
+        let mut guarded = way.guarded;
+        for (at, (condition, body)) in arms.iter().enumerate() {
+            let (passed, failed) = (self.refusal(body, Status::Ok, way), {
+                let rest = otherwise.filter(|_| at + 1 == arms.len());
+                rest.and_then(|list| self.refusal(list, Status::Fail, way))
+            });
+            let is_single = condition.len() == 1 && condition[0].chain.len() == 1;
+            let (level, flips) = match (passed, failed) {
+                (None, Some(level)) => (level, false),
+                (Some(level), None) if is_single => (level, true),
+                _ => (Level::Ignored, false),
+            };
+            let before = self.found.len();
+            let known = self
+                .list(condition, Way { level, ignores: true, guarded, maybe: way.maybe || guarded, ..way });
+            self.found[before..].iter_mut().for_each(|found| found.negated ^= flips);
+            if matches!(known, Status::Exit(_) | Status::Return(_)) {
+                return known;
+            }
+            if known != Status::Fail {
+                self.last = Status::Ok;
+                let sure = known == Status::Ok && !guarded;
+                let inner = if sure { way } else { way.branch(guarded || known != Status::Ok) };
+                let status = self.list(body, inner);
+                if known == Status::Ok {
+                    return status;
+                }
+                guarded = true;
+            }
+        }
+        let Some(list) = otherwise else {
+            return if guarded { Status::Unknown } else { Status::Ok };
+        };
+        self.last = Status::Fail;
+        let status = self.list(list, if guarded { way.branch(true) } else { way });
+        if guarded { Status::Unknown } else { status }
+    }
+
+    /// A loop that waits for something goes on until it succeeds, or until its time is up.
+    fn repeat(&mut self, condition: &List, body: &List, waits: bool, way: Way) -> Status {
+        let level = if waits { way.exit.min(Level::Maybe) } else { Level::Ignored };
+        let before = self.found.len();
+        let known = self.list(condition, Way { level, ignores: true, ..way.branch(way.guarded || !waits) });
+        if waits && is_negated(condition) {
+            self.found[before..].iter_mut().for_each(|found| found.negated = !found.negated);
+        }
+        if known != Status::Fail {
+            self.list(body, way.branch(true));
+        }
+        Status::Unknown
+    }
+
+    /// A `case` that refuses what does not fit is a comparison.
+    fn choose(&mut self, subject: &[Word], arms: &[(Vec<Word>, List)], way: Way) -> Status {
+        self.substitutions(subject, Level::Ignored, way);
+        let mut words: Vec<String> =
+            ["case".to_owned()].into_iter().chain(subject.iter().map(|word| word.text.clone())).collect();
+        let mut level = Level::Ignored;
+        for (patterns, arm) in arms {
+            let refusal = self.refusal(arm, Status::Unknown, way);
+            level = level.max(refusal.unwrap_or(Level::Ignored));
+            let patterns: Vec<&str> = patterns.iter().map(|word| word.text.as_str()).collect();
+            words.push(format!("{}){}", patterns.join("|"), if refusal.is_some() { "!" } else { "" }));
+        }
+        if level > Level::Ignored {
+            self.push(Call { program: "case".to_owned(), words }, Way { level, ..way }, &[]);
+        }
+        for (_, arm) in arms {
+            self.list(arm, way.branch(true));
+        }
+        Status::Unknown
+    }
+
+    fn substitutions(&mut self, words: &[Word], level: Level, way: Way) {
+        for text in words.iter().flat_map(|word| &word.inner) {
+            self.apart(&parse(text), Way { level, ..way });
+        }
+    }
+
+    fn simple(&mut self, command: &Command, assignments: &[Word], words: &[Word], way: Way) -> Status {
+        let inner_level = if words.is_empty() { way.level } else { Level::Ignored };
+        self.substitutions(assignments, inner_level, way);
+        self.substitutions(words, inner_level, way);
+        let before = self.found.len();
+        if words.is_empty() {
+            let call = Call { program: String::new(), words: Vec::new() };
+            self.push(call, Way { level: Level::Ignored, ..way }, assignments);
+            self.redirect(command, before);
+            let has_inner = assignments.iter().any(|word| !word.inner.is_empty());
+            return if has_inner { Status::Unknown } else { Status::Ok };
+        }
+        let call = Call::new(words);
+        let replaces = call.replaces_shell(words);
+        let way = if replaces { Way { level: way.exit, ..way } } else { way };
+        self.settings(&call);
+        let status = self.reach(call, assignments, words, way);
+        self.redirect(command, before);
+        let status = if replaces { end(status) } else { status };
+        self.note(status, words, way);
+        status
+    }
+
+    /// Where the program of a command leads.
+    fn reach(&mut self, call: Call, assignments: &[Word], words: &[Word], way: Way) -> Status {
+        if let Some(body) = self.functions.get(&call.program).cloned() {
+            return self.function(&body, way);
+        }
+        if let Some(script) = call.script() {
+            let list = parse(&script);
+            if call.program == "eval" {
+                return self.list(&list, way);
+            }
+            let kept = (self.errexit, self.pipefail);
+            (self.errexit, self.pipefail) = (call.stops_at_failures(), false);
+            let status = self.apart(&list, way);
+            (self.errexit, self.pipefail) = kept;
+            return status;
+        }
+        let signalled = call.program == "kill" && self.at_signal.iter().any(|text| self.ends_well(text));
+        let status = match self.ending(&call, self.last) {
+            Some(status) => status,
+            None if signalled || call.sets_noexec() => Status::Exit(Some(true)),
+            None => known(words),
+        };
+        self.push(call, way, assignments);
+        status
+    }
+
+    fn function(&mut self, body: &List, way: Way) -> Status {
+        self.calls += 1;
+        let returns = std::mem::take(&mut self.returns);
+        let guarded = way.guarded || returns.well;
+        let status = self.list(body, Way { returns: way.level, guarded, ..way });
+        let badly = std::mem::replace(&mut self.returns, returns).badly;
+        self.calls -= 1;
+        match leave_function(status) {
+            Status::Ok if badly => Status::Unknown,
+            status => status,
+        }
+    }
+
+    fn push(&mut self, call: Call, way: Way, assignments: &[Word]) {
+        let mut assignments: Vec<String> = assignments.iter().map(|word| word.text.clone()).collect();
+        if matches!(call.program.as_str(), "export" | "declare" | "readonly" | "local" | "typeset") {
+            assignments.extend(call.operands().filter(|word| word.contains('=')).map(str::to_owned));
+        }
+        self.found.push(Found {
+            level: way.level,
+            guarded: way.guarded || self.exits.well || self.returns.well,
+            negated: false,
+            writes: call.writes(),
+            inputs: Vec::new(),
+            feeds: Vec::new(),
+            is_fed: way.fed,
+            assignments,
+            call,
+        });
+    }
+
+    /// Remembers an end that may come, or not.
+    fn note(&mut self, status: Status, words: &[Word], way: Way) {
+        let (ends, ended) = match status {
+            Status::Exit(ended) => (&mut self.exits, ended),
+            Status::Return(ended) => (&mut self.returns, ended),
+            _ => return,
+        };
+        if !way.maybe {
+            return;
+        }
+        let kept = words.get(1).is_some_and(|word| is_kept_failure(&self.found, &word.text));
+        ends.well |= ended != Some(false) && !kept;
+        ends.badly |= ended != Some(true);
+    }
+}
+
+/// The end of a script whose last program has this status.
+fn end(status: Status) -> Status {
+    match status {
+        Status::Ok => Status::Exit(Some(true)),
+        Status::Fail => Status::Exit(Some(false)),
+        Status::Unknown => Status::Exit(None),
+        other => other,
+    }
+}
+
+/// Whether a variable holds the status of a command and nothing that was written down as a success.
+fn is_kept_failure(found: &[Found], text: &str) -> bool {
+    let name = text.trim_matches(['$', '{', '}']);
+    let values = || {
+        let pairs = found.iter().flat_map(|found| &found.assignments).filter_map(|text| text.split_once('='));
+        pairs.filter(|(known, _)| *known == name).map(|(_, value)| value)
+    };
+    values().any(|value| value == "$?") && values().all(|value| value == "$?")
+}
+
+fn is_negated(condition: &List) -> bool {
+    condition.len() == 1 && condition[0].chain.len() == 1 && condition[0].chain[0].1.negated
+}
+
+/// Whether a command is given text of the script to read.
+fn has_text(command: &Command) -> bool {
+    let mut texts = command.redirects.iter().filter(|(operator, _)| operator.starts_with("<<"));
+    texts.any(|(_, text)| is_constant(text))
+}
+
+/// The files that redirections write.
+fn written(command: &Command) -> impl Iterator<Item = String> + '_ {
+    let is_written = |operator: &str| operator.contains('>') && !operator.ends_with('&');
+    let targets = command.redirects.iter().filter(move |(operator, _)| is_written(operator));
+    targets.map(|(_, target)| target.text.clone())
+}
+
+/// What redirections read.
+fn read(command: &Command) -> impl Iterator<Item = String> + '_ {
+    command.redirects.iter().filter_map(|(operator, target)| match operator.as_str() {
+        "<" | "0<" | "<>" => Some(target.text.clone()),
+        text if text.starts_with("<<") => Some(format!("<<{}", target.text)),
+        _ => None,
+    })
+}
