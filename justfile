@@ -66,9 +66,10 @@ fuzz SECONDS="60":
 simulate SEEDS="100000":
     RECIPE_RUNNER_SEEDS={{SEEDS}} cargo test --profile simulation -p runtime --lib simulation -- --nocapture
 
-# the same with libFuzzer, guided by coverage; needs cargo-fuzz. TARGET: a name in fuzz/fuzz_targets
+# the same with libFuzzer, guided by coverage; needs cargo-fuzz, but no nightly Rust. TARGET: a name of `cargo fuzz list`
 libfuzzer TARGET SECONDS="60":
-    cargo fuzz run --sanitizer none {{TARGET}} -- -max_total_time={{SECONDS}}
+    mkdir -p target/libfuzzer/{{TARGET}}
+    cargo fuzz run --sanitizer none {{TARGET}} target/libfuzzer/{{TARGET}} fuzz/corpus/{{TARGET}} -- -max_total_time={{SECONDS}} -timeout=20
 
 # random recipes, failures, kills and edits, from seeds that were not tried yet; RECIPE_RUNNER_SEED=N repeats one
 property CASES="3000":
