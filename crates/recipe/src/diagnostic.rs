@@ -134,6 +134,8 @@ codes! {
         => "write `{{name}}`, `{{a.b[0]}}` or `{{#if name}}…{{else}}…{{/if}}`";
     ConditionSyntax Error "condition-syntax" "A condition cannot be read."
         => "write an expression such as `status == 'ok' and count > 3`";
+    TemplateInCondition Warning "template-in-condition" "A quoted text in a condition has a template, which is not filled in."
+        => "write the name alone, without quotes and braces";
     UnknownFunction Error "unknown-function" "A condition calls a function that does not exist."
         => "use one of the functions that conditions know, such as `len(x)`";
     UnknownMethod Error "unknown-method" "A condition calls a method that does not exist."
@@ -312,8 +314,21 @@ mod tests {
             ("x-team", None),
             ("ip", None),
             ("owner", None),
+            ("tipe", Some("type")),
+            ("týpe", Some("type")),
+            ("tmye", None),
+            // a name that exists was not misspelt
+            ("type", None),
         ] {
             assert_eq!(did_you_mean(word, known), expected, "{word}");
+        }
+        for (word, name, expected) in [
+            ("a2b2c2d2e2", "a2_b2_c2_d2_e2", true),
+            ("a2b2c2d2e2f2", "a2_b2_c2_d2_e2_f2", false),
+            (&"x".repeat(64), &"x".repeat(65), true),
+            (&"x".repeat(65), &"x".repeat(64), false),
+        ] {
+            assert_eq!(did_you_mean(word, [name]).is_some(), expected, "{word}");
         }
     }
 }

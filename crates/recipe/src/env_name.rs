@@ -56,15 +56,14 @@ const PROTECTED_PREFIXES: &[&str] =
 /// The exact name of a context value: dots become `__`, hyphens `_`. `None` if the name has characters that no
 /// environment name can have.
 pub fn variable(name: &str) -> Option<String> {
-    let mut out = String::with_capacity(PREFIX.len() + name.len());
-    out.push_str(PREFIX);
+    let mut out = PREFIX.to_owned();
     push_name(name, "__", &mut out).then_some(out)
 }
 
 /// The uppercase alias of a context value: dots and hyphens become `_`. `None` if it is protected, starts with
 /// a digit, or has characters that no environment name can have.
 pub fn alias(name: &str) -> Option<String> {
-    let mut out = String::with_capacity(name.len());
+    let mut out = String::new();
     if name.starts_with(|c: char| c.is_ascii_digit()) || !push_name(name, "_", &mut out) {
         return None;
     }
@@ -116,6 +115,21 @@ mod tests {
         ] {
             assert_eq!(variable(name).as_deref(), exact, "{name}");
             assert_eq!(alias(name).as_deref(), upper, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_change_how_programs_run_have_no_alias() {
+        let names = "path home shell user logname pwd oldpwd ifs env bash_env bash_anything shellopts bashopts ps1 ps2 ps3 ps4 \
+            prompt_command ld_preload dyld_x glibc_tunables pythonpath python_x node_options perl5opt rubyopt git_dir term \
+            tmpdir lang lc_all editor visual display hostname mail recipe_var_x recipe_context_file amplihack_tree_id \
+            noninteractive debian_frontend ci pager claudecode";
+        for name in names.split_whitespace() {
+            assert_eq!(alias(name), None, "{name}");
+            assert_eq!(alias(&name.replace('_', "-")), None, "{name}");
+        }
+        for name in ["paths", "my_path", "gitdir", "terms", "shells", "language"] {
+            assert_eq!(alias(name), Some(name.to_uppercase()), "{name}");
         }
     }
 }

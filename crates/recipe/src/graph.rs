@@ -163,10 +163,7 @@ pub fn reads_one_of(plan: &Plan, step: &Step, names: &HashSet<String>) -> Option
     let read = reads_in(Some(plan), step).into_iter().find(|name| names.contains(name));
     read.or_else(|| {
         let words = mentions(Some(plan), step);
-        let mut mentioned: Vec<&String> =
-            names.iter().filter(|name| exports(name).any(|word| words.contains(&word.as_str()))).collect();
-        mentioned.sort();
-        mentioned.first().map(|name| (*name).clone())
+        names.iter().filter(|name| exports(name).any(|word| words.contains(&word.as_str()))).min().cloned()
     })
 }
 

@@ -122,7 +122,6 @@ fn block(bytes: &[u8], open: usize) -> Block {
     while let Some(&byte) = bytes.get(at) {
         let may_start = matches!(before, b'[' | b'{' | b',' | b':');
         match byte {
-            b' ' | b'\t' | b'\n' | b'\r' => {}
             b'"' | b'{' | b'[' if !may_start => return broken(deepest, at),
             b'"' => match end_of_string(bytes, at) {
                 Some(end) => at = end,
@@ -141,7 +140,7 @@ fn block(bytes: &[u8], open: usize) -> Block {
                     return broken(deepest, at);
                 }
                 if depth == 0 {
-                    return if deepest > MAX_DEPTH { Block::TooDeep(at + 1) } else { Block::Closed(at + 1) };
+                    return if deepest > MAX_DEPTH { Block::TooDeep(at) } else { Block::Closed(at + 1) };
                 }
             }
             _ => {}
@@ -159,14 +158,13 @@ fn broken(deepest: usize, at: usize) -> Block {
     if deepest > MAX_DEPTH { Block::TooDeep(at) } else { Block::Broken }
 }
 
-/// The closing quote of the string that starts at `open`. A string of JSON has no control characters.
+/// The closing quote of the string that starts at `open`.
 fn end_of_string(bytes: &[u8], open: usize) -> Option<usize> {
     let mut at = open + 1;
     loop {
         match bytes.get(at)? {
             b'"' => return Some(at),
             b'\\' => at += 2,
-            0..0x20 => return None,
             _ => at += 1,
         }
     }

@@ -52,7 +52,7 @@ impl Path {
         let root = scope.get(&self.root).unwrap_or_default();
         match self.segments.iter().fold(root, |value, segment| value.step(segment)) {
             // a name that has dots itself: `--set a.b=c`
-            Value::Null if !self.segments.is_empty() => scope.get(&self.to_string()).unwrap_or_default(),
+            Value::Null => scope.get(&self.to_string()).unwrap_or_default(),
             value => value,
         }
     }

@@ -109,14 +109,13 @@ impl Template {
     /// The same of a shell command: what stands in its comments reads nothing.
     pub(crate) fn command_names(&self) -> Vec<(&Path, Range<usize>)> {
         let names = self.names();
-        if !self.text.contains('#') || names.len() > MOST_SCANNED {
+        if names.len() > MOST_SCANNED {
             return names;
         }
         let is_comment = |at: &Range<usize>| {
-            let (before, from) = (&self.text[..at.start], at.start);
-            let line = before.rfind('\n').map_or(0, |end| end + 1);
+            let line = self.text[..at.start].rsplit('\n').next().unwrap_or_default();
             // only a line with a `#` before the name can be a comment there
-            before[line..].contains('#') && self.quoting_at(from) == Some(Quoting::Comment)
+            line.contains('#') && self.quoting_at(at.start) == Some(Quoting::Comment)
         };
         names.into_iter().filter(|(_, at)| !is_comment(at)).collect()
     }
@@ -153,19 +152,16 @@ fn walk<'a>(parts: &'a [Part], text: &'a str, scope: &dyn Scope, visit: &mut dyn
     }
 }
 
-/// The text and the holes before `end`.
+/// The text before `end`, and all holes: one that follows changes nothing.
 fn flatten<'a>(parts: &'a [Part], text: &'a str, end: usize, pieces: &mut Vec<Piece<'a>>) {
     for part in parts {
         match part {
-            Part::Text(range) if range.start < end => {
-                pieces.push(Piece::Text(&text[range.start..range.end.min(end)]));
-            }
-            Part::Value { at, .. } if at.start < end => pieces.push(Piece::Hole(0)),
+            Part::Text(range) => pieces.push(Piece::Text(&text[range.start.min(end)..range.end.min(end)])),
+            Part::Value { .. } => pieces.push(Piece::Hole(0)),
             Part::If { then, otherwise, .. } => {
                 flatten(then, text, end, pieces);
                 flatten(otherwise, text, end, pieces);
             }
-            Part::Text(_) | Part::Value { .. } => {}
         }
     }
 }
@@ -224,7 +220,6 @@ impl Parser<'_> {
             search = self.at;
         }
         push_text(&mut parts, text_start..self.text.len());
-        self.at = self.text.len();
         Ok((parts, End::Text))
     }
 

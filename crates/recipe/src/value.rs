@@ -74,11 +74,8 @@ impl Number {
 
     /// A number that the runner computed itself, in its shortest spelling.
     pub fn from_f64(value: f64) -> Number {
-        let text = if value.fract() == 0.0 && value.abs() < 9e15 {
-            format!("{}", value as i64)
-        } else {
-            format!("{value}")
-        };
+        // there is one zero
+        let text = format!("{}", value + 0.0);
         Number { text: text.into(), value }
     }
 
@@ -92,12 +89,11 @@ impl Number {
         &self.text
     }
 
-    /// A spelling that JSON accepts; the written one wherever that is possible.
+    /// A spelling that JSON accepts, if there is one; the written one wherever that is possible.
     fn json(&self) -> Cow<'_, str> {
         match self.text.parse::<serde_json::Number>() {
             Ok(_) => Cow::Borrowed(&self.text),
-            Err(_) if self.value.is_finite() => Cow::Owned(Number::from_f64(self.value).text.to_string()),
-            Err(_) => Cow::Borrowed("null"),
+            Err(_) => Cow::Owned(Number::from_f64(self.value).text.to_string()),
         }
     }
 }

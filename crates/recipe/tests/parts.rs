@@ -11,16 +11,18 @@ use recipe::{
     agent_ref::AgentRef,
     check::{Given, LoadError, Loaded, Loader, check},
     condition::Condition,
-    graph,
+    digest, document, graph,
     json::extract,
     plan::Plan,
     shell::Piece,
+    source::{LineColumn, Place, Sources, Span},
     template::Template,
     value::{Map, Number, Value},
 };
 
 fn scope() -> Map {
-    let json = r#"{"n": 5, "list": ["a", 3], "object": {"k": "v", "1": "one"}, "sized": {"length": 7}, "path": "C:\\"}"#;
+    let json = r#"{"n": 5, "list": ["a", 3], "object": {"k": "v", "1": "one"}, "sized": {"length": 7}, "path": "C:\\",
+        "dotted.name": "d", "object.name": "o"}"#;
     match Value::from_json(json) {
         Ok(Value::Map(members)) => Map::clone(&members),
         _ => Map::new(),
@@ -48,6 +50,8 @@ fn what_conditions_are_worth() {
         ("object.missing == ''", true),
         ("sized.length == 7", true),
         ("object[1] == 'one'", true),
+        ("dotted.name == 'd' and object.name == 'o'", true),
+        ("dotted == '' and object.k == 'v'", true),
         ("object[2] == ''", true),
         ("'it\\' s' == \"it' s\"", true),
         ("'x\\'and y' == \"x'and y\"", true),
@@ -55,6 +59,8 @@ fn what_conditions_are_worth() {
         ("path == 'C:\\' and n == 5", true),
         ("path == 'C:\\' or n", true),
         ("path == 'C:\\'", true),
+        ("'it\\' s' == 'x' or path == 'C:\\'", true),
+        ("'x\\'and y' == 'q' or path == 'C:\\'", true),
     ] {
         let condition = Condition::parse(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
         assert_eq!(condition.holds(&scope()), Ok(expected), "{text}");
@@ -92,12 +98,16 @@ fn json_in_a_text() {
         ("a {\"b\nc\": 1} [4]", Some("[4]")),
         ("a {\"b\n[4]", Some("[4]")),
         ("a [1} [5]", Some("[5]")),
+        ("```json\n42```", Some("42")),
+        ("```json\n42", Some("42")),
         ("none", None),
     ] {
         assert_eq!(extract(text).map(|value| value.to_json()), expected.map(str::to_owned), "{text}");
     }
     let nested = |depth: usize| format!("see {}{} [6]", "[".repeat(depth), "]".repeat(depth));
     assert_eq!(extract(&nested(300)).map(|value| value.to_json()), Some("[6]".to_owned()));
+    let open = format!("see {}[7]", "[".repeat(126));
+    assert_eq!(extract(&open).map(|value| value.to_json()), Some("[7]".to_owned()));
 }
 
 #[test]
@@ -105,11 +115,48 @@ fn numbers_keep_their_spelling_where_json_has_it() {
     for (number, json) in [
         (Number::from_f64(3.0), "3"),
         (Number::from_f64(-0.5), "-0.5"),
+        (Number::from_f64(-0.0), "0"),
+        (Number::from_f64(1e16), "10000000000000000"),
         (Number::from_f64(8_999_999_999_999_999.0), "8999999999999999"),
         (Number::with_value("0x1F", 31.0), "31"),
         (Number::with_value(".inf", f64::INFINITY), "null"),
     ] {
         assert_eq!(Value::Number(number.clone()).to_json(), json, "{number:?}");
+    }
+}
+
+#[test]
+fn files_that_hold_values() {
+    for (text, expected) in [
+        ("{\"a\": 3.10}", Ok("{\"a\":3.10}")),
+        ("\u{feff}[1]", Ok("[1]")),
+        ("a: 3.10\n", Ok("{\"a\":3.10}")),
+        ("# nothing\n", Err("line 1: the file is empty")),
+        ("a: 1\n- b\n", Err("line 2: the indentation does not fit: a key of the map was expected here")),
+        ("\n- a\n", Err("line 2: it is not a map of names and values")),
+        ("a: 1\na: 2\n", Err("line 2: the key `a` stands twice in this map")),
+    ] {
+        let found = document::read(text.as_bytes());
+        let found = found.map(|value| value.to_json()).map_err(|error| error.to_string());
+        assert_eq!(found, expected.map(str::to_owned).map_err(str::to_owned), "{text}");
+    }
+    assert!(document::read(b"a: \xff").is_err());
+}
+
+#[test]
+fn digests_are_those_of_everybody_else() {
+    let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    assert_eq!(digest::sha256(b"abc"), abc);
+    assert_eq!(digest::sha256_from(&mut &b"abc"[..]).ok().as_deref(), Some(abc));
+}
+
+#[test]
+fn places_are_lines_and_characters() {
+    let mut sources = Sources::default();
+    let file = sources.add("f", "aü\nb");
+    for (at, line, column) in [(0, 1, 1), (1, 1, 2), (2, 1, 2), (3, 1, 3), (4, 2, 1), (5, 2, 2), (9, 2, 2)] {
+        let place = Place { file, span: Span::new(at..at) };
+        assert_eq!(sources.line_column(place), LineColumn { line, column }, "{at}");
     }
 }
 
@@ -229,6 +276,7 @@ fn a_command_is_cut_into_texts_and_holes() {
 
 #[test]
 fn comments_of_a_command_read_nothing() {
+    let names = |count: usize| (0..count).map(|at| format!("{{{{nobody{at}}}}} ")).collect::<String>();
     for (command, expected) in [
         ("echo {{nobody}}", 1),
         ("# {{nobody}}\necho", 0),
@@ -242,6 +290,9 @@ fn comments_of_a_command_read_nothing() {
         ("{{#if goal}}'{{else}}x{{/if}} # {{nobody}}'", 1),
         ("{{#if goal}}x{{else}}'{{/if}} # {{nobody}}'", 1),
         ("{{#if goal}}x {{nobody}}{{else}}y {{nobody2}}{{/if}}", 2),
+        (&format!("# {}", names(200)), 0),
+        // every name is a search: of so many none is made
+        (&format!("# {}", names(201)), 201),
     ] {
         let lines = command.replace('\n', "\n    ");
         let text = format!("name: t\ncontext: {{goal: g}}\nsteps:\n- id: s\n  command: |\n    {lines}\n");

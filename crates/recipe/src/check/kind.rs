@@ -174,7 +174,7 @@ impl Checker<'_> {
     fn value_template(&mut self, node: &Node, at: Where, scope: &UnitScope) -> ValueTemplate {
         match &node.kind {
             Kind::Scalar(scalar) => match node.to_value() {
-                Value::Text(text) if text.contains("{{") => {
+                Value::Text(text) => {
                     let value = text.to_string();
                     let text = Spanned { value, place: node.place, scalar: Some(scalar.clone()) };
                     let template = self.template(&text, at, scope.id);

@@ -23,7 +23,7 @@ pub(super) fn check(plan: &Plan, diagnostics: &mut Vec<Diagnostic>) {
         let is_root = id == plan.root;
         let depth = unit.limits.max_depth.or(is_root.then_some(Limits::DEFAULT_DEPTH));
         let steps = unit.limits.max_total_steps.or(is_root.then_some(Limits::DEFAULT_STEPS));
-        let needs = needs(plan, id, &mut known, &mut Vec::new());
+        let needs = needs(plan, id, &mut known);
         let Some(place) = unit.steps.first().map(|step| step.place) else { continue };
         let depth_needed = needs.map_or(u64::MAX, |needs| needs.depth);
         let steps_needed = needs.map_or(0, |needs| needs.steps);
@@ -64,31 +64,18 @@ fn levels(number: u64) -> String {
     if number == 1 { "1 level".to_owned() } else { format!("{number} levels") }
 }
 
-fn needs(
-    plan: &Plan,
-    id: UnitId,
-    known: &mut HashMap<UnitId, Option<Needs>>,
-    path: &mut Vec<UnitId>,
-) -> Option<Needs> {
+fn needs(plan: &Plan, id: UnitId, known: &mut HashMap<UnitId, Option<Needs>>) -> Option<Needs> {
     if let Some(needs) = known.get(&id) {
         return *needs;
     }
-    if path.contains(&id) {
-        return None;
-    }
-    path.push(id);
-    let found = unit_needs(plan, plan.unit(id), known, path);
-    path.pop();
+    // whoever comes here again on the way down has no end
+    known.insert(id, None);
+    let found = unit_needs(plan, plan.unit(id), known);
     known.insert(id, found);
     found
 }
 
-fn unit_needs(
-    plan: &Plan,
-    unit: &Unit,
-    known: &mut HashMap<UnitId, Option<Needs>>,
-    path: &mut Vec<UnitId>,
-) -> Option<Needs> {
+fn unit_needs(plan: &Plan, unit: &Unit, known: &mut HashMap<UnitId, Option<Needs>>) -> Option<Needs> {
     let mut total = Needs { steps: 0, depth: 0 };
     let certain = |step: &&std::sync::Arc<crate::plan::Step>| {
         step.condition.is_none() && step.tags.is_empty() && step.depends_on.is_empty()
@@ -96,7 +83,7 @@ fn unit_needs(
     for step in unit.steps.iter().filter(certain) {
         match &step.kind {
             StepKind::Nested { target: Target::Known { unit, .. }, .. } => {
-                let below = needs(plan, *unit, known, path)?;
+                let below = needs(plan, *unit, known)?;
                 total.steps = total.steps.saturating_add(below.steps);
                 total.depth = total.depth.max(below.depth + 1);
             }

@@ -5,6 +5,7 @@
 use crate::{
     diagnostic::{Code, Diagnostic},
     shell::{Misuse, Piece, Taken, misuses},
+    source::Place,
     syntax::shape::Spanned,
     template::Template,
 };
@@ -15,9 +16,6 @@ impl Checker<'_> {
     /// Warns about the templates of a command that are not taken for values.
     pub(super) fn warn_of_misuse(&mut self, written: &Spanned<String>, command: &Template) {
         let names = command.names();
-        if names.is_empty() {
-            return;
-        }
         let mut pieces = Vec::new();
         let mut at = 0;
         for (number, (_, range)) in names.iter().enumerate() {
@@ -31,41 +29,32 @@ impl Checker<'_> {
         pieces.push(Piece::Text(&command.text()[at..]));
         for misuse in misuses(&pieces) {
             let (path, range) = &names[misuse.hole];
-            let problem = describe(&misuse, &path.to_string());
-            self.diagnostics.push(Diagnostic { place: Some(written.place_of(range.clone())), ..problem });
+            let place = written.place_of(range.clone());
+            self.diagnostics.push(describe(&misuse, &path.to_string(), place));
         }
     }
 }
 
-fn describe(misuse: &Misuse, name: &str) -> Diagnostic {
+fn describe(misuse: &Misuse, name: &str, place: Place) -> Diagnostic {
     let by = &misuse.by;
-    let problem = Diagnostic {
-        severity: Code::ValueAsCode.severity(),
-        code: Code::ValueAsCode,
-        message: String::new(),
-        place: None,
-        label: String::new(),
-        help: None,
-    };
     let variable = crate::env_name::variable(name).unwrap_or_else(|| format!("RECIPE_VAR_{name}"));
-    match misuse.taken {
-        Taken::Code => Diagnostic {
-            message: format!("`{by}` takes the value of `{{{{{name}}}}}` for code and executes it"),
-            label: "becomes program text".to_owned(),
-            help: Some(match by.as_str() {
-                "eval" => "write the command without `eval`: a template is one word, whatever it contains"
-                    .to_owned(),
-                _ => format!(
-                    "write `\"${variable}\"` between single quotes: the shell reads the variable then"
-                ),
-            }),
-            ..problem
-        },
-        Taken::Name => Diagnostic {
-            message: format!("`{by}` takes the value of `{{{{{name}}}}}` for the name of a variable"),
-            label: "a subscript in it is executed".to_owned(),
-            help: Some("use a fixed name, and keep the value in it or beside it".to_owned()),
-            ..problem
-        },
-    }
+    let (taken_for, label, help) = match misuse.taken {
+        Taken::Code if by == "eval" => (
+            "code and executes it",
+            "becomes program text",
+            "write the command without `eval`: a template is one word, whatever it contains".to_owned(),
+        ),
+        Taken::Code => (
+            "code and executes it",
+            "becomes program text",
+            format!("write `\"${variable}\"` between single quotes: the shell reads the variable then"),
+        ),
+        Taken::Name => (
+            "the name of a variable",
+            "a subscript in it is executed",
+            "use a fixed name, and keep the value in it or beside it".to_owned(),
+        ),
+    };
+    let message = format!("`{by}` takes the value of `{{{{{name}}}}}` for {taken_for}");
+    Diagnostic::new(Code::ValueAsCode, place, message).label(label).help(help)
 }

@@ -2,6 +2,7 @@
 //!
 //! Never stops at the first problem, and never reads a file itself: a [`Loader`] brings the texts.
 
+mod collisions;
 mod extend;
 mod kind;
 mod limits;
@@ -96,8 +97,6 @@ impl Checked {
     }
 }
 
-/// How often names are compared to find a similar one: beyond that, problems are told without a suggestion.
-const MAX_COMPARISONS: usize = 100_000;
 /// Most recipes that may take part in one plan.
 const MAX_UNITS: usize = 1_000;
 
@@ -131,6 +130,21 @@ pub fn graft(
     }
 }
 
+/// How often names have been compared to find a similar one.
+#[derive(Default)]
+struct Comparisons {
+    made: usize,
+}
+
+impl Comparisons {
+    /// Whether so many more may be made: beyond a bound, problems are told without a suggestion.
+    fn allow(&mut self, more: usize) -> bool {
+        const MOST: usize = 100_000;
+        self.made += more;
+        self.made <= MOST
+    }
+}
+
 /// The state of one check.
 struct Checker<'a> {
     loader: &'a dyn Loader,
@@ -140,8 +154,7 @@ struct Checker<'a> {
     by_path: HashMap<String, UnitId>,
     queue: VecDeque<(UnitId, Loaded)>,
     notes: Vec<names::Notes>,
-    /// How often names have been compared.
-    comparisons: usize,
+    comparisons: Comparisons,
 }
 
 impl<'a> Checker<'a> {
@@ -154,7 +167,7 @@ impl<'a> Checker<'a> {
             by_path: HashMap::new(),
             queue: VecDeque::new(),
             notes: Vec::new(),
-            comparisons: 0,
+            comparisons: Comparisons::default(),
         }
     }
 
@@ -210,12 +223,11 @@ impl<'a> Checker<'a> {
         match self.loader.recipe(name, from) {
             Ok(loaded) => Some(loaded),
             Err(error) => {
-                let known = match self.comparisons < MAX_COMPARISONS {
+                // the loader may have to look at many files
+                let known = match self.comparisons.allow(1_000) {
                     true => self.loader.recipe_names(),
                     false => Vec::new(),
                 };
-                // asking the loader counts, too: it may have to look at many files
-                self.comparisons += known.len() + 1_000;
                 let problem = unknown_recipe(name, place, &error, &known);
                 self.diagnostics.push(problem);
                 None

@@ -1,16 +1,12 @@
-//! Names across a plan: what defines them, what reads them, which ones collide.
+//! Names across a plan: what defines them, and what reads them.
 //!
 //! Warns about a name only if nothing at all can define it; recipes may be given names that they do not declare.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{
-    Given, MAX_COMPARISONS, children,
-    members::{self, member_names},
-};
+use super::{Comparisons, Given, children, collisions::Collisions, members};
 use crate::{
-    diagnostic::{Code, Diagnostic, Severity, did_you_mean},
-    env_name,
+    diagnostic::{Code, Diagnostic, did_you_mean},
     plan::{Plan, Step, StepKind, Target, Unit},
     scope::Path,
     source::Place,
@@ -204,7 +200,7 @@ fn undefined(
             open_from = open_from.or(Some(after));
         }
     }
-    let mut suggestions: HashMap<&str, Option<&str>> = HashMap::new();
+    let mut comparisons = Comparisons::default();
     for used in uses.iter().filter(|used| open_from.is_none_or(|open| used.at.step() < open)) {
         let root = used.path.root.as_str();
         let full = used.path.to_string();
@@ -216,22 +212,16 @@ fn undefined(
             Where::Prompt(_) => PROMPT_NAMES.contains(&root),
             _ => false,
         };
-        if special || sees(root) || sees(&full) {
-            let is_whole = special || sees(&full) || used.path.segments.is_empty();
-            diagnostics
-                .extend((!is_whole).then(|| members::missing(unit, used, outside, &assigned)).flatten());
+        if special || sees(&full) {
             continue;
         }
-        let meant = match suggestions.get(root) {
-            Some(known) => *known,
-            None if suggestions.len() * (visible.len() + outside.len()) > MAX_COMPARISONS => None,
-            None => {
-                let names = visible.keys().copied().chain(outside.iter().copied());
-                let meant = did_you_mean(root, names);
-                suggestions.insert(root, meant);
-                meant
-            }
-        };
+        if sees(root) {
+            diagnostics.extend(members::missing(unit, used, outside, &assigned));
+            continue;
+        }
+        let is_allowed = comparisons.allow(visible.len() + outside.len());
+        let known = visible.keys().copied().chain(outside.iter().copied());
+        let meant = is_allowed.then(|| did_you_mean(root, known)).flatten();
         // optional names are a pattern of conditions: only a probable slip is worth a word
         if matches!(used.at, Where::Condition(_)) && meant.is_none() && !visible.contains_key(root) {
             let is_term = |word: &str| sees(word) || word.bytes().all(|byte| byte.is_ascii_digit());
@@ -289,112 +279,4 @@ fn next_after_group(unit: &Unit, at: usize) -> usize {
         next += 1;
     }
     next
-}
-
-/// Names that become the same environment variable.
-struct Collisions<'a> {
-    unit: &'a Unit,
-    notes: &'a Notes,
-    /// Pairs that have been told, in whichever recipe.
-    told: &'a mut HashSet<(String, String)>,
-    diagnostics: &'a mut Vec<Diagnostic>,
-}
-
-impl Collisions<'_> {
-    fn own(&mut self, given: &Given) {
-        let mut exact: HashMap<String, String> = HashMap::new();
-        let mut upper: HashMap<String, String> = HashMap::new();
-        for name in self.unit.names.iter().chain(&given.names) {
-            if let Some(variable) = env_name::variable(name)
-                && let Some(other) = exact.insert(variable, name.clone())
-                && other != *name
-            {
-                self.report(name, &other, Severity::Error);
-            } else if let Some(alias) = env_name::alias(name)
-                && let Some(other) = upper.insert(alias.clone(), name.clone())
-                && other != *name
-            {
-                self.report_alias(name, &other, &alias);
-            }
-        }
-        for (name, value) in &self.unit.context {
-            for member in member_names(name, value) {
-                let Some(variable) = env_name::variable(&member) else { continue };
-                match exact.insert(variable, member.clone()) {
-                    Some(other) if other != member => self.report(&member, &other, Severity::Error),
-                    // a value that is given for a member becomes the member
-                    Some(_) if self.unit.names.contains(&member) => self.report_member(&member, name),
-                    _ => {}
-                }
-            }
-        }
-    }
-
-    /// A recipe usually does not know its callers, so this does not stop it.
-    fn with_callers(&mut self, above: &BTreeSet<String>) {
-        let own: HashSet<&String> = self.unit.names.iter().collect();
-        let foreign = above.iter().filter(|name| !own.contains(name));
-        let handed: HashMap<String, &String> =
-            foreign.filter_map(|name| Some((env_name::variable(name)?, name))).collect();
-        for name in &self.unit.names {
-            if let Some(variable) = env_name::variable(name)
-                && let Some(other) = handed.get(&variable)
-            {
-                self.report(name, other, Severity::Warning);
-            }
-        }
-    }
-
-    fn report(&mut self, name: &str, other: &str, severity: Severity) {
-        let (Some(place), Some(variable)) = (self.place(name, other), env_name::variable(name)) else {
-            return;
-        };
-        if !self.told.insert((name.min(other).to_owned(), name.max(other).to_owned())) {
-            return;
-        }
-        let message = format!("`{other}` and `{name}` both become `{variable}`");
-        self.diagnostics.push(
-            Diagnostic::new(Code::NameCollision, place, message)
-                .severity(severity)
-                .label(format!("`{name}` collides with `{other}`"))
-                .help("rename one of them: in environment names `-` is `_`, and `.` is `__`"),
-        );
-    }
-
-    /// `a.b` as a name of its own would never be read: the path leads into `a`.
-    fn report_member(&mut self, member: &str, map: &str) {
-        let Some(place) = self.place(member, map) else { return };
-        let message = format!("`{member}` is a name of its own, and also a member of `{map}`");
-        self.diagnostics.push(
-            Diagnostic::new(Code::NameCollision, place, message)
-                .label(format!("`{map}` has it already"))
-                .help(format!("rename it, or remove it from `{map}`: templates cannot tell the two apart")),
-        );
-    }
-
-    fn report_alias(&mut self, name: &str, other: &str, alias: &str) {
-        let Some(place) = self.place(name, other) else { return };
-        let message = format!(
-            "`{other}` and `{name}` have the same uppercase form `{alias}`: neither is exported under it"
-        );
-        let help = format!("rename one of them, or read them as `{}{name}`", env_name::PREFIX);
-        self.diagnostics.push(
-            Diagnostic::new(Code::AliasCollision, place, message)
-                .label(format!("same as `{other}`"))
-                .help(help),
-        );
-    }
-
-    /// Where a name is declared, or the one that it collides with, or the member's top-level name.
-    fn place(&self, name: &str, other: &str) -> Option<Place> {
-        let declared = |name: &str| self.notes.declared.get(name).copied();
-        let stored = |name: &str| {
-            let step = self.unit.steps.iter().find(|step| step.store.as_deref() == Some(name));
-            step.map(|step| step.place)
-        };
-        let top = |name: &str| name.split_once('.').and_then(|(top, _)| declared(top));
-        let known = |name: &str| declared(name).or_else(|| stored(name)).or_else(|| top(name));
-        let first = || self.unit.steps.first().map(|step| step.place);
-        known(name).or_else(|| known(other)).or_else(first)
-    }
 }

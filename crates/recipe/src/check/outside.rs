@@ -12,6 +12,7 @@ use super::{
 use crate::{
     diagnostic::{Code, Diagnostic, did_you_mean},
     plan::{Plan, Step, StepKind, Unit},
+    template::Template,
 };
 
 pub(super) fn check(plan: &Plan, notes: &[Notes], given: &Given, diagnostics: &mut Vec<Diagnostic>) {
@@ -33,7 +34,7 @@ fn unknown_setting(plan: &Plan, notes: &[Notes], name: &str) -> Option<Diagnosti
     let root = name.split('.').next().unwrap_or(name);
     let is_known = plan.units.iter().any(|unit| knows(unit, root) || knows(unit, name))
         || notes.iter().flat_map(|notes| &notes.uses).any(|used| used.path.root == root)
-        || plan.units.iter().flat_map(|unit| &unit.steps).any(|step| mentions(step, root));
+        || plan.units.iter().any(|unit| mentions(unit, root));
     if is_known {
         return None;
     }
@@ -50,14 +51,17 @@ fn knows(unit: &Unit, name: &str) -> bool {
     unit.names.iter().chain(unit.rules.iter().map(|(name, _)| name)).any(|known| known == name)
 }
 
-/// Whether a command may read the variable from its environment.
-fn mentions(step: &Step, name: &str) -> bool {
-    let text = match &step.kind {
-        StepKind::Shell { command } => command.text(),
-        StepKind::Agent(agent) => agent.prompt.text(),
-        StepKind::Nested { overrides, .. } => return overrides.iter().any(|(key, _)| key == name),
+/// Whether a command, a prompt or a hook may read the variable from its environment.
+fn mentions(unit: &Unit, name: &str) -> bool {
+    let upper = name.to_uppercase();
+    let in_text = |template: &Template| template.text().contains(name) || template.text().contains(&upper);
+    let in_step = |step: &Step| match &step.kind {
+        StepKind::Shell { command } => in_text(command),
+        StepKind::Agent(agent) => in_text(&agent.prompt),
+        StepKind::Nested { overrides, .. } => overrides.iter().any(|(key, _)| key == name),
     };
-    text.contains(name) || text.contains(&name.to_uppercase())
+    let hooks = [&unit.hooks.pre_step, &unit.hooks.post_step, &unit.hooks.on_error];
+    unit.steps.iter().any(|step| in_step(step)) || hooks.into_iter().flatten().any(in_text)
 }
 
 fn unknown_tag(tag: &str, known: &BTreeSet<&str>) -> Diagnostic {

@@ -1,5 +1,7 @@
 //! One step: the fields that every type of step has.
 
+use std::cmp::Ordering;
+
 use crate::{
     condition::{Condition, ConditionErrorKind},
     diagnostic::{Code, Diagnostic, did_you_mean},
@@ -14,7 +16,7 @@ use crate::{
 };
 
 use super::{
-    Checker, MAX_COMPARISONS,
+    Checker,
     extend::Lineage,
     kind::stand_in,
     names::{Use, Where},
@@ -147,6 +149,7 @@ impl Checker<'_> {
                         at: Where::Condition(at.step()),
                     });
                 }
+                self.quoted_templates(&condition, text);
                 Some(Some(condition))
             }
             Err(error) => {
@@ -162,6 +165,23 @@ impl Checker<'_> {
                 self.diagnostics.push(problem);
                 None
             }
+        }
+    }
+
+    /// Warns about `'{{x}}' == 'a'`: conditions read names, and leave texts as they are.
+    fn quoted_templates(&mut self, condition: &Condition, written: &Spanned<String>) {
+        for (text, at) in condition.texts() {
+            let template = Template::parse(text).ok();
+            let Some((path, _)) = template.as_ref().and_then(|template| template.names().into_iter().next())
+            else {
+                continue;
+            };
+            let message = format!("`{{{{{path}}}}}` is not filled in: texts in a condition stay as they are");
+            self.diagnostics.push(
+                Diagnostic::new(Code::TemplateInCondition, written.place_of(at), message)
+                    .label("compared as it stands")
+                    .help(format!("write the name alone, without quotes and braces: `{path}`")),
+            );
         }
     }
 
@@ -185,36 +205,40 @@ impl Checker<'_> {
     ) -> Vec<usize> {
         let mut found = Vec::new();
         for named in fields.depends_on.iter().flat_map(|list| &list.value) {
-            let problem = match scope.ids.get(&named.value).copied() {
-                Some(index) if index < at && group.is_some() && scope.groups[index].as_ref() == group => {
-                    Diagnostic::new(
-                        Code::GroupDependency,
-                        named.place,
-                        format!("step `{}` runs at the same time as this one", named.value),
-                    )
-                    .label("in the same parallel group")
-                    .help("take one of the two out of the group")
+            let Some(index) = scope.ids.get(&named.value).copied() else {
+                if scope.lineage == Lineage::Whole {
+                    let problem = self.unknown_step(named, scope);
+                    self.diagnostics.push(problem);
                 }
-                Some(index) if index < at => {
+                continue;
+            };
+            let same_group = group.is_some() && scope.groups[index].as_ref() == group;
+            let problem = match index.cmp(&at) {
+                Ordering::Less if same_group => Diagnostic::new(
+                    Code::GroupDependency,
+                    named.place,
+                    format!("step `{}` runs at the same time as this one", named.value),
+                )
+                .label("in the same parallel group")
+                .help("take one of the two out of the group"),
+                Ordering::Less => {
                     found.push(index);
                     continue;
                 }
-                Some(index) if index == at => Diagnostic::new(
+                Ordering::Equal => Diagnostic::new(
                     Code::LaterStep,
                     named.place,
                     format!("step `{}` depends on itself", named.value),
                 )
                 .label("this step")
                 .help("remove it from `depends_on`"),
-                Some(_) => Diagnostic::new(
+                Ordering::Greater => Diagnostic::new(
                     Code::LaterStep,
                     named.place,
                     format!("step `{}` does not come before this one", named.value),
                 )
                 .label("comes later")
                 .help("steps run in the order in which they are written: move it up"),
-                None if scope.lineage == Lineage::Broken => continue,
-                None => self.unknown_step(named, scope),
             };
             self.diagnostics.push(problem);
         }
@@ -224,9 +248,9 @@ impl Checker<'_> {
     fn unknown_step(&mut self, named: &Spanned<String>, scope: &UnitScope) -> Diagnostic {
         let message = format!("there is no step `{}`", named.value);
         let problem = Diagnostic::new(Code::UnknownStep, named.place, message);
-        let known = scope.ids.keys().map(String::as_str).filter(|_| self.comparisons < MAX_COMPARISONS);
-        let meant = did_you_mean(&named.value, known);
-        self.comparisons += scope.ids.len();
+        let is_allowed = self.comparisons.allow(scope.ids.len());
+        let known = scope.ids.keys().map(String::as_str);
+        let meant = is_allowed.then(|| did_you_mean(&named.value, known)).flatten();
         let steps = format!("the steps are {}", listed(&scope.ids));
         match meant {
             Some(meant) => problem

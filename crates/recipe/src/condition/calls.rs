@@ -144,14 +144,13 @@ fn title(text: &str) -> String {
     titled
 }
 
+fn fits(length: usize) -> bool {
+    length <= LARGEST
+}
+
 fn replace(text: &str, old: &str, new: &str) -> Option<Value> {
-    if new.len() > old.len() {
-        let growth = text.matches(old).count().checked_mul(new.len() - old.len())?;
-        if text.len().checked_add(growth)? > LARGEST {
-            return None;
-        }
-    }
-    Some(Value::text(text.replace(old, new)))
+    let growth = text.matches(old).count().saturating_mul(new.len().saturating_sub(old.len()));
+    fits(text.len().saturating_add(growth)).then(|| Value::text(text.replace(old, new)))
 }
 
 /// An empty separator cuts between all characters.
@@ -175,8 +174,8 @@ fn join(separator: &str, arguments: &[Argument]) -> Result<Value, Fault> {
     let parts: Vec<Cow<'_, str>> = items.iter().map(Value::render).collect();
     let gaps = separator.len().saturating_mul(parts.len().saturating_sub(1));
     let length = parts.iter().fold(gaps, |length, part| length.saturating_add(part.len()));
-    if length > LARGEST {
-        return Err(argument.fault(Method::Join, EvalErrorKind::TooLarge));
+    match fits(length) {
+        true => Ok(Value::text(parts.join(separator))),
+        false => Err(argument.fault(Method::Join, EvalErrorKind::TooLarge)),
     }
-    Ok(Value::text(parts.join(separator)))
 }

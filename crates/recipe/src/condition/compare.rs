@@ -6,9 +6,6 @@ use std::cmp::Ordering;
 
 use crate::value::{Number, Value};
 
-/// No number is written longer than this; a longer text is not tried as one.
-const LONGEST_NUMBER: usize = 1024;
-
 /// Values of one type compare directly, others by how they are written.
 pub(super) fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
@@ -52,7 +49,7 @@ pub(super) fn worth(text: &str) -> Option<f64> {
     let text = text.trim();
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     // the standard parser also reads `inf` and `nan`, which are words here
-    if text.len() > LONGEST_NUMBER || !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+    if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return None;
     }
     text.parse().ok()

@@ -26,7 +26,7 @@ use crate::{
     value::Value,
 };
 use lexer::Backslash;
-use tree::Expr;
+use tree::{Expr, Kind};
 
 /// A condition that has been read: its text, and what it means.
 #[derive(Clone, Debug)]
@@ -66,8 +66,23 @@ impl Condition {
     /// known without evaluating, and its place in the text.
     pub fn names(&self) -> Vec<(Path, Range<usize>)> {
         let mut names = Vec::new();
-        self.tree.collect_names(&mut names);
+        self.tree.visit(&mut |part| {
+            if let Kind::Path(path) = &part.kind {
+                names.push((path.clone(), part.span.clone()));
+            }
+        });
         names
+    }
+
+    /// Every quoted text in it, with its place.
+    pub fn texts(&self) -> Vec<(&str, Range<usize>)> {
+        let mut texts = Vec::new();
+        self.tree.visit(&mut |part| {
+            if let Kind::Literal(Value::Text(text)) = &part.kind {
+                texts.push((&**text, part.span.clone()));
+            }
+        });
+        texts
     }
 }
 

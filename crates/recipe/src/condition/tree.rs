@@ -64,32 +64,33 @@ impl Expr {
         Expr { kind, span }
     }
 
-    pub(super) fn collect_names(&self, names: &mut Vec<(Path, Range<usize>)>) {
+    /// Shows every part, in the order of the text.
+    pub(super) fn visit<'a>(&'a self, see: &mut dyn FnMut(&'a Expr)) {
+        see(self);
         match &self.kind {
-            Kind::Literal(_) => {}
-            Kind::Path(path) => names.push((path.clone(), self.span.clone())),
+            Kind::Literal(_) | Kind::Path(_) => {}
             Kind::List(parts) | Kind::Or(parts) | Kind::And(parts) | Kind::Call(_, parts) => {
-                parts.iter().for_each(|part| part.collect_names(names));
+                parts.iter().for_each(|part| part.visit(see));
             }
-            Kind::Not(part) => part.collect_names(names),
+            Kind::Not(part) => part.visit(see),
             Kind::Compare(comparison) => {
-                comparison.left.collect_names(names);
-                comparison.right.collect_names(names);
+                comparison.left.visit(see);
+                comparison.right.visit(see);
             }
             Kind::Chain(base, steps) => {
-                base.collect_names(names);
-                steps.iter().for_each(|step| step.collect_names(names));
+                base.visit(see);
+                steps.iter().flat_map(Step::parts).for_each(|part| part.visit(see));
             }
         }
     }
 }
 
 impl Step {
-    fn collect_names(&self, names: &mut Vec<(Path, Range<usize>)>) {
+    fn parts(&self) -> &[Expr] {
         match self {
-            Step::Segment(_) => {}
-            Step::Index(index) => index.collect_names(names),
-            Step::Method(_, arguments, _) => arguments.iter().for_each(|part| part.collect_names(names)),
+            Step::Segment(_) => &[],
+            Step::Index(index) => std::slice::from_ref(index),
+            Step::Method(_, arguments, _) => arguments,
         }
     }
 }

@@ -13,19 +13,17 @@ use crate::{
 };
 
 /// Text; any scalar, in the spelling of the file.
-pub type Text = String;
-
 impl Decode for String {
     fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<String> {
         match &node.kind {
             Kind::Scalar(scalar) if scalar.is_null() => Some(String::new()),
             Kind::Scalar(scalar) => Some(scalar.text.to_string()),
             _ => {
-                let braces = matches!(node.kind, Kind::Map(_))
-                    .then_some("put quotes around text that starts with `{`");
-                let mut problem = wrong_type(node, name, "text");
-                problem.help = braces.map(str::to_owned);
-                diagnostics.push(problem);
+                let problem = wrong_type(node, name, "text");
+                diagnostics.push(match node.kind {
+                    Kind::Map(_) => problem.help("put quotes around text that starts with `{`"),
+                    _ => problem,
+                });
                 None
             }
         }
@@ -178,13 +176,6 @@ impl<T: Decode> Decode for Named<T> {
 
     fn schema() -> Json {
         json!({ "type": "object", "additionalProperties": T::schema() })
-    }
-}
-
-impl<T> Named<T> {
-    /// The value with this name.
-    pub fn get(&self, name: &str) -> Option<&Spanned<T>> {
-        self.0.iter().find(|(key, _)| key.value == name).map(|(_, value)| value)
     }
 }
 

@@ -113,7 +113,7 @@ pub fn unknown_field<S: Shape>(key: &str, place: Place) -> Diagnostic {
 
 /// The fields of a shape, if they are few; else where to find them.
 fn known_fields<S: Shape>() -> String {
-    const FEW: usize = 6;
+    const FEW: usize = 5;
     if S::FIELDS.len() > FEW {
         return "`recipe-runner-rs schema` shows every field".to_owned();
     }

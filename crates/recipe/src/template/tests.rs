@@ -68,6 +68,8 @@ fn mistakes_are_found_with_their_place() {
         ("{{else}}", 0..8, "outside"),
         ("x{{/if}}", 1..8, "closes nothing"),
         ("{{#each x}}", 0..11, "not a block"),
+        ("{{#if x}}a{{/each}}", 10..19, "not a block"),
+        ("{{#if}}a{{/if}}", 0..7, "not a block"),
         ("{{#if x}}{{else}}{{else}}{{/if}}", 17..25, "second"),
         ("{{ x | upper }}", 0..15, "not a name"),
         ("{{a b}}", 0..7, "not a name"),
@@ -83,6 +85,12 @@ fn mistakes_are_found_with_their_place() {
 #[test]
 fn deep_blocks_are_refused() {
     assert!(Template::parse(&"{{#if x}}".repeat(10_000)).is_err());
+    for open in ["{{#if x}}", "{{#if x}}{{else}}"] {
+        let nested = |levels: usize| format!("{}{}", open.repeat(levels), "{{/if}}".repeat(levels));
+        assert!(Template::parse(&nested(50)).is_ok(), "{open}");
+        let error = Template::parse(&nested(51)).unwrap_err();
+        assert_eq!(error.message, "`{{#if}}` nests more than 50 levels deep", "{open}");
+    }
 }
 
 #[test]

@@ -41,8 +41,8 @@ pub(super) fn align(source: &str, written: Range<usize>, text: &str, style: Styl
         Style::Literal | Style::Folded => walk.block(style),
     };
     match fits {
-        Some(()) if walk.done == text.len() => walk.pieces.into(),
-        _ => Arc::new([]),
+        Some(()) => walk.pieces.into(),
+        None => Arc::new([]),
     }
 }
 
@@ -119,7 +119,8 @@ impl Walk<'_> {
             let after = end + count(&self.source[end..], b" ").min(indent);
             let next = LineKind::of(&self.source[after..]);
             let decoded = match (kind, next) {
-                _ if next == LineKind::Empty => self.text.len() - self.done,
+                // all that is left
+                _ if next == LineKind::Empty => usize::MAX,
                 (LineKind::Text, LineKind::Text) if style == Style::Folded => fold(breaks),
                 _ => breaks,
             };

@@ -113,14 +113,7 @@ impl Composer<'_> {
 
     fn take(&mut self, event: Event<'_>, range: Range<usize>) -> Result<(), Diagnostic> {
         let end = range.end;
-        let visible = !range.is_empty();
         match event {
-            Event::DocumentStart(explicit, _) => {
-                if explicit {
-                    self.last_end = end;
-                }
-                return Ok(());
-            }
             Event::Scalar(text, style, anchor, tag) => {
                 self.notice_tag(tag.as_deref(), range.start);
                 self.scalar(&text, style, anchor, tag.as_deref(), range)?
@@ -129,7 +122,7 @@ impl Composer<'_> {
             Event::UnresolvedAlias(name) => self.unknown_alias(&name, range)?,
             Event::SequenceStart(style, anchor, tag) => {
                 self.notice_tag(tag.as_deref(), range.start);
-                let start = self.list_start(style, range.start);
+                let start = self.list_start(range.start);
                 self.open(
                     Frame { start, end: start, anchor, style, content: Content::List(Vec::new()) },
                     range,
@@ -137,16 +130,14 @@ impl Composer<'_> {
             }
             Event::MappingStart(style, anchor, tag) => {
                 self.notice_tag(tag.as_deref(), range.start);
-                self.notice_braces(style, range.start);
+                self.notice_braces(range.start);
                 let content = Content::Map { entries: Vec::new(), key: None, braces: false };
                 self.open(Frame { start: range.start, end: range.start, anchor, style, content }, range)?;
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(range),
             _ => return Ok(()),
         }
-        if visible {
-            self.last_end = self.last_end.max(end);
-        }
+        self.last_end = self.last_end.max(end);
         Ok(())
     }
 
@@ -189,22 +180,22 @@ impl Composer<'_> {
         let (line_start, line) = line_of(self.text, header);
         let lines = line_start + line.len();
         let first = lines + usize::from(self.text[lines..].starts_with("\r\n")) + 1;
-        let content_end = content.end.max(header + 1).min(self.text.len());
+        let content_end = content.end.max(header).min(self.text.len());
         let end = header + self.text[header..content_end].trim_end().len();
         (header..end, first.min(content_end)..content_end)
     }
 
     /// Where a list starts. The parser announces one that is not indented only after its first `-`.
-    fn list_start(&self, style: StructureStyle, announced: usize) -> usize {
+    fn list_start(&self, announced: usize) -> usize {
         let after_key =
             matches!(self.stack.last(), Some(Frame { content: Content::Map { key: Some(_), .. }, .. }));
-        if style == StructureStyle::Flow || !after_key {
+        if !after_key {
             return announced;
         }
         let mut at = self.last_end;
         for line in self.text[self.last_end.min(announced)..announced].split_inclusive('\n') {
             let blanks = line.len() - line.trim_start().len();
-            if at > self.last_end && line[blanks..].starts_with('-') {
+            if line[blanks..].starts_with('-') {
                 return at + blanks;
             }
             at += line.len();
@@ -294,7 +285,7 @@ impl Composer<'_> {
     }
 
     fn open(&mut self, frame: Frame, range: Range<usize>) -> Result<(), Diagnostic> {
-        let place = self.place(range.start..range.end.max(range.start + 1).min(self.text.len()));
+        let place = self.place(range);
         self.spend(Size { nodes: 1, ..Size::default() }, place)?;
         if self.stack.len() >= MAX_DEPTH {
             return Err(too_deep(place));
@@ -359,17 +350,13 @@ impl Composer<'_> {
     }
 
     /// Reports a value like `{{name}}` without quotes: a map whose key is a map.
-    fn notice_braces(&mut self, style: StructureStyle, at: usize) {
+    fn notice_braces(&mut self, at: usize) {
         let Some(Frame { start, style: StructureStyle::Flow, content, .. }) = self.stack.last_mut() else {
             return;
         };
-        let Content::Map { entries, key: None, braces, .. } = content else { return };
+        let Content::Map { key: None, braces, .. } = content else { return };
         let start = *start;
-        if style != StructureStyle::Flow
-            || !entries.is_empty()
-            || at != start + 1
-            || !self.text[start..].starts_with("{{")
-        {
+        if at != start + 1 {
             return;
         }
         *braces = true;

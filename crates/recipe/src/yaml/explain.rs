@@ -126,13 +126,12 @@ fn by_table(kind: &ErrorKind, trouble: &Trouble<'_>) -> Diagnostic {
 }
 
 fn tab(trouble: &Trouble<'_>) -> Diagnostic {
-    let (line_start, line) = line_of(trouble.text, trouble.at);
-    let at = line
-        .find('\t')
-        .map(|at| line_start + at)
-        .or_else(|| trouble.text[trouble.at..].find('\t').map(|at| trouble.at + at));
-    match at {
-        Some(at) => trouble.at(at, "a tab cannot be used for indentation").label("tab").help("use spaces"),
+    let (line_start, _) = line_of(trouble.text, trouble.at);
+    match trouble.text[line_start..].find('\t') {
+        Some(at) => trouble
+            .at(line_start + at, "a tab cannot be used for indentation")
+            .label("tab")
+            .help("use spaces"),
         None => trouble.at(trouble.at, "a space is missing here").help("put a space after the `:` or `-`"),
     }
 }

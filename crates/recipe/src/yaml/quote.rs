@@ -22,7 +22,7 @@ pub(super) fn quote(text: &str) -> Option<String> {
 /// that it is seen to be too long.
 pub(super) fn rest_of_line(text: &str, at: usize) -> &str {
     let rest = text.get(at..).unwrap_or_default();
-    let cut = rest.char_indices().map(|(at, _)| at).find(|at| *at > SHOWN + 1).unwrap_or(rest.len());
+    let cut = rest.char_indices().nth(2 * SHOWN).map_or(rest.len(), |(at, _)| at);
     let rest = rest[..cut].lines().next().unwrap_or_default();
     let end = rest.find(" #").unwrap_or(rest.len());
     rest[..end].trim_end()

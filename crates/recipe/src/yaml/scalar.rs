@@ -95,7 +95,7 @@ impl Scalar {
             return node;
         }
         let from = self.piece_at(start).map_or(last.source.end, |piece| piece.source_of(start).start);
-        let to = match end.checked_sub(1).filter(|_| start < end) {
+        let to = match end.checked_sub(1) {
             Some(inner) => self.piece_at(inner).map_or(last.source.end, |piece| piece.source_of(inner).end),
             None => from,
         };

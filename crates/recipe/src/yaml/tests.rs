@@ -86,6 +86,7 @@ fn plain_scalars_are_typed_by_the_core_rules() {
         ("''", "text", "\"\""),
         ("\"1\"", "text", "\"1\""),
         ("'true'", "text", "\"true\""),
+        ("'false'", "text", "\"false\""),
         ("!!str 1", "text", "\"1\""),
         ("!!str", "text", "\"\""),
         ("! 1", "text", "\"1\""),
@@ -167,6 +168,13 @@ fn every_duplicate_key_is_reported() {
 }
 
 #[test]
+fn no_text_may_hold_a_nul() {
+    check_problem("a: \"b\\0\"\n", "1:4 nul-character");
+    check_problem("a: [{\"b\\0\": 1}]\n", "1:6 nul-character");
+    check("a: '\\0'\n", r#"{"a":"\\0"}"#);
+}
+
+#[test]
 fn what_is_no_map_of_fields_is_refused() {
     check_problem("", "1:1 empty-file");
     check_problem("# only\n# comments\n", "1:1 empty-file");
@@ -175,6 +183,7 @@ fn what_is_no_map_of_fields_is_refused() {
     check_problem("hello\n", "1:1 wrong-type a recipe is a map of fields, but this is text");
     check_problem("null\n", "1:1 wrong-type a recipe is a map of fields, but this is nothing");
     check_problem("a: 1\n---\nb: 2\n", "2:1 several-documents");
+    check_problem("a: 1\n---\n---\nb: 2\n", "3:1 several-documents");
     check_problem("? [a]\n: b\n", "1:3 wrong-type a key must be text, but this is a list");
     check_problem("{a: b}: c\n", "1:1 wrong-type a key must be text, but this is a map");
 }

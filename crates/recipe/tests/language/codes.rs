@@ -42,6 +42,7 @@ fn texts() -> Vec<(Code, String)> {
         (Code::BadName, step("output: a b")),
         (Code::TemplateSyntax, with_step("command: echo {{a")),
         (Code::ConditionSyntax, step("condition: a b")),
+        (Code::TemplateInCondition, step("condition: \"'{{a}}' == 'b'\"")),
         (Code::UnknownFunction, step("condition: f(1)")),
         (Code::UnknownMethod, step("condition: a.f()")),
         (Code::WrongArguments, step("condition: len()")),
@@ -97,24 +98,6 @@ fn from_the_command_line(typed: &[&str], tags: &[&str]) -> Vec<Diagnostic> {
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
     let given = Given { names: owned(typed), typed: owned(typed), tags: owned(tags) };
     check_given(text, &given).diagnostics
-}
-
-#[test]
-fn typed_names_and_tags_are_compared_with_what_exists() {
-    for (typed, tags, messages) in [
-        (&["topic"][..], &["fast"][..], &[][..]),
-        (&["topc"], &[], &["the recipe has no variable `topc`; did you mean `topic`?"]),
-        (&["topc.x"], &[], &["the recipe has no variable `topc`; did you mean `topic`?"]),
-        (&["other"], &[], &[]),
-        (&["from_env"], &[], &[]),
-        (&[], &["slow"], &["no step has the tag `slow`"]),
-    ] {
-        let told = from_the_command_line(typed, tags);
-        let found: Vec<&str> = told.iter().map(|told| told.message.as_str()).collect();
-        assert_eq!(found, messages, "{typed:?} {tags:?}");
-    }
-    let told = from_the_command_line(&[], &["slow"]);
-    assert_eq!(told[0].help.as_deref(), Some("the tags are `fast`"));
 }
 
 /// Whether a text says what to do, and not only that something is wrong.

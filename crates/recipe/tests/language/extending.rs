@@ -145,16 +145,16 @@ fn a_child_may_depend_on_inherited_steps() {
 }
 
 #[test]
-fn too_many_levels_are_refused() {
-    let texts: Vec<(String, String)> = (0..40)
-        .map(|at| {
-            (
-                format!("r{at}.yaml"),
-                format!("name: r{at}\nextends: r{}\nsteps: [{{id: s, command: x}}]\n", at + 1),
-            )
-        })
-        .collect();
-    let files: Vec<(&str, &str)> = texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let checked = check_files(&files, &[]);
-    assert!(checked.diagnostics.iter().any(|told| told.code.as_str() == "deep-recipes"));
+fn twenty_levels_are_fine_and_one_more_is_not() {
+    let files = |levels: usize| -> Vec<(String, String)> {
+        let extends = |at: usize| if at < levels { format!("extends: r{}\n", at + 1) } else { String::new() };
+        let text = |at: usize| format!("name: r{at}\n{}steps: [{{id: s, command: x}}]\n", extends(at));
+        (0..=levels).map(|at| (format!("r{at}.yaml"), text(at))).collect()
+    };
+    for (levels, expected) in [(20, vec![]), (21, vec!["error deep-recipes r20.yaml:2:10"])] {
+        let texts = files(levels);
+        let files: Vec<(&str, &str)> =
+            texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        expect_files(&files, &[], &expected);
+    }
 }

@@ -63,6 +63,8 @@ fn every_step_field_is_accepted() {
         "command: echo\nretry: {max_attempts: 3, delay: 1, backoff: fixed, max_delay: 9, on: [exit, timeout]}",
         "command: echo\nretry: {backoff: exponential, on: [rate_limit, json]}",
         "command: echo\nretry: {}",
+        "command: echo\nretry: {delay: 0, max_delay: 0}",
+        "command: echo\ntimeout: 1e12\nmax_env_value_bytes: 1e15",
         "command: echo\ndepends_on: []",
         "command: echo\nenv: {A_1: x, _b: 1, C: ~}",
         "command: echo\nmax_env_value_bytes: 4096",
@@ -139,6 +141,7 @@ fn a_misspelt_field_is_an_error_wherever_it_stands() {
         ("`budget` map", "budget:\n  "),
         ("`retry` map", "    retry:\n      "),
     ] {
+        assert!(reference.iter().any(|(name, _)| *name == shape), "{shape}");
         let fields = reference.iter().filter(|(name, _)| *name == shape).flat_map(|(_, fields)| *fields);
         for Field { name, .. } in fields.filter(|field| field.name.len() >= 4) {
             let slip = format!("{}{}", &name[..1], &name[2..]);

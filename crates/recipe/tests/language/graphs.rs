@@ -39,6 +39,19 @@ fn links_of_every_kind() {
             "  - {id: a, command: x, parallel_group: g}\n  - {id: b, command: y, parallel_group: g}\n  - {id: c, command: z}\n",
             vec!["a>c order", "b>c order"],
         ),
+        // members of a group do not see each other's values
+        (
+            "  - {id: a, command: x, parallel_group: g}\n  - {id: b, command: \"{{a}}\", parallel_group: g}\n",
+            vec![],
+        ),
+        (
+            "  - {id: a, command: x, parallel_group: g}\n  - {id: b, command: \"{{a}}\", parallel_group: h}\n",
+            vec!["a>b value:a"],
+        ),
+        (
+            "  - {id: z, command: x}\n  - {id: a, command: x, parallel_group: g}\n  - {id: b, command: x, parallel_group: g}\n  - {id: c, command: x, parallel_group: h}\n",
+            vec!["z>a order", "z>b order", "a>c order", "b>c order"],
+        ),
         (
             "  - {id: a, command: x, output: v}\n  - {id: b, command: y, output: v}\n  - {id: c, command: \"{{v}}\"}\n",
             vec!["a>b order", "b>c value:v"],
@@ -58,4 +71,17 @@ fn what_a_nested_recipe_writes_comes_from_its_step() {
     let plan = check_files(&files, &[]).plan.expect("a plan");
     assert_eq!(shown(plan.root(), edges_in(&plan, plan.root())), ["a>b order", "a>c value:made"]);
     assert_eq!(shown(plan.root(), edges(plan.root())), ["a>b order", "b>c order"]);
+}
+
+#[test]
+fn a_recipe_step_reads_what_the_recipes_below_read() {
+    let main = "name: main\ncontext: {m: x, v: y}\nsteps:\n  - {id: a, recipe: child, model: '{{m}}', recovery_on_failure: true}\n";
+    let child = "name: child\nsteps: [{id: d, recipe: grandchild}]\n";
+    let grandchild = "name: grandchild\nsteps: [{id: f, command: 'x {{v}}'}]\n";
+    let files = [("main.yaml", main), ("child.yaml", child), ("grandchild.yaml", grandchild)];
+    let plan = check_files(&files, &[]).plan.expect("a plan");
+    let step = &plan.root().steps[0];
+    assert_eq!(recipe::graph::reads(step), ["m"]);
+    let inputs = recipe::graph::inputs(&plan, step, std::iter::empty());
+    assert_eq!(inputs.into_iter().collect::<Vec<_>>(), ["m", "v"]);
 }

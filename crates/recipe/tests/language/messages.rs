@@ -44,6 +44,13 @@ fn values_of_another_kind() {
             "not `true` or `false`",
             "write it without quotes",
         ),
+        ("output: [a]", "`output` takes text, but this is a list", "not text", "write text after `output:`"),
+        (
+            "output: {a: b}",
+            "`output` takes text, but this is a map",
+            "not text",
+            "put quotes around text that starts with `{`",
+        ),
         (
             "parse_json: [true]",
             "`parse_json` takes `true` or `false`, but this is a list",
@@ -74,6 +81,11 @@ fn fields_that_do_not_exist() {
             "recursion: {colour: 1}",
             "unknown field `colour` in a `recursion` map",
             "remove it, or check the spelling: the fields are `max_depth`, `max_total_steps`",
+        ),
+        (
+            "inputs: [{name: a, colour: 1}]",
+            "unknown field `colour` in an `inputs` entry",
+            "remove it, or check the spelling: the fields are `name`, `description`, `required`, `default`, `type`",
         ),
         (
             "owner: me",
@@ -135,6 +147,12 @@ fn names_without_a_value() {
 fn steps_and_names_that_cannot_be() {
     for (fields, message, label, help) in [
         ("depends_on: [s]", "step `s` depends on itself", "this step", "remove it from `depends_on`"),
+        (
+            "depends_on: [s]\nparallel_group: g",
+            "step `s` depends on itself",
+            "this step",
+            "remove it from `depends_on`",
+        ),
         ("depends_on: [q]", "there is no step `q`", "no such step", "the steps are `s`"),
         (
             "agent: known",
@@ -153,6 +171,12 @@ fn steps_and_names_that_cannot_be() {
         check(&with_step(&format!("command: x\n{fields}")), message, label, help);
     }
     check(
+        "name: r\nsteps:\n  - {id: a, command: x, depends_on: [b]}\n  - {id: b, command: x}\n",
+        "step `b` does not come before this one",
+        "comes later",
+        "steps run in the order in which they are written: move it up",
+    );
+    check(
         &with_field("extends: ''"),
         "`extends` of the recipe is empty",
         "empty",
@@ -167,6 +191,27 @@ fn steps_and_names_that_cannot_be() {
         ("{{#each\\nx}}", "`{{#each x}}` is not a block that exists".to_owned(), blocks),
     ] {
         check(&with_step(&format!("command: \"{text}\"")), &message, "", help);
+    }
+}
+
+#[test]
+fn texts_in_conditions_are_no_templates() {
+    for (condition, name) in [
+        ("'{{a}}' == 'b'", "a"),
+        ("not ('x' in ['{{ a.b }}'])", "a.b"),
+        ("max(x, '{{#if a}}b{{/if}}') or x.replace('b', 'c')", "a"),
+        ("x[y].startswith('{{a}} {{b}}')", "a"),
+    ] {
+        check(
+            &with_step(&format!("command: x\ncondition: \"{condition}\"")),
+            &format!("`{{{{{name}}}}}` is not filled in: texts in a condition stay as they are"),
+            "compared as it stands",
+            &format!("write the name alone, without quotes and braces: `{name}`"),
+        );
+    }
+    for condition in ["'{{' in x", "'{{a' in x", "'{a}' == x", "x['{{a}}'] == 'b'", "'{{.Names}}' in x"] {
+        let yaml = with_step(&format!("command: x\ncondition: \"{condition}\""));
+        assert_eq!(check_files(&[("r.yaml", &yaml)], &[]).diagnostics, [], "{condition}");
     }
 }
 

@@ -144,6 +144,65 @@ fn limits_that_cannot_be_kept_warn() {
 }
 
 #[test]
+fn limits_are_told_in_numbers() {
+    let child = ("child.yaml", "name: child\nrecursion: {max_depth: 1}\nsteps: [{id: c, recipe: leaf}]\n");
+    let leaf = ("leaf.yaml", "name: leaf\nrecursion: {max_depth: 0}\nsteps: [{id: d, command: x}]\n");
+    let deep = "the step that goes too deep will fail; raise `recursion.max_depth` or add a `condition`";
+    let many = "the step over the limit will fail; raise `recursion.max_total_steps`";
+    for (limits, steps, message, help) in [
+        (
+            "max_depth: 0",
+            "recipe: leaf",
+            "recipes nest 1 level deep below `r`, but at most 0 are allowed",
+            deep,
+        ),
+        (
+            "max_depth: 1",
+            "recipe: child",
+            "recipes nest 2 levels deep below `r`, but at most 1 is allowed",
+            deep,
+        ),
+        (
+            "max_depth: 1",
+            "recipe: r",
+            "circular: recipes below `r` call each other without end, but at most 1 level may nest",
+            deep,
+        ),
+        (
+            "max_depth: 0",
+            "recipe: '{{x}}'",
+            "recipes nest 1 level deep below `r`, but at most 0 are allowed",
+            deep,
+        ),
+        ("max_total_steps: 0", "command: x", "at least 1 step runs in `r`, but at most 0 are allowed", many),
+        (
+            "max_total_steps: 1",
+            "recipe: child}, {id: t, command: x",
+            "at least 2 steps run in `r`, but at most 1 is allowed",
+            many,
+        ),
+    ] {
+        let yaml = format!(
+            "name: r\ncontext: {{x: leaf}}\nrecursion: {{{limits}}}\nsteps: [{{id: s, {steps}}}, {{id: u, recipe: leaf, condition: x}}]\n"
+        );
+        let told = check_files(&[("r.yaml", &yaml), child, leaf], &[]).diagnostics;
+        let found: Vec<(&str, Option<&str>)> =
+            told.iter().map(|told| (told.message.as_str(), told.help.as_deref())).collect();
+        assert_eq!(found, [(message, Some(help))], "{yaml}");
+    }
+}
+
+#[test]
+fn what_may_not_run_is_not_counted() {
+    for fields in ["condition: x", "when_tags: [a]", "depends_on: [s]"] {
+        let yaml = format!(
+            "name: r\nrecursion: {{max_total_steps: 1, max_depth: 0}}\nsteps: [{{id: s, command: x}}, {{id: t, command: x, {fields}}}, {{id: u, recipe: r, {fields}}}]\n"
+        );
+        expect_files(&[("r.yaml", &yaml)], &[], &[]);
+    }
+}
+
+#[test]
 fn six_levels_are_the_default_depth() {
     for (levels, expected) in [(6, vec![]), (7, vec!["warning limit-exceeded 2:14"])] {
         let texts: Vec<(String, String)> = (0..=levels)

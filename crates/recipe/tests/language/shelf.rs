@@ -54,7 +54,7 @@ pub(crate) fn check_files(files: &[(&str, &str)], given: &[&str]) -> Checked {
 
 /// Checks a recipe with what is known from the command line.
 pub(crate) fn check_given(text: &str, given: &Given) -> Checked {
-    check::check(file("r.yaml", text.as_bytes()), &Shelf::new(&[]), given)
+    check::check(file("r.yaml", text.as_bytes()), &Shelf::new(&[("r.yaml", text)]), given)
 }
 
 /// Checks bytes that may not even be text.

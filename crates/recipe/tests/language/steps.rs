@@ -69,6 +69,19 @@ fn fields_that_contradict_the_type_are_errors() {
 }
 
 #[test]
+fn a_step_that_contradicts_itself_is_told_no_more_than_that() {
+    for (fields, expected) in [
+        ("type: bash\ncommand: ' '\nprompt: p", vec!["error contradiction 3:9"]),
+        ("type: agent\ncommand: x", vec!["error contradiction 3:9", "error contradiction 5:14"]),
+        ("type: recipe\ncommand: x", vec!["error contradiction 3:9", "error contradiction 5:14"]),
+        ("type: bash\ncommand: x\nagent: known\nmodel: m", vec!["error contradiction 6:12"]),
+        ("type: bash\ncommand: x\nrecipe: child\nmodel: m", vec!["error contradiction 6:13"]),
+    ] {
+        expect_files(&[("r.yaml", &with_step(fields)), CHILD], &[], &expected);
+    }
+}
+
+#[test]
 fn fields_of_another_type_have_no_effect() {
     for (fields, expected) in [
         ("command: x\nprompt: p", "warning no-effect 5:13"),
@@ -134,6 +147,8 @@ fn ids_are_unique_names() {
         ("  - {id: .., command: x}\n", vec!["error bad-id 3:10"]),
         ("  - {id: \"a\\tb\", command: x}\n", vec!["error bad-id 3:10"]),
         ("  - {id: step-01.a_b, command: x}\n", vec![]),
+        (&format!("  - {{id: {}, command: x}}\n", "i".repeat(200)), vec![]),
+        (&format!("  - {{id: {}, command: x}}\n", "i".repeat(201)), vec!["error bad-id 3:10"]),
         ("  - {id: A, command: x}\n  - {id: a, command: x}\n", vec!["warning alias-collision 4:10"]),
     ] {
         expect(&format!("name: r\nsteps:\n{steps}"), &expected);

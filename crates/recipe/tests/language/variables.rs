@@ -163,6 +163,10 @@ fn names_that_become_the_same_variable_are_errors() {
         &["error name-collision 4:10"],
     );
     expect(
+        "name: r\ncontext: {ab: 1}\nsteps:\n  - {id: s, command: x, output: AB}\n  - {id: t, command: x, output: ab}\n",
+        &["warning alias-collision 4:10"],
+    );
+    expect(
         "name: r\ncontext: {my_step: 1}\nsteps:\n  - {id: my-step, command: x}\n",
         &["error name-collision 4:10"],
     );

@@ -245,6 +245,7 @@ fn paths_and_indexes() {
         ("['x', 'y'][1]", r#""y""#),
         ("build-all", r#""built""#),
         ("2fa", r#""on""#),
+        ("1e", "null"),
         ("result . status", r#""OK""#),
         ("[1, 'a', [true],]", r#"[1,"a",[true]]"#),
         ("list[9223372036854775807]", "null"),

@@ -78,6 +78,7 @@ fn broken_texts() {
         (".a", "unexpected `.`", "."),
         ("a.'b'", "unexpected `'b'`", "'b'"),
         ("'open", "the text that starts here has no closing single quote", "'open"),
+        (r"a == 'x\' or", "the text that starts here has no closing single quote", r"'x\' or"),
         ("a == \"open'", "the text that starts here has no closing double quote", "\"open'"),
         ("5-3", "`5-3` is not a number", "5-3"),
         ("a == 1.2.3", "`1.2.3` is not a number", "1.2.3"),
@@ -179,9 +180,11 @@ fn depth_is_bounded_and_length_is_not() {
     let shapes =
         [("(", ")"), ("[", "]"), ("not ", ""), ("!", ""), ("len(", ")"), ("x[", "]"), ("'a'.find(", ")")];
     for (open, close) in shapes {
-        assert!(read(&deep(open, close, 99)).holds(&Map::new()).is_ok() || open == "'a'.find(");
-        let error = Condition::parse(&deep(open, close, 10_000)).expect_err(open);
-        assert_eq!(error.message, "the condition nests more than 100 levels deep", "{open}");
+        assert!(read(&deep(open, close, 100)).holds(&Map::new()).is_ok() || open == "'a'.find(");
+        for count in [101, 10_000] {
+            let error = Condition::parse(&deep(open, close, count)).expect_err(open);
+            assert_eq!(error.message, "the condition nests more than 100 levels deep", "{open}");
+        }
     }
     for (link, first) in
         [(" or b", "a"), (" and true", "true"), (".strip()", "'a'"), (".b", "a"), ("[0]", "a")]
@@ -247,4 +250,8 @@ fn growth_is_bounded() {
     let error = read(&text).holds(&Map::new()).expect_err("too large");
     assert_eq!(error.kind, EvalErrorKind::TooLarge);
     assert!(error.message.starts_with("`.replace()` makes too large a text of `'a'.replace("), "{error}");
+    let half = [("half".to_string(), Value::text("x".repeat(32 << 20)))].into_iter().collect::<Map>();
+    assert!(read("''.join([half, half])").holds(&half).is_ok());
+    let error = read("'-'.join([half, half])").holds(&half).expect_err("one byte too many");
+    assert_eq!(error.message, "`.join()` makes too large a text of `[half, half]`");
 }

@@ -71,6 +71,14 @@ fn texts_count_too() {
         found[0].contains(&format!("too-complex the file has more than {MAX_TEXT} bytes of text")),
         "{found:?}"
     );
+    let (keys, copies) = (3, 20);
+    let exact = |more: usize| {
+        let (shared, rest) = (499_999, MAX_TEXT - keys - copies * 499_999 + more);
+        let aliases = "*a, ".repeat(copies - 1);
+        format!("a: &a {}\nb: [{aliases}]\nc: {}\n", "x".repeat(shared), "x".repeat(rest))
+    };
+    assert_eq!(problems(&exact(0)), [""; 0]);
+    check_problem(&exact(1), "3:4 too-complex");
     let keys = format!("m: &m {{\"{}\": 1}}\nb: [{}]\n", "k".repeat(1000), "*m, ".repeat(20_000));
     assert!(problems(&keys)[0].contains("too-complex"));
 }
@@ -94,6 +102,8 @@ fn recursive_aliases_are_errors() {
     check_problem("a: &a [*a]\n", "1:8 too-complex the alias `*a` stands inside of its own anchor");
     check_problem("a: &a\n  b: {c: *a}\n", "2:10 too-complex the alias");
     check_problem("a: &a\n  <<: *a\n", "2:7 ");
+    let (_, node, _) = read("a: &a {b: *a, c: d}\n");
+    assert_eq!(node.unwrap().to_value().to_json(), r#"{"a":{"b":"*a","c":"d"}}"#);
 }
 
 /// Each part of each scalar must come from the same bytes, unless it was escaped or folded.

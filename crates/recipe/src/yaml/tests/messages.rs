@@ -12,6 +12,10 @@ fn scanner_errors_say_what_to_do() {
     for (text, problem, part) in [
         ("a:\n\tb: c\n", "2:1 yaml-syntax a tab cannot be used for indentation", "use spaces"),
         ("a:\n  b: 1\n\tc: 2\n", "3:1 yaml-syntax a tab cannot be used for indentation", "use spaces"),
+        ("a:\n  b: 1\n \tc: 2\n", "3:2 yaml-syntax a tab cannot be used for indentation", "use spaces"),
+        ("'open\n", "1:1 yaml-syntax the quote that starts here is not closed", "closing '"),
+        ("a: & x\n", "1:4 yaml-syntax `&` must be followed by a name here", "quotes"),
+        ("a: |\n     \n  x\n", "3:3 yaml-syntax a line of the text block is indented less", "alike"),
         ("a: |\n\tx\n", "2:1 yaml-syntax a tab cannot", "use spaces"),
         ("key: value: x\n", "1:11 yaml-syntax mapping values are not allowed here", "`key: \"value: x\"`"),
         ("key: \"a\": x\n", "1:9 yaml-syntax", "'\"a\": x'"),
@@ -62,6 +66,37 @@ fn unquoted_templates_are_recognised() {
     assert_eq!(problems("a: {{x}}\nb: [\n").len(), 2);
     let (_, node, _) = read("a: {{x}}\nb: 1\n");
     assert_eq!(node.unwrap().to_value().to_json(), r#"{"a":"{{x}}","b":1}"#);
+}
+
+/// What the caret stands under.
+fn check_covered(text: &str, covered: &str) {
+    let (sources, _, diagnostics) = read(text);
+    let place = diagnostics[0].place.unwrap();
+    assert_eq!(&sources.file(place.file).text[place.span.range()], covered, "{text}");
+}
+
+#[test]
+fn carets_cover_what_is_meant() {
+    for (text, covered) in [
+        ("a: ]\n", "]"),
+        ("a: `ü`\n", "`"),
+        ("a: \u{1}\n", "\u{1}"),
+        ("a: [1\nb: 2\n", "["),
+        ("a: {{x}} and\n", "{{x}}"),
+        ("a: {{x\nb: 1\n", "{{x"),
+        ("a: *nope\n", "*nope"),
+    ] {
+        check_covered(text, covered);
+    }
+}
+
+#[test]
+fn only_short_texts_are_repeated() {
+    for (text, is_shown) in [("x".repeat(119), true), ("x".repeat(120), false), ("x".repeat(500), false)] {
+        let help = help(&format!("a: @{text}\n"));
+        assert_eq!(help.contains("`\"@x"), is_shown, "{help}");
+    }
+    assert!(help("a: @x # c\n").contains("`\"@x\"`"));
 }
 
 #[test]

@@ -40,6 +40,30 @@ fn nodes_stand_where_they_were_written() {
     check_place("w: &x 12\nv: *x\n", "1:7", "12");
     check_place("v:\nw: 1\n", "1:2", "");
     check_place("w: x\r\nv: y\r\n", "2:4", "y");
+    check_place("v: &a#b |\n  x\nw: 1\n", "1:9", "|\n  x");
+    check_place("v: &a|b |\n  x\nw: 1\n", "1:9", "|\n  x");
+    check_place("v: &a\n- 1\nw: 1\n", "2:1", "- 1");
+    check_place("v:\n  [1, 2]\nw: 1\n", "2:3", "[1, 2]");
+    check_place("---\nv: |\n  x\n", "2:4", "|\n  x");
+    check_place("--- # |\nv:\n- 1\n", "3:1", "- 1");
+}
+
+#[test]
+fn lists_start_at_their_first_dash() {
+    for (text, path, covered) in [
+        ("a:\n  v:\n  - 1\n  - 2\nw: 1\n", &["a", "v"][..], "- 1\n  - 2"),
+        ("a:\n  v:\n    - 1\n    - 2\nw: 1\n", &["a", "v"], "- 1\n    - 2"),
+        ("a:\n  u: 1\n\n  v:\n  # - c\n\n  - 1\nw: 1\n", &["a", "v"], "- 1"),
+    ] {
+        let (sources, node, _) = read(text);
+        let root = node.unwrap();
+        let found = path.iter().fold(&root, |node, key| &node.get(key).unwrap().value);
+        assert_eq!(slice(&sources, found.place), covered, "{text}");
+    }
+    let (sources, node, _) = read("v:\n- a\n- - b\n  - c\n- d\n");
+    let root = node.unwrap();
+    let Kind::List(items) = &root.get("v").unwrap().value.kind else { panic!() };
+    assert_eq!(slice(&sources, items[1].place), "- b\n  - c");
 }
 
 #[test]
@@ -88,9 +112,11 @@ fn parts_of_scalars_are_found_again() {
     check_part("v: \"\\ta\\u00e9\\x41\\U0001F600 {{x}}\"\n", "{{x}}", "1:29", "{{x}}");
     check_part("v: \"\\ta\\u00e9\\x41\\U0001F600 {{x}}\"\n", "é", "1:8", "\\u00e9");
     check_part("v: \"\\ud83d\\ude00{{x}}\"\n", "{{x}}", "1:17", "{{x}}");
+    check_part("v: \"\\uffff{{x}}\"\n", "{{x}}", "1:11", "{{x}}");
     check_part("v: \"a \\\n   b {{x}}\n   c\"\n", "{{x}}", "2:6", "{{x}}");
     check_part("v: \"a \\\n   b {{x}}\n   c\"\n", "c", "3:4", "c");
     check_part("v: |\n  one\n  {{x}}\n", "{{x}}", "3:3", "{{x}}");
+    check_part("v: |\n  one\n\n  {{x}}\n", "{{x}}", "4:3", "{{x}}");
     check_part("v: |\n\n\n    one\n      {{x}}\n    two\n", "{{x}}", "5:7", "{{x}}");
     check_part("v: |2\n   one\n\n  {{x}}\n", "{{x}}", "4:3", "{{x}}");
     check_part("v: |+\n  one\n\n\n", "\n\n", "2:6", "\n\n");
@@ -113,4 +139,10 @@ fn what_cannot_be_placed_is_the_whole_scalar() {
     assert_eq!(scalar.place_of(value.place, 2..9), value.place);
     assert_eq!(scalar.place_of(value.place, 3..3).span, Span { start: 6, end: 6 });
     assert_eq!(scalar.place_of(value.place, 1..1).span, Span { start: 4, end: 4 });
+    assert_eq!(scalar.place_of(value.place, 0..0).span, Span { start: 3, end: 3 });
+    // the end of a text is where it ends, not where its block does
+    let root = tree("v: |-\n  abc\n\nw: 1\n");
+    let value = &root.get("v").unwrap().value;
+    let Kind::Scalar(scalar) = &value.kind else { panic!() };
+    assert_eq!(scalar.place_of(value.place, 3..3).span, Span { start: 11, end: 11 });
 }

@@ -1,0 +1,135 @@
+//! Names between recipes, however far apart, and inside of declared maps.
+
+use crate::shelf::{check_files, expect_files, told};
+
+/// `main` runs `middle`, which runs `deep`: with these steps besides.
+fn three(main: &str, middle: &str, deep: &str) -> [(String, String); 3] {
+    let text = |name: &str, first: &str, steps: &str| {
+        (format!("{name}.yaml"), format!("name: {name}\nsteps:\n{first}{steps}"))
+    };
+    [
+        text("main", "  - {id: m, recipe: middle, context: {given: 1}}\n", main),
+        text("middle", "  - {id: n, recipe: deep}\n", middle),
+        text("deep", "  - {id: o, command: x, output: made}\n", deep),
+    ]
+}
+
+fn expect(files: &[(String, String)], expected: &[&str]) {
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    expect_files(&files, &[], expected);
+}
+
+#[test]
+fn names_travel_over_two_levels() {
+    let step = |command: &str| format!("  - {{id: last, command: 'x {command}'}}\n");
+    let dynamic = "  - {id: any, recipe: '{{given}}'}\n";
+    for (files, expected) in [
+        // what a recipe far below makes comes back
+        (three(&step("{{made}}"), "", ""), vec![]),
+        (three(&step("{{maid}}"), "", ""), vec!["warning undefined-variable 4:28"]),
+        // what is handed down arrives, and does not come back
+        (three("", "", &step("{{given}}")), vec![]),
+        (three(&step("{{given}}"), "", ""), vec!["warning undefined-variable 4:28"]),
+        // whatever a recipe far below or above may define, only a run will tell
+        (three(&step("{{maid}}"), "", dynamic), vec![]),
+        (three(dynamic, "", &step("{{maid}}")), vec!["warning undefined-variable 4:24"]),
+        (three("", dynamic, &step("{{maid}}")), vec![]),
+        (three(&step("{{maid}}"), dynamic, ""), vec![]),
+    ] {
+        expect(&files, &expected);
+    }
+}
+
+#[test]
+fn members_of_a_map_that_nothing_replaces_must_exist() {
+    let deep = "it has `host`, `ports`; declare `user` there if it is meant";
+    let plain = "  - {id: s, command: 'x";
+    for (steps, given, expected) in [
+        ("{{db.host}} {{db}} {{db.ports.http}} {{db.length}} {{db.host.length}}'}", "", None),
+        ("{{db.user}}'}", "", Some(("`db.user`: `db` has no `user`", "renders as empty text", deep))),
+        (
+            "{{db.hsot}}'}",
+            "",
+            Some(("`db.hsot`: `db` has no `hsot`", "did you mean `host`?", "did you mean `db.host`?")),
+        ),
+        (
+            "{{db.ports.ftp}}'}",
+            "",
+            Some((
+                "`db.ports.ftp`: `db.ports` has no `ftp`",
+                "renders as empty text",
+                "it has `http`; declare `ftp` there if it is meant",
+            )),
+        ),
+        (
+            "{{none.user}}'}",
+            "",
+            Some((
+                "`none.user`: `none` has no `user`",
+                "renders as empty text",
+                "declare `user` under `none`, or pass it with `--set none.user=…`",
+            )),
+        ),
+        // a value may be given for the map, or for what it lacks
+        ("{{db.user}}'}", "db", None),
+        ("{{db.user}}'}", "db.user", None),
+        // what is no map is not looked into
+        ("{{list[0]}} {{list.user}} {{text.user}} {{db[0]}}'}", "", None),
+        // a step replaces the map, before or after
+        ("{{db.user}}'}\n  - {id: t, command: x, output: db}", "", None),
+        // a key that may be missing is a pattern of conditions, a slip is not
+        ("', condition: db.user}", "", None),
+        (
+            "', condition: db.hsot}",
+            "",
+            Some(("`db.hsot`: `db` has no `hsot`", "did you mean `host`?", "did you mean `db.host`?")),
+        ),
+    ] {
+        let yaml = format!(
+            "name: r\ncontext: {{db: {{host: a, ports: {{http: 80}}}}, none: {{}}, list: [1], text: t}}\nsteps:\n{plain} {steps}\n"
+        );
+        let given: Vec<&str> = given.split_whitespace().collect();
+        let found: Vec<(String, String, String)> = check_files(&[("r.yaml", &yaml)], &given)
+            .diagnostics
+            .into_iter()
+            .map(|told| (told.message, told.label, told.help.unwrap_or_default()))
+            .collect();
+        let expected = expected.map(|(message, label, help)| {
+            (format!("nothing defines {message}"), label.to_owned(), help.to_owned())
+        });
+        assert_eq!(found, Vec::from_iter(expected), "{yaml}");
+    }
+}
+
+#[test]
+fn hooks_and_prompts_know_names_of_their_own() {
+    let yaml = "name: r\ncontext: {step_id: {a: 1}}\nhooks: {pre_step: 'x {{step_id.b}}'}\nsteps: [{id: s, command: x}]\n";
+    expect_files(&[("r.yaml", yaml)], &[], &[]);
+    let yaml =
+        "name: r\nhooks: {pre_step: 'x {{working_directory}}'}\nsteps: [{id: s, prompt: '{{step_id}}'}]\n";
+    let all = told(&check_files(&[("r.yaml", yaml)], &[]));
+    assert_eq!(all, ["warning undefined-variable 2:22", "warning undefined-variable 3:26"]);
+}
+
+#[test]
+fn what_could_not_be_read_may_define_anything() {
+    for (field, expected) in [
+        ("context: [a]", "error wrong-type 3:10"),
+        ("extends: [a]", "error wrong-type 3:10"),
+        ("inputs: []", "warning undefined-variable 2:27"),
+    ] {
+        let yaml = format!("name: r\nsteps: [{{id: s, command: '{{{{v}}}}'}}]\n{field}\n");
+        expect_files(&[("r.yaml", &yaml)], &[], &[expected]);
+    }
+}
+
+#[test]
+fn files_with_the_same_text_are_told_apart() {
+    let broken = "name: same\nsteps: [{id: c, comand: x}]\n";
+    let main = "name: main\nsteps: [{id: a, recipe: one}, {id: b, recipe: two}]\n";
+    expect_files(
+        &[("main.yaml", main), ("one.yaml", broken), ("two.yaml", broken)],
+        &[],
+        &["error field-typo one.yaml:2:17", "error field-typo two.yaml:2:17"],
+    );
+}
