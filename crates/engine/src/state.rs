@@ -374,7 +374,6 @@ impl RunState {
                 return;
             }
             frame.cursor = level.end;
-            frame.next = level.end;
         }
     }
 

@@ -3,8 +3,8 @@
 //! Never runs or expands anything and never fails: text that bash would refuse still gives words. The time is
 //! linear in the length of the command.
 
-/// How deeply quotes and substitutions are followed; beyond that everything is plain text.
-const MAX_DEPTH: usize = 40;
+/// How deeply substitutions in quotes are followed; beyond that everything is plain text.
+const MAX_DEPTH: usize = 20;
 
 /// How long `((…))` may be.
 const MAX_CALCULATION: usize = 200;
@@ -348,7 +348,7 @@ impl Reader {
             match c {
                 '\\' => self.at += 1,
                 '\'' => self.skip_until_plain('\''),
-                '"' if depth < MAX_DEPTH => self.skip_double(depth + 1),
+                '"' if depth < MAX_DEPTH => self.skip_double(depth),
                 c if c == open => level += 1,
                 c if c == close => level -= 1,
                 _ => {}
@@ -366,7 +366,7 @@ impl Reader {
             match c {
                 '"' => return,
                 '\\' => self.at += 1,
-                '$' if self.peek(0) == Some('(') && depth < MAX_DEPTH => {
+                '$' if self.peek(0) == Some('(') => {
                     self.at += 1;
                     self.skip_balanced('(', ')', depth + 1);
                 }

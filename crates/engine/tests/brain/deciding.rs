@@ -2,10 +2,12 @@
 //! hooks, tolerated failures, and what a nested recipe gives back.
 
 use engine::{
-    Event, RunSettings, RunStatus,
+    Event, Outcome, RunSettings, RunStatus, StepStatus,
     decide::{self, decide},
-    event::RunFinished,
+    event::{Ended, RunFinished},
+    frame::StepState,
 };
+use recipe::value::Value;
 
 use crate::run::{LEAF, Run, parallel};
 
@@ -81,7 +83,9 @@ fn limits_are_kept() {
         let mut run = Run::new(&text, LEAF, parallel(4), &[]);
         run.go();
         assert_eq!(run.trace.join(" "), expected, "{limits}");
-        assert!(run.state.root().steps.iter().all(|step| !step.recovered), "{limits}");
+        let is_begun = |step: &StepState| !step.recovered && step.started_at.is_some();
+        let failed = |step: &&StepState| step.status == StepStatus::Failed;
+        assert!(run.state.root().steps.iter().filter(failed).all(is_begun), "{limits}");
     };
     let two = "- {id: a, command: x}\n- {id: b, command: x}\n";
     limited("{max_total_steps: 2}", two, "+a -a +b -b end");
@@ -129,6 +133,21 @@ fn a_hook_is_waited_for() {
 }
 
 #[test]
+fn only_the_hook_that_there_is_is_waited_for() {
+    for (hook, fails, expected) in [
+        ("post_step", "", "+a -a waits"),
+        ("post_step", "a", "+a !a end"),
+        ("on_error", "", "+a -a end"),
+        ("on_error", "a", "+a !a waits"),
+    ] {
+        let text = format!("name: top\nhooks: {{{hook}: x}}\nsteps:\n- {{id: a, command: x}}\n");
+        let mut run = Run::new(&text, LEAF, parallel(4), &[fails]);
+        run.go();
+        assert_eq!(run.trace.join(" "), expected, "{hook} {fails}");
+    }
+}
+
+#[test]
 fn what_a_nested_recipe_gives_back() {
     let child = "name: leaf\ncontext: {own: o, given: d, changed: d}\nsteps:\n- {id: k, command: x}\n\
                  - {id: c, command: x, output: changed}\n";
@@ -144,6 +163,46 @@ fn what_a_nested_recipe_gives_back() {
         assert_eq!(run.value(name), expected, "{name}");
     }
     assert_eq!(run.state.root().log, ["own", "changed", "k", "n", "z"]);
+}
+
+#[test]
+fn a_recipe_that_did_not_come_to_its_end_gives_nothing_back() {
+    let child = "name: leaf\nsteps:\n- {id: k, command: x}\n- {id: l, command: x}\n";
+    let tolerant = "name: top\nsteps:\n- {id: n, recipe: leaf, continue_on_error: true}\n";
+    let mut run = Run::new(tolerant, child, parallel(4), &["n/l"]);
+    run.go();
+    assert_eq!((run.trace.last().map(String::as_str), run.value("k")), (Some("end"), String::new()));
+    // nor does one that an agent brought to its end in another way
+    for (recovered, k) in [(false, "vk"), (true, "")] {
+        let mut run = Run::new("name: top\nsteps:\n- {id: n, recipe: leaf}\n", child, parallel(4), &[]);
+        run.record(Event::StepStarted { path: "n".to_owned(), attempt: 1, inputs: None }, None);
+        run.record(Event::RecipeEntered { path: "n".to_owned(), unit: "leaf".to_owned() }, None);
+        for (path, recovered) in [("n/k", false), ("n/l", false), ("n", recovered)] {
+            let (path, ended) = (path.to_owned(), Ended::new(Outcome::Ok, None));
+            let value = Value::from(format!("v{}", path.rsplit('/').next().unwrap()));
+            let status = StepStatus::Completed;
+            run.record(Event::StepFinished { path, attempt: 1, status, ended, recovered }, Some(value));
+        }
+        assert_eq!((run.value("k"), run.value("n")), (k.to_owned(), "vn".to_owned()));
+        assert_eq!(run.state.step("n").unwrap().recovered, recovered);
+    }
+}
+
+#[test]
+fn a_nested_recipe_sees_what_is_below_its_neighbours() {
+    let child = "name: leaf\ncontext: {own: o}\nsteps:\n- {id: k, command: x}\n---\n\
+                 name: next\nsteps:\n- {id: q, command: x, condition: \"n.own == 'o'\"}\n---\n\
+                 name: other\ncontext: {n: plain}\nsteps:\n- {id: q, command: x, condition: \"n.own == 'o'\"}\n";
+    for (step, expected) in [
+        ("recipe: next", "+m/q -m/q"),
+        ("recipe: next, context: {n: plain}", "~m/q Condition"),
+        ("recipe: other", "~m/q Condition"),
+    ] {
+        let text = format!("name: top\nsteps:\n- {{id: n, recipe: leaf}}\n- {{id: m, {step}}}\n");
+        let mut run = Run::new(&text, child, parallel(4), &[]);
+        run.go();
+        assert_eq!(run.trace.join(" "), format!("+n +n/k -n/k -n +m {expected} -m end"), "{step}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use engine::{
     Event, Outcome, RunSettings, StepStatus,
     event::{Ended, NameChange, RunFinished, RunResumed, Spawned, Usage},
     inputs::digest,
-    outcome::{RunStatus, SkipReason},
+    outcome::{KnownBy, RunStatus, SkipReason},
     state::Tries,
 };
 use recipe::value::Value;
@@ -268,6 +268,17 @@ fn usage_adds_up_and_what_nobody_knows_stays_unknown() {
     let json = |usage: &Usage| serde_json::to_string(usage).unwrap();
     assert_eq!(json(&Usage::default()), r#"{"runs":0,"seconds":0.0}"#);
     assert!(json(&some(1)).contains(r#""runs_without_cost":1"#));
+}
+
+#[test]
+fn only_words_are_noted_as_the_source_of_a_trouble() {
+    for (known, noted) in [(KnownBy::Result, false), (KnownBy::Words, true)] {
+        let ended = Ended { trouble_by: known, ..ended(Outcome::Agent) };
+        let json = serde_json::to_string(&ended).unwrap();
+        assert_eq!(json.contains(r#""trouble_by":"words""#), noted, "{json}");
+        assert!(noted || !json.contains("trouble_by"), "{json}");
+        assert_eq!(serde_json::from_str::<Ended>(&json).unwrap(), ended);
+    }
 }
 
 #[test]

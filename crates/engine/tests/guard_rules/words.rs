@@ -254,6 +254,17 @@ fn checks_are_known_by_program_and_verb() {
 }
 
 #[test]
+fn substitutions_in_quotes_are_followed_to_a_depth() {
+    let deep = |depth: usize| {
+        let inner = (0..depth).fold("x \")\"".to_owned(), |inner, _| format!("x \"$({inner})\""));
+        tokens(&format!("a $({inner}); b")).into_iter().map(told).next_back()
+    };
+    for (depth, is_followed) in [(0, true), (1, true), (19, true), (20, false), (30, false)] {
+        assert_eq!(deep(depth).as_deref() == Some("b"), is_followed, "{depth}");
+    }
+}
+
+#[test]
 fn effects_are_known_by_program_and_verb() {
     for (text, expected) in [
         ("twine upload d", Some("twine upload")),
