@@ -159,9 +159,9 @@ fn note_argument(command: &mut Command, word: &Word) {
     };
 }
 
-/// Whether an option of a shell is followed by a name: `-o pipefail`, `-euo pipefail`.
+/// Whether an option of a shell is followed by a name: `-o pipefail`, `-euo pipefail`, `--rcfile name`.
 fn takes_name(option: &str) -> bool {
-    option.starts_with(['-', '+']) && option.ends_with('o') && !option.starts_with("--")
+    option.ends_with('o') || matches!(option, "--rcfile" | "--init-file")
 }
 
 /// Whether a word is the name of a shell, perhaps with its path.

@@ -11,8 +11,8 @@ use super::{
     scanner::Scanner,
 };
 
-/// The part of a word that is kept: longer than what is looked for in it.
-pub(super) const MAX_TEXT: usize = 250;
+/// The part of a quoted word that is looked at: longer than what is looked for in it.
+const MAX_TEXT: usize = 250;
 
 impl Scanner<'_, '_, '_> {
     /// Ends the word that is being read, if there is one.
