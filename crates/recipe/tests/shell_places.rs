@@ -52,7 +52,7 @@ fn a_new_command_begins() {
         "until while true; do break; done do let @; done; { { let @; } }",
         "a_b[@]=1; a1[@]=1; _[@]=1",
         "for ((;;)) { let @; }; for ((;;)) do let @; done; for((;;)) { let @; }",
-        "!(let @); if !(let @); then let @; fi",
+        "!(let @); if !(let @); then let @; fi; echo +(a); let @",
         "echo a\nlet @; let&>f @; 2>f let @; {fd}>f let @",
     ]);
     check(&[
@@ -195,7 +195,9 @@ fn parameters_and_arithmetic_end_where_they_should() {
         ("echo $[@ + [1] ] '@'", &[Arithmetic, Single]),
         ("((x = (@) )) ; '@'", &[Arithmetic, Single]),
         ("$((1+@", &[Arithmetic]),
-        ("$((echo \"it's\"); echo @); $((echo \\\"); echo @); $((echo '\"'); echo @)", &[Bare, Bare, Bare]),
+        ("$((echo \"it's\"); echo @)", &[Bare]),
+        ("$((echo \\\"); echo @)", &[Bare]),
+        ("$((echo '\"'); echo @)", &[Bare]),
         ("\"$( ((1)); echo '@')\" \"$( ((1 + ((2)))); echo '@')\"", &[Single, Single]),
         ("a[b[0]+@]=1; a=([b[0]+@]=1)", &[Arithmetic, Arithmetic]),
         ("\"$(echo +(a) '@')\" \"$(echo +(a+(b)) '@')\"", &[Single, Single]),

@@ -7,6 +7,7 @@ use super::{
     Symbol,
     frame::{Builtin, Command, Reads, Word},
     scanner::Scanner,
+    word::LONGEST_NAME,
 };
 
 /// What a command takes a value for.
@@ -135,8 +136,9 @@ fn option_with_value(command: &Command) -> Option<char> {
 
 /// Whether a hole stands in the name that a word gives: before its `=` and before its subscript.
 pub(super) fn names(written: &[Symbol]) -> bool {
-    let name = written.iter().take_while(|symbol| !matches!(symbol, Symbol::Char('=' | '[')));
-    name.into_iter().any(|symbol| matches!(symbol, Symbol::Hole(_)))
+    let start = written.iter().take(LONGEST_NAME);
+    let mut name = start.take_while(|symbol| !matches!(symbol, Symbol::Char('=' | '[')));
+    name.any(|symbol| matches!(symbol, Symbol::Hole(_)))
 }
 
 /// What an argument means for the next one.

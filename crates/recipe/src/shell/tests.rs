@@ -282,6 +282,18 @@ fn hostile_commands_take_no_time() {
         "((a) ",
         "let x@ ",
         "[[ a -eq ",
+        "unset a[$(",
+        "declare \"a[$(",
+        "eval \"$(",
+        "coproc N ",
+        "'a' ",
+        "\\\n",
+        "$\\\n",
+        "$((\"$(",
+        "<<E\\\n",
+        "<<E\n\\\n",
+        "(declare -A a;",
+        "declare -i a;",
     ] {
         let text = part.replace('@', "x").repeat(100_000 / part.len());
         let started = std::time::Instant::now();
@@ -298,6 +310,10 @@ fn beyond_all_nesting_only_numbers_are_let_through() {
     // the command itself is open too
     check(&format!("{}'@'", "( ".repeat(1_999)), &[Single]);
     check(&format!("{}'@'", "( ".repeat(2_000)), &[Arithmetic]);
+    // the word is as long as a name may be, and one longer
+    for (spaces, expected) in [(4_992, Bare), (4_993, Arithmetic)] {
+        check(&format!("unset a[1]='{}'@", " ".repeat(spaces)), &[expected]);
+    }
     let texts = |count: usize| (0..count).map(|number| format!("cat <<E{number}\n$(")).collect::<String>();
     check(&format!("{}'@'", texts(24)), &[Single]);
     check(&format!("{}'@'", texts(25)), &[Arithmetic]);
