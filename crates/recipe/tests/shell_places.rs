@@ -51,12 +51,16 @@ fn a_new_command_begins() {
         "while case x in x) true; esac do let @; done; while case x in x) true;; esac do let @; done",
         "until while true; do break; done do let @; done; { { let @; } }",
         "a_b[@]=1; a1[@]=1; _[@]=1",
+        "for ((;;)) { let @; }; for ((;;)) do let @; done; for((;;)) { let @; }",
+        "!(let @); if !(let @); then let @; fi; echo +(a); let @",
+        "echo a\nlet @; let&>f @; 2>f let @; {fd}>f let @",
     ]);
     check(&[
         ("'!' let @", &[Bare]),
         ("\"if\" let @", &[Bare]),
         ("echo function let @", &[Bare]),
         ("for x in let @; do let @; done", &[Bare, Arithmetic]),
+        ("let 1\necho @; let x {a[1]}> @; '2'>f let @", &[Bare, Bare, Bare]),
         ("echo $(let @; echo @) ${x:-$(let @)}", &[Arithmetic, Bare, Arithmetic]),
         ("x=@ let @; x=(@ [@]=@) let @", &[Bare, Arithmetic, Bare, Arithmetic, Bare, Arithmetic]),
         ("a[@]=@; a[1+@]+=@; a[b]=@ let @", &[Arithmetic, Bare, Arithmetic, Bare, Bare, Arithmetic]),
@@ -83,6 +87,8 @@ fn only_what_is_part_of_a_word_is_evaluated_with_it() {
         ),
         ("$(( $(echo 1 # @\n) + $(echo @) ))", &[Comment, Arithmetic]),
         ("$(( $(echo 1 <<@\n) ))", &[Delimiter]),
+        ("$(( $(echo 1; x=@) + $(echo @\n) ))", &[Bare, Arithmetic]),
+        ("declare -A m; n=([@]=1); declare -i x; y=(@)", &[Arithmetic, Bare]),
     ]);
 }
 
@@ -107,6 +113,8 @@ fn a_condition_is_over_at_its_brackets() {
         ("[[ a < @ ]]; echo let @", &[Bare, Bare]),
         ("[[ a == ']]'; let @ ]]", &[Bare]),
         ("[[ x == @(a|@) ]]", &[Bare, Bare]),
+        ("[[ x =~ (a<b) ]] && let @; [[ x =~ (a) && ( @ -eq 1 ) ]]", &[Arithmetic, Arithmetic]),
+        ("[[ x =~ (a -eq @) ]]; [[ x == +(a -eq @) ]]", &[Bare, Bare]),
     ]);
 }
 
@@ -124,6 +132,7 @@ fn cases_go_from_pattern_to_pattern() {
             &[Arithmetic, Bare, Arithmetic, Single, Arithmetic, Arithmetic],
         ),
         ("case @ in @) let @;; esac", &[Bare, Bare, Arithmetic]),
+        ("\"$(case x in (esac) echo '@';; esac)\"; case x in a) :;;'b') '@';; esac", &[Single, Single]),
         ("case x in (@) let @;; esac", &[Bare, Arithmetic]),
         ("case x in a) echo; let @;; esac; echo let @", &[Arithmetic, Bare]),
     ]);
@@ -155,6 +164,11 @@ fn declarations_say_what_is_evaluated() {
         ),
         ("unset a[@] 'b[@]'; read a[@]; printf -v 'a[@]' x", &[Arithmetic; 4]),
         ("test @ -eq @; [ -v a[@] ]", &[Bare, Bare, Arithmetic]),
+        (
+            "printf -v x %s @; declare -i n; printf -v n %d @ @; printf %s @",
+            &[Bare, Arithmetic, Arithmetic, Bare],
+        ),
+        ("declare -i n; read n <<< @ < @; cat <<< @", &[Arithmetic, Bare, Bare]),
     ]);
 }
 
@@ -169,6 +183,7 @@ fn parameters_and_arithmetic_end_where_they_should() {
         ("echo ${x=@} ${x?'@'} ${x+@} ${x:+'@'} @", &[Bare, Single, Bare, Single, Bare]),
         ("echo ${x%@} ${x%%'@'} ${x##@} ${x^@} ${x,,'@'}", &[Bare, Single, Bare, Bare, Single]),
         ("echo ${x//@/'@'} ${x/#@/@} '@'", &[Bare, Single, Bare, Bare, Single]),
+        ("\"${x#${y}'@'}\" '@'", &[Single, Single]),
         (
             "echo ${x:@} ${x:1:@} ${x: -@} ${x[@]} ${x[@]%@} ${x[1]:@}",
             &[Arithmetic, Arithmetic, Arithmetic, Arithmetic, Arithmetic, Bare, Arithmetic],
@@ -179,6 +194,15 @@ fn parameters_and_arithmetic_end_where_they_should() {
         ("echo $(( (1) )) '@'; echo $(((1)+@)) '@'", &[Single, Arithmetic, Single]),
         ("echo $[@ + [1] ] '@'", &[Arithmetic, Single]),
         ("((x = (@) )) ; '@'", &[Arithmetic, Single]),
+        ("$((1+@", &[Arithmetic]),
+        ("$((echo \"it's\" @); echo)", &[Bare]),
+        ("$((echo \\\" @); echo)", &[Bare]),
+        ("$((echo '\"' @); echo)", &[Bare]),
+        ("\"$( ((1)); echo '@')\" \"$( ((1 + ((2)))); echo '@')\"", &[Single, Single]),
+        ("a[b[0]+@]=1; a=([b[0]+@]=1)", &[Arithmetic, Arithmetic]),
+        ("\"$(echo +(a) '@')\" \"$(echo +(a+(b)) '@')\"", &[Single, Single]),
+        ("+(a|let @) x; '@'", &[Bare, Single]),
+        ("\"$$(\" '@' \"$${\" '@' $$'a'", &[Single, Single]),
         ("echo $'\\'@' $\"@\" $@ $ '@' $_ $1 '@'", &[AnsiC, Double, Bare, Single, Single]),
         ("echo \"$'@'\" \"\\\"@\" \"a\\\\\" '@'", &[Double, Double, Single]),
         ("echo +(a|@) !(@) ?(@) *(@|'@')", &[Bare, Bare, Bare, Bare, Single]),
@@ -204,8 +228,17 @@ fn heredocs_end_at_their_word() {
         ("cat <<A | let @\n@\nA", &[Arithmetic, Heredoc]),
         ("cat <<A_1\n@\nA_1\n@", &[Heredoc, Bare]),
         ("(cat <<A\n@\nA\n) ; let @", &[Heredoc, Arithmetic]),
+        ("cat <<E\nE)\n@\nE\n'@'", &[Heredoc, Single]),
+        (
+            "echo $(true); cat <<E\nE)\n@\nE\n'@'; echo $(cat <<E)\n@\nE\n'@'",
+            &[Heredoc, Single, Heredoc, Single],
+        ),
+        ("$(cat <<E\nEx\n@\nE\n)'@'", &[Heredoc, Single]),
+        ("$(cat <<E\n@\nE\\)\n)'@'", &[Heredoc, Single]),
+        ("cat <<A <<''\nx\nA\n@\n\n'@'", &[QuotedHeredoc, Single]),
         ("echo a # '@'\n'@' #@", &[Comment, Single, Comment]),
         ("echo a\\\n#b '@'", &[Single]),
+        ("echo <(:)# '@'", &[Single]),
     ]);
 }
 
@@ -230,6 +263,13 @@ fn who_takes_a_value_for_code_or_a_name() {
         ("declare -n r=@", Some("declare")),
         ("eval x; echo @", None),
         ("bash -c x; echo @", None),
+        ("bash -c; echo 'x @'", None),
+        ("bash -e script -c 'x @'", None),
+        ("bash script -c 'x @'", None),
+        ("bash --rcfile f -c 'x @'", Some("bash")),
+        ("bash --init-file f -c 'x @'", Some("bash")),
+        ("echo -v; [ @ = x ]", None),
+        ("read -p; read @", Some("read")),
         ("read x; echo @", None),
     ] {
         let said: Vec<String> = misuses(&pieces(command)).into_iter().map(|misuse| misuse.by).collect();

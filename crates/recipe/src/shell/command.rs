@@ -6,7 +6,7 @@ use super::{
     Quoting, Symbol,
     frame::{Builtin, Close, Kind, Outlet, Position, Redirect, Shape, Textual},
     scanner::{Scanner, Style},
-    word::{MAX_TEXT, array_name, is_identifier, precedes_command},
+    word::{array_name, is_identifier, precedes_command},
 };
 
 impl Scanner<'_, '_, '_> {
@@ -85,9 +85,7 @@ impl Scanner<'_, '_, '_> {
     fn word_char(&mut self, c: char) {
         self.begin();
         self.copy(1);
-        if let Some(command) = self.command()
-            && command.word.text.len() < MAX_TEXT
-        {
+        if let Some(command) = self.command() {
             command.word.text.push(c);
         }
     }
@@ -107,17 +105,17 @@ impl Scanner<'_, '_, '_> {
 
     /// Whether a bracket here opens the subscript of an assignment.
     fn opens_subscript(&mut self) -> bool {
-        let Some(command) = self.command() else { return false };
-        let assigns = matches!(command.position, Position::Command | Position::Assigned);
-        match command.shape {
-            Shape::Array(_) => !command.word.started,
-            Shape::Condition => false,
-            _ => assigns && !command.word.quoted && is_identifier(&command.word.text),
-        }
+        self.command().is_some_and(|command| match (command.shape, command.position) {
+            (Shape::Array(_), _) => !command.word.started,
+            (Shape::Condition, _) => false,
+            (_, Position::Command | Position::Assigned) => {
+                !command.word.quoted && is_identifier(&command.word.text)
+            }
+            _ => false,
+        })
     }
 
     fn subscript(&mut self) {
-        self.begin();
         let holes = self.notes.holes.len();
         let textual = match self.command() {
             Some(command) => match command.shape {
@@ -159,12 +157,11 @@ impl Scanner<'_, '_, '_> {
 
     fn operator(&mut self, c: char) {
         // `]]` needs no space behind it: in `[[ … ]]; then` the condition is over before the semicolon
-        if self.command().is_some_and(|command| command.ends_condition()) {
+        if c != '(' && self.in_condition() {
             self.finish_word();
         }
-        let condition = self.command().is_some_and(|command| command.shape == Shape::Condition);
         match c {
-            _ if condition => self.condition_operator(c),
+            _ if self.in_condition() => self.condition_operator(c),
             '(' => self.open(),
             ')' => self.close(),
             '<' | '>' => self.redirection(),
@@ -176,6 +173,10 @@ impl Scanner<'_, '_, '_> {
         }
     }
 
+    fn in_condition(&mut self) -> bool {
+        self.command().is_some_and(|command| command.shape == Shape::Condition)
+    }
+
     fn condition_operator(&mut self, c: char) {
         let regex = self.command().is_some_and(|command| command.previous.text == "=~");
         if c == '(' && (regex || self.in_word()) {
@@ -183,7 +184,6 @@ impl Scanner<'_, '_, '_> {
             self.copy(1);
             return self.push_inner(Kind::Pattern);
         }
-        self.finish_word();
         self.copy(1);
     }
 
@@ -200,7 +200,6 @@ impl Scanner<'_, '_, '_> {
         let Some(command) = self.command() else { return };
         let in_pattern = matches!(command.position, Position::Pattern | Position::FirstPattern);
         if ends_case {
-            command.restart();
             command.position = Position::FirstPattern;
             if next == Some(Symbol::Char(';')) && self.peek_char(0) == Some('&') {
                 self.copy(1);
@@ -224,10 +223,9 @@ impl Scanner<'_, '_, '_> {
             Some(Symbol::Char(c)) => c,
             _ => ' ',
         });
-        let array = self.command().is_some_and(|command| matches!(command.shape, Shape::Array(_)));
         match (first, second, third) {
             ('<', '<', '<') => self.redirect(3, Redirect::Text),
-            ('<', '<', _) if !array => self.announce_heredoc(),
+            ('<', '<', _) => self.announce_heredoc(),
             ('<', '&' | '>', _) | ('>', '>' | '&' | '|', _) => self.redirect(2, Redirect::File),
             _ => self.redirect(1, Redirect::File),
         }
@@ -238,7 +236,7 @@ impl Scanner<'_, '_, '_> {
         let Some(command) = self.command() else { return };
         let word = &command.word;
         let variable = word.text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-        let number = !word.text.is_empty() && word.text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = word.text.bytes().all(|byte| byte.is_ascii_digit());
         let (element, holes) = (variable.is_some_and(|name| name.contains('[')), word.holes);
         if !word.quoted && (number || variable.is_some_and(is_identifier)) {
             command.word = Default::default();
@@ -273,12 +271,11 @@ impl Scanner<'_, '_, '_> {
         let Some(command) = self.command() else { return };
         let word = &command.word;
         // `f@()` is the name of a function, and a lone `!` a negation
-        let no_pattern =
-            command.position == Position::Command && (empty || (word.text == "!" && !word.quoted));
+        let no_pattern = command.position == Position::Command && (empty || word.text == "!");
         let in_pattern = matches!(command.position, Position::FirstPattern | Position::Pattern);
         if let Some(name) = array_name(&word.text).map(str::to_owned) {
             self.open_array(&name);
-        } else if word.started && extended && !no_pattern {
+        } else if extended && !no_pattern {
             self.copy(1);
             self.push_inner(Kind::Pattern);
         } else if in_pattern {
@@ -295,7 +292,7 @@ impl Scanner<'_, '_, '_> {
     fn opens_arithmetic(&mut self) -> bool {
         let allowed = self.command().is_some_and(|command| {
             let word = &command.word;
-            let reserved = !word.quoted && (word.text == "for" || precedes_command(&word.text));
+            let reserved = word.text == "for" || precedes_command(&word.text);
             let starts = match command.position {
                 Position::Command | Position::ForName | Position::Coproc => !word.started || reserved,
                 Position::CoprocRest => true,
@@ -315,10 +312,7 @@ impl Scanner<'_, '_, '_> {
 
     fn open_array(&mut self, name: &str) {
         let textual = self.subscripts_of(name);
-        let declared = self.command().is_some_and(
-            |command| matches!(command.builtin, Builtin::Declare(attributes) if attributes.integer),
-        );
-        let integer = declared || self.notes.is_integer(name);
+        let integer = self.notes.is_integer(name);
         self.copy(1);
         self.push_command(Shape::Array(textual), Outlet::default());
         if let Some(frame) = self.frames.last_mut() {

@@ -36,7 +36,6 @@ impl Scanner<'_, '_, '_> {
 
     /// Follows the nesting of an arithmetic construct, `c` having been copied.
     fn count_arithmetic(&mut self, c: char) {
-        let next = self.peek_char(0);
         let Some(Kind::Arithmetic { close, depth, quote }) =
             self.frames.last_mut().map(|frame| &mut frame.kind)
         else {
@@ -48,7 +47,7 @@ impl Scanner<'_, '_, '_> {
             (_, '"' | '\'') => *quote = Some(c),
             (Close::Parentheses, '(') | (Close::Bracket, '[') => *depth += 1,
             (Close::Parentheses, ')') | (Close::Bracket, ']') if *depth > 0 => *depth -= 1,
-            (Close::Parentheses, ')') if next == Some(')') => {
+            (Close::Parentheses, ')') => {
                 self.copy(1);
                 self.frames.pop();
             }

@@ -28,9 +28,7 @@ impl Scanner<'_, '_, '_> {
                 self.copy_operator(2);
                 self.push_inner(Kind::Double);
             }
-            Some(Symbol::Char(c)) if c.is_ascii_alphanumeric() || "_$#?!*@-".contains(c) => {
-                self.copy_operator(2)
-            }
+            Some(Symbol::Char('$')) => self.copy_operator(2),
             _ => self.copy(1),
         }
     }

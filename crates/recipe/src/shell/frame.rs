@@ -119,17 +119,12 @@ impl Command {
         }
     }
 
-    /// Whether the word that is being read closes `[[ … ]]`.
-    pub(super) fn ends_condition(&self) -> bool {
-        self.shape == Shape::Condition && !self.word.quoted && self.word.text == "]]"
-    }
-
     /// Whether the next word may be an option whose value bash evaluates: `printf -v`, `wait -p`.
     pub(super) fn evaluates_options(&self) -> bool {
-        let argument = self.position == Position::Argument && self.redirecting.is_none();
         match self.name.as_str() {
-            "printf" => argument && self.arguments == 0,
-            "wait" => argument && matches!(self.previous.text.as_str(), "" | "-n" | "-f"),
+            _ if self.redirecting.is_some() => false,
+            "printf" => self.arguments == 0,
+            "wait" => matches!(self.previous.text.as_str(), "" | "-n" | "-f"),
             _ => false,
         }
     }
@@ -141,7 +136,6 @@ impl Command {
         self.name.clear();
         self.arguments = 0;
         self.reads = Reads::Arguments;
-        self.redirecting = None;
         self.fills_integer = false;
         self.previous = Previous::default();
     }
@@ -251,7 +245,7 @@ pub(super) struct Word {
     pub(super) started: bool,
     /// Whether a part of it is quoted or computed, so that it is no reserved word.
     pub(super) quoted: bool,
-    /// The start of what is written plainly.
+    /// What is written plainly.
     pub(super) text: String,
     /// The word without its quotes, known at its end; a hole is a `$`.
     pub(super) spelled: String,

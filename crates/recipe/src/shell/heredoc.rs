@@ -107,7 +107,7 @@ impl<'s> Scanner<'s, '_, '_> {
     /// joined with the next.
     fn extent(&self, heredoc: &Heredoc) -> Extent {
         let mut start = self.at;
-        while start < self.symbols.len() {
+        while self.symbols.get(start).is_some() {
             let (places, end) = self.line(start, heredoc.quoted);
             if let Some(used) = self.end_line(&places, heredoc) {
                 let line = places.get(used).copied().unwrap_or(end);

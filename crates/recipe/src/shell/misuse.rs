@@ -7,6 +7,7 @@ use super::{
     Symbol,
     frame::{Builtin, Command, Reads, Word},
     scanner::Scanner,
+    word::LONGEST_NAME,
 };
 
 /// What a command takes a value for.
@@ -135,8 +136,9 @@ fn option_with_value(command: &Command) -> Option<char> {
 
 /// Whether a hole stands in the name that a word gives: before its `=` and before its subscript.
 pub(super) fn names(written: &[Symbol]) -> bool {
-    let name = written.iter().take_while(|symbol| !matches!(symbol, Symbol::Char('=' | '[')));
-    name.into_iter().any(|symbol| matches!(symbol, Symbol::Hole(_)))
+    let start = written.iter().take(LONGEST_NAME);
+    let mut name = start.take_while(|symbol| !matches!(symbol, Symbol::Char('=' | '[')));
+    name.any(|symbol| matches!(symbol, Symbol::Hole(_)))
 }
 
 /// What an argument means for the next one.
@@ -159,9 +161,9 @@ fn note_argument(command: &mut Command, word: &Word) {
     };
 }
 
-/// Whether an option of a shell is followed by a name: `-o pipefail`, `-euo pipefail`.
+/// Whether an option of a shell is followed by a name: `-o pipefail`, `-euo pipefail`, `--rcfile name`.
 fn takes_name(option: &str) -> bool {
-    option.starts_with(['-', '+']) && option.ends_with('o') && !option.starts_with("--")
+    option.ends_with('o') || matches!(option, "--rcfile" | "--init-file")
 }
 
 /// Whether a word is the name of a shell, perhaps with its path.

@@ -21,9 +21,7 @@ impl Scanner<'_, '_, '_> {
             (Symbol::Char(c), Part::Name) => self.parameter_name(c),
             (Symbol::Char(c), Part::Subscript(depth)) => self.parameter_subscript(c, depth),
             (Symbol::Char(c), Part::Word) if around != Around::Unquoted => self.quoted_word(c, around),
-            (Symbol::Char('<' | '>'), Part::Word | Part::Pattern)
-                if around != Around::Heredoc && self.is_followed(1, '(') =>
-            {
+            (Symbol::Char('<' | '>'), Part::Word | Part::Pattern) if self.is_followed(1, '(') => {
                 self.process_substitution();
             }
             (Symbol::Char(c), _) => {

@@ -198,7 +198,11 @@ fn bodies() {
     check_body("\\@ \"\\@\" $@ \"$@\"", r#""${V0}" "\\${V1}" \$"${V2}" "\$${V3}""#);
     check_body("cat <<'A B'\n$x @\nA B\n", "cat <<RECIPE_END_0\n\\$x ${V0}\nRECIPE_END_0\n");
     check_body("cat <<'E'\n$x\nE\n", "cat <<'E'\n$x\nE\n");
+    check_body("cat <<'E_1'\n@\nE_1\n", "cat <<E_1\n${V0}\nE_1\n");
+    check_body("cat <<'E'\n@", "cat <<E\n${V0}");
     check_body("$((1-@))", "$((1- ${V0}))");
+    check_body("wait -n @ @; wait -p x @", "wait -n -- \"${V0}\" \"${V1}\"; wait -p x \"${V2}\"");
+    check_body("printf > @ @ @", "printf > \"${V0}\" -- \"${V1}\" \"${V2}\"");
     check_body("`echo \\$x \\\\$y @`", "`echo $x \\\\$y \"${V0}\"`");
 }
 
@@ -207,6 +211,26 @@ fn what_is_needed() {
     let script = assemble(&pieces("# @\necho @ $((@)) <<@\n@"), &|number| format!("V{number}"));
     assert_eq!(script.used, [1, 2, 4]);
     assert_eq!(script.arithmetic, [2]);
+    let [one, two, space] = [Piece::Hole(1), Piece::Hole(0), Piece::Text(" ")];
+    let twice = |command| {
+        let pieces = [Piece::Text(command), one, space, two, space, one];
+        assemble(&pieces, &|number| format!("V{number}"))
+    };
+    assert_eq!(
+        (twice("unset ").names, twice("echo ").used, twice("let ").arithmetic),
+        (vec![0, 1], vec![0, 1], vec![0, 1])
+    );
+}
+
+#[test]
+fn a_hole_is_the_delimiter_of_a_heredoc() {
+    for quote in ["", "'"] {
+        let opening = format!("cat <<{quote}");
+        let text = [Piece::Text(quote), Piece::Text("\n"), Piece::Hole(1), Piece::Text("\n")];
+        let pieces = [&[Piece::Text(&opening), Piece::Hole(0)], text.as_slice(), &[Piece::Hole(0)]].concat();
+        let kind = if quote.is_empty() { Heredoc } else { QuotedHeredoc };
+        assert_eq!(scan(&pieces), [Delimiter, kind, Delimiter]);
+    }
 }
 
 #[test]
@@ -258,6 +282,18 @@ fn hostile_commands_take_no_time() {
         "((a) ",
         "let x@ ",
         "[[ a -eq ",
+        "unset a[$(",
+        "declare \"a[$(",
+        "eval \"$(",
+        "coproc N ",
+        "'a' ",
+        "\\\n",
+        "$\\\n",
+        "$((\"$(",
+        "<<E\\\n",
+        "<<E\n\\\n",
+        "(declare -A a;",
+        "declare -i a;",
     ] {
         let text = part.replace('@', "x").repeat(100_000 / part.len());
         let started = std::time::Instant::now();
@@ -270,4 +306,15 @@ fn hostile_commands_take_no_time() {
 #[test]
 fn beyond_all_nesting_only_numbers_are_let_through() {
     check(&format!("{}@", "$(".repeat(100_000)), &[Arithmetic]);
+    check(&format!("{}@", "$((".repeat(100)), &[Arithmetic]);
+    // the command itself is open too
+    check(&format!("{}'@'", "( ".repeat(1_999)), &[Single]);
+    check(&format!("{}'@'", "( ".repeat(2_000)), &[Arithmetic]);
+    // the word is as long as a name may be, and one longer
+    for (spaces, expected) in [(4_992, Bare), (4_993, Arithmetic)] {
+        check(&format!("unset a[1]='{}'@", " ".repeat(spaces)), &[expected]);
+    }
+    let texts = |count: usize| (0..count).map(|number| format!("cat <<E{number}\n$(")).collect::<String>();
+    check(&format!("{}'@'", texts(24)), &[Single]);
+    check(&format!("{}'@'", texts(25)), &[Arithmetic]);
 }

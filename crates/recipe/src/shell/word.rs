@@ -11,8 +11,11 @@ use super::{
     scanner::Scanner,
 };
 
-/// The part of a word that is kept: longer than what is looked for in it.
-pub(super) const MAX_TEXT: usize = 250;
+/// The part of a quoted word that is looked at: longer than what is looked for in it.
+const MAX_TEXT: usize = 250;
+
+/// The longest name of a variable that is looked into, with its subscript: words may be nested deeply.
+pub(super) const LONGEST_NAME: usize = 5_000;
 
 impl Scanner<'_, '_, '_> {
     /// Ends the word that is being read, if there is one.
@@ -219,6 +222,9 @@ impl Scanner<'_, '_, '_> {
     /// associative one is expanded once more, so that it is no safer.
     pub(super) fn element(&mut self, word: &Word) {
         let written = self.written(word);
+        if written.len() > LONGEST_NAME {
+            return self.make_arithmetic(word.holes);
+        }
         let name = written.iter().take_while(|symbol| !matches!(symbol, Symbol::Char('[' | '='))).count();
         let (before, rest) = written.split_at(name);
         let end = rest.windows(2).position(|pair| pair == [Symbol::Char(']'), Symbol::Char('=')]);

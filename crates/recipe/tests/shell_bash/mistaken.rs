@@ -66,6 +66,7 @@ pub(crate) const EVALUATED: &[(&str, &str)] = &[
     ("x=$(declare -A m); m[{{0}}]=6; printf '<%s>' ${m[5]}", "<6>"),
     ("x=`declare -A m`; m[{{0}}]=6; printf '<%s>' ${m[5]}", "<6>"),
     ("declare -A m; unset m; m[{{0}}]=6; printf '<%s>' ${m[5]}", "<6>"),
+    ("a=(0 1 2 3 4 5 6); b=(1); printf '<%s>' ${a[b[0]+{{0}}]} \"${a[b[0]+{{0}}]}\"", "<6><6>"),
     // substitutions of processes in a word or a pattern
     ("cat ${u:-<(printf '<%s>' $((1+{{0}})))}", "<6>"),
     ("v=x; printf '<%s>' \"${v/<(let {{0}})/}\"", "<x>"),
@@ -83,7 +84,7 @@ pub(crate) const SHAPES: &[(&str, &str)] = &[
     ("cat <<-EO\n\t\\\n\tEO\nprintf '<%s>' '{{0}}'", "<@>"),
     ("printf '%s' \"$(cat <<EO\n{{0}}\\\n|\nE\\\nO)\"; printf '<%s>' '{{0}}'", "@|<@>"),
     ("cat <<'EO'\n{{0}}\\\nEO\nprintf '<%s>' '{{0}}'", "@\\\n<@>"),
-    ("cat <<E\\\nF\n'{{0}}'\nEF\nprintf '<%s>' '{{0}}'", "'@'\n<@>"),
+    ("v=1; cat <<E\\\nF\n$v'{{0}}'\nEF\nprintf '<%s>' '{{0}}'", "1'@'\n<@>"),
     ("cat <\\\n<E\n'{{0}}'\nE\nprintf '<%s>' '{{0}}'", "'@'\n<@>"),
     ("cat <<\\\n-E\n\t'{{0}}'\n\tE\nprintf '<%s>' '{{0}}'", "'@'\n<@>"),
     ("cat <<\\\n< {{0}}x", "@x\n"),
@@ -122,8 +123,15 @@ pub(crate) const SHAPES: &[(&str, &str)] = &[
     ("printf '<%s>' {a,b[{{0}}]}", "<a><b[@]>"),
     ("declare -i x; read -r x < /dev/null; for v in {{0}}; do printf '<%s>' \"$v\"; done", "<@>"),
     ("declare -i x; read -r y <<< 1; : ${w:={{0}}}; printf '<%s>' \"$w\"", "<@>"),
-    ("coproc printf {{0}} {{0}} >/dev/null 2>&1; wait; printf '<%s>' {{0}}", "<@>"),
+    ("coproc printf {{0}} x >/dev/null 2>&1; wait; printf '<%s>' {{0}}", "<@>"),
     ("coproc cat > /dev/null <<< '{{0}}'; wait; printf '<%s>' {{0}}", "<@>"),
+    // what only looks like a substitution of a process
+    ("v='<'; printf '<%s>' \"${v/</'{{0}}'}\" ${u:-<'{{0}}'}", "<@><<@>"),
+    ("v=; w=x{{0}}; printf '<%s>' \"${w#x${v}'{{0}}'}\" '{{0}}'", "<><@>"),
+    // braces that are quoted
+    ("printf '<%s>' \"${u:-\"}\"{{0}}}\" '{{0}}'", "<}@><@>"),
+    ("cat <<E\n${u:-\"}\"{{0}}}\nE\nprintf '<%s>' '{{0}}'", "}@\n<@>"),
+    ("cat <<$E\n'{{0}}'\n$E\nprintf '<%s>' '{{0}}'", "'@'\n<@>"),
     // backticks in `${…}` inside quotes keep their backslashes
     ("printf '<%s>' \"${u:-`printf '%s|' \\\"{{0}}\\\" '{{0}}'`}\"", "<\"@\"|@|>"),
     ("cat <<E\n${u:-`printf '%s|' \\\"'{{0}}'`}\nE\n", "\"@|\n"),
