@@ -16,6 +16,8 @@ const PLAIN_WIDTH: usize = 120;
 #[derive(Clone, Debug)]
 pub(crate) struct Environment {
     variables: BTreeMap<String, String>,
+    /// What files define besides.
+    files: BTreeMap<String, String>,
     /// The current directory; empty if it does not exist any more.
     pub(crate) cwd: PathBuf,
     /// The user's home directory.
@@ -54,6 +56,7 @@ impl Environment {
             stderr_colour: colour(stderr().is_terminal()),
             width: width(&variables),
             variables,
+            files: BTreeMap::new(),
         }
     }
 
@@ -64,24 +67,28 @@ impl Environment {
 
     /// The value of a variable that is set, even if it is empty.
     pub(crate) fn raw(&self, name: &str) -> Option<&str> {
-        self.variables.get(name).map(String::as_str)
+        self.variables.get(name).or_else(|| self.files.get(name)).map(String::as_str)
     }
 
     /// Everything that is set, for the programs that steps start.
     pub(crate) fn all(&self) -> BTreeMap<std::ffi::OsString, std::ffi::OsString> {
         let mut all: BTreeMap<_, _> = env::vars_os().collect();
-        for (name, value) in &self.variables {
+        for (name, value) in &self.files {
             all.entry(name.into()).or_insert_with(|| value.into());
         }
         all
     }
 
-    /// Sets a variable that is not set yet.
-    pub(crate) fn set_missing(&mut self, name: String, value: String) {
-        // what is set and no text is set all the same
-        if env::var_os(&name).is_none() {
-            self.variables.entry(name).or_insert(value);
+    /// The same world with these definitions of files. What is set wins, and the first definition wins.
+    pub(crate) fn with_files(&self, definitions: impl IntoIterator<Item = (String, String)>) -> Environment {
+        let mut files = BTreeMap::new();
+        for (name, value) in definitions {
+            // what is set and no text is set all the same
+            if env::var_os(&name).is_none() {
+                files.entry(name).or_insert(value);
+            }
         }
+        Environment { files, ..self.clone() }
     }
 
     /// Whether progress can be redrawn in place.

@@ -27,26 +27,23 @@ pub(crate) const GRACE: Duration = Duration::from_secs(5);
 /// How long an agent that has given its result has to end itself.
 const RESULT_GRACE: Duration = Duration::from_secs(10);
 
-/// The environment with what `.env` files define. What is exported wins, and the first definition wins.
+/// The environment with what `.env` files define.
 pub(crate) fn with_files(plan: &Plan, working_dir: &Path, environment: &Environment) -> Environment {
-    let mut all = environment.clone();
+    let mut definitions = Vec::new();
     for unit in &plan.units {
         let beside = environment.cwd.join(&unit.path);
         let dirs = [beside.parent().map(Path::to_owned), Some(working_dir.to_owned())];
         for file in &unit.env_files {
-            for dir in dirs.iter().flatten() {
-                let file = dir.join(file);
+            for file in dirs.iter().flatten().map(|dir| dir.join(file)) {
                 // what is no file, as a pipe that nobody writes to, defines nothing
                 let bytes = if file.is_file() { std::fs::read(file).unwrap_or_default() } else { Vec::new() };
                 // one strange byte does not take the other definitions away
-                let text = String::from_utf8_lossy(&bytes);
-                for (name, value) in dotenv::parse(&text) {
-                    all.set_missing(name, value.replace('\0', ""));
-                }
+                let found = dotenv::parse(&String::from_utf8_lossy(&bytes));
+                definitions.extend(found.into_iter().map(|(name, value)| (name, value.replace('\0', ""))));
             }
         }
     }
-    all
+    environment.with_files(definitions)
 }
 
 /// The machine, with what `.env` files define.

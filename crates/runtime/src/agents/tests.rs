@@ -123,22 +123,6 @@ const TRANSCRIPTS: &[(&str, &str, i32, &str)] = &[
         1,
         "!the agent reports a failure: no model",
     ),
-    (
-        "claude",
-        "{\"type\":\"result\",\"subtype\":\"succ",
-        0,
-        "!the agent ends with exit code 0 and without a result",
-    ),
-    ("codex", "\n{ \"type\": \"item.comp", 0, "!the agent ends with exit code 0 and without a result"),
-    ("claude", "{\"type\":\"pear\"}", 0, "{\"type\":\"pear\"}"),
-    ("claude", "{\"answer\": 1", 0, "{\"answer\": 1"),
-    (
-        "claude",
-        "[{\"type\":\"system\",\"subtype\":\"init\"},{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"ANS\"}]\n",
-        0,
-        "ANS",
-    ),
-    ("claude", "[1, 2]\n", 0, "[1, 2]"),
     ("gemini", "{\"response\":\"ANS\",\"stats\":{}}\n", 0, "ANS"),
     ("gemini", "{\"response\":\"ANS\"}\n", 0, "ANS"),
     ("opencode", transcript!("opencode-tool"), 0, "Hello from the model."),
@@ -292,6 +276,23 @@ fn events_without_an_end() {
         assert_eq!(line(&killed), "!the agent is ended by signal 11");
         let ended = read(program, &output, Ended::AfterResult, "");
         assert!(ended.result.is_err());
+    }
+}
+
+#[test]
+fn half_an_event_is_no_answer_and_a_list_of_events_is_read() {
+    let missing = "!the agent ends with exit code 0 and without a result";
+    let list = "[{\"type\":\"system\",\"subtype\":\"init\"},{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"ANS\"}]\n";
+    for (program, output, expected) in [
+        ("claude", "{\"type\":\"result\",\"subtype\":\"succ", missing),
+        ("codex", "\n{ \"type\": \"item.comp", missing),
+        ("claude", "{\"type\":\"pear\"}", "{\"type\":\"pear\"}"),
+        ("claude", "{\"answer\": 1", "{\"answer\": 1"),
+        ("claude", list, "ANS"),
+        ("claude", "[1, 2]\n", "[1, 2]"),
+    ] {
+        let said = line(&read(program, output, Ended::Exit(0), ""));
+        assert!(said.starts_with(expected), "{program} {output}: {said}");
     }
 }
 

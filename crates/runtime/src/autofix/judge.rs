@@ -2,7 +2,7 @@
 //!
 //! Never writes a file.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use engine::guard;
 use recipe::{
@@ -58,9 +58,13 @@ pub(super) fn examine(
 }
 
 /// What a repair changed that it must not touch.
-pub(super) fn outside(changes: &[Change]) -> Vec<Regression> {
+pub(super) fn outside(changes: &[Change], aside: &Path) -> Vec<Regression> {
     let detail = |change: &Change| match change.is_put_back {
-        true => format!("it changed `{}`, which is put back", change.name),
+        true => format!(
+            "it changed `{}`, which is put back; the change is kept in {}",
+            change.name,
+            aside.display()
+        ),
         false => format!("it changed `{}`, which cannot be put back: look at it", change.name),
     };
     changes.iter().map(|change| regression("outside_surface", None, &detail(change))).collect()

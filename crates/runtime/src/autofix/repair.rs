@@ -187,7 +187,8 @@ impl Repairer<'_> {
         let (asked, halt) = self.ask(desk, dir, working_dir, prompt)?;
         let edited = fs::read(file).ok().filter(|now| now != before);
         // whatever comes of it, the file is as it was until the repair is accepted
-        let outside = judge::outside(&surface.restore());
+        let aside = self.folder.path().join(dir).join("outside");
+        let outside = judge::outside(&surface.restore(&aside), &aside);
         if fs::read(file).ok().as_deref() != Some(before) {
             write_new(file, before)?;
         }

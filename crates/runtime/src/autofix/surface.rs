@@ -110,27 +110,28 @@ impl Surface {
         surface
     }
 
-    /// Puts back what changed since; says what it was. The recipe is put back without a word.
-    pub(super) fn restore(&mut self) -> Vec<Change> {
+    /// Puts back what changed since; says what it was. The recipe is put back without a word. Nobody can tell who
+    /// changed a file, so what stood there is kept below `aside`.
+    pub(super) fn restore(&mut self, aside: &Path) -> Vec<Change> {
         self.skipped.extend(self.foreign());
         let mut changes = Vec::new();
         for (path, before) in &self.entries {
             if self.skipped.contains(path) || is_unchanged(path, before) {
                 continue;
             }
-            let is_put_back = put_back(path, before).is_ok();
+            let is_put_back = self.keep(path, aside).and_then(|()| put_back(path, before)).is_ok();
             if !self.recipe.contains(path) {
                 changes.push(Change { name: self.name(path), is_put_back });
             }
         }
         if !self.is_partial {
-            changes.extend(self.remove_new());
+            changes.extend(self.remove_new(aside));
         }
         changes
     }
 
     /// Removes what was not there.
-    fn remove_new(&self) -> Vec<Change> {
+    fn remove_new(&self, aside: &Path) -> Vec<Change> {
         let mut changes = Vec::new();
         for (path, meta, reach) in self.walk() {
             let is_known = self.entries.contains_key(&path) || self.recipe.contains(&path);
@@ -139,9 +140,16 @@ impl Surface {
             if is_known || reach == Reach::Recipes || !is_watched(&path, &meta) || is_gone() {
                 continue;
             }
-            changes.push(Change { name: self.name(&path), is_put_back: clear(&path).is_ok() });
+            let is_put_back = self.keep(&path, aside).and_then(|()| clear(&path)).is_ok();
+            changes.push(Change { name: self.name(&path), is_put_back });
         }
         changes
+    }
+
+    /// Keeps what stands under a path now.
+    fn keep(&self, path: &Path, aside: &Path) -> io::Result<()> {
+        let name = self.name(path);
+        copy(path, &aside.join(name.trim_start_matches('/')))
     }
 
     /// Branches of other working trees.
@@ -313,6 +321,29 @@ fn put_back(path: &Path, before: &Entry) -> io::Result<()> {
             fs::write(path, kept)?;
             fs::set_permissions(path, fs::Permissions::from_mode(*mode))
         }
+    }
+}
+
+/// Copies files, links and folders; what is none of them holds nothing.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let Ok(meta) = fs::symlink_metadata(from) else { return Ok(()) };
+    if let Some(parent) = to.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    if meta.is_symlink() {
+        clear(to)?;
+        return symlink(fs::read_link(from)?, to);
+    }
+    if meta.is_dir() {
+        fs::create_dir_all(to)?;
+        return fs::read_dir(from)?.try_for_each(|entry| {
+            let entry = entry?;
+            copy(&entry.path(), &to.join(entry.file_name()))
+        });
+    }
+    match meta.is_file() {
+        true => fs::copy(from, to).map(drop),
+        false => Ok(()),
     }
 }
 

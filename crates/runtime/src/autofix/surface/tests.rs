@@ -64,12 +64,25 @@ impl World {
     }
 }
 
+#[test]
+fn what_is_put_back_is_kept_aside() {
+    let world = World::new();
+    let aside = tempfile::tempdir().unwrap();
+    let mut surface = world.take("work/recipe.yaml");
+    world.shell("echo mine > changed; rm gone; mkdir -p new/deep; echo also mine > new/deep/file; ln -s kept new/link");
+    surface.restore(aside.path());
+    assert_eq!(world.read("work/changed"), "work/changed");
+    let kept = |name: &str| fs::read_to_string(aside.path().join(name)).unwrap_or_default();
+    assert_eq!((kept("changed").as_str(), kept("new/deep/file").as_str()), ("mine\n", "also mine\n"));
+    assert!(fs::read_link(aside.path().join("new/link")).is_ok());
+}
+
 /// What is noticed of what a script does; everything is as before afterwards.
 fn check(world: &World, script: &str, expected: &[&str]) {
     let before = world.listing();
     let mut surface = world.take("work/recipe.yaml");
     world.shell(script);
-    let changes = surface.restore();
+    let changes = surface.restore(tempfile::tempdir().unwrap().path());
     assert!(changes.iter().all(|change| change.is_put_back), "{script}: {changes:?}");
     let names: Vec<&str> = changes.iter().map(|change| change.name.as_str()).collect();
     for name in expected {
@@ -144,9 +157,10 @@ fn the_work_of_others_stays() {
         home: None,
     });
     world.shell("git commit -qm main --allow-empty; git -C ../theirs commit -qm theirs --allow-empty");
-    assert_eq!(surface.restore(), []);
+    assert_eq!(surface.restore(tempfile::tempdir().unwrap().path()), []);
     world.shell("git -C ../mine commit -qm mine --allow-empty; git branch other");
-    let names: Vec<String> = surface.restore().into_iter().map(|change| change.name).collect();
+    let names: Vec<String> =
+        surface.restore(tempfile::tempdir().unwrap().path()).into_iter().map(|change| change.name).collect();
     let ends = |name: &str| names.iter().any(|found| found.ends_with(name));
     assert!(ends("refs/heads/mine") && ends("refs/heads/other"), "{names:?}");
     assert!(!ends("refs/heads/theirs") && !ends("refs/heads/main"), "{names:?}");
@@ -165,7 +179,7 @@ fn what_lies_beside_the_recipe_is_watched_where_it_works_elsewhere() {
     }
     let mut surface = world.take("recipes/r.yaml");
     world.shell("cd ../recipes; echo x > child.yaml; echo x > scripts/x.sh; echo x > new; echo x > r.yaml");
-    assert_eq!(surface.restore().len(), 3);
+    assert_eq!(surface.restore(tempfile::tempdir().unwrap().path()).len(), 3);
     assert_eq!(
         (world.read("recipes/child.yaml").as_str(), world.path("recipes/new").exists()),
         ("recipes/child.yaml", false)
@@ -174,7 +188,8 @@ fn what_lies_beside_the_recipe_is_watched_where_it_works_elsewhere() {
     world.shell("chmod 1777 ../shared");
     let mut surface = world.take("shared/r.yaml");
     world.shell("cd ../shared; echo x > child.yaml; echo x > new.yaml");
-    let names: Vec<String> = surface.restore().into_iter().map(|change| change.name).collect();
+    let names: Vec<String> =
+        surface.restore(tempfile::tempdir().unwrap().path()).into_iter().map(|change| change.name).collect();
     assert!(
         names.len() == 1 && names[0].ends_with("shared/child.yaml"),
         "others may have made the new one: {names:?}"
@@ -194,7 +209,7 @@ fn the_runs_are_not_a_part_of_it() {
         home: None,
     });
     world.shell("echo 2 > state/journal; echo 3 > state/new");
-    assert_eq!(surface.restore(), []);
+    assert_eq!(surface.restore(tempfile::tempdir().unwrap().path()), []);
     assert_eq!(world.read("work/state/journal"), "2\n");
 }
 
@@ -204,9 +219,9 @@ fn what_is_too_much_to_keep_is_noticed_all_the_same() {
     let large = fs::File::create(world.path("work/large")).unwrap();
     large.set_len(MAX_BYTES + 1).unwrap();
     let mut surface = world.take("work/recipe.yaml");
-    assert_eq!(surface.restore(), []);
+    assert_eq!(surface.restore(tempfile::tempdir().unwrap().path()), []);
     world.shell("printf x | dd of=large conv=notrunc status=none; echo x > kept");
-    let mut changes = surface.restore();
+    let mut changes = surface.restore(tempfile::tempdir().unwrap().path());
     changes.sort_by(|a, b| a.name.cmp(&b.name));
     let found: Vec<(&str, bool)> =
         changes.iter().map(|change| (change.name.as_str(), change.is_put_back)).collect();
