@@ -91,6 +91,13 @@ fn a_directory_whose_path_cannot_be_stored_is_refused() {
 }
 
 #[test]
+fn names_from_outside_that_collide_are_called_that() {
+    let output = env().text(&recipe("version: 1"), &["--set", "a-b=2", "--set", "a_b=3"]);
+    assert_eq!(output.code, 2, "{}", output.all());
+    assert!(output.stderr.contains("both are given from outside"), "{}", output.all());
+}
+
+#[test]
 fn a_nul_in_a_given_value_is_refused() {
     let env = env().file("c.json", "{\"p\": \"a\\u0000b\"}");
     for arguments in [&["--context-file", "c.json"][..], &["--set", "p={\"k\":\"a\\u0000b\"}"]] {

@@ -42,14 +42,16 @@ fn normal_line(line: &str) -> String {
             "#".clone_into(&mut words[at]);
         }
     }
+    // `2m 3s` is one duration
+    words.dedup_by(|later, earlier| later == "#" && earlier == "#");
     words.join(" ")
 }
 
 /// Whether a word is a weekday or a month, as dates have them.
 fn is_of_a_date(word: &str) -> bool {
-    const NAMES: [&str; 19] = [
+    const NAMES: [&str; 21] = [
         "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul",
-        "Aug", "Sep", "Oct", "Nov", "Dec",
+        "Aug", "Sep", "Oct", "Nov", "Dec", "AM", "PM",
     ];
     NAMES.contains(&word.trim_matches(|c: char| !c.is_alphanumeric()))
 }
@@ -179,8 +181,14 @@ fn normal_part(part: &str, keeps_numbers: bool) -> &str {
     let address = part.starts_with("0x") && part.len() > 4;
     // `20260102T030405Z`, `01J8Z3K5Q7…`: long and mostly digits
     let id = part.len() >= 10 && digits * 3 >= part.len();
+    let last = part.rsplit('_').next().unwrap_or(part);
+    // `req_011CabcDEF`: of every kind of character
+    let random = last.len() >= 8
+        && [char::is_ascii_digit, char::is_ascii_uppercase, char::is_ascii_lowercase]
+            .iter()
+            .all(|is| last.chars().any(|c| is(&c)));
     let attempt = part.to_ascii_lowercase().starts_with("attempt");
-    if number || duration || hexadecimal || address || id {
+    if number || duration || hexadecimal || address || id || random {
         "#"
     } else if attempt {
         "attempt#"

@@ -39,7 +39,10 @@ pub fn effect(call: &Call) -> Option<String> {
         "serverless" | "sls" | "vercel" | "netlify" | "fly" | "flyctl" | "firebase" | "wrangler" | "cdk"
         | "sam" | "railway" | "mvn" | "gradle" | "gradlew" => &["deploy", "publish", "release"],
         "gcloud" | "az" | "heroku" => {
-            return program_effect(call, &["deploy", "create", "delete", "update", "release"]);
+            return program_effect(
+                call,
+                &["deploy", "create", "delete", "update", "release", "container:release"],
+            );
         }
         "aws" => {
             return program_effect(
@@ -51,12 +54,30 @@ pub fn effect(call: &Call) -> Option<String> {
         "scp" => return is_remote_copy(call).then(|| "scp".to_owned()),
         "rsync" => return is_remote_copy(call).then(|| "rsync".to_owned()),
         "curl" | "http" | "wget" => return sends(call).then(|| format!("{program} send")),
+        "make" | "just" | "task" | "rake" => {
+            let target = call.operands().find(|word| is_named_for_effect(word))?;
+            return Some(format!("{program} {target}"));
+        }
+        "ssh" => {
+            let command = call.operands().skip(1).find(|word| is_named_for_effect(word))?;
+            return Some(format!("ssh {command}"));
+        }
         "ansible-playbook" | "goreleaser" | "semantic-release" | "sendmail" | "mail" | "release-it" => {
             return Some(program.to_owned());
         }
-        _ => return None,
+        _ => return is_named_for_effect(program).then(|| program.to_owned()),
     };
+    if program == "vercel" && call.arguments().iter().any(|word| word == "--prod") {
+        return Some("vercel --prod".to_owned());
+    }
     verbs.contains(&first).then(|| format!("{program} {first}"))
+}
+
+/// Whether a script, a target or a function says by its name that it deploys or publishes: `./scripts/deploy-web.sh`.
+fn is_named_for_effect(name: &str) -> bool {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    let stem = file.split('.').next().unwrap_or(file);
+    stem.split(['-', '_', ':']).any(|word| matches!(word, "deploy" | "publish"))
 }
 
 /// Whether a rehearsal takes the place of the real thing.
@@ -77,7 +98,7 @@ fn forge(program: &str, noun: &str, verb: &str) -> Option<String> {
             | ("issue", "create" | "close" | "comment" | "edit")
             | ("workflow", "run")
             | ("repo", "create" | "delete" | "edit")
-    );
+    ) || (program, noun) == ("hub", "pull-request");
     known.then(|| format!("{program} {noun} {verb}"))
 }
 

@@ -73,11 +73,19 @@ impl Collisions<'_> {
         if !self.told.insert((name.min(other).to_owned(), name.max(other).to_owned())) {
             return;
         }
-        let message = format!("`{other}` and `{name}` both become `{variable}`");
+        // what the command line or a context file gives stands nowhere in the recipe
+        let (label, from) = match self.known(name).or_else(|| self.known(other)) {
+            Some(_) => (format!("`{name}` collides with `{other}`"), ""),
+            None => (
+                "seen by every step".to_owned(),
+                ": both are given from outside, by `--set` or a context file",
+            ),
+        };
+        let message = format!("`{other}` and `{name}` both become `{variable}`{from}");
         self.diagnostics.push(
             Diagnostic::new(Code::NameCollision, place, message)
                 .severity(severity)
-                .label(format!("`{name}` collides with `{other}`"))
+                .label(label)
                 .help("rename one of them: in environment names `-` is `_`, and `.` is `__`"),
         );
     }
@@ -106,16 +114,20 @@ impl Collisions<'_> {
         );
     }
 
-    /// Where a name is declared, or the one that it collides with, or the member's top-level name.
-    fn place(&self, name: &str, other: &str) -> Option<Place> {
+    /// Where a name is declared or stored, or the member's top-level name.
+    fn known(&self, name: &str) -> Option<Place> {
         let declared = |name: &str| self.notes.declared.get(name).copied();
         let stored = |name: &str| {
             let step = self.unit.steps.iter().find(|step| step.store.as_deref() == Some(name));
             step.map(|step| step.place)
         };
         let top = |name: &str| name.split_once('.').and_then(|(top, _)| declared(top));
-        let known = |name: &str| declared(name).or_else(|| stored(name)).or_else(|| top(name));
+        declared(name).or_else(|| stored(name)).or_else(|| top(name))
+    }
+
+    /// Where a name is known, or the one that it collides with.
+    fn place(&self, name: &str, other: &str) -> Option<Place> {
         let first = || self.unit.steps.first().map(|step| step.place);
-        known(name).or_else(|| known(other)).or_else(first)
+        self.known(name).or_else(|| self.known(other)).or_else(first)
     }
 }
