@@ -33,6 +33,14 @@ pub(super) fn compares(command: &str) -> bool {
     follow(command).found.iter().any(is_comparison)
 }
 
+/// Whether an assignment turns something off, by its name or by its value.
+fn switches(text: &str) -> bool {
+    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    let value = value.to_ascii_lowercase();
+    let speaks = ["skip", "ignore", "dry-run", "dry_run"].iter().any(|word| value.contains(word));
+    is_switch(name) || name == "MAKEFLAGS" || (speaks && name.ends_with(['S', 's']))
+}
+
 /// Whether a variable of this name turns something off.
 pub(super) fn is_switch(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
@@ -229,9 +237,7 @@ fn standing(old: &Found, new: &Found) -> Option<Objection> {
     if new.is_fed && !old.is_fed && checks::judged(&new.call).is_some() {
         return Some(("self_satisfied", format!("`{words}` reads what the command itself says")));
     }
-    let switch = new.assignments.iter().find(|text| {
-        !old.assignments.contains(text) && is_switch(text.split('=').next().unwrap_or_default())
-    });
+    let switch = new.assignments.iter().find(|text| !old.assignments.contains(text) && switches(text));
     switch.map(|text| ("switch_added", format!("`{text}` can turn `{words}` off")))
 }
 
@@ -277,19 +283,31 @@ fn generic_objection(case: &Case<'_>, old: &Found, new: &Found) -> Option<Object
     if new.negated != old.negated {
         return Some(("neutered", format!("`{words}` is turned round: its failure counts as success")));
     }
+    if demands_success(&old.call) && !demands_success(&new.call) {
+        return Some(("check_narrowed", format!("`{words}` does without `--fail`")));
+    }
     let same = old.call.operands().eq(new.call.operands());
     (!same && !case.role.failed).then(|| ("command_replaced", format!("`{words}` is another command")))
 }
 
-/// Variables and directories that a comparison relies on.
+/// Whether a request fails if the answer is an error.
+fn demands_success(call: &Call) -> bool {
+    let short = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains('f');
+    call.program == "curl" && call.arguments().iter().any(|word| short(word) || word.starts_with("--fail"))
+}
+
+/// Variables and directories that a comparison relies on, and variables that turn something off.
 fn settings(case: &Case<'_>, old: &Flow, new: &Flow) -> Vec<Objection> {
+    let (before, after) = (assigned(old), assigned(new));
+    let switched = after.iter().find(|text| !before.contains(text) && switches(text));
+    let mut objections: Vec<Objection> = Vec::new();
+    objections.extend(switched.map(|text| ("switch_added", format!("`{text}` can turn something off"))));
     let compared: Vec<&Found> = old.found.iter().filter(|found| is_comparison(found)).collect();
     if compared.is_empty() {
-        return Vec::new();
+        return objections;
     }
-    let uses = |name: &str| compared.iter().any(|found| reads_variable(found, name));
-    let (before, after) = (assigned(old), assigned(new));
-    let mut objections = Vec::new();
+    let decides = |name: &str| name == "PATH" || name.starts_with("LD_");
+    let uses = |name: &str| decides(name) || compared.iter().any(|found| reads_variable(found, name));
     for text in after.iter().filter(|text| !before.contains(text)) {
         let name = variable(text);
         if uses(name) || before.iter().any(|old| variable(old) == name) {

@@ -18,6 +18,7 @@ mod narrowing;
 mod order;
 pub mod program;
 mod reach;
+mod redirects;
 pub mod script;
 mod settings;
 mod steps;

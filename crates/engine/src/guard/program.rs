@@ -108,6 +108,25 @@ impl Call {
         }
     }
 
+    /// The same program with a text that it reads as its own; none if it reads something else.
+    pub(super) fn given(&self, text: &str) -> Option<Call> {
+        let flag = match self.program.as_str() {
+            "bash" | "sh" | "dash" | "zsh" | "python" | "python3" => "-c",
+            "node" | "perl" | "ruby" => "-e",
+            _ => return None,
+        };
+        if self.arguments().iter().any(|word| {
+            word != "-" && !(word.starts_with('-') && word.len() > 1 && !word.contains(['c', 'm']))
+        }) {
+            return None;
+        }
+        let flags = self.words.iter().filter(|word| *word != "-").cloned();
+        Some(Call {
+            program: self.program.clone(),
+            words: flags.chain([flag.to_owned(), text.to_owned()]).collect(),
+        })
+    }
+
     /// Whether `bash -c …` stops at the first failure.
     pub(super) fn stops_at_failures(&self) -> bool {
         let flags = self.arguments().iter().take_while(|word| word.starts_with('-'));

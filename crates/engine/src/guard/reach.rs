@@ -6,9 +6,10 @@ use std::collections::HashMap;
 
 use super::{
     flow::{Found, Level, Status},
-    known::{is_constant, known, leave, leave_function},
+    known::{known, leave, leave_function},
     program::Call,
-    script::{Command, Kind, List, parse},
+    redirects::{has_text, program_text, read, written},
+    script::{Command, Kind, List, is_assignment, parse},
     words::Word,
 };
 
@@ -264,7 +265,10 @@ impl Walk {
             let has_inner = assignments.iter().any(|word| !word.inner.is_empty());
             return if has_inner { Status::Unknown } else { Status::Ok };
         }
-        let call = Call::new(words);
+        let (call, way) = match program_text(command).and_then(|text| Call::new(words).given(text)) {
+            Some(call) => (call, Way { fed: false, ..way }),
+            None => (Call::new(words), way),
+        };
         let replaces = call.replaces_shell(words);
         let way = if replaces { Way { level: way.exit, ..way } } else { way };
         self.settings(&call);
@@ -297,7 +301,10 @@ impl Walk {
             None if signalled || call.sets_noexec() => Status::Exit(Some(true)),
             None => known(words),
         };
-        self.push(call, way, assignments);
+        let wrapped = words.len().saturating_sub(call.words.len());
+        let set: Vec<Word> =
+            assignments.iter().chain(&words[..wrapped]).filter(|word| is_assignment(word)).cloned().collect();
+        self.push(call, way, &set);
         status
     }
 
@@ -370,26 +377,4 @@ fn is_kept_failure(found: &[Found], text: &str) -> bool {
 
 fn is_negated(condition: &List) -> bool {
     condition.len() == 1 && condition[0].chain.len() == 1 && condition[0].chain[0].1.negated
-}
-
-/// Whether a command is given text of the script to read.
-fn has_text(command: &Command) -> bool {
-    let mut texts = command.redirects.iter().filter(|(operator, _)| operator.starts_with("<<"));
-    texts.any(|(_, text)| is_constant(text))
-}
-
-/// The files that redirections write.
-fn written(command: &Command) -> impl Iterator<Item = String> + '_ {
-    let is_written = |operator: &str| operator.contains('>') && !operator.ends_with('&');
-    let targets = command.redirects.iter().filter(move |(operator, _)| is_written(operator));
-    targets.map(|(_, target)| target.text.clone())
-}
-
-/// What redirections read.
-fn read(command: &Command) -> impl Iterator<Item = String> + '_ {
-    command.redirects.iter().filter_map(|(operator, target)| match operator.as_str() {
-        "<" | "0<" | "<>" => Some(target.text.clone()),
-        text if text.starts_with("<<") => Some(format!("<<{}", target.text)),
-        _ => None,
-    })
 }

@@ -389,7 +389,7 @@ fn in_test(words: &[Word]) -> bool {
         && words.last().is_some_and(|word| !word.is_bare("]]"))
 }
 
-fn is_assignment(word: &Word) -> bool {
+pub(super) fn is_assignment(word: &Word) -> bool {
     let Some((name, _)) = word.text.split_once('=') else { return false };
     let name = name.strip_suffix('+').unwrap_or(name);
     let name = name.split('[').next().unwrap_or_default();

@@ -32,6 +32,12 @@ impl Walk {
                     self.functions.insert(name.to_owned(), parse(value));
                 }
             }
+            // `hash -p PATH NAME`
+            "hash" if call.has("-p") => {
+                if let [path, name] = call.operands().collect::<Vec<_>>()[..] {
+                    self.functions.insert(name.to_owned(), parse(path));
+                }
+            }
             _ => {}
         }
     }
