@@ -251,7 +251,7 @@ impl Checker<'_> {
         let is_allowed = self.comparisons.allow(scope.ids.len());
         let known = scope.ids.keys().map(String::as_str);
         let meant = is_allowed.then(|| did_you_mean(&named.value, known)).flatten();
-        let steps = format!("the steps are {}", listed(&scope.ids));
+        let steps = format!("the steps are {}", scope.listed);
         match meant {
             Some(meant) => problem
                 .label(format!("did you mean `{meant}`?"))
@@ -367,7 +367,7 @@ impl Checker<'_> {
 }
 
 /// The ids of steps in their order; not all of them if there are very many.
-fn listed(ids: &std::collections::HashMap<String, usize>) -> String {
+pub(super) fn listed(ids: &std::collections::HashMap<String, usize>) -> String {
     const MOST: usize = 12;
     let mut ids: Vec<(&String, &usize)> = ids.iter().collect();
     ids.sort_by_key(|(_, at)| **at);

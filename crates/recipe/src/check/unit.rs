@@ -20,7 +20,7 @@ use super::{
     Checker, Loaded,
     extend::Lineage,
     names::{Use, Where},
-    step::is_env_name,
+    step::{is_env_name, listed},
 };
 
 /// What the checks of one recipe share.
@@ -28,6 +28,8 @@ pub(super) struct UnitScope {
     pub(super) id: UnitId,
     pub(super) default_timeout: Option<f64>,
     pub(super) ids: HashMap<String, usize>,
+    /// The ids for a message: put together once, because many steps may name wrong ones.
+    pub(super) listed: String,
     pub(super) declared: Vec<String>,
     pub(super) groups: Vec<Option<Group>>,
     pub(super) lineage: Lineage,
@@ -62,10 +64,12 @@ impl Checker<'_> {
         let inputs = self.inputs(&recipe);
         let mut declared: Vec<String> = context.keys().cloned().collect();
         declared.extend(inputs.iter().map(|input| input.name.clone()));
+        let ids = index_ids(steps);
         let scope = UnitScope {
             id,
             default_timeout: self.positive(&recipe.default_step_timeout, "default_step_timeout"),
-            ids: index_ids(steps),
+            listed: listed(&ids),
+            ids,
             declared,
             groups: self.groups(steps),
             lineage,
