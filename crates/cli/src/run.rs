@@ -267,11 +267,9 @@ pub(crate) fn broken(error: RunError, reach: &Reach) -> Failure {
         RunError::Drive(DriveError::Audit { .. }) => failure.hint(OTHER_AUDIT_DIR),
         RunError::Stopped { run, dir, error } => {
             let go_on = reach.command(&format!("resume {run}"));
-            failure
-                .hint(remedy(&error, &dir))
-                .hint(format!("what was done is kept; when this is mended, go on with it: {go_on}"))
+            let kept = format!("what was done is kept; when this is mended, go on with it: {go_on}");
+            failure.hint(remedy(&error, &dir)).hint(kept).fact("run_id", run)
         }
-        // everything of a run that has begun fails inside of the drive
         RunError::Folder(_) | RunError::Journal(_) => failure.hint(
             "nothing was run: choose another directory with `--state-dir DIR`, or make this one writable",
         ),
@@ -302,6 +300,7 @@ fn report_missing(failure: &Failure, asked: &str, format: OutputFormat, out: &mu
         let mut result = refusal(asked.to_owned(), failure.exit);
         result["error"] = json!(failure.message);
         result["advice"] = json!(failure.hints);
+        failure.facts.iter().for_each(|(name, value)| result[*name] = json!(value));
         let found = (failure.exit == Exit::Conflict).then(|| already_running(&failure.message));
         result["diagnosis"] = json!(found);
         out.json(&result);
