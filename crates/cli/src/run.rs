@@ -293,7 +293,6 @@ pub(crate) fn broken(error: RunError, reach: &Reach) -> Failure {
                 .fact("run_id", run)
                 .fact("resume_command", go_on)
         }
-        // everything of a run that has begun fails inside of the drive
         RunError::Folder(_) | RunError::Journal(_) => failure.hint(
             "nothing was run: choose another directory with `--state-dir DIR`, or make this one writable",
         ),

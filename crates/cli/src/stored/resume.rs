@@ -14,8 +14,9 @@ use runtime::{
     autofix::{self, AutoFixError, Loop},
     command_line::{Reach, quote},
     folder::{Header, Options},
+    journal::JournalError,
     mask::Mask,
-    runs::{Interrupted, Resume, ResumeError, Runs, Shown},
+    runs::{Interrupted, OpenError, Resume, ResumeError, RunError, Runs, Shown},
     sources::Recording,
 };
 use serde_json::json;
@@ -179,7 +180,7 @@ fn show_plan(
         None => opened.changed_recipe(),
         Some(_) => None,
     };
-    let asked = Asked { reach: runs.reach(), same: same(args, &opened.mask) };
+    let asked = Asked { run: opened.folder.id(), reach: runs.reach(), same: same(args, &opened.mask) };
     let plan = opened.resume_plan(resume).map_err(|error| explain(error, &asked))?;
     if args.format.output_format == OutputFormat::Json {
         let mut json = serde_json::to_value(&plan).unwrap_or_default();
@@ -233,7 +234,7 @@ fn go_on(
     environment: &Environment,
     out: &mut Out,
 ) -> Result<Exit, Failure> {
-    let asked = Asked { reach: runs.reach(), same: same(args, &opened.mask) };
+    let asked = Asked { run: opened.folder.id(), reach: runs.reach(), same: same(args, &opened.mask) };
     let format = args.format.output_format;
     let mut resume = resume;
     let folder = opened.folder.clone();
@@ -304,6 +305,7 @@ fn go_on(
 
 /// What was asked for, for commands that ask for more.
 struct Asked<'a> {
+    run: String,
     reach: &'a Reach,
     same: String,
 }
@@ -341,6 +343,14 @@ fn explain(error: ResumeError, asked: &Asked<'_>) -> Failure {
             .fact("run_id", run),
         ResumeError::NoStep { run, .. } => Failure::new(Exit::BadArguments, message)
             .hint(format!("`{}` lists the steps", typed(format!("show {run}")))),
+        // before it went on: a run that had begun to fails inside of the drive
+        ResumeError::Run(RunError::Folder(_) | RunError::Journal(_))
+        | ResumeError::Open(OpenError::Folder(_) | OpenError::Journal(JournalError::Io { .. })) => {
+            Failure::new(Exit::Broken, message)
+                .hint("nothing was run: the disk may be full, failing or read-only")
+                .hint(format!("when this is mended, go on: {}", typed(format!("resume {}", asked.run))))
+                .fact("run_id", asked.run.as_str())
+        }
         ResumeError::Run(error) => broken(error, asked.reach),
         ResumeError::Open(_) | ResumeError::Completed(_) => Failure::new(Exit::Broken, message),
     }
