@@ -53,13 +53,14 @@ fn main() -> Exit {
         Ok(cli) => act(cli, &environment, &mut out).unwrap_or_else(|failure| failure.report(&mut out)),
         Err(usage) => explain_usage(&usage, &mut out),
     };
-    match out.lost() {
+    let exit = match out.lost() {
         Some(error) if exit == Exit::Success => {
             Failure::new(Exit::Broken, format!("what was to be printed could not be written: {error}"))
                 .report(&mut out)
         }
         _ => exit,
-    }
+    };
+    out.told().unwrap_or(exit)
 }
 
 fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {

@@ -1,18 +1,35 @@
 //! The only way to write to stdout and stderr.
 //!
-//! Never fails and never panics: a reader that went away (`… | head`) is not our problem.
+//! Never fails and never panics: a reader that went away (`… | head`) is not our problem. Never waits for a reader,
+//! except at the end of the program.
 
-use std::io::{self, Write};
+mod writer;
+
+use std::{
+    io,
+    time::{Duration, Instant},
+};
 
 use anstream::adapter::strip_str;
-use runtime::mask::Mask;
+use runtime::{
+    drive::{Halt, wait_unless_told},
+    mask::Mask,
+    outputs::Rest,
+};
 
-use crate::environment::Environment;
+use crate::{environment::Environment, exit::Exit};
+
+pub(crate) use writer::Source;
+use writer::{Target, Writer};
+
+/// How long it takes at most to write what somebody reads.
+const SOON: Duration = Duration::from_millis(100);
+/// How long a run that was told to stop waits for a reader who does not read, and for one who reads slowly.
+const PATIENCE: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(10)];
 
 /// The two outputs.
 pub(crate) struct Out {
-    stdout: io::BufWriter<Watched>,
-    stderr: io::Stderr,
+    writer: Writer,
     stderr_colour: bool,
     /// Whether what steps print may be coloured.
     pub(crate) stdout_colour: bool,
@@ -23,27 +40,103 @@ pub(crate) struct Out {
     /// Whether what was last written to stdout left a line open.
     is_open: bool,
     mask: Mask,
+    /// Whether a run has caught the signals that end a program.
+    catches_signals: bool,
+    /// Whether the program was told to stop.
+    is_hurried: bool,
+    /// What told it to stop while it waited for its readers.
+    told: Option<Halt>,
 }
 
 impl Out {
     /// Outputs with the colours that the environment allows.
     pub(crate) fn new(environment: &Environment) -> Out {
         Out {
-            stdout: io::BufWriter::new(Watched { stdout: io::stdout(), lost: None }),
-            stderr: io::stderr(),
+            writer: Writer::new(),
             stdout_colour: environment.stdout_colour,
             stdout_is_terminal: environment.stdout_is_terminal,
             is_one: is_one(),
             is_open: false,
             stderr_colour: environment.stderr_colour,
             mask: Mask::default(),
+            catches_signals: false,
+            is_hurried: false,
+            told: None,
         }
     }
 
-    /// Why something that was written to stdout did not arrive, if so. A reader that went away does not count.
+    /// Why something that was written to stdout did not arrive, if so. A reader that went away does not count, nor one
+    /// that does not read.
     pub(crate) fn lost(&mut self) -> Option<io::Error> {
-        drop(self.stdout.flush());
-        self.stdout.get_mut().lost.take()
+        self.settle();
+        self.writer.take_lost()
+    }
+
+    /// How the program ends if it was told to stop while it waited for its readers.
+    pub(crate) fn told(&mut self) -> Option<Exit> {
+        self.settle();
+        self.told.map(|halt| Exit::from_code(halt.exit_code()))
+    }
+
+    /// A run begins, which catches the signals that end a program.
+    pub(crate) fn expect_signals(&mut self) {
+        self.catches_signals = true;
+    }
+
+    /// The program was told to stop: it does not wait long for its readers any more.
+    pub(crate) fn hurry(&mut self) {
+        self.is_hurried = true;
+    }
+
+    /// Whether more of what steps print can be taken without waiting for a reader.
+    pub(crate) fn has_room(&self) -> bool {
+        self.writer.has_room()
+    }
+
+    /// Waits until there is room.
+    pub(crate) fn wait_for_room(&self) {
+        self.writer.wait_for_room();
+    }
+
+    /// Waits until everything is written.
+    pub(crate) fn flush(&self) {
+        self.writer.wait();
+    }
+
+    /// Whether nobody can read stdout any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.writer.is_closed() || has_lost_its_reader()
+    }
+
+    /// Waits until everything is written, unless the program is told to stop and nobody reads.
+    fn settle(&mut self) {
+        if self.writer.is_done_within(SOON) {
+            return;
+        }
+        if !self.catches_signals {
+            return self.writer.wait();
+        }
+        let mut told = None;
+        loop {
+            let mut patience = self.is_hurried.then(Patience::new);
+            let halt = wait_unless_told(|| {
+                self.writer.is_done_within(Duration::ZERO)
+                    || patience.as_mut().is_some_and(|patience| patience.is_over(self.writer.written()))
+            });
+            match halt {
+                Err(_) => return self.writer.wait(),
+                Ok(None) => break,
+                Ok(halt) => told = halt,
+            }
+            // whoever asks twice does not want to wait
+            if std::mem::replace(&mut self.is_hurried, true) {
+                break;
+            }
+        }
+        if !self.writer.is_done_within(Duration::ZERO) {
+            self.writer.abandon();
+            self.told = told;
+        }
     }
 
     /// Hides these secrets in all text from now on. Bytes and JSON come masked already: only who made them knows
@@ -55,38 +148,52 @@ impl Out {
     /// Writes text to stdout, with a newline at its end. It begins on a line of its own.
     pub(crate) fn result(&mut self, text: &str) {
         if std::mem::take(&mut self.is_open) {
-            drop(self.stdout.write_all(b"\n"));
+            self.writer.push(Target::Stdout, b"\n".to_vec());
         }
-        write(&mut self.stdout, &self.mask.text(text), self.stdout_colour);
+        let line = line(&self.mask.text(text), self.stdout_colour);
+        self.writer.push(Target::Stdout, line);
     }
 
-    /// Writes bytes to stdout as they are, at once.
+    /// Writes bytes to stdout as they are.
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
-        drop(self.stdout.write_all(bytes).and_then(|()| self.stdout.flush()));
         if let Some(last) = bytes.last() {
             self.is_open = *last != b'\n';
+            self.writer.push(Target::Stdout, bytes.to_vec());
         }
+    }
+
+    /// Writes to stdout what is left of a step's output, as it is.
+    pub(crate) fn rest(&mut self, rest: Rest) {
+        self.is_open = !rest.ends_line();
+        self.writer.push_source(Target::Stdout, Box::new(rest));
+    }
+
+    /// Writes whole lines to stdout that are made when their turn has come.
+    pub(crate) fn lines(&mut self, lines: Source) {
+        self.is_open = false;
+        self.writer.push_source(Target::Stdout, lines);
     }
 
     /// Writes a JSON value to stdout, indented.
     pub(crate) fn json(&mut self, value: &impl serde::Serialize) {
-        drop(serde_json::to_writer_pretty(&mut self.stdout, value));
-        drop(writeln!(self.stdout));
+        let mut text = serde_json::to_vec_pretty(value).unwrap_or_default();
+        text.push(b'\n');
+        self.writer.push(Target::Stdout, text);
     }
 
     /// Writes text to stderr, with a newline at its end. What was written to stdout before comes first.
     pub(crate) fn notice(&mut self, text: &str) {
-        drop(self.stdout.flush());
         if self.is_one && std::mem::take(&mut self.is_open) {
-            write(&mut self.stderr, "\n", false);
+            self.writer.push(Target::Stderr, b"\n".to_vec());
         }
-        write(&mut self.stderr, &self.mask.text(text), self.stderr_colour);
+        let line = line(&self.mask.text(text), self.stderr_colour);
+        self.writer.push(Target::Stderr, line);
     }
 
     /// Writes to stderr what steers a terminal, as it is.
     pub(crate) fn steer(&mut self, text: &str) {
         if !text.is_empty() {
-            drop(self.stderr.write_all(text.as_bytes()));
+            self.writer.push(Target::Stderr, text.as_bytes().to_vec());
         }
     }
 
@@ -107,37 +214,38 @@ impl Out {
 
 impl Drop for Out {
     fn drop(&mut self) {
-        drop(self.stdout.flush());
+        self.settle();
     }
 }
 
-/// Standard output, and the first trouble with it.
-struct Watched {
-    stdout: io::Stdout,
-    lost: Option<io::Error>,
+/// How long readers are waited for when the program was told to stop.
+struct Patience {
+    began: Instant,
+    /// When a reader was last seen to read.
+    read: Instant,
+    written: Option<u64>,
 }
 
-impl Watched {
-    fn note<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
-        if let Err(error) = &result
-            && !matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::Interrupted)
-        {
-            self.lost.get_or_insert_with(|| error.kind().into());
+impl Patience {
+    fn new() -> Patience {
+        Patience { began: Instant::now(), read: Instant::now(), written: None }
+    }
+
+    fn is_over(&mut self, written: u64) -> bool {
+        if self.written.replace(written) != Some(written) {
+            self.read = Instant::now();
         }
-        result
+        self.read.elapsed() >= PATIENCE[0] || self.began.elapsed() >= PATIENCE[1]
     }
 }
 
-impl Write for Watched {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let result = self.stdout.write(bytes);
-        self.note(result)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        let result = self.stdout.flush();
-        self.note(result)
-    }
+/// Whether stdout is a pipe that nobody has open for reading.
+fn has_lost_its_reader() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdout = io::stdout();
+    let mut asked = [PollFd::new(&stdout, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut asked, Some(&now)).is_ok() && asked[0].revents().contains(PollFlags::ERR)
 }
 
 /// Whether stdout and stderr are the same file, pipe or terminal.
@@ -148,11 +256,11 @@ fn is_one() -> bool {
     }
 }
 
-fn write(stream: &mut impl Write, text: &str, colour: bool) {
+/// Text as a line: in one piece, so that nothing of another process comes between.
+fn line(text: &str, colour: bool) -> Vec<u8> {
     let mut line = if colour { text.to_owned() } else { strip_str(text).to_string() };
     if !text.ends_with('\n') {
         line.push('\n');
     }
-    // in one piece, so that nothing of another process comes between; nobody is left to be told about a failure
-    drop(stream.write_all(line.as_bytes()));
+    line.into_bytes()
 }

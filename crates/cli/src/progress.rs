@@ -11,7 +11,7 @@ use engine::{Event, Outcome, Record, RunState, event::RunFinished, frame::StepSt
 use runtime::{
     drive::{Notice, Reporter},
     mask::Mask,
-    outputs::Stream,
+    outputs::{Rest, Stream},
 };
 
 use crate::{
@@ -218,15 +218,18 @@ impl<'a> Progress<'a> {
             self.at_line_start = bytes.last().is_none_or(|byte| *byte == b'\n');
             return self.out.raw(bytes);
         }
-        if !self.at_line_start {
-            self.out.raw(b"\n");
-            self.at_line_start = true;
-        }
+        self.begin_line();
         let held = self.lines.entry(path.to_owned()).or_default();
         held.extend_from_slice(bytes);
         if let Some(end) = held.iter().rposition(|byte| *byte == b'\n') {
             let whole: Vec<u8> = held.drain(..=end).collect();
             self.out.raw(&whole);
+        }
+    }
+
+    fn begin_line(&mut self) {
+        if !std::mem::replace(&mut self.at_line_start, true) {
+            self.out.raw(b"\n");
         }
     }
 
@@ -312,7 +315,10 @@ impl Reporter for Progress<'_> {
             }
             Notice::Secrets { mask } => self.out.hide(mask),
             Notice::Tick { state } => self.beat(state),
-            Notice::Stopping { why } => self.out.notice(&format!("[run] {why}")),
+            Notice::Stopping { why } => {
+                self.out.hurry();
+                self.out.notice(&format!("[run] {why}"));
+            }
         }
     }
 
@@ -325,6 +331,27 @@ impl Reporter for Progress<'_> {
 
     fn wants_output(&self) -> bool {
         self.audience == Audience::People
+    }
+
+    fn has_room(&self) -> bool {
+        self.out.has_room()
+    }
+
+    fn rest(&mut self, path: &str, stream: Stream, rest: Rest) {
+        if stream != Stream::Stdout || self.agents.contains(path) {
+            return;
+        }
+        let ends_line = rest.ends_line();
+        if self.running <= 1 && self.lines.is_empty() {
+            self.at_line_start = ends_line;
+            return self.out.rest(rest);
+        }
+        self.begin_line();
+        self.out.raw(&self.lines.remove(path).unwrap_or_default());
+        self.out.rest(rest);
+        if !ends_line {
+            self.out.raw(b"\n");
+        }
     }
 }
 

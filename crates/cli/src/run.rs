@@ -214,6 +214,7 @@ pub(crate) fn reporter<'a>(
     environment: &Environment,
     out: &'a mut Out,
 ) -> Box<dyn Reporter + 'a> {
+    out.expect_signals();
     let audience = if format == OutputFormat::Json { Audience::Programs } else { Audience::People };
     if is_live(options, environment) {
         return Box::new(Live::new(out, audience));

@@ -1,10 +1,24 @@
 //! Following what steps write into their files, as it comes, without polling.
 //!
-//! One inotify instance serves all steps of a run. Where there is none, a slow timer takes its place.
+//! One inotify instance serves all steps of a run. Where there is none, a slow timer takes its place. While nobody can
+//! take what they write it stays in their files, and is never waited for.
 
-use std::{collections::HashMap, fs::File, os::unix::fs::FileExt, path::Path, sync::Arc, time::Duration};
+mod rest;
 
-use tokio::sync::Notify;
+use std::{
+    collections::HashMap,
+    fs::File,
+    ops::Range,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::{sync::Notify, time::Instant};
+
+pub use rest::Rest;
+pub(crate) use rest::ready;
 
 /// Which of its outputs a step wrote to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,10 +31,21 @@ pub enum Stream {
     Transcript,
 }
 
+/// Who takes what steps write.
+pub trait Sink {
+    /// Whether more can be taken now.
+    fn has_room(&self) -> bool;
+    /// Takes what a step wrote.
+    fn take(&mut self, step: &str, stream: Stream, bytes: &[u8]);
+    /// Takes a part of a file, to be read when there is room: the step is over, and nothing follows.
+    fn take_rest(&mut self, step: &str, stream: Stream, file: &Path, part: Range<u64>);
+}
+
 /// A file that is followed.
 struct Followed {
     step: String,
     stream: Stream,
+    path: PathBuf,
     file: Arc<File>,
     offset: u64,
     is_behind: bool,
@@ -31,12 +56,26 @@ struct Followed {
 /// Most bytes that are read of one file in one go: a step that never stops printing must not keep the loop from
 /// everything else.
 const PORTION: u64 = 1024 * 1024;
+/// What is so short is taken at once when a step ends, room or no room.
+const SHORT: u64 = 4096;
+/// Shortest and longest time after which it is looked again whether there is room.
+const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(50)];
 
 /// All files that are followed.
 pub struct Outputs {
     source: Source,
     files: Vec<Followed>,
     by_watch: HashMap<i32, usize>,
+    held: Option<Held>,
+}
+
+/// There is no room now.
+#[derive(Clone, Copy)]
+struct Held {
+    pause: Duration,
+    until: Instant,
+    /// Whose turn it is when there is room again.
+    turn: usize,
 }
 
 enum Source {
@@ -48,7 +87,7 @@ enum Source {
 impl Outputs {
     /// Follows nothing yet. Must be called inside a tokio runtime.
     pub fn new() -> Outputs {
-        Outputs { source: Source::open(), files: Vec::new(), by_watch: HashMap::new() }
+        Outputs { source: Source::open(), files: Vec::new(), by_watch: HashMap::new(), held: None }
     }
 
     /// Follows a file; the answer is woken whenever something is written to it.
@@ -61,6 +100,7 @@ impl Outputs {
         self.files.push(Followed {
             step: step.to_owned(),
             stream,
+            path: path.to_owned(),
             file,
             offset: 0,
             is_behind: false,
@@ -71,11 +111,12 @@ impl Outputs {
     }
 
     /// Stops following a step's files, after a last look at them.
-    pub fn forget(&mut self, step: &str, sink: &mut dyn FnMut(&str, Stream, &[u8])) {
+    pub fn forget(&mut self, step: &str, sink: &mut dyn Sink) {
         for followed in self.files.iter_mut().filter(|followed| followed.step == step) {
             // what a background process adds from now on is for the log only
             let end = followed.file.metadata().map_or(0, |meta| meta.len());
-            while followed.offset < end && followed.drain(sink) {}
+            while followed.offset < end && sink.has_room() && followed.drain(sink) {}
+            followed.leave(end, sink);
             self.source.remove(followed.watch);
         }
         self.files.retain(|followed| followed.step != step);
@@ -94,7 +135,10 @@ impl Outputs {
         if crate::fault::is_on() {
             return crate::simulation::something_was_printed().await;
         }
-        if self.files.iter().any(|followed| followed.is_behind) {
+        if let Some(held) = self.held {
+            return tokio::time::sleep_until(held.until).await;
+        }
+        if self.is_behind() {
             // others get their turn first
             return tokio::task::yield_now().await;
         }
@@ -115,10 +159,16 @@ impl Outputs {
         }
     }
 
-    /// Hands on what was written since the last time.
-    pub fn drain(&mut self, sink: &mut dyn FnMut(&str, Stream, &[u8])) {
+    fn is_behind(&self) -> bool {
+        self.files.iter().any(|followed| followed.is_behind)
+    }
+
+    /// Hands on what was written since the last time, as far as there is room.
+    pub fn drain(&mut self, sink: &mut dyn Sink) {
         let changed = self.source.changed_watches();
-        for (at, followed) in self.files.iter_mut().enumerate() {
+        let (turn, count) = (self.held.map_or(0, |held| held.turn), self.files.len());
+        for at in (0..count).map(|at| (at + turn) % count) {
+            let followed = &mut self.files[at];
             let is_changed = match &changed {
                 _ if followed.is_behind => true,
                 Some(watches) => watches.iter().any(|watch| self.by_watch.get(watch) == Some(&at)),
@@ -129,6 +179,18 @@ impl Outputs {
                 let _ = followed.drain(sink);
             }
         }
+        self.hold(sink);
+    }
+
+    /// While there is no room it is looked for less and less often.
+    fn hold(&mut self, sink: &dyn Sink) {
+        let is_held = self.is_behind() && !sink.has_room();
+        self.held = is_held.then(|| {
+            let [shortest, longest] = PAUSES;
+            let (pause, turn) =
+                self.held.map_or((shortest, 0), |held| ((held.pause * 2).min(longest), held.turn));
+            Held { pause, until: Instant::now() + pause, turn: turn + 1 }
+        });
     }
 }
 
@@ -140,25 +202,44 @@ impl Default for Outputs {
 
 impl Followed {
     /// Hands on a portion of what is new; says whether there may be more.
-    fn drain(&mut self, sink: &mut dyn FnMut(&str, Stream, &[u8])) -> bool {
+    fn drain(&mut self, sink: &mut dyn Sink) -> bool {
         if self.stream == Stream::Transcript {
             return false;
         }
         let mut buffer = [0; 64 * 1024];
         let end = self.offset + PORTION;
+        if !sink.has_room() {
+            self.is_behind = true;
+            return true;
+        }
         self.is_behind = false;
         while let Ok(count) = self.file.read_at(&mut buffer, self.offset) {
             if count == 0 {
                 break;
             }
             self.offset += count as u64;
-            sink(&self.step, self.stream, &buffer[..count]);
-            if self.offset >= end {
+            sink.take(&self.step, self.stream, &buffer[..count]);
+            if self.offset >= end || !sink.has_room() {
                 self.is_behind = true;
                 break;
             }
         }
         self.is_behind
+    }
+
+    /// Leaves what there was no room for, up to this end.
+    fn leave(&mut self, end: u64, sink: &mut dyn Sink) {
+        let part = self.offset..end;
+        if part.is_empty() || self.stream == Stream::Transcript {
+            return;
+        }
+        if end - self.offset > SHORT {
+            return sink.take_rest(&self.step, self.stream, &self.path, part);
+        }
+        let mut buffer = [0; SHORT as usize];
+        if let Ok(count) = self.file.read_at(&mut buffer, self.offset) {
+            sink.take(&self.step, self.stream, &buffer[..count]);
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Never lets a step's output and the block of running steps meet on one line, and never draws more often than a
 //! person can read.
 
+mod rest;
 mod screen;
 mod steps;
 mod text;
@@ -22,7 +23,7 @@ use runtime::{
     clock,
     drive::{Notice, Reporter},
     mask::Mask,
-    outputs::Stream,
+    outputs::{Rest, Stream},
 };
 
 pub(crate) use text::{Keep, fit, printable};
@@ -30,6 +31,7 @@ pub(crate) use text::{Keep, fit, printable};
 use self::{
     screen::Screen,
     steps::{collect, has_company},
+    text::{coloured, without_kind},
     view::{Doing, Size, View, lines},
 };
 use crate::{
@@ -111,7 +113,7 @@ impl<'a> Live<'a> {
 
     fn line(&mut self, icon: char, text: &str) {
         let text = clean(text);
-        self.push(Chunk::Line(format!("{} {text}", self::coloured(icon))));
+        self.push(Chunk::Line(format!("{} {text}", coloured(icon))));
     }
 
     /// Shows what has come up, unless the last frame was just now.
@@ -123,6 +125,10 @@ impl<'a> Live<'a> {
     }
 
     fn frame(&mut self) {
+        // pictures that wait are old when their turn comes
+        if !self.out.has_room() {
+            return;
+        }
         let size = size();
         let mut rows = std::mem::take(&mut self.view.rows);
         rows.iter_mut().for_each(|row| row.doing = self.doing(&row.path));
@@ -349,6 +355,7 @@ impl Reporter for Live<'_> {
             Notice::Secrets { mask } => self.out.hide(mask),
             Notice::Tick { state } => self.look(state),
             Notice::Stopping { why } => {
+                self.out.hurry();
                 self.line('⚠', why);
                 self.view.stopping = Some("stopping".to_owned());
             }
@@ -363,32 +370,22 @@ impl Reporter for Live<'_> {
     fn wants_output(&self) -> bool {
         true
     }
+
+    fn has_room(&self) -> bool {
+        self.out.has_room()
+    }
+
+    fn rest(&mut self, path: &str, stream: Stream, rest: Rest) {
+        if stream == Stream::Stdout && self.audience == Audience::People {
+            self.print_rest(path, rest);
+        }
+    }
 }
 
 impl Drop for Live<'_> {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-/// An error without the words that only say which kind of step it was.
-fn without_kind(error: &str) -> &str {
-    let kinds = ["bash step failed: ", "agent step failed: "];
-    kinds.iter().find_map(|kind| error.strip_prefix(kind)).unwrap_or(error)
-}
-
-/// An icon in its colour.
-fn coloured(icon: char) -> String {
-    use anstyle::{AnsiColor, Style};
-    let colour = match icon {
-        '✓' => AnsiColor::Green,
-        '✗' => AnsiColor::Red,
-        '⚠' | '↻' => AnsiColor::Yellow,
-        '▶' => AnsiColor::Cyan,
-        _ => return icon.to_string(),
-    };
-    let style = Style::new().fg_color(Some(colour.into()));
-    format!("{style}{icon}{style:#}")
 }
 
 /// The terminal's size now.

@@ -119,6 +119,26 @@ fn is_colour(sequence: &str) -> bool {
     inner.is_some_and(|inner| inner.chars().all(|c| c.is_ascii_digit() || c == ';' || c == ':'))
 }
 
+/// An error without the words that only say which kind of step it was.
+pub(super) fn without_kind(error: &str) -> &str {
+    let kinds = ["bash step failed: ", "agent step failed: "];
+    kinds.iter().find_map(|kind| error.strip_prefix(kind)).unwrap_or(error)
+}
+
+/// An icon in its colour.
+pub(super) fn coloured(icon: char) -> String {
+    use anstyle::{AnsiColor, Style};
+    let colour = match icon {
+        '✓' => AnsiColor::Green,
+        '✗' => AnsiColor::Red,
+        '⚠' | '↻' => AnsiColor::Yellow,
+        '▶' => AnsiColor::Cyan,
+        _ => return icon.to_string(),
+    };
+    let style = Style::new().fg_color(Some(colour.into()));
+    format!("{style}{icon}{style:#}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -64,7 +64,7 @@ fn logs_of(args: &LogsArgs, environment: &Environment, out: &mut Out) -> Result<
     } else {
         follow.show_all(&attempts, End::Over, out);
     }
-    if follow.last.is_none() {
+    if follow.last.is_none() && !out.is_closed() {
         out.notice("nothing was printed");
     }
     Ok(Exit::Success)
@@ -162,7 +162,7 @@ impl Follow {
                 self.mask = shown.mask;
             }
             self.show_all(&attempts, end, out);
-            if end == End::Over {
+            if end == End::Over || out.is_closed() {
                 return;
             }
             std::thread::sleep(LOOK);
@@ -188,6 +188,10 @@ impl Follow {
 
     fn show(&mut self, key: &(String, u32), file: &Path, end: End, out: &mut Out) {
         loop {
+            out.wait_for_room();
+            if out.is_closed() {
+                return;
+            }
             let Some(bytes) = self.read(file, end) else { return };
             if bytes.is_empty() {
                 continue;

@@ -142,6 +142,10 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
     if looks_only {
         return show_plan(&runs, &opened, &resume, args, out);
     }
+    if asks {
+        // the question comes after what was said before
+        out.flush();
+    }
     go_on(&runs, opened, resume, args, environment, out)
 }
 

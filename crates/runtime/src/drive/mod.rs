@@ -39,8 +39,7 @@ use tokio::{
 
 pub use notice::{Notice, Reporter};
 pub use parts::Parts;
-pub use signals::Halt;
-
+pub use signals::{Halt, wait_unless_told};
 pub(crate) use signals::{Signals, TOLD_AGAIN, cancel_requested};
 use spare::Spare;
 

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use engine::{Record, RunState};
 
-use crate::{mask::Mask, outputs::Stream};
+use crate::{
+    mask::Mask,
+    outputs::{Rest, Stream},
+};
 
 /// What the loop tells while it runs.
 #[derive(Debug)]
@@ -66,4 +69,15 @@ pub trait Reporter {
     fn tick(&self) -> Option<Duration>;
     /// Whether it wants to see what steps print.
     fn wants_output(&self) -> bool;
+    /// Whether it can take more of what steps print now. Until then that stays in the steps' files, and the run goes
+    /// on.
+    fn has_room(&self) -> bool {
+        true
+    }
+    /// Takes what a step has printed that is over now, and for which there was no room.
+    fn rest(&mut self, path: &str, stream: Stream, rest: Rest) {
+        for bytes in rest {
+            self.notice(Notice::Output { path, stream, bytes: &bytes });
+        }
+    }
 }

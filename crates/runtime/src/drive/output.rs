@@ -1,12 +1,15 @@
 //! Handing on what steps print, with secrets masked. Never changes what their files hold.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::Range, path::Path};
 
 use engine::Event;
 use recipe::value::Value;
 
 use super::{Driver, Notice, Reporter};
-use crate::{mask::Mask, outputs::Stream};
+use crate::{
+    mask::Mask,
+    outputs::{Rest, Sink, Stream, ready},
+};
 
 impl Driver<'_> {
     pub(super) fn learn_secret(&mut self, event: &Event, value: &Value) {
@@ -23,25 +26,15 @@ impl Driver<'_> {
     /// Hands on what steps have printed, with secrets masked.
     pub(super) fn forward_output(&mut self) {
         let Driver { outputs, reporter, mask, carry, .. } = self;
-        let wants = reporter.wants_output();
-        outputs.drain(&mut |path, stream, bytes| {
-            if wants {
-                forward(*reporter, mask, carry, path, stream, bytes);
-            }
-        });
+        outputs.drain(&mut Handing { reporter: &mut **reporter, mask, carry });
     }
 
     /// Stops following a step, after a last look.
     pub(crate) fn end_output(&mut self, path: &str) {
         let Driver { outputs, reporter, mask, carry, .. } = self;
-        let wants = reporter.wants_output();
-        outputs.forget(path, &mut |path, stream, bytes| {
-            if wants {
-                forward(*reporter, mask, carry, path, stream, bytes);
-            }
-        });
+        outputs.forget(path, &mut Handing { reporter: &mut **reporter, mask, carry });
         for is_stdout in [true, false] {
-            if let Some(rest) = carry.remove(&(path.to_owned(), is_stdout)) {
+            if let Some(rest) = carry.remove(&(path.to_owned(), is_stdout)).filter(|rest| !rest.is_empty()) {
                 let stream = if is_stdout { Stream::Stdout } else { Stream::Stderr };
                 reporter.notice(Notice::Output { path, stream, bytes: &mask.bytes(&rest) });
             }
@@ -49,29 +42,34 @@ impl Driver<'_> {
     }
 }
 
-/// Hands on bytes; while there are secrets, only up to the last line end, so that none is cut in two.
-fn forward(
-    reporter: &mut dyn Reporter,
-    mask: &Mask,
-    carry: &mut HashMap<(String, bool), Vec<u8>>,
-    path: &str,
-    stream: Stream,
-    bytes: &[u8],
-) {
-    if mask.is_empty() {
-        return reporter.notice(Notice::Output { path, stream, bytes });
+/// Hands on output to who shows the run.
+struct Handing<'h> {
+    reporter: &'h mut dyn Reporter,
+    mask: &'h Mask,
+    /// What waits for the end of its line.
+    carry: &'h mut HashMap<(String, bool), Vec<u8>>,
+}
+
+impl Sink for Handing<'_> {
+    fn has_room(&self) -> bool {
+        !self.reporter.wants_output() || self.reporter.has_room()
     }
-    if stream == Stream::Transcript {
-        return;
+
+    fn take(&mut self, step: &str, stream: Stream, bytes: &[u8]) {
+        if !self.reporter.wants_output() || stream == Stream::Transcript {
+            return;
+        }
+        if self.mask.is_empty() {
+            return self.reporter.notice(Notice::Output { path: step, stream, bytes });
+        }
+        let held = self.carry.entry((step.to_owned(), stream == Stream::Stdout)).or_default();
+        if let Some(bytes) = ready(held, self.mask, bytes) {
+            self.reporter.notice(Notice::Output { path: step, stream, bytes: &bytes });
+        }
     }
-    let held = carry.entry((path.to_owned(), stream == Stream::Stdout)).or_default();
-    held.extend_from_slice(bytes);
-    let limit = 64 * 1024 + mask.longest();
-    let end = match held.iter().rposition(|byte| *byte == b'\n') {
-        Some(at) => at + 1,
-        None if held.len() > limit => held.len() - mask.longest(),
-        None => return,
-    };
-    reporter.notice(Notice::Output { path, stream, bytes: &mask.bytes(&held[..end]) });
-    held.drain(..end);
+
+    fn take_rest(&mut self, step: &str, stream: Stream, file: &Path, part: Range<u64>) {
+        let held = self.carry.remove(&(step.to_owned(), stream == Stream::Stdout)).unwrap_or_default();
+        self.reporter.rest(step, stream, Rest::new(file, part, held, self.mask.clone()));
+    }
 }

@@ -34,6 +34,11 @@ impl Halt {
         }
     }
 
+    /// The exit code of a program that was told so.
+    pub fn exit_code(self) -> u8 {
+        self.ending().1
+    }
+
     /// The same in words.
     pub(crate) fn error(self) -> &'static str {
         match self {
@@ -53,6 +58,26 @@ impl Halt {
             Halt::Cancel => "cancelled: ending what is running",
         }
     }
+}
+
+/// How often it is looked whether a wait is over.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Waits after a run until something is so, unless a signal asks to stop: the run has caught them all, and without this
+/// nobody would hear them any more.
+pub fn wait_unless_told(mut is_so: impl FnMut() -> bool) -> std::io::Result<Option<Halt>> {
+    let event_loop = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    event_loop.block_on(async {
+        let mut signals = Signals::new()?;
+        while !is_so() {
+            tokio::select! {
+                biased;
+                halt = signals.next() => if halt != Halt::Cancel { return Ok(Some(halt)) },
+                () = tokio::time::sleep(LOOK) => {}
+            }
+        }
+        Ok(None)
+    })
 }
 
 /// Whether another process left a request to cancel a run in its inbox.

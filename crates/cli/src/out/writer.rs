@@ -1,0 +1,261 @@
+//! The thread that writes to stdout and stderr: whoever has something to say queues it and goes on.
+//!
+//! Never changes the order of what was said, and never drops what a reader may still read.
+
+use std::{
+    collections::VecDeque,
+    io,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use rustix::io::Errno;
+
+/// Bytes that may wait before what steps print is left where it is.
+const ROOM: usize = 1024 * 1024;
+/// Most bytes of one write: it must be seen that a slow reader reads.
+const PORTION: usize = 64 * 1024;
+/// How long an output that must not be waited for gets to have room again.
+const AGAIN: Duration = Duration::from_millis(5);
+
+/// One of the two outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// Bytes that are made when their turn has come.
+pub(crate) type Source = Box<dyn Iterator<Item = Vec<u8>> + Send>;
+
+enum Piece {
+    Bytes(Vec<u8>),
+    Source(Source),
+}
+
+/// The queue, and who writes what it holds.
+pub(super) struct Writer {
+    shared: Arc<Shared>,
+    hand: Hand,
+}
+
+/// Who writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hand {
+    /// Nobody yet.
+    Idle,
+    /// A thread.
+    Thread,
+    /// Whoever has something to say: there is no thread to be had.
+    Own,
+}
+
+#[derive(Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    pieces: VecDeque<(Target, Piece)>,
+    /// Bytes of all pieces, also of the one that is being written.
+    waiting: usize,
+    is_writing: bool,
+    written: u64,
+    /// Whether the reader of stdout went away.
+    is_closed: bool,
+    /// Whether nobody waits for the rest any more.
+    is_over: bool,
+    lost: Option<io::Error>,
+}
+
+impl Writer {
+    pub(super) fn new() -> Writer {
+        Writer { shared: Arc::default(), hand: Hand::Idle }
+    }
+
+    /// Queues bytes.
+    pub(super) fn push(&mut self, target: Target, bytes: Vec<u8>) {
+        let mut queue = self.shared.lock();
+        queue.waiting += bytes.len();
+        match queue.pieces.back_mut() {
+            Some((same, Piece::Bytes(before)))
+                if *same == target && before.len() + bytes.len() <= PORTION =>
+            {
+                before.extend_from_slice(&bytes);
+            }
+            _ => queue.pieces.push_back((target, Piece::Bytes(bytes))),
+        }
+        drop(queue);
+        self.wake();
+    }
+
+    /// Queues bytes that are made later.
+    pub(super) fn push_source(&mut self, target: Target, source: Source) {
+        self.shared.lock().pieces.push_back((target, Piece::Source(source)));
+        self.wake();
+    }
+
+    fn wake(&mut self) {
+        if self.hand == Hand::Idle {
+            let shared = Arc::clone(&self.shared);
+            let thread = thread::Builder::new().name("output".to_owned()).spawn(move || shared.serve());
+            self.hand = if thread.is_ok() { Hand::Thread } else { Hand::Own };
+        }
+        match self.hand {
+            Hand::Own => self.shared.work_off(),
+            _ => self.shared.changed.notify_all(),
+        }
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        self.shared.lock().waiting < ROOM
+    }
+
+    /// Waits until there is room.
+    pub(super) fn wait_for_room(&self) {
+        self.wait_while(|queue| queue.waiting >= ROOM);
+    }
+
+    /// Waits until everything is written.
+    pub(super) fn wait(&self) {
+        self.wait_while(|queue| !queue.is_done());
+    }
+
+    fn wait_while(&self, mut is_so: impl FnMut(&mut Queue) -> bool) {
+        let queue = self.shared.changed.wait_while(self.shared.lock(), |queue| is_so(queue));
+        drop(queue.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Whether everything is written within this time.
+    pub(super) fn is_done_within(&self, time: Duration) -> bool {
+        let queue =
+            self.shared.changed.wait_timeout_while(self.shared.lock(), time, |queue| !queue.is_done());
+        queue.unwrap_or_else(PoisonError::into_inner).0.is_done()
+    }
+
+    /// How many bytes were written so far.
+    pub(super) fn written(&self) -> u64 {
+        self.shared.lock().written
+    }
+
+    /// Whether the reader of stdout went away.
+    pub(super) fn is_closed(&self) -> bool {
+        self.shared.lock().is_closed
+    }
+
+    /// The first trouble with stdout since the last time.
+    pub(super) fn take_lost(&self) -> Option<io::Error> {
+        self.shared.lock().lost.take()
+    }
+
+    /// Gives up what is not written yet, and all that would come after it.
+    pub(super) fn abandon(&self) {
+        let mut queue = self.shared.lock();
+        queue.is_over = true;
+        queue.pieces.clear();
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.abandon();
+    }
+}
+
+impl Queue {
+    fn is_done(&self) -> bool {
+        self.is_over || (self.pieces.is_empty() && !self.is_writing)
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn serve(&self) {
+        loop {
+            let idle = |queue: &mut Queue| queue.pieces.is_empty() && !queue.is_over;
+            let queue = self.changed.wait_while(self.lock(), idle).unwrap_or_else(PoisonError::into_inner);
+            if queue.is_over {
+                return;
+            }
+            drop(queue);
+            self.work_off();
+        }
+    }
+
+    /// Writes until nothing is left.
+    fn work_off(&self) {
+        while let Some((target, piece)) = self.next() {
+            let size = match piece {
+                Piece::Bytes(bytes) => {
+                    self.write(target, &bytes);
+                    bytes.len()
+                }
+                Piece::Source(source) => {
+                    source.take_while(|_| self.is_open(target)).for_each(|bytes| self.write(target, &bytes));
+                    0
+                }
+            };
+            let mut queue = self.lock();
+            queue.waiting -= size;
+            queue.is_writing = false;
+            self.changed.notify_all();
+        }
+    }
+
+    fn next(&self) -> Option<(Target, Piece)> {
+        let mut queue = self.lock();
+        let next = queue.pieces.pop_front();
+        queue.is_writing = next.is_some();
+        next
+    }
+
+    fn is_open(&self, target: Target) -> bool {
+        let queue = self.lock();
+        let is_closed = target == Target::Stdout && queue.is_closed;
+        !(queue.is_over || is_closed)
+    }
+
+    fn write(&self, target: Target, bytes: &[u8]) {
+        let mut left = bytes;
+        while !left.is_empty() && self.is_open(target) {
+            let portion = &left[..left.len().min(PORTION)];
+            // not through the buffers of the standard library: they are flushed when the program exits, reader or not
+            let done = match target {
+                Target::Stdout => rustix::io::write(io::stdout(), portion),
+                Target::Stderr => rustix::io::write(io::stderr(), portion),
+            };
+            match done {
+                Ok(0) => return self.fail(target, io::ErrorKind::WriteZero.into()),
+                Ok(count) => {
+                    self.lock().written += count as u64;
+                    left = &left[count..];
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => thread::sleep(AGAIN),
+                Err(error) => return self.fail(target, error.into()),
+            }
+        }
+    }
+
+    /// Nobody is left to be told about trouble with stderr.
+    fn fail(&self, target: Target, error: io::Error) {
+        let mut queue = self.lock();
+        match (target, error.kind()) {
+            (Target::Stderr, _) => {}
+            (Target::Stdout, io::ErrorKind::BrokenPipe) => queue.is_closed = true,
+            // the kind says it in words that do not depend on the system
+            (Target::Stdout, kind) => {
+                queue.lost.get_or_insert_with(|| kind.into());
+            }
+        }
+    }
+}
