@@ -47,7 +47,7 @@ fn a_failed_check_offers_to_keep_the_agents_work() {
     let line =
         failed.stderr.lines().find_map(|line| line.trim().strip_prefix("keep them: ")).unwrap_or_default();
     assert!(line.contains(" --from check "), "{}", failed.all());
-    assert!(line.ends_with("(resume does again: write)"), "{line}");
+    assert!(line.ends_with("# resume does again: write"), "{line}");
     let command = line.split("   ").next().unwrap_or_default().replace("recipe-runner-rs", "\"$RUNNER\"");
     assert_eq!(env.shell(&command).code, 1);
     assert_eq!(asked(&env), 1, "the answer was kept");
