@@ -17,7 +17,7 @@ use runtime::{
     outputs::Rest,
 };
 
-use crate::{environment::Environment, exit::Exit};
+use crate::{environment::Environment, exit::Exit, failure::clean};
 
 pub(crate) use writer::Source;
 use writer::{Target, Writer};
@@ -26,6 +26,9 @@ use writer::{Target, Writer};
 const SOON: Duration = Duration::from_millis(100);
 /// How long a run that was told to stop waits for a reader who does not read, and for one who reads slowly.
 const PATIENCE: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(10)];
+
+/// Most bytes of a step that were not shown in time and are shown although the program was told to stop.
+const STILL_SHOWN: u64 = 64 * 1024 * 1024;
 
 /// The two outputs.
 pub(crate) struct Out {
@@ -166,6 +169,19 @@ impl Out {
     pub(crate) fn rest(&mut self, rest: Rest) {
         self.is_open = !rest.ends_line();
         self.writer.push_source(Target::Stdout, Box::new(rest));
+    }
+
+    /// Whether the rest of a step's output is left out, because the program was told to stop and it is very long; says
+    /// so.
+    pub(crate) fn leaves_out(&mut self, path: &str, rest: &Rest) -> bool {
+        let is_left_out = self.is_hurried && rest.size() > STILL_SHOWN;
+        if is_left_out {
+            let (size, step) = (rest.size(), clean(path));
+            self.notice(&format!(
+                "[run] the last {size} bytes that `{step}` printed are not shown; `logs` has them"
+            ));
+        }
+        is_left_out
     }
 
     /// Writes whole lines to stdout that are made when their turn has come.

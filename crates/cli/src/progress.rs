@@ -338,7 +338,7 @@ impl Reporter for Progress<'_> {
     }
 
     fn rest(&mut self, path: &str, stream: Stream, rest: Rest) {
-        if stream != Stream::Stdout || self.agents.contains(path) {
+        if stream != Stream::Stdout || self.agents.contains(path) || self.out.leaves_out(path, &rest) {
             return;
         }
         let ends_line = rest.ends_line();

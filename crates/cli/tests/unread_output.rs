@@ -95,6 +95,30 @@ fn a_signal_ends_a_run_whose_stdout_nobody_reads() {
     }
 }
 
+/// What a run still prints that is told to stop when very much of its output waits, and what it says.
+fn stopped_in_a_flood() -> (u64, String) {
+    let env = one("head -c 300000000 /dev/zero; echo $$ >printed; sleep 303", "");
+    let mut runner = Unread::start(&env, &["r.yaml"]);
+    let (mut stdout, mut stderr) = (runner.stdout(), runner.0.stderr.take().expect("a pipe"));
+    env.wait_for("printed");
+    runner.signal("INT");
+    until("everything is ended", || env.survivors().is_empty());
+    let reader = thread::spawn(move || std::io::copy(&mut stdout, &mut std::io::sink()).unwrap_or_default());
+    let mut said = String::new();
+    stderr.read_to_string(&mut said).expect("text");
+    check_stopped(&env, runner, 130, "interrupted");
+    (reader.join().unwrap_or_default(), said)
+}
+
+#[test]
+fn who_is_told_to_stop_does_not_print_for_minutes() {
+    // on a busy machine the reader may come too late
+    let seen = (0..5).map(|_| stopped_in_a_flood()).find(|(_, said)| said.contains("resume:"));
+    let (shown, said) = seen.unwrap_or_default();
+    assert!(shown < 100_000_000, "{shown}");
+    assert!(said.contains("bytes that `s` printed are not shown; `logs` has them"), "{said}");
+}
+
 #[test]
 fn a_cancel_ends_a_run_whose_stdout_nobody_reads() {
     let env = one(&format!("{MUCH}; echo $$ >printed; sleep 303"), "");

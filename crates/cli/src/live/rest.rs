@@ -13,7 +13,7 @@ use crate::failure::clean;
 impl Live<'_> {
     pub(super) fn print_rest(&mut self, path: &str, rest: Rest) {
         let watched = self.steps.entry(path.to_owned()).or_default();
-        if watched.is_agent {
+        if watched.is_agent || self.out.leaves_out(path, &rest) {
             return;
         }
         let (held, has_company) = (std::mem::take(&mut watched.held), watched.has_company);

@@ -33,6 +33,11 @@ impl Rest {
         Rest { path: path.to_owned(), file: None, part, held, mask }
     }
 
+    /// How many bytes of the file are left.
+    pub fn size(&self) -> u64 {
+        self.part.end.saturating_sub(self.part.start)
+    }
+
     /// Whether its last byte ends a line.
     pub fn ends_line(&self) -> bool {
         let mut last = [0];
@@ -45,7 +50,7 @@ impl Rest {
         if self.file.is_none() {
             self.file = File::open(&self.path).ok();
         }
-        let mut block = vec![0; usize::try_from((self.part.end - self.part.start).min(BLOCK)).ok()?];
+        let mut block = vec![0; usize::try_from(self.size().min(BLOCK)).ok()?];
         let count = self.file.as_ref()?.read_at(&mut block, self.part.start).ok()?;
         block.truncate(count);
         self.part.start += count as u64;
