@@ -269,6 +269,8 @@ fn effect_objection(case: &Case<'_>, old: &Found, new: &Found) -> Option<Objecti
             .any(|start| word.starts_with(start))
                 && !word.ends_with(".yaml")
                 && !word.ends_with(".yml")
+                // the script itself, given to a shell
+                && !effects::is_named_for_effect(word)
         });
     fake.map(|word| ("effect_neutered", format!("`{word}` is not where `{}` went", old.call.words.join(" "))))
 }

@@ -65,7 +65,11 @@ pub fn effect(call: &Call) -> Option<String> {
         "ansible-playbook" | "goreleaser" | "semantic-release" | "sendmail" | "mail" | "release-it" => {
             return Some(program.to_owned());
         }
-        _ => return is_named_for_effect(program).then(|| program.to_owned()),
+        // a script is the same one, whoever reads it
+        "bash" | "sh" | "zsh" | "dash" | "source" | "." => {
+            return call.operands().next().filter(|script| is_named_for_effect(script)).map(file_name);
+        }
+        _ => return is_named_for_effect(program).then(|| file_name(program)),
     };
     if program == "vercel" && call.arguments().iter().any(|word| word == "--prod") {
         return Some("vercel --prod".to_owned());
@@ -74,10 +78,14 @@ pub fn effect(call: &Call) -> Option<String> {
 }
 
 /// Whether a script, a target or a function says by its name that it deploys or publishes: `./scripts/deploy-web.sh`.
-fn is_named_for_effect(name: &str) -> bool {
-    let file = name.rsplit('/').next().unwrap_or(name);
-    let stem = file.split('.').next().unwrap_or(file);
+pub(super) fn is_named_for_effect(name: &str) -> bool {
+    let file = file_name(name);
+    let stem = file.split('.').next().unwrap_or(&file);
     stem.split(['-', '_', ':']).any(|word| matches!(word, "deploy" | "publish"))
+}
+
+fn file_name(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or(path).to_owned()
 }
 
 /// Whether a rehearsal takes the place of the real thing.
