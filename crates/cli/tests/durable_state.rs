@@ -223,6 +223,25 @@ fn a_file_size_limit_stops_the_run_and_loses_nothing() {
 }
 
 #[test]
+fn what_is_no_run_is_passed_over() {
+    let env = env("name: r\nsteps: [{id: s, command: echo mine}]\n");
+    assert_eq!(env.run(["r.yaml"]).code, 0);
+    let runs = env.state().join("runs");
+    assert!(
+        std::fs::write(runs.join("zzz-file"), "").is_ok()
+            && std::fs::create_dir(runs.join("zzz-dir")).is_ok()
+    );
+    for verb in ["show", "logs"] {
+        let output = env.run([verb, "last"]);
+        let is_ours = output.all().contains("s completed") || output.all().contains("mine");
+        assert!(output.code == 0 && is_ours, "{verb} {}", output.all());
+    }
+    assert_eq!(env.run(["runs", "--output-format", "json"]).json().as_array().map(Vec::len), Some(1));
+    assert_eq!(env.run(["prune", "--keep", "0"]).code, 0);
+    assert!(runs.join("zzz-file").exists());
+}
+
+#[test]
 fn two_thousand_steps() {
     let steps: String = (0..2000).map(|n| format!("  - id: s{n}\n    command: echo {n}\n")).collect();
     let env = env(&format!("name: r\nrecursion: {{max_total_steps: 5000}}\nsteps:\n{steps}"));

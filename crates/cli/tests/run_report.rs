@@ -396,25 +396,6 @@ fn stored_runs_are_listed_shown_and_removed() {
 }
 
 #[test]
-fn what_is_no_run_is_passed_over() {
-    let env = env();
-    assert_eq!(env.text("name: r\nsteps: [{id: s, command: echo mine}]\n", &[]).code, 0);
-    let runs = env.state().join("runs");
-    assert!(
-        std::fs::write(runs.join("zzz-file"), "").is_ok()
-            && std::fs::create_dir(runs.join("zzz-dir")).is_ok()
-    );
-    for verb in ["show", "logs"] {
-        let output = env.run([verb, "last"]);
-        let is_ours = output.all().contains("s completed") || output.all().contains("mine");
-        assert!(output.code == 0 && is_ours, "{verb} {}", output.all());
-    }
-    assert_eq!(env.run(["runs", "--output-format", "json"]).json().as_array().map(Vec::len), Some(1));
-    assert_eq!(env.run(["prune", "--keep", "0"]).code, 0);
-    assert!(runs.join("zzz-file").exists());
-}
-
-#[test]
 fn the_run_folder_is_private() {
     let env = env();
     let json = env.json("name: r\nsteps: [{id: s, command: echo x}]\n", &[]).json();

@@ -89,3 +89,20 @@ fn it_is_known_whether_a_result_or_words_tell_the_trouble() {
         assert_eq!((found, outcome.known_by), (trouble, known_by), "{output} {stderr}");
     }
 }
+
+#[test]
+fn half_an_event_is_no_answer_and_a_list_of_events_is_read() {
+    let missing = "!the agent ends with exit code 0 and without a result";
+    let list = "[{\"type\":\"system\",\"subtype\":\"init\"},{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"ANS\"}]\n";
+    for (program, output, expected) in [
+        ("claude", "{\"type\":\"result\",\"subtype\":\"succ", missing),
+        ("codex", "\n{ \"type\": \"item.comp", missing),
+        ("claude", "{\"type\":\"pear\"}", "{\"type\":\"pear\"}"),
+        ("claude", "{\"answer\": 1", "{\"answer\": 1"),
+        ("claude", list, "ANS"),
+        ("claude", "[1, 2]\n", "[1, 2]"),
+    ] {
+        let said = line(&read(program, output, Ended::Exit(0), ""));
+        assert!(said.starts_with(expected), "{program} {output}: {said}");
+    }
+}
