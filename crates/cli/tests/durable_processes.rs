@@ -49,6 +49,14 @@ fn a_timeout_ends_the_whole_tree() {
 }
 
 #[test]
+fn an_error_quotes_both_streams() {
+    let env = one("echo words; echo complaint >&2; sleep 20", "    timeout: 1\n");
+    let error = first_error(&env.run(["r.yaml", "--output-format", "json"]));
+    let quoted = "last on stdout:\nwords\nlast on stderr:\ncomplaint";
+    assert_eq!(error, format!("bash step failed: timed out after 1 s\n{quoted}"));
+}
+
+#[test]
 fn a_suspended_run_can_be_cancelled() {
     let env = one("echo $$ >pids; sleep 60", "");
     let started = env.spawn(["r.yaml"]);

@@ -206,18 +206,6 @@ fn a_failure_shows_what_a_person_needs() {
 }
 
 #[test]
-fn an_error_quotes_both_streams() {
-    let recipe =
-        "name: r\nsteps: [{id: s, command: 'echo words; echo complaint >&2; sleep 20', timeout: 1}]\n";
-    let output = env().json(recipe, &[]);
-    let error = output.step("s")["error"].as_str().unwrap_or_default().to_owned();
-    assert_eq!(
-        error,
-        "bash step failed: timed out after 1 s\nlast on stdout:\nwords\nlast on stderr:\ncomplaint"
-    );
-}
-
-#[test]
 fn the_environment_says_how_much_of_the_last_output_is_quoted() {
     let recipe = "name: r\nsteps: [{id: a, command: 'seq 1001 1100 >&2; exit 1'}]\n";
     for (variable, value, lines) in [
