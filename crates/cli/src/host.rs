@@ -48,7 +48,12 @@ pub(crate) fn with_files(plan: &Plan, working_dir: &Path, environment: &Environm
 
 /// The machine, with what `.env` files define.
 pub(crate) fn host(plan: &Plan, working_dir: &Path, environment: &Environment) -> Host {
-    let mut env = with_files(plan, working_dir, environment).all();
+    known(&with_files(plan, working_dir, environment))
+}
+
+/// The machine, as this environment says it is.
+pub(crate) fn known(environment: &Environment) -> Host {
+    let mut env = environment.all();
     // recipes that need this program find it without a PATH that leads to it
     env.extend(environment.program.iter().map(|program| ("RECIPE_RUNNER_EXE".into(), program.into())));
     bare(env, environment)

@@ -101,7 +101,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
     let options = &args.options;
     let working_dir = working_dir(args.places.working_dir.as_deref(), environment);
     let runs = host::runs(options.state_dir.as_deref(), environment)?;
-    let mut host = host::host(&job.plan, &working_dir, environment);
+    let mut host = host::known(environment);
     host::warn(&host, out);
     let agents = host::agents(
         options.agent_binary.as_deref(),

@@ -108,7 +108,7 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
     let opened = runs.open(folder).map_err(|error| unreadable(&error))?;
     let plan = edited.as_ref().map_or(&opened.plan, |(plan, _)| plan);
     let environment = &host::with_files(plan, &header.working_dir, environment);
-    let host = host::host(plan, &header.working_dir, environment);
+    let host = host::known(environment);
     host::warn(&host, out);
     let program = args.options.agent_binary.clone().or(header.options.agent_binary.clone());
     let change = |options: &mut Options| change(options, args);
