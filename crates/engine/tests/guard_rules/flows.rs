@@ -109,6 +109,7 @@ fn a_pipeline_ends_as_its_last_command_does() {
         ("time a", "+a"),
         ("a | exit 1; b", "-a, -exit 1, +b"),
         ("a | exit 0; b", "-a, -exit 0, +b"),
+        ("a | { b && exit 0; }; c", "-a, -b, -exit 0?, +c"),
     ]);
 }
 
@@ -156,6 +157,9 @@ fn a_chain_counts_as_far_as_nothing_catches_it() {
         ("a && false || b", "~a, ~false, +b"),
         ("a && false && b", "+a, +false"),
         ("a || true || b", "-a, ~true?"),
+        ("f() { f; }; a || f", "~a"),
+        ("f() { g; }; g() { exit 1; }; a || f", "+a, +exit 1?"),
+        ("f() { g; }; g() { h; }; h() { exit 1; }; a || f", "~a, +exit 1?"),
     ]);
 }
 
@@ -188,6 +192,10 @@ fn a_status_that_is_kept_may_count_later() {
         ("eval exit 0; a", "-exit 0"),
         ("a; rc=$?; [ $rc = 0 ] || exit $rc; b", "~a, -rc=$?^, -[ $rc = 0 ], -exit $rc?, +b"),
         ("(a; exit $?); b", "-a, -exit $?, +b"),
+        ("a; exit $? &", "~a, -exit $?"),
+        ("a; X=1; b", "-a, -X=1^, +b"),
+        ("a; X=1 Y=2; b", "-a, -X=1^Y=2^, +b"),
+        ("a; rc=$?", "-a, -rc=$?^"),
     ]);
 }
 
@@ -201,6 +209,7 @@ fn nobody_hears_of_what_runs_in_the_background() {
         ("set -e; wait; a & b", "+wait, -a, +b"),
         ("set -e; wait & a", "-wait, +a"),
         ("set -e; false & a", "-false, +a"),
+        ("a && exit 0 & b", "-a, -exit 0?, +b"),
     ]);
 }
 
@@ -262,6 +271,8 @@ fn functions_do_what_they_say_when_they_are_called() {
         ("f() { exit 0; }; f; a", "-exit 0"),
         ("f() { a && return; b; }; f", "-a, -return?, +b?"),
         ("f() { a || return 1; b; }; f; c", "-a, -return 1?, -b, +c"),
+        ("f() { a || return 1; b; }; f", "+a, -return 1?, +b"),
+        ("f() { if a; then b; else return 1; fi; }; f", "+a, +b?, +return 1?"),
         ("alias a=true; a f", "-alias a=true, +true"),
         ("'if' a; b", "-if a, +b"),
         ("\"if\" a; b", "-if a, +b"),
@@ -317,7 +328,13 @@ fn inputs_and_outputs_belong_to_their_command() {
         ("cat f | a", "-cat f, +a"),
         ("{ echo x; } | a", "-echo x, +a"),
         ("echo x | a | b", "-echo x, -a<, +b"),
+        ("echo x | cat | a", "-echo x, -cat<, +a<"),
+        ("echo x | cat $f | a", "-echo x, -cat $f<, +a"),
+        ("echo x | { a; } | b", "-echo x, -a<, +b"),
         ("a <<< x", "+a<"),
+        ("a <<< $x", "+a"),
+        ("a <<E\n$x\nE", "+a"),
+        ("a <<E\n{{x}}\nE", "+a"),
         ("a <<E\nx\nE\nb", "-a<, +b"),
         ("echo x | { a; b; }", "-echo x, -a<, +b<"),
         ("echo x | X=1", "-echo x, -X=1^<"),
@@ -334,5 +351,10 @@ fn deep_scripts_are_followed_to_a_depth() {
     };
     check(&calls(39), "+a");
     check(&calls(40), "");
+    let kept = |between: usize| format!("a; rc=$?; {}exit $rc", "b; ".repeat(between));
+    assert!(reached(&kept(49)).starts_with("+a"));
+    assert!(reached(&kept(50)).starts_with("~a"));
+    let piped = follow("a | b | c | d | e | f | g | h | i | j");
+    assert_eq!(piped.found[9].feeds.len(), 8);
     check(&format!("{}a", "(true); ".repeat(200)), &format!("{}+a", "-true, ".repeat(200)));
 }
