@@ -9,6 +9,8 @@ fn a_command_has_a_counterpart_of_its_own() {
         &[
             ("./x > f", "echo a > f", "neutered"),
             ("set -e; pytest a; pytest b", "set -e; pytest c", "check_replaced"),
+            ("set -e; pytest; jest", "set -e; npm test", "check_replaced"),
+            ("pytest --cov-fail-under=80", "pytest --cov-fail-under=80.0", ""),
             ("curl -f http://h/f", "curl http://h/f", "check_narrowed"),
             ("curl --fail http://h", "curl -f http://h", ""),
         ],
@@ -47,6 +49,8 @@ fn what_is_expected_is_told_from_where_it_is_looked_for() {
             ("awk '/a/{exit 1}' f", "mawk '/b/{exit 1}' f", "expectation_changed"),
             ("cat f | jq -e .a", "cat g | jq -e .a", "expectation_changed"),
             ("cat x | diff a b", "cat y | diff a b", ""),
+            ("grep a < f 2> e", "grep a < f 2> g", ""),
+            ("grep a < f 2> e", "grep a < g 2> e", "expectation_changed"),
             ("python3 -c 'assert a == 1'", "python3 -c 'assert a != 1'", "expectation_changed"),
             ("python3 -c 'assert a == 1'", "python3 -c 'assert a==1'", ""),
             ("python3 -c 'assert a == 12'", "python3 -c 'assert a == (1, 2)'", "expectation_changed"),

@@ -70,6 +70,13 @@ fn the_stop_at_failures_makes_every_command_count() {
         ("set -x errexit; a; b", "-a, +b"),
         ("set -x; a; b", "-a, +b"),
         ("set --help; a; b", "-a, +b"),
+        ("set nounset; a; b", "-a, +b"),
+        ("bash -c 'a; b'", "-a, +b"),
+        ("bash -ec 'a; b'", "+a, +b"),
+        ("set -e; bash -c 'a; b'", "-a, +b"),
+        ("bash -ec a; b; c", "-a, -b, +c"),
+        ("bash -c 'a | b'", "-a, +b"),
+        ("bash --verbose -c 'a; b'", "-a, +b"),
         ("set -e; set +e; a; b", "-a, +b"),
         ("set -e; set +o errexit; a; b", "-a, +b"),
         ("set -e; (a; b); c", "+a, +b, +c"),
@@ -228,6 +235,8 @@ fn a_condition_counts_if_its_failure_is_refused() {
         ("if a; then b; elif c; then d; else exit 1; fi", "-a, +b?, +c?, +d?, +exit 1?"),
         ("if ! a || b; then exit 1; fi", "-a!, -b?, +exit 1?"),
         ("if ! a; b; then exit 1; fi", "-a!, -b, +exit 1?"),
+        ("if a; then b; elif true; then c; fi", "-a, +b?, -true?, +c?"),
+        ("if a; then b; else exit; fi; c", "+a, -b?, -exit?, +c"),
         ("if true; then a; else b; fi", "-true, +a"),
         ("if false; then a; else b; fi", "-false, +b"),
         ("if a; then b; elif c; then d; else e; fi", "-a, +b?, -c?, +d?, +e?"),
@@ -243,6 +252,8 @@ fn loops_and_cases_may_do_nothing() {
         ("until a; do b; done", "~a, +b?"),
         ("while ! a; do b; done", "~a, +b?"),
         ("while false; do b; done", "-false?"),
+        ("while ! a; b; do c; done", "-a?!, -b?, +c?"),
+        ("case $(a) in b) c;; esac", "-a, +c?"),
         ("for x in 1 2; do a; done", "+a?"),
         ("for x in 1; do a; done", "+a?"),
         ("for x in; do a; done", ""),
@@ -335,6 +346,11 @@ fn inputs_and_outputs_belong_to_their_command() {
         ("a <<< $x", "+a"),
         ("a <<E\n$x\nE", "+a"),
         ("a <<E\n{{x}}\nE", "+a"),
+        ("node <<E\nx\nE", "+node -e x\n"),
+        ("python3 - <<E\nx\nE", "+python3 -c x\n"),
+        ("python3 -u <<E\nx\nE", "+python3 -u -c x\n"),
+        ("python3 -mx <<E\nx\nE", "+python3 -mx<"),
+        ("python3 ff <<E\nx\nE", "+python3 ff<"),
         ("a <<E\nx\nE\nb", "-a<, +b"),
         ("echo x | { a; b; }", "-echo x, -a<, +b<"),
         ("echo x | X=1", "-echo x, -X=1^<"),
@@ -345,6 +361,9 @@ fn inputs_and_outputs_belong_to_their_command() {
 fn deep_scripts_are_followed_to_a_depth() {
     let nested = |depth: usize| format!("{}a{}", "( ".repeat(depth), ")".repeat(depth));
     check(&nested(50), "+a");
+    let grouped = |depth: usize| format!("{}a{}", "{ ".repeat(depth), "; }".repeat(depth));
+    check(&grouped(60), "+a");
+    check(&grouped(61), "-{ a, +}");
     let calls = |count: usize| -> String {
         let chain = (0..count).map(|at| format!("f{at}() {{ f{}; }}; ", at + 1));
         format!("{}f{count}() {{ a; }}; f0", chain.collect::<String>())
