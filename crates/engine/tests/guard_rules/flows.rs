@@ -285,6 +285,8 @@ fn functions_do_what_they_say_when_they_are_called() {
         ("f() { a || return 1; b; }; f", "+a, -return 1?, +b"),
         ("f() { if a; then b; else return 1; fi; }; f", "+a, +b?, +return 1?"),
         ("alias a=true; a f", "-alias a=true, +true"),
+        ("hash -p /bin/true b; b f", "-hash -p /bin/true b, +/bin/true"),
+        ("hash a b; b", "-hash a b, +b"),
         ("'if' a; b", "-if a, +b"),
         ("\"if\" a; b", "-if a, +b"),
         ("\\if a; b", "-if a, +b"),
