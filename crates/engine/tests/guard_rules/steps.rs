@@ -132,6 +132,9 @@ fn a_protected_step_looks_where_it_did() {
         changed(before, after, "k", another);
     }
     changed("command: ./y", "command: ./y, working_dir: d", "k", "");
+    let (goes, check) = ("id: k, command: cd there/ && ./x", "id: s, command: grep b c");
+    steps(&[goes, check], &[goes, "id: s, command: cd there; grep b c"], "s", "");
+    steps(&[goes, check], &[goes, "id: s, command: cd here; grep b c"], "s", "expectation_changed");
 }
 
 #[test]
