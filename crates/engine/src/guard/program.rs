@@ -115,9 +115,8 @@ impl Call {
             "node" | "perl" | "ruby" => "-e",
             _ => return None,
         };
-        if self.arguments().iter().any(|word| {
-            word != "-" && !(word.starts_with('-') && word.len() > 1 && !word.contains(['c', 'm']))
-        }) {
+        let is_own = |word: &String| word != "-" && (!word.starts_with('-') || word.contains(['c', 'm']));
+        if self.arguments().iter().any(is_own) {
             return None;
         }
         let flags = self.words.iter().filter(|word| *word != "-").cloned();

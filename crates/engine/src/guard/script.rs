@@ -363,8 +363,8 @@ impl Parser {
                 continue;
             }
             match self.peek() {
-                // `<` and `>` of `[[ … ]]` compare
-                Some(Token::Redirect(operator)) if in_test(&words) => {
+                // only `<` and `>` of `[[ … ]]` are left, and they compare
+                Some(Token::Redirect(operator)) => {
                     words.push(Word { text: operator.clone(), ..Word::default() });
                 }
                 Some(Token::Word(word)) if words.is_empty() && is_assignment(word) => {

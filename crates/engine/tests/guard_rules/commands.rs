@@ -110,6 +110,7 @@ fn a_check_stays_the_check_that_it_was() {
             ("grep a f", "grep a known.txt", "expectation_changed"),
             ("grep --bogus a f", "grep a known.txt", ""),
             ("grep --bogus a f", "grep a other.txt", "expectation_changed"),
+            ("grep --bogus a f", "grep . f", "expectation_changed"),
             ("grep --quiet a f", "grep a known.txt", "expectation_changed"),
             ("grep --qui a f", "grep a known.txt", "expectation_changed"),
             ("grep --bogus a f", "grep -i a f", "check_narrowed"),

@@ -70,6 +70,13 @@ fn the_stop_at_failures_makes_every_command_count() {
         ("set -x errexit; a; b", "-a, +b"),
         ("set -x; a; b", "-a, +b"),
         ("set --help; a; b", "-a, +b"),
+        ("set nounset; a; b", "-a, +b"),
+        ("bash -c 'a; b'", "-a, +b"),
+        ("bash -ec 'a; b'", "+a, +b"),
+        ("set -e; bash -c 'a; b'", "-a, +b"),
+        ("bash -ec a; b; c", "-a, -b, +c"),
+        ("bash -c 'a | b'", "-a, +b"),
+        ("bash --verbose -c 'a; b'", "-a, +b"),
         ("set -e; set +e; a; b", "-a, +b"),
         ("set -e; set +o errexit; a; b", "-a, +b"),
         ("set -e; (a; b); c", "+a, +b, +c"),
@@ -109,6 +116,7 @@ fn a_pipeline_ends_as_its_last_command_does() {
         ("time a", "+a"),
         ("a | exit 1; b", "-a, -exit 1, +b"),
         ("a | exit 0; b", "-a, -exit 0, +b"),
+        ("a | { b && exit 0; }; c", "-a, -b, -exit 0?, +c"),
     ]);
 }
 
@@ -156,6 +164,9 @@ fn a_chain_counts_as_far_as_nothing_catches_it() {
         ("a && false || b", "~a, ~false, +b"),
         ("a && false && b", "+a, +false"),
         ("a || true || b", "-a, ~true?"),
+        ("f() { f; }; a || f", "~a"),
+        ("f() { g; }; g() { exit 1; }; a || f", "+a, +exit 1?"),
+        ("f() { g; }; g() { h; }; h() { exit 1; }; a || f", "~a, +exit 1?"),
     ]);
 }
 
@@ -188,6 +199,10 @@ fn a_status_that_is_kept_may_count_later() {
         ("eval exit 0; a", "-exit 0"),
         ("a; rc=$?; [ $rc = 0 ] || exit $rc; b", "~a, -rc=$?^, -[ $rc = 0 ], -exit $rc?, +b"),
         ("(a; exit $?); b", "-a, -exit $?, +b"),
+        ("a; exit $? &", "~a, -exit $?"),
+        ("a; X=1; b", "-a, -X=1^, +b"),
+        ("a; X=1 Y=2; b", "-a, -X=1^Y=2^, +b"),
+        ("a; rc=$?", "-a, -rc=$?^"),
     ]);
 }
 
@@ -201,6 +216,7 @@ fn nobody_hears_of_what_runs_in_the_background() {
         ("set -e; wait; a & b", "+wait, -a, +b"),
         ("set -e; wait & a", "-wait, +a"),
         ("set -e; false & a", "-false, +a"),
+        ("a && exit 0 & b", "-a, -exit 0?, +b"),
     ]);
 }
 
@@ -219,6 +235,8 @@ fn a_condition_counts_if_its_failure_is_refused() {
         ("if a; then b; elif c; then d; else exit 1; fi", "-a, +b?, +c?, +d?, +exit 1?"),
         ("if ! a || b; then exit 1; fi", "-a!, -b?, +exit 1?"),
         ("if ! a; b; then exit 1; fi", "-a!, -b, +exit 1?"),
+        ("if a; then b; elif true; then c; fi", "-a, +b?, -true?, +c?"),
+        ("if a; then b; else exit; fi; c", "+a, -b?, -exit?, +c"),
         ("if true; then a; else b; fi", "-true, +a"),
         ("if false; then a; else b; fi", "-false, +b"),
         ("if a; then b; elif c; then d; else e; fi", "-a, +b?, -c?, +d?, +e?"),
@@ -234,6 +252,8 @@ fn loops_and_cases_may_do_nothing() {
         ("until a; do b; done", "~a, +b?"),
         ("while ! a; do b; done", "~a, +b?"),
         ("while false; do b; done", "-false?"),
+        ("while ! a; b; do c; done", "-a?!, -b?, +c?"),
+        ("case $(a) in b) c;; esac", "-a, +c?"),
         ("for x in 1 2; do a; done", "+a?"),
         ("for x in 1; do a; done", "+a?"),
         ("for x in; do a; done", ""),
@@ -262,7 +282,11 @@ fn functions_do_what_they_say_when_they_are_called() {
         ("f() { exit 0; }; f; a", "-exit 0"),
         ("f() { a && return; b; }; f", "-a, -return?, +b?"),
         ("f() { a || return 1; b; }; f; c", "-a, -return 1?, -b, +c"),
+        ("f() { a || return 1; b; }; f", "+a, -return 1?, +b"),
+        ("f() { if a; then b; else return 1; fi; }; f", "+a, +b?, +return 1?"),
         ("alias a=true; a f", "-alias a=true, +true"),
+        ("hash -p /bin/true b; b f", "-hash -p /bin/true b, +/bin/true"),
+        ("hash a b; b", "-hash a b, +b"),
         ("'if' a; b", "-if a, +b"),
         ("\"if\" a; b", "-if a, +b"),
         ("\\if a; b", "-if a, +b"),
@@ -289,6 +313,7 @@ fn what_is_inside_of_words_runs_too() {
         ("[[ a ]] && b", "+[[ a ]], +b"),
         ("[[ a > b ]]; c", "-[[ a > b ]], +c"),
         ("(( a > 1 )) && b", "+(( a>1 )), +b"),
+        ("((a))\nb", "-(( a )), +b"),
         ("((a); b)", "-a, +b"),
         ("'[[' a && b", "+[[ a, +b"),
     ]);
@@ -317,7 +342,18 @@ fn inputs_and_outputs_belong_to_their_command() {
         ("cat f | a", "-cat f, +a"),
         ("{ echo x; } | a", "-echo x, +a"),
         ("echo x | a | b", "-echo x, -a<, +b"),
+        ("echo x | cat | a", "-echo x, -cat<, +a<"),
+        ("echo x | cat $f | a", "-echo x, -cat $f<, +a"),
+        ("echo x | { a; } | b", "-echo x, -a<, +b"),
         ("a <<< x", "+a<"),
+        ("a <<< $x", "+a"),
+        ("a <<E\n$x\nE", "+a"),
+        ("a <<E\n{{x}}\nE", "+a"),
+        ("node <<E\nx\nE", "+node -e x\n"),
+        ("python3 - <<E\nx\nE", "+python3 -c x\n"),
+        ("python3 -u <<E\nx\nE", "+python3 -u -c x\n"),
+        ("python3 -mx <<E\nx\nE", "+python3 -mx<"),
+        ("python3 ff <<E\nx\nE", "+python3 ff<"),
         ("a <<E\nx\nE\nb", "-a<, +b"),
         ("echo x | { a; b; }", "-echo x, -a<, +b<"),
         ("echo x | X=1", "-echo x, -X=1^<"),
@@ -328,11 +364,19 @@ fn inputs_and_outputs_belong_to_their_command() {
 fn deep_scripts_are_followed_to_a_depth() {
     let nested = |depth: usize| format!("{}a{}", "( ".repeat(depth), ")".repeat(depth));
     check(&nested(50), "+a");
+    let grouped = |depth: usize| format!("{}a{}", "{ ".repeat(depth), "; }".repeat(depth));
+    check(&grouped(60), "+a");
+    check(&grouped(61), "-{ a, +}");
     let calls = |count: usize| -> String {
         let chain = (0..count).map(|at| format!("f{at}() {{ f{}; }}; ", at + 1));
         format!("{}f{count}() {{ a; }}; f0", chain.collect::<String>())
     };
     check(&calls(39), "+a");
     check(&calls(40), "");
+    let kept = |between: usize| format!("a; rc=$?; {}exit $rc", "b; ".repeat(between));
+    assert!(reached(&kept(49)).starts_with("+a"));
+    assert!(reached(&kept(50)).starts_with("~a"));
+    let piped = follow("a | b | c | d | e | f | g | h | i | j");
+    assert_eq!(piped.found[9].feeds.len(), 8);
     check(&format!("{}a", "(true); ".repeat(200)), &format!("{}+a", "-true, ".repeat(200)));
 }

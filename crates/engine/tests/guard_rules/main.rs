@@ -10,6 +10,7 @@
 
 mod commands;
 mod conditions;
+mod counterparts;
 mod flows;
 mod gates;
 mod narrowing;

@@ -132,6 +132,9 @@ fn a_protected_step_looks_where_it_did() {
         changed(before, after, "k", another);
     }
     changed("command: ./y", "command: ./y, working_dir: d", "k", "");
+    let (goes, check) = ("id: k, command: cd there/ && ./x", "id: s, command: grep b c");
+    steps(&[goes, check], &[goes, "id: s, command: cd there; grep b c"], "s", "");
+    steps(&[goes, check], &[goes, "id: s, command: cd here; grep b c"], "s", "expectation_changed");
 }
 
 #[test]
@@ -212,6 +215,8 @@ fn a_name_is_corrected_only_to_one_that_somebody_was_told_to_write() {
         ("prompt: Write report.txt.", "repport.txt", "report.txt", ""),
         ("prompt: Write report.txt.", "repor.txt", "report.txt", moved),
         ("prompt: Write report.txt.", "raport.txt", "report.txt", ""),
+        ("prompt: Write out.txt.", "ot.txt", "out.txt", ""),
+        ("prompt: Write report.txt.", "rort.txt", "report.txt", moved),
         ("prompt: 'Write \"report.txt\"'", "rport.txt", "report.txt", ""),
         ("command: ./make, produces: [report.txt]", "reprot.txt", "report.txt", ""),
         // what happens to be there is not what was asked for
@@ -240,7 +245,13 @@ fn a_name_is_corrected_only_to_one_that_somebody_was_told_to_write() {
         }
     }
     let agent = "id: k, prompt: Write PASS into report.txt.";
-    steps(&[agent, "id: s, command: grep PSAS f"], &[agent, "id: s, command: grep PASS f"], "s", moved);
+    for (old, new) in [
+        ("grep PSAS f", "grep PASS f"),
+        ("git diff --exit-code reprot.txt", "git diff --exit-code report.txt"),
+    ] {
+        let step = |command: &str| format!("id: s, command: {command}");
+        steps(&[agent, &step(old)], &[agent, &step(new)], "s", moved);
+    }
 }
 
 #[test]
@@ -262,6 +273,10 @@ fn producers_may_be_repaired_and_checks_may_not_be_satisfied() {
         ("./gen", "./gen; echo $(echo good) > out.txt", forged),
         ("./gen", "./gen; W=good; echo $W > out.txt", forged),
         ("./gen", "./gen; echo {{a}} > out.txt", forged),
+        ("./gen", "./gen; MY_W=good; echo $MY_W > out.txt", forged),
+        ("./gen", "perl -pi -e s/bad/good/ out.txt", forged),
+        ("./gen", "sed s/x/good/ t > out.txt", ""),
+        ("./gen", "echo $(./gen) > out.txt", ""),
         ("./gen", "W=$(./gen); echo $W > out.txt", ""),
         ("./gen", "./gen > out.txt", ""),
         ("./gen", "./gen; cp t out.txt", ""),
@@ -279,8 +294,27 @@ fn producers_may_be_repaired_and_checks_may_not_be_satisfied() {
         "s",
         forged,
     );
+    for maker in ["id: k, command: ./gen, output: a", "id: a, command: ./gen"] {
+        let writer = "id: n, command: 'echo {{a}} > out.txt'";
+        steps(&[maker, gate], &[maker, writer, gate], "s", "");
+    }
     let check = "id: s, command: diff want.txt got.txt";
     steps(&["id: k, command: ./x", check], &["id: k, command: ./x; cp want.txt got.txt", check], "s", forged);
+}
+
+#[test]
+fn a_value_that_a_check_looks_at_is_not_made_up() {
+    let (computes, says) = ("id: k, command: ./x, output: v", "id: k, command: echo 1, output: v");
+    let gate = "id: s, command: '[ {{v}} = 1 ]'";
+    for (before, after, gate, expected) in [
+        (computes, says, gate, "self_satisfied"),
+        (computes, says, "id: s, command: './y {{v}}'", ""),
+        (says, "id: k, command: echo 2, output: v", gate, ""),
+        (says, "id: n, command: echo 2, output: v", gate, "self_satisfied"),
+        ("id: k, prompt: a, output: v", "id: n, prompt: a, output: v", gate, ""),
+    ] {
+        steps(&[before, gate], &[after, gate], "s", expected);
+    }
 }
 
 #[test]
