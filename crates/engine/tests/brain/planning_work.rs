@@ -1,6 +1,6 @@
 //! Which agents work again: those whose work a failed step checks, level by level, and never on a guess.
 
-use engine::resume_plan::{Blame, ResumePlan, Resumer};
+use engine::resume_plan::{Blame, ResumePlan, Resumer, asks_an_agent};
 
 use crate::{
     planning::{AGAIN, Ask, LINKED, USUAL, asked, shown},
@@ -155,4 +155,19 @@ fn an_agent_is_asked_again_if_what_it_reads_comes_from_elsewhere() {
     let after = before.replace("- {id: a, command: x, output: v}\n", "");
     let plan = planned((before, LEAF), (&after, LEAF), &["last"], &OTHER);
     assert_eq!(shown(&plan), "=b *last at last");
+}
+
+#[test]
+fn an_agent_is_asked_by_its_step_and_by_a_recipe_that_has_one() {
+    const AGENT: &str = "name: leaf\nsteps:\n- {id: k, prompt: q}\n";
+    for (step, leaf, expected) in [
+        ("prompt: q", LEAF, true),
+        ("command: x", LEAF, false),
+        ("recipe: leaf", LEAF, false),
+        ("recipe: leaf", AGENT, true),
+        ("recipe: '{{which}}'", LEAF, true),
+    ] {
+        let plan = plan(&format!("name: top\ncontext: {{which: leaf}}\nsteps:\n- {{id: s, {step}}}\n"), leaf);
+        assert_eq!(asks_an_agent(&plan, &plan.root().steps[0]), expected, "{step}");
+    }
 }
