@@ -78,7 +78,8 @@ fn expectation(found: &Found) -> Expectation {
         "diff" => {
             let mut sources = operands();
             sources.sort();
-            if sources.iter().any(|name| name == "-") {
+            // an operand for a program, an option for the reader of words
+            if call.has("-") {
                 sources.extend(input(found));
             }
             Expectation { texts: Vec::new(), sources }

@@ -49,6 +49,7 @@ fn what_is_expected_is_told_from_where_it_is_looked_for() {
             ("awk '/a/{exit 1}' f", "mawk '/b/{exit 1}' f", "expectation_changed"),
             ("cat f | jq -e .a", "cat g | jq -e .a", "expectation_changed"),
             ("cat x | diff a b", "cat y | diff a b", ""),
+            ("cat f | diff - g", "cat h | diff - g", "expectation_changed"),
             ("grep a < f 2> e", "grep a < f 2> g", ""),
             ("grep a < f 2> e", "grep a < g 2> e", "expectation_changed"),
             ("python3 -c 'assert a == 1'", "python3 -c 'assert a != 1'", "expectation_changed"),
