@@ -40,6 +40,22 @@ fn a_question_for_json_waits_for_rate_limits_and_says_why_it_was_in_vain() {
 }
 
 #[test]
+fn every_call_of_an_attempt_has_files_of_its_own() {
+    let agent = "case $n in 2) echo 'HTTP 429' >&2; exit 1 ;; 4) echo '{}' ;; *) echo nope ;; esac";
+    let env = env()
+        .agent("codex", agent)
+        .env("AMPLIHACK_AGENT_BINARY", "codex")
+        .env("AMPLIHACK_RATELIMIT_BASE_DELAY_SECS", "0");
+    let recipe = "name: r\nsteps:\n- {id: a, prompt: x, parse_json: true, parse_json_required: true, json_retries: 2}\n";
+    let output = run(&env, recipe, &[]);
+    assert_eq!((output.code, env.calls()), (0, 4), "{}", output.all());
+    for call in 1..=4 {
+        let given = env.asked(call, "argv");
+        assert!(given.contains(&format!("private-{call}")), "{call}: {given}");
+    }
+}
+
+#[test]
 fn a_step_may_have_its_own_rule_for_rate_limits() {
     let limited = |n: u32| {
         format!("if [ $n -le {n} ]; then echo 'HTTP 429 Too Many Requests' >&2; exit 1; fi; result ok")

@@ -187,15 +187,16 @@ pub async fn run_once(
 ) -> Result<(Call, Usage), FolderError> {
     let mut watch = Watch { wake, go, progress };
     let mut usage = Usage::default();
-    let call = ask_patiently(&task, &task.prompt, 0, task.account, &mut usage, &mut watch).await?;
+    let call = ask_patiently(&task, &task.prompt, &mut 0, task.account, &mut usage, &mut watch).await?;
     Ok((call, usage))
 }
 
-/// Asks, and waits and asks again where the service wants that. `asked` is how often it was asked before.
+/// Asks, and waits and asks again where the service wants that. `asked` counts the calls of the attempt: each has
+/// files of its own.
 async fn ask_patiently(
     task: &AgentTask,
     prompt: &str,
-    asked: u64,
+    asked: &mut u64,
     account: Account,
     usage: &mut Usage,
     watch: &mut Watch,
@@ -204,7 +205,8 @@ async fn ask_patiently(
     let mut account = account;
     let mut tries = 0;
     loop {
-        let call = ask(task, prompt, asked + tries, account, watch).await?;
+        let call = ask(task, prompt, *asked, account, watch).await?;
+        *asked += 1;
         usage.add(&call.usage);
         let is_last = tries >= rate.max_retries || budget::used_up(&task.limits, &task.ledger).is_some();
         if call.outcome != Outcome::RateLimited || is_last {
@@ -230,7 +232,8 @@ async fn read_answer(
 ) -> Result<Finished, FolderError> {
     let mut finished = Finished::ok();
     let mut unasked = None;
-    for asked in 1..=task.json_retries {
+    let mut asked = 1;
+    for _ in 0..task.json_retries {
         let problem = match task.step.json {
             JsonMode::Text => break,
             _ => crate::attempt::json_value(&task.step, &answer).err(),
@@ -243,7 +246,7 @@ async fn read_answer(
         watch.tell(&task.path, format!("asked again for JSON: {problem}"));
         let account = task.ledger.open(&task.path);
         let prompt = reminder(&task.prompt, &problem);
-        let call = ask_patiently(task, &prompt, asked, account, usage, watch).await?;
+        let call = ask_patiently(task, &prompt, &mut asked, account, usage, watch).await?;
         finished.notes.extend(denial(&call));
         match call {
             Call { result: Ok(better), .. } => answer = better,
