@@ -70,6 +70,16 @@ impl Environment {
         self.variables.get(name).or_else(|| self.files.get(name)).map(String::as_str)
     }
 
+    /// The names that files define.
+    pub(crate) fn defined(&self) -> impl Iterator<Item = String> {
+        self.files.keys().cloned()
+    }
+
+    /// Everything that is set and text.
+    pub(crate) fn variables(&self) -> BTreeMap<String, String> {
+        self.variables.clone()
+    }
+
     /// Everything that is set, for the programs that steps start.
     pub(crate) fn all(&self) -> BTreeMap<std::ffi::OsString, std::ffi::OsString> {
         let mut all: BTreeMap<_, _> = env::vars_os().collect();

@@ -134,7 +134,8 @@ fn condition_names(step: &Step) -> Vec<String> {
 
 /// The secrets that stand in recipes.
 fn secrets(plan: &Plan) -> Mask {
-    let mut mask = Mask::new(plan.units.iter().flat_map(|unit| unit.secrets.clone()));
+    let mut mask = Mask::default();
+    plan.units.iter().for_each(|unit| mask.learn_unit(unit));
     for unit in &plan.units {
         mask.learn(&unit.context);
         let defaults = unit.inputs.iter().filter_map(|input| Some((&input.name, input.default.as_ref()?)));

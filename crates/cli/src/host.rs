@@ -27,36 +27,28 @@ pub(crate) const GRACE: Duration = Duration::from_secs(5);
 /// How long an agent that has given its result has to end itself.
 const RESULT_GRACE: Duration = Duration::from_secs(10);
 
-/// The environment with what `.env` files define.
-pub(crate) fn with_files(plan: &Plan, working_dir: &Path, environment: &Environment) -> Environment {
-    let mut definitions = Vec::new();
-    for unit in &plan.units {
-        let beside = environment.cwd.join(&unit.path);
-        let dirs = [beside.parent().map(Path::to_owned), Some(working_dir.to_owned())];
-        for file in &unit.env_files {
-            for file in dirs.iter().flatten().map(|dir| dir.join(file)) {
-                // what is no file, as a pipe that nobody writes to, defines nothing
-                let bytes = if file.is_file() { std::fs::read(file).unwrap_or_default() } else { Vec::new() };
-                // one strange byte does not take the other definitions away
-                let found = dotenv::parse(&String::from_utf8_lossy(&bytes));
-                definitions.extend(found.into_iter().map(|(name, value)| (name, value.replace('\0', ""))));
-            }
-        }
-    }
-    environment.with_files(definitions)
+/// The environment with what `.env` files define; `base` is where relative paths of recipes begin.
+pub(crate) fn with_files(
+    plan: &Plan,
+    base: &Path,
+    working_dir: &Path,
+    environment: &Environment,
+) -> Environment {
+    environment.with_files(dotenv::definitions(plan, base, working_dir))
 }
 
 /// The machine, with what `.env` files define.
-pub(crate) fn host(plan: &Plan, working_dir: &Path, environment: &Environment) -> Host {
-    known(&with_files(plan, working_dir, environment))
+pub(crate) fn host(plan: &Plan, base: &Path, working_dir: &Path, environment: &Environment) -> Host {
+    known(plan, &with_files(plan, base, working_dir, environment))
 }
 
 /// The machine, as this environment says it is.
-pub(crate) fn known(environment: &Environment) -> Host {
+pub(crate) fn known(plan: &Plan, environment: &Environment) -> Host {
     let mut env = environment.all();
     // recipes that need this program find it without a PATH that leads to it
     env.extend(environment.program.iter().map(|program| ("RECIPE_RUNNER_EXE".into(), program.into())));
-    bare(env, environment)
+    let value = |name: &str| environment.raw(name).map(str::to_owned);
+    Host { named: dotenv::named(plan, environment.defined(), value), ..bare(env, environment) }
 }
 
 /// The machine without any recipe.
@@ -67,6 +59,7 @@ pub(crate) fn bare(env: BTreeMap<OsString, OsString>, environment: &Environment)
         grace: GRACE,
         is_root: rustix::process::geteuid().is_root(),
         guardian: guard::command(),
+        named: Vec::new(),
     }
 }
 
@@ -170,7 +163,7 @@ fn configuration(working_dir: &Path, environment: &Environment) -> Result<Config
 pub(crate) fn runs(asked: Option<&Path>, environment: &Environment) -> Result<Runs, Failure> {
     let home = state_dir(asked, environment)?;
     let reach = Reach::through(asked.map(|_| home.as_path()));
-    Ok(Runs::at(home).reached(reach))
+    Ok(Runs::at(home).reached(reach).knowing(environment.variables()))
 }
 
 /// Where they are stored.

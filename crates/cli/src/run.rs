@@ -74,7 +74,7 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
         Err(refused) => return Ok(report_refused(&refused, &asked, format, out)),
     };
     let working_dir = working_dir(args.places.working_dir.as_deref(), environment);
-    let environment = &host::with_files(&plan, &working_dir, environment);
+    let environment = &host::with_files(&plan, &environment.cwd, &working_dir, environment);
     let given = outside.settings(plan.root(), |name| environment.raw(name));
     let name = plan.root().name.clone();
     let job = Job { plan, given, library: &library, recording: &recording };
@@ -101,7 +101,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
     let options = &args.options;
     let working_dir = working_dir(args.places.working_dir.as_deref(), environment);
     let runs = host::runs(options.state_dir.as_deref(), environment)?;
-    let mut host = host::known(environment);
+    let mut host = host::known(&job.plan, environment);
     host::warn(&host, out);
     let agents = host::agents(
         options.agent_binary.as_deref(),
@@ -118,7 +118,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
         None => None,
     };
     let auto_fix = policy.as_ref().map(|policy| policy.max_attempts);
-    let host_for = |plan: &Plan| host::host(plan, &working_dir, environment);
+    let host_for = |plan: &Plan| host::host(plan, &environment.cwd, &working_dir, environment);
     let fixer = policy.map(|policy| Loop {
         runs: &runs,
         policy,

@@ -183,3 +183,74 @@ fn problems_do_not_show_the_secrets_of_their_lines() {
         assert!(!is_yaml || !output.all().contains("topsecretval"), "{}", output.all());
     }
 }
+
+#[test]
+fn what_a_recipe_or_its_files_name_of_the_environment_is_a_secret_too() {
+    let env = env();
+    env.write(
+        "sub/recipe.yaml",
+        r#"
+name: named
+env: {required: [ASKED_TOKEN]}
+secrets: [PLAIN_NAME]
+steps:
+  - {id: say, command: 'echo "a $ASKED_TOKEN b $FILE_API_KEY c $PLAIN_NAME d $OPEN e $OTHER_KEY"; exit 3'}
+"#,
+    );
+    env.write("sub/.env", "FILE_API_KEY=from-a-file-1\nPLAIN_NAME=declared-env-1\nOPEN=seen-by-all\n");
+    let vars = "ASKED_TOKEN=asked-token-1 OTHER_KEY=nobody-names-it";
+    let program = env!("CARGO_BIN_EXE_recipe-runner-rs");
+    let told = "a [REDACTED] b [REDACTED] c [REDACTED] d seen-by-all e nobody-names-it";
+    env.shell("mkdir -p elsewhere");
+    for command in [
+        "sub/recipe.yaml --audit-dir audit".to_owned(),
+        "sub/recipe.yaml --output-format json".to_owned(),
+        "show last --output-format json".to_owned(),
+        "logs last".to_owned(),
+        "logs last --output-format json".to_owned(),
+    ] {
+        let output = env.shell(&format!("{vars} {program} {command}"));
+        let all = output.all();
+        assert!(all.contains(told), "{command}: {all}");
+        for secret in ["asked-token-1", "from-a-file-1", "declared-env-1"] {
+            assert!(!all.contains(secret), "{command} shows {secret}: {all}");
+        }
+    }
+    // files beside the recipe are found wherever a person stands
+    let resumed = env.shell(&format!("cd elsewhere; {vars} {program} resume last"));
+    assert!(resumed.all().contains(told), "{}", resumed.all());
+    let looked = env.shell(&format!("cd elsewhere; {vars} {program} logs last"));
+    assert!(looked.all().contains(told) && !looked.all().contains("from-a-file-1"), "{}", looked.all());
+}
+
+#[test]
+fn a_recipe_that_is_found_while_the_run_is_under_way_has_its_secrets_too() {
+    let env = env();
+    env.write(
+        "child.yaml",
+        "name: child\nsecrets: [pin]\ncontext: {pin: hidden-pin-1}\nsteps:\n- {id: say, command: 'echo pin {{pin}}'}\n",
+    );
+    env.write(
+        "recipe.yaml",
+        "name: late\ncontext: {which: child}\nsteps:\n- {id: go, recipe: '{{which}}'}\n",
+    );
+    for arguments in [&["recipe.yaml"][..], &["recipe.yaml", "--output-format", "json"], &["logs", "last"]] {
+        let output = env.run(arguments);
+        assert!(output.all().contains("pin [REDACTED]"), "{arguments:?}: {}", output.all());
+        assert!(!output.all().contains("hidden-pin-1"), "{arguments:?}: {}", output.all());
+    }
+}
+
+#[test]
+fn printed_commands_work_whatever_a_secret_is() {
+    let env = env();
+    env.write(
+        "recipe.yaml",
+        "name: words\ncontext: {cache_key: build, a_key: failed, year_token: \"20\"}\nsteps:\n- {id: build, command: 'exit 3'}\n",
+    );
+    let failed = env.run(["recipe.yaml", "--set", "my_key=2026", "--set", "sort_key=bash"]);
+    let run = &env.run_ids()[0];
+    for words in ["build", "bash step failed", &format!("recipe-runner-rs resume {run}")] {
+        assert!(failed.stderr.contains(words), "{words}: {}", failed.stderr);
+    }
+}

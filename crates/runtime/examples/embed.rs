@@ -58,6 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         grace: Duration::from_secs(5),
         is_root: false,
         guardian: None,
+        named: Vec::new(),
     };
     let start = Start {
         plan,

@@ -1,5 +1,40 @@
 //! `.env` files: `NAME=value` lines that are set for a run unless the environment has them already.
 
+use std::{collections::BTreeSet, path::Path};
+
+use recipe::plan::Plan;
+
+/// What the `.env` files of a plan define, in the order in which they count: beside each recipe, then where it works.
+/// `base` is where relative paths of recipes begin.
+pub fn definitions(plan: &Plan, base: &Path, working_dir: &Path) -> Vec<(String, String)> {
+    let mut definitions = Vec::new();
+    for unit in &plan.units {
+        let recipe = base.join(&unit.path);
+        for file in &unit.env_files {
+            for file in recipe.parent().into_iter().chain([working_dir]).map(|dir| dir.join(file)) {
+                // what is no file, as a pipe that nobody writes to, defines nothing
+                let bytes = if file.is_file() { std::fs::read(file).unwrap_or_default() } else { Vec::new() };
+                // one strange byte does not take the other definitions away
+                let found = parse(&String::from_utf8_lossy(&bytes));
+                definitions.extend(found.into_iter().map(|(name, value)| (name, value.replace('\0', ""))));
+            }
+        }
+    }
+    definitions
+}
+
+/// The variables that the recipes of a plan ask for or that their `.env` files define, with the values that count;
+/// `variable` knows both.
+pub fn named(
+    plan: &Plan,
+    defined: impl IntoIterator<Item = String>,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Vec<(String, String)> {
+    let asked = plan.units.iter().flat_map(|unit| unit.required_env.iter().cloned());
+    let names: BTreeSet<String> = asked.chain(defined).collect();
+    names.into_iter().filter_map(|name| Some((name.clone(), variable(&name)?))).collect()
+}
+
 /// The definitions in a text. `export NAME=value`, quotes and `#` comments are understood.
 pub fn parse(text: &str) -> Vec<(String, String)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

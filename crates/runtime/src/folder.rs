@@ -128,6 +128,19 @@ impl Header {
     pub fn given(&self) -> Map {
         given::read(&self.given)
     }
+
+    /// Where the relative paths of its recipes begin.
+    pub fn base(&self) -> PathBuf {
+        let base = self.recipe_file.as_deref().and_then(|file| base(file, Path::new(&self.recipe_path)));
+        base.unwrap_or(&self.working_dir).to_owned()
+    }
+}
+
+/// Where the paths of a run begin: they are relative to where it was started, which the path of its own recipe and
+/// the file that it led to tell.
+pub(crate) fn base<'f>(file: &'f Path, path: &Path) -> Option<&'f Path> {
+    let is_below = path.is_relative() && file.ends_with(path);
+    file.ancestors().nth(path.components().count()).filter(|_| is_below)
 }
 
 /// The folder of one run.

@@ -41,6 +41,8 @@ pub struct Host {
     pub is_root: bool,
     /// How this program is started as a guardian of its run; without it nothing is.
     pub guardian: Option<Guardian>,
+    /// Variables that the recipe or its `.env` files name, with their values: they may be secret.
+    pub named: Vec<(String, String)>,
 }
 
 impl Host {
@@ -187,7 +189,14 @@ mod tests {
             (Some("-1"), None, usize::MAX),
         ] {
             let env = said.map(|said| ("AMPLIHACK_MAX_SESSIONS".into(), said.into())).into_iter().collect();
-            let host = Host { env, home: None, grace: Duration::ZERO, is_root: false, guardian: None };
+            let host = Host {
+                env,
+                home: None,
+                grace: Duration::ZERO,
+                is_root: false,
+                guardian: None,
+                named: Vec::new(),
+            };
             assert_eq!(host.most_agents(asked), most, "{said:?} {asked:?}");
             let is_wrong = matches!(said, Some("many" | "-1"));
             assert_eq!(host.sessions_problem().is_some(), is_wrong, "{said:?}");

@@ -1,11 +1,16 @@
 //! Secrets: their values are masked in everything that leaves the private run folder.
 //!
 //! A value is secret if its name looks like it, or if the recipe says so. Values shorter than four characters are
-//! masked by name only, or half of all text would be stars.
+//! masked by name only, or half of all text would be stars. So are values that are words of the run's own, as the id
+//! of a step: the commands that a message names must work as they stand.
 
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, collections::HashSet, ops::Range};
 
-use recipe::value::{Map, Value};
+use engine::frame::Frame;
+use recipe::{
+    plan::Unit,
+    value::{Map, Value},
+};
 
 /// What stands in place of a secret.
 pub const MASK: &str = "[REDACTED]";
@@ -18,23 +23,50 @@ const SHORTEST: usize = 4;
 /// Shortest line of a secret of several lines that is masked by itself.
 const SHORTEST_LINE: usize = 8;
 
+/// Words of the program's own that messages are known by.
+const OWN_WORDS: &[&str] =
+    &["agent", "bash", "completed", "degraded", "failed", "pending", "recipe", "running", "skipped", "step"];
+
 /// The secrets of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Mask {
-    names: Vec<String>,
+    names: HashSet<String>,
     values: Vec<String>,
+    /// Words that everybody may see: the names of steps and recipes.
+    words: HashSet<String>,
+    /// The run itself; its id may hold a secret of four digits.
+    run_id: Option<String>,
 }
 
 impl Mask {
     /// A mask for these declared names.
     pub fn new(declared: impl IntoIterator<Item = String>) -> Mask {
-        Mask { names: declared.into_iter().collect(), values: Vec::new() }
+        Mask { names: declared.into_iter().collect(), ..Mask::default() }
+    }
+
+    /// The same mask for a run: its id is shown whatever it holds.
+    #[must_use]
+    pub fn of_run(self, run_id: &str) -> Mask {
+        Mask { run_id: Some(run_id.to_owned()), ..self }
+    }
+
+    /// Learns what a recipe declares secret, and which words are its own.
+    pub fn learn_unit(&mut self, unit: &Unit) {
+        self.names.extend(unit.secrets.iter().cloned());
+        self.words.insert(unit.name.clone());
+        self.words.extend(unit.steps.iter().map(|step| step.id.clone()));
+    }
+
+    /// Learns what a recipe that was entered knows.
+    pub fn learn_frame(&mut self, frame: &Frame) {
+        self.learn_unit(&frame.unit);
+        self.learn(&frame.context);
     }
 
     /// Whether the value of this name is secret.
     pub fn is_secret(&self, name: &str) -> bool {
         let lower = name.to_lowercase();
-        SECRET_WORDS.iter().any(|word| lower.contains(word)) || self.names.iter().any(|known| known == name)
+        SECRET_WORDS.iter().any(|word| lower.contains(word)) || self.names.contains(name)
     }
 
     /// Learns the secret values of a context.
@@ -42,6 +74,11 @@ impl Mask {
         for (name, value) in context {
             self.learn_value(name, value);
         }
+    }
+
+    /// Learns the secret ones of these variables.
+    pub fn learn_variables(&mut self, variables: &[(String, String)]) {
+        variables.iter().for_each(|(name, value)| self.learn_value(name, &Value::from(value.as_str())));
     }
 
     /// Learns one value, and those inside of it. `name` is where it stands, with dots.
@@ -72,7 +109,7 @@ impl Mask {
     fn learn_text(&mut self, text: &str) {
         // a newline at its end is the first thing that a secret loses
         let text = text.trim();
-        if text.chars().count() < SHORTEST {
+        if text.chars().count() < SHORTEST || self.words.contains(text) || OWN_WORDS.contains(&text) {
             return;
         }
         self.add(text);
@@ -111,6 +148,16 @@ impl Mask {
 
     /// The text without secret values, and without what a quotation has cut off of one.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.run_id.as_deref().filter(|run_id| !self.is_empty() && text.contains(run_id)) {
+            None => self.part(text),
+            Some(run_id) => {
+                let parts: Vec<Cow<'_, str>> = text.split(run_id).map(|part| self.part(part)).collect();
+                Cow::Owned(parts.join(run_id))
+            }
+        }
+    }
+
+    fn part<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut masked = Cow::Borrowed(text);
         for value in &self.values {
             if masked.contains(value.as_str()) {
@@ -279,6 +326,26 @@ mod tests {
         let mut mask = Mask::default();
         mask.learn_value("api_key", &Value::from("ééééééééé"));
         assert_eq!(mask.text("éééééééé\nx"), "[REDACTED]\nx");
+    }
+
+    #[test]
+    fn words_of_the_run_itself_are_shown() {
+        let mut mask = Mask::default().of_run("20261115-192427-2607bt6");
+        mask.words.extend(["build".to_owned()]);
+        for (name, value) in
+            [("my_key", "2026"), ("cache_key", "build"), ("a_key", "failed"), ("pw_key", "hunter2x")]
+        {
+            mask.learn_value(name, &Value::from(value));
+        }
+        for (text, expected) in [
+            ("resume 20261115-192427-2607bt6", "resume 20261115-192427-2607bt6"),
+            ("2026 20261115-192427-2607bt6 2026", "[REDACTED] 20261115-192427-2607bt6 [REDACTED]"),
+            ("20261115-192427-other", "[REDACTED]1115-192427-other"),
+            ("build: bash step failed: hunter2x", "build: bash step failed: [REDACTED]"),
+        ] {
+            assert_eq!(mask.text(text), expected, "{text}");
+        }
+        assert_eq!(mask.value("cache_key", &Value::from("build")), Value::from(MASK));
     }
 
     #[test]

@@ -136,7 +136,14 @@ mod tests {
 
     fn check(name: &str, chosen: Chosen, settings: &AgentSettings, words: &[&str], not: &[&str]) {
         let env = std::iter::once(("PATH".into(), "/nowhere".into())).collect();
-        let host = Host { env, home: None, grace: std::time::Duration::ZERO, is_root: false, guardian: None };
+        let host = Host {
+            env,
+            home: None,
+            grace: std::time::Duration::ZERO,
+            is_root: false,
+            guardian: None,
+            named: Vec::new(),
+        };
         let found = problem(name, chosen, settings, &host).map_or_else(String::new, |problem| problem.text);
         for word in words {
             assert!(found.contains(word), "{name}: `{word}` is not in: {found}");

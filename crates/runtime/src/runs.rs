@@ -14,7 +14,10 @@ mod request;
 mod resume;
 mod stored;
 
-use std::{collections::HashMap, path::PathBuf};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::PathBuf,
+};
 
 use engine::{
     Event, RunSettings, RunState, RunStatus,
@@ -54,6 +57,8 @@ use crate::{
 pub struct Runs {
     home: PathBuf,
     reach: Reach,
+    /// Variables of the environment, which may hold secrets that steps have printed.
+    variables: BTreeMap<String, String>,
 }
 
 /// What to run, and how.
@@ -147,13 +152,19 @@ pub enum RunError {
 impl Runs {
     /// The runs below a state directory.
     pub fn at(home: PathBuf) -> Runs {
-        Runs { home, reach: Reach::default() }
+        Runs { home, reach: Reach::default(), variables: BTreeMap::new() }
     }
 
     /// The same runs, with how a command line reaches them.
     #[must_use]
     pub fn reached(self, reach: Reach) -> Runs {
         Runs { reach, ..self }
+    }
+
+    /// The same runs, with the environment in which they are looked at: what a recipe names of it may be secret.
+    #[must_use]
+    pub fn knowing(self, variables: BTreeMap<String, String>) -> Runs {
+        Runs { variables, ..self }
     }
 
     /// How a command line reaches them.

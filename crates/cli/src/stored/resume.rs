@@ -107,8 +107,9 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
     };
     let opened = runs.open(folder).map_err(|error| unreadable(&error))?;
     let plan = edited.as_ref().map_or(&opened.plan, |(plan, _)| plan);
-    let environment = &host::with_files(plan, &header.working_dir, environment);
-    let host = host::known(environment);
+    let base = edited.as_ref().map_or_else(|| header.base(), |_| environment.cwd.clone());
+    let environment = &host::with_files(plan, &base, &header.working_dir, environment);
+    let host = host::known(plan, environment);
     host::warn(&host, out);
     let program = args.options.agent_binary.clone().or(header.options.agent_binary.clone());
     let change = |options: &mut Options| change(options, args);
@@ -249,8 +250,8 @@ fn go_on(
     if known.is_some() {
         resume.resumer = Resumer::Automatic { level: 0 };
     }
-    let working_dir = opened.header.working_dir.clone();
-    let host_for = |plan: &Plan| host::host(plan, &working_dir, environment);
+    let (base, working_dir) = (opened.header.base(), opened.header.working_dir.clone());
+    let host_for = |plan: &Plan| host::host(plan, &base, &working_dir, environment);
     let fixer = match args.options.auto_fix().or(unfinished.map(|(policy, _)| policy)) {
         Some(mut policy) => {
             autofix::prepare(runs, &mut policy, known, &mut resume.host)

@@ -16,7 +16,11 @@ use recipe::{
     plan::{Plan, Unit},
 };
 
-use crate::{folder::FolderError, runs::Shown, sources::Remembered};
+use crate::{
+    folder::{self, FolderError},
+    runs::Shown,
+    sources::Remembered,
+};
 
 /// The recipe to be repaired.
 pub(super) struct Subject {
@@ -98,12 +102,7 @@ pub(super) fn unit<'p>(plan: &'p Plan, path: &str) -> Option<&'p Arc<Unit>> {
 
 /// The file of a nested recipe; none if it is built in, or not what the run knows any more.
 fn nested_file(opened: &Shown, recipe_file: &Path, unit: &Unit) -> Option<PathBuf> {
-    let root = Path::new(&opened.plan.root().path);
-    // paths of a run are relative to where it was started, which the path of its own recipe tells
-    let here = match root.is_relative() && recipe_file.ends_with(root) {
-        true => recipe_file.ancestors().nth(root.components().count()),
-        false => None,
-    };
+    let here = folder::base(recipe_file, Path::new(&opened.plan.root().path));
     let file = here.unwrap_or(&opened.header.working_dir).join(&unit.path);
     let now = sha256(&fs::read(&file).ok()?);
     (now == unit.digest).then_some(file)

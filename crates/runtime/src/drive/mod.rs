@@ -323,10 +323,10 @@ impl<'a> Driver<'a> {
         if let Event::RecipeEntered { path, .. } = &record.event
             && let Some(frame) = self.state.step(path).and_then(|step| step.frame)
         {
-            self.mask.learn(&self.state.frames[frame].context);
+            self.mask.learn_frame(&self.state.frames[frame]);
         }
         if let Event::RunResumed(_) = &record.event {
-            self.mask.learn(&self.state.root().context);
+            self.mask.learn_frame(self.state.root());
         }
         if let Some(audit) = &mut self.audit {
             audit.record(&record.event, &self.state, &self.mask)?;

@@ -60,8 +60,10 @@ impl<'a> Driver<'a> {
     /// A driver; must be made inside a tokio runtime.
     pub fn new(parts: Parts<'a>) -> Driver<'a> {
         let tree = parts.host.tree(&parts.run_id);
-        let mut mask = Mask::new(parts.plan.units.iter().flat_map(|unit| unit.secrets.clone()));
-        parts.state.frames.iter().for_each(|frame| mask.learn(&frame.context));
+        let mut mask = Mask::default().of_run(&parts.run_id);
+        parts.plan.units.iter().for_each(|unit| mask.learn_unit(unit));
+        mask.learn_variables(&parts.host.named);
+        parts.state.frames.iter().for_each(|frame| mask.learn_frame(frame));
         let base_env = Arc::new(parts.host.step_env(&tree));
         let run_dir = parts.folder.as_ref().map(|folder| folder.path().to_owned()).unwrap_or_default();
         let mut state = parts.state;

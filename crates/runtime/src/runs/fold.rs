@@ -1,6 +1,6 @@
 //! From the events of a run to its state, with the values and the secrets that they lead to. Never writes anything.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use engine::{Event, Record, RunSettings, RunState, RunStatus};
 use recipe::{plan::Plan, value::Value};
@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     command_line::Reach,
+    dotenv,
     folder::{Header, RunFolder},
     journal::Extent,
     mask::Mask,
@@ -23,11 +24,14 @@ pub(super) fn fold(
     header: Header,
     plan: Plan,
     records: Vec<Record>,
+    variables: &BTreeMap<String, String>,
 ) -> Result<Shown, OpenError> {
     let plan = complete(plan, &folder, 0, &header, &records)?;
     let state = RunState::new(&plan, settings(&header));
-    let mut mask = Mask::new(plan.units.iter().flat_map(|unit| unit.secrets.clone()));
-    mask.learn(&state.root().context);
+    let mut mask = Mask::default().of_run(&folder.id());
+    plan.units.iter().for_each(|unit| mask.learn_unit(unit));
+    mask.learn_variables(&named(&plan, &header, variables));
+    mask.learn_frame(state.root());
     let mut shown = Shown {
         header,
         folder,
@@ -47,6 +51,16 @@ pub(super) fn fold(
     shown.records = records;
     shown.status = shown.status_now();
     Ok(shown)
+}
+
+/// What the recipes name of the environment in which the run is looked at.
+fn named(plan: &Plan, header: &Header, variables: &BTreeMap<String, String>) -> Vec<(String, String)> {
+    let defined = dotenv::definitions(plan, &header.base(), &header.working_dir);
+    let mut known = variables.clone();
+    defined.iter().for_each(|(name, value)| {
+        known.entry(name.clone()).or_insert_with(|| value.clone());
+    });
+    dotenv::named(plan, defined.into_iter().map(|(name, _)| name), |name| known.get(name).cloned())
 }
 
 fn settings(header: &Header) -> RunSettings {
@@ -106,9 +120,9 @@ impl Shown {
         self.state.apply(&self.plan, record, value);
         match &record.event {
             Event::RecipeEntered { .. } => {
-                self.state.frames.last().iter().for_each(|frame| self.mask.learn(&frame.context));
+                self.state.frames.last().iter().for_each(|frame| self.mask.learn_frame(frame));
             }
-            Event::RunResumed(_) => self.mask.learn(&self.state.root().context),
+            Event::RunResumed(_) => self.mask.learn_frame(self.state.root()),
             _ => {}
         }
         Ok(())

@@ -2,7 +2,11 @@
 //!
 //! Never changes what is stored.
 
-use std::{collections::HashMap, fs, path::PathBuf};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs,
+    path::PathBuf,
+};
 
 use engine::{Event, Record, RunState, RunStatus, event::Usage};
 use recipe::{check::Loader, plan::Plan};
@@ -88,7 +92,7 @@ impl Runs {
     /// Opens a run: to show it, to plan with it, and to go on with it.
     pub fn open(&self, folder: RunFolder) -> Result<Shown, OpenError> {
         let journal = folder.journal();
-        let (shown, extent) = assemble(folder, || match journal.exists() {
+        let (shown, extent) = assemble(folder, &self.variables, || match journal.exists() {
             true => journal::look(&journal),
             false => Ok((Vec::new(), Extent::default())),
         })?;
@@ -99,7 +103,7 @@ impl Runs {
     pub(super) fn take(&self, folder: RunFolder) -> Result<(Shown, Journal), OpenError> {
         let path = folder.journal();
         let open = || Journal::open(&path).map(|(journal, records)| (records, journal));
-        let (shown, journal) = assemble(folder, open)?;
+        let (shown, journal) = assemble(folder, &self.variables, open)?;
         shown.go_on();
         Ok((Shown { reach: self.reach.clone(), ..shown }, journal))
     }
@@ -120,6 +124,7 @@ impl Runs {
 /// Puts a run together from what is stored.
 pub(super) fn assemble<T: Send>(
     folder: RunFolder,
+    variables: &BTreeMap<String, String>,
     read: impl Fn() -> Result<(Vec<Record>, T), JournalError> + Sync,
 ) -> Result<(Shown, T), OpenError> {
     let header = folder.header()?;
@@ -129,7 +134,7 @@ pub(super) fn assemble<T: Send>(
     }
     let (read, plan) = both(read, || compile(&folder, 0, &header));
     let (records, rest) = read?;
-    Ok((fold(folder, header, plan?, records)?, rest))
+    Ok((fold(folder, header, plan?, records, variables)?, rest))
 }
 
 /// Reads the journal while the recipe is compiled: in a long run, each takes about as long as the other.

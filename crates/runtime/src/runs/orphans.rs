@@ -1,6 +1,6 @@
 //! What a dead runner left alive: finding it, and ending it. Never touches a run that a live process has.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use engine::Event;
 
@@ -24,7 +24,7 @@ fn orphans(shown: &Shown) -> process::Filter {
 
 /// Everything that a dead runner left behind, as far as the folder of the run can still be read.
 pub(crate) fn left_behind(folder: &RunFolder) -> process::Filter {
-    let opened = assemble(folder.clone(), || journal::look(&folder.journal()));
+    let opened = assemble(folder.clone(), &BTreeMap::new(), || journal::look(&folder.journal()));
     opened.map_or_else(|_| process::Filter::run(folder.id()), |(shown, _)| orphans(&shown))
 }
 

@@ -213,6 +213,7 @@ impl Runs {
                 is_root: rustix::process::geteuid().is_root(),
                 // whoever embeds this is no program of ours to be started again
                 guardian: None,
+                named: Vec::new(),
             },
             working_dir: canonical(&request.working_dir),
             recording: &recording,

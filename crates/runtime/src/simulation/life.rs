@@ -115,7 +115,14 @@ impl Story {
 
     fn host(&self) -> Host {
         let env = [("PATH".into(), self.work.join("bin").into())].into();
-        Host { env, home: None, grace: Duration::from_secs(5), is_root: false, guardian: None }
+        Host {
+            env,
+            home: None,
+            grace: Duration::from_secs(5),
+            is_root: false,
+            guardian: None,
+            named: Vec::new(),
+        }
     }
 
     /// From the start to an end, with whatever the seed brings.
