@@ -4,8 +4,9 @@
 //! masked by name only, or half of all text would be stars. So are values that are words of the run's own, as the id
 //! of a step: the commands that a message names must work as they stand.
 
-use std::{borrow::Cow, collections::HashSet, ops::Range};
+use std::{borrow::Cow, collections::HashSet, ops::Range, sync::OnceLock};
 
+use aho_corasick::AhoCorasick;
 use engine::frame::Frame;
 use recipe::{
     plan::Unit,
@@ -32,6 +33,8 @@ const OWN_WORDS: &[&str] =
 pub struct Mask {
     names: HashSet<String>,
     values: Vec<String>,
+    /// Finds all of them at once; made when it is needed, and not if it cannot be.
+    finder: OnceLock<Option<AhoCorasick>>,
     /// Words that everybody may see: the names of steps and recipes.
     words: HashSet<String>,
     /// The run itself; its id may hold a secret of four digits.
@@ -125,6 +128,7 @@ impl Mask {
     fn add(&mut self, text: &str) {
         if !self.values.iter().any(|known| known == text) {
             self.values.push(text.to_owned());
+            self.finder = OnceLock::new();
         }
     }
 
@@ -138,12 +142,41 @@ impl Mask {
         self.values.is_empty()
     }
 
+    /// Where secret values stand. Those that overlap are one.
+    fn places(&self, bytes: &[u8]) -> Vec<Range<usize>> {
+        let finder = self.finder.get_or_init(|| AhoCorasick::new(&self.values).ok());
+        let mut found: Vec<Range<usize>> = match finder {
+            // the first search is several times faster, and most texts hold none
+            Some(finder) if !self.is_empty() && finder.is_match(bytes) => {
+                finder.find_overlapping_iter(bytes).map(|found| found.range()).collect()
+            }
+            Some(_) => Vec::new(),
+            // too many to be looked for: nothing is shown
+            None => Vec::from([0..bytes.len()]),
+        };
+        found.sort_unstable_by_key(|place| place.start);
+        found.dedup_by(|next, place| {
+            let is_inside = next.start < place.end;
+            place.end = if is_inside { place.end.max(next.end) } else { place.end };
+            is_inside
+        });
+        found
+    }
+
     /// The bytes without secret values; bytes that are no text stay as they are.
     pub fn bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
-        self.values.iter().fold(Cow::Borrowed(bytes), |bytes, value| match replaced(&bytes, value) {
-            Some(masked) => Cow::Owned(masked),
-            None => bytes,
-        })
+        let places = self.places(bytes);
+        if places.is_empty() {
+            return Cow::Borrowed(bytes);
+        }
+        let (mut masked, mut from) = (Vec::with_capacity(bytes.len()), 0);
+        for place in places {
+            masked.extend_from_slice(&bytes[from..place.start]);
+            masked.extend_from_slice(MASK.as_bytes());
+            from = place.end;
+        }
+        masked.extend_from_slice(&bytes[from..]);
+        Cow::Owned(masked)
     }
 
     /// The text without secret values, and without what a quotation has cut off of one.
@@ -158,11 +191,11 @@ impl Mask {
     }
 
     fn part<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut masked = Cow::Borrowed(text);
+        let mut masked = match self.bytes(text.as_bytes()) {
+            Cow::Borrowed(_) => Cow::Borrowed(text),
+            Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
+        };
         for value in &self.values {
-            if masked.contains(value.as_str()) {
-                masked = Cow::Owned(masked.replace(value.as_str(), MASK));
-            }
             if let Some(whole) = without_parts(&masked, value) {
                 masked = Cow::Owned(whole);
             }
@@ -250,27 +283,6 @@ fn endings(text: &str, secret: &str) -> Vec<Range<usize>> {
     text.match_indices(last).filter_map(|(at, _)| part(at)).collect()
 }
 
-/// The bytes with every `secret` masked, if there is one.
-fn replaced(bytes: &[u8], secret: &str) -> Option<Vec<u8>> {
-    let secret = secret.as_bytes();
-    let find = |from: usize| {
-        bytes[from..].windows(secret.len()).position(|window| window == secret).map(|at| from + at)
-    };
-    let mut next = find(0)?;
-    let (mut masked, mut from) = (Vec::with_capacity(bytes.len()), 0);
-    loop {
-        masked.extend_from_slice(&bytes[from..next]);
-        masked.extend_from_slice(MASK.as_bytes());
-        from = next + secret.len();
-        match find(from) {
-            Some(at) => next = at,
-            None => break,
-        }
-    }
-    masked.extend_from_slice(&bytes[from..]);
-    Some(masked)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -326,6 +338,25 @@ mod tests {
         let mut mask = Mask::default();
         mask.learn_value("api_key", &Value::from("ééééééééé"));
         assert_eq!(mask.text("éééééééé\nx"), "[REDACTED]\nx");
+    }
+
+    #[test]
+    fn secrets_that_overlap_are_masked_whole() {
+        let mut mask = Mask::default();
+        for value in ["abcd", "cdefghij", "cdef", "klmn"] {
+            mask.learn_value("key", &Value::from(value));
+        }
+        for (text, expected) in [
+            ("abcdefghij", "[REDACTED]"),
+            ("xabcdefghijy", "x[REDACTED]y"),
+            ("abcdabcd", "[REDACTED][REDACTED]"),
+            ("cdefghijklmn", "[REDACTED][REDACTED]"),
+            ("abc cdef ghij", "abc [REDACTED] ghij"),
+        ] {
+            assert_eq!(mask.text(text), expected, "{text}");
+            assert_eq!(mask.bytes(text.as_bytes()), expected.as_bytes(), "{text}");
+        }
+        assert_eq!(mask.bytes(b"\xff klmn \xfe").as_ref(), b"\xff [REDACTED] \xfe");
     }
 
     #[test]
