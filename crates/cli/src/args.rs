@@ -2,6 +2,7 @@
 //!
 //! Never acts on anything; reading arguments has no effect beyond `--help` and `--version` texts.
 
+mod everywhere;
 pub(crate) mod options;
 mod order;
 pub(crate) mod stored;
@@ -313,7 +314,7 @@ pub(crate) fn missing_run(usage: &clap::Error) -> String {
 
 /// Reads the command line. Options may stand before and after the verb.
 pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
-    let command = Cli::command();
+    let command = everywhere::taken(Cli::command());
     let ordered = order::verb_first(arguments, &command);
     let matches = command.try_get_matches_from(ordered)?;
     Cli::from_arg_matches(&matches)

@@ -46,10 +46,10 @@ impl Outside {
     pub(crate) fn read(context: &Context, environment: &Environment) -> Result<Outside, SettingsError> {
         let set: Vec<(String, Value)> =
             context.set.iter().map(|text| assignment(text)).collect::<Result<_, _>>()?;
-        let file = match &context.context_file {
-            Some(path) => read_file(environment.absolute(path))?,
-            None => Map::new(),
-        };
+        let mut file = Map::new();
+        for path in &context.context_files {
+            file.extend(read_file(environment.absolute(path))?);
+        }
         let mut all = file.iter().chain(set.iter().map(|(name, value)| (name, value)));
         match all.find(|(_, value)| value.holds_nul()) {
             Some((name, _)) => Err(SettingsError::Nul(name.clone())),

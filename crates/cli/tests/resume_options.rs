@@ -167,3 +167,17 @@ fn printed_commands_repeat_what_was_asked_and_no_secret() {
         assert!(!all.contains("hunter2"), "{all}");
     }
 }
+
+#[test]
+fn a_resume_counts_as_a_session_too() {
+    let env = env();
+    env.write("recipe.yaml", "name: r\nsteps:\n- {id: a, command: 'echo x >> ledger; test -f go'}\n");
+    assert_eq!(env.run(["recipe.yaml"]).code, 1);
+    env.write("go", "");
+    let program = env!("CARGO_BIN_EXE_recipe-runner-rs");
+    let refused = env.shell(&format!("AMPLIHACK_SESSION_DEPTH=3 {program} resume last"));
+    assert_eq!(refused.code, 5, "{}", refused.all());
+    assert!(refused.stderr.contains("session depth 3 has reached the maximum of 3"), "{}", refused.all());
+    assert_eq!(env.read("ledger"), "x\n");
+    assert_eq!(env.run(["resume", "last"]).code, 0);
+}

@@ -323,3 +323,26 @@ fn no_subscript_in_a_name_is_evaluated() {
         assert!(!error.contains("only a name"), "{command}: {error}");
     }
 }
+
+#[test]
+fn context_files_add_up_and_the_later_one_wins() {
+    let env = env();
+    env.write(
+        "recipe.yaml",
+        "name: r\ncontext: {a: '', b: ''}\nsteps:\n- {id: s, command: 'echo {{a}} {{b}}'}\n",
+    );
+    env.write("one.json", r#"{"a": 1, "b": 1}"#);
+    env.write("two.yaml", "b: 2\n");
+    for (files, expected) in [(["one.json", "two.yaml"], "1 2"), (["two.yaml", "one.json"], "1 1")] {
+        let output = env.run([
+            "recipe.yaml",
+            "--context-file",
+            files[0],
+            "--context-file",
+            files[1],
+            "--format",
+            "json",
+        ]);
+        assert_eq!(output.value("s"), expected, "{}", output.all());
+    }
+}

@@ -152,7 +152,7 @@ impl Mask {
             }
             Some(_) => Vec::new(),
             // too many to be looked for: nothing is shown
-            None => Vec::from([0..bytes.len()]),
+            None => std::iter::once(0..bytes.len()).collect(),
         };
         found.sort_unstable_by_key(|place| place.start);
         found.dedup_by(|next, place| {

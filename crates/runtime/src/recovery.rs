@@ -100,7 +100,7 @@ pub fn judge(answer: &str, mode: Recovery, name: &str) -> Verdict {
             "Agent recovery reported unrecoverable failure for sub-recipe '{name}': {preview}"
         ));
     }
-    if mode == Recovery::Always || is_affirmative(&upper) {
+    if mode == Recovery::Always || is_affirmative(answer) {
         return Verdict::Recovered(answer.trim_end_matches('\n').to_owned());
     }
     Verdict::NotRecovered(format!(
@@ -108,16 +108,30 @@ pub fn judge(answer: &str, mode: Recovery, name: &str) -> Verdict {
     ))
 }
 
-/// Whether an answer in upper case says that the work is done.
-fn is_affirmative(upper: &str) -> bool {
+/// Whether an answer says that the work is done.
+fn is_affirmative(answer: &str) -> bool {
+    let upper = unwrapped(answer).to_uppercase();
     const AROUND: [char; 8] = ['*', '`', '#', ' ', '.', '_', '-', '>'];
-    let status = upper.lines().any(|line| {
-        let line = line.trim().trim_matches(AROUND);
+    let status = answer.lines().any(|line| {
+        let line = line.trim().trim_matches(AROUND).to_uppercase();
         line.strip_prefix("STATUS:").is_some_and(|rest| rest.trim_matches(AROUND) == "COMPLETE")
     });
     // a question claims nothing
     let sentences = upper.split_inclusive(['.', '!', '?', '\n', ';']).filter(|said| !said.ends_with('?'));
     status || sentences.flat_map(clauses).any(|clause| says_recovered(&clause))
+}
+
+/// The text without the line breaks inside of sentences: a line that begins with a small letter goes on with what the
+/// line before it said.
+fn unwrapped(text: &str) -> String {
+    let mut unwrapped = String::with_capacity(text.len());
+    for line in text.lines() {
+        let goes_on = line.trim_start().starts_with(char::is_lowercase) && !unwrapped.trim_end().is_empty();
+        // an empty line ends a sentence, whatever comes after it
+        unwrapped.push(if goes_on && !unwrapped.ends_with('\n') { ' ' } else { '\n' });
+        unwrapped.push_str(line.trim());
+    }
+    unwrapped
 }
 
 /// Words that turn "recovered" into its opposite where they stand before it, or make it a wish.
@@ -167,7 +181,8 @@ fn clauses(sentence: &str) -> Vec<String> {
             let Some(last) = clauses.last_mut() else { continue };
             let first = last.split_whitespace().next().unwrap_or_default();
             let goes_on = matches!(first, "NONE" | "NEITHER" | "NOT" | "NEVER")
-                || last.trim_end_matches([':', '"', '\'', '*', '`', ' ']).ends_with("RECOVERED");
+                || last.trim_end_matches([':', '"', '\'', '*', '`', ' ']).ends_with("RECOVERED")
+                || last.ends_with(':') && last.contains("RECOVERED");
             match last.is_empty() || goes_on {
                 true => last.push_str(piece),
                 false => clauses.push(piece.to_owned()),
@@ -185,7 +200,11 @@ fn says_recovered(clause: &str) -> bool {
     let negates =
         |word: &&str| NEGATIONS.contains(word) || word.ends_with("N'T") || word.ends_with("N\u{2019}T");
     let Some(at) = words.iter().position(|word| *word == "RECOVERED") else { return false };
-    let is_denied = words.get(at + 1).is_some_and(|word| DENIALS.contains(word));
+    // as in "recovered: false" and "recovered steps: none"
+    let listed = clause.split_once("RECOVERED").and_then(|(_, rest)| rest.split_once(':'));
+    let first =
+        listed.and_then(|(_, rest)| rest.split(|c: char| !is_letter(c)).find(|word| !word.is_empty()));
+    let is_denied = [words.get(at + 1).copied(), first].iter().flatten().any(|word| DENIALS.contains(word));
     !is_denied && !words[..at].iter().any(negates)
 }
 
@@ -200,6 +219,19 @@ mod tests {
             ("Fixed it.\nstatus: complete\n", true, true),
             ("**STATUS: COMPLETE**", true, true),
             ("The build has recovered.", true, true),
+            ("This failure cannot be\nrecovered.", false, true),
+            ("The work could not\nbe recovered", false, true),
+            ("It was not\n  recovered by me.", false, true),
+            ("Nothing was\nrecovered.", false, true),
+            ("Step k is not\r\nrecovered", false, true),
+            ("I was unable to get it\nrecovered", false, true),
+            ("Recovered:\nno", false, true),
+            ("Failed. Recovered state: none", false, true),
+            ("No errors are left.\nRecovered.", true, true),
+            ("No errors are left\nRecovered", true, true),
+            ("There was not much to do\n\nrecovered", true, true),
+            ("The tests did not run; now all is\nrecovered.", true, true),
+            ("Recovered steps: build, test", true, true),
             ("Recovered", true, true),
             ("This failure could not be recovered.", false, true),
             ("This failure cannot be recovered.", false, true),

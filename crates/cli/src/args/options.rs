@@ -23,9 +23,9 @@ pub(crate) struct Context {
     /// Set a context variable; may be given several times
     #[arg(long = "set", short = 'c', value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Read context variables from a JSON or YAML file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) context_file: Option<PathBuf>,
+    /// Read context variables from a JSON or YAML file; may be given several times, the later one wins
+    #[arg(long = "context-file", value_name = "FILE")]
+    pub(crate) context_files: Vec<PathBuf>,
 }
 
 /// Which steps run.

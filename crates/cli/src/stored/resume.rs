@@ -47,12 +47,14 @@ fn same(args: &ResumeArgs, mask: &Mask) -> String {
     let named = [
         ("--recipe", path(&args.recipe)),
         ("--from", args.from.clone()),
-        ("--context-file", path(&args.context.context_file)),
         ("--include-tags", tags(args.tags.included())),
         ("--exclude-tags", tags(args.tags.excluded())),
     ];
     for (flag, value) in named {
         flags.extend(value.map(|value| format!(" {flag} {}", quote(&value))));
+    }
+    for file in &args.context.context_files {
+        flags.push_str(&format!(" --context-file {}", quote(&file.to_string_lossy())));
     }
     for set in &args.context.set {
         match set.split_once('=').filter(|(name, _)| mask.is_secret(name.trim())) {

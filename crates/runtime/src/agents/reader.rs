@@ -35,9 +35,12 @@ pub struct Said {
     pub cut: Option<u64>,
 }
 
+/// What is taken off the end of an answer, as of the output of every step.
+const NEWLINES: [char; 2] = ['\n', '\r'];
+
 impl From<Captured> for Said {
     fn from(captured: Captured) -> Said {
-        Said { text: captured.text.trim().to_owned(), cut: captured.cut }
+        Said { text: captured.text.trim_end_matches(NEWLINES).to_owned(), cut: captured.cut }
     }
 }
 
@@ -303,8 +306,8 @@ impl Reader {
     }
 
     fn success(&mut self, stderr: &str, file: Option<Said>) -> Result<Said, AgentFailure> {
-        let from_file = file.map(|said| Said { text: said.trim().to_owned(), ..said });
-        let from_file = from_file.filter(|said| !said.is_empty());
+        let from_file = file.map(|said| Said { text: said.trim_end_matches(NEWLINES).to_owned(), ..said });
+        let from_file = from_file.filter(|said| !said.trim().is_empty());
         if self.draft.done || self.draft.is_settled {
             let answer = std::mem::take(&mut self.draft.answer);
             return Ok(from_file.unwrap_or_else(|| self.value(answer)));
@@ -327,7 +330,7 @@ impl Reader {
             return Err(missing);
         }
         let plain = std::mem::take(&mut self.plain);
-        Some(Said::from(plain.captured())).filter(|said| !said.text.is_empty()).ok_or(missing)
+        Some(Said::from(plain.captured())).filter(|said| !said.trim().is_empty()).ok_or(missing)
     }
 
     /// A configured program that answers in JSON has no plain answer to fall back on.

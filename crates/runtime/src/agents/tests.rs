@@ -235,7 +235,8 @@ fn programs_that_print_plain_text() {
         check(program, "{\"verdict\": \"good\"}\n", 0, "", "{\"verdict\": \"good\"}");
         check(program, "{\n  \"verdict\": 1\n}\n", 0, "", "{\n  \"verdict\": 1\n}");
         check(program, "{\"type\": \"feature\"}", 0, "", "{\"type\": \"feature\"}");
-        check(program, "{\"broken\": ", 0, "", "{\"broken\":");
+        check(program, "{\"broken\": ", 0, "", "{\"broken\": ");
+        check(program, "    def f():\n        pass  \n\r\n", 0, "", "    def f():\n        pass  ");
         check(program, "see issue 429, and 4290", 0, "HTTP 429", "see issue 429, and 4290");
         check(program, "", 0, "", "!the agent ends with exit code 0 and without a result");
         check(program, " \n\n", 0, "oops", "!the agent ends with exit code 0 and without a result: oops");

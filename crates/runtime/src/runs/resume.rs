@@ -323,7 +323,9 @@ fn missing(shown: &Shown, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<Proble
         .filter_map(|entry| entry.path.rsplit('/').next())
         .flat_map(|id| by_id.get(id).into_iter().flatten().copied())
         .collect();
-    crate::preflight::missing_for(plan, &remaining, &resume.agents, &resume.host)
+    let mut problems = crate::preflight::missing_for(plan, &remaining, &resume.agents, &resume.host);
+    problems.extend(resume.host.depth_problem().map(|text| Problem { lack: Lack::Depth, text }));
+    problems
 }
 
 /// Whether completed agent steps would be done again, which costs money.
