@@ -261,3 +261,20 @@ fn the_environment_of_a_recipe_step_reaches_what_it_runs() {
     let output = run(parent, child, &[]);
     assert_eq!((output.value("r"), output.value("after")), (json!("deep inner"), json!("[]")));
 }
+
+#[test]
+fn a_dotted_path_reads_through_any_number_of_recipes() {
+    let env = env();
+    env.write(
+        "d.yaml",
+        "name: d\ncontext: {only: ON}\nsteps:\n- {id: k, command: echo K}\n- {id: l, command: echo L}\n",
+    );
+    env.write("c.yaml", "name: c\nsteps:\n- {id: d, recipe: d}\n- {id: last, command: echo C}\n");
+    let over = "- {id: json, command: \"echo '{\\\"k\\\": 7}'\", output: d}\n- {id: again, command: 'echo {{d.k}}'}\n";
+    let parent = format!(
+        "name: p\nsteps:\n- {{id: s, recipe: c}}\n- {{id: t, condition: \"s.d.k == 'K'\", command: 'echo {{{{s}}}} {{{{s.d}}}} {{{{s.d.k}}}} {{{{s.d.only}}}} {{{{d.k}}}}'}}\n{over}"
+    );
+    let output = env.json(&parent, &[]);
+    assert_eq!(output.value("t"), "C L K ON K", "{}", output.all());
+    assert_eq!(output.value("again"), "7", "{}", output.all());
+}

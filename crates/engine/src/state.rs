@@ -397,6 +397,7 @@ impl RunState {
         let frame = &mut self.frames[child];
         Some(ChildResult {
             context: frame.context.clone(),
+            below: frame.below.clone(),
             assigned: frame.assigned.clone(),
             introduced: frame.introduced.clone(),
             unknown: frame.unknown.clone(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::frame::{Frame, FrameId};
 use recipe::{
-    scope::Scope,
+    scope::{Final, Scope},
     template::Template,
     value::{Map, Value},
 };
@@ -50,7 +50,7 @@ impl Scope for HookScope<'_> {
         self.known.get(name).cloned().or_else(|| self.frame.get(name))
     }
 
-    fn below(&self, name: &str) -> Option<std::sync::Arc<Map>> {
+    fn below(&self, name: &str) -> Option<std::sync::Arc<Final>> {
         self.frame.below(name)
     }
 }

@@ -9,7 +9,7 @@ use engine::{
 };
 use recipe::{
     plan::{Step, StepKind, Target, Unit},
-    scope::{Path, Scope},
+    scope::{Final, Path, Scope},
     value::{Map, Value},
 };
 
@@ -114,7 +114,7 @@ impl Scope for Rehearsal<'_> {
         self.0.unknown.contains(&path.root).then(|| Value::from(format!("{{{{{path}}}}}")))
     }
 
-    fn below(&self, name: &str) -> Option<Arc<Map>> {
+    fn below(&self, name: &str) -> Option<Arc<Final>> {
         self.0.below(name)
     }
 }
