@@ -278,3 +278,14 @@ fn a_dotted_path_reads_through_any_number_of_recipes() {
     assert_eq!(output.value("t"), "C L K ON K", "{}", output.all());
     assert_eq!(output.value("again"), "7", "{}", output.all());
 }
+
+#[test]
+fn a_recipe_that_is_found_late_tells_all_its_problems_with_their_places() {
+    let env = env();
+    env.write("bad.yaml", "name: bad\nsteps:\n- {id: a, comand: 'true'}\n- {id: b, command: 'true', condition: 'x ='}\n");
+    let output = env.json("name: r\ncontext: {which: bad}\nsteps:\n- {id: s, recipe: '{{which}}'}\n", &[]);
+    let error = output.step("s")["error"].as_str().unwrap_or_default().to_owned();
+    for part in ["Sub-recipe 'bad' failed", "[error]", "bad.yaml:3:", "`comand`", "bad.yaml:4:"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+}

@@ -321,7 +321,14 @@ pub fn read_json(step: &Step, text: String, kind: &str, finished: &mut Finished)
         finished.value = Some(Value::from(text));
         return;
     }
-    match json_value(step, &text) {
+    let read = match finished.ended.cut_bytes {
+        // whatever would be found is a part of what was meant
+        Some(cut) => {
+            Err(format!("{cut} bytes in the middle of the output were cut, so its JSON cannot be read"))
+        }
+        None => json_value(step, &text),
+    };
+    match read {
         Ok(value) if value.holds_nul() => {
             finished.ended.outcome = Outcome::Refused;
             finished.ended.error = Some(format!(

@@ -10,7 +10,9 @@ use std::{
 use engine::{Event, Outcome, frame::FrameId};
 use recipe::{
     check::{Given, graft},
+    diagnostic::{Diagnostic, Severity},
     plan::{Step, StepKind, Target, Unit},
+    source::Sources,
     template::Template,
     value::Value,
 };
@@ -329,9 +331,9 @@ impl Driver<'_> {
         let names = self.state.frames[frame].context.keys().cloned().collect();
         let given = Given { names, ..Given::default() };
         let (plan, unit) = graft(&self.plan, found, self.loader, &given).map_err(|checked| {
-            let problems: Vec<String> =
-                checked.diagnostics.iter().map(|problem| problem.message.clone()).collect();
-            format!("recipe `{name}` is invalid: {}", problems.join("; "))
+            let errors = checked.diagnostics.iter().filter(|problem| problem.severity == Severity::Error);
+            let problems: Vec<String> = errors.map(|problem| placed(problem, &checked.sources)).collect();
+            format!("recipe `{name}` is invalid:\n  {}", problems.join("\n  "))
         })?;
         self.plan = plan;
         if let (Some(recording), Some(folder)) = (self.recording, &self.folder) {
@@ -339,6 +341,13 @@ impl Driver<'_> {
         }
         Ok(Arc::clone(self.plan.unit(unit)))
     }
+}
+
+/// A problem with its place, on one line.
+fn placed(problem: &Diagnostic, sources: &Sources) -> String {
+    let Some(place) = problem.place else { return problem.message.clone() };
+    let (file, at) = (&sources.file(place.file).path, sources.line_column(place));
+    format!("{file}:{}:{}: {}", at.line, at.column, problem.message)
 }
 
 /// The variables that say where the context is, as JSON.

@@ -15,6 +15,7 @@ use crate::{
     attempt::{Command, Go, HOOK_TIME, ProcessEnd, SHELL, number, run_command, signal_words},
     context_file::Sharing,
     environment::Environment,
+    export::own_room,
     folder::{FolderError, RunFolder},
     output_files::OutputFiles,
     process::{Exit, Marker, Stdin},
@@ -93,10 +94,11 @@ impl Driver<'_> {
         let frame = &self.state.frames[frame_id];
         let known = self.hook_names(frame, at);
         let private = run.join(&dir).join(format!("{name}-private"));
-        let env_names: Vec<(String, String)> =
+        let own =
             known.iter().map(|(name, value)| (name.to_uppercase(), value.render().into_owned())).collect();
+        let (env_names, large) = own_room(own);
         let scope = HookScope { frame, known };
-        let script = script::prepare(template, &scope, frame, None, Vec::new(), &private, &self.large)
+        let script = script::prepare(template, &scope, frame, None, large, &private, &self.large)
             .map_err(|error| error.to_string())?;
         let mut env = Environment::shared(Arc::clone(&self.base_env));
         env.extend(script.env);
@@ -116,7 +118,9 @@ impl Driver<'_> {
 
     fn hook_names(&self, frame: &Frame, at: usize) -> Map {
         let step = &frame.steps[at];
-        let error = step.ended.as_ref().and_then(|ended| ended.error.clone()).unwrap_or_default();
+        let error = step.ended.as_ref().and_then(|ended| ended.error.as_deref()).unwrap_or_default();
+        // what cannot be a value must not take the news away with it
+        let error = error.replace('\0', "\u{fffd}");
         let text = |text: &str| Value::from(text);
         [
             ("step_id", text(&frame.unit.steps[at].id)),
