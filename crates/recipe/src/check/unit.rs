@@ -196,11 +196,13 @@ impl Checker<'_> {
     fn parsed(&mut self, text: &Spanned<String>) -> Option<Template> {
         match Template::parse(&text.value) {
             Ok(template) => Some(template),
-            Err(error) => {
-                let mut problem =
-                    Diagnostic::new(Code::TemplateSyntax, text.place_of(error.at), error.message);
-                problem.help = error.help;
-                self.diagnostics.push(problem);
+            Err(errors) => {
+                self.diagnostics.extend(errors.into_iter().map(|error| {
+                    let mut problem =
+                        Diagnostic::new(Code::TemplateSyntax, text.place_of(error.at), error.message);
+                    problem.help = error.help;
+                    problem
+                }));
                 None
             }
         }
