@@ -261,3 +261,37 @@ fn the_environment_of_a_recipe_step_reaches_what_it_runs() {
     let output = run(parent, child, &[]);
     assert_eq!((output.value("r"), output.value("after")), (json!("deep inner"), json!("[]")));
 }
+
+#[test]
+fn the_environment_reaches_names_that_only_a_nested_recipe_declares() {
+    let child = "name: child\ncontext: {w: dflt, my-n: 1}\ninputs: [{name: v, required: true}]\n\
+                 steps: [{id: c, command: 'echo {{w}} {{my-n}} {{v}}'}]\n";
+    let call = |more: &str| format!("name: r\nsteps: [{{id: s, recipe: child{more}}}]\n");
+    let dynamic = "name: r\ncontext: {which: child}\nsteps: [{id: s, recipe: '{{which}}'}]\n";
+    let earlier = "name: r\nsteps: [{id: w, command: echo out}, {id: s, recipe: child}]\n";
+    for (parent, arguments, expected) in [
+        (call("").as_str(), &[][..], "E 7 007"),
+        (dynamic, &[], "E 7 007"),
+        (&call(", context: {w: step}"), &[], "step 7 007"),
+        (earlier, &[], "out 7 007"),
+        ("name: r\ncontext: {w: mine}\nsteps: [{id: s, recipe: child, context: {v: x}}]\n", &[], "E 7 x"),
+        (&call(""), &["--set", "w=S"], "S 7 007"),
+    ] {
+        let env = env().env("RECIPE_VAR_w", "E").env("RECIPE_VAR_my_n", "7").env("RECIPE_VAR_v", "007");
+        let output = env.file("child.yaml", child).json(parent, arguments);
+        assert_eq!(output.step("s")["output"], *expected, "{parent} {arguments:?} {}", output.all());
+    }
+}
+
+#[test]
+fn a_resume_keeps_what_the_environment_gave_to_a_nested_recipe() {
+    let child = "name: child\ncontext: {w: dflt}\nsteps: [{id: c, command: 'test -e go && echo {{w}}'}]\n";
+    let env = env().file("child.yaml", child).file("r.yaml", "name: r\nsteps: [{id: s, recipe: child}]\n");
+    let failed = env.shell("RECIPE_VAR_w='E F' $RUNNER r.yaml --output-format json");
+    assert_eq!(failed.code, 1, "{}", failed.all());
+    let again = failed.json()["evidence"]["repro_command"].as_str().unwrap_or_default().to_owned();
+    assert!(again.starts_with("env 'RECIPE_VAR_w=E F' recipe-runner-rs "), "{again}");
+    env.write("go", "");
+    let output = env.run(&["resume", "last", "--output-format", "json"]);
+    assert_eq!(output.json()["context"]["s"], "E F", "{}", output.all());
+}

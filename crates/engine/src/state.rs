@@ -29,6 +29,8 @@ pub use tries::Tries;
 pub struct RunSettings {
     /// Context values from outside.
     pub given: Map,
+    /// Variables that give values to the names of nested recipes.
+    pub ambient: crate::ambient::Ambient,
     /// Only tagged steps with one of these tags run.
     pub include_tags: Vec<String>,
     /// Steps with one of these tags do not run.
@@ -233,22 +235,18 @@ impl RunState {
         let unit = Arc::clone(&plan.units[at]);
         let outer = &self.frames[parent];
         let StepKind::Nested { overrides, .. } = &outer.unit.steps[index].kind else { return };
-        let mut context = unit.defaults();
+        let own = self.settings.own_context(&unit);
         let is_new = |name: &&String| !outer.context.contains_key(*name);
-        let introduced: HashSet<String> = context.keys().filter(is_new).cloned().collect();
-        context.extend(outer.context.iter().map(|(name, value)| (name.clone(), value.clone())));
-        let given: Vec<(String, Value)> =
-            overrides.iter().map(|(name, value)| (name.clone(), value.render(outer))).collect();
+        let introduced: HashSet<String> = own.keys().filter(is_new).cloned().collect();
         let mut frame = Frame::new(path.to_owned(), UnitId(at as u32), unit, Map::new());
-        frame.overrides = given.iter().map(|(name, _)| name.clone()).collect();
+        frame.overrides = overrides.iter().map(|(name, _)| name.clone()).collect();
         frame.introduced = introduced.difference(&frame.overrides).cloned().collect();
         frame.below = outer.below.clone();
         for name in frame.overrides.iter().chain(frame.unit.context.keys()) {
             frame.below.remove(name);
         }
         frame.unknown = outer.unknown_below(overrides);
-        context.extend(given);
-        frame.context = context;
+        frame.context = outer.context_below(own, overrides);
         frame.parent = Some((parent, index));
         frame.depth = outer.depth + 1;
         let id = self.open(frame);
