@@ -254,7 +254,8 @@ fn begun(path: &str, attempt: u32, at: Timestamp, input_digest: Option<String>) 
     }
 }
 
-fn header_command(header: &Header, mask: &Mask) -> String {
+/// The command line that starts a run like this one.
+pub fn header_command(header: &Header, mask: &Mask) -> String {
     let recipe = header.recipe_file.as_ref().map(|file| file.to_string_lossy().into_owned());
     let recipe = recipe.unwrap_or_else(|| header.recipe_path.clone());
     repro_command(&recipe, &header.working_dir, &header.given(), &header.options, mask)

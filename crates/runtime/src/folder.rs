@@ -314,7 +314,7 @@ fn is_owned(lock: &File) -> bool {
 }
 
 /// A step's path as one file name: `/` becomes `~`.
-fn file_name(step: &str) -> String {
+pub(crate) fn file_name(step: &str) -> String {
     let name: String = step
         .chars()
         .map(|c| match c {
