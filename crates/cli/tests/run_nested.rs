@@ -255,6 +255,36 @@ fn a_recipe_step_can_be_retried_and_can_time_out() {
 }
 
 #[test]
+fn a_recipe_step_is_not_tried_again_for_what_cannot_pass() {
+    let fails = |more: &str, last: &str| {
+        format!(
+            "name: child\ncontext: {{n: 1}}\n{more}steps:\n  - {{id: a, command: 'echo x >> tries; wc -l < tries'}}\n  - {{id: b, {last}}}\n"
+        )
+    };
+    for (more, last, attempts) in [
+        ("recursion: {max_total_steps: 1}\n", "command: 'true'", 1),
+        ("recursion: {max_depth: 0}\n", "recipe: leaf", 1),
+        ("", "condition: n.lower(), command: 'true'", 1),
+        ("", "recipe: '{{n}}'", 1),
+        ("", "recipe: outer", 1),
+        // these may be different next time
+        ("", "condition: a.join(a), command: 'true'", 3),
+        ("", "recipe: 'no-{{a}}'", 3),
+        ("", "command: 'true', working_dir: gone", 3),
+        ("", "command: 'printf \"a\\0b\"'", 3),
+        ("", "command: exit 1", 3),
+    ] {
+        let outer = "name: outer\nsteps: [{id: o, recipe: leaf, context: {n: 1}, condition: n.lower()}]\n";
+        let env = env().file("leaf.yaml", "name: leaf\nsteps: [{id: l, command: 'true'}]\n");
+        let env = env.file("outer.yaml", outer).file("child.yaml", fails(more, last));
+        let output =
+            env.json("name: p\nsteps: [{id: s, recipe: child, retry: {max_attempts: 3, delay: 0}}]\n", &[]);
+        assert_eq!(output.step("s")["attempts"], attempts, "{last} {}", output.all());
+        assert_eq!(output.code, 1, "{last} {}", output.all());
+    }
+}
+
+#[test]
 fn the_environment_of_a_recipe_step_reaches_what_it_runs() {
     let parent = "name: p\ncontext: {v: deep}\nsteps:\n  - {id: s, recipe: child, env: {A: '{{v}}', B: outer}, output: r}\n  - {id: t, command: 'echo \"[$A]\"', output: after}\n";
     let child = "name: child\nsteps:\n  - {id: x, env: {B: inner}, command: 'echo \"$A $B\"'}\n";
