@@ -59,6 +59,25 @@ impl Collisions<'_> {
         }
     }
 
+    /// Variables that a step sets itself, and by which it is handed a value of the context.
+    pub(super) fn in_step_env(&mut self, outside: &BTreeSet<&str>, below: &[BTreeSet<String>]) {
+        let members = self.unit.context.iter().flat_map(|(name, value)| member_names(name, value));
+        let outside = outside.iter().map(|name| (*name).to_owned());
+        let names: Vec<String> = self.unit.names.iter().cloned().chain(members).chain(outside).collect();
+        for (at, variable, place) in &self.notes.variables {
+            let child = match self.unit.steps.get(*at).map(|step| &step.kind) {
+                Some(StepKind::Nested { target: Target::Known { unit, .. }, .. }) => {
+                    below.get(unit.0 as usize)
+                }
+                _ => None,
+            };
+            let is_handed = |name: &&String| env_name::variable(name).as_ref() == Some(variable);
+            if let Some(name) = names.iter().chain(child.into_iter().flatten()).find(is_handed) {
+                self.diagnostics.push(step_variable(variable, name, *place));
+            }
+        }
+    }
+
     /// Names that a call gives a value, next to all others that the recipe which it calls is bound to see.
     pub(super) fn in_calls(&mut self, surely_above: &BTreeSet<String>) {
         let (plan, unit, notes) = (self.plan, self.unit, self.notes);
@@ -172,4 +191,11 @@ impl Collisions<'_> {
         let first = || self.unit.steps.first().map(|step| step.place);
         self.known(name).or_else(|| self.known(other)).or_else(first)
     }
+}
+
+fn step_variable(variable: &str, name: &str, place: Place) -> Diagnostic {
+    let message = format!("`{variable}` is the variable by which every step is handed `{name}`");
+    Diagnostic::new(Code::NameCollision, place, message)
+        .label(format!("would change what `{{{{{name}}}}}` means"))
+        .help("use another name, or set the variable of the context under `context:`")
 }

@@ -21,6 +21,8 @@ pub(super) struct Notes {
     pub(super) declared: HashMap<String, Place>,
     /// Where steps hand names down: the step, the name, its place.
     pub(super) handed: Vec<(usize, String, Place)>,
+    /// Variables of the context's own kind that steps set: the step, the variable, its place.
+    pub(super) variables: Vec<(usize, String, Place)>,
     /// Part of the recipe could not be read, so nobody knows what it defines.
     pub(super) is_partial: bool,
 }
@@ -69,6 +71,7 @@ pub(super) fn check(plan: &Plan, notes: &[Notes], given: &Given, diagnostics: &m
         }
         let mut collisions = Collisions { plan, unit, notes: &notes[at], told: &mut told, diagnostics };
         collisions.own(given);
+        collisions.in_step_env(&outside, &flow.below);
         collisions.in_calls(&flow.surely_above[at]);
         collisions.with_callers(&flow.above[at], &flow.surely_above[at]);
     }

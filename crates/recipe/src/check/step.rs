@@ -182,6 +182,10 @@ impl Checker<'_> {
             if !is_env_name(&name.value) {
                 self.diagnostics.push(bad_env_name(name));
             }
+            if name.value.starts_with(crate::env_name::PREFIX) {
+                let variable = (at.step(), name.value.clone(), name.place);
+                self.notes[scope.id.0 as usize].variables.push(variable);
+            }
             env.extend(self.template(value, at, scope.id).map(|template| (name.value.clone(), template)));
         }
         env

@@ -208,32 +208,6 @@ impl Checker<'_> {
         }
     }
 
-    fn check_ids(&mut self, steps: &[Spanned<Written<syntax::Step>>]) {
-        let mut seen = HashMap::<&str, Place>::new();
-        for id in steps.iter().filter_map(|step| step.value.shape.id.as_ref()) {
-            if let Some(first) = seen.insert(&id.value, id.place) {
-                let line = self.sources.line_column(first).line;
-                self.diagnostics.push(
-                    Diagnostic::new(
-                        Code::DuplicateId,
-                        id.place,
-                        format!("two steps have the id `{}`", id.value),
-                    )
-                    .label("used twice")
-                    .help(format!("the first one stands at line {line}; give this one another id")),
-                );
-            }
-            let bad =
-                id.value.contains('/') || id.value.chars().any(char::is_control) || id.value.len() > 200;
-            if bad || matches!(id.value.as_str(), "." | "..") {
-                self.diagnostics.push(
-                    Diagnostic::new(Code::BadId, id.place, "this id cannot be used as a name")
-                        .help("an id has at most 200 characters and no `/` or control characters"),
-                );
-            }
-        }
-    }
-
     /// Notes where names are declared; warns about those that templates cannot use.
     fn declare_names(&mut self, recipe: &Recipe, unit: UnitId) {
         let context = recipe.context.iter().flat_map(|context| &context.value.0).map(|(name, _)| name);

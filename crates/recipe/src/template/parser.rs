@@ -167,8 +167,17 @@ impl Parser<'_> {
         if let Some(path) = parse_path(content) {
             return Ok(path);
         }
-        let help = "a name has letters, digits, `_`, `-`, `.` and `[n]`; there are no filters or expressions";
-        self.tell(error(at.clone(), format!("`{}` is not a name", shorten(content)), Some(help)))?;
+        let shown = shorten(content);
+        let help = match is_foreign(content) {
+            true => format!(
+                "in a command, braces for another program are kept apart by quotes: `'{{''{{{shown}}}}}'`"
+            ),
+            false => {
+                "a name has letters, digits, `_`, `-`, `.` and `[n]`; there are no filters or expressions"
+                    .to_owned()
+            }
+        };
+        self.tell(error(at.clone(), format!("`{shown}` is not a name"), Some(&help)))?;
         Ok(nowhere())
     }
 
@@ -190,6 +199,11 @@ impl Parser<'_> {
 fn closing(rest: &str) -> Option<usize> {
     let next = rest.as_bytes().windows(2).position(|pair| matches!(pair, b"{{" | b"}}"))?;
     rest[next..].starts_with('}').then_some(next)
+}
+
+/// Whether this is how templates of other programs look: `json .State`, `range $x`, `printf "%s" .ID`.
+fn is_foreign(content: &str) -> bool {
+    [" .", " $", "\""].iter().any(|sign| content.contains(sign))
 }
 
 /// The path of a name that is none, in a template that is thrown away.

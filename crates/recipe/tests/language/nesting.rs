@@ -226,7 +226,7 @@ fn names_that_collide_across_a_call_are_told_once() {
     let input = "name: child\ninputs: [{name: a_b}]\nsteps: [{id: c, command: x}]\n";
     let stores = "name: child\nsteps: [{id: c, command: x, output: a_b}]\n";
     let calls = "name: child\nsteps: [{id: c, recipe: leaf}]\n";
-    let twice = "name: child\nsteps: [{id: c, recipe: child, context: {a_b: 1}}]\n";
+    let twice = "name: child\nsteps: [{id: c, recipe: leaf, context: {a_b: 1}}]\n";
     for (context, overrides, child, expected) in [
         ("{a-b: 1}", "{}", declares, &["error name-collision child.yaml:2:11"][..]),
         ("{a-b: 1}", "{}", input, &["error name-collision child.yaml:2:17"]),
@@ -235,9 +235,9 @@ fn names_that_collide_across_a_call_are_told_once() {
         ("{x: 1}", "{a-b: 1, a_b: 2}", plain, &["error name-collision 3:50"]),
         ("{a_b: 1}", "{}", calls, &["error name-collision leaf.yaml:2:11"]),
         ("{x: 1}", "{a_b: 1}", calls, &["error name-collision leaf.yaml:2:11"]),
-        ("{a-b: 1}", "{x: 1}", twice, &["error name-collision child.yaml:2:42"]),
+        ("{x: 1}", "{x: 1}", twice, &["error name-collision child.yaml:2:41"]),
         // whether a step has stored it by then is another question
-        ("{a-b: 1}", "{}", stores, &["warning name-collision child.yaml:2:9"]),
+        ("{a-b: 1}", "{}", stores, &["warning name-collision child.yaml:2:14"]),
         ("{a-b: 1}", "{a-b: 2}", plain, &[]),
         ("{a_b: 1}", "{}", declares, &[]),
     ] {

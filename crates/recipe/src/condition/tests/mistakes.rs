@@ -35,8 +35,8 @@ fn habits_from_other_languages() {
         ("a Or b", "unexpected `Or`: write `or`", "Or"),
         ("NOT a", "unexpected `NOT`: write `not`", "NOT"),
         ("a IN b", "unexpected `IN`: write `in`", "IN"),
-        ("a is None", "unexpected `is`: write `==`", "is"),
-        ("a is not None", "unexpected `is`: write `==`", "is"),
+        ("a is None", "unexpected `is`", "is"),
+        ("a is not None", "unexpected `is`", "is"),
         ("a = 'x'", "unexpected `=`: write `==`", "="),
         ("a === 'x'", "unexpected `===`: write `==`", "==="),
         ("a !== 'x'", "unexpected `!==`: write `!=`", "!=="),
@@ -99,8 +99,8 @@ fn broken_texts() {
 
 #[test]
 fn help_says_what_to_write() {
-    let help = "`x is None` is written `not x`, and `x is not None` is written `x`";
-    check("a is None", (Syntax, "unexpected `is`: write `==`", "is", Some(help)));
+    let help = "`x is None` is written `not x`, and `x is not None` is written `x`; two values are compared with `==`";
+    check("a is None", (Syntax, "unexpected `is`", "is", Some(help)));
     check("a b", (Syntax, "unexpected `b`", "b", Some("`and`, `or` or the end is expected here")));
     check("a == )", (Syntax, "unexpected `)`", ")", Some("a value is expected here")));
 }
