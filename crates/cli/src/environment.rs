@@ -80,6 +80,14 @@ impl Environment {
         self.variables.clone()
     }
 
+    /// All variables whose names begin so.
+    pub(crate) fn beginning_with(&self, prefix: &str) -> BTreeMap<String, String> {
+        let all = self.files.iter().chain(&self.variables);
+        all.filter(|(name, _)| name.starts_with(prefix))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    }
+
     /// Everything that is set, for the programs that steps start.
     pub(crate) fn all(&self) -> BTreeMap<std::ffi::OsString, std::ffi::OsString> {
         let mut all: BTreeMap<_, _> = env::vars_os().collect();

@@ -54,6 +54,14 @@ fn check(found: &Json, expected: &str, quote: &str) {
 }
 
 #[test]
+fn a_tool_that_is_nowhere_is_named_though_nobody_says_so() {
+    let output = env().json(&step("nosuchx --flag 2>/dev/null"), &[]);
+    check(&diagnosis(&output), "environment.missing_binary medium", "the program `nosuchx` is not there");
+    let error = output.step("s")["error"].as_str().unwrap().to_owned();
+    assert!(error.contains("`nosuchx` is not installed, or not in PATH"), "{error}");
+}
+
+#[test]
 fn a_recipe_that_is_to_be_corrected_is_gone_on_with_corrected() {
     let env = env().file("r.yaml", "name: r\nsteps: [{id: a, command: 'if true; then echo'}]\n");
     let output = env.run(["r.yaml"]);

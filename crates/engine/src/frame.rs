@@ -224,6 +224,14 @@ impl Frame {
         }
     }
 
+    /// The context of a recipe that is entered with these overrides, over what it has of its own.
+    pub fn context_below(&self, own: Map, overrides: &[(String, ValueTemplate)]) -> Map {
+        let mut context = own;
+        context.extend(self.context.iter().map(|(name, value)| (name.clone(), value.clone())));
+        context.extend(overrides.iter().map(|(name, value)| (name.clone(), value.render(self))));
+        context
+    }
+
     /// The names whose values nobody knows in a recipe that is entered with these overrides.
     pub fn unknown_below(&self, overrides: &[(String, ValueTemplate)]) -> HashSet<String> {
         let mut unknown = self.unknown.clone();

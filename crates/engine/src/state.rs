@@ -3,6 +3,7 @@
 //! It changes only in [`RunState::apply`]. Values that an event refers to are handed in beside it, so that
 //! nothing here reads a file.
 
+mod cause;
 mod tries;
 mod usage;
 
@@ -20,7 +21,7 @@ use recipe::{
 use crate::{
     event::{Ended, Event, Record, RepairBegan, RunFinished, Usage},
     frame::{ChildResult, Frame, FrameId, StepState},
-    outcome::{Outcome, SkipReason, StepStatus},
+    outcome::{SkipReason, StepStatus},
 };
 pub use tries::Tries;
 
@@ -29,6 +30,8 @@ pub use tries::Tries;
 pub struct RunSettings {
     /// Context values from outside.
     pub given: Map,
+    /// Variables that give values to the names of nested recipes.
+    pub ambient: crate::ambient::Ambient,
     /// Only tagged steps with one of these tags run.
     pub include_tags: Vec<String>,
     /// Steps with one of these tags do not run.
@@ -233,22 +236,18 @@ impl RunState {
         let unit = Arc::clone(&plan.units[at]);
         let outer = &self.frames[parent];
         let StepKind::Nested { overrides, .. } = &outer.unit.steps[index].kind else { return };
-        let mut context = unit.defaults();
+        let own = self.settings.own_context(&unit);
         let is_new = |name: &&String| !outer.context.contains_key(*name);
-        let introduced: HashSet<String> = context.keys().filter(is_new).cloned().collect();
-        context.extend(outer.context.iter().map(|(name, value)| (name.clone(), value.clone())));
-        let given: Vec<(String, Value)> =
-            overrides.iter().map(|(name, value)| (name.clone(), value.render(outer))).collect();
+        let introduced: HashSet<String> = own.keys().filter(is_new).cloned().collect();
         let mut frame = Frame::new(path.to_owned(), UnitId(at as u32), unit, Map::new());
-        frame.overrides = given.iter().map(|(name, _)| name.clone()).collect();
+        frame.overrides = overrides.iter().map(|(name, _)| name.clone()).collect();
         frame.introduced = introduced.difference(&frame.overrides).cloned().collect();
         frame.below = outer.below.clone();
         for name in frame.overrides.iter().chain(frame.unit.context.keys()) {
             frame.below.remove(name);
         }
         frame.unknown = outer.unknown_below(overrides);
-        context.extend(given);
-        frame.context = context;
+        frame.context = outer.context_below(own, overrides);
         frame.parent = Some((parent, index));
         frame.depth = outer.depth + 1;
         let id = self.open(frame);
@@ -414,27 +413,5 @@ impl RunState {
                 frame.stopped.get_or_insert_with(|| error.to_owned());
             }
         }
-    }
-
-    /// The step at the bottom of a failure: its path and how it ended.
-    pub fn root_cause(&self) -> Option<(String, &Ended)> {
-        let mut id = 0;
-        loop {
-            let frame = &self.frames[id];
-            let at = frame.failed_at?;
-            // what was stopped from outside is not to blame
-            let is_cause = |child: &FrameId| {
-                self.frames[*child].failed_at.is_some() && self.frames[*child].stopped.is_none()
-            };
-            match frame.steps[at].frame.filter(is_cause) {
-                Some(child) => id = child,
-                None => return frame.steps[at].ended.as_deref().map(|ended| (frame.step_path(at), ended)),
-            }
-        }
-    }
-
-    /// Whether the run was stopped by a step that asks for a person.
-    pub fn needs_human(&self) -> bool {
-        self.root_cause().is_some_and(|(_, ended)| ended.outcome == Outcome::NeedsHuman)
     }
 }

@@ -126,6 +126,7 @@ fn facts(plan: &Plan, frame: &Frame, at: usize, ended: &Ended, run_dir: Option<&
         missing_env: Vec::new(),
         declared_names: declared_names(frame),
         missing_program: missing_program(&ended.outcome, &error),
+        absent_program: absent_program(&ended.outcome, &error),
         limit,
         retries_exhausted: step.retry.is_some() && frame.steps[at].attempt > 1,
         interrupted: matches!(ended.outcome, Outcome::Cancelled | Outcome::Lost),
@@ -169,6 +170,13 @@ fn missing_program(outcome: &Outcome, error: &str) -> Option<String> {
         Outcome::NotStarted if error.contains("is not found") => error.split('`').nth(1).map(str::to_owned),
         _ => None,
     }
+}
+
+/// The command of a script that is nowhere, by the runner's own words.
+fn absent_program(outcome: &Outcome, error: &str) -> Option<String> {
+    let line = error.lines().next().filter(|_| *outcome == Outcome::Exit(127))?;
+    let (_, named) = line.split_once("exit code 127: `")?;
+    named.split_once('`').map(|(name, _)| name.to_owned())
 }
 
 fn declared_names(frame: &Frame) -> Vec<String> {

@@ -213,6 +213,7 @@ impl Runs {
         }
         let settings = RunSettings {
             given: start.given.clone(),
+            ambient: start.options.ambient.clone(),
             include_tags: start.options.include_tags.clone(),
             exclude_tags: start.options.exclude_tags.clone(),
             max_parallel: start.options.max_parallel,

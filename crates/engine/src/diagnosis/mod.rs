@@ -107,6 +107,8 @@ pub struct Facts {
     pub declared_names: Vec<String>,
     /// The program that could not be started.
     pub missing_program: Option<String>,
+    /// The command of its script that is nowhere on this machine.
+    pub absent_program: Option<String>,
     /// What the runner says about a limit that was exceeded.
     pub limit: Option<String>,
     /// Whether every attempt that the step may have was used.

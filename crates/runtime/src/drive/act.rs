@@ -29,6 +29,7 @@ use crate::{
     outputs::Stream,
     process::{Marker, Stdin},
     script,
+    tools::Lookup,
 };
 
 impl Driver<'_> {
@@ -200,6 +201,7 @@ impl Driver<'_> {
             marker: Marker { run: self.run_id.clone(), step: format!("{path}#{attempt}") },
         };
         let report = spawn_report(&command, path, attempt, self.progress.0.clone());
+        let lookup = Lookup { cwd: command.cwd.clone(), env: Arc::clone(&command.env) };
         let prepared = command.prepare(&outputs)?;
         self.follow(path, step, &run.join(&dir), &outputs);
         let task = ShellTask {
@@ -210,6 +212,7 @@ impl Driver<'_> {
             timeout: step.timeout.or(self.options.step_timeout),
             grace: self.host.grace,
             quoted: Quoted::by(&self.host),
+            lookup,
         };
         let hook = self.pre_hook(path, frame, at);
         let go = self.gate(path);

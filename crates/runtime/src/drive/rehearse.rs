@@ -10,7 +10,7 @@ use engine::{
 use recipe::{
     plan::{Step, StepKind, Target, Unit},
     scope::{Final, Path, Scope},
-    value::{Map, Value},
+    value::Value,
 };
 
 use super::{DriveError, Driver};
@@ -83,9 +83,7 @@ impl Driver<'_> {
     pub(super) fn entry_problem(&self, frame: FrameId, step: &Step, unit: &Arc<Unit>) -> Option<String> {
         let StepKind::Nested { overrides, .. } = &step.kind else { return None };
         let outer = &self.state.frames[frame];
-        let mut context: Map = unit.defaults();
-        context.extend(outer.context.iter().map(|(name, value)| (name.clone(), value.clone())));
-        context.extend(overrides.iter().map(|(name, value)| (name.clone(), value.render(outer))));
+        let context = outer.context_below(self.state.settings.own_context(unit), overrides);
         let mut unit = Unit::clone(unit);
         let unknown = outer.unknown_below(overrides);
         unit.rules.retain(|(name, _)| !unknown.contains(name));

@@ -66,6 +66,7 @@ fn named(plan: &Plan, header: &Header, variables: &BTreeMap<String, String>) -> 
 fn settings(header: &Header) -> RunSettings {
     RunSettings {
         given: header.given(),
+        ambient: header.options.ambient.clone(),
         include_tags: header.options.include_tags.clone(),
         exclude_tags: header.options.exclude_tags.clone(),
         max_parallel: header.options.max_parallel,
