@@ -6,6 +6,7 @@
 mod changes;
 mod failure;
 mod listing;
+mod remains;
 mod rewired;
 mod ways;
 
@@ -15,6 +16,7 @@ use recipe::{plan::Plan, value::Map};
 use serde::Serialize;
 
 use crate::state::RunState;
+pub use remains::Remains;
 pub use ways::asks_an_agent;
 
 /// Who resumes.
@@ -60,8 +62,8 @@ pub struct Request<'a> {
     pub plan: &'a Plan,
     /// Values from outside that replace those of the run.
     pub given: &'a Map,
-    /// Steps whose stored value cannot be brought back.
-    pub lost: &'a HashSet<String>,
+    /// What the steps left behind, as it is now.
+    pub remains: &'a Remains,
     /// Who resumes.
     pub resumer: Resumer,
     /// What the failure is put down to.
@@ -116,6 +118,9 @@ pub struct ResumePlan {
     /// Of these, the ones whose result is given up; what failed has none.
     #[serde(skip)]
     pub redo: Vec<String>,
+    /// Whether the failed step has producers done again.
+    #[serde(skip)]
+    pub takes_producers: bool,
     /// Every step.
     pub steps: Vec<Entry>,
     /// Agents that are kept, and that a person may have done again.
@@ -131,6 +136,7 @@ pub fn plan(request: &Request<'_>) -> ResumePlan {
         reasons: BTreeMap::new(),
         changed: HashSet::new(),
         anchor: None,
+        takes_producers: false,
         kept_producers: Vec::new(),
     };
     work.changes(0, request.plan.root());
@@ -139,6 +145,7 @@ pub fn plan(request: &Request<'_>) -> ResumePlan {
         Some(from) => work.from(from),
         None => work.failure(),
     }
+    work.rely();
     work.finish()
 }
 
@@ -150,19 +157,11 @@ struct Work<'a> {
     changed: HashSet<String>,
     /// What was asked for, or the latest of the producers that are done again.
     anchor: Option<String>,
+    takes_producers: bool,
     kept_producers: Vec<String>,
 }
 
 impl Work<'_> {
-    /// Never an empty text in place of a lost value.
-    fn losses(&mut self) {
-        for path in self.request.lost {
-            self.reasons
-                .entry(path.clone())
-                .or_insert_with(|| "its stored value is missing or damaged".to_owned());
-        }
-    }
-
     /// From this step on, everything is done again.
     fn from(&mut self, from: &str) {
         self.anchor = Some(from.to_owned());

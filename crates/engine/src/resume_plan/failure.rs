@@ -123,6 +123,7 @@ impl Work<'_> {
             .extend(kept.iter().map(|(index, _)| step_path(&frame.path, &unit.steps[*index].id)));
         let Some((last, _)) = chosen.iter().max_by_key(|(index, _)| *index) else { return };
         self.anchor = Some(step_path(&frame.path, &unit.steps[*last].id));
+        self.takes_producers = true;
         let edges = graph::edges_in(self.request.plan, &unit);
         let failed = &frame.unit.steps[at].id;
         let target = unit.steps.iter().position(|step| step.id == *failed).unwrap_or(0);

@@ -12,8 +12,7 @@ use crate::{frame::FrameId, outcome::StepStatus};
 
 impl Work<'_> {
     pub(super) fn finish(self) -> ResumePlan {
-        let mut steps = Vec::new();
-        self.entries(0, self.request.plan.root(), Around::Itself, &mut steps);
+        let steps = self.list();
         let redo: Vec<String> = self.reasons.keys().cloned().collect();
         let blocked_effects = match self.request.effects {
             Effects::Again => Vec::new(),
@@ -27,19 +26,35 @@ impl Work<'_> {
         let mut seen = HashSet::new();
         kept_producers.retain(|path| seen.insert(path.clone()));
         let anchor = self.anchor.or_else(|| goes_on_at.clone());
-        ResumePlan { anchor, goes_on_at, rerun, redo, steps, kept_producers, blocked_effects }
+        let takes_producers = self.takes_producers;
+        ResumePlan {
+            anchor,
+            goes_on_at,
+            rerun,
+            redo,
+            takes_producers,
+            steps,
+            kept_producers,
+            blocked_effects,
+        }
+    }
+
+    /// Every step, with what becomes of it.
+    pub(super) fn list(&self) -> Vec<Entry> {
+        let mut steps = Vec::new();
+        self.entries(0, self.request.plan.root(), Around::Itself, &mut steps);
+        steps
     }
 
     /// The first step that runs. A recipe that is only entered again is not it, but what runs first in it.
     fn first(&self, steps: &[Entry]) -> Option<String> {
-        let runs = |entry: &Entry| entry.action != Action::Keep && entry.reason != SKIPPED;
         let is_entered = |at: usize, path: &str| {
             let below = format!("{path}/");
             let inside = steps[at + 1..].iter().take_while(|next| next.path.starts_with(&below));
-            inside.into_iter().any(runs)
+            inside.into_iter().any(Entry::runs)
         };
         let found = steps.iter().enumerate().find(|(at, entry)| {
-            runs(entry) && (self.reasons.contains_key(&entry.path) || !is_entered(*at, &entry.path))
+            entry.runs() && (self.reasons.contains_key(&entry.path) || !is_entered(*at, &entry.path))
         });
         found.map(|(_, entry)| entry.path.clone())
     }
@@ -81,7 +96,7 @@ impl Work<'_> {
                 Some(status) => match (self.reason(&path), status) {
                     (Some(reason), _) => entry(&path, Action::Rerun, &reason),
                     (None, StepStatus::Completed | StepStatus::Degraded) => {
-                        entry(&path, Action::Keep, "it is done")
+                        entry(&path, Action::Keep, &self.done(&path))
                     }
                     (None, StepStatus::Skipped) => entry(&path, Action::Pending, SKIPPED),
                     (None, StepStatus::Failed)
@@ -114,6 +129,13 @@ impl Work<'_> {
                 self.entries(child, &unit, around, out);
             }
         }
+    }
+}
+
+impl Entry {
+    /// Whether it is clear that the step will run.
+    pub(super) fn runs(&self) -> bool {
+        self.action != Action::Keep && self.reason != SKIPPED
     }
 }
 

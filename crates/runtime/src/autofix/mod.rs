@@ -295,7 +295,7 @@ impl Loop<'_> {
         let Ok(folder) = self.runs.find(run) else { return false };
         let resume = Resume { resumer: Resumer::Automatic { level }, ..self.resumed(None) };
         let Ok(opened) = self.runs.open(folder) else { return false };
-        opened.resume_plan(&resume).is_ok_and(|plan| !plan.redo.is_empty())
+        opened.resume_plan(&resume).is_ok_and(|plan| plan.takes_producers)
     }
 
     fn resumed<'b>(&'b self, edited: Option<(Plan, &'b Recording<'b>)>) -> Resume<'b> {
