@@ -43,10 +43,11 @@ impl Work<'_> {
 
     /// Does again what is kept and will be missed. What is done again may miss more.
     pub(super) fn rely(&mut self) {
-        if self.request.remains.missing.is_empty() {
+        let deserted = self.request.state.deserted();
+        if self.request.remains.missing.is_empty() && deserted.is_empty() {
             return;
         }
-        while let Some(found) = self.unreliable(&self.list()) {
+        while let Some(found) = self.unreliable(&self.list(), &deserted) {
             if found.is_new {
                 self.pass_on(&found.path);
             }
@@ -65,7 +66,18 @@ impl Work<'_> {
         }
     }
 
-    fn unreliable(&self, steps: &[Entry]) -> Option<Unreliable> {
+    fn unreliable(&self, steps: &[Entry], deserted: &[String]) -> Option<Unreliable> {
+        self.without_process(steps, deserted).or_else(|| self.without_file(steps))
+    }
+
+    fn without_process(&self, steps: &[Entry], deserted: &[String]) -> Option<Unreliable> {
+        let mut kept = deserted.iter().filter(|path| is_kept(steps, path));
+        let path = kept.find(|path| self.precedes_work(steps, path))?.clone();
+        let reason = "the process it left running ended with the run".to_owned();
+        Some(Unreliable { path, reason, is_new: true })
+    }
+
+    fn without_file(&self, steps: &[Entry]) -> Option<Unreliable> {
         let missing = &self.request.remains.missing;
         let mut kept = missing.iter().filter(|(path, _)| is_kept(steps, path));
         kept.find_map(|(path, files)| {
@@ -73,6 +85,26 @@ impl Work<'_> {
             let reason = format!("its file `{file}` is gone, and `{reader}` needs it");
             Some(Unreliable { path: path.clone(), reason, is_new: self.asks(path) })
         })
+    }
+
+    /// Whether a step that comes after this one, or beside it, will run.
+    fn precedes_work(&self, steps: &[Entry], path: &str) -> bool {
+        let mut named = Some(path);
+        while let Some(path) = named {
+            let Some((frame, unit, at)) = self.place(path) else { return false };
+            let group = &unit.steps[at].group;
+            let is_beside = |step: &&std::sync::Arc<Step>| group.is_some() && step.group == *group;
+            let beside = unit.steps[..at].iter().rev().take_while(is_beside);
+            let runs = |step: &std::sync::Arc<Step>| {
+                let path = step_path(&frame, &step.id);
+                steps.iter().any(|entry| entry.path == path && entry.runs())
+            };
+            if beside.chain(&unit.steps[at + 1..]).any(runs) {
+                return true;
+            }
+            named = path.rsplit_once('/').map(|(around, _)| around);
+        }
+        false
     }
 
     /// A step that will run and needs one of the files of another one.

@@ -1,8 +1,16 @@
-//! What a resume does about files of kept steps that are gone, or hold something else now.
+//! What a resume does about files of kept steps that are gone, or hold something else now, and about processes that
+//! they left running.
 
-use engine::resume_plan::{Blame, Effects, Resumer};
+use engine::{
+    Event, Outcome, RunStatus, StepStatus,
+    event::{Ended, RunFinished, RunResumed},
+    resume_plan::{Blame, Effects, ResumePlan, Resumer},
+};
 
-use crate::planning::{Ask, USUAL, made, shown};
+use crate::{
+    planning::{Ask, USUAL, asked, made, shown},
+    run::{LEAF, Run, parallel},
+};
 
 const OUT: &[(&str, &str)] = &[("mk", "out.txt")];
 const ASK: Ask = Ask { blame: Blame::Other, missing: OUT, ..USUAL };
@@ -107,5 +115,106 @@ fn a_file_that_was_changed_is_kept_and_named() {
         let plan = made(&text, &text, &["g"], &Ask { resumer, ..ask });
         assert_eq!(shown(&plan), "=mk *g at g");
         assert_eq!(plan.steps[0].reason, "it is done; `out.txt` was changed since, and is kept");
+    }
+}
+
+/// How a run comes to its end.
+#[derive(Clone, Copy, Debug)]
+enum Death {
+    /// It ended what these steps had left.
+    Swept(&'static [&'static str]),
+    /// Its runner was killed.
+    Killed,
+}
+
+/// The plan after `srv` has left a process running and `g` has failed.
+fn left(steps: &[&str], srv: &str, death: Death, ask: &Ask) -> ResumePlan {
+    let text = recipe(steps);
+    let mut run = Run::new(&text, LEAF, parallel(4), &["g"]);
+    run.go();
+    let ended = Ended { left_running: true, ..Ended::new(Outcome::Ok, None) };
+    let status = StepStatus::Completed;
+    // what the run in memory says about it once more, with what it left
+    run.record(
+        Event::StepFinished { path: srv.to_owned(), attempt: 1, status, ended, recovered: false },
+        None,
+    );
+    if let Death::Swept(steps) = death {
+        run.record(Event::RunFinished(finished(Some(steps))), None);
+    }
+    asked(&run, &run.plan, ask)
+}
+
+fn finished(steps: Option<&[&str]>) -> RunFinished {
+    RunFinished {
+        status: RunStatus::Failed,
+        exit_code: 1,
+        error: None,
+        output: None,
+        ended_processes: Vec::new(),
+        ended_steps: steps.map(|steps| steps.iter().map(|step| (*step).to_owned()).collect()),
+        usage: None,
+    }
+}
+
+const SRV: &str = "id: srv, command: x";
+const OTHER: Ask = Ask { blame: Blame::Other, ..USUAL };
+
+#[test]
+fn a_process_that_ended_with_the_run_is_started_again_for_what_comes_after_it() {
+    let check = |steps: &[&str], death, expected: &str| {
+        let plan = left(steps, "srv", death, &OTHER);
+        assert_eq!(shown(&plan), format!("{expected} at g"), "{steps:?} {death:?}");
+        let reason = "the process it left running ended with the run";
+        let srv = plan.steps.iter().find(|step| step.path == "srv").unwrap();
+        assert_eq!(srv.reason == reason, expected.contains("*srv"), "{}", srv.reason);
+    };
+    let all = &[SRV, "id: a, command: y", "id: g, command: 'echo {{a}}'"];
+    check(all, Death::Swept(&["srv#1"]), "*srv =a *g");
+    check(all, Death::Killed, "*srv =a *g");
+    // it had come to an end of its own
+    check(all, Death::Swept(&[]), "=srv =a *g");
+    check(all, Death::Swept(&["a#1", "srv#post_step"]), "=srv =a *g");
+    // who got its value gets the new one
+    let read = &[SRV, "id: a, command: 'echo {{srv}}'", "id: b, command: y", "id: g, command: 'echo {{a}}'"];
+    check(read, Death::Killed, "*srv *a =b *g");
+    let beside = &["id: g, parallel_group: p, command: x", "id: srv, parallel_group: p, command: x"];
+    check(beside, Death::Killed, "*g *srv");
+}
+
+#[test]
+fn a_process_inside_of_a_kept_recipe_is_started_again() {
+    let plan = left(&["id: n, recipe: leaf", "id: g, command: y"], "n/k", Death::Killed, &OTHER);
+    assert_eq!(shown(&plan), "*n *n/k *g at g");
+}
+
+#[test]
+fn a_process_is_known_over_resumes_until_its_step_runs_again() {
+    let text = recipe(&[SRV, "id: g, command: y"]);
+    let mut run = Run::new(&text, LEAF, parallel(4), &["g"]);
+    run.go();
+    let ended = Ended { left_running: true, ..Ended::new(Outcome::Ok, None) };
+    let status = StepStatus::Completed;
+    run.record(
+        Event::StepFinished { path: "srv".to_owned(), attempt: 1, status, ended, recovered: false },
+        None,
+    );
+    // a person was asked, and nobody looked
+    run.record(Event::RunFinished(finished(None)), None);
+    assert_eq!(shown(&asked(&run, &run.plan, &OTHER)), "*srv *g at g");
+    run.record(Event::RunResumed(RunResumed::default()), None);
+    run.go();
+    assert_eq!(shown(&asked(&run, &run.plan, &OTHER)), "*srv *g at g");
+    let rerun = vec!["srv".to_owned()];
+    run.record(Event::RunResumed(RunResumed { rerun, ..RunResumed::default() }), None);
+    run.go();
+    assert_eq!(shown(&asked(&run, &run.plan, &OTHER)), "=srv *g at g");
+}
+
+#[test]
+fn completed_effects_are_not_repeated_for_a_process() {
+    for care in ["effects: [deploy]", "idempotent: false"] {
+        let steps = [&*format!("{SRV}, {care}"), "id: g, command: y"];
+        assert_eq!(left(&steps, "srv", Death::Killed, &OTHER).blocked_effects, ["srv"], "{care}");
     }
 }
