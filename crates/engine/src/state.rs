@@ -3,6 +3,7 @@
 //! It changes only in [`RunState::apply`]. Values that an event refers to are handed in beside it, so that
 //! nothing here reads a file.
 
+mod cut_off;
 mod left;
 mod tries;
 mod usage;

@@ -109,12 +109,13 @@ impl Work<'_> {
                     {
                         entry(&path, Action::Rerun, "its definition changed")
                     }
+                    (None, StepStatus::Failed)
+                        if !step.idempotent && index.is_some_and(|index| state.is_cut_off(id, index)) =>
+                    {
+                        entry(&path, Action::Pending, CHOICE)
+                    }
                     (None, StepStatus::Failed) => entry(&path, Action::Rerun, "it failed"),
-                    (None, StepStatus::Running) if !step.idempotent => entry(
-                        &path,
-                        Action::Pending,
-                        "it was interrupted and is not idempotent: choose --rerun-interrupted or --skip-interrupted",
-                    ),
+                    (None, StepStatus::Running) if !step.idempotent => entry(&path, Action::Pending, CHOICE),
                     (None, StepStatus::Running) => entry(&path, Action::Rerun, "it was interrupted"),
                     (None, StepStatus::Pending) => entry(&path, Action::Pending, "it was not reached"),
                 },
@@ -150,6 +151,9 @@ enum Around {
 
 /// Why a step inside of a recipe that is done again is done again.
 const REDONE: &str = "the recipe around it is done again";
+/// Why a step that was cut off waits for a person.
+const CHOICE: &str =
+    "it was interrupted and is not idempotent: choose --rerun-interrupted or --skip-interrupted";
 /// Why a step that was skipped is not kept.
 const SKIPPED: &str = "it was skipped; it is looked at again";
 

@@ -206,6 +206,10 @@ impl Loop<'_> {
                 work.report.outcome = work.result.outcome.to_owned();
                 return Ok(Ending { status, exit_code, error: None });
             }
+            if let Some(step) = self.undecided(work)?.first() {
+                let reason = format!("step `{step}` was interrupted and says that it is not idempotent");
+                return Ok(self.escalate(work, reason));
+            }
             let next = match self.decide(&work.result, &work.report) {
                 Next::Blocked(reason) => {
                     work.report.outcome = "blocked".to_owned();
