@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use recipe::{
     graph::{self, Edge, Link},
-    plan::{Step, Unit},
+    plan::{Step, StepKind, Unit},
 };
 
 use super::{
@@ -33,10 +33,11 @@ impl Work<'_> {
                 again.contains(&edge.from) || (edge.link == Link::Order && doubted.contains(&edge.from))
             };
             let cause = ways.needs(at).iter().find(is_cause).copied();
-            let is_changed = before.is_some_and(|index| old.unit.steps[index].digest != step.digest);
+            let change = before.and_then(|index| change(&old.unit.steps[index], step));
+            let is_changed = change.is_some();
             let mut reason = match before {
                 None => Some("it is new".to_owned()),
-                Some(_) if is_changed => Some("its definition changed".to_owned()),
+                Some(_) if is_changed => change.map(str::to_owned),
                 Some(_) => (cause.map(|edge| because(new, edge)))
                     .or_else(|| self.reads_one_of(step, &names))
                     .or_else(|| rewired.get(&at).map(|name| format!("`{name}` comes from another step now"))),
@@ -122,6 +123,19 @@ impl Work<'_> {
         }
         names
     }
+}
+
+/// What of a step itself is not as it was. A run from before agent files were kept knows of none that could differ.
+fn change(before: &Step, now: &Step) -> Option<&'static str> {
+    let agent_file = |step: &Step| match &step.kind {
+        StepKind::Agent(agent) => agent.system_prompt.clone(),
+        _ => None,
+    };
+    if before.digest != now.digest {
+        return Some("its definition changed");
+    }
+    let known = agent_file(before);
+    (known.is_some() && known != agent_file(now)).then_some("the file of its agent changed")
 }
 
 /// Why a step is out of date that depends on one that is done again.
