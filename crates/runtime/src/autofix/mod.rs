@@ -9,6 +9,7 @@ mod desk;
 mod escalation;
 mod git;
 mod judge;
+mod lineage;
 mod repair;
 mod report;
 mod subject;
