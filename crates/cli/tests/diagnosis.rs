@@ -222,6 +222,47 @@ fn a_check_of_what_an_agent_made_is_the_agents_failure() {
 }
 
 #[test]
+fn every_member_of_a_group_that_failed_has_a_diagnosis() {
+    let member = |id: &str, does: &str| format!("  - {{id: {id}, parallel_group: p, {does}}}\n");
+    let tolerated = "command: exit 3, continue_on_error: true";
+    let recipe = ["name: r\nsteps:\n".to_owned()]
+        .into_iter()
+        .chain([
+            member("a", "command: exit 5"),
+            member("b", "command: no_such_program"),
+            member("c", "command: 'true'"),
+            member("d", tolerated),
+            member("n", "recipe: child"),
+        ])
+        .collect::<String>();
+    let child = "name: child\nsteps: [{id: k, command: test -f nothing}]\n";
+    let env = env().file("child.yaml", child).file("r.yaml", &recipe);
+    let output = env.run(["r.yaml", "--output-format", "json"]);
+    let found = diagnosis(&output);
+    assert_eq!((&found["class"], &output.json()["failure"]["step"]), (&json!("unknown"), &json!("a")));
+    let beside: Vec<String> = found["beside"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|other| format!("{} {}", other["step"].as_str().unwrap(), other["class"].as_str().unwrap()))
+        .collect();
+    assert_eq!(beside, ["b environment.missing_binary", "n/k verification"]);
+    assert!(found["beside"][0]["signals"].to_string().contains("no_such_program"), "{found}");
+    assert_eq!(found["secondary"], json!(["environment.missing_binary", "verification"]));
+    let shown = env.run(["show", "last", "--output-format", "json"]).json();
+    assert_eq!(shown["diagnosis"], found);
+    let text = env.run(["r.yaml"]).stderr;
+    for line in
+        ["failed too: step `b`: environment.missing_binary (high confidence)", "failed too: step `n/k`"]
+    {
+        assert!(text.contains(line), "{text}");
+    }
+    // one failure alone has nothing beside it
+    let one = diagnosis(&env.json(&step("exit 5"), &[]));
+    assert_eq!(one.get("beside"), None);
+}
+
+#[test]
 fn a_result_of_an_agent_is_certain_and_its_words_are_not() {
     let result = |status: u16, text: &str| {
         format!(

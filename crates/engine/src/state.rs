@@ -3,6 +3,7 @@
 //! It changes only in [`RunState::apply`]. Values that an event refers to are handed in beside it, so that
 //! nothing here reads a file.
 
+mod causes;
 mod cut_off;
 mod left;
 mod tries;
@@ -416,23 +417,6 @@ impl RunState {
             let frame = &mut self.frames[id];
             if frame.path == path || frame.path.starts_with(&below) {
                 frame.stopped.get_or_insert_with(|| error.to_owned());
-            }
-        }
-    }
-
-    /// The step at the bottom of a failure: its path and how it ended.
-    pub fn root_cause(&self) -> Option<(String, &Ended)> {
-        let mut id = 0;
-        loop {
-            let frame = &self.frames[id];
-            let at = frame.failed_at?;
-            // what was stopped from outside is not to blame
-            let is_cause = |child: &FrameId| {
-                self.frames[*child].failed_at.is_some() && self.frames[*child].stopped.is_none()
-            };
-            match frame.steps[at].frame.filter(is_cause) {
-                Some(child) => id = child,
-                None => return frame.steps[at].ended.as_deref().map(|ended| (frame.step_path(at), ended)),
             }
         }
     }

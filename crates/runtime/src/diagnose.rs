@@ -43,7 +43,17 @@ pub fn failure(
     let (path, ended) = state.root_cause()?;
     let (id, at) = state.locate(&path)?;
     let facts = facts(plan, &state.frames[id], at, ended, run_dir, mask);
-    let diagnosis = diagnose(&facts);
+    let alone = diagnose(&facts);
+    let fingerprint = fingerprint(&path, alone.class, &facts);
+    let diagnosis = state.causes().into_iter().skip(1).fold(alone, |diagnosis, (path, ended)| {
+        let facts = state
+            .locate(&path)
+            .map(|(id, at)| self::facts(plan, &state.frames[id], at, ended, run_dir, mask));
+        match facts {
+            Some(facts) => diagnosis.with(path, diagnose(&facts)),
+            None => diagnosis,
+        }
+    });
     let commands = commands(&path);
     let own = match (&ended.outcome, &ended.error, &commands.resume) {
         (Outcome::Budget, Some(error), Some(resume)) => {
@@ -53,7 +63,7 @@ pub fn failure(
         _ => None,
     };
     Some(Found {
-        fingerprint: Some(fingerprint(&path, diagnosis.class, &facts)),
+        fingerprint: Some(fingerprint),
         advice: own.unwrap_or_else(|| advice(&diagnosis, &path, &commands)),
         diagnosis,
     })
