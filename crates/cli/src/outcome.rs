@@ -1,6 +1,10 @@
 //! The result of a run, as people and programs read it.
 
-use engine::{RunStatus, StepStatus, event::Usage};
+use engine::{
+    RunStatus, StepStatus,
+    diagnosis::{Class, Confidence, Signal},
+    event::Usage,
+};
 use runtime::{
     command_line::quote,
     preflight,
@@ -213,10 +217,12 @@ pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
 fn diagnosis(result: &RunResult) -> String {
     let mut text = String::new();
     if let Some(found) = &result.diagnosis {
-        let sure = format!("{:?}", found.confidence).to_lowercase();
-        text.push_str(&format!("  diagnosis: {} ({sure} confidence)\n", found.class.as_str()));
-        for signal in found.signals.iter().take(3).filter(|signal| !signal.quote.is_empty()) {
-            text.push_str(&format!("    {}: {} ({})\n", signal.what, first_line(&signal.quote), signal.at));
+        text.push_str(&format!("  diagnosis: {}\n", class(found.class, found.confidence)));
+        text.push_str(&signals(&found.signals));
+        for other in &found.beside {
+            let class = class(other.class, other.confidence);
+            text.push_str(&format!("  failed too: step `{}`: {class}\n", other.step));
+            text.push_str(&signals(&other.signals));
         }
         // a run that has an id has its commands below
         let shown = if result.run_id.is_some() { 1 } else { result.advice.len() };
@@ -244,6 +250,20 @@ fn diagnosis(result: &RunResult) -> String {
         }
     }
     text
+}
+
+/// A kind of failure, and how sure that is.
+fn class(class: Class, confidence: Confidence) -> String {
+    let sure = format!("{confidence:?}").to_lowercase();
+    format!("{} ({sure} confidence)", class.as_str())
+}
+
+/// The evidence that says most.
+fn signals(signals: &[Signal]) -> String {
+    let shown = signals.iter().take(3).filter(|signal| !signal.quote.is_empty());
+    shown
+        .map(|signal| format!("    {}: {} ({})\n", signal.what, first_line(&signal.quote), signal.at))
+        .collect()
 }
 
 /// What the step was, and what it said.

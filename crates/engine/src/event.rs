@@ -262,6 +262,9 @@ pub struct RunFinished {
     /// Background processes that were ended with the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ended_processes: Vec<String>,
+    /// The steps (`path#attempt`) that had left them; absent where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_steps: Option<Vec<String>>,
     /// What agents used up in the whole run, over all resumes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
@@ -302,6 +305,9 @@ pub struct Ended {
     /// Files that the step says it produces, by their paths from its directory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub produced: Vec<OutputRef>,
+    /// Whether processes that it had started went on when it ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub left_running: bool,
 }
 
 impl Ended {
@@ -319,6 +325,7 @@ impl Ended {
             trouble: None,
             trouble_by: KnownBy::Result,
             produced: Vec::new(),
+            left_running: false,
         }
     }
 }

@@ -3,7 +3,9 @@
 //! It changes only in [`RunState::apply`]. Values that an event refers to are handed in beside it, so that
 //! nothing here reads a file.
 
-mod cause;
+mod causes;
+mod cut_off;
+mod left;
 mod tries;
 mod usage;
 
@@ -74,6 +76,7 @@ pub struct RunState {
     /// Agents that were started and whose end is not known.
     pub(crate) started_agents: HashMap<String, u64>,
     tries: HashMap<String, Tries>,
+    left: left::Left,
     pub(crate) kept: HashMap<String, StepState>,
     pub(crate) skip: HashSet<String>,
     pub(crate) by_path: HashMap<String, FrameId>,
@@ -96,6 +99,7 @@ impl RunState {
             used_below: HashMap::new(),
             started_agents: HashMap::new(),
             tries: HashMap::new(),
+            left: left::Left::default(),
             resumes: 0,
             repair: None,
             kept: HashMap::new(),
@@ -145,6 +149,7 @@ impl RunState {
     /// Changes the state by one event. `plan` is the plan that is in force after the event; `value` is what the
     /// event's reference to a stored value leads to.
     pub fn apply(&mut self, plan: &Plan, record: &Record, value: Option<Value>) {
+        self.left.take(&record.event);
         match &record.event {
             Event::RunStarted(_) => self.started_at = Some(record.at),
             Event::StepStarted { path, attempt, inputs } => self.start(path, *attempt, inputs, record.at),

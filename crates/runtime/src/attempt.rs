@@ -150,7 +150,12 @@ impl Finished {
 #[derive(Debug)]
 pub enum ProcessEnd {
     /// By itself.
-    Exited(Exit),
+    Exited {
+        /// How.
+        exit: Exit,
+        /// Whether others that it had started went on.
+        left_running: bool,
+    },
     /// It took too long.
     TimedOut(f64),
     /// It was told to stop.
@@ -184,7 +189,9 @@ pub async fn run_command(
     };
     tokio::select! {
         biased;
-        exit = running.wait() => ProcessEnd::Exited(exit),
+        exit = running.wait() => {
+            ProcessEnd::Exited { exit, left_running: !running.survivors().is_empty() }
+        }
         () = stopped(&mut go) => {
             running.end(grace).await;
             ProcessEnd::Stopped
@@ -226,7 +233,9 @@ pub async fn run_shell(
 ) -> Result<Finished, FolderError> {
     let ShellTask { run, step, dir, outputs, timeout, grace, quoted, lookup } = task;
     let end = run_command(prepared, timeout, grace, go, report).await;
+    let left_running = matches!(end, ProcessEnd::Exited { left_running: true, .. });
     let mut finished = judge(&run.join(&dir), &step, end, &outputs, quoted, &lookup)?;
+    finished.ended.left_running = left_running;
     if !matches!(finished.ended.outcome, Outcome::Ok | Outcome::Cancelled) {
         // a step that cannot print fails for that reason alone: it is not the recipe's failure
         check_room(&run)?;
@@ -273,7 +282,7 @@ fn judge(
             ));
         }
         ProcessEnd::TimedOut(seconds) => Err(seconds),
-        ProcessEnd::Exited(exit) => Ok(exit),
+        ProcessEnd::Exited { exit, .. } => Ok(exit),
     };
     let (outcome, what) = match exit {
         Err(seconds) => (Outcome::TimedOut(seconds), format!("timed out after {} s", number(seconds))),

@@ -10,6 +10,7 @@ mod opened;
 mod orphans;
 mod person;
 mod plan;
+mod remains;
 mod request;
 mod resume;
 mod stored;

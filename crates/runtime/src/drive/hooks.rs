@@ -170,10 +170,12 @@ impl Hook {
         let limit = HOOK_TIME.as_secs_f64();
         let end = run_command(command.prepare(&outputs)?, Some(limit), self.grace, go, |_| {}).await;
         let problem = match end {
-            ProcessEnd::Exited(Exit::Code(0)) | ProcessEnd::Stopped => None,
-            ProcessEnd::Exited(Exit::Code(code)) => Some(format!("exit code {code}")),
-            ProcessEnd::Exited(Exit::Signal(signal)) => Some(format!("ended by {}", signal_words(signal))),
-            ProcessEnd::Exited(Exit::Lost) => Some("its exit status was lost".to_owned()),
+            ProcessEnd::Exited { exit: Exit::Code(0), .. } | ProcessEnd::Stopped => None,
+            ProcessEnd::Exited { exit: Exit::Code(code), .. } => Some(format!("exit code {code}")),
+            ProcessEnd::Exited { exit: Exit::Signal(signal), .. } => {
+                Some(format!("ended by {}", signal_words(signal)))
+            }
+            ProcessEnd::Exited { exit: Exit::Lost, .. } => Some("its exit status was lost".to_owned()),
             ProcessEnd::TimedOut(seconds) => Some(format!("timed out after {} s", number(seconds))),
             ProcessEnd::NotStarted(error) => Some(error.to_string()),
         };
