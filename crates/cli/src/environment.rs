@@ -65,6 +65,11 @@ impl Environment {
         self.raw(name).filter(|value| !value.is_empty())
     }
 
+    /// The value of a variable that is set outside of files, and not empty.
+    pub(crate) fn exported(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
     /// The value of a variable that is set, even if it is empty.
     pub(crate) fn raw(&self, name: &str) -> Option<&str> {
         self.variables.get(name).or_else(|| self.files.get(name)).map(String::as_str)

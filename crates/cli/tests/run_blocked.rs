@@ -322,3 +322,29 @@ fn a_rule_may_name_what_stands_inside_a_value() {
         assert_eq!(output.code, code, "{context} {rule} {arguments:?}: {}", output.all());
     }
 }
+
+#[test]
+fn a_recipe_that_is_found_late_needs_its_variables_when_it_is_entered() {
+    for (more, code) in [("", 1), (", env: {KK: given}", 0)] {
+        let env = env();
+        env.write("c.yaml", "name: c\nenv: {required: [KK]}\nsteps:\n- {id: k, command: 'echo [$KK]'}\n");
+        env.write(
+            "r.yaml",
+            format!("name: r\ncontext: {{w: c}}\nsteps:\n- {{id: s, recipe: '{{{{w}}}}'{more}}}\n"),
+        );
+        let output = env.run(["r.yaml"]);
+        assert_eq!(output.code, code, "{}", output.all());
+        assert_eq!(output.stderr.contains("MISSING_ENV_VAR: KK"), code == 1, "{}", output.all());
+    }
+}
+
+#[test]
+fn a_file_of_variables_does_not_say_where_runs_are_stored() {
+    let env = env();
+    env.write(".env", "RECIPE_RUNNER_HOME=elsewhere\nXDG_STATE_HOME=elsewhere\n");
+    env.write("r.yaml", "name: r\nsteps:\n- {id: a, command: 'exit 3'}\n");
+    assert_eq!(env.run(["r.yaml"]).code, 1);
+    assert_eq!(env.run_ids().len(), 1);
+    assert_eq!(env.run(["show", "last"]).code, 0);
+    assert!(!env.path("elsewhere").exists());
+}

@@ -356,3 +356,23 @@ fn a_resume_keeps_what_the_environment_gave_to_a_nested_recipe() {
     let output = env.run(["resume", "last", "--output-format", "json"]);
     assert_eq!(output.json()["context"]["s"], "E F", "{}", output.all());
 }
+
+#[test]
+fn every_failed_member_of_a_nested_group_is_told() {
+    let env = env();
+    env.write(
+        "c.yaml",
+        "name: c\nsteps:\n- {id: p1, parallel_group: g, command: 'echo one >&2; exit 3'}\n- {id: ok, parallel_group: g, command: 'true'}\n- {id: p2, parallel_group: g, command: 'echo two >&2; exit 4'}\n",
+    );
+    let output = env.json("name: r\nsteps:\n- {id: s, recipe: c}\n", &[]);
+    let error = output.step("s")["error"].as_str().unwrap_or_default().to_owned();
+    for part in [
+        "Sub-recipe 'c' failed at step 'p1': [error] bash step failed: exit code 3",
+        "one",
+        "at step 'p2': [error] bash step failed: exit code 4",
+        "two",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    assert!(!error.contains("'ok'"), "{error}");
+}

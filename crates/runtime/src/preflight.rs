@@ -112,6 +112,11 @@ pub fn missing_env(plan: &Plan, host: &Host, runs: impl Fn(&Unit, &Step) -> bool
     missing_names(required, host)
 }
 
+/// Environment variables that a recipe requires when it is entered, and that are neither set nor given to it.
+pub fn missing_in(unit: &Unit, host: &Host, given: &BTreeSet<String>) -> Option<Problem> {
+    missing_names(unit.required_env.iter().filter(|name| !given.contains(*name)), host)
+}
+
 fn missing_names<'p>(required: impl Iterator<Item = &'p String>, host: &Host) -> Option<Problem> {
     let mut seen = HashSet::new();
     let missing: Vec<String> = required

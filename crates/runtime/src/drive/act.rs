@@ -1,6 +1,7 @@
 //! Doing what was decided: starting steps and entering recipes.
 
 use std::{
+    collections::BTreeSet,
     ffi::OsStr,
     path::{Path, PathBuf},
     sync::Arc,
@@ -125,6 +126,13 @@ impl Driver<'_> {
         }
         self.tell_secrets();
         own
+    }
+
+    /// The names of the variables that a step gives to what it runs, and the recipe steps around it.
+    pub(super) fn given_env(&self, frame: FrameId, step: &Step) -> BTreeSet<String> {
+        let mut own = Vec::new();
+        self.declared_env(frame, step, &mut own);
+        own.into_iter().map(|(name, _)| name).collect()
     }
 
     /// The `env` of a step, after that of the recipe steps around it.

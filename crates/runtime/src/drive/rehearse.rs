@@ -88,7 +88,12 @@ impl Driver<'_> {
         let unknown = outer.unknown_below(overrides);
         unit.rules.retain(|(name, _)| !unknown.contains(name));
         unit.inputs.retain(|input| !unknown.contains(&input.name));
-        let problems = preflight::context_problems(&unit, &context, &self.base_dir(frame));
+        let mut problems = preflight::context_problems(&unit, &context, &self.base_dir(frame));
+        // a dry run needs neither programs nor credentials
+        if !self.state.settings.dry_run {
+            let given = self.given_env(frame, step);
+            problems.extend(preflight::missing_in(&unit, &self.host, &given));
+        }
         (!problems.is_empty()).then(|| preflight::message(&unit.name, &problems))
     }
 }
