@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use engine::resume_plan::{Action, Effects, Producers, ResumePlan, Resumer};
+use engine::{
+    RunStatus,
+    resume_plan::{Action, Effects, Producers, ResumePlan, Resumer},
+};
 use recipe::{
     check::{Given, check},
     plan::Plan,
@@ -13,6 +16,7 @@ use recipe::{
 use runtime::{
     autofix::{self, AutoFixError, Loop},
     command_line::{Reach, quote},
+    discovery::Library,
     folder::{Header, Options},
     journal::JournalError,
     mask::Mask,
@@ -68,6 +72,8 @@ fn same(args: &ResumeArgs, mask: &Mask) -> String {
         ("--rerun-interrupted", args.rerun_interrupted),
         ("--skip-interrupted", args.skip_interrupted),
     ];
+    flags.extend(args.options.auto_fix.map(|most| format!(" --auto-fix={most}")));
+    flags.extend(args.options.repair_agent.iter().map(|agent| format!(" --repair-agent {}", quote(agent))));
     for (flag, _) in set.into_iter().filter(|(_, is_set)| *is_set) {
         flags.push_str(&format!(" {flag}"));
     }
@@ -109,6 +115,9 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
     };
     let opened = runs.open(folder.clone()).map_err(|error| unreadable(&error, &folder))?;
     let plan = edited.as_ref().map_or(&opened.plan, |(plan, _)| plan);
+    if args.of_this_recipe {
+        is_of(plan, &library, &opened, runs.reach())?;
+    }
     let base = edited.as_ref().map_or_else(|| header.base(), |_| environment.cwd.clone());
     let environment = &host::with_files(plan, &base, &header.working_dir, environment);
     let host = host::known(plan, environment);
@@ -143,13 +152,31 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
         loader: &library,
     };
     if looks_only {
-        return show_plan(&runs, &opened, &resume, args, out);
+        // a completed run stays as it is, wherever somebody would begin
+        let is_over = opened.status == RunStatus::Completed;
+        let from = resume.from.filter(|_| !is_over);
+        return show_plan(&runs, &opened, &Resume { from, ..resume }, args, out);
     }
     if asks {
         // the question comes after what was said before
         out.flush();
     }
     go_on(&runs, opened, resume, args, environment, out)
+}
+
+/// Somebody who names a recipe and one of its runs means a run of that recipe.
+fn is_of(plan: &Plan, library: &Library, opened: &Shown, reach: &Reach) -> Result<(), Failure> {
+    let (header, root) = (&opened.header, plan.root());
+    let file = library.absolute(&root.path);
+    if root.name == header.recipe_name || header.recipe_file.as_ref() == Some(&file) {
+        return Ok(());
+    }
+    let (run, known) = (&header.run_id, &header.recipe_name);
+    let message = format!("run `{run}` is a run of `{known}`, not of `{}`", root.name);
+    let command = reach.command(&format!("resume {run} --recipe {}", quote(&file.to_string_lossy())));
+    Err(Failure::new(Exit::BadArguments, message)
+        .hint(format!("if `{}` is the same recipe under another name: {command}", root.name))
+        .hint("`recipe-runner-rs runs` shows which run belongs to which recipe"))
 }
 
 /// A run goes on where it began: its steps have left files there.
