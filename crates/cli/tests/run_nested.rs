@@ -322,6 +322,6 @@ fn a_resume_keeps_what_the_environment_gave_to_a_nested_recipe() {
     let again = failed.json()["evidence"]["repro_command"].as_str().unwrap_or_default().to_owned();
     assert!(again.starts_with("env 'RECIPE_VAR_w=E F' recipe-runner-rs "), "{again}");
     env.write("go", "");
-    let output = env.run(&["resume", "last", "--output-format", "json"]);
+    let output = env.run(["resume", "last", "--output-format", "json"]);
     assert_eq!(output.json()["context"]["s"], "E F", "{}", output.all());
 }
