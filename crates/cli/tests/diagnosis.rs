@@ -263,6 +263,29 @@ fn every_member_of_a_group_that_failed_has_a_diagnosis() {
 }
 
 #[test]
+fn an_agent_that_changed_files_is_not_hollow_whatever_it_says() {
+    let says = "echo 'I cannot access the codebase or any files.'";
+    let recipe = "name: r\nsteps:\n  - {id: ag, prompt: p}\n  - {id: g, command: test -f nope}\n";
+    for (does, expected) in [
+        ("true", "hollow_success medium"),
+        ("echo x > made.rs", "verification high"),
+        ("mkdir -p src && echo x > src/made.rs", "verification high"),
+        ("rm old/gone.txt", "verification high"),
+        ("rm gone.txt", "verification high"),
+    ] {
+        for is_repository in [false, true] {
+            let env = with_agent(&format!("cat > /dev/null; {does}; {says}")).file("old/gone.txt", "x");
+            env.write("gone.txt", "x");
+            if is_repository {
+                assert_eq!(env.shell("git init -q . && git add -A").code, 0);
+            }
+            let output = env.file("r.yaml", recipe).run(["r.yaml", "--output-format", "json"]);
+            check(&diagnosis(&output), expected, "");
+        }
+    }
+}
+
+#[test]
 fn a_result_of_an_agent_is_certain_and_its_words_are_not() {
     let result = |status: u16, text: &str| {
         format!(

@@ -24,6 +24,7 @@ pub mod environment;
 pub mod evidence;
 pub mod export;
 mod fault;
+mod file_changes;
 pub mod folder;
 pub mod guardian;
 pub mod health;
