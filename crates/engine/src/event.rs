@@ -171,6 +171,9 @@ pub struct Spawned {
     pub argv: Vec<String>,
     /// Its directory.
     pub cwd: String,
+    /// What for, if not for the attempt itself: the name of a hook, or `repair`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<String>,
     /// The names of its environment, as they differ from the process before it.
     #[serde(default, skip_serializing_if = "NameChange::is_empty")]
     pub env: NameChange,

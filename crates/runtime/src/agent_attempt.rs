@@ -99,6 +99,8 @@ pub struct AgentTask {
     pub step: Arc<Step>,
     /// The attempt.
     pub attempt: u32,
+    /// What for, if not for the attempt itself.
+    pub purpose: Option<&'static str>,
     /// Name of the program.
     pub program: String,
     /// How the program is called.

@@ -45,5 +45,6 @@ pub mod script;
 #[cfg(test)]
 mod simulation;
 pub mod sources;
+pub mod started;
 pub mod values;
 pub mod workspace;
