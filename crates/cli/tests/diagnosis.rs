@@ -192,36 +192,6 @@ fn agents() {
 }
 
 #[test]
-fn a_check_of_what_an_agent_made_is_the_agents_failure() {
-    let agent = "id: ag, prompt: p, produces: [d/out.txt]";
-    for (steps, expected) in [
-        // what it declares, read by name or by pattern
-        (&[agent, "id: g, command: test -f d/out.txt"][..], "agent_drift high"),
-        (&[agent, "id: x, command: x=1", "id: g, command: 'test -f \"./d/out.txt\"'"], "agent_drift high"),
-        (
-            &["id: ag, prompt: p, produces: ['d/*']", "id: g, command: grep -q OK d/out.txt"],
-            "agent_drift high",
-        ),
-        // what says that it depends on it
-        (&["id: ag, prompt: p", "id: g, depends_on: [ag], command: grep -q OK out.txt"], "agent_drift high"),
-        // mere order is not enough, nor is a step that checks nothing or something else
-        (&["id: ag, prompt: p", "id: g, command: grep -q OK out.txt"], "verification high"),
-        (&[agent, "id: x, command: x=1", "id: g, command: test -f e/out.txt"], "verification high"),
-        (&["id: ag, prompt: p", "id: g, depends_on: [ag], command: exit 7"], "verification medium"),
-        (&["id: ag, prompt: p", "id: g, command: exit 7"], "verification medium"),
-    ] {
-        let steps: String = steps.iter().map(|step| format!("  - {{{step}}}\n")).collect();
-        let recipe = format!("name: r\nsteps:\n{steps}");
-        let output = with_agent("cat > /dev/null; echo done").json(&recipe, &[]);
-        check(&diagnosis(&output), expected, "plain failure");
-    }
-    // an agent that was skipped has made nothing
-    let skipped = "name: r\ncontext: {no: ''}\nsteps:\n  - {id: ag, prompt: p, condition: no, produces: [out.txt]}\n  \
-                   - {id: g, command: test -f out.txt}\n";
-    check(&diagnosis(&with_agent("echo done").json(skipped, &[])), "verification high", "plain failure");
-}
-
-#[test]
 fn every_member_of_a_group_that_failed_has_a_diagnosis() {
     let member = |id: &str, does: &str| format!("  - {{id: {id}, parallel_group: p, {does}}}\n");
     let tolerated = "command: exit 3, continue_on_error: true";
@@ -260,29 +230,6 @@ fn every_member_of_a_group_that_failed_has_a_diagnosis() {
     // one failure alone has nothing beside it
     let one = diagnosis(&env.json(&step("exit 5"), &[]));
     assert_eq!(one.get("beside"), None);
-}
-
-#[test]
-fn an_agent_that_changed_files_is_not_hollow_whatever_it_says() {
-    let says = "echo 'I cannot access the codebase or any files.'";
-    let recipe = "name: r\nsteps:\n  - {id: ag, prompt: p}\n  - {id: g, command: test -f nope}\n";
-    for (does, expected) in [
-        ("true", "hollow_success medium"),
-        ("echo x > made.rs", "verification high"),
-        ("mkdir -p src && echo x > src/made.rs", "verification high"),
-        ("rm old/gone.txt", "verification high"),
-        ("rm gone.txt", "verification high"),
-    ] {
-        for is_repository in [false, true] {
-            let env = with_agent(&format!("cat > /dev/null; {does}; {says}")).file("old/gone.txt", "x");
-            env.write("gone.txt", "x");
-            if is_repository {
-                assert_eq!(env.shell("git init -q . && git add -A").code, 0);
-            }
-            let output = env.file("r.yaml", recipe).run(["r.yaml", "--output-format", "json"]);
-            check(&diagnosis(&output), expected, "");
-        }
-    }
 }
 
 #[test]
