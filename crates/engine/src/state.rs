@@ -164,7 +164,7 @@ impl RunState {
             Event::StepSkipped { path, reason } => self.skip(path, reason, record.at),
             Event::StepNotBegun { path, .. } => self.withdraw(path),
             Event::HookFinished { path, hook, .. } => self.hook_finished(path, hook),
-            Event::Spawned(spawned) => self.spawned(&spawned.path),
+            Event::Spawned(spawned) => self.spawned(spawned),
             Event::Noted { .. } => {}
             Event::AgentUsed { usage, .. } => self.used.add(usage),
             Event::FixWaits { .. } => self.reopen(None),

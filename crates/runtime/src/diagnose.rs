@@ -130,7 +130,7 @@ fn facts(plan: &Plan, frame: &Frame, at: usize, ended: &Ended, run_dir: Option<&
         agent_trouble: ended.trouble,
         trouble_by: ended.trouble_by,
         answer: producer_answer(plan, frame, at),
-        files_changed: has_produced(plan, frame, at).then_some(true),
+        files_changed: files_changed(plan, frame, at),
         producer: producer(plan, frame, at),
         is_check: !step.reads.is_empty() && step.produces.is_empty(),
         missing_env: Vec::new(),
@@ -226,10 +226,10 @@ fn producer_answer(plan: &Plan, frame: &Frame, at: usize) -> Option<String> {
     frame.steps[from].value.as_ref().map(|value| value.render().chars().take(8192).collect())
 }
 
-/// Whether the agent before a failed check left files that it declares.
-fn has_produced(plan: &Plan, frame: &Frame, at: usize) -> bool {
-    let ended = producing_agent(plan, frame, at).and_then(|from| frame.steps[from].ended.as_deref());
-    ended.is_some_and(|ended| !ended.produced.is_empty())
+/// Whether files changed while the agent before a failed check worked, or it left some that it declares.
+fn files_changed(plan: &Plan, frame: &Frame, at: usize) -> Option<bool> {
+    let ended = producing_agent(plan, frame, at).and_then(|from| frame.steps[from].ended.as_deref())?;
+    if ended.produced.is_empty() { ended.files_changed } else { Some(true) }
 }
 
 /// The last agent that a failed check has to do with.

@@ -35,7 +35,7 @@ pub struct Evidence {
     pub working_dir: String,
     /// A command that does the same again from the beginning.
     pub repro_command: String,
-    /// Processes that were started for steps.
+    /// Processes that were started: for steps, for hooks and for repairs.
     pub spawned: Vec<Process>,
     /// Every attempt at every step, also those before a resume.
     pub attempts: Vec<Try>,
@@ -54,6 +54,9 @@ pub struct Process {
     pub step: String,
     /// The attempt.
     pub attempt: u32,
+    /// What for, if not for the attempt itself: the name of a hook, or `repair`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<String>,
     /// Its number.
     pub pid: u32,
     /// Program and arguments.
@@ -179,6 +182,8 @@ impl<'a> Gathering<'a> {
                 self.evidence.attempts.push(begun(path, *attempt, record.at, inputs.clone()));
             }
             Event::Spawned(spawned) => self.spawned(spawned, record.at),
+            // what is started from here on is not compared with what the run started
+            Event::RepairBegan(_) => self.names.clear(),
             Event::RunResumed(resumed) => {
                 self.names.clear();
                 self.evidence.resumes.push(Continuation {
@@ -215,6 +220,7 @@ impl<'a> Gathering<'a> {
         let process = Process {
             step: spawned.path.clone(),
             attempt: spawned.attempt,
+            purpose: spawned.purpose.clone(),
             pid: spawned.pid,
             argv: spawned.argv.iter().map(|arg| self.masked(arg)).collect(),
             cwd: spawned.cwd.clone(),
