@@ -201,9 +201,7 @@ pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
         let step = step.map(|failure| format!(" {}", quote(&failure.step))).unwrap_or_default();
         text.push_str(&format!("  logs:    {}\n", result.reach.command(&format!("logs {run}{step}"))));
     }
-    // the diagnosis may know a better way to go on than the usual one
-    let better = result.advice.iter().find_map(|advice| advice.strip_prefix("then go on: "));
-    if let Some(command) = result.resume_command.as_deref().map(|usual| better.unwrap_or(usual)) {
+    if let Some(command) = &result.resume_command {
         text.push_str(&format!("  resume:  {command}\n"));
     }
     Some(text)

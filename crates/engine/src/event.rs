@@ -231,8 +231,17 @@ pub struct RunResumed {
     pub pid: u32,
     /// Which set of sources it goes on with; 0 is the first.
     pub sources: u32,
-    /// Finished steps that are done again.
+    /// Finished steps whose results are given up.
     pub rerun: Vec<String>,
+    /// Steps that had begun and run again, what failed included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub again: Vec<String>,
+    /// The file of the recipe that it goes on with, from anywhere, unless that is built in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe_file: Option<String>,
+    /// SHA-256 of that recipe's text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe_digest: Option<String>,
     /// Interrupted steps that a person chose to skip.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skip: Vec<String>,

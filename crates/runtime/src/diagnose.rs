@@ -4,7 +4,9 @@ use std::path::Path;
 
 use engine::{
     Outcome, RunState,
-    diagnosis::{Commands, Diagnosis, Facts, Obstacle, Producer, StepType, advice, diagnose, fingerprint},
+    diagnosis::{
+        Commands, Diagnosis, Facts, GO_ON, Obstacle, Producer, StepType, advice, diagnose, fingerprint,
+    },
     event::Ended,
     frame::Frame,
     resume_plan::asks_an_agent,
@@ -86,6 +88,15 @@ pub fn commands(reach: &Reach, run: &str, recipe: &str, path: &str) -> Commands 
         validate: Some(format!("recipe-runner-rs validate {}", quote(recipe))),
         ..Commands::default()
     }
+}
+
+/// How a run is continued: what is put down to a failure may know a better way than the usual one.
+pub fn resume_command(reach: &Reach, run: &str, found: Option<&Found>) -> String {
+    let better = |found: &Found| {
+        let advice = found.advice.iter();
+        advice.filter_map(|advice| advice.strip_prefix(GO_ON)).next().map(str::to_owned)
+    };
+    found.and_then(better).unwrap_or_else(|| reach.command(&format!("resume {run}")))
 }
 
 fn facts(plan: &Plan, frame: &Frame, at: usize, ended: &Ended, run_dir: Option<&Path>, mask: &Mask) -> Facts {

@@ -230,6 +230,9 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         status,
         RunStatus::Failed | RunStatus::Interrupted | RunStatus::Waiting | RunStatus::Cancelled
     );
+    let resume_command = subject.run_id.filter(|_| resumable);
+    let resume_command =
+        resume_command.map(|run| crate::diagnose::resume_command(subject.reach, run, found.as_ref()));
     RunResult {
         schema_version: SCHEMA_VERSION,
         recipe_name: root.unit.name.clone(),
@@ -257,10 +260,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         ended_processes: finished
             .map(|finished| finished.ended_processes.iter().map(|text| masked(text)).collect())
             .unwrap_or_default(),
-        resume_command: subject
-            .run_id
-            .filter(|_| resumable)
-            .map(|run| subject.reach.command(&format!("resume {run}"))),
+        resume_command,
         run_dir: subject.run_dir.clone(),
         mask: mask.clone(),
         reach: subject.reach.clone(),

@@ -35,7 +35,7 @@ fn facts(shown: &Shown, result: &RunResult) -> Vec<String> {
     let header = &shown.header;
     let now = runtime::clock::now();
     let mut facts = vec![
-        ("recipe", format!("{} ({})", result.recipe_name, header.recipe_path)),
+        ("recipe", format!("{} ({})", result.recipe_name, shown.recipe.name())),
         ("started", when(result.started_at.unwrap_or(header.created_at), now)),
         ("took", format!("{}{}", duration(result.duration), so_far(result.status))),
         ("directory", header.working_dir.display().to_string()),

@@ -21,7 +21,7 @@ use crate::{
 };
 
 pub use crate::outcome::{AgentTrouble, KnownBy};
-pub use advice::{Commands, advice};
+pub use advice::{Commands, GO_ON, advice};
 pub use class::{Bucket, Class, Confidence};
 pub use fingerprint::{fingerprint, normalize};
 pub use hollow::is_hollow;

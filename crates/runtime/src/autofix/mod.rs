@@ -308,6 +308,7 @@ impl Loop<'_> {
             beside: Beside::Refused,
             given: Map::new(),
             edited,
+            recipe_file: None,
             change: &keep_options,
             agents: self.agents.clone(),
             host: self.host.clone(),
