@@ -9,7 +9,7 @@ use recipe::value::Value;
 use serde::{Deserialize, Serialize};
 
 use crate::given::Given;
-use crate::outcome::{AgentTrouble, KnownBy, Outcome, RunStatus, SkipReason, StepStatus};
+use crate::outcome::{AgentTrouble, KnownBy, Outcome, ProgramEnd, RunStatus, SkipReason, StepStatus};
 
 /// Version of the journal's format.
 pub const FORMAT: u32 = 1;
@@ -287,6 +287,9 @@ pub struct Ended {
     /// The exit code that counted as success, where that is another one than 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub good_code: Option<i32>,
+    /// How its program ended when it was told to stop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<ProgramEnd>,
     /// What it printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdout: Option<OutputRef>,
@@ -320,6 +323,7 @@ impl Ended {
             outcome,
             error,
             good_code: None,
+            stopped: None,
             stdout: None,
             stderr: None,
             value: None,

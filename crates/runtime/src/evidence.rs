@@ -6,7 +6,7 @@ use std::{
 };
 
 use engine::{
-    Event, Outcome, Record,
+    Event, Outcome, Record, RunStatus,
     event::{Ended, OutputRef, RunResumed},
 };
 use jiff::Timestamp;
@@ -88,7 +88,7 @@ pub struct Try {
     pub attempt: u32,
     /// When it began.
     pub started_at: Timestamp,
-    /// When it ended; absent if it was interrupted, or goes on.
+    /// When it ended; absent if it goes on, or its runner died.
     pub finished_at: Option<Timestamp>,
     /// How it ended.
     pub outcome: Option<Outcome>,
@@ -175,7 +175,14 @@ pub fn gather(shown: &Shown) -> Evidence {
         open: HashMap::new(),
     };
     shown.records.iter().for_each(|record| gathering.take(record));
+    if shown.status != RunStatus::Running {
+        gathering.lost();
+    }
     gathering.evidence
+}
+
+fn is_stopped(status: RunStatus) -> bool {
+    matches!(status, RunStatus::Interrupted | RunStatus::Cancelled)
 }
 
 struct Gathering<'a> {
@@ -201,8 +208,13 @@ impl<'a> Gathering<'a> {
                 self.evidence.attempts.push(begun(path, *attempt, record.at, inputs.clone()));
             }
             Event::Spawned(spawned) => self.spawned(spawned, record.at),
+            Event::StepNotBegun { path, attempt } => {
+                self.ended(path, *attempt, &Ended::new(Outcome::Cancelled, None), record.at);
+            }
+            Event::RunFinished(finished) if is_stopped(finished.status) => self.stopped(record.at),
             Event::RunResumed(resumed) => {
                 self.names.clear();
+                self.lost();
                 self.evidence.resumes.push(Continuation {
                     at: record.at,
                     pid: resumed.pid,
@@ -217,6 +229,9 @@ impl<'a> Gathering<'a> {
             }
             Event::AttemptFailed { path, attempt, ended, .. } => {
                 self.ended(path, *attempt, ended, record.at);
+                if ended.outcome == Outcome::Cancelled {
+                    return;
+                }
                 let error = ended.error.as_deref().map(|error| self.masked(error));
                 self.evidence.retries.push(Retry { step: path.clone(), attempt: *attempt, error });
             }
@@ -246,6 +261,27 @@ impl<'a> Gathering<'a> {
             at,
         };
         self.evidence.spawned.push(process);
+    }
+
+    /// Whoever stops a run stops what is open: recipes, and steps between two attempts.
+    fn stopped(&mut self, at: Timestamp) {
+        // a runner that lives writes down how its processes end; without that, nobody knows when
+        let started = |step: &str, attempt: u32| {
+            self.evidence.spawned.iter().any(|process| process.step == step && process.attempt == attempt)
+        };
+        let is_known = !self.open.keys().any(|(step, attempt)| started(step, *attempt));
+        for (_, index) in self.open.drain() {
+            let entry = &mut self.evidence.attempts[index];
+            entry.outcome = Some(Outcome::Cancelled);
+            entry.finished_at = is_known.then_some(at);
+        }
+    }
+
+    /// The runner is gone without a word.
+    fn lost(&mut self) {
+        for (_, index) in self.open.drain() {
+            self.evidence.attempts[index].outcome = Some(Outcome::Lost);
+        }
     }
 
     fn ended(&mut self, path: &'a str, attempt: u32, ended: &Ended, at: Timestamp) {

@@ -9,6 +9,7 @@ use engine::{
     diagnosis::{Commands, Diagnosis, advice},
     event::{Ended, Usage},
     frame::{Frame, StepState},
+    outcome::ProgramEnd,
 };
 use jiff::Timestamp;
 use recipe::{
@@ -378,7 +379,7 @@ fn output_digest(state: &StepState, name: Option<&str>, mask: &Mask) -> Option<S
 pub(crate) fn signal(ended: &Ended) -> Option<i32> {
     match ended.outcome {
         Outcome::Signal(signal) => Some(signal),
-        _ => None,
+        _ => ended.stopped.and_then(ProgramEnd::signal),
     }
 }
 
@@ -387,7 +388,7 @@ pub(crate) fn exit_code(ended: &Ended) -> Option<i32> {
     match ended.outcome {
         Outcome::Ok => Some(ended.good_code.unwrap_or(0)),
         Outcome::Exit(code) => Some(code),
-        _ => None,
+        _ => ended.stopped.and_then(ProgramEnd::code),
     }
 }
 

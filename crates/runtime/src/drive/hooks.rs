@@ -166,7 +166,7 @@ impl Hook {
         let limit = HOOK_TIME.as_secs_f64();
         let end = run_command(command.prepare(&outputs)?, Some(limit), self.grace, go, |_| {}).await;
         let problem = match end {
-            ProcessEnd::Exited(Exit::Code(0)) | ProcessEnd::Stopped => None,
+            ProcessEnd::Exited(Exit::Code(0)) | ProcessEnd::Stopped(_) => None,
             ProcessEnd::Exited(Exit::Code(code)) => Some(format!("exit code {code}")),
             ProcessEnd::Exited(Exit::Signal(signal)) => Some(format!("ended by {}", signal_words(signal))),
             ProcessEnd::Exited(Exit::Lost) => Some("its exit status was lost".to_owned()),
