@@ -77,7 +77,25 @@ fn summary(result: &RunResult, detail: Detail) -> String {
     let took = duration(result.duration);
     lines.push(format!("recipe '{}': {word} {link} {took} ({counts}{run})", result.recipe_name));
     lines.extend(result.usage.as_ref().map(|usage| format!("agents: {}", agents(usage))));
+    lines.extend(fixed(result));
     lines.join("\n")
+}
+
+/// What auto-fix did to bring a run to its end, and what it rewrote on the way.
+pub(crate) fn fixed(result: &RunResult) -> Vec<String> {
+    let Some(fix) = &result.auto_fix else { return Vec::new() };
+    let mut lines = Vec::new();
+    if result.success && fix.attempts.len() > 1 {
+        lines.push(format!("auto-fix: completed after {}", count(fix.attempts.len(), "attempt")));
+        lines.extend(fix.failed_attempts().iter().map(|tried| format!("  {tried}")));
+    }
+    for repair in fix.repairs() {
+        if let (Some(file), Some(original)) = (&repair.file, &repair.original) {
+            lines.push(format!("auto-fix rewrote `{file}`: {}", repair.summary));
+            lines.push(format!("  as it was before: {original}"));
+        }
+    }
+    lines
 }
 
 /// What agents used up; what nobody reported is unknown.

@@ -135,6 +135,7 @@ fn facts(plan: &Plan, frame: &Frame, at: usize, ended: &Ended, run_dir: Option<&
         producer: producer(plan, frame, at),
         is_check: !step.reads.is_empty() && step.produces.is_empty(),
         missing_env: Vec::new(),
+        missing_values: Vec::new(),
         declared_names: declared_names(frame),
         missing_program: missing_program(&ended.outcome, &error),
         limit,

@@ -8,7 +8,7 @@ use super::table::{ago, local, painted};
 use crate::{
     failure::clean,
     out::Out,
-    outcome::{Snippet, agents, failure, steps},
+    outcome::{Snippet, agents, failure, fixed, steps},
     words::{count, duration},
 };
 
@@ -18,6 +18,7 @@ pub(super) fn write(shown: &Shown, snippet: &Snippet, out: &mut Out) {
     // colours are added after what comes from outside was made harmless
     out.result(&format!("run {}: {}", result.run_id.as_deref().unwrap_or("?"), painted(result.status)));
     let mut lines = facts(shown, &result);
+    lines.extend(fixed(&result).iter().map(|line| format!("  {line}")));
     lines.push("steps".to_owned());
     lines.extend(steps(&result));
     if let Some(text) = result.output.as_ref().filter(|text| !text.is_empty()) {

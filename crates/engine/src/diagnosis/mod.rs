@@ -103,6 +103,8 @@ pub struct Facts {
     pub is_check: bool,
     /// Required environment variables that are not set.
     pub missing_env: Vec<String>,
+    /// Names in the context that need a value and have none.
+    pub missing_values: Vec<String>,
     /// Environment names that the recipe defines itself.
     pub declared_names: Vec<String>,
     /// The program that could not be started.

@@ -5,6 +5,7 @@
 
 pub mod answer;
 pub mod budget;
+mod changes;
 mod desk;
 mod escalation;
 mod git;
@@ -29,6 +30,7 @@ use crate::{
     drive::{Halt, Reporter},
     folder::{FolderError, Options, RunFolder},
     host::Host,
+    programs,
     report::RunResult,
     runs::{Beside, Ending, Hold, Interrupted, OpenError, Resume, ResumeError, RunError, Runs, Shown, Start},
     sources::Recording,
@@ -128,6 +130,11 @@ impl Loop<'_> {
         resume: Resume<'_>,
         reporter: &mut dyn Reporter,
     ) -> Result<RunResult, AutoFixError> {
+        let is_over = opened.status == RunStatus::Completed;
+        let program = self.policy.repair_agent.as_deref().filter(|_| !is_over);
+        if let Some(problem) = programs::repairer(program, &self.agents, &self.host) {
+            return Ok(self.refused(self.runs.blocked_resume(&opened, &[problem])));
+        }
         let ear = Ear::new()?;
         match self.runs.resume_held(opened, resume, None, reporter)? {
             (first, Some(hold)) => self.go_on(first, hold, ear, reporter),

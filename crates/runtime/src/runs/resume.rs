@@ -279,7 +279,7 @@ impl Runs {
     }
 
     /// The result of a resume that cannot go on: nothing has changed, and it can be tried again.
-    fn blocked_resume(&self, shown: &Shown, problems: &[Problem]) -> RunResult {
+    pub(crate) fn blocked_resume(&self, shown: &Shown, problems: &[Problem]) -> RunResult {
         let run = &shown.header.run_id;
         let resume = self.reach.command(&format!("resume {run}"));
         let commands = Commands {
