@@ -81,7 +81,25 @@ fn summary(result: &RunResult, detail: Detail) -> String {
     let took = duration(result.duration);
     lines.push(format!("recipe '{}': {word} {link} {took} ({counts}{run})", result.recipe_name));
     lines.extend(result.usage.as_ref().map(|usage| format!("agents: {}", agents(usage))));
+    lines.extend(fixed(result));
     lines.join("\n")
+}
+
+/// What auto-fix did to bring a run to its end, and what it rewrote on the way.
+pub(crate) fn fixed(result: &RunResult) -> Vec<String> {
+    let Some(fix) = &result.auto_fix else { return Vec::new() };
+    let mut lines = Vec::new();
+    if result.success && fix.attempts.len() > 1 {
+        lines.push(format!("auto-fix: completed after {}", count(fix.attempts.len(), "attempt")));
+        lines.extend(fix.failed_attempts().iter().map(|tried| format!("  {tried}")));
+    }
+    for repair in fix.repairs() {
+        if let (Some(file), Some(original)) = (&repair.file, &repair.original) {
+            lines.push(format!("auto-fix rewrote `{file}`: {}", repair.summary));
+            lines.push(format!("  as it was before: {original}"));
+        }
+    }
+    lines
 }
 
 /// What agents used up; what nobody reported is unknown.
@@ -205,9 +223,7 @@ pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
         let step = step.map(|failure| format!(" {}", quote(&failure.step))).unwrap_or_default();
         text.push_str(&format!("  logs:    {}\n", result.reach.command(&format!("logs {run}{step}"))));
     }
-    // the diagnosis may know a better way to go on than the usual one
-    let better = result.advice.iter().find_map(|advice| advice.strip_prefix("then go on: "));
-    if let Some(command) = result.resume_command.as_deref().map(|usual| better.unwrap_or(usual)) {
+    if let Some(command) = &result.resume_command {
         text.push_str(&format!("  resume:  {command}\n"));
     }
     Some(text)

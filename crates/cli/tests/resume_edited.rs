@@ -92,7 +92,8 @@ fn agents_are_not_done_again_because_of_mere_order() {
     env.write("r.yaml", recipe(&[UP2, agent, MID, GATE]));
     let plan = env.run(["resume", "last", "--recipe", "r.yaml", "--plan"]).stdout;
     let run = &env.run_ids()[0];
-    let command = format!("recipe-runner-rs resume {run} --recipe r.yaml --rerun-producers");
+    let file = env.path("r.yaml").canonicalize().unwrap();
+    let command = format!("recipe-runner-rs resume {run} --recipe {} --rerun-producers", file.display());
     assert!(plan.contains("goes on at `up`") && plan.contains(&command), "{plan}");
     let again = json(&env, &["resume", "last", "--recipe", "r.yaml", "--plan", "--rerun-producers"]).json();
     assert_eq!(actions(&again), "up:rerun agent:rerun mid:rerun gate:rerun");
@@ -194,13 +195,14 @@ fn effects_behind_a_changed_step_stop_the_resume_and_its_hints_repeat_what_was_a
     for (name, value) in [("run_id", run.as_str()), ("status", "waiting"), ("outcome", "needs_human")] {
         assert_eq!(answer[name], value, "{answer}");
     }
-    let hint = format!("recipe-runner-rs resume {run} --recipe edited.yaml --rerun-effects");
+    let file = env.path("edited.yaml").canonicalize().unwrap();
+    let hint = format!("recipe-runner-rs resume {run} --recipe {} --rerun-effects", file.display());
     assert!(answer["hints"].to_string().contains(&hint), "{answer}");
     assert_eq!(json(&env, &["runs"]).json()[0]["status"], "waiting");
     assert_eq!(env.read("ledger"), "push\n");
     let plain = env.run(["resume", "last"]);
     assert_eq!(plain.code, 0, "{}", plain.all());
-    assert!(plain.stderr.contains("not with `edited.yaml`"), "{}", plain.all());
+    assert!(plain.stderr.contains(&format!("not with `{}`", file.display())), "{}", plain.all());
 }
 
 #[test]

@@ -158,6 +158,37 @@ fn the_next_steps_lead_out() {
 }
 
 #[test]
+fn what_is_said_of_one_lack_names_nothing_of_another() {
+    let env = env();
+    let fields =
+        "inputs: [{name: i1, required: true}, {name: i2, required: true}]\nenv: {required: [NEEDA, NEEDB]}";
+    let output = env.json(&recipe(fields), &["-C", "."]);
+    let json = output.json();
+    let advice: Vec<&str> =
+        json["advice"].as_array().unwrap().iter().filter_map(|line| line.as_str()).collect();
+    let wanted = [
+        "give `i1` a value: `--set i1=VALUE`",
+        "give `i2` a value: `--set i2=VALUE`",
+        "set what is missing, or write it into `.env` beside the recipe (NEEDA, NEEDB)",
+    ];
+    assert_eq!(advice[..3], wanted, "{advice:?}");
+    assert!(advice.len() == 4 && advice[3].starts_with("then start again: "), "{advice:?}");
+    let signals: Vec<String> = json["diagnosis"]["signals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|signal| format!("{} {}", signal["at"], signal["quote"]).replace('"', ""))
+        .collect();
+    assert_eq!(signals, ["context i1", "context i2", "environment NEEDA, NEEDB"], "{signals:?}");
+    let more = "env: {required: [NEEDA]}\ncontext: {dir: nowhere}\ncontext_validation: {dir: path}";
+    let text = env.json(&recipe(more), &[]).json()["advice"].to_string();
+    assert!(
+        text.contains("(NEEDA)") && text.contains("make what is missing, or name another path"),
+        "{text}"
+    );
+}
+
+#[test]
 fn files_with_variables_count_for_the_runner_too() {
     let env = env().file(".env", "\u{feff}RECIPE_VAR_v=from the file\nAMPLIHACK_AGENT_BINARY=codex\n");
     let fields = "name: r\ninputs: [{name: v, required: true}]\nenv: {files: [.env]}\n";

@@ -9,7 +9,7 @@ use recipe::value::Value;
 use serde::{Deserialize, Serialize};
 
 use crate::given::Given;
-use crate::outcome::{AgentTrouble, KnownBy, Outcome, RunStatus, SkipReason, StepStatus};
+use crate::outcome::{AgentTrouble, KnownBy, Outcome, ProgramEnd, RunStatus, SkipReason, StepStatus};
 
 /// Version of the journal's format.
 pub const FORMAT: u32 = 1;
@@ -234,8 +234,17 @@ pub struct RunResumed {
     pub pid: u32,
     /// Which set of sources it goes on with; 0 is the first.
     pub sources: u32,
-    /// Finished steps that are done again.
+    /// Finished steps whose results are given up.
     pub rerun: Vec<String>,
+    /// Steps that had begun and run again, what failed included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub again: Vec<String>,
+    /// The file of the recipe that it goes on with, from anywhere, unless that is built in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe_file: Option<String>,
+    /// SHA-256 of that recipe's text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe_digest: Option<String>,
     /// Interrupted steps that a person chose to skip.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skip: Vec<String>,
@@ -284,6 +293,9 @@ pub struct Ended {
     /// The exit code that counted as success, where that is another one than 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub good_code: Option<i32>,
+    /// How its program ended when it was told to stop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<ProgramEnd>,
     /// What it printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdout: Option<OutputRef>,
@@ -323,6 +335,7 @@ impl Ended {
             outcome,
             error,
             good_code: None,
+            stopped: None,
             stdout: None,
             stderr: None,
             value: None,

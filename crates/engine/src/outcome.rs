@@ -79,6 +79,34 @@ impl RunStatus {
     }
 }
 
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProgramEnd {
+    /// With this exit code.
+    Exit(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+impl ProgramEnd {
+    /// Its exit code, if it ended with one.
+    pub fn code(self) -> Option<i32> {
+        match self {
+            ProgramEnd::Exit(code) => Some(code),
+            ProgramEnd::Signal(_) => None,
+        }
+    }
+
+    /// The signal that ended it, if one did.
+    pub fn signal(self) -> Option<i32> {
+        match self {
+            ProgramEnd::Signal(signal) => Some(signal),
+            ProgramEnd::Exit(_) => None,
+        }
+    }
+}
+
 /// How an attempt ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

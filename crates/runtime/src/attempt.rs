@@ -13,6 +13,7 @@ use std::{
 use engine::{
     Outcome,
     event::{Ended, OutputRef},
+    outcome::ProgramEnd,
 };
 use recipe::{
     plan::{JsonMode, Step, StepKind},
@@ -146,8 +147,8 @@ pub enum ProcessEnd {
     },
     /// It took too long.
     TimedOut(f64),
-    /// It was told to stop.
-    Stopped,
+    /// It was told to stop; how it ended then, if it had begun.
+    Stopped(Option<Exit>),
     /// It never began.
     NotStarted(StartError),
 }
@@ -162,7 +163,7 @@ pub async fn run_command(
 ) -> ProcessEnd {
     // told to stop while a hook ran, or before this task had its first turn: nothing new begins
     if *go.borrow() == Go::Stop {
-        return ProcessEnd::Stopped;
+        return ProcessEnd::Stopped(None);
     }
     let mut running = match prepared.and_then(Prepared::start) {
         Ok(running) => running,
@@ -181,8 +182,7 @@ pub async fn run_command(
             ProcessEnd::Exited { exit, left_running: !running.survivors().is_empty() }
         }
         () = stopped(&mut go) => {
-            running.end(grace).await;
-            ProcessEnd::Stopped
+            ProcessEnd::Stopped(running.end(grace).await.exit)
         }
         () = limit => {
             running.end(grace).await;
@@ -244,11 +244,11 @@ fn judge(
         ProcessEnd::NotStarted(error) => {
             return Ok(Finished::refused(Outcome::NotStarted, format!("bash step failed: {error}")));
         }
-        ProcessEnd::Stopped => {
-            return Ok(Finished::refused(
-                Outcome::Cancelled,
-                "bash step failed: stopped with the run".to_owned(),
-            ));
+        ProcessEnd::Stopped(exit) => {
+            let error = "bash step failed: stopped with the run".to_owned();
+            let mut finished = Finished::refused(Outcome::Cancelled, error);
+            finished.ended.stopped = exit.and_then(program_end);
+            return Ok(finished);
         }
         ProcessEnd::TimedOut(seconds) => Err(seconds),
         ProcessEnd::Exited { exit, .. } => Ok(exit),
@@ -288,6 +288,15 @@ fn judge(
     // a tolerated failure keeps what it printed
     finished.value = captured.nul.is_none().then(|| Value::from(captured.text));
     Ok(finished)
+}
+
+/// How a program ended, if that is known.
+fn program_end(exit: Exit) -> Option<ProgramEnd> {
+    match exit {
+        Exit::Code(code) => Some(ProgramEnd::Exit(code)),
+        Exit::Signal(signal) => Some(ProgramEnd::Signal(signal)),
+        Exit::Lost => None,
+    }
 }
 
 fn succeed(step: &Step, captured: Captured) -> Finished {

@@ -68,11 +68,20 @@ fn next(diagnosis: &Diagnosis, problems: &[Problem], commands: &Commands) -> Vec
         Lack::Variables(_) | Lack::Program(_) | Lack::Path => None,
     };
     let mut steps: Vec<String> = problems.iter().filter_map(own).collect();
-    let general = advice(diagnosis, preflight::STEP, commands);
-    let is_general = steps.len() < problems.len();
+    let mut last = advice(diagnosis, preflight::STEP, commands);
+    let mut classes = Vec::new();
+    for problem in problems.iter().filter(|problem| own(problem).is_none()) {
+        let found = diagnose(&facts(problem));
+        if !classes.contains(&found.class) {
+            classes.push(found.class);
+            // what is said of one lack names nothing of another
+            last = advice(&found, preflight::STEP, commands);
+            let about_it = last.len().saturating_sub(1);
+            steps.extend(last.drain(..about_it));
+        }
+    }
     // the last one starts again
-    let from = if is_general { 0 } else { general.len().saturating_sub(1) };
-    steps.extend(general.into_iter().skip(from));
+    steps.extend(last.pop());
     steps
 }
 
@@ -81,7 +90,7 @@ fn facts(problem: &Problem) -> Facts {
         |obstacle| Facts { obstacle: Some(obstacle), detail: problem.text.clone(), ..Facts::default() };
     match &problem.lack {
         Lack::Variables(names) => Facts { missing_env: names.clone(), ..Facts::default() },
-        Lack::Value(name) => Facts { missing_env: vec![name.clone()], ..Facts::default() },
+        Lack::Value(name) => Facts { missing_values: vec![name.clone()], ..Facts::default() },
         Lack::Program(name) => Facts { missing_program: Some(name.clone()), ..Facts::default() },
         Lack::Path => found(Obstacle::MissingPath),
         Lack::Depth => {

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use engine::{
     Outcome, RunState,
-    diagnosis::{Commands, Diagnosis, Facts, Obstacle, Producer, StepType, advice, diagnose, fingerprint},
+    diagnosis::{
+        Commands, Diagnosis, Facts, GO_ON, Obstacle, Producer, StepType, advice, diagnose, fingerprint,
+    },
     event::Ended,
     frame::Frame,
     resume_plan::asks_an_agent,
@@ -98,6 +100,15 @@ pub fn commands(reach: &Reach, run: &str, recipe: &str, path: &str) -> Commands 
     }
 }
 
+/// How a run is continued: what is put down to a failure may know a better way than the usual one.
+pub fn resume_command(reach: &Reach, run: &str, found: Option<&Found>) -> String {
+    let better = |found: &Found| {
+        let advice = found.advice.iter();
+        advice.filter_map(|advice| advice.strip_prefix(GO_ON)).next().map(str::to_owned)
+    };
+    found.and_then(better).unwrap_or_else(|| reach.command(&format!("resume {run}")))
+}
+
 fn facts(plan: &Plan, frame: &Frame, at: usize, ended: &Ended, run_dir: Option<&Path>, mask: &Mask) -> Facts {
     let step = &frame.unit.steps[at];
     let tail = |output: &Option<engine::event::OutputRef>| match (run_dir, output) {
@@ -134,6 +145,7 @@ fn facts(plan: &Plan, frame: &Frame, at: usize, ended: &Ended, run_dir: Option<&
         producer: producer(plan, frame, at),
         is_check: !step.reads.is_empty() && step.produces.is_empty(),
         missing_env: Vec::new(),
+        missing_values: Vec::new(),
         declared_names: declared_names(frame),
         missing_program: missing_program(&ended.outcome, &error),
         absent_program: absent_program(&ended.outcome, &error),

@@ -6,8 +6,8 @@ use std::{
 };
 
 use engine::{
-    Event, Outcome, Record,
-    event::{Ended, OutputRef},
+    Event, Outcome, Record, RunStatus,
+    event::{Ended, OutputRef, RunResumed},
 };
 use jiff::Timestamp;
 use recipe::value::Map;
@@ -18,7 +18,7 @@ use crate::{
     folder::{Header, Options, Recovery},
     mask::Mask,
     report::{exit_code, signal},
-    runs::MAX_PARALLEL,
+    runs::{InForce, MAX_PARALLEL, Shown},
 };
 
 /// Most names of environments that the evidence of a run lists; the journal has all.
@@ -27,10 +27,13 @@ const NAMES: usize = 50_000;
 /// What really happened.
 #[derive(Clone, Debug, Serialize)]
 pub struct Evidence {
-    /// SHA-256 of the recipe that the run began with.
+    /// SHA-256 of the recipe that the run works with.
     pub recipe_digest: String,
-    /// The recipe's file.
+    /// The recipe's file, from anywhere.
     pub recipe_path: String,
+    /// The recipe that it began with, where that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub began_with: Option<RecipeRef>,
     /// Where it worked.
     pub working_dir: String,
     /// A command that does the same again from the beginning.
@@ -45,6 +48,15 @@ pub struct Evidence {
     pub retries: Vec<Retry>,
     /// Things that people should know.
     pub notes: Vec<Note>,
+}
+
+/// A recipe, by its file and what stood in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RecipeRef {
+    /// SHA-256 of its text.
+    pub recipe_digest: String,
+    /// Its file, from anywhere.
+    pub recipe_path: String,
 }
 
 /// A process that was started.
@@ -79,7 +91,7 @@ pub struct Try {
     pub attempt: u32,
     /// When it began.
     pub started_at: Timestamp,
-    /// When it ended; absent if it was interrupted, or goes on.
+    /// When it ended; absent if it goes on, or its runner died.
     pub finished_at: Option<Timestamp>,
     /// How it ended.
     pub outcome: Option<Outcome>,
@@ -106,7 +118,11 @@ pub struct Continuation {
     pub pid: u32,
     /// Which sources it went on with; 0 is the first.
     pub sources: u32,
-    /// Finished steps that were done again.
+    /// The recipe's file that it went on with, from anywhere; absent if it is built in.
+    pub recipe_path: Option<String>,
+    /// SHA-256 of that recipe.
+    pub recipe_digest: Option<String>,
+    /// Steps that had begun and were done again, what had failed included.
     pub rerun: Vec<String>,
     /// Interrupted steps that were left out.
     pub skipped: Vec<String>,
@@ -137,13 +153,19 @@ pub struct Note {
 }
 
 /// Gathers the evidence of a run.
-pub fn gather(header: &Header, records: &[Record], mask: &Mask) -> Evidence {
+pub fn gather(shown: &Shown) -> Evidence {
+    let Shown { header, recipe, mask, .. } = shown;
+    let reference =
+        |recipe: &InForce| RecipeRef { recipe_digest: recipe.digest.clone(), recipe_path: recipe.name() };
+    let (first, now) = (reference(&InForce::first(header)), reference(recipe));
+    let given = &shown.state.settings.given;
     let mut gathering = Gathering {
         evidence: Evidence {
-            recipe_digest: header.recipe_digest.clone(),
-            recipe_path: header.recipe_path.clone(),
+            repro_command: repro_command(&now.recipe_path, &header.working_dir, given, &header.options, mask),
+            began_with: (first != now).then_some(first),
+            recipe_digest: now.recipe_digest,
+            recipe_path: now.recipe_path,
             working_dir: header.working_dir.to_string_lossy().into_owned(),
-            repro_command: header_command(header, mask),
             spawned: Vec::new(),
             attempts: Vec::new(),
             resumes: Vec::new(),
@@ -155,8 +177,15 @@ pub fn gather(header: &Header, records: &[Record], mask: &Mask) -> Evidence {
         room: NAMES,
         open: HashMap::new(),
     };
-    records.iter().for_each(|record| gathering.take(record));
+    shown.records.iter().for_each(|record| gathering.take(record));
+    if shown.status != RunStatus::Running {
+        gathering.lost();
+    }
     gathering.evidence
+}
+
+fn is_stopped(status: RunStatus) -> bool {
+    matches!(status, RunStatus::Interrupted | RunStatus::Cancelled)
 }
 
 struct Gathering<'a> {
@@ -184,13 +213,20 @@ impl<'a> Gathering<'a> {
             Event::Spawned(spawned) => self.spawned(spawned, record.at),
             // what is started from here on is not compared with what the run started
             Event::RepairBegan(_) => self.names.clear(),
+            Event::StepNotBegun { path, attempt } => {
+                self.ended(path, *attempt, &Ended::new(Outcome::Cancelled, None), record.at);
+            }
+            Event::RunFinished(finished) if is_stopped(finished.status) => self.stopped(record.at),
             Event::RunResumed(resumed) => {
                 self.names.clear();
+                self.lost();
                 self.evidence.resumes.push(Continuation {
                     at: record.at,
                     pid: resumed.pid,
                     sources: resumed.sources,
-                    rerun: resumed.rerun.clone(),
+                    recipe_path: resumed.recipe_file.clone(),
+                    recipe_digest: resumed.recipe_digest.clone(),
+                    rerun: rerun(resumed),
                     skipped: resumed.skip.clone(),
                     by: resumed.by.clone(),
                     anchor: resumed.anchor.clone(),
@@ -198,6 +234,9 @@ impl<'a> Gathering<'a> {
             }
             Event::AttemptFailed { path, attempt, ended, .. } => {
                 self.ended(path, *attempt, ended, record.at);
+                if ended.outcome == Outcome::Cancelled {
+                    return;
+                }
                 let error = ended.error.as_deref().map(|error| self.masked(error));
                 self.evidence.retries.push(Retry { step: path.clone(), attempt: *attempt, error });
             }
@@ -230,6 +269,27 @@ impl<'a> Gathering<'a> {
         self.evidence.spawned.push(process);
     }
 
+    /// Whoever stops a run stops what is open: recipes, and steps between two attempts.
+    fn stopped(&mut self, at: Timestamp) {
+        // a runner that lives writes down how its processes end; without that, nobody knows when
+        let started = |step: &str, attempt: u32| {
+            self.evidence.spawned.iter().any(|process| process.step == step && process.attempt == attempt)
+        };
+        let is_known = !self.open.keys().any(|(step, attempt)| started(step, *attempt));
+        for (_, index) in self.open.drain() {
+            let entry = &mut self.evidence.attempts[index];
+            entry.outcome = Some(Outcome::Cancelled);
+            entry.finished_at = is_known.then_some(at);
+        }
+    }
+
+    /// The runner is gone without a word.
+    fn lost(&mut self) {
+        for (_, index) in self.open.drain() {
+            self.evidence.attempts[index].outcome = Some(Outcome::Lost);
+        }
+    }
+
     fn ended(&mut self, path: &'a str, attempt: u32, ended: &Ended, at: Timestamp) {
         let Some(index) = self.open.remove(&(path, attempt)) else { return };
         let error = ended.error.as_deref().map(|error| self.masked(error));
@@ -260,7 +320,12 @@ fn begun(path: &str, attempt: u32, at: Timestamp, input_digest: Option<String>) 
     }
 }
 
-/// The command line that starts a run like this one.
+/// What a resume did again; a journal from before this was kept names only what was finished.
+fn rerun(resumed: &RunResumed) -> Vec<String> {
+    if resumed.again.is_empty() { resumed.rerun.clone() } else { resumed.again.clone() }
+}
+
+/// The command line that starts a run like this one, with the recipe that it began with.
 pub fn header_command(header: &Header, mask: &Mask) -> String {
     let recipe = header.recipe_file.as_ref().map(|file| file.to_string_lossy().into_owned());
     let recipe = recipe.unwrap_or_else(|| header.recipe_path.clone());

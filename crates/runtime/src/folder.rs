@@ -131,12 +131,6 @@ impl Header {
     pub fn given(&self) -> Map {
         given::read(&self.given)
     }
-
-    /// Where the relative paths of its recipes begin.
-    pub fn base(&self) -> PathBuf {
-        let base = self.recipe_file.as_deref().and_then(|file| base(file, Path::new(&self.recipe_path)));
-        base.unwrap_or(&self.working_dir).to_owned()
-    }
 }
 
 /// Where the paths of a run begin: they are relative to where it was started, which the path of its own recipe and

@@ -19,6 +19,8 @@ pub enum Chosen {
     ForTheRun,
     /// The step, which nothing overrides.
     ByTheStep,
+    /// `--repair-agent`.
+    ForRepairs,
 }
 
 /// The program that a step asks.
@@ -43,6 +45,12 @@ pub fn problem(name: &str, chosen: Chosen, settings: &AgentSettings, host: &Host
     Some(Problem { lack: Lack::Program(binary.unwrap_or_else(|| name.to_owned())), text })
 }
 
+/// Why the program that was named for repairs cannot be used, if it cannot.
+pub fn repairer(name: Option<&str>, settings: &AgentSettings, host: &Host) -> Option<Problem> {
+    let found = problem(name?, Chosen::ForRepairs, settings, host)?;
+    Some(Problem { text: format!("`--repair-agent`: {}", found.text), ..found })
+}
+
 /// What a person can do about a program that is nowhere.
 fn ways_out(binary: &str, chosen: Chosen, settings: &AgentSettings) -> String {
     if settings.launcher.is_some() {
@@ -51,6 +59,7 @@ fn ways_out(binary: &str, chosen: Chosen, settings: &AgentSettings) -> String {
     let get = if binary.contains('/') { "correct the path" } else { "install it" };
     let other = match chosen {
         Chosen::ForTheRun => "choose another one with `--agent-binary NAME`",
+        Chosen::ForRepairs => "choose another one with `--repair-agent NAME`",
         Chosen::ByTheStep => "name another one in the step's `agent_binary`",
     };
     format!(

@@ -9,6 +9,7 @@ use engine::{
     diagnosis::{Commands, Diagnosis, advice},
     event::{Ended, Usage},
     frame::{Frame, StepState},
+    outcome::ProgramEnd,
 };
 use jiff::Timestamp;
 use recipe::{
@@ -230,6 +231,9 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         status,
         RunStatus::Failed | RunStatus::Interrupted | RunStatus::Waiting | RunStatus::Cancelled
     );
+    let resume_command = subject.run_id.filter(|_| resumable);
+    let resume_command =
+        resume_command.map(|run| crate::diagnose::resume_command(subject.reach, run, found.as_ref()));
     RunResult {
         schema_version: SCHEMA_VERSION,
         recipe_name: root.unit.name.clone(),
@@ -257,10 +261,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         ended_processes: finished
             .map(|finished| finished.ended_processes.iter().map(|text| masked(text)).collect())
             .unwrap_or_default(),
-        resume_command: subject
-            .run_id
-            .filter(|_| resumable)
-            .map(|run| subject.reach.command(&format!("resume {run}"))),
+        resume_command,
         run_dir: subject.run_dir.clone(),
         mask: mask.clone(),
         reach: subject.reach.clone(),
@@ -378,7 +379,7 @@ fn output_digest(state: &StepState, name: Option<&str>, mask: &Mask) -> Option<S
 pub(crate) fn signal(ended: &Ended) -> Option<i32> {
     match ended.outcome {
         Outcome::Signal(signal) => Some(signal),
-        _ => None,
+        _ => ended.stopped.and_then(ProgramEnd::signal),
     }
 }
 
@@ -387,7 +388,7 @@ pub(crate) fn exit_code(ended: &Ended) -> Option<i32> {
     match ended.outcome {
         Outcome::Ok => Some(ended.good_code.unwrap_or(0)),
         Outcome::Exit(code) => Some(code),
-        _ => None,
+        _ => ended.stopped.and_then(ProgramEnd::code),
     }
 }
 

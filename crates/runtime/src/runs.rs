@@ -5,6 +5,7 @@ mod compile;
 mod fold;
 mod hold;
 mod id;
+mod in_force;
 mod missing;
 mod opened;
 mod orphans;
@@ -30,6 +31,7 @@ pub use cancel::Cancelled;
 pub use engine::resume_plan::Interrupted;
 pub(crate) use hold::{Ending, Hold};
 pub(crate) use id::new_id;
+pub use in_force::InForce;
 pub use opened::{OpenError, Shown};
 pub(crate) use orphans::left_behind;
 pub use person::changed_note;
@@ -252,6 +254,7 @@ impl Runs {
             made = Some(self.make(&run_id, &start)?);
         }
         let tracking = run_id.clone();
+        let recipe = canonical_recipe(&start.plan.root().path);
         let (folder, journal, lock) = match made {
             Some((folder, journal, lock)) => (Some(folder), Some(journal), Some(lock)),
             None => (None, None, None),
@@ -272,6 +275,7 @@ impl Runs {
             audit,
             agents: start.agents,
             reach: self.reach.clone(),
+            recipe,
         };
         let hold = lock.map(|lock| Hold::new(lock).with(claim));
         Ok((job.run(first, reporter)?, hold))
@@ -405,6 +409,8 @@ pub(crate) struct Job<'a> {
     pub(crate) audit: Option<Audit>,
     pub(crate) agents: AgentSettings,
     pub(crate) reach: Reach,
+    /// Its recipe, as it is named from any directory.
+    pub(crate) recipe: String,
 }
 
 impl Job<'_> {
@@ -414,6 +420,7 @@ impl Job<'_> {
             run_id: self.run_id.clone(),
             tracking_id: self.tracking_id.clone(),
             reach: self.reach.clone(),
+            recipe: self.recipe,
         };
         let run_dir = self.folder.as_ref().map(|folder| folder.path().to_owned());
         let work = async move {
@@ -450,6 +457,7 @@ struct Known {
     run_id: String,
     tracking_id: String,
     reach: Reach,
+    recipe: String,
 }
 
 fn finished_result(
@@ -477,7 +485,7 @@ fn finished_result(
         output,
         plan,
         reach: &known.reach,
-        recipe: canonical_recipe(&state.root().unit.path),
+        recipe: known.recipe.clone(),
     })
 }
 

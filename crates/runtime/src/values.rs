@@ -131,7 +131,7 @@ pub(crate) fn cut_note(cut: u64) -> String {
 pub fn output_ref(relative: &Path, file: &File) -> io::Result<OutputRef> {
     let bytes = file.metadata()?.len();
     let sha256 = match bytes {
-        0 => None,
+        0 => Some(sha256(&[])),
         1..=DIGEST_CAP => Some(file_digest(file)?),
         _ => None,
     };

@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{Event, Record, RunState, RunStatus, StepStatus};
+use engine::{Event, Outcome, Record, RunState, RunStatus, StepStatus};
 use jiff::Timestamp;
 use runtime::{
     clock,
@@ -192,6 +192,7 @@ impl<'a> Live<'a> {
             Event::StepFinished { path, .. } | Event::StepSkipped { path, .. } => {
                 self.finished(path, state, mask)
             }
+            Event::AttemptFailed { ended, .. } if ended.outcome == Outcome::Cancelled => {}
             Event::AttemptFailed { path, attempt, ended, retry_in_ms } => {
                 let why = mask.text(first_line(ended.error.as_deref().unwrap_or("failed"))).into_owned();
                 self.flush(path);

@@ -1,9 +1,6 @@
 //! Going on with a run.
 
-use std::{
-    io::Write as _,
-    path::{Path, PathBuf},
-};
+use std::{io::Write as _, path::Path};
 
 use engine::{
     RunStatus,
@@ -19,13 +16,15 @@ use runtime::{
     discovery::Library,
     folder::{Header, Options},
     journal::JournalError,
-    mask::Mask,
     runs::{Interrupted, OpenError, Resume, ResumeError, RunError, Runs, Shown},
     sources::Recording,
 };
 use serde_json::json;
 
-use super::{find, runs_at, unreadable};
+use super::{
+    asked::{self, Asked},
+    find, runs_at, unreadable,
+};
 use crate::{
     args::{options::OutputFormat, stored::ResumeArgs},
     environment::Environment,
@@ -41,43 +40,6 @@ use crate::{
 pub(crate) fn resume(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let format = args.format.output_format;
     resume_run(args, environment, out).map_err(|failure| failure.announce(format, out))
-}
-
-/// What was asked for so far, for commands that ask for more. Secrets are left for the person to fill in.
-fn same(args: &ResumeArgs, mask: &Mask) -> String {
-    let mut flags = String::new();
-    let path = |file: &Option<PathBuf>| file.as_ref().map(|file| file.to_string_lossy().into_owned());
-    let tags = |tags: Vec<String>| (!tags.is_empty()).then(|| tags.join(","));
-    let named = [
-        ("--recipe", path(&args.recipe)),
-        ("--from", args.from.clone()),
-        ("--include-tags", tags(args.tags.included())),
-        ("--exclude-tags", tags(args.tags.excluded())),
-    ];
-    for (flag, value) in named {
-        flags.extend(value.map(|value| format!(" {flag} {}", quote(&value))));
-    }
-    for file in &args.context.context_files {
-        flags.push_str(&format!(" --context-file {}", quote(&file.to_string_lossy())));
-    }
-    for set in &args.context.set {
-        match set.split_once('=').filter(|(name, _)| mask.is_secret(name.trim())) {
-            Some((name, _)) => flags.push_str(&format!(" --set {}", quote(&format!("{name}=…")))),
-            None => flags.push_str(&format!(" --set {}", quote(set))),
-        }
-    }
-    let set = [
-        ("--rerun-producers", args.rerun_producers),
-        ("--rerun-effects", args.rerun_effects),
-        ("--rerun-interrupted", args.rerun_interrupted),
-        ("--skip-interrupted", args.skip_interrupted),
-    ];
-    flags.extend(args.options.auto_fix.map(|most| format!(" --auto-fix={most}")));
-    flags.extend(args.options.repair_agent.iter().map(|agent| format!(" --repair-agent {}", quote(agent))));
-    for (flag, _) in set.into_iter().filter(|(_, is_set)| *is_set) {
-        flags.push_str(&format!(" {flag}"));
-    }
-    flags
 }
 
 fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
@@ -98,11 +60,13 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
     places.recipe_dirs.extend(header.options.recipe_dirs.clone());
     let library = reading::library(&places, environment);
     let recording = Recording::new(&library);
+    let mut recipe_file = None;
     let edited = match &args.recipe {
         None => None,
         Some(file) => {
             let loaded = reading::find(&library, &file.to_string_lossy())?;
             recording.root(&loaded);
+            recipe_file = std::fs::canonicalize(library.absolute(&loaded.path)).ok();
             let names = header.given.iter().map(|(name, _)| name.clone()).chain(outside.names()).collect();
             let checked = check(loaded, &recording, &Given { names, ..Given::default() });
             let checked = if args.strictness.strict { checked.strict() } else { checked };
@@ -118,7 +82,10 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
     if args.of_this_recipe {
         is_of(plan, &library, &opened, runs.reach())?;
     }
-    let base = edited.as_ref().map_or_else(|| header.base(), |_| environment.cwd.clone());
+    let base = match edited {
+        Some(_) => environment.cwd.clone(),
+        None => opened.recipe.base(&header.working_dir),
+    };
     let environment = &host::with_files(plan, &base, &header.working_dir, environment);
     let host = host::known(plan, environment);
     host::warn(&host, out);
@@ -141,6 +108,7 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
         beside: args.options.beside(),
         given: outside.given_anew(plan.root(), &opened.state.settings.given),
         edited,
+        recipe_file,
         change: &change,
         agents: host::agents(
             program.as_deref(),
@@ -151,17 +119,22 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
         host,
         loader: &library,
     };
+    let asked = Asked {
+        run: opened.folder.id(),
+        reach: runs.reach(),
+        same: asked::same(args, resume.recipe_file.as_deref(), &opened.mask, environment),
+    };
     if looks_only {
         // a completed run stays as it is, wherever somebody would begin
         let is_over = opened.status == RunStatus::Completed;
         let from = resume.from.filter(|_| !is_over);
-        return show_plan(&runs, &opened, &Resume { from, ..resume }, args, out);
+        return show_plan(&asked, &opened, &Resume { from, ..resume }, args, out);
     }
     if asks {
         // the question comes after what was said before
         out.flush();
     }
-    go_on(&runs, opened, resume, args, environment, out)
+    go_on(&runs, opened, resume, Around { args, asked: &asked, base: &base, environment }, out)
 }
 
 /// Somebody who names a recipe and one of its runs means a run of that recipe.
@@ -203,7 +176,7 @@ fn ask(plan: &ResumePlan) -> bool {
 
 /// Shows what a resume would do.
 fn show_plan(
-    runs: &Runs,
+    asked: &Asked<'_>,
     opened: &Shown,
     resume: &Resume<'_>,
     args: &ResumeArgs,
@@ -214,8 +187,7 @@ fn show_plan(
         None => opened.changed_recipe(),
         Some(_) => None,
     };
-    let asked = Asked { run: opened.folder.id(), reach: runs.reach(), same: same(args, &opened.mask) };
-    let plan = opened.resume_plan(resume).map_err(|error| explain(error, &asked))?;
+    let plan = opened.resume_plan(resume).map_err(|error| explain(error, asked))?;
     if args.format.output_format == OutputFormat::Json {
         let mut json = serde_json::to_value(&plan).unwrap_or_default();
         json["run_id"] = json!(run);
@@ -237,7 +209,7 @@ fn show_plan(
         out.result(&format!("goes on at `{first}`{anchor}"));
     }
     if let Some(file) = &changed {
-        out.result(&runtime::runs::changed_note(runs.reach(), &run, file));
+        out.result(&runtime::runs::changed_note(asked.reach, &run, file));
     }
     let mut say = |what: &str, steps: &[String], how: &str, flag: &str| {
         if !steps.is_empty() {
@@ -260,15 +232,23 @@ fn show_plan(
     Ok(Exit::Success)
 }
 
+/// What a resume is made for, besides the run itself.
+struct Around<'a> {
+    args: &'a ResumeArgs,
+    asked: &'a Asked<'a>,
+    /// Where the paths of its recipes begin.
+    base: &'a Path,
+    environment: &'a Environment,
+}
+
 fn go_on(
     runs: &Runs,
     opened: Shown,
     resume: Resume<'_>,
-    args: &ResumeArgs,
-    environment: &Environment,
+    around: Around<'_>,
     out: &mut Out,
 ) -> Result<Exit, Failure> {
-    let asked = Asked { run: opened.folder.id(), reach: runs.reach(), same: same(args, &opened.mask) };
+    let Around { args, asked, base, environment } = around;
     let format = args.format.output_format;
     let mut resume = resume;
     let folder = opened.folder.clone();
@@ -279,8 +259,8 @@ fn go_on(
     if known.is_some() {
         resume.resumer = Resumer::Automatic { level: 0 };
     }
-    let (base, working_dir) = (opened.header.base(), opened.header.working_dir.clone());
-    let host_for = |plan: &Plan| host::host(plan, &base, &working_dir, environment);
+    let working_dir = opened.header.working_dir.clone();
+    let host_for = |plan: &Plan| host::host(plan, base, &working_dir, environment);
     let fixer = match args.options.auto_fix().or(unfinished.map(|(policy, _)| policy)) {
         Some(mut policy) => {
             autofix::prepare(runs, &mut policy, known, &mut resume.host)
@@ -291,9 +271,8 @@ fn go_on(
                 agents: resume.agents.clone(),
                 host: resume.host.clone(),
                 loader: resume.loader,
-                recipe_file: opened.header.recipe_file.clone().unwrap_or_else(|| {
-                    environment.absolute(std::path::Path::new(&opened.header.recipe_path))
-                }),
+                recipe_file: (resume.recipe_file.clone().or_else(|| opened.recipe.file.clone()))
+                    .unwrap_or_else(|| environment.absolute(Path::new(&opened.recipe.path))),
                 host_for: &host_for,
                 level: 0,
             })
@@ -333,21 +312,7 @@ fn go_on(
             }
             Ok(Exit::Success)
         }
-        Err(error) => Err(explain(error, &asked)),
-    }
-}
-
-/// What was asked for, for commands that ask for more.
-struct Asked<'a> {
-    run: String,
-    reach: &'a Reach,
-    same: String,
-}
-
-impl Asked<'_> {
-    /// The same command with one more flag.
-    fn with(&self, run: &str, flag: &str) -> String {
-        self.reach.command(&format!("resume {run}{} {flag}", self.same))
+        Err(error) => Err(explain(error, asked)),
     }
 }
 

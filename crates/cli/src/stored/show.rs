@@ -8,7 +8,7 @@ use super::table::{ago, local, painted};
 use crate::{
     failure::clean,
     out::Out,
-    outcome::{Snippet, agents, failure, steps},
+    outcome::{Snippet, agents, failure, fixed, steps},
     words::{count, duration},
 };
 
@@ -18,6 +18,7 @@ pub(super) fn write(shown: &Shown, snippet: &Snippet, out: &mut Out) {
     // colours are added after what comes from outside was made harmless
     out.result(&format!("run {}: {}", result.run_id.as_deref().unwrap_or("?"), painted(result.status)));
     let mut lines = facts(shown, &result);
+    lines.extend(fixed(&result).iter().map(|line| format!("  {line}")));
     lines.push("steps".to_owned());
     lines.extend(steps(&result));
     if let Some(text) = result.output.as_ref().filter(|text| !text.is_empty()) {
@@ -35,7 +36,7 @@ fn facts(shown: &Shown, result: &RunResult) -> Vec<String> {
     let header = &shown.header;
     let now = runtime::clock::now();
     let mut facts = vec![
-        ("recipe", format!("{} ({})", result.recipe_name, header.recipe_path)),
+        ("recipe", format!("{} ({})", result.recipe_name, shown.recipe.name())),
         ("started", when(result.started_at.unwrap_or(header.created_at), now)),
         ("took", format!("{}{}", duration(result.duration), so_far(result.status))),
         ("directory", header.working_dir.display().to_string()),

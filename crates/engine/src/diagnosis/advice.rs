@@ -23,6 +23,9 @@ pub struct Commands {
     pub start: Option<String>,
 }
 
+/// What the advice begins with that continues the run.
+pub const GO_ON: &str = "then go on: ";
+
 /// The next steps, most useful first.
 pub fn advice(diagnosis: &Diagnosis, step: &str, commands: &Commands) -> Vec<String> {
     let quotes = || diagnosis.signals.iter().filter(|signal| !signal.quote.is_empty());
@@ -50,7 +53,7 @@ pub fn advice(diagnosis: &Diagnosis, step: &str, commands: &Commands) -> Vec<Str
         }
         _ => commands.resume.as_ref(),
     };
-    steps.extend(resume.map(|command| format!("then go on: {command}")));
+    steps.extend(resume.map(|command| format!("{GO_ON}{command}")));
     steps.extend(then("then start again", &commands.start));
     steps
 }

@@ -21,7 +21,7 @@ use crate::{
 };
 
 pub use crate::outcome::{AgentTrouble, KnownBy};
-pub use advice::{Commands, advice};
+pub use advice::{Commands, GO_ON, advice};
 pub use class::{Bucket, Class, Confidence};
 pub use fingerprint::{fingerprint, normalize};
 pub use hollow::is_hollow;
@@ -103,6 +103,8 @@ pub struct Facts {
     pub is_check: bool,
     /// Required environment variables that are not set.
     pub missing_env: Vec<String>,
+    /// Names in the context that need a value and have none.
+    pub missing_values: Vec<String>,
     /// Environment names that the recipe defines itself.
     pub declared_names: Vec<String>,
     /// The program that could not be started.

@@ -26,6 +26,10 @@ fn by_obstacle(facts: &Facts) -> Option<Diagnosis> {
         let names = facts.missing_env.join(", ");
         return Some(certain(Class::MissingEnv, "required variables are not set", &names, "environment"));
     }
+    if !facts.missing_values.is_empty() {
+        let names = facts.missing_values.join(", ");
+        return Some(certain(Class::MissingEnv, "values are not given", &names, "context"));
+    }
     let (class, what) = match facts.obstacle? {
         Obstacle::InvalidRecipe => (Class::Structure, "the recipe cannot be compiled"),
         Obstacle::Deadlock => (Class::Deadlock, "no step can become ready"),

@@ -5,6 +5,7 @@
 
 pub mod answer;
 pub mod budget;
+mod changes;
 mod desk;
 mod escalation;
 mod git;
@@ -30,6 +31,7 @@ use crate::{
     drive::{Halt, Reporter},
     folder::{FolderError, Options, RunFolder},
     host::Host,
+    programs,
     report::RunResult,
     runs::{Beside, Ending, Hold, Interrupted, OpenError, Resume, ResumeError, RunError, Runs, Shown, Start},
     sources::Recording,
@@ -129,6 +131,11 @@ impl Loop<'_> {
         resume: Resume<'_>,
         reporter: &mut dyn Reporter,
     ) -> Result<RunResult, AutoFixError> {
+        let is_over = opened.status == RunStatus::Completed;
+        let program = self.policy.repair_agent.as_deref().filter(|_| !is_over);
+        if let Some(problem) = programs::repairer(program, &self.agents, &self.host) {
+            return Ok(self.refused(self.runs.blocked_resume(&opened, &[problem])));
+        }
         let ear = Ear::new()?;
         match self.runs.resume_held(opened, resume, None, reporter)? {
             (first, Some(hold)) => self.go_on(first, hold, ear, reporter),
@@ -313,6 +320,7 @@ impl Loop<'_> {
             beside: Beside::Refused,
             given: Map::new(),
             edited,
+            recipe_file: None,
             change: &keep_options,
             agents: self.agents.clone(),
             host: self.host.clone(),

@@ -24,6 +24,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use super::{
     Attempt, AutoFixError, Loop, Regression, RepairReport, Report, answer,
     budget::Budget,
+    changes,
     desk::Desk,
     judge,
     subject::{Replaced, Subject},
@@ -235,12 +236,22 @@ impl Repairer<'_> {
         if let Some(first) = regressions.first() {
             return Ok((refusal(first.detail.clone(), regressions, kept), Verdict::Refused));
         }
+        let original = self.folder.path().join(dir).join("original.yaml");
+        let before = fs::read(&original).map_err(FolderError::at("read", &original))?;
         write_new(&self.subject.file, &candidate)?;
+        let changes = changes::describe(&before, &candidate);
         let summary = match self.subject.is_root() {
-            true => "the recipe was repaired".to_owned(),
-            false => format!("the nested recipe `{}` was repaired", self.subject.path),
+            true => changes,
+            false => format!("in `{}`: {changes}", self.subject.path),
         };
-        let report = RepairReport { accepted: true, summary, regressions, candidate: kept };
+        let report = RepairReport {
+            accepted: true,
+            summary,
+            regressions,
+            candidate: kept,
+            file: Some(self.subject.file.to_string_lossy().into_owned()),
+            original: Some(original.to_string_lossy().into_owned()),
+        };
         Ok((report, Verdict::Accepted(candidate)))
     }
 
@@ -360,5 +371,5 @@ enum Silence {
 }
 
 fn refusal(summary: String, regressions: Vec<Regression>, candidate: Option<String>) -> RepairReport {
-    RepairReport { accepted: false, summary, regressions, candidate }
+    RepairReport { accepted: false, summary, regressions, candidate, file: None, original: None }
 }

@@ -3,7 +3,7 @@
 use engine::diagnosis::Diagnosis;
 use serde::{Deserialize, Serialize};
 
-use super::Regression;
+use super::{Regression, escalation::describe};
 use crate::{
     folder::{FolderError, RunFolder},
     report::RunResult,
@@ -42,6 +42,16 @@ impl Report {
         (report.enabled, report.max_attempts) = (true, max_attempts);
         (report.outcome, report.reason, report.escalation) = (String::new(), None, None);
         report
+    }
+
+    /// The attempts that failed, each in one line.
+    pub fn failed_attempts(&self) -> Vec<String> {
+        self.attempts.iter().filter(|attempt| attempt.failed_step.is_some()).map(describe).collect()
+    }
+
+    /// The repairs that were taken.
+    pub fn repairs(&self) -> impl Iterator<Item = &RepairReport> {
+        self.attempts.iter().filter_map(|attempt| attempt.repair.as_ref()).filter(|repair| repair.accepted)
     }
 }
 
@@ -91,6 +101,12 @@ pub struct RepairReport {
     pub regressions: Vec<Regression>,
     /// Where it is kept.
     pub candidate: Option<String>,
+    /// The recipe's file that it was written into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Where that file is kept as it was before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original: Option<String>,
 }
 
 /// What a person needs to go on.

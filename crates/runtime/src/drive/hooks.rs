@@ -178,7 +178,7 @@ impl Hook {
         let report = spawn_report(&command, self.starter, self.progress);
         let end = run_command(command.prepare(&outputs)?, Some(limit), self.grace, go, report).await;
         let problem = match end {
-            ProcessEnd::Exited { exit: Exit::Code(0), .. } | ProcessEnd::Stopped => None,
+            ProcessEnd::Exited { exit: Exit::Code(0), .. } | ProcessEnd::Stopped(_) => None,
             ProcessEnd::Exited { exit: Exit::Code(code), .. } => Some(format!("exit code {code}")),
             ProcessEnd::Exited { exit: Exit::Signal(signal), .. } => {
                 Some(format!("ended by {}", signal_words(signal)))

@@ -72,14 +72,13 @@ impl Driver<'_> {
             self.agent_is_done(path)?;
         }
         if self.halt.is_some() && finished.ended.outcome == Outcome::Cancelled {
-            // it is run again by a resume: nothing about it is final but what it used up
-            return match finished.ended.usage.as_ref().is_some_and(|usage| usage.runs > 0) {
-                true => {
-                    let (path, ended) = (path.to_owned(), finished.ended);
-                    self.record(Event::AttemptFailed { path, attempt, ended, retry_in_ms: 0 }, None)
-                }
-                false if self.begun.contains(path) => Ok(()),
-                false => self.record(Event::StepNotBegun { path: path.to_owned(), attempt }, None),
+            // it is run again by a resume: what it used up and left behind is kept
+            let (path, ended) = (path.to_owned(), finished.ended);
+            let has_begun =
+                self.begun.contains(&path) || ended.usage.as_ref().is_some_and(|used| used.runs > 0);
+            return match has_begun {
+                true => self.record(Event::AttemptFailed { path, attempt, ended, retry_in_ms: 0 }, None),
+                false => self.record(Event::StepNotBegun { path, attempt }, None),
             };
         }
         if is_agent {

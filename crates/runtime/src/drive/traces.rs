@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     fs::{self, File},
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
@@ -40,17 +41,26 @@ fn produced_files(dir: &Path, patterns: &[String]) -> Vec<OutputRef> {
     let mut files: BTreeSet<PathBuf> = BTreeSet::new();
     let mut left = ENTRIES;
     for pattern in patterns {
-        if dir.join(pattern).is_file() {
+        let path = dir.join(pattern);
+        if path.is_file() || path.is_symlink() {
             files.insert(pattern.into());
         } else if pattern.contains(['*', '?']) {
             search(dir, pattern, &mut files, &mut left);
         }
     }
-    let reference = |file: &PathBuf| {
-        let opened = File::open(dir.join(file)).ok()?;
-        values::output_ref(file, &opened).ok()
-    };
-    files.iter().take(FILES).filter_map(reference).collect()
+    files.iter().take(FILES).filter_map(|file| reference(dir, file)).collect()
+}
+
+/// A file by what stands in it; a link that leads to none by where it leads.
+fn reference(dir: &Path, file: &Path) -> Option<OutputRef> {
+    let path = dir.join(file);
+    if path.is_file() {
+        return values::output_ref(file, &File::open(path).ok()?).ok();
+    }
+    let target = fs::read_link(path).ok()?;
+    let target = target.as_os_str().as_bytes();
+    let (file, bytes) = (file.to_string_lossy().into_owned(), target.len() as u64);
+    Some(OutputRef { file, bytes, sha256: Some(recipe::digest::sha256(target)) })
 }
 
 /// Looks for files below the part of the pattern that has no wildcard.
@@ -69,7 +79,10 @@ fn search(dir: &Path, pattern: &str, files: &mut BTreeSet<PathBuf>, left: &mut u
             let relative = below.join(entry.file_name());
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && entry.file_name() != ".git" => open.push(relative),
-                Ok(kind) if kind.is_file() && graph::patterns_meet(pattern, &relative.to_string_lossy()) => {
+                Ok(kind)
+                    if (kind.is_file() || kind.is_symlink())
+                        && graph::patterns_meet(pattern, &relative.to_string_lossy()) =>
+                {
                     files.insert(relative);
                 }
                 _ => {}

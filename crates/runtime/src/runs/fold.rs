@@ -1,12 +1,15 @@
 //! From the events of a run to its state, with the values and the secrets that they lead to. Never writes anything.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::Path,
+};
 
 use engine::{Event, Record, RunSettings, RunState, RunStatus};
 use recipe::{plan::Plan, value::Value};
 
 use super::{
-    OpenError, Shown,
+    InForce, OpenError, Shown,
     compile::{compile, complete},
 };
 use crate::{
@@ -30,12 +33,15 @@ pub(super) fn fold(
     let state = RunState::new(&plan, settings(&header));
     let mut mask = Mask::default().of_run(&folder.id());
     plan.units.iter().for_each(|unit| mask.learn_unit(unit));
-    mask.learn_variables(&named(&plan, &header, variables));
+    let recipe = InForce::first(&header);
+    let base = recipe.base(&header.working_dir);
+    mask.learn_variables(&named(&plan, &base, &header, variables));
     mask.learn_frame(state.root());
     let mut shown = Shown {
         header,
         folder,
         plan,
+        recipe,
         state,
         mask,
         records: Vec::new(),
@@ -54,8 +60,13 @@ pub(super) fn fold(
 }
 
 /// What the recipes name of the environment in which the run is looked at.
-fn named(plan: &Plan, header: &Header, variables: &BTreeMap<String, String>) -> Vec<(String, String)> {
-    let defined = dotenv::definitions(plan, &header.base(), &header.working_dir);
+fn named(
+    plan: &Plan,
+    base: &Path,
+    header: &Header,
+    variables: &BTreeMap<String, String>,
+) -> Vec<(String, String)> {
+    let defined = dotenv::definitions(plan, base, &header.working_dir);
     let mut known = variables.clone();
     defined.iter().for_each(|(name, value)| {
         known.entry(name.clone()).or_insert_with(|| value.clone());
@@ -97,10 +108,13 @@ impl Shown {
     fn take_in(&mut self, record: &Record, all: &[Record]) -> Result<(), OpenError> {
         let mut value = None;
         match &record.event {
-            Event::RunResumed(resumed) if resumed.sources != self.generation => {
-                self.generation = resumed.sources;
-                let plan = compile(&self.folder, self.generation, &self.header)?;
-                self.plan = complete(plan, &self.folder, self.generation, &self.header, all)?;
+            Event::RunResumed(resumed) => {
+                if resumed.sources != self.generation {
+                    self.generation = resumed.sources;
+                    let plan = compile(&self.folder, self.generation, &self.header)?;
+                    self.plan = complete(plan, &self.folder, self.generation, &self.header, all)?;
+                }
+                self.recipe = self.recipe.resumed(self.plan.root(), resumed, &self.header.working_dir);
             }
             Event::StepFinished { path, ended, .. } => {
                 if let Some(stored) = &ended.value {

@@ -10,6 +10,7 @@ use crate::{
     evidence::repro_command,
     mask::Mask,
     preflight::{self, Lack, Problem},
+    programs,
     report::RunResult,
 };
 
@@ -66,6 +67,8 @@ impl Runs {
         };
         problems.extend(preflight::missing_env(&start.plan, &start.host, runs));
         problems.extend(preflight::missing_programs(&start.plan, &start.agents, &start.host, runs));
+        let repairer = options.repair_agent.as_deref().filter(|_| options.auto_fix.is_some());
+        problems.extend(programs::repairer(repairer, &start.agents, &start.host));
         if !std::path::Path::new(crate::attempt::SHELL).exists() {
             let (name, text) =
                 (crate::attempt::SHELL, format!("the shell `{}` is not installed", crate::attempt::SHELL));

@@ -13,7 +13,7 @@ use std::{
 use engine::{Event, Record, RunState, RunStatus, event::Usage};
 use recipe::{check::Loader, plan::Plan};
 
-use super::{Runs, compile::compile, fold::fold};
+use super::{InForce, Runs, compile::compile, fold::fold};
 use crate::{
     clock,
     command_line::Reach,
@@ -35,6 +35,8 @@ pub struct Shown {
     pub folder: RunFolder,
     /// Its plan.
     pub plan: Plan,
+    /// The recipe that it works with now.
+    pub recipe: InForce,
     /// Its state.
     pub state: RunState,
     /// Its secrets.
@@ -88,7 +90,7 @@ impl Runs {
     /// The evidence of a run, for its result.
     pub fn evidence(&self, run_id: &str) -> Option<crate::evidence::Evidence> {
         let shown = self.open(self.find(run_id).ok()?).ok()?;
-        Some(crate::evidence::gather(&shown.header, &shown.records, &shown.mask))
+        Some(crate::evidence::gather(&shown))
     }
 
     /// Opens a run: to show it, to plan with it, and to go on with it.
@@ -167,10 +169,7 @@ impl Shown {
         let mut result = report::result(&Subject {
             plan: &self.plan,
             reach: &self.reach,
-            recipe: match &self.header.recipe_file {
-                Some(file) => file.to_string_lossy().into_owned(),
-                None => super::canonical_recipe(&self.header.recipe_path),
-            },
+            recipe: self.recipe.name(),
             run_id: Some(&self.header.run_id),
             tracking_id: Some(&self.header.tracking_id),
             state: &self.state,
@@ -187,7 +186,7 @@ impl Shown {
         if self.status == RunStatus::Failed && result.auto_fix.as_ref().is_some_and(is_last) {
             result.outcome = "blocked";
         }
-        result.evidence = Some(crate::evidence::gather(&self.header, &self.records, &self.mask));
+        result.evidence = Some(crate::evidence::gather(self));
         result
     }
 
@@ -219,7 +218,7 @@ impl Shown {
 
     /// The recipe's file, if it is not what the run goes on with any more.
     pub fn changed_recipe(&self) -> Option<PathBuf> {
-        let file = self.header.recipe_file.clone()?;
+        let file = self.recipe.file.clone()?;
         let now = recipe::digest::sha256(&fs::read(&file).ok()?);
         (now != self.plan.root().digest).then_some(file)
     }

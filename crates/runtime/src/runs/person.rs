@@ -55,7 +55,8 @@ pub(super) fn wait_for_person(
     stop: ResumeError,
 ) -> ResumeError {
     if let Some((plan, _)) = &resume.edited {
-        let _ = crate::folder::write_new(&offered(&shown.folder), plan.root().path.as_bytes());
+        let name = shown.recipe.next(plan.root(), resume.recipe_file.as_ref()).name();
+        let _ = crate::folder::write_new(&offered(&shown.folder), name.as_bytes());
     }
     let error = Some(stop.to_string());
     let is_said = shown

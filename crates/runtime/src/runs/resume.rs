@@ -1,6 +1,6 @@
 //! Going on with a run: what is kept, what is done again, and what a person has to choose.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use engine::{
     Event, RunStatus,
@@ -52,6 +52,8 @@ pub struct Resume<'a> {
     pub given: Map,
     /// An edited recipe to go on with, and what the loader brought for it.
     pub edited: Option<(Plan, &'a Recording<'a>)>,
+    /// Its file from anywhere, if it is another one than the run has.
+    pub recipe_file: Option<PathBuf>,
     /// Options that replace those of the run.
     pub change: &'a dyn Fn(&mut Options),
     /// How agents are run.
@@ -198,10 +200,14 @@ impl Runs {
             Resumer::Person { .. } => "person",
             Resumer::Automatic { .. } => "auto_fix",
         };
+        let recipe = shown.recipe.next(plan.root(), resume.recipe_file.as_ref());
         let mut first = vec![Event::RunResumed(RunResumed {
             pid: std::process::id(),
             sources: generation,
             rerun,
+            again: steps.rerun.clone(),
+            recipe_file: recipe.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
+            recipe_digest: Some(recipe.digest.clone()),
             skip,
             by: Some(by.to_owned()),
             anchor: steps.anchor.clone(),
@@ -255,12 +261,13 @@ impl Runs {
             audit,
             agents: resume.agents,
             reach: self.reach.clone(),
+            recipe: recipe.name(),
         };
         Ok((job.run(first, reporter)?, Some(hold)))
     }
 
     /// The result of a resume that cannot go on: nothing has changed, and it can be tried again.
-    fn blocked_resume(&self, shown: &Shown, problems: &[Problem]) -> RunResult {
+    pub(crate) fn blocked_resume(&self, shown: &Shown, problems: &[Problem]) -> RunResult {
         let run = &shown.header.run_id;
         let resume = self.reach.command(&format!("resume {run}"));
         let commands = Commands {

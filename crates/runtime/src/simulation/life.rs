@@ -302,6 +302,7 @@ impl Story {
             beside: Beside::Refused,
             given: recipe::value::Map::new(),
             edited: None,
+            recipe_file: None,
             change: &|_| {},
             agents: AgentSettings::default(),
             host: self.host(),

@@ -1,0 +1,67 @@
+//! What a resume was asked for, for commands that ask for more. Never runs one.
+
+use std::path::Path;
+
+use runtime::{
+    command_line::{Reach, quote},
+    mask::Mask,
+};
+
+use crate::{args::stored::ResumeArgs, environment::Environment};
+
+/// A resume that was asked for.
+pub(super) struct Asked<'a> {
+    pub(super) run: String,
+    pub(super) reach: &'a Reach,
+    /// Its flags.
+    pub(super) same: String,
+}
+
+impl Asked<'_> {
+    /// The same command with one more flag.
+    pub(super) fn with(&self, run: &str, flag: &str) -> String {
+        self.reach.command(&format!("resume {run}{} {flag}", self.same))
+    }
+}
+
+/// What was asked for so far, as flags that mean the same in any directory. Secrets are left for the person to fill in.
+pub(super) fn same(
+    args: &ResumeArgs,
+    recipe: Option<&Path>,
+    mask: &Mask,
+    environment: &Environment,
+) -> String {
+    let mut flags = String::new();
+    let path = |file: &Path| file.to_string_lossy().into_owned();
+    let tags = |tags: Vec<String>| (!tags.is_empty()).then(|| tags.join(","));
+    let named = [
+        ("--recipe", recipe.or(args.recipe.as_deref()).map(path)),
+        ("--from", args.from.clone()),
+        ("--include-tags", tags(args.tags.included())),
+        ("--exclude-tags", tags(args.tags.excluded())),
+    ];
+    for (flag, value) in named {
+        flags.extend(value.map(|value| format!(" {flag} {}", quote(&value))));
+    }
+    for file in &args.context.context_files {
+        flags.push_str(&format!(" --context-file {}", quote(&path(&environment.absolute(file)))));
+    }
+    for set in &args.context.set {
+        match set.split_once('=').filter(|(name, _)| mask.is_secret(name.trim())) {
+            Some((name, _)) => flags.push_str(&format!(" --set {}", quote(&format!("{name}=…")))),
+            None => flags.push_str(&format!(" --set {}", quote(set))),
+        }
+    }
+    let set = [
+        ("--rerun-producers", args.rerun_producers),
+        ("--rerun-effects", args.rerun_effects),
+        ("--rerun-interrupted", args.rerun_interrupted),
+        ("--skip-interrupted", args.skip_interrupted),
+    ];
+    flags.extend(args.options.auto_fix.map(|most| format!(" --auto-fix={most}")));
+    flags.extend(args.options.repair_agent.iter().map(|agent| format!(" --repair-agent {}", quote(agent))));
+    for (flag, _) in set.into_iter().filter(|(_, is_set)| *is_set) {
+        flags.push_str(&format!(" {flag}"));
+    }
+    flags
+}

@@ -1,0 +1,76 @@
+//! What a run that auto-fix worked on says about it: how often it was tried, what was rewritten, where the original is.
+
+use testkit::TestEnv;
+
+/// A world whose repair agent mends the command that cannot work, in this file.
+fn world(file: &str) -> TestEnv {
+    let repair = format!("sed -i 's/git frobnicate/git --version/' {file}");
+    TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), &repair)
+}
+
+const BROKEN: &str =
+    "# mine\nname: r\nsteps:\n  - {id: a, command: echo a}\n  - {id: b, command: git frobnicate}\n";
+
+#[test]
+fn a_run_that_was_saved_says_what_was_rewritten() {
+    let nested = "name: p\nsteps: [{id: n, recipe: r}]\n";
+    for (recipe, flags, changed) in [
+        ("r.yaml", &["--auto-fix"][..], "changed `command` of step `b`"),
+        ("r.yaml", &["--auto-fix", "--quiet"], "changed `command` of step `b`"),
+        ("p.yaml", &["--auto-fix"], "in `r.yaml`: changed `command` of step `b`"),
+    ] {
+        let env = world("r.yaml").file("r.yaml", BROKEN).file("p.yaml", nested);
+        let output = env.run([recipe].iter().chain(flags).copied());
+        assert_eq!(output.code, 0, "{}", output.all());
+        let shown = env.run(["show", "last"]);
+        let file = env.path("r.yaml").canonicalize().unwrap();
+        let original = env.run_dir().join("repairs/1/original.yaml");
+        for text in [&output.stdout, &shown.stdout] {
+            for part in [
+                "auto-fix: completed after 2 attempts".to_owned(),
+                format!("; repaired: {changed}"),
+                format!("auto-fix rewrote `{}`: {changed}", file.display()),
+                format!("as it was before: {}", original.display()),
+            ] {
+                assert!(text.contains(&part), "{recipe} {flags:?}: {part}\n{text}");
+            }
+        }
+        assert_eq!(std::fs::read_to_string(original).unwrap(), BROKEN);
+        let result = env.run(["show", "last", "--output-format", "json"]).json();
+        let repair = &result["auto_fix"]["attempts"][0]["repair"];
+        assert_eq!(
+            (&repair["summary"], repair["file"].as_str()),
+            (&changed.into(), file.to_str()),
+            "{repair}"
+        );
+    }
+}
+
+#[test]
+fn a_run_that_needed_no_help_says_nothing_of_it() {
+    let env = world("r.yaml").file("r.yaml", "name: r\nsteps: [{id: a, command: echo a}]\n");
+    let output = env.run(["r.yaml", "--auto-fix"]);
+    assert_eq!(output.code, 0);
+    assert!(!output.all().contains("auto-fix"), "{}", output.all());
+}
+
+#[test]
+fn a_repair_agent_that_is_named_and_missing_stops_the_run_before_it_begins() {
+    let recipe = "name: r\nsteps: [{id: a, command: 'touch ran; git frobnicate'}]\n";
+    let env = world("r.yaml").file("r.yaml", recipe);
+    let named = ["--auto-fix", "--repair-agent", "no-such-agent"];
+    let output = env.run(["r.yaml", "--output-format", "json"].iter().chain(&named).copied());
+    assert_eq!((output.code, env.path("ran").exists()), (5, false), "{}", output.all());
+    let result = output.json();
+    assert_eq!(
+        (&result["outcome"], &result["diagnosis"]["class"]),
+        (&"blocked".into(), &"environment.missing_binary".into())
+    );
+    assert!(result["failure"]["error"].to_string().contains("`--repair-agent`"), "{result}");
+    // without auto-fix nobody asks it
+    assert_eq!(env.run(["r.yaml", "--repair-agent", "no-such-agent"]).code, 1);
+    std::fs::remove_file(env.path("ran")).unwrap();
+    let resumed = env.run(["resume", "last"].iter().chain(&named).copied());
+    assert_eq!((resumed.code, env.path("ran").exists()), (5, false), "{}", resumed.all());
+    assert!(resumed.stderr.contains("no-such-agent"), "{}", resumed.all());
+}

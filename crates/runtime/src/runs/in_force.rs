@@ -1,0 +1,62 @@
+//! The recipe that a run works with now: the one that it began with, until a resume brings another. Never reads it.
+
+use std::path::{Path, PathBuf};
+
+use engine::event::RunResumed;
+use recipe::plan::Unit;
+
+use super::canonical_recipe;
+use crate::folder::{self, Header};
+
+/// A recipe in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InForce {
+    /// Its file from anywhere, unless it is built in.
+    pub file: Option<PathBuf>,
+    /// The path under which the run knows it.
+    pub path: String,
+    /// SHA-256 of its text.
+    pub digest: String,
+}
+
+impl InForce {
+    /// The recipe that a run began with.
+    pub fn first(header: &Header) -> InForce {
+        InForce {
+            file: header.recipe_file.clone(),
+            path: header.recipe_path.clone(),
+            digest: header.recipe_digest.clone(),
+        }
+    }
+
+    /// Its name in a command that is typed anywhere.
+    pub fn name(&self) -> String {
+        match &self.file {
+            Some(file) => file.to_string_lossy().into_owned(),
+            None => canonical_recipe(&self.path),
+        }
+    }
+
+    /// Where the relative paths of its recipes begin.
+    pub fn base(&self, working_dir: &Path) -> PathBuf {
+        let base = self.file.as_deref().and_then(|file| folder::base(file, Path::new(&self.path)));
+        base.unwrap_or(working_dir).to_owned()
+    }
+
+    /// What a resume goes on with: the same file, unless another one is named.
+    pub(super) fn next(&self, root: &Unit, named: Option<&PathBuf>) -> InForce {
+        let file = named.or(self.file.as_ref()).filter(|_| !root.path.starts_with("built-in:"));
+        InForce { file: file.cloned(), path: root.path.clone(), digest: root.digest.clone() }
+    }
+
+    /// What a resume went on with, as its event tells.
+    pub(super) fn resumed(&self, root: &Unit, resumed: &RunResumed, working_dir: &Path) -> InForce {
+        let file = match &resumed.recipe_file {
+            Some(file) => Some(PathBuf::from(file)),
+            None if root.path == self.path => self.file.clone(),
+            // a journal from before files were kept
+            None => Some(self.base(working_dir).join(&root.path)).filter(|file| file.is_file()),
+        };
+        InForce { file, path: root.path.clone(), digest: root.digest.clone() }
+    }
+}
