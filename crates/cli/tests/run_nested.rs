@@ -379,3 +379,37 @@ fn every_failed_member_of_a_nested_group_is_told() {
     }
     assert!(!error.contains("'ok'"), "{error}");
 }
+
+#[test]
+fn a_failed_recipe_is_named_as_the_step_calls_it() {
+    let env = env();
+    env.write("mixed.yaml", "name: Mixed Name\nsteps:\n- {id: k, command: 'exit 3'}\n");
+    for recipe in ["mixed", "./mixed.yaml", "{{which}}"] {
+        let output = env.json(
+            &format!("name: r\ncontext: {{which: mixed}}\nsteps:\n- {{id: s, recipe: '{recipe}'}}\n"),
+            &[],
+        );
+        let error = output.step("s")["error"].as_str().unwrap_or_default().to_owned();
+        let called = if recipe.starts_with('{') { "mixed" } else { recipe };
+        assert!(error.starts_with(&format!("Sub-recipe '{called}' failed at step 'k'")), "{error}");
+    }
+}
+
+#[test]
+fn neither_hooks_nor_recipes_leave_copies_of_the_context() {
+    let env = env();
+    env.write("c.yaml", "name: c\nsteps:\n- {id: k, command: 'head -c 20000 /dev/zero | tr \"\\0\" x'}\n");
+    let calls: String = (0..8).map(|n| format!("- {{id: s{n}, recipe: c}}\n")).collect();
+    env.write(
+        "r.yaml",
+        format!("name: r\nhooks: {{pre_step: 'true', post_step: 'test -s \"$RECIPE_CONTEXT_FILE\" && touch seen'}}\nsteps:\n{calls}"),
+    );
+    assert_eq!(env.run(["r.yaml"]).code, 0);
+    assert!(env.path("seen").exists());
+    let left = env.shell(
+        "find \"$RECIPE_RUNNER_HOME\"/runs -name '*context.json' -o -path '*/contexts/*' -name '*.json'",
+    );
+    let mut left: Vec<&str> = left.stdout.lines().collect();
+    left.retain(|file| !file.ends_with("contexts/0.json"));
+    assert!(left.is_empty(), "{left:?}");
+}

@@ -177,10 +177,20 @@ pub fn result(frame: &Frame) -> Option<Value> {
     }
 }
 
+/// What a recipe is called by the step that runs it. Programs around this one know nested recipes by that.
+pub fn called(state: &RunState, frame: FrameId) -> String {
+    let frame = &state.frames[frame];
+    let caller = frame.parent.map(|(parent, at)| (&state.frames[parent], at));
+    match caller.map(|(caller, at)| (caller, &caller.unit.steps[at].kind)) {
+        Some((caller, StepKind::Nested { target, .. })) => target.called(caller),
+        _ => frame.unit.name.clone(),
+    }
+}
+
 /// What a failed nested recipe says about itself.
 pub fn nested_error(state: &RunState, frame: FrameId) -> String {
+    let name = called(state, frame);
     let frame = &state.frames[frame];
-    let name = &frame.unit.name;
     if let Some(reason) = &frame.stopped {
         let at = frame.steps.iter().position(|step| step.status == StepStatus::Failed);
         let step = at.map(|at| format!(" at step '{}'", frame.unit.steps[at].id)).unwrap_or_default();

@@ -237,7 +237,9 @@ impl Driver<'_> {
     pub(super) fn close(&mut self, path: &str, id: FrameId) -> Result<(), DriveError> {
         self.closing.remove(&id);
         self.gates.remove(&format!("{path}\u{0}timeout"));
-        self.contexts.remove(&id);
+        if let Some(file) = self.contexts.remove(&id) {
+            file.discard();
+        }
         let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
         let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);
         let attempt = self.state.frames[frame].steps[at].attempt;
@@ -340,13 +342,9 @@ impl Driver<'_> {
         error: String,
     ) -> Result<(), DriveError> {
         let name = self.state.locate(path).map_or_else(String::new, |(frame, at)| {
-            match &self.state.frames[frame].unit.steps[at].kind {
-                StepKind::Nested { target: recipe::plan::Target::Known { unit, .. }, .. } => {
-                    self.plan.unit(*unit).name.clone()
-                }
-                StepKind::Nested { target: recipe::plan::Target::Dynamic { name, .. }, .. } => {
-                    name.render(&self.state.frames[frame])
-                }
+            let frame = &self.state.frames[frame];
+            match &frame.unit.steps[at].kind {
+                StepKind::Nested { target, .. } => target.called(frame),
                 _ => String::new(),
             }
         });
