@@ -312,6 +312,17 @@ pub(crate) fn missing_run(usage: &clap::Error) -> String {
     .unwrap_or_default()
 }
 
+/// What to say about a second recipe, which is taken for a command.
+pub(crate) fn second_recipe(usage: &clap::Error) -> Option<String> {
+    let text = usage.to_string();
+    let (_, rest) = text.split_once("the subcommand '")?;
+    let (word, _) = rest.split_once("' cannot be used with '[RECIPE]'")?;
+    Some(format!(
+        "error: `{word}` is one recipe too many: a run takes one\n  \
+         start a run for each; `recipe-runner-rs validate` checks several at once\n"
+    ))
+}
+
 /// Reads the command line. Options may stand before and after the verb.
 pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
     let command = everywhere::taken(Cli::command());

@@ -65,6 +65,11 @@ impl Environment {
         self.raw(name).filter(|value| !value.is_empty())
     }
 
+    /// The value of a variable that is set outside of files, and not empty.
+    pub(crate) fn exported(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
     /// The value of a variable that is set, even if it is empty.
     pub(crate) fn raw(&self, name: &str) -> Option<&str> {
         self.variables.get(name).or_else(|| self.files.get(name)).map(String::as_str)
@@ -78,6 +83,14 @@ impl Environment {
     /// Everything that is set and text.
     pub(crate) fn variables(&self) -> BTreeMap<String, String> {
         self.variables.clone()
+    }
+
+    /// All variables whose names begin so.
+    pub(crate) fn beginning_with(&self, prefix: &str) -> BTreeMap<String, String> {
+        let all = self.files.iter().chain(&self.variables);
+        all.filter(|(name, _)| name.starts_with(prefix))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
     }
 
     /// Everything that is set, for the programs that steps start.

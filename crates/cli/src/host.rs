@@ -166,15 +166,15 @@ pub(crate) fn runs(asked: Option<&Path>, environment: &Environment) -> Result<Ru
     Ok(Runs::at(home).reached(reach).knowing(environment.variables()))
 }
 
-/// Where they are stored.
+/// Where they are stored. What a `.env` file says does not count: only the run of that recipe would know it.
 pub(crate) fn state_dir(asked: Option<&Path>, environment: &Environment) -> Result<PathBuf, Failure> {
     if let Some(dir) = asked {
         return Ok(environment.absolute(dir));
     }
-    if let Some(dir) = environment.get("RECIPE_RUNNER_HOME") {
+    if let Some(dir) = environment.exported("RECIPE_RUNNER_HOME") {
         return Ok(environment.absolute(Path::new(dir)));
     }
-    if let Some(dir) = environment.get("XDG_STATE_HOME") {
+    if let Some(dir) = environment.exported("XDG_STATE_HOME") {
         return Ok(environment.absolute(Path::new(dir)).join("recipe-runner"));
     }
     match &environment.home {

@@ -97,6 +97,7 @@ fn explain_usage(usage: &clap::Error, out: &mut Out) -> Exit {
     let mut text = usage.render().ansi().to_string();
     if usage.use_stderr() {
         text.push_str(&args::missing_run(usage));
+        let text = args::second_recipe(usage).unwrap_or(text);
         out.notice(&text);
         return Exit::Invalid;
     }

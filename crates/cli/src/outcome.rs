@@ -1,6 +1,10 @@
 //! The result of a run, as people and programs read it.
 
-use engine::{RunStatus, StepStatus, event::Usage};
+use engine::{
+    RunStatus, StepStatus,
+    diagnosis::{Class, Confidence, Signal},
+    event::Usage,
+};
 use runtime::{
     command_line::quote,
     preflight,
@@ -101,12 +105,13 @@ pub(crate) fn fixed(result: &RunResult) -> Vec<String> {
 /// What agents used up; what nobody reported is unknown.
 pub(crate) fn agents(usage: &Usage) -> String {
     let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
+    let model = usage.model.clone().or_else(|| (usage.runs > 1).then(|| "unknown or several".to_owned()));
     format!(
         "{}, model {}, tokens {}, cost {}",
         count(usage.runs as usize, "run"),
-        known(usage.model.clone()),
+        known(model),
         known(usage.tokens().map(|tokens| tokens.to_string())),
-        cost(usage),
+        cost(usage.cost_usd, usage.runs_without_cost),
     )
 }
 
@@ -114,7 +119,7 @@ pub(crate) fn agents(usage: &Usage) -> String {
 pub(crate) fn known_usage(usage: &Usage) -> String {
     let runs = Some(format!("agents: {}", count(usage.runs as usize, "run")));
     let tokens = usage.tokens().map(|tokens| format!("{tokens} tokens"));
-    let cost = usage.cost_usd.map(|_| cost(usage));
+    let cost = usage.cost_usd.map(|_| cost(usage.cost_usd, usage.runs_without_cost));
     [runs, usage.model.clone(), tokens, cost].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
@@ -134,8 +139,9 @@ pub(crate) fn offer_to_keep(runs: &Runs, result: &RunResult, out: &mut Out) {
     }
 }
 
-fn cost(usage: &Usage) -> String {
-    match (usage.cost_usd, usage.runs_without_cost) {
+/// Dollars, and how many runs are not in them.
+pub(crate) fn cost(known: Option<f64>, silent: u64) -> String {
+    match (known, silent) {
         (None, _) => "unknown".to_owned(),
         (Some(cost), 0) => format!("${cost:.4}"),
         (Some(cost), silent) => format!("at least ${cost:.4} (unknown for {silent} of the runs)"),
@@ -229,10 +235,12 @@ pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
 fn diagnosis(result: &RunResult) -> String {
     let mut text = String::new();
     if let Some(found) = &result.diagnosis {
-        let sure = format!("{:?}", found.confidence).to_lowercase();
-        text.push_str(&format!("  diagnosis: {} ({sure} confidence)\n", found.class.as_str()));
-        for signal in found.signals.iter().take(3).filter(|signal| !signal.quote.is_empty()) {
-            text.push_str(&format!("    {}: {} ({})\n", signal.what, first_line(&signal.quote), signal.at));
+        text.push_str(&format!("  diagnosis: {}\n", class(found.class, found.confidence)));
+        text.push_str(&signals(&found.signals));
+        for other in &found.beside {
+            let class = class(other.class, other.confidence);
+            text.push_str(&format!("  failed too: step `{}`: {class}\n", other.step));
+            text.push_str(&signals(&other.signals));
         }
         // a run that has an id has its commands below
         let shown = if result.run_id.is_some() { 1 } else { result.advice.len() };
@@ -260,6 +268,20 @@ fn diagnosis(result: &RunResult) -> String {
         }
     }
     text
+}
+
+/// A kind of failure, and how sure that is.
+fn class(class: Class, confidence: Confidence) -> String {
+    let sure = format!("{confidence:?}").to_lowercase();
+    format!("{} ({sure} confidence)", class.as_str())
+}
+
+/// The evidence that says most.
+fn signals(signals: &[Signal]) -> String {
+    let shown = signals.iter().take(3).filter(|signal| !signal.quote.is_empty());
+    shown
+        .map(|signal| format!("    {}: {} ({})\n", signal.what, first_line(&signal.quote), signal.at))
+        .collect()
 }
 
 /// What the step was, and what it said.

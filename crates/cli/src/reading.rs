@@ -76,6 +76,9 @@ fn not_found(library: &Library, asked: &str, error: LoadError) -> Failure {
     if asked == "last" {
         failure = failure
             .hint("`last` is the newest run: `recipe-runner-rs resume last` goes on with it, `recipe-runner-rs show last` shows it");
+    } else if asked == "help" {
+        failure = failure
+            .hint("`recipe-runner-rs --help` shows how it is used, and every command has its own `--help`");
     } else if let Some(file) = nearby {
         failure = failure.hint(format!("did you mean the file `./{file}`?"));
     } else if let Some(file) = similar_file(&library.absolute(asked)) {
@@ -100,6 +103,7 @@ fn similar_file(path: &std::path::Path) -> Option<String> {
     let entries = std::fs::read_dir(path.parent()?).ok()?;
     let files: Vec<String> = entries
         .flatten()
+        .filter(|entry| entry.path().is_file())
         .filter_map(|entry| entry.file_name().into_string().ok())
         .filter(|name| is_recipe(name))
         .take(MOST_FILES)

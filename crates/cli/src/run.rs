@@ -76,8 +76,9 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
     let working_dir = working_dir(args.places.working_dir.as_deref(), environment);
     let environment = &host::with_files(&plan, &environment.cwd, &working_dir, environment);
     let given = outside.settings(plan.root(), |name| environment.raw(name));
+    let ambient = engine::ambient::below(&plan, environment.beginning_with(recipe::env_name::PREFIX));
     let name = plan.root().name.clone();
-    let job = Job { plan, given, library: &library, recording: &recording };
+    let job = Job { plan, given, ambient, library: &library, recording: &recording };
     match execute(job, &args, environment, out) {
         Err(failure) => {
             let known = stored_result(&failure, args.options.state_dir.as_deref(), environment);
@@ -92,6 +93,7 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
 struct Job<'a> {
     plan: Plan,
     given: Map,
+    ambient: engine::ambient::Ambient,
     library: &'a Library,
     recording: &'a Recording<'a>,
 }
@@ -149,6 +151,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
             auto_fix_budget,
             budget: options.budget.to_budget(),
             recipe_dirs: job.library.named_dirs(),
+            ambient: job.ambient,
         },
         working_dir: working_dir.clone(),
         recording: job.recording,

@@ -8,9 +8,10 @@ use std::{
 };
 
 use recipe::{
-    document, env_name,
+    document,
     plan::Unit,
-    value::{Map, Number, Value},
+    typed::typed,
+    value::{Map, Value},
 };
 
 use crate::{args::options::Context, environment::Environment};
@@ -76,20 +77,7 @@ impl Outside {
 
     /// All values from outside for a recipe, lowest precedence first: environment, context file, `--set`.
     pub(crate) fn settings<'a>(&self, unit: &Unit, variable: impl Fn(&str) -> Option<&'a str>) -> Map {
-        let declared = unit.context.keys().chain(unit.inputs.iter().map(|input| &input.name));
-        let defaults = unit.defaults();
-        let mut values = Map::new();
-        for name in declared {
-            // also as it is written: `env RECIPE_VAR_my-name=…` can set that
-            let written = format!("{}{name}", env_name::PREFIX);
-            let text = variable(&written).or_else(|| variable(&env_name::variable(name)?));
-            let value = |text: &str| match defaults.get(name) {
-                // what is declared as text stays text, whatever it looks like
-                Some(Value::Text(_)) => Value::text(text),
-                _ => typed(text),
-            };
-            values.extend(text.map(|text| (name.clone(), value(text))));
-        }
+        let mut values = engine::ambient::values(unit, variable);
         self.put_over(&mut values, unit);
         values
     }
@@ -144,27 +132,6 @@ fn assignment(text: &str) -> Result<(String, Value), SettingsError> {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), typed(value))),
         _ => Err(SettingsError::NotAnAssignment(text.to_owned())),
     }
-}
-
-/// The value that a text of the command line means.
-pub(crate) fn typed(text: &str) -> Value {
-    match text {
-        "true" => Value::Bool(true),
-        "false" => Value::Bool(false),
-        _ => structure(text).or_else(|| number(text)).unwrap_or_else(|| Value::text(text)),
-    }
-}
-
-fn structure(text: &str) -> Option<Value> {
-    text.trim_start().starts_with(['{', '[']).then(|| Value::from_typed_json(text).ok()).flatten()
-}
-
-/// Digits with at most one decimal point. Exponents stay text: `4517e12` is a commit.
-fn number(text: &str) -> Option<Value> {
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    let some = digits.bytes().any(|byte| byte.is_ascii_digit());
-    (plain && some).then(|| Number::parse(text).map(Value::Number)).flatten()
 }
 
 /// Largest context file.

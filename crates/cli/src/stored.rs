@@ -11,8 +11,10 @@ mod table;
 use std::path::Path;
 
 use runtime::{
+    evidence::header_command,
     folder::RunFolder,
     journal::JournalError,
+    mask::Mask,
     runs::{Cancelled, FindError, OpenError, Runs},
 };
 use serde_json::json;
@@ -49,14 +51,17 @@ fn find(runs: &Runs, asked: &str) -> Result<RunFolder, Failure> {
     })
 }
 
-fn unreadable(error: &OpenError) -> Failure {
+fn unreadable(error: &OpenError, folder: &RunFolder) -> Failure {
     let failure = Failure::new(Exit::Broken, error.to_string());
-    match error {
-        OpenError::Journal(JournalError::Damaged { .. }) => {
-            failure.hint("nothing is read past the damage: put the file back from a copy, or start a new run")
-        }
-        _ => failure,
+    if !matches!(error, OpenError::Journal(JournalError::Damaged { .. })) {
+        return failure;
     }
+    let failure =
+        failure.hint("nothing is read past the damage: put the file back from a copy, or start a new run");
+    let Ok(header) = folder.header() else { return failure };
+    let mut mask = Mask::default();
+    mask.learn(&header.given());
+    failure.hint(format!("start a new run: {}", header_command(&header, &mask)))
 }
 
 /// Lists past and present runs.
@@ -84,7 +89,7 @@ pub(crate) fn show(args: &ShowArgs, environment: &Environment, out: &mut Out) ->
     let shown = runs_at(args.state.state_dir.as_deref(), environment)
         .and_then(|runs| {
             let folder = find(&runs, &args.run)?;
-            runs.open(folder).map_err(|error| unreadable(&error))
+            runs.open(folder.clone()).map_err(|error| unreadable(&error, &folder))
         })
         .map_err(|failure| failure.announce(format, out))?;
     out.hide(&shown.mask);
@@ -103,7 +108,7 @@ pub(crate) fn cancel(args: &CancelArgs, environment: &Environment, out: &mut Out
     let host = host::bare(environment.all(), environment);
     let result = runs_at(args.state.state_dir.as_deref(), environment).and_then(|runs| {
         let folder = find(&runs, &args.run)?;
-        let cancelled = runs.cancel(&folder, host.grace).map_err(|error| unreadable(&error))?;
+        let cancelled = runs.cancel(&folder, host.grace).map_err(|error| unreadable(&error, &folder))?;
         Ok((folder.id(), cancelled, runs.reach().clone()))
     });
     let (id, cancelled, reach) = result.map_err(|failure| failure.announce(format, out))?;

@@ -167,3 +167,87 @@ fn a_run_inside_of_another_one_reports_what_it_inherited() {
         assert!(reason.contains(&format!("the budget of {runs} used up")), "{reason}");
     }
 }
+
+const BASE: &str = "name: base
+steps:
+  - {id: a, command: git frobnicate}
+  - {id: b, command: echo b >> ledger}
+";
+const HEIR: &str = "name: heir
+extends: base
+steps:
+  - {id: c, command: echo c >> ledger}
+";
+
+fn heirs(script: &str, heir: &str) -> TestEnv {
+    TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), script)
+        .file("recipes/base.yaml", BASE)
+        .file("recipes/heir.yaml", heir)
+}
+
+fn fix_heir(env: &TestEnv) -> Output {
+    env.run(["recipes/heir.yaml", "--auto-fix=4", "--output-format", "json"])
+}
+
+#[test]
+fn a_step_of_an_extended_recipe_is_repaired_in_the_one_that_extends_it() {
+    let overrides = HEIR.replace("steps:\n", "steps:\n  - {id: a, command: git --version}\n");
+    let composed = "name: heir\nsteps:\n  - {id: a, command: git --version}\n  - {id: b, command: echo b >> ledger}\n  \
+                    - {id: c, command: echo c >> ledger}\n";
+    for answer in [overrides.as_str(), composed] {
+        let env = heirs(&answers(answer), HEIR);
+        let output = fix_heir(&env);
+        assert_eq!(output.code, 0, "{}", output.all());
+        assert_eq!(
+            (env.read("recipes/base.yaml"), env.read("recipes/heir.yaml")),
+            (BASE.into(), answer.into())
+        );
+        assert_eq!(ledger(&env), "b c");
+        let asked = env.read("~/asked-1");
+        assert!(asked.contains("git frobnicate") && asked.contains("extends: base"), "{asked}");
+        assert!(asked.contains("The failed step is defined in recipes/base.yaml"), "{asked}");
+    }
+}
+
+#[test]
+fn an_extended_recipe_does_not_take_the_place_of_the_one_that_extends_it() {
+    let base = BASE.replace("frobnicate", "--version");
+    let nameless =
+        HEIR.replace("name: heir\n", "").replace("steps:\n", "steps:\n  - {id: a, command: git --version}\n");
+    let without_own = "name: heir\nextends: base\nsteps:\n  - {id: a, command: git --version}\n";
+    let without_parent =
+        "name: heir\nsteps:\n  - {id: a, command: git --version}\n  - {id: c, command: echo c >> ledger}\n";
+    for (answer, expected) in [
+        (base.as_str(), vec!["name_changed", "step_lost"]),
+        (nameless.as_str(), vec!["name_changed"]),
+        (without_own, vec!["step_lost"]),
+        (without_parent, vec!["step_lost"]),
+    ] {
+        let env = heirs(&answers(answer), HEIR);
+        let output = fix_heir(&env);
+        assert_eq!(output.code, 6, "{}", output.all());
+        let found = repair(&output);
+        let codes: Vec<&str> = found["regressions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|found| found["code"].as_str().unwrap())
+            .collect();
+        assert_eq!(codes, expected, "{answer}\n{found}");
+        assert_eq!(
+            (env.read("recipes/base.yaml"), env.read("recipes/heir.yaml")),
+            (BASE.into(), HEIR.into())
+        );
+    }
+}
+
+#[test]
+fn an_own_step_of_a_recipe_that_extends_another_is_said_to_be_its_own() {
+    let base = "name: base\nsteps:\n  - {id: b, command: echo b >> ledger}\n";
+    let heir = HEIR.replace("echo c >> ledger", "git frobnicate");
+    let env =
+        heirs(&answers(&heir.replace("frobnicate", "--version")), &heir).file("recipes/base.yaml", base);
+    assert_eq!(fix_heir(&env).code, 0);
+    let asked = env.read("~/asked-1");
+    assert!(asked.contains("defined in the recipe file itself") && asked.contains("echo b"), "{asked}");
+}

@@ -54,6 +54,14 @@ fn check(found: &Json, expected: &str, quote: &str) {
 }
 
 #[test]
+fn a_tool_that_is_nowhere_is_named_though_nobody_says_so() {
+    let output = env().json(&step("nosuchx --flag 2>/dev/null"), &[]);
+    check(&diagnosis(&output), "environment.missing_binary medium", "the program `nosuchx` is not there");
+    let error = output.step("s")["error"].as_str().unwrap().to_owned();
+    assert!(error.contains("`nosuchx` is not installed, or not in PATH"), "{error}");
+}
+
+#[test]
 fn a_recipe_that_is_to_be_corrected_is_gone_on_with_corrected() {
     let env = env().file("r.yaml", "name: r\nsteps: [{id: a, command: 'if true; then echo'}]\n");
     let output = env.run(["r.yaml"]);
@@ -189,6 +197,77 @@ fn agents() {
         let output = with_agent(script).json(&recipe, &[]);
         check(&diagnosis(&output), expected, quote);
     }
+}
+
+#[test]
+fn a_check_of_what_an_agent_made_is_the_agents_failure() {
+    let agent = "id: ag, prompt: p, produces: [d/out.txt]";
+    for (steps, expected) in [
+        // what it declares, read by name or by pattern
+        (&[agent, "id: g, command: test -f d/out.txt"][..], "agent_drift high"),
+        (&[agent, "id: x, command: x=1", "id: g, command: 'test -f \"./d/out.txt\"'"], "agent_drift high"),
+        (
+            &["id: ag, prompt: p, produces: ['d/*']", "id: g, command: grep -q OK d/out.txt"],
+            "agent_drift high",
+        ),
+        // what says that it depends on it
+        (&["id: ag, prompt: p", "id: g, depends_on: [ag], command: grep -q OK out.txt"], "agent_drift high"),
+        // mere order is not enough, nor is a step that checks nothing or something else
+        (&["id: ag, prompt: p", "id: g, command: grep -q OK out.txt"], "verification high"),
+        (&[agent, "id: x, command: x=1", "id: g, command: test -f e/out.txt"], "verification high"),
+        (&["id: ag, prompt: p", "id: g, depends_on: [ag], command: exit 7"], "verification medium"),
+        (&["id: ag, prompt: p", "id: g, command: exit 7"], "verification medium"),
+    ] {
+        let steps: String = steps.iter().map(|step| format!("  - {{{step}}}\n")).collect();
+        let recipe = format!("name: r\nsteps:\n{steps}");
+        let output = with_agent("cat > /dev/null; echo done").json(&recipe, &[]);
+        check(&diagnosis(&output), expected, "plain failure");
+    }
+    // an agent that was skipped has made nothing
+    let skipped = "name: r\ncontext: {no: ''}\nsteps:\n  - {id: ag, prompt: p, condition: no, produces: [out.txt]}\n  \
+                   - {id: g, command: test -f out.txt}\n";
+    check(&diagnosis(&with_agent("echo done").json(skipped, &[])), "verification high", "plain failure");
+}
+
+#[test]
+fn every_member_of_a_group_that_failed_has_a_diagnosis() {
+    let member = |id: &str, does: &str| format!("  - {{id: {id}, parallel_group: p, {does}}}\n");
+    let tolerated = "command: exit 3, continue_on_error: true";
+    let recipe = ["name: r\nsteps:\n".to_owned()]
+        .into_iter()
+        .chain([
+            member("a", "command: exit 5"),
+            member("b", "command: no_such_program"),
+            member("c", "command: 'true'"),
+            member("d", tolerated),
+            member("n", "recipe: child"),
+        ])
+        .collect::<String>();
+    let child = "name: child\nsteps: [{id: k, command: test -f nothing}]\n";
+    let env = env().file("child.yaml", child).file("r.yaml", &recipe);
+    let output = env.run(["r.yaml", "--output-format", "json"]);
+    let found = diagnosis(&output);
+    assert_eq!((&found["class"], &output.json()["failure"]["step"]), (&json!("unknown"), &json!("a")));
+    let beside: Vec<String> = found["beside"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|other| format!("{} {}", other["step"].as_str().unwrap(), other["class"].as_str().unwrap()))
+        .collect();
+    assert_eq!(beside, ["b environment.missing_binary", "n/k verification"]);
+    assert!(found["beside"][0]["signals"].to_string().contains("no_such_program"), "{found}");
+    assert_eq!(found["secondary"], json!(["environment.missing_binary", "verification"]));
+    let shown = env.run(["show", "last", "--output-format", "json"]).json();
+    assert_eq!(shown["diagnosis"], found);
+    let text = env.run(["r.yaml"]).stderr;
+    for line in
+        ["failed too: step `b`: environment.missing_binary (high confidence)", "failed too: step `n/k`"]
+    {
+        assert!(text.contains(line), "{text}");
+    }
+    // one failure alone has nothing beside it
+    let one = diagnosis(&env.json(&step("exit 5"), &[]));
+    assert_eq!(one.get("beside"), None);
 }
 
 #[test]

@@ -313,3 +313,27 @@ fn a_used_up_budget_fails_and_says_how_to_raise_it() {
         assert_eq!(env.run(["resume", run, "--budget-agent-runs", "2"]).code, 0);
     }
 }
+
+#[test]
+fn an_edited_agent_file_is_a_change_of_its_step() {
+    let steps = ["id: ag, agent: arch, prompt: p", "id: other, prompt: q", GATE];
+    for (text, edited, expected) in [
+        ("You build.", Some("You build well."), "ag:rerun other:keep gate:rerun"),
+        ("You build.", Some("You build."), "ag:keep other:keep gate:rerun"),
+        ("You build.", None, "ag:rerun other:keep gate:rerun"),
+    ] {
+        let env = world().file("r.yaml", recipe(&steps)).file("agents/arch.md", text);
+        assert_eq!(env.run(["r.yaml"]).code, 1);
+        match edited {
+            Some(edited) => env.write("agents/arch.md", edited),
+            None => std::fs::remove_file(env.path("agents/arch.md")).unwrap(),
+        }
+        let output = json(&env, &["resume", "last", "--recipe", "r.yaml", "--plan"]);
+        assert_eq!(actions(&output.json()), expected, "{edited:?}");
+        let is_named = output.stdout.contains("the file of its agent changed");
+        assert_eq!(is_named, expected.contains("ag:rerun"), "{}", output.all());
+        // without the recipe, the run goes on with what it began with
+        let plain = json(&env, &["resume", "last", "--plan"]).json();
+        assert_eq!(actions(&plain), "ag:keep other:keep gate:rerun");
+    }
+}

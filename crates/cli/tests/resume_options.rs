@@ -181,3 +181,56 @@ fn a_resume_counts_as_a_session_too() {
     assert_eq!(env.read("ledger"), "x\n");
     assert_eq!(env.run(["resume", "last"]).code, 0);
 }
+
+/// A step that its timeout ends half-way, and one after it.
+fn half_way(more: &str) -> TestEnv {
+    env().file(
+        "r.yaml",
+        format!(
+            "name: r\nsteps:\n  - {{id: a, timeout: 1, command: 'echo a >>ledger; [ -e go ] || sleep 60'{more}}}\n  \
+             - {{id: b, command: echo b >>ledger}}\n"
+        ),
+    )
+}
+
+#[test]
+fn a_step_that_is_not_idempotent_and_timed_out_is_not_simply_repeated() {
+    for (arguments, code) in [(&["r.yaml"][..], 1), (&["r.yaml", "--auto-fix=3"], 6)] {
+        for (choice, ledger) in [("--rerun-interrupted", "a\na\nb\n"), ("--skip-interrupted", "a\nb\n")] {
+            let env = half_way(", idempotent: false");
+            let output = env.run(arguments);
+            assert_eq!((output.code, env.read("ledger")), (code, "a\n".to_owned()), "{}", output.all());
+            if code == 6 {
+                assert!(output.all().contains(choice), "{}", output.all());
+            }
+            env.write("go", "");
+            let plan = env.run(["resume", "last", "--plan"]);
+            assert!(plan.stdout.contains("choose --rerun-interrupted"), "{}", plan.all());
+            let asked = env.run(["resume", "last"]);
+            assert_eq!((asked.code, env.read("ledger")), (6, "a\n".to_owned()), "{}", asked.all());
+            assert!(asked.all().contains(choice), "{}", asked.all());
+            let chosen = env.run(["resume", "last", choice]);
+            assert_eq!((chosen.code, env.read("ledger")), (0, ledger.to_owned()), "{}", chosen.all());
+        }
+    }
+}
+
+#[test]
+fn a_step_that_timed_out_is_repeated_where_that_does_no_harm() {
+    for (arguments, ledger) in [(&["r.yaml"][..], "a\n"), (&["r.yaml", "--auto-fix=2"], "a\na\n")] {
+        let env = half_way("");
+        env.run(arguments);
+        assert_eq!(env.read("ledger"), ledger);
+        env.write("go", "");
+        assert_eq!(env.run(["resume", "last"]).code, 0);
+    }
+}
+
+#[test]
+fn a_step_that_failed_by_itself_asks_nobody() {
+    let recipe = "name: r\nsteps:\n  - {id: a, idempotent: false, command: 'echo a >>ledger; [ -e go ]'}\n";
+    let env = env().file("r.yaml", recipe);
+    assert_eq!(env.run(["r.yaml"]).code, 1);
+    env.write("go", "");
+    assert_eq!((env.run(["resume", "last"]).code, env.read("ledger")), (0, "a\na\n".to_owned()));
+}

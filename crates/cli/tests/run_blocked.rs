@@ -301,3 +301,81 @@ fn an_unusable_state_directory_is_the_runners_own_failure() {
     assert_eq!((output.code, env.path("ran").exists()), (8, false), "{}", output.all());
     assert!(output.stderr.contains("error"), "{}", output.all());
 }
+
+#[test]
+fn only_recipes_that_may_run_need_their_variables() {
+    const CHILD: &str =
+        "name: c\nenv: {required: [DEPLOY_TOKEN]}\nsteps:\n- {id: k, command: 'echo t=$DEPLOY_TOKEN'}\n";
+    for (steps, arguments, code) in [
+        ("{id: s, recipe: c}", &[][..], 5),
+        ("{id: s, recipe: c, when_tags: [release]}", &[], 5),
+        ("{id: s, recipe: c, when_tags: [release]}", &["--exclude-tags", "release"], 0),
+        ("{id: s, recipe: c, condition: 'false'}", &[], 0),
+        ("{id: s, recipe: c, condition: 'n == 2'}", &[], 0),
+        ("{id: s, recipe: c, env: {DEPLOY_TOKEN: given}}", &[], 0),
+        ("{id: s, recipe: c, env: {DEPLOY_TOKEN: given}}\n- {id: t, recipe: c}", &[], 5),
+        ("{id: s, recipe: m, env: {DEPLOY_TOKEN: given}}", &[], 0),
+    ] {
+        let env = env();
+        env.write("c.yaml", CHILD);
+        env.write("m.yaml", "name: m\nsteps:\n- {id: c, recipe: c}\n");
+        env.write(
+            "r.yaml",
+            format!("name: r\ncontext: {{n: 1}}\nsteps:\n- {steps}\n- {{id: z, command: 'true'}}\n"),
+        );
+        let mut all = vec!["r.yaml"];
+        all.extend(arguments);
+        let output = env.run(all);
+        assert_eq!(output.code, code, "{steps} {arguments:?}: {}", output.all());
+        assert_eq!(output.stderr.contains("MISSING_ENV_VAR: DEPLOY_TOKEN"), code == 5, "{}", output.all());
+    }
+}
+
+#[test]
+fn a_rule_may_name_what_stands_inside_a_value() {
+    for (context, rule, arguments, code) in [
+        ("{o: {k: x}}", "{o.k: nonempty}", &[][..], 0),
+        ("{o: {k: ''}}", "{o.k: nonempty}", &[], 5),
+        ("{o: {k: ''}}", "{o.k: nonempty}", &["--set", "o.k=y"], 0),
+        ("{o: {k: .}}", "{o.k: path}", &[], 0),
+        ("{o: {k: nowhere}}", "{o.k: path}", &[], 5),
+        ("{o: {l: [a]}}", "{o.l: nonempty}", &[], 0),
+        ("{o: x}", "{o.k: nonempty}", &[], 5),
+    ] {
+        let env = env();
+        env.write(
+            "r.yaml",
+            format!("name: r\ncontext: {context}\ncontext_validation: {rule}\nsteps:\n- {{id: a, command: 'true'}}\n"),
+        );
+        let mut all = vec!["r.yaml"];
+        all.extend(arguments);
+        let output = env.run(all);
+        assert_eq!(output.code, code, "{context} {rule} {arguments:?}: {}", output.all());
+    }
+}
+
+#[test]
+fn a_recipe_that_is_found_late_needs_its_variables_when_it_is_entered() {
+    for (more, code) in [("", 1), (", env: {KK: given}", 0)] {
+        let env = env();
+        env.write("c.yaml", "name: c\nenv: {required: [KK]}\nsteps:\n- {id: k, command: 'echo [$KK]'}\n");
+        env.write(
+            "r.yaml",
+            format!("name: r\ncontext: {{w: c}}\nsteps:\n- {{id: s, recipe: '{{{{w}}}}'{more}}}\n"),
+        );
+        let output = env.run(["r.yaml"]);
+        assert_eq!(output.code, code, "{}", output.all());
+        assert_eq!(output.stderr.contains("MISSING_ENV_VAR: KK"), code == 1, "{}", output.all());
+    }
+}
+
+#[test]
+fn a_file_of_variables_does_not_say_where_runs_are_stored() {
+    let env = env();
+    env.write(".env", "RECIPE_RUNNER_HOME=elsewhere\nXDG_STATE_HOME=elsewhere\n");
+    env.write("r.yaml", "name: r\nsteps:\n- {id: a, command: 'exit 3'}\n");
+    assert_eq!(env.run(["r.yaml"]).code, 1);
+    assert_eq!(env.run_ids().len(), 1);
+    assert_eq!(env.run(["show", "last"]).code, 0);
+    assert!(!env.path("elsewhere").exists());
+}

@@ -378,3 +378,22 @@ fn exit_codes_can_have_meanings() {
     assert_eq!((output.code, output.json()["status"].clone()), (6, json!("waiting")), "{}", output.all());
     assert_eq!(output.json()["outcome"], "needs_human");
 }
+
+#[test]
+fn a_hook_is_told_of_a_failure_whatever_it_printed() {
+    for (command, limit, expected) in [
+        (r#"printf "x\0y" >&2; exit 1"#, "8192", "x\u{fffd}y"),
+        ("head -c 300000 /dev/zero | tr '\\0' z >&2; exit 1", "500000", "zzzzzzzz"),
+    ] {
+        let env = env().env("AMPLIHACK_RECIPE_SNIPPET_BYTES", limit);
+        env.write(
+            "r.yaml",
+            format!("name: r\nhooks:\n  on_error: printf %s \"$STEP_ERROR\" > told; printf %s {{{{step_error}}}} > rendered\nsteps:\n- id: a\n  command: |\n    {command}\n"),
+        );
+        let output = env.run(["r.yaml"]);
+        assert_eq!(output.code, 1, "{}", output.all());
+        for file in ["told", "rendered"] {
+            assert!(env.read(file).contains(expected), "{file}: {}", output.stderr);
+        }
+    }
+}

@@ -255,9 +255,124 @@ fn a_recipe_step_can_be_retried_and_can_time_out() {
 }
 
 #[test]
+fn a_recipe_step_is_not_tried_again_for_what_cannot_pass() {
+    let fails = |more: &str, last: &str| {
+        format!(
+            "name: child\ncontext: {{n: 1}}\n{more}steps:\n  - {{id: a, command: 'echo x >> tries; wc -l < tries'}}\n  - {{id: b, {last}}}\n"
+        )
+    };
+    for (more, last, attempts) in [
+        ("recursion: {max_total_steps: 1}\n", "command: 'true'", 1),
+        ("recursion: {max_depth: 0}\n", "recipe: leaf", 1),
+        ("", "condition: n.lower(), command: 'true'", 1),
+        ("", "recipe: '{{n}}'", 1),
+        ("", "recipe: outer", 1),
+        // these may be different next time
+        ("", "condition: a.join(a), command: 'true'", 3),
+        ("", "recipe: 'no-{{a}}'", 3),
+        ("", "command: 'true', working_dir: gone", 3),
+        ("", "command: 'printf \"a\\0b\"'", 3),
+        ("", "command: exit 1", 3),
+    ] {
+        let outer = "name: outer\nsteps: [{id: o, recipe: leaf, context: {n: 1}, condition: n.lower()}]\n";
+        let env = env().file("leaf.yaml", "name: leaf\nsteps: [{id: l, command: 'true'}]\n");
+        let env = env.file("outer.yaml", outer).file("child.yaml", fails(more, last));
+        let output =
+            env.json("name: p\nsteps: [{id: s, recipe: child, retry: {max_attempts: 3, delay: 0}}]\n", &[]);
+        assert_eq!(output.step("s")["attempts"], attempts, "{last} {}", output.all());
+        assert_eq!(output.code, 1, "{last} {}", output.all());
+    }
+}
+
+#[test]
 fn the_environment_of_a_recipe_step_reaches_what_it_runs() {
     let parent = "name: p\ncontext: {v: deep}\nsteps:\n  - {id: s, recipe: child, env: {A: '{{v}}', B: outer}, output: r}\n  - {id: t, command: 'echo \"[$A]\"', output: after}\n";
     let child = "name: child\nsteps:\n  - {id: x, env: {B: inner}, command: 'echo \"$A $B\"'}\n";
     let output = run(parent, child, &[]);
     assert_eq!((output.value("r"), output.value("after")), (json!("deep inner"), json!("[]")));
+}
+
+#[test]
+fn a_dotted_path_reads_through_any_number_of_recipes() {
+    let env = env();
+    env.write(
+        "d.yaml",
+        "name: d\ncontext: {only: ON}\nsteps:\n- {id: k, command: echo K}\n- {id: l, command: echo L}\n",
+    );
+    env.write("c.yaml", "name: c\nsteps:\n- {id: d, recipe: d}\n- {id: last, command: echo C}\n");
+    let over = "- {id: json, command: \"echo '{\\\"k\\\": 7}'\", output: d}\n- {id: again, command: 'echo {{d.k}}'}\n";
+    let parent = format!(
+        "name: p\nsteps:\n- {{id: s, recipe: c}}\n- {{id: t, condition: \"s.d.k == 'K'\", command: 'echo {{{{s}}}} {{{{s.d}}}} {{{{s.d.k}}}} {{{{s.d.only}}}} {{{{d.k}}}}'}}\n{over}"
+    );
+    let output = env.json(&parent, &[]);
+    assert_eq!(output.value("t"), "C L K ON K", "{}", output.all());
+    assert_eq!(output.value("again"), "7", "{}", output.all());
+}
+
+#[test]
+fn a_recipe_that_is_found_late_tells_all_its_problems_with_their_places() {
+    let env = env();
+    env.write(
+        "bad.yaml",
+        "name: bad\nsteps:\n- {id: a, comand: 'true'}\n- {id: b, command: 'true', condition: 'x ='}\n",
+    );
+    let output = env.json("name: r\ncontext: {which: bad}\nsteps:\n- {id: s, recipe: '{{which}}'}\n", &[]);
+    let error = output.step("s")["error"].as_str().unwrap_or_default().to_owned();
+    for part in ["Sub-recipe 'bad' failed", "[error]", "bad.yaml:3:", "`comand`", "bad.yaml:4:"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+}
+
+#[test]
+fn the_environment_reaches_names_that_only_a_nested_recipe_declares() {
+    let child = "name: child\ncontext: {w: dflt, my-n: 1}\ninputs: [{name: v, required: true}]\n\
+                 steps: [{id: c, command: 'echo {{w}} {{my-n}} {{v}}'}]\n";
+    let call = |more: &str| format!("name: r\nsteps: [{{id: s, recipe: child{more}}}]\n");
+    let dynamic = "name: r\ncontext: {which: child}\nsteps: [{id: s, recipe: '{{which}}'}]\n";
+    let earlier = "name: r\nsteps: [{id: w, command: echo out}, {id: s, recipe: child}]\n";
+    for (parent, arguments, expected) in [
+        (call("").as_str(), &[][..], "E 7 007"),
+        (dynamic, &[], "E 7 007"),
+        (&call(", context: {w: step}"), &[], "step 7 007"),
+        (earlier, &[], "out 7 007"),
+        ("name: r\ncontext: {w: mine}\nsteps: [{id: s, recipe: child, context: {v: x}}]\n", &[], "E 7 x"),
+        (&call(""), &["--set", "w=S"], "S 7 007"),
+    ] {
+        let env = env().env("RECIPE_VAR_w", "E").env("RECIPE_VAR_my_n", "7").env("RECIPE_VAR_v", "007");
+        let output = env.file("child.yaml", child).json(parent, arguments);
+        assert_eq!(output.step("s")["output"], *expected, "{parent} {arguments:?} {}", output.all());
+    }
+}
+
+#[test]
+fn a_resume_keeps_what_the_environment_gave_to_a_nested_recipe() {
+    let child = "name: child\ncontext: {w: dflt}\nsteps: [{id: c, command: 'test -e go && echo {{w}}'}]\n";
+    let env = env().file("child.yaml", child).file("r.yaml", "name: r\nsteps: [{id: s, recipe: child}]\n");
+    let failed = env.shell("RECIPE_VAR_w='E F' $RUNNER r.yaml --output-format json");
+    assert_eq!(failed.code, 1, "{}", failed.all());
+    let again = failed.json()["evidence"]["repro_command"].as_str().unwrap_or_default().to_owned();
+    assert!(again.starts_with("env 'RECIPE_VAR_w=E F' recipe-runner-rs "), "{again}");
+    env.write("go", "");
+    let output = env.run(["resume", "last", "--output-format", "json"]);
+    assert_eq!(output.json()["context"]["s"], "E F", "{}", output.all());
+}
+
+#[test]
+fn every_failed_member_of_a_nested_group_is_told() {
+    let env = env();
+    env.write(
+        "c.yaml",
+        "name: c\nsteps:\n- {id: p1, parallel_group: g, command: 'echo one >&2; exit 3'}\n- {id: ok, parallel_group: g, command: 'true'}\n- {id: p2, parallel_group: g, command: 'echo two >&2; exit 4'}\n",
+    );
+    let output = env.json("name: r\nsteps:\n- {id: s, recipe: c}\n", &[]);
+    let error = output.step("s")["error"].as_str().unwrap_or_default().to_owned();
+    for part in [
+        "Sub-recipe 'c' failed at step 'p1': [error] bash step failed: exit code 3",
+        "one",
+        "at step 'p2': [error] bash step failed: exit code 4",
+        "two",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    assert!(!error.contains("'ok'"), "{error}");
 }

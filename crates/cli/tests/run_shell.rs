@@ -416,7 +416,12 @@ fn directories() {
 
 #[test]
 fn a_missing_tool_is_named() {
-    for command in ["no-such-tool --flag", "true && ./no-such-tool", "x=$(no-such-tool) || exit 127"] {
+    for command in [
+        "no-such-tool --flag",
+        "true && ./no-such-tool",
+        "x=$(no-such-tool) || exit 127",
+        "no-such-tool 2>/dev/null",
+    ] {
         let output = env().json(&recipe(&json!({}), &[command]), &[]);
         let error = output.step("s0")["error"].as_str().unwrap_or_default().to_owned();
         assert!(error.contains("no-such-tool") && error.contains("127"), "{command}: {error}");

@@ -346,3 +346,14 @@ fn context_files_add_up_and_the_later_one_wins() {
         assert_eq!(output.value("s"), expected, "{}", output.all());
     }
 }
+
+#[test]
+fn json_that_was_cut_is_not_read() {
+    let env = env();
+    let step = "python3 -c 'print(\"[\" + \",\".join([\"{\\\"k\\\": 1}\"] * 1200000) + \"]\")'";
+    let recipe = format!("name: r\nsteps:\n- id: s\n  parse_json: true\n  command: |\n    {step}\n");
+    let output = env.json(&recipe, &[]);
+    assert_eq!(output.step("s")["status"], "degraded", "{}", output.stderr);
+    let error = output.step("s")["error"].to_string();
+    assert!(error.contains("parse_json failed") && error.contains("were cut"), "{error}");
+}

@@ -10,7 +10,11 @@ fn env() -> TestEnv {
 
 #[test]
 fn mistakes_have_their_exit_codes_and_words() {
-    let env = env().file("list.json", "[1]").file("dir/x.yaml", HELLO).file("bad.yaml", "name: x");
+    let env = env()
+        .file("list.json", "[1]")
+        .file("dir/x.yaml", HELLO)
+        .file("also.yaml/x", "")
+        .file("bad.yaml", "name: x");
     for (line, code, part) in [
         ("", 4, "no recipe given"),
         ("--dry-run", 4, "no recipe given"),
@@ -38,7 +42,9 @@ fn mistakes_have_their_exit_codes_and_words() {
         ("hello.yaml --output-format xml", 2, "xml"),
         ("hello.yaml --format xml", 2, "xml"),
         ("hello.yaml --unknown", 2, "--unknown"),
-        ("hello.yaml extra.yaml", 2, "extra.yaml"),
+        ("hello.yaml extra.yaml", 2, "`extra.yaml` is one recipe too many: a run takes one"),
+        ("help", 3, "`recipe-runner-rs --help` shows how it is used"),
+        ("also.yaml", 3, "that is a directory; name a file in it, or add it with `-R`\n  looked in:"),
         ("hello.yaml --max-parallel 0", 2, "--max-parallel"),
         ("hello.yaml --step-timeout x", 2, "--step-timeout"),
         ("hello.yaml --recovery maybe", 2, "--recovery"),

@@ -186,9 +186,15 @@ pub fn nested_error(state: &RunState, frame: FrameId) -> String {
         let step = at.map(|at| format!(" at step '{}'", frame.unit.steps[at].id)).unwrap_or_default();
         return format!("Sub-recipe '{name}' failed{step}: [error] {reason}");
     }
-    let Some(at) = frame.failed_at else { return format!("Sub-recipe '{name}' failed") };
-    let step = &frame.unit.steps[at].id;
-    let error =
-        frame.steps[at].ended.as_ref().and_then(|ended| ended.error.as_deref()).unwrap_or("no message");
-    format!("Sub-recipe '{name}' failed at step '{step}': [error] {error}")
+    let Some(first) = frame.failed_at else { return format!("Sub-recipe '{name}' failed") };
+    // all members of a group come to their end
+    let failed = frame.level().filter(|at| *at >= first && frame.is_fatal(*at));
+    let errors: Vec<String> = failed
+        .map(|at| {
+            let ended = frame.steps[at].ended.as_ref();
+            let error = ended.and_then(|ended| ended.error.as_deref()).unwrap_or("no message");
+            format!("at step '{}': [error] {error}", frame.unit.steps[at].id)
+        })
+        .collect();
+    format!("Sub-recipe '{name}' failed {}", errors.join("\nand "))
 }

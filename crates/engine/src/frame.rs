@@ -13,7 +13,7 @@ use std::{
 use jiff::Timestamp;
 use recipe::{
     plan::{Step, StepKind, Unit, UnitId, ValueTemplate},
-    scope::Scope,
+    scope::{Final, Scope},
     value::{Map, Value},
 };
 
@@ -42,8 +42,8 @@ pub struct Frame {
     pub initial: Map,
     /// The context now.
     pub context: Map,
-    /// Final contexts of nested recipes, by the name that took their value.
-    pub below: HashMap<String, Arc<Map>>,
+    /// What nested recipes left behind, by the name that took their value.
+    pub below: HashMap<String, Arc<Final>>,
     /// Names that were passed as overrides.
     pub overrides: HashSet<String>,
     /// Names that steps have assigned.
@@ -184,10 +184,14 @@ impl Frame {
         if state.skipped == Some(SkipReason::DryRun) {
             self.unknown.extend(step.store.clone());
         }
+        let is_nested = child.is_some();
         if let Some(child) = child {
             self.take_child(&step, child);
         }
         if let (Some(name), Some(value)) = (&step.store, self.steps[at].value.clone()) {
+            if !is_nested {
+                self.below.remove(name);
+            }
             self.assigned.insert(name.clone());
             self.log.push(name.clone());
             self.context.insert(name.clone(), value);
@@ -195,8 +199,9 @@ impl Frame {
     }
 
     fn take_child(&mut self, step: &Step, child: ChildResult) {
+        let left = Arc::new(Final { context: child.context, below: child.below });
         if child.merge {
-            for (name, value) in &child.context {
+            for (name, value) in &left.context {
                 let is_assigned = child.assigned.contains(name);
                 // what it only inherited is the business of the recipes around it
                 let is_free = !self.context.contains_key(name) || self.introduced.contains(name);
@@ -204,6 +209,10 @@ impl Frame {
                 if is_assigned || is_new {
                     self.log.push(name.clone());
                     self.context.insert(name.clone(), value.clone());
+                    match left.below.get(name) {
+                        Some(below) => self.below.insert(name.clone(), Arc::clone(below)),
+                        None => self.below.remove(name),
+                    };
                 }
             }
             self.introduced.extend(child.introduced);
@@ -211,8 +220,16 @@ impl Frame {
             self.unknown.extend(child.unknown);
         }
         if let Some(name) = &step.store {
-            self.below.insert(name.clone(), Arc::new(child.context));
+            self.below.insert(name.clone(), left);
         }
+    }
+
+    /// The context of a recipe that is entered with these overrides, over what it has of its own.
+    pub fn context_below(&self, own: Map, overrides: &[(String, ValueTemplate)]) -> Map {
+        let mut context = own;
+        context.extend(self.context.iter().map(|(name, value)| (name.clone(), value.clone())));
+        context.extend(overrides.iter().map(|(name, value)| (name.clone(), value.render(self))));
+        context
     }
 
     /// The names whose values nobody knows in a recipe that is entered with these overrides.
@@ -241,6 +258,7 @@ impl Frame {
 /// What a finished nested recipe hands back.
 pub(crate) struct ChildResult {
     pub(crate) context: Map,
+    pub(crate) below: HashMap<String, Arc<Final>>,
     pub(crate) assigned: HashSet<String>,
     pub(crate) introduced: HashSet<String>,
     pub(crate) unknown: HashSet<String>,
@@ -252,7 +270,7 @@ impl Scope for Frame {
         self.context.get(name).cloned()
     }
 
-    fn below(&self, name: &str) -> Option<Arc<Map>> {
+    fn below(&self, name: &str) -> Option<Arc<Final>> {
         self.below.get(name).cloned()
     }
 }

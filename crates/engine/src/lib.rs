@@ -3,6 +3,7 @@
 //! Never touches the outside world: no files, no processes, no clock, no randomness. The same plan and the same
 //! events give the same state, always; so a run that was killed is continued by folding its journal.
 
+pub mod ambient;
 pub mod decide;
 pub mod diagnosis;
 pub mod event;

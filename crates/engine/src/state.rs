@@ -3,6 +3,9 @@
 //! It changes only in [`RunState::apply`]. Values that an event refers to are handed in beside it, so that
 //! nothing here reads a file.
 
+mod causes;
+mod cut_off;
+mod left;
 mod tries;
 mod usage;
 
@@ -20,7 +23,7 @@ use recipe::{
 use crate::{
     event::{Ended, Event, Record, RepairBegan, RunFinished, Usage},
     frame::{ChildResult, Frame, FrameId, StepState},
-    outcome::{Outcome, SkipReason, StepStatus},
+    outcome::{SkipReason, StepStatus},
 };
 pub use tries::Tries;
 
@@ -29,6 +32,8 @@ pub use tries::Tries;
 pub struct RunSettings {
     /// Context values from outside.
     pub given: Map,
+    /// Variables that give values to the names of nested recipes.
+    pub ambient: crate::ambient::Ambient,
     /// Only tagged steps with one of these tags run.
     pub include_tags: Vec<String>,
     /// Steps with one of these tags do not run.
@@ -71,6 +76,7 @@ pub struct RunState {
     /// Agents that were started and whose end is not known.
     pub(crate) started_agents: HashMap<String, u64>,
     tries: HashMap<String, Tries>,
+    left: left::Left,
     pub(crate) kept: HashMap<String, StepState>,
     pub(crate) skip: HashSet<String>,
     pub(crate) by_path: HashMap<String, FrameId>,
@@ -93,6 +99,7 @@ impl RunState {
             used_below: HashMap::new(),
             started_agents: HashMap::new(),
             tries: HashMap::new(),
+            left: left::Left::default(),
             resumes: 0,
             repair: None,
             kept: HashMap::new(),
@@ -142,6 +149,7 @@ impl RunState {
     /// Changes the state by one event. `plan` is the plan that is in force after the event; `value` is what the
     /// event's reference to a stored value leads to.
     pub fn apply(&mut self, plan: &Plan, record: &Record, value: Option<Value>) {
+        self.left.take(&record.event);
         match &record.event {
             Event::RunStarted(_) => self.started_at = Some(record.at),
             Event::StepStarted { path, attempt, inputs } => self.start(path, *attempt, inputs, record.at),
@@ -158,7 +166,7 @@ impl RunState {
             Event::HookFinished { path, hook, .. } => self.hook_finished(path, hook),
             Event::Spawned(spawned) => self.spawned(&spawned.path),
             Event::Noted { .. } => {}
-            Event::AgentUsed { usage, .. } => self.used.add(usage),
+            Event::AgentUsed { usage, .. } => self.used.count(usage),
             Event::FixWaits { .. } => self.reopen(None),
             Event::RepairBegan(began) => self.reopen(Some(began.clone())),
             Event::RepairEnded { .. } => self.repair = None,
@@ -233,22 +241,18 @@ impl RunState {
         let unit = Arc::clone(&plan.units[at]);
         let outer = &self.frames[parent];
         let StepKind::Nested { overrides, .. } = &outer.unit.steps[index].kind else { return };
-        let mut context = unit.defaults();
+        let own = self.settings.own_context(&unit);
         let is_new = |name: &&String| !outer.context.contains_key(*name);
-        let introduced: HashSet<String> = context.keys().filter(is_new).cloned().collect();
-        context.extend(outer.context.iter().map(|(name, value)| (name.clone(), value.clone())));
-        let given: Vec<(String, Value)> =
-            overrides.iter().map(|(name, value)| (name.clone(), value.render(outer))).collect();
+        let introduced: HashSet<String> = own.keys().filter(is_new).cloned().collect();
         let mut frame = Frame::new(path.to_owned(), UnitId(at as u32), unit, Map::new());
-        frame.overrides = given.iter().map(|(name, _)| name.clone()).collect();
+        frame.overrides = overrides.iter().map(|(name, _)| name.clone()).collect();
         frame.introduced = introduced.difference(&frame.overrides).cloned().collect();
         frame.below = outer.below.clone();
         for name in frame.overrides.iter().chain(frame.unit.context.keys()) {
             frame.below.remove(name);
         }
         frame.unknown = outer.unknown_below(overrides);
-        context.extend(given);
-        frame.context = context;
+        frame.context = outer.context_below(own, overrides);
         frame.parent = Some((parent, index));
         frame.depth = outer.depth + 1;
         let id = self.open(frame);
@@ -397,6 +401,7 @@ impl RunState {
         let frame = &mut self.frames[child];
         Some(ChildResult {
             context: frame.context.clone(),
+            below: frame.below.clone(),
             assigned: frame.assigned.clone(),
             introduced: frame.introduced.clone(),
             unknown: frame.unknown.clone(),
@@ -413,27 +418,5 @@ impl RunState {
                 frame.stopped.get_or_insert_with(|| error.to_owned());
             }
         }
-    }
-
-    /// The step at the bottom of a failure: its path and how it ended.
-    pub fn root_cause(&self) -> Option<(String, &Ended)> {
-        let mut id = 0;
-        loop {
-            let frame = &self.frames[id];
-            let at = frame.failed_at?;
-            // what was stopped from outside is not to blame
-            let is_cause = |child: &FrameId| {
-                self.frames[*child].failed_at.is_some() && self.frames[*child].stopped.is_none()
-            };
-            match frame.steps[at].frame.filter(is_cause) {
-                Some(child) => id = child,
-                None => return frame.steps[at].ended.as_deref().map(|ended| (frame.step_path(at), ended)),
-            }
-        }
-    }
-
-    /// Whether the run was stopped by a step that asks for a person.
-    pub fn needs_human(&self) -> bool {
-        self.root_cause().is_some_and(|(_, ended)| ended.outcome == Outcome::NeedsHuman)
     }
 }

@@ -317,6 +317,12 @@ fn programs_that_are_not_there() {
     let long = "x".repeat(80);
     assert!(!subject(1, &format!("{long}: command not found")));
     assert!(subject(1, &format!("{}: command not found", &long[1..])));
+    // nobody said it, but the command is nowhere
+    let absent = |name: &str| Facts { absent_program: Some(name.to_owned()), ..exit("x", 127, "", "") };
+    let (found, local) = (diagnose(&absent("frob")), absent("./made.sh"));
+    assert_eq!((found.class, found.confidence), (Class::MissingBinary, Confidence::Medium));
+    assert_eq!(diagnose(&Facts { outcome: Some(Outcome::Exit(1)), ..absent("frob") }).class, Class::Unknown);
+    assert_ne!(diagnose(&Facts { producer: Producer::Before, ..local }).class, Class::MissingBinary);
     // a script that the agent before should have written is its work
     let local = exit("./made.sh", 127, "bash: line 1: ./made.sh: No such file or directory", "");
     assert_eq!(diagnose(&local).confidence, Confidence::High);

@@ -2,6 +2,8 @@
 //!
 //! Never reads the file itself, and never loses text: a number is kept as it is written.
 
+mod unique;
+
 use crate::{
     diagnostic::Code,
     source::Sources,
@@ -30,11 +32,11 @@ pub enum DocumentError {
 
 /// Reads a value. JSON is tried first: it has no size limit, and its numbers need no guessing.
 pub fn read(bytes: &[u8]) -> Result<Value, DocumentError> {
-    let json = std::str::from_utf8(bytes)
-        .ok()
-        .and_then(|text| Value::from_json(text.trim_start_matches('\u{feff}')).ok());
-    if let Some(value) = json {
-        return Ok(value);
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        let text = text.trim_start_matches('\u{feff}');
+        if let Ok(value) = Value::from_json(text) {
+            return unique::check(text).map(|()| value);
+        }
     }
     let mut sources = Sources::default();
     let file = sources.add("document", yaml::decode(bytes)?);

@@ -18,5 +18,6 @@ pub mod shell;
 pub mod source;
 pub mod syntax;
 pub mod template;
+pub mod typed;
 pub mod value;
 pub mod yaml;

@@ -83,6 +83,11 @@ pub struct Unit {
 }
 
 impl Unit {
+    /// The names that the recipe declares, as values or as inputs.
+    pub fn declared(&self) -> impl Iterator<Item = &String> {
+        self.context.keys().chain(self.inputs.iter().map(|input| &input.name))
+    }
+
     /// The context that the recipe declares: its values, and the defaults of its inputs.
     pub fn defaults(&self) -> Map {
         let mut context = self.context.clone();

@@ -2,7 +2,7 @@
 //!
 //! Never fails: what is not there is [`Value::Null`].
 
-use std::{fmt, sync::Arc};
+use std::{collections::HashMap, fmt, sync::Arc};
 
 use crate::value::{Map, Segment, Value};
 
@@ -16,10 +16,28 @@ pub trait Scope {
         None
     }
 
-    /// What a dotted path below a name reads first: the final context of the nested recipe that gave the name
-    /// its value.
-    fn below(&self, _name: &str) -> Option<Arc<Map>> {
+    /// What a dotted path below a name reads first: the nested recipe that gave the name its value.
+    fn below(&self, _name: &str) -> Option<Arc<Final>> {
         None
+    }
+}
+
+/// What a nested recipe left behind when it ended.
+#[derive(Debug, Default)]
+pub struct Final {
+    /// Its context.
+    pub context: Map,
+    /// The recipes that were nested in it, by the name that took their value.
+    pub below: HashMap<String, Arc<Final>>,
+}
+
+impl Scope for Final {
+    fn get(&self, name: &str) -> Option<Value> {
+        self.context.get(name).cloned()
+    }
+
+    fn below(&self, name: &str) -> Option<Arc<Final>> {
+        self.below.get(name).cloned()
     }
 }
 
@@ -45,9 +63,9 @@ impl Path {
             return value;
         }
         if let Some((Segment::Key(first), rest)) = self.segments.split_first()
-            && let Some(value) = scope.below(&self.root).and_then(|map| map.get(first).cloned())
+            && let Some(below) = scope.below(&self.root).filter(|below| below.context.contains_key(first))
         {
-            return rest.iter().fold(value, |value, segment| value.step(segment));
+            return Path { root: first.clone(), segments: rest.to_vec() }.resolve(&*below);
         }
         let root = scope.get(&self.root).unwrap_or_default();
         match self.segments.iter().fold(root, |value, segment| value.step(segment)) {

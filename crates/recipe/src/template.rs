@@ -3,10 +3,11 @@
 //! Never fails at run time: an undefined name renders as empty text. Double braces that cannot be meant as
 //! a template, such as `{{.Names}}` or `{{"a": 1}}`, stay as they are.
 
+mod parser;
+
 use std::{ops::Range, sync::Arc};
 
 use crate::{
-    diagnostic::shorten,
     scope::{Path, Scope},
     shell::{self, Piece, Quoting},
     value::Segment,
@@ -38,15 +39,9 @@ pub struct TemplateError {
 }
 
 impl Template {
-    /// Parses a template.
-    pub fn parse(text: &str) -> Result<Template, TemplateError> {
-        let mut parser = Parser { text, at: 0 };
-        let (parts, end) = parser.parts(0)?;
-        match end {
-            End::Text => Ok(Template { text: text.into(), parts }),
-            End::Else(at) => Err(error(at, "`{{else}}` stands outside of an `{{#if}}`", None)),
-            End::Close(at) => Err(error(at, "`{{/if}}` closes nothing", None)),
-        }
+    /// Parses a template, or finds everything that is wrong with it, in the order of the text.
+    pub fn parse(text: &str) -> Result<Template, Vec<TemplateError>> {
+        parser::parse(text).map(|parts| Template { text: text.into(), parts })
     }
 
     /// A template without holes.
@@ -183,165 +178,6 @@ fn collect_names<'a>(parts: &'a [Part], names: &mut Vec<(&'a Path, Range<usize>)
 /// Commands with more names than this are not searched for comments: every name is a search.
 const MOST_SCANNED: usize = 200;
 
-/// How deeply `{{#if}}`s may nest.
-const MAX_DEPTH: usize = 50;
-
-struct Parser<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-/// What ended a run of parts.
-enum End {
-    Text,
-    Else(Range<usize>),
-    Close(Range<usize>),
-}
-
-impl Parser<'_> {
-    fn parts(&mut self, depth: usize) -> Result<(Vec<Part>, End), TemplateError> {
-        let mut parts = Vec::new();
-        let mut text_start = self.at;
-        let mut search = self.at;
-        while let Some(open) = self.text[search..].find("{{").map(|at| at + search) {
-            let Some(hole) = self.hole(open)? else {
-                search = open + 1;
-                continue;
-            };
-            push_text(&mut parts, text_start..hole.at.start);
-            self.at = hole.at.end;
-            match hole.what {
-                What::Else => return Ok((parts, End::Else(hole.at))),
-                What::EndIf => return Ok((parts, End::Close(hole.at))),
-                What::Value(path) => parts.push(Part::Value { path, at: hole.at }),
-                What::If(path) => parts.push(self.branches(path, hole.at, depth)?),
-            }
-            text_start = self.at;
-            search = self.at;
-        }
-        push_text(&mut parts, text_start..self.text.len());
-        Ok((parts, End::Text))
-    }
-
-    fn branches(&mut self, path: Path, at: Range<usize>, depth: usize) -> Result<Part, TemplateError> {
-        if depth >= MAX_DEPTH {
-            return Err(error(at, format!("`{{{{#if}}}}` nests more than {MAX_DEPTH} levels deep"), None));
-        }
-        let unclosed = || {
-            error(
-                at.clone(),
-                "`{{#if}}` is not closed",
-                Some("add `{{/if}}` where the conditional text ends"),
-            )
-        };
-        let (then, end) = self.parts(depth + 1)?;
-        let otherwise = match end {
-            End::Text => return Err(unclosed()),
-            End::Close(_) => Vec::new(),
-            End::Else(_) => match self.parts(depth + 1)? {
-                (parts, End::Close(_)) => parts,
-                (_, End::Else(second)) => {
-                    return Err(error(second, "a second `{{else}}` in the same `{{#if}}`", None));
-                }
-                (_, End::Text) => return Err(unclosed()),
-            },
-        };
-        Ok(Part::If { path, at, then, otherwise })
-    }
-
-    /// What stands at the double brace at `open`; `None` if it is just text.
-    fn hole(&self, open: usize) -> Result<Option<Hole>, TemplateError> {
-        // of `{{{x}}}` the inner pair is the template
-        if self.text[open + 2..].starts_with('{') {
-            return Ok(None);
-        }
-        let inner = open + 2;
-        let rest = &self.text[inner..];
-        // a `}}` behind another `{{` closes that one
-        let close = rest.find("}}").filter(|close| !rest[..*close].contains("{{"));
-        let Some(close) = close.map(|at| at + inner) else {
-            return match rest.trim_start_matches(' ').chars().next() {
-                Some('#' | '/') => Err(self.unclosed(open)),
-                Some(_) if begins_with_name(rest) => Err(self.unclosed(open)),
-                _ => Ok(None),
-            };
-        };
-        let content = self.text[inner..close].trim();
-        let at = open..close + 2;
-        let what = match content.chars().next() {
-            Some('#' | '/') => block(content, &at)?,
-            Some(_) if content == "else" => What::Else,
-            Some(c) if is_name_start(c) => What::Value(name(content, &at)?),
-            _ => return Ok(None),
-        };
-        Ok(Some(Hole { what, at }))
-    }
-
-    fn unclosed(&self, open: usize) -> TemplateError {
-        let line = self.text[open..].lines().next().unwrap_or_default().len();
-        error(open..open + line, "`{{` is not closed", Some("add `}}` after the name"))
-    }
-}
-
-struct Hole {
-    what: What,
-    at: Range<usize>,
-}
-
-enum What {
-    Value(Path),
-    If(Path),
-    Else,
-    EndIf,
-}
-
-fn push_text(parts: &mut Vec<Part>, range: Range<usize>) {
-    if !range.is_empty() {
-        parts.push(Part::Text(range));
-    }
-}
-
-fn block(content: &str, at: &Range<usize>) -> Result<What, TemplateError> {
-    let help = "blocks are `{{#if name}}…{{else}}…{{/if}}`";
-    match content.split_once(char::is_whitespace) {
-        None if content == "/if" => Ok(What::EndIf),
-        Some(("#if", path)) => Ok(What::If(name(path.trim(), at)?)),
-        _ => {
-            let message = format!("`{{{{{}}}}}` is not a block that exists", shorten(content));
-            Err(error(at.clone(), message, Some(help)))
-        }
-    }
-}
-
-fn name(content: &str, at: &Range<usize>) -> Result<Path, TemplateError> {
-    parse_path(content).ok_or_else(|| {
-        let help = "a name has letters, digits, `_`, `-`, `.` and `[n]`; there are no filters or expressions";
-        error(at.clone(), format!("`{}` is not a name", shorten(content)), Some(help))
-    })
-}
-
-fn is_name_start(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
-/// Whether an open `{{` was meant as a template: a name follows, and not the statement of another language, as in
-/// `awk '{{ print $1 }'`.
-fn begins_with_name(rest: &str) -> bool {
-    let trimmed = rest.trim_start_matches(' ');
-    if !trimmed.starts_with(is_name_start) {
-        return false;
-    }
-    let end = trimmed.find(|c: char| !is_name_start(c) && !"-.[]".contains(c)).unwrap_or(trimmed.len());
-    let after = &trimmed[end..];
-    let is_spaced = trimmed.len() < rest.len();
-    let is_statement = match after.trim_start_matches(' ').chars().next() {
-        Some('"' | '\'') => after.starts_with(' '),
-        Some(c) => "$(=;+*/<>&|{!~".contains(c),
-        None => false,
-    };
-    !(is_spaced && is_statement)
-}
-
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
 }
@@ -372,10 +208,6 @@ pub fn parse_path(text: &str) -> Option<Path> {
         }
     }
     Some(Path { root: root?, segments })
-}
-
-fn error(at: Range<usize>, message: impl Into<String>, help: Option<&str>) -> TemplateError {
-    TemplateError { message: message.into(), at, help: help.map(str::to_owned) }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use engine::{
     outcome::ProgramEnd,
 };
 use recipe::{
-    plan::{JsonMode, Step},
+    plan::{JsonMode, Step, StepKind},
     syntax::ExitMeaning,
     value::Value,
 };
@@ -28,6 +28,7 @@ use crate::{
     host::Host,
     output_files::OutputFiles,
     process::{self, Exit, Marker, Prepared, StartError, Stdin},
+    tools::{Lookup, exit_127},
     values::{self, Captured},
 };
 
@@ -150,7 +151,12 @@ impl Finished {
 #[derive(Debug)]
 pub enum ProcessEnd {
     /// By itself.
-    Exited(Exit),
+    Exited {
+        /// How.
+        exit: Exit,
+        /// Whether others that it had started went on.
+        left_running: bool,
+    },
     /// It took too long.
     TimedOut(f64),
     /// It was told to stop; how it ended then, if it had begun.
@@ -184,7 +190,9 @@ pub async fn run_command(
     };
     tokio::select! {
         biased;
-        exit = running.wait() => ProcessEnd::Exited(exit),
+        exit = running.wait() => {
+            ProcessEnd::Exited { exit, left_running: !running.survivors().is_empty() }
+        }
         () = stopped(&mut go) => {
             ProcessEnd::Stopped(running.end(grace).await.exit)
         }
@@ -212,6 +220,8 @@ pub struct ShellTask {
     pub grace: Duration,
     /// What its message quotes.
     pub quoted: Quoted,
+    /// Where it looks for programs.
+    pub lookup: Lookup,
 }
 
 /// Runs a shell step to its end.
@@ -221,9 +231,11 @@ pub async fn run_shell(
     go: watch::Receiver<Go>,
     report: impl FnOnce(&process::Running),
 ) -> Result<Finished, FolderError> {
-    let ShellTask { run, step, dir, outputs, timeout, grace, quoted } = task;
+    let ShellTask { run, step, dir, outputs, timeout, grace, quoted, lookup } = task;
     let end = run_command(prepared, timeout, grace, go, report).await;
-    let mut finished = judge(&run.join(&dir), &step, end, &outputs, quoted)?;
+    let left_running = matches!(end, ProcessEnd::Exited { left_running: true, .. });
+    let mut finished = judge(&run.join(&dir), &step, end, &outputs, quoted, &lookup)?;
+    finished.ended.left_running = left_running;
     if !matches!(finished.ended.outcome, Outcome::Ok | Outcome::Cancelled) {
         // a step that cannot print fails for that reason alone: it is not the recipe's failure
         check_room(&run)?;
@@ -257,6 +269,7 @@ fn judge(
     end: ProcessEnd,
     outputs: &OutputFiles,
     quoted: Quoted,
+    lookup: &Lookup,
 ) -> Result<Finished, FolderError> {
     let exit = match end {
         ProcessEnd::NotStarted(error) => {
@@ -269,7 +282,7 @@ fn judge(
             return Ok(finished);
         }
         ProcessEnd::TimedOut(seconds) => Err(seconds),
-        ProcessEnd::Exited(exit) => Ok(exit),
+        ProcessEnd::Exited { exit, .. } => Ok(exit),
     };
     let (outcome, what) = match exit {
         Err(seconds) => (Outcome::TimedOut(seconds), format!("timed out after {} s", number(seconds))),
@@ -278,7 +291,14 @@ fn judge(
                 (Outcome::NeedsHuman, format!("exit code {code}: a person has to look at it"))
             }
             (0, None) | (_, Some(ExitMeaning::Ok)) => (Outcome::Ok, String::new()),
-            (127, None) => (Outcome::Exit(127), missing_tool(&dir.join("stderr"))),
+            (127, None) => {
+                let said = Quoted::USUAL.tail(&dir.join("stderr"));
+                let script = match &step.kind {
+                    StepKind::Shell { command } => command.text(),
+                    _ => "",
+                };
+                (Outcome::Exit(127), exit_127(script, &said, lookup))
+            }
             _ => (Outcome::Exit(code), format!("exit code {code}")),
         },
         Ok(Exit::Signal(signal)) => (Outcome::Signal(signal), format!("ended by {}", signal_words(signal))),
@@ -330,7 +350,14 @@ pub fn read_json(step: &Step, text: String, kind: &str, finished: &mut Finished)
         finished.value = Some(Value::from(text));
         return;
     }
-    match json_value(step, &text) {
+    let read = match finished.ended.cut_bytes {
+        // whatever would be found is a part of what was meant
+        Some(cut) => {
+            Err(format!("{cut} bytes in the middle of the output were cut, so its JSON cannot be read"))
+        }
+        None => json_value(step, &text),
+    };
+    match read {
         Ok(value) if value.holds_nul() => {
             finished.ended.outcome = Outcome::Refused;
             finished.ended.error = Some(format!(
@@ -385,31 +412,6 @@ fn last_words(dir: &Path, outcome: &Outcome, quoted: Quoted) -> String {
         quoted if !quoted.is_empty() => quoted,
         _ if matches!(outcome, Outcome::TimedOut(_)) => "; it printed nothing".to_owned(),
         _ => "; it said nothing".to_owned(),
-    }
-}
-
-/// Names the tool that a shell did not find. A failed `${NAME:?…}` ends with 127 too, and says why itself.
-fn missing_tool(stderr: &Path) -> String {
-    let said = Quoted::USUAL.tail(stderr);
-    let tool = said.lines().rev().find_map(|line| {
-        let (before, _) = line.split_once(": command not found").or_else(|| {
-            line.split_once(": No such file or directory").or_else(|| line.split_once(": not found"))
-        })?;
-        before.rsplit(": ").next().map(|tool| tool.trim_matches(['‘', '’', '\'', '"', ' ']).to_owned())
-    });
-    let script = said.lines().rev().find_map(|line| {
-        let (before, _) = line.split_once(": cannot execute: required file not found")?;
-        before.rsplit(": ").next().map(str::to_owned)
-    });
-    if let Some(script) = script {
-        return format!(
-            "exit code 127: the interpreter that the first line of `{script}` names is not installed"
-        );
-    }
-    match tool.filter(|tool| !tool.is_empty()) {
-        Some(tool) => format!("exit code 127: `{tool}` is not installed, or not in PATH"),
-        None if !said.trim().is_empty() => "exit code 127".to_owned(),
-        None => "exit code 127: a program that it needs is not installed, or not in PATH".to_owned(),
     }
 }
 

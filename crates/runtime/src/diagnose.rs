@@ -45,7 +45,17 @@ pub fn failure(
     let (path, ended) = state.root_cause()?;
     let (id, at) = state.locate(&path)?;
     let facts = facts(plan, &state.frames[id], at, ended, run_dir, mask);
-    let diagnosis = diagnose(&facts);
+    let alone = diagnose(&facts);
+    let fingerprint = fingerprint(&path, alone.class, &facts);
+    let diagnosis = state.causes().into_iter().skip(1).fold(alone, |diagnosis, (path, ended)| {
+        let facts = state
+            .locate(&path)
+            .map(|(id, at)| self::facts(plan, &state.frames[id], at, ended, run_dir, mask));
+        match facts {
+            Some(facts) => diagnosis.with(path, diagnose(&facts)),
+            None => diagnosis,
+        }
+    });
     let commands = commands(&path);
     let own = match (&ended.outcome, &ended.error, &commands.resume) {
         (Outcome::Budget, Some(error), Some(resume)) => {
@@ -55,7 +65,7 @@ pub fn failure(
         _ => None,
     };
     Some(Found {
-        fingerprint: Some(fingerprint(&path, diagnosis.class, &facts)),
+        fingerprint: Some(fingerprint),
         advice: own.unwrap_or_else(|| advice(&diagnosis, &path, &commands)),
         diagnosis,
     })
@@ -138,6 +148,7 @@ fn facts(plan: &Plan, frame: &Frame, at: usize, ended: &Ended, run_dir: Option<&
         missing_values: Vec::new(),
         declared_names: declared_names(frame),
         missing_program: missing_program(&ended.outcome, &error),
+        absent_program: absent_program(&ended.outcome, &error),
         limit,
         retries_exhausted: step.retry.is_some() && frame.steps[at].attempt > 1,
         interrupted: matches!(ended.outcome, Outcome::Cancelled | Outcome::Lost),
@@ -183,6 +194,13 @@ fn missing_program(outcome: &Outcome, error: &str) -> Option<String> {
     }
 }
 
+/// The command of a script that is nowhere, by the runner's own words.
+fn absent_program(outcome: &Outcome, error: &str) -> Option<String> {
+    let line = error.lines().next().filter(|_| *outcome == Outcome::Exit(127))?;
+    let (_, named) = line.split_once("exit code 127: `")?;
+    named.split_once('`').map(|(name, _)| name.to_owned())
+}
+
 fn declared_names(frame: &Frame) -> Vec<String> {
     let upper = frame.context.keys().filter_map(|name| recipe::env_name::alias(name));
     let exact = frame.context.keys().filter_map(|name| recipe::env_name::variable(name));
@@ -191,18 +209,27 @@ fn declared_names(frame: &Frame) -> Vec<String> {
 
 /// What links a step to the agents before it.
 fn producer(plan: &Plan, frame: &Frame, at: usize) -> Producer {
-    let agents = |link: &dyn Fn(Link) -> bool| {
-        graph::edges_in(plan, &frame.unit)
-            .iter()
-            .any(|edge| edge.to == at && link(edge.link) && asks_an_agent(plan, &frame.unit.steps[edge.from]))
-    };
-    if agents(&|link| matches!(link, Link::Value | Link::Files)) {
-        Producer::Product
-    } else if agents(&|link| matches!(link, Link::DependsOn | Link::Order)) {
-        Producer::Before
-    } else {
-        Producer::None
+    let worked =
+        |from: usize| frame.steps[from].status.is_done() && asks_an_agent(plan, &frame.unit.steps[from]);
+    let edges = graph::edges_in(plan, &frame.unit);
+    let mut links = edges.iter().filter(|edge| edge.to == at && worked(edge.from)).map(|edge| edge.link);
+    let is_product = links.clone().any(|link| link != Link::Order);
+    if is_product || (0..at).any(|from| worked(from) && names_product(frame, from, at)) {
+        return Producer::Product;
     }
+    match links.next() {
+        Some(_) => Producer::Before,
+        None => Producer::None,
+    }
+}
+
+/// Whether the command of a step names a file that another one declares.
+fn names_product(frame: &Frame, from: usize, at: usize) -> bool {
+    let StepKind::Shell { command } = &frame.unit.steps[at].kind else { return false };
+    let ends_word = |c: char| c.is_whitespace() || "\"'`;|&()<>=$".contains(c);
+    let mut words = command.text().split(ends_word).map(|word| word.trim_start_matches("./"));
+    let produces = &frame.unit.steps[from].produces;
+    words.any(|word| !word.is_empty() && produces.iter().any(|made| graph::patterns_meet(made, word)))
 }
 
 /// What the agent before a failed check answered.

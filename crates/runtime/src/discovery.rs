@@ -1,7 +1,8 @@
 //! Where recipes and agent files are found: one order of directories for `list` and for running.
 //!
 //! Never reads the environment (everything comes in through [`Setup`]) and never decides what a recipe means.
-//! Every file is known by one path: its canonical one, shortened if it is below the current directory.
+//! Every file is known by one path: its canonical one, shortened if it is below the current directory. What stands
+//! beside a link to it counts as beside it.
 
 mod agents;
 mod catalog;
@@ -10,8 +11,9 @@ mod search;
 mod tests;
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -51,6 +53,8 @@ pub struct Library {
     setup: Setup,
     dirs: Vec<PathBuf>,
     catalogs: Catalogs,
+    /// The directories of the links by which files were named first, by the files' paths.
+    links: Mutex<BTreeMap<String, PathBuf>>,
 }
 
 impl Library {
@@ -58,7 +62,7 @@ impl Library {
     pub fn new(setup: Setup) -> Library {
         let dirs = search::directories(&setup);
         let catalogs = Catalogs::new(setup.reuse);
-        Library { setup, dirs, catalogs }
+        Library { setup, dirs, catalogs, links: Mutex::default() }
     }
 
     /// The directories that are searched, first one first.
@@ -74,7 +78,9 @@ impl Library {
             more_dirs: None,
             ..self.setup.clone()
         });
-        self.dirs.iter().filter(|dir| dir.is_dir() && !usual.contains(dir)).cloned().collect()
+        let links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        let dirs = self.dirs.iter().filter(|dir| dir.is_dir());
+        dirs.chain(links.values()).filter(|dir| !usual.contains(dir)).cloned().collect()
     }
 
     /// The recipe that was asked for on the command line: a file that exists, or a name.
@@ -89,7 +95,7 @@ impl Library {
                 return self.load(&below);
             }
         }
-        self.by_name(asked, None).unwrap_or_else(|| Err(self.not_found(asked, None)))
+        self.by_name(asked, &[]).unwrap_or_else(|| Err(self.not_found(asked, &[])))
     }
 
     /// Every recipe in the search directories, sorted by name; of two with the same name the one that is used
@@ -128,19 +134,30 @@ impl Library {
 
     fn load(&self, path: &Path) -> Result<Loaded, LoadError> {
         let shown = self.display(path);
+        self.note_link(path, &shown);
         match search::read(path) {
             Ok(bytes) => Ok(Loaded { path: shown, bytes: bytes.into() }),
             Err(error) => Err(LoadError::Unreadable { path: shown, reason: error.to_string() }),
         }
     }
 
+    /// Remembers where a file was named, if that is not where it is.
+    fn note_link(&self, path: &Path, shown: &str) {
+        let named = path.parent().and_then(|dir| dir.canonicalize().ok());
+        if let Some(dir) =
+            named.filter(|dir| path.canonicalize().is_ok_and(|file| file.parent() != Some(dir)))
+        {
+            let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+            links.entry(shown.to_owned()).or_insert(dir);
+        }
+    }
+
     /// The recipe of this name: the first directory that has one wins.
-    fn by_name(&self, name: &str, beside: Option<&Path>) -> Option<Result<Loaded, LoadError>> {
+    fn by_name(&self, name: &str, beside: &[PathBuf]) -> Option<Result<Loaded, LoadError>> {
         if name.trim().is_empty() {
             return None;
         }
-        let dirs = beside.into_iter().chain(self.dirs.iter().map(PathBuf::as_path));
-        let file = dirs.into_iter().find_map(|dir| self.in_dir(dir, name));
+        let file = beside.iter().chain(&self.dirs).find_map(|dir| self.in_dir(dir, name));
         file.map(|file| self.load(&file)).or_else(|| self.built_in(name).map(Ok))
     }
 
@@ -156,10 +173,9 @@ impl Library {
         Some(Loaded { path: format!("{BUILT_IN}{name}"), bytes: text.as_bytes().into() })
     }
 
-    fn not_found(&self, name: &str, beside: Option<&Path>) -> LoadError {
-        let dirs = beside.into_iter().chain(self.dirs.iter().map(PathBuf::as_path));
+    fn not_found(&self, name: &str, beside: &[PathBuf]) -> LoadError {
         let mut searched: Vec<String> = Vec::new();
-        for dir in dirs {
+        for dir in beside.iter().chain(&self.dirs) {
             let shown = match self.display(dir) {
                 here if here.is_empty() => ".".to_owned(),
                 shown => shown,
@@ -168,24 +184,26 @@ impl Library {
                 searched.push(shown);
             }
         }
-        if search::looks_like_path(name) && beside.is_none() {
+        if search::looks_like_path(name) && beside.is_empty() {
             searched.insert(0, self.absolute(name).to_string_lossy().into_owned());
         }
         LoadError::NotFound { searched }
     }
 
-    /// The directory of the file that another one was named in.
-    fn directory_of(&self, from: &str) -> Option<PathBuf> {
+    /// The directories of the file that another one was named in: where it was named itself, and where it is.
+    fn directories_of(&self, from: &str) -> Vec<PathBuf> {
         if from.starts_with(BUILT_IN) {
-            return None;
+            return Vec::new();
         }
-        self.setup.cwd.join(from).parent().map(Path::to_path_buf)
+        let link = self.links.lock().unwrap_or_else(PoisonError::into_inner).get(from).cloned();
+        let own = self.setup.cwd.join(from).parent().map(Path::to_path_buf);
+        link.into_iter().chain(own).collect()
     }
 }
 
 impl Loader for Library {
     fn recipe(&self, name: &str, from: &str) -> Result<Loaded, LoadError> {
-        let beside = self.directory_of(from);
+        let beside = self.directories_of(from);
         if search::looks_like_path(name) {
             let expanded = search::expand_home(name, self.setup.home.as_deref());
             let bases = beside.iter().chain([&self.setup.working_dir, &self.setup.cwd]);
@@ -193,12 +211,12 @@ impl Loader for Library {
                 return self.load(&file);
             }
         }
-        let found = self.by_name(name, beside.as_deref());
-        found.unwrap_or_else(|| Err(self.not_found(name, beside.as_deref())))
+        let found = self.by_name(name, &beside);
+        found.unwrap_or_else(|| Err(self.not_found(name, &beside)))
     }
 
     fn agent(&self, reference: &AgentRef, from: &str) -> Option<Arc<str>> {
-        let bases = agents::directories(self.directory_of(from).as_deref(), &self.setup);
+        let bases = agents::directories(&self.directories_of(from), &self.setup);
         agents::find(reference, &bases)
     }
 

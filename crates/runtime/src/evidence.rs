@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::{
     command_line::quote,
-    folder::{Options, Recovery},
+    folder::{Header, Options, Recovery},
     mask::Mask,
     report::{exit_code, signal},
     runs::{InForce, MAX_PARALLEL, Shown},
@@ -314,6 +314,12 @@ fn begun(path: &str, attempt: u32, at: Timestamp, input_digest: Option<String>) 
     }
 }
 
+/// The command line that starts a run like this one.
+pub fn header_command(header: &Header, mask: &Mask) -> String {
+    let recipe = InForce::first(header).name();
+    repro_command(&recipe, &header.working_dir, &header.given(), &header.options, mask)
+}
+
 /// What a resume did again; a journal from before this was kept names only what was finished.
 fn rerun(resumed: &RunResumed) -> Vec<String> {
     if resumed.again.is_empty() { resumed.rerun.clone() } else { resumed.again.clone() }
@@ -322,7 +328,8 @@ fn rerun(resumed: &RunResumed) -> Vec<String> {
 /// The command line that does the same from the beginning, wherever it is typed. A secret is taken from the
 /// environment: it stands in no text.
 pub fn repro_command(recipe: &str, dir: &Path, given: &Map, options: &Options, mask: &Mask) -> String {
-    let mut words = vec!["recipe-runner-rs".to_owned(), quote(recipe.trim_start_matches("built-in:"))];
+    let mut words = ambient_words(options, mask);
+    words.extend(["recipe-runner-rs".to_owned(), quote(recipe.trim_start_matches("built-in:"))]);
     // a current directory that is gone has no name
     let dir = Some(dir.to_string_lossy()).filter(|dir| !dir.is_empty());
     words.extend(dir.map(|dir| format!("-C {}", quote(&dir))));
@@ -335,6 +342,19 @@ pub fn repro_command(recipe: &str, dir: &Path, given: &Map, options: &Options, m
     }
     words.extend(flags(options));
     words.join(" ")
+}
+
+/// The variables that give values to the names of nested recipes, as `env` takes them.
+fn ambient_words(options: &Options, mask: &Mask) -> Vec<String> {
+    let assignment = |(name, value): (&String, &String)| match mask.is_secret(name) {
+        // no shell can put in what has a hyphen in its name; the command takes it from its environment all the same
+        true if name.contains('-') => None,
+        true => Some(format!("{name}=\"${{{name}:?}}\"")),
+        false => Some(quote(&mask.text(&format!("{name}={value}")))),
+    };
+    let assignments: Vec<String> = options.ambient.iter().filter_map(assignment).collect();
+    let env = (!assignments.is_empty()).then(|| "env".to_owned());
+    env.into_iter().chain(assignments).collect()
 }
 
 /// What a shell puts in for a secret: its exact variable, else its alias; it stops if there is neither.

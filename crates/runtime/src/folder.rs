@@ -108,6 +108,9 @@ pub struct Options {
     pub budget: recipe::plan::Budget,
     /// Where recipes are found besides the usual places, absolute.
     pub recipe_dirs: Vec<PathBuf>,
+    /// Variables `RECIPE_VAR_…` of the environment for names of nested recipes.
+    #[serde(skip_serializing_if = "engine::ambient::Ambient::is_empty")]
+    pub ambient: engine::ambient::Ambient,
 }
 
 /// Which failed sub-recipes an agent may try to finish.
@@ -318,7 +321,7 @@ fn is_owned(lock: &File) -> bool {
 }
 
 /// A step's path as one file name: `/` becomes `~`.
-fn file_name(step: &str) -> String {
+pub(crate) fn file_name(step: &str) -> String {
     let name: String = step
         .chars()
         .map(|c| match c {

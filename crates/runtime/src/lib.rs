@@ -44,5 +44,6 @@ pub mod script;
 #[cfg(test)]
 mod simulation;
 pub mod sources;
+pub mod tools;
 pub mod values;
 pub mod workspace;

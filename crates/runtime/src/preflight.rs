@@ -1,14 +1,15 @@
 //! Everything that can be known to be missing before the first step.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     path::Path,
     sync::Arc,
 };
 
 use recipe::{
-    plan::{Plan, Step, StepKind, Target, Unit},
+    plan::{Plan, Step, StepKind, Target, Unit, UnitId},
     syntax::Rule,
+    template,
     value::{Map, Value},
 };
 
@@ -55,11 +56,16 @@ pub fn message(recipe: &str, problems: &[Problem]) -> String {
 /// What is wrong with the context that a recipe would begin with.
 pub fn context_problems(unit: &Unit, context: &Map, dir: &Path) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let is_empty = |name: &str| match context.get(name) {
-        None | Some(Value::Null) => true,
-        Some(Value::List(items)) => items.is_empty(),
-        Some(Value::Map(members)) => members.is_empty(),
-        Some(value) => value.render().trim().is_empty(),
+    // a name may lead into a value, or have dots itself
+    let value = |name: &str| match context.get(name) {
+        Some(value) => value.clone(),
+        None => template::parse_path(name).map(|path| path.resolve(context)).unwrap_or_default(),
+    };
+    let is_empty = |name: &str| match value(name) {
+        Value::Null => true,
+        Value::List(items) => items.is_empty(),
+        Value::Map(members) => members.is_empty(),
+        value => value.render().trim().is_empty(),
     };
     for input in unit.inputs.iter().filter(|input| input.required && is_empty(&input.name)) {
         let about =
@@ -68,8 +74,7 @@ pub fn context_problems(unit: &Unit, context: &Map, dir: &Path) -> Vec<Problem> 
         problems.push(Problem { lack: Lack::Value(input.name.clone()), text });
     }
     for (name, rule) in &unit.rules {
-        let text = context.get(name).map(|value| value.render().into_owned()).unwrap_or_default();
-        let path = dir.join(&text);
+        let path = dir.join(value(name).render().as_ref());
         let is_secret = Mask::new(unit.secrets.iter().cloned()).is_secret(name);
         let shown = if is_secret { MASK.to_owned() } else { path.display().to_string() };
         let text = match rule {
@@ -95,18 +100,27 @@ fn is_git_repo(path: &Path) -> bool {
     path.ancestors().any(|dir| dir.join(".git").exists())
 }
 
-/// Environment variables that the recipe requires and that are not set.
-pub fn missing_env(plan: &Plan, host: &Host) -> Option<Problem> {
-    missing_names(plan, host, |_| true)
+/// Environment variables that the recipes which may run require, and that are not set. `runs` says which steps may
+/// run at all.
+pub fn missing_env(plan: &Plan, host: &Host, runs: impl Fn(&Unit, &Step) -> bool) -> Option<Problem> {
+    let entered = Needed::of(plan, runs).entered;
+    let mut units: Vec<_> = entered.iter().collect();
+    units.sort_unstable_by_key(|(id, _)| **id);
+    let required = units.into_iter().flat_map(|(id, given)| {
+        plan.unit(*id).required_env.iter().filter(|name| !given.contains(name.as_str()))
+    });
+    missing_names(required, host)
 }
 
-fn missing_names(plan: &Plan, host: &Host, is_needed: impl Fn(&str) -> bool) -> Option<Problem> {
+/// Environment variables that a recipe requires when it is entered, and that are neither set nor given to it.
+pub fn missing_in(unit: &Unit, host: &Host, given: &BTreeSet<String>) -> Option<Problem> {
+    missing_names(unit.required_env.iter().filter(|name| !given.contains(*name)), host)
+}
+
+fn missing_names<'p>(required: impl Iterator<Item = &'p String>, host: &Host) -> Option<Problem> {
     let mut seen = HashSet::new();
-    let missing: Vec<String> = plan
-        .units
-        .iter()
-        .flat_map(|unit| &unit.required_env)
-        .filter(|name| host.var(name).is_none_or(|value| value.is_empty()) && is_needed(name))
+    let missing: Vec<String> = required
+        .filter(|name| host.var(name).is_none_or(|value| value.is_empty()))
         .filter(|name| seen.insert(name.as_str()))
         .cloned()
         .collect();
@@ -135,7 +149,8 @@ pub fn missing_for(plan: &Plan, steps: &[&Arc<Step>], settings: &AgentSettings, 
             StepKind::Agent(_) | StepKind::Nested { .. } => true,
         })
     };
-    problems.extend(missing_names(plan, host, mentions));
+    let required = plan.units.iter().flat_map(|unit| &unit.required_env).filter(|name| mentions(name));
+    problems.extend(missing_names(required, host));
     problems
 }
 
@@ -148,7 +163,7 @@ pub fn missing_programs(
 ) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut seen = HashSet::new();
-    for step in needed_steps(plan, runs) {
+    for step in Needed::of(plan, runs).steps {
         let StepKind::Agent(agent) = &step.kind else { continue };
         let (name, chosen) = programs::choice(agent.program.as_deref(), settings);
         if seen.insert(name.clone()) {
@@ -164,23 +179,41 @@ pub fn missing_programs(
     problems
 }
 
-/// The steps that may run, nested ones included.
-fn needed_steps(plan: &Plan, runs: impl Fn(&Unit, &Step) -> bool) -> Vec<&Step> {
-    let mut steps = Vec::new();
-    let mut entered = HashSet::from([plan.root]);
-    let mut queue = vec![plan.root];
-    while let Some(id) = queue.pop() {
-        let unit = plan.unit(id);
-        for step in unit.steps.iter().filter(|step| runs(unit, step)) {
-            if let StepKind::Nested { target: Target::Known { unit, .. }, .. } = &step.kind
-                && entered.insert(*unit)
-            {
-                queue.push(*unit);
+/// What may run.
+struct Needed<'p> {
+    /// The steps, nested ones included.
+    steps: Vec<&'p Step>,
+    /// The recipes, each with the variables that every step which runs it gives to it.
+    entered: HashMap<UnitId, BTreeSet<&'p str>>,
+}
+
+impl<'p> Needed<'p> {
+    fn of(plan: &'p Plan, runs: impl Fn(&Unit, &Step) -> bool) -> Needed<'p> {
+        let mut needed = Needed { steps: Vec::new(), entered: HashMap::from([(plan.root, BTreeSet::new())]) };
+        let mut queue = vec![plan.root];
+        while let Some(id) = queue.pop() {
+            let unit = plan.unit(id);
+            for step in unit.steps.iter().filter(|step| runs(unit, step)) {
+                if let StepKind::Nested { target: Target::Known { unit, .. }, .. } = &step.kind {
+                    let own = step.env.iter().map(|(name, _)| name.as_str());
+                    let given: BTreeSet<&str> = own.chain(needed.entered[&id].iter().copied()).collect();
+                    queue.extend(needed.enter(*unit, given).then_some(*unit));
+                }
+                needed.steps.push(&**step);
             }
-            steps.push(&**step);
         }
+        needed
     }
-    steps
+
+    /// Notes that a recipe is run with these variables; whether that says something new of it.
+    fn enter(&mut self, unit: UnitId, given: BTreeSet<&'p str>) -> bool {
+        let known = self.entered.get(&unit).cloned();
+        let both =
+            known.as_ref().map_or(given.clone(), |known| known.intersection(&given).copied().collect());
+        let is_new = known.as_ref() != Some(&both);
+        self.entered.insert(unit, both);
+        is_new
+    }
 }
 
 /// Whether it is known before the first step that a step of the run's own recipe will be skipped.

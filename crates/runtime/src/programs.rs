@@ -104,7 +104,7 @@ pub fn look_for(name: &str, host: &Host) -> Presence {
     places.find(|path| is_program(path)).map_or(Presence::Missing, Presence::Found)
 }
 
-fn is_program(path: &Path) -> bool {
+pub(crate) fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }

@@ -11,6 +11,7 @@ mod opened;
 mod orphans;
 mod person;
 mod plan;
+mod remains;
 mod request;
 mod resume;
 mod stored;
@@ -215,6 +216,7 @@ impl Runs {
         }
         let settings = RunSettings {
             given: start.given.clone(),
+            ambient: start.options.ambient.clone(),
             include_tags: start.options.include_tags.clone(),
             exclude_tags: start.options.exclude_tags.clone(),
             max_parallel: start.options.max_parallel,
@@ -278,13 +280,16 @@ impl Runs {
         Ok((job.run(first, reporter)?, hold))
     }
 
-    /// Makes the state directory. Whatever work tree it may be in, `git add` passes it over: it holds secrets.
+    /// Makes the state directory. Whatever work tree it may be in, `git add` passes over what is stored in it, secrets
+    /// included; what else the directory holds is nobody's business here.
     fn make_home(&self) -> Result<(), folder::FolderError> {
-        make_dir(&self.dir())?;
-        let ignored = self.home.join(".gitignore");
-        if !ignored.exists() {
-            // a run does not depend on it
-            let _ = std::fs::write(ignored, "*\n");
+        for dir in [self.dir(), Workspace::all(&self.home)] {
+            make_dir(&dir)?;
+            let ignored = dir.join(".gitignore");
+            if !ignored.exists() {
+                // a run does not depend on it
+                let _ = folder::write_private(&ignored, b"*\n");
+            }
         }
         Ok(())
     }

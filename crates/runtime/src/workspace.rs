@@ -51,11 +51,16 @@ impl Claim {
 }
 
 impl Workspace {
+    /// Where the marks of all workspaces are.
+    pub(crate) fn all(home: &Path) -> PathBuf {
+        home.join("workspaces")
+    }
+
     /// The workspace of a recipe in a directory.
     pub fn new(home: &Path, recipe: &Path, working_dir: &Path) -> Workspace {
         let recipe = fs::canonicalize(recipe).unwrap_or_else(|_| recipe.to_owned());
         let key = sha256(format!("{}\0{}", recipe.display(), working_dir.display()).as_bytes());
-        Workspace { dir: home.join("workspaces").join(&key[..24]), quarantine: home.join("quarantine") }
+        Workspace { dir: Workspace::all(home).join(&key[..24]), quarantine: home.join("quarantine") }
     }
 
     /// Takes the workspace for a run; the live owner if there is one.

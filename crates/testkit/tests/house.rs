@@ -16,7 +16,6 @@ const LONGER: &[(&str, usize)] = &[
     ("crates/cli/tests/durable_resume.rs", 550),
     ("crates/cli/tests/resilience.rs", 450),
     ("crates/cli/tests/run_shell.rs", 450),
-    ("crates/engine/src/resume_plan.rs", 600),
     ("crates/engine/src/event.rs", 450),
     ("crates/engine/src/state.rs", 450),
     ("crates/recipe/src/condition/tests/meaning.rs", 450),

@@ -107,7 +107,7 @@ pub(crate) struct RunOptions {
     /// Agent program for steps that name none
     #[arg(long, value_name = "NAME")]
     pub(crate) agent_binary: Option<String>,
-    /// Timeout in seconds for steps that have none
+    /// Timeout in seconds for bash and agent steps that have none
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) step_timeout: Option<f64>,
     /// How many steps of a parallel group run at the same time: 64 if left out

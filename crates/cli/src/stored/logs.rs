@@ -39,7 +39,7 @@ fn logs_of(args: &LogsArgs, environment: &Environment, out: &mut Out) -> Result<
     let runs = runs_at(args.state.state_dir.as_deref(), environment)?;
     let folder = find(&runs, &args.run)?;
     let step = args.step.as_deref();
-    let shown = runs.open(folder.clone()).map_err(|error| unreadable(&error))?;
+    let shown = runs.open(folder.clone()).map_err(|error| unreadable(&error, &folder))?;
     let attempts = attempts(&shown.records, step);
     if let Some(step) = step.filter(|step| attempts.is_empty() && shown.state.locate(step).is_none()) {
         let mut known: Vec<String> = Vec::new();

@@ -72,7 +72,7 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
             Some((plan, &recording))
         }
     };
-    let opened = runs.open(folder).map_err(|error| unreadable(&error))?;
+    let opened = runs.open(folder.clone()).map_err(|error| unreadable(&error, &folder))?;
     let plan = edited.as_ref().map_or(&opened.plan, |(plan, _)| plan);
     let base = match edited {
         Some(_) => environment.cwd.clone(),

@@ -109,6 +109,8 @@ pub struct Facts {
     pub declared_names: Vec<String>,
     /// The program that could not be started.
     pub missing_program: Option<String>,
+    /// The command of its script that is nowhere on this machine.
+    pub absent_program: Option<String>,
     /// What the runner says about a limit that was exceeded.
     pub limit: Option<String>,
     /// Whether every attempt that the step may have was used.
@@ -169,13 +171,42 @@ pub struct Diagnosis {
     pub uncertain: bool,
     /// Who has to act.
     pub bucket: Bucket,
+    /// Steps that failed beside it, each with its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Beside>,
+}
+
+/// What the failure of another step is put down to, which failed beside the one that counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Beside {
+    /// The step.
+    pub step: String,
+    /// The kind of its failure.
+    pub class: Class,
+    /// Its code for machines.
+    pub code: String,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// The evidence.
+    pub signals: Vec<Signal>,
+    /// Who has to act.
+    pub bucket: Bucket,
 }
 
 impl Diagnosis {
     fn new(class: Class, confidence: Confidence, signals: Vec<Signal>) -> Diagnosis {
         let (code, bucket) = (class.code().to_owned(), class.bucket());
         let uncertain = class == Class::Unknown;
-        Diagnosis { class, code, confidence, signals, secondary: Vec::new(), uncertain, bucket }
+        let (secondary, beside) = (Vec::new(), Vec::new());
+        Diagnosis { class, code, confidence, signals, secondary, uncertain, bucket, beside }
+    }
+
+    /// The same, with what another step failed of.
+    #[must_use]
+    pub fn with(mut self, step: String, other: Diagnosis) -> Diagnosis {
+        let Diagnosis { class, code, confidence, signals, bucket, .. } = other;
+        self.beside.push(Beside { step, class, code, confidence, signals, bucket });
+        self.also([class])
     }
 
     /// Several findings as one: the first one counts, the others add what they saw.

@@ -315,6 +315,12 @@ pub(super) const PHRASES: &[Phrase] = &[
         &["syntax error"],
         &["bash", "sh", "-c", "unexpected end of file", "near unexpected token"],
     ),
+    with(
+        Class::Structure,
+        "the shell cannot read the command",
+        &["unexpected eof while looking for matching"],
+        &["bash", "sh", "-c"],
+    ),
 ];
 
 /// How lines begin that a tool says about itself and not about what it checks.

@@ -112,19 +112,25 @@ pub(super) fn missing_program(facts: &Facts, view: &View) -> Option<Diagnosis> {
     if facts.exit_code() != Some(127) {
         return None;
     }
-    let hint = view.hints.iter().find(|hint| hint.class == Class::MissingBinary)?;
+    let hint = view.hints.iter().find(|hint| hint.class == Class::MissingBinary);
+    let subject = hint.map_or(&facts.absent_program, |hint| &hint.subject).as_deref();
     // a script that the step before should have written is work that was not done
-    let is_local = hint.subject.as_deref().is_some_and(|name| name.contains('/') && !name.starts_with('/'));
+    let is_local = subject.is_some_and(|name| name.contains('/') && !name.starts_with('/'));
     if is_local && facts.producer != Producer::None {
         return None;
     }
-    let what = match &hint.subject {
-        Some(name) => format!("the program `{name}` is not there"),
-        None => hint.signal.what.clone(),
+    let what = subject.map(|name| format!("the program `{name}` is not there"));
+    let (shown, confidence) = match (hint, subject) {
+        (Some(hint), _) => {
+            let what = what.unwrap_or_else(|| hint.signal.what.clone());
+            (Signal { what, ..hint.signal.clone() }, Confidence::High)
+        }
+        // nobody said it: the script asks for something that is nowhere
+        (None, Some(name)) => (Signal::new(what?, name, "command"), Confidence::Medium),
+        (None, None) => return None,
     };
-    let said = Signal { what, ..hint.signal.clone() };
-    let signals = vec![Signal::new("exit code for a missing program", "exit 127", "outcome"), said];
-    Some(Diagnosis::new(Class::MissingBinary, Confidence::High, signals))
+    let signals = vec![Signal::new("exit code for a missing program", "exit 127", "outcome"), shown];
+    Some(Diagnosis::new(Class::MissingBinary, confidence, signals))
 }
 
 /// What lines of the output say, where they can be believed.

@@ -67,12 +67,22 @@ pub(super) fn compare_commands(
     if new.forgives && !old.forgives {
         findings.add("failure_ignored", id, format!("`{}` turns off the stop at failures", step.id));
     }
+    if let Some(program) = shadowed(&old, &new) {
+        let detail = format!("`{}`: `{program}` is a function of the command's own now", step.id);
+        findings.add("check_replaced", id, detail);
+    }
     for (code, detail) in counterparts(&case, &old, &new) {
         findings.add(code, id, format!("`{}`: {detail}", step.id));
     }
     for (code, detail) in settings(&case, &old, &new) {
         findings.add(code, id, format!("`{}`: {detail}", step.id));
     }
+}
+
+/// The program that was asked before and whose place a function has taken.
+fn shadowed<'f>(old: &Flow, new: &'f Flow) -> Option<&'f String> {
+    let was_asked = |name: &&String| old.found.iter().any(|found| found.call.program == **name);
+    new.functions.iter().filter(|name| !old.functions.contains(*name)).find(was_asked)
 }
 
 fn matters(found: &Found) -> bool {

@@ -2,6 +2,8 @@
 //!
 //! Never runs anything: what only a run can tell counts as unknown, not as harmless.
 
+use std::collections::BTreeSet;
+
 use super::{
     known::{first_program, hands_over, is_filter, is_idle, is_talk, leave, passes_on, turn},
     program::Call,
@@ -70,6 +72,8 @@ pub struct Flow {
     pub status: Status,
     /// Whether it turns off the stop at the first failure.
     pub forgives: bool,
+    /// Functions of its own.
+    pub functions: BTreeSet<String>,
 }
 
 /// Follows a script.
@@ -81,7 +85,12 @@ pub fn follow(text: &str) -> Flow {
         walk.found.iter_mut().for_each(|found| found.level = Level::Ignored);
         status = Status::Ok;
     }
-    Flow { found: walk.found, status, forgives: walk.forgives }
+    Flow {
+        found: walk.found,
+        status,
+        forgives: walk.forgives,
+        functions: walk.functions.into_keys().collect(),
+    }
 }
 
 /// What follows an item in its list.

@@ -31,6 +31,20 @@ pub(super) fn nested_unit(plan: &Plan, step: &Step) -> Option<std::sync::Arc<Uni
     }
 }
 
+/// Whether a step, or one of the recipe that it runs, meets a condition.
+pub(super) fn any_within(plan: &Plan, step: &Step, is_met: &dyn Fn(&Step) -> bool) -> bool {
+    fn look(plan: &Plan, step: &Step, is_met: &dyn Fn(&Step) -> bool, seen: &mut HashSet<UnitId>) -> bool {
+        let below = match &step.kind {
+            StepKind::Nested { target: Target::Known { unit, .. }, .. } if seen.insert(*unit) => Some(*unit),
+            _ => None,
+        };
+        is_met(step)
+            || below
+                .is_some_and(|unit| plan.unit(unit).steps.iter().any(|step| look(plan, step, is_met, seen)))
+    }
+    look(plan, step, is_met, &mut HashSet::new())
+}
+
 /// Whether a step makes something that a check may find wanting: an agent, or a recipe that contains one.
 pub fn asks_an_agent(plan: &Plan, step: &Step) -> bool {
     is_producer(plan, step, &mut HashSet::new())
@@ -79,8 +93,17 @@ impl<'a> Ways<'a> {
 
     /// Steps that read, directly or not, what the starts make.
     pub(super) fn readers(&self, starts: &[usize]) -> BTreeSet<usize> {
-        let is_read = |edge: &&&Edge| edge.link != Link::Order;
-        reach(starts, |at| self.out[at].iter().filter(is_read).map(|edge| edge.to).collect())
+        self.linked(starts, |link| link != Link::Order)
+    }
+
+    /// Steps that get, directly or not, a value or a file of the starts.
+    pub(super) fn receivers(&self, starts: &[usize]) -> BTreeSet<usize> {
+        self.linked(starts, |link| matches!(link, Link::Value | Link::Files))
+    }
+
+    fn linked(&self, starts: &[usize], is_meant: impl Fn(Link) -> bool) -> BTreeSet<usize> {
+        let meant = |edge: &&&Edge| is_meant(edge.link);
+        reach(starts, |at| self.out[at].iter().filter(meant).map(|edge| edge.to).collect())
     }
 }
 

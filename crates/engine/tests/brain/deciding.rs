@@ -244,6 +244,7 @@ fn a_skip_or_the_end_is_seen_in_the_state() {
         error: None,
         output: None,
         ended_processes: Vec::new(),
+        ended_steps: None,
         usage: None,
     };
     run.record(Event::RunFinished(finished), None);

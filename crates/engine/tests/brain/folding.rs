@@ -199,6 +199,7 @@ fn a_run_that_had_ended_can_go_on() {
             error,
             output: None,
             ended_processes: vec![],
+            ended_steps: None,
             usage: None,
         })
     };

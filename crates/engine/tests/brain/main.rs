@@ -7,5 +7,6 @@ mod frames;
 mod planning;
 mod planning_again;
 mod planning_reasons;
+mod planning_remains;
 mod planning_work;
 mod run;

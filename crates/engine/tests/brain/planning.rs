@@ -1,8 +1,8 @@
 //! What a resume keeps and does again, by who resumes, what is blamed, and what was changed meanwhile.
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 
-use engine::resume_plan::{Action, Blame, Effects, Producers, Request, ResumePlan, Resumer, plan};
+use engine::resume_plan::{Action, Blame, Effects, Producers, Remains, Request, ResumePlan, Resumer, plan};
 use recipe::{plan::Plan, value::Value};
 
 use crate::run::{self, LEAF, Run, parallel};
@@ -26,14 +26,30 @@ pub(crate) struct Ask {
     pub(crate) blame: Blame,
     pub(crate) from: Option<&'static str>,
     pub(crate) lost: &'static [&'static str],
+    /// Steps with a declared file that is gone.
+    pub(crate) missing: &'static [(&'static str, &'static str)],
+    /// Steps with a declared file that holds something else.
+    pub(crate) altered: &'static [(&'static str, &'static str)],
     pub(crate) effects: Effects,
     pub(crate) given: &'static [(&'static str, &'static str)],
 }
 
-pub(crate) const USUAL: Ask =
-    Ask { resumer: LINKED, blame: Blame::Work, from: None, lost: &[], effects: Effects::Once, given: &[] };
+pub(crate) const USUAL: Ask = Ask {
+    resumer: LINKED,
+    blame: Blame::Work,
+    from: None,
+    lost: &[],
+    missing: &[],
+    altered: &[],
+    effects: Effects::Once,
+    given: &[],
+};
 
-fn made(before: &str, after: &str, fails: &[&'static str], ask: &Ask) -> ResumePlan {
+fn files(of: &[(&str, &str)]) -> BTreeMap<String, Vec<String>> {
+    of.iter().map(|(step, file)| ((*step).to_owned(), vec![(*file).to_owned()])).collect()
+}
+
+pub(crate) fn made(before: &str, after: &str, fails: &[&'static str], ask: &Ask) -> ResumePlan {
     let mut run = Run::new(before, LEAF, parallel(4), fails);
     run.go();
     assert_eq!(run.trace.last().map(String::as_str), Some("end"), "{before}");
@@ -47,7 +63,11 @@ pub(crate) fn asked(run: &Run, after: &Plan, ask: &Ask) -> ResumePlan {
         before: &run.plan,
         plan: after,
         given: &ask.given.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect(),
-        lost: &ask.lost.iter().map(|path| (*path).to_owned()).collect::<HashSet<String>>(),
+        remains: &Remains {
+            lost: ask.lost.iter().map(|path| (*path).to_owned()).collect(),
+            missing: files(ask.missing),
+            altered: files(ask.altered),
+        },
         resumer: ask.resumer,
         blame: ask.blame,
         from: ask.from,

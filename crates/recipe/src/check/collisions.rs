@@ -8,17 +8,25 @@ use super::{Given, members::member_names, names::Notes};
 use crate::{
     diagnostic::{Code, Diagnostic, Severity},
     env_name,
-    plan::Unit,
+    plan::{Plan, StepKind, Target, Unit},
     source::Place,
 };
 
 /// Names that become the same environment variable.
 pub(super) struct Collisions<'a> {
+    pub(super) plan: &'a Plan,
     pub(super) unit: &'a Unit,
     pub(super) notes: &'a Notes,
     /// Pairs that have been told, in whichever recipe.
     pub(super) told: &'a mut HashSet<(String, String)>,
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
+}
+
+/// Where two names come from.
+enum Origin {
+    Recipes,
+    /// What the command line or a context file gives stands nowhere in a recipe.
+    Outside,
 }
 
 impl Collisions<'_> {
@@ -51,32 +59,85 @@ impl Collisions<'_> {
         }
     }
 
-    /// A recipe usually does not know its callers, so this does not stop it.
-    pub(super) fn with_callers(&mut self, above: &BTreeSet<String>) {
+    /// Variables that a step sets itself, and by which it is handed a value of the context.
+    pub(super) fn in_step_env(&mut self, outside: &BTreeSet<&str>, below: &[BTreeSet<String>]) {
+        let members = self.unit.context.iter().flat_map(|(name, value)| member_names(name, value));
+        let outside = outside.iter().map(|name| (*name).to_owned());
+        let names: Vec<String> = self.unit.names.iter().cloned().chain(members).chain(outside).collect();
+        for (at, variable, place) in &self.notes.variables {
+            let child = match self.unit.steps.get(*at).map(|step| &step.kind) {
+                Some(StepKind::Nested { target: Target::Known { unit, .. }, .. }) => {
+                    below.get(unit.0 as usize)
+                }
+                _ => None,
+            };
+            let is_handed = |name: &&String| env_name::variable(name).as_ref() == Some(variable);
+            if let Some(name) = names.iter().chain(child.into_iter().flatten()).find(is_handed) {
+                self.diagnostics.push(step_variable(variable, name, *place));
+            }
+        }
+    }
+
+    /// Names that a call gives a value, next to all others that the recipe which it calls is bound to see.
+    pub(super) fn in_calls(&mut self, surely_above: &BTreeSet<String>) {
+        let (plan, unit, notes) = (self.plan, self.unit, self.notes);
+        for (at, step) in unit.steps.iter().enumerate() {
+            let StepKind::Nested { target, .. } = &step.kind else { continue };
+            let child = match target {
+                Target::Known { unit, .. } => Some(plan.unit(*unit)),
+                Target::Dynamic { .. } => None,
+            };
+            let known = unit.declared().chain(surely_above);
+            let known = known.chain(child.into_iter().flat_map(|child| child.declared()));
+            let mut seen: HashMap<String, &String> =
+                known.filter_map(|name| Some((env_name::variable(name)?, name))).collect();
+            for (_, name, place) in notes.handed.iter().filter(|(step, ..)| *step == at) {
+                if let Some(variable) = env_name::variable(name)
+                    && let Some(other) = seen.insert(variable, name)
+                    && other != name
+                {
+                    self.push((name, other), *place, Severity::Error, Origin::Recipes);
+                }
+            }
+        }
+    }
+
+    /// Names of the recipe, next to those of the recipes that call it. What these only may have then does not stop
+    /// it: a recipe usually does not know its callers.
+    pub(super) fn with_callers(&mut self, above: &BTreeSet<String>, surely_above: &BTreeSet<String>) {
+        let declared: HashSet<&String> = self.unit.declared().collect();
         let own: HashSet<&String> = self.unit.names.iter().collect();
-        let foreign = above.iter().filter(|name| !own.contains(name));
+        // of two names with one variable the sure one counts
+        let foreign = above.iter().chain(surely_above).filter(|name| !own.contains(name));
         let handed: HashMap<String, &String> =
             foreign.filter_map(|name| Some((env_name::variable(name)?, name))).collect();
         for name in &self.unit.names {
             if let Some(variable) = env_name::variable(name)
                 && let Some(other) = handed.get(&variable)
             {
-                self.report(name, other, Severity::Warning);
+                let is_sure = declared.contains(name) && surely_above.contains(*other);
+                self.report(name, other, if is_sure { Severity::Error } else { Severity::Warning });
             }
         }
     }
 
     fn report(&mut self, name: &str, other: &str, severity: Severity) {
-        let (Some(place), Some(variable)) = (self.place(name, other), env_name::variable(name)) else {
-            return;
+        let Some(place) = self.place(name, other) else { return };
+        let origin = match self.known(name).or_else(|| self.known(other)) {
+            Some(_) => Origin::Recipes,
+            None => Origin::Outside,
         };
+        self.push((name, other), place, severity, origin);
+    }
+
+    fn push(&mut self, (name, other): (&str, &str), place: Place, severity: Severity, origin: Origin) {
+        let Some(variable) = env_name::variable(name) else { return };
         if !self.told.insert((name.min(other).to_owned(), name.max(other).to_owned())) {
             return;
         }
-        // what the command line or a context file gives stands nowhere in the recipe
-        let (label, from) = match self.known(name).or_else(|| self.known(other)) {
-            Some(_) => (format!("`{name}` collides with `{other}`"), ""),
-            None => (
+        let (label, from) = match origin {
+            Origin::Recipes => (format!("`{name}` collides with `{other}`"), ""),
+            Origin::Outside => (
                 "seen by every step".to_owned(),
                 ": both are given from outside, by `--set` or a context file",
             ),
@@ -130,4 +191,11 @@ impl Collisions<'_> {
         let first = || self.unit.steps.first().map(|step| step.place);
         self.known(name).or_else(|| self.known(other)).or_else(first)
     }
+}
+
+fn step_variable(variable: &str, name: &str, place: Place) -> Diagnostic {
+    let message = format!("`{variable}` is the variable by which every step is handed `{name}`");
+    Diagnostic::new(Code::NameCollision, place, message)
+        .label(format!("would change what `{{{{{name}}}}}` means"))
+        .help("use another name, or set the variable of the context under `context:`")
 }

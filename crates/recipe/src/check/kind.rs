@@ -165,6 +165,8 @@ impl Checker<'_> {
         let entries = fields.sub_context.iter().chain(&fields.context).flat_map(|context| &context.value.0);
         for (name, value) in entries {
             let template = self.value_template(&value.value, at, scope);
+            let handed = (at.step(), name.value.clone(), name.place);
+            self.notes[scope.id.0 as usize].handed.push(handed);
             overrides.retain(|(known, _)| *known != name.value);
             overrides.push((name.value.clone(), template));
         }

@@ -4,6 +4,7 @@
 
 mod collisions;
 mod extend;
+mod ids;
 mod kind;
 mod limits;
 mod members;

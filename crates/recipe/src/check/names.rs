@@ -19,6 +19,10 @@ pub(super) struct Notes {
     pub(super) uses: Vec<Use>,
     /// Where names are declared.
     pub(super) declared: HashMap<String, Place>,
+    /// Where steps hand names down: the step, the name, its place.
+    pub(super) handed: Vec<(usize, String, Place)>,
+    /// Variables of the context's own kind that steps set: the step, the variable, its place.
+    pub(super) variables: Vec<(usize, String, Place)>,
     /// Part of the recipe could not be read, so nobody knows what it defines.
     pub(super) is_partial: bool,
 }
@@ -65,9 +69,11 @@ pub(super) fn check(plan: &Plan, notes: &[Notes], given: &Given, diagnostics: &m
         if !notes[at].is_partial && !flow.is_open_above[at] {
             undefined(unit, &notes[at].uses, &flow, &outside, diagnostics);
         }
-        let mut collisions = Collisions { unit, notes: &notes[at], told: &mut told, diagnostics };
+        let mut collisions = Collisions { plan, unit, notes: &notes[at], told: &mut told, diagnostics };
         collisions.own(given);
-        collisions.with_callers(&flow.above[at]);
+        collisions.in_step_env(&outside, &flow.below);
+        collisions.in_calls(&flow.surely_above[at]);
+        collisions.with_callers(&flow.above[at], &flow.surely_above[at]);
     }
 }
 
@@ -79,6 +85,8 @@ struct Flow {
     assigned: Vec<BTreeSet<String>>,
     /// What the recipes that call a unit may hand down.
     above: Vec<BTreeSet<String>>,
+    /// What of that they always hand down: names that they declare, and names that calls give a value.
+    surely_above: Vec<BTreeSet<String>>,
     /// Whether a unit can also define names that only a run will tell.
     is_open: Vec<bool>,
     /// Whether that is so for a recipe that calls the unit.
@@ -100,13 +108,15 @@ impl Flow {
             opened | flow_into(&mut below, child, parent) | flow_into(&mut assigned, child, parent)
         });
         let mut above = handed_down(plan, &below);
+        let declared: Vec<BTreeSet<String>> = own(|unit| unit.declared().cloned().collect());
+        let mut surely_above = handed_down(plan, &declared);
         let mut is_open_above = vec![false; plan.units.len()];
         spread(plan, |parent, child| {
             let opened = (is_open[parent] || is_open_above[parent]) && !is_open_above[child];
             is_open_above[child] |= opened;
-            opened | flow_into(&mut above, parent, child)
+            opened | flow_into(&mut above, parent, child) | flow_into(&mut surely_above, parent, child)
         });
-        Flow { below, assigned, above, is_open, is_open_above }
+        Flow { below, assigned, above, surely_above, is_open, is_open_above }
     }
 
     /// The names that a step defines for the steps after it.
@@ -145,13 +155,13 @@ fn flow_into(names: &mut [BTreeSet<String>], from: usize, to: usize) -> bool {
 }
 
 /// For every unit, what the steps that call it hand down directly.
-fn handed_down(plan: &Plan, below: &[BTreeSet<String>]) -> Vec<BTreeSet<String>> {
+fn handed_down(plan: &Plan, known: &[BTreeSet<String>]) -> Vec<BTreeSet<String>> {
     let mut names: Vec<BTreeSet<String>> = vec![BTreeSet::new(); plan.units.len()];
     for (parent, unit) in plan.units.iter().enumerate() {
         for step in &unit.steps {
             if let StepKind::Nested { target: Target::Known { unit, .. }, overrides, .. } = &step.kind {
                 let child = &mut names[unit.0 as usize];
-                child.extend(below[parent].iter().cloned());
+                child.extend(known[parent].iter().cloned());
                 child.extend(overrides.iter().map(|(name, _)| name.clone()));
             }
         }
@@ -179,9 +189,8 @@ fn undefined(
     outside: &BTreeSet<&str>,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
-    let declared = unit.context.keys().chain(unit.inputs.iter().map(|input| &input.name));
     // a rule is a promise that the caller gives the variable
-    let declared = declared.chain(unit.rules.iter().map(|(name, _)| name));
+    let declared = unit.declared().chain(unit.rules.iter().map(|(name, _)| name));
     // the index of the first step that can see a name; later definitions do not count
     let mut visible: HashMap<&str, usize> = declared.map(|name| (name.as_str(), 0)).collect();
     // the first step that can see names which only a run will tell

@@ -38,9 +38,7 @@ fn unknown_setting(plan: &Plan, notes: &[Notes], name: &str) -> Option<Diagnosti
     if is_known {
         return None;
     }
-    let declared = plan.units.iter().flat_map(|unit| {
-        unit.context.keys().chain(unit.inputs.iter().map(|input| &input.name)).map(String::as_str)
-    });
+    let declared = plan.units.iter().flat_map(|unit| unit.declared()).map(String::as_str);
     let meant = did_you_mean(root, declared)?;
     let message = format!("the recipe has no variable `{root}`; did you mean `{meant}`?");
     let help = format!("write `--set {meant}=…`, or declare `{root}` under `context:`");

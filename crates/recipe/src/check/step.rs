@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::{
-    condition::{Condition, ConditionErrorKind},
+    condition::{Condition, ConditionError, ConditionErrorKind},
     diagnostic::{Code, Diagnostic, did_you_mean},
     plan::{Group, JsonMode, Retry, Step},
     source::Place,
@@ -152,17 +152,8 @@ impl Checker<'_> {
                 self.quoted_templates(&condition, text);
                 Some(Some(condition))
             }
-            Err(error) => {
-                let code = match error.kind {
-                    ConditionErrorKind::Syntax => Code::ConditionSyntax,
-                    ConditionErrorKind::UnknownFunction => Code::UnknownFunction,
-                    ConditionErrorKind::UnknownMethod => Code::UnknownMethod,
-                    ConditionErrorKind::WrongArguments => Code::WrongArguments,
-                    ConditionErrorKind::ForbiddenName => Code::ForbiddenName,
-                };
-                let mut problem = Diagnostic::new(code, text.place_of(error.at), error.message);
-                problem.help = error.help;
-                self.diagnostics.push(problem);
+            Err(errors) => {
+                self.diagnostics.extend(errors.into_iter().map(|error| condition_problem(error, text)));
                 None
             }
         }
@@ -190,6 +181,10 @@ impl Checker<'_> {
         for (name, value) in fields.env.iter().flat_map(|env| &env.value.0) {
             if !is_env_name(&name.value) {
                 self.diagnostics.push(bad_env_name(name));
+            }
+            if name.value.starts_with(crate::env_name::PREFIX) {
+                let variable = (at.step(), name.value.clone(), name.place);
+                self.notes[scope.id.0 as usize].variables.push(variable);
             }
             env.extend(self.template(value, at, scope.id).map(|template| (name.value.clone(), template)));
         }
@@ -364,6 +359,19 @@ impl Checker<'_> {
         }
         codes
     }
+}
+
+fn condition_problem(error: ConditionError, text: &Spanned<String>) -> Diagnostic {
+    let code = match error.kind {
+        ConditionErrorKind::Syntax => Code::ConditionSyntax,
+        ConditionErrorKind::UnknownFunction => Code::UnknownFunction,
+        ConditionErrorKind::UnknownMethod => Code::UnknownMethod,
+        ConditionErrorKind::WrongArguments => Code::WrongArguments,
+        ConditionErrorKind::ForbiddenName => Code::ForbiddenName,
+    };
+    let mut problem = Diagnostic::new(code, text.place_of(error.at), error.message);
+    problem.help = error.help;
+    problem
 }
 
 /// The ids of steps in their order; not all of them if there are very many.

@@ -196,38 +196,14 @@ impl Checker<'_> {
     fn parsed(&mut self, text: &Spanned<String>) -> Option<Template> {
         match Template::parse(&text.value) {
             Ok(template) => Some(template),
-            Err(error) => {
-                let mut problem =
-                    Diagnostic::new(Code::TemplateSyntax, text.place_of(error.at), error.message);
-                problem.help = error.help;
-                self.diagnostics.push(problem);
+            Err(errors) => {
+                self.diagnostics.extend(errors.into_iter().map(|error| {
+                    let mut problem =
+                        Diagnostic::new(Code::TemplateSyntax, text.place_of(error.at), error.message);
+                    problem.help = error.help;
+                    problem
+                }));
                 None
-            }
-        }
-    }
-
-    fn check_ids(&mut self, steps: &[Spanned<Written<syntax::Step>>]) {
-        let mut seen = HashMap::<&str, Place>::new();
-        for id in steps.iter().filter_map(|step| step.value.shape.id.as_ref()) {
-            if let Some(first) = seen.insert(&id.value, id.place) {
-                let line = self.sources.line_column(first).line;
-                self.diagnostics.push(
-                    Diagnostic::new(
-                        Code::DuplicateId,
-                        id.place,
-                        format!("two steps have the id `{}`", id.value),
-                    )
-                    .label("used twice")
-                    .help(format!("the first one stands at line {line}; give this one another id")),
-                );
-            }
-            let bad =
-                id.value.contains('/') || id.value.chars().any(char::is_control) || id.value.len() > 200;
-            if bad || matches!(id.value.as_str(), "." | "..") {
-                self.diagnostics.push(
-                    Diagnostic::new(Code::BadId, id.place, "this id cannot be used as a name")
-                        .help("an id has at most 200 characters and no `/` or control characters"),
-                );
             }
         }
     }

@@ -54,7 +54,9 @@ pub(super) fn leftover(found: &str, wanted: &str, at: Range<usize>) -> Condition
     let advice = advice(found, wanted);
     let error = unexpected(found, at, advice);
     match (found, advice) {
-        ("is", _) => error.help("`x is None` is written `not x`, and `x is not None` is written `x`"),
+        ("is", _) => error.help(
+            "`x is None` is written `not x`, and `x is not None` is written `x`; two values are compared with `==`",
+        ),
         (_, Some(_)) => error,
         (_, None) => error.help(format!("{wanted} is expected here")),
     }
@@ -62,7 +64,7 @@ pub(super) fn leftover(found: &str, wanted: &str, at: Range<usize>) -> Condition
 
 fn advice(found: &str, wanted: &str) -> Option<&'static str> {
     match found {
-        "is" | "eq" | "equals" => Some("write `==`"),
+        "eq" | "equals" => Some("write `==`"),
         "ne" => Some("write `!=`"),
         "contains" | "has" | "includes" => Some("write `'part' in text`"),
         "matches" | "like" => Some("write `'part' in text`, or use `.startswith()`"),

@@ -36,15 +36,24 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// Reads a condition. All of the text must belong to it.
-    pub fn parse(text: &str) -> Result<Condition, ConditionError> {
-        reject_double_underscores(text)?;
+    /// Reads a condition, or finds everything that is wrong with it, in the order of the text, up to where it is
+    /// no expression any more. All of the text must belong to it.
+    pub fn parse(text: &str) -> Result<Condition, Vec<ConditionError>> {
         if text.trim().is_empty() {
             let empty = ConditionError::syntax("the condition is empty", 0..text.len());
-            return Err(empty.help("write an expression, such as `status == 'ok'`, or remove the condition"));
+            let help = "write an expression, such as `status == 'ok'`, or remove the condition";
+            return Err(vec![empty.help(help)]);
         }
-        let tree = parser::parse(text, Backslash::Escapes).or_else(|error| reparse(text, error))?;
-        Ok(Condition { text: text.to_string(), tree })
+        let mut told = double_underscores(text);
+        match parser::parse(text, Backslash::Escapes).or_else(|errors| reparse(text, errors)) {
+            Ok(tree) if told.is_empty() => return Ok(Condition { text: text.to_string(), tree }),
+            Ok(_) => {}
+            Err(errors) => told.extend(errors),
+        }
+        told.sort_by_key(|error| error.at.start);
+        // what stands at one place is one mistake
+        told.dedup_by_key(|error| error.at.start);
+        Err(told)
     }
 
     /// The text that was read.
@@ -88,21 +97,29 @@ impl Condition {
 
 /// YAML's double quotes turn `'\\'` into `'\'`, whose backslash then seems to escape the quote. A
 /// text that cannot be read that way is read once more with the backslash as plain text.
-fn reparse(text: &str, first: ConditionError) -> Result<Expr, ConditionError> {
+fn reparse(text: &str, first: Vec<ConditionError>) -> Result<Expr, Vec<ConditionError>> {
     if !text.contains("\\'") && !text.contains("\\\"") {
         return Err(first);
     }
     parser::parse(text, Backslash::MayEndText).map_err(|_| first)
 }
 
-fn reject_double_underscores(text: &str) -> Result<(), ConditionError> {
-    let Some(at) = text.find("__") else { return Ok(()) };
-    let start = text[..at]
-        .rfind(|c| !lexer::is_word(c))
-        .map_or(0, |before| before + text[before..].chars().next().map_or(0, char::len_utf8));
-    let end = text[at..].find(|c| !lexer::is_word(c)).map_or(text.len(), |length| at + length);
-    let message = format!("`{}` contains a double underscore, which conditions reject", &text[start..end]);
-    let error =
-        ConditionError { kind: ConditionErrorKind::ForbiddenName, message, at: start..end, help: None };
-    Err(error.help("use a name with single underscores"))
+/// Words with a double underscore, which no condition may contain.
+fn double_underscores(text: &str) -> Vec<ConditionError> {
+    let (mut told, mut from) = (Vec::new(), 0);
+    while told.len() < parser::MOST_TOLD
+        && let Some(at) = text[from..].find("__").map(|at| at + from)
+    {
+        let start = text[..at]
+            .rfind(|c| !lexer::is_word(c))
+            .map_or(0, |before| before + text[before..].chars().next().map_or(0, char::len_utf8));
+        let end = text[at..].find(|c| !lexer::is_word(c)).map_or(text.len(), |length| at + length);
+        let message =
+            format!("`{}` contains a double underscore, which conditions reject", &text[start..end]);
+        let error =
+            ConditionError { kind: ConditionErrorKind::ForbiddenName, message, at: start..end, help: None };
+        told.push(error.help("use a name with single underscores"));
+        from = end;
+    }
+    told
 }

@@ -20,15 +20,20 @@ use crate::{
 /// How many brackets and `not`s may stand inside each other.
 const DEEPEST: usize = 100;
 
+/// How many mistakes of one condition are told: a hostile one could hold a hundred thousand.
+pub(super) const MOST_TOLD: usize = 100;
+
+/// The error is the one behind which the text is no expression any more.
 type Parsed<T> = Result<T, ConditionError>;
 
-pub(super) fn parse(text: &str, backslash: Backslash) -> Parsed<Expr> {
-    let tokens = lexer::tokens(text, backslash)?;
-    let mut parser = Parser { text, tokens, next: 0, depth: 0 };
-    let tree = parser.expression()?;
-    match parser.peek() {
-        Some(_) => Err(parser.expected("`and`, `or` or the end")),
-        None => Ok(tree),
+pub(super) fn parse(text: &str, backslash: Backslash) -> Result<Expr, Vec<ConditionError>> {
+    let tokens = lexer::tokens(text, backslash).map_err(|error| vec![error])?;
+    let mut parser = Parser { text, tokens, next: 0, depth: 0, told: Vec::new() };
+    let parsed = parser.whole();
+    match parsed {
+        Ok(tree) if parser.told.is_empty() => Ok(tree),
+        Ok(_) => Err(parser.told),
+        Err(last) => Err(parser.told.into_iter().chain([last]).collect()),
     }
 }
 
@@ -37,9 +42,25 @@ struct Parser<'a> {
     tokens: Vec<Token>,
     next: usize,
     depth: usize,
+    /// Mistakes that do not hide how the text goes on; with one of them the tree means nothing.
+    told: Vec<ConditionError>,
 }
 
 impl<'a> Parser<'a> {
+    fn whole(&mut self) -> Parsed<Expr> {
+        let tree = self.expression()?;
+        match self.peek() {
+            Some(_) => Err(self.expected("`and`, `or` or the end")),
+            None => Ok(tree),
+        }
+    }
+
+    fn tell(&mut self, error: ConditionError) {
+        if self.told.len() < MOST_TOLD {
+            self.told.push(error);
+        }
+    }
+
     fn peek(&self) -> Option<&Sign> {
         self.tokens.get(self.next).map(|token| &token.sign)
     }
@@ -209,9 +230,14 @@ impl<'a> Parser<'a> {
     }
 
     fn method(&mut self, name: &str, at: Range<usize>, before: Range<usize>) -> Parsed<Step> {
-        let method = Method::find(name).ok_or_else(|| hints::unknown_method(name, at.clone()))?;
+        let Some(method) = Method::find(name) else {
+            self.tell(hints::unknown_method(name, at));
+            self.list_until(&Sign::Close, "`)`")?;
+            return Ok(Step::Segment(Segment::Key(name.to_string())));
+        };
         let arguments = self.list_until(&Sign::Close, "`)`")?;
-        check_arity(&format!(".{}()", method.word()), method.arity(), arguments.len(), at.start..self.end())?;
+        let span = at.start..self.end();
+        self.check_arity(&format!(".{}()", method.word()), method.arity(), arguments.len(), span);
         Ok(Step::Method(method, arguments, before))
     }
 
@@ -223,8 +249,12 @@ impl<'a> Parser<'a> {
         match &index.kind {
             Kind::Literal(value) => match segment(value) {
                 Some(segment) => Ok(Step::Segment(segment)),
-                None => Err(ConditionError::syntax("an index is a whole number or a text", index.span)
-                    .help("write `x[0]`, `x[-1]` or `x['key']`")),
+                None => {
+                    let error =
+                        ConditionError::syntax("an index is a whole number or a text", index.span.clone());
+                    self.tell(error.help("write `x[0]`, `x[-1]` or `x['key']`"));
+                    Ok(Step::Index(index))
+                }
             },
             _ => Ok(Step::Index(index)),
         }
@@ -290,11 +320,21 @@ impl<'a> Parser<'a> {
     }
 
     fn call(&mut self, name: &str, at: Range<usize>) -> Parsed<Expr> {
-        let function = Function::find(name).ok_or_else(|| hints::unknown_function(name, at.clone()))?;
+        let Some(function) = Function::find(name) else {
+            self.tell(hints::unknown_function(name, at.clone()));
+            let arguments = self.list_until(&Sign::Close, "`)`")?;
+            return Ok(Expr::new(Kind::List(arguments), at.start..self.end()));
+        };
         let arguments = self.list_until(&Sign::Close, "`)`")?;
         let span = at.start..self.end();
-        check_arity(&format!("{}()", function.word()), function.arity(), arguments.len(), span.clone())?;
+        self.check_arity(&format!("{}()", function.word()), function.arity(), arguments.len(), span.clone());
         Ok(Expr::new(Kind::Call(function, arguments), span))
+    }
+
+    fn check_arity(&mut self, call: &str, takes: RangeInclusive<usize>, given: usize, at: Range<usize>) {
+        if !takes.contains(&given) {
+            self.tell(wrong_arguments(call, &takes, given, at));
+        }
     }
 }
 
@@ -309,10 +349,12 @@ pub(super) fn segment(index: &Value) -> Option<Segment> {
     }
 }
 
-fn check_arity(call: &str, takes: RangeInclusive<usize>, given: usize, at: Range<usize>) -> Parsed<()> {
-    if takes.contains(&given) {
-        return Ok(());
-    }
+fn wrong_arguments(
+    call: &str,
+    takes: &RangeInclusive<usize>,
+    given: usize,
+    at: Range<usize>,
+) -> ConditionError {
     let wanted = match (*takes.start(), *takes.end()) {
         (0, 0) => "no arguments".to_string(),
         (1, 1) => "1 argument".to_string(),
@@ -329,5 +371,5 @@ fn check_arity(call: &str, takes: RangeInclusive<usize>, given: usize, at: Range
             format!("give it {wanted}, such as `{text}{}`", call.replace("()", arguments))
         }
     };
-    Err(ConditionError { kind: ConditionErrorKind::WrongArguments, message, at, help: Some(help) })
+    ConditionError { kind: ConditionErrorKind::WrongArguments, message, at, help: Some(help) }
 }

@@ -22,7 +22,8 @@ impl Decode for String {
                 let problem = wrong_type(node, name, "text");
                 diagnostics.push(match node.kind {
                     Kind::Map(_) => problem.help("put quotes around text that starts with `{`"),
-                    _ => problem,
+                    Kind::List(_) => problem.help("put quotes around text that starts with `[`"),
+                    Kind::Scalar(_) => problem,
                 });
                 None
             }
@@ -113,9 +114,31 @@ fn number(node: &Node, name: &str, wanted: &str, diagnostics: &mut Vec<Diagnosti
         _ => None,
     };
     if found.is_none() {
-        diagnostics.push(wrong_type(node, name, wanted).help("write a plain number without quotes"));
+        let help = match &node.kind {
+            Kind::Scalar(scalar) => match seconds(&scalar.text) {
+                Some(seconds) => format!("write the seconds as a plain number: `{seconds}`"),
+                None => "write a plain number without quotes".to_owned(),
+            },
+            _ => "write a plain number".to_owned(),
+        };
+        diagnostics.push(wrong_type(node, name, wanted).help(help));
     }
     found
+}
+
+/// The seconds that `5m` or `1.5 h` means in other places.
+fn seconds(text: &str) -> Option<f64> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let (number, unit) = text.split_at(end);
+    let factor = match unit.trim() {
+        "ms" => 0.001,
+        "s" | "sec" | "second" | "seconds" => 1.0,
+        "m" | "min" | "minute" | "minutes" => 60.0,
+        "h" | "hour" | "hours" => 3_600.0,
+        "d" | "day" | "days" => 86_400.0,
+        _ => return None,
+    };
+    number.parse::<f64>().ok().map(|number| number * factor)
 }
 
 /// A list.

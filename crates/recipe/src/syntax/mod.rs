@@ -45,7 +45,7 @@ shape! {
         "inputs" inputs: Vec<Spanned<Input>>;
         /// The result text of the recipe, rendered when its steps are done.
         "output" output: Output;
-        /// Timeout in seconds for steps that do not set their own.
+        /// Timeout in seconds for bash and agent steps that do not set their own; a recipe step has only its own.
         "default_step_timeout" default_step_timeout: f64;
         /// Context names whose values are secret and masked wherever they would be shown.
         "secrets" secrets: Texts;

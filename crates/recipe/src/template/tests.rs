@@ -76,10 +76,33 @@ fn mistakes_are_found_with_their_place() {
         ("{{a..b}}", 0..8, "not a name"),
         ("{{a[x]}}", 0..8, "not a name"),
     ] {
-        let error = Template::parse(template).unwrap_err();
-        assert!(error.message.contains(message), "{template}: {}", error.message);
-        assert_eq!(error.at, at, "{template}");
+        let errors = Template::parse(template).unwrap_err();
+        assert_eq!(errors.len(), 1, "{template}: {errors:?}");
+        assert!(errors[0].message.contains(message), "{template}: {}", errors[0].message);
+        assert_eq!(errors[0].at, at, "{template}");
     }
+}
+
+#[test]
+fn all_mistakes_of_a_text_are_found() {
+    for (template, starts) in [
+        ("{{a b}} {{c d}} {{e f}}", &[0, 8, 16][..]),
+        ("{{a b}} {{ok}} {{c", &[0, 15]),
+        ("{{a {{b {{c", &[0, 4, 8]),
+        ("{{else}}{{/if}}{{#each x}}{{/each}}{{/with}}", &[0, 8, 15, 26, 35]),
+        ("{{#if a b}}{{c d}}{{else}}{{e f}}{{/if}}", &[0, 11, 26]),
+        ("{{#if a b}}{{c d}}", &[0, 11]),
+        ("{{#if}}a{{/if}} {{x y}}", &[0, 16]),
+        ("{{#if x} a {{else}} b {{/if}} {{x y}}", &[0, 30]),
+        ("{{#if x}}a{{/if {{x y}}", &[10, 16]),
+        ("{{#if x}}{{else}}{{else}}{{else}}{{/if}}", &[17, 25]),
+        ("{{#if x}}{{#if y}}", &[0, 9]),
+    ] {
+        let errors = Template::parse(template).unwrap_err();
+        let found: Vec<usize> = errors.iter().map(|error| error.at.start).collect();
+        assert_eq!(found, starts, "{template}: {errors:?}");
+    }
+    assert_eq!(Template::parse(&"{{a ".repeat(200_000)).unwrap_err().len(), parser::MOST_TOLD);
 }
 
 #[test]
@@ -88,8 +111,9 @@ fn deep_blocks_are_refused() {
     for open in ["{{#if x}}", "{{#if x}}{{else}}"] {
         let nested = |levels: usize| format!("{}{}", open.repeat(levels), "{{/if}}".repeat(levels));
         assert!(Template::parse(&nested(50)).is_ok(), "{open}");
-        let error = Template::parse(&nested(51)).unwrap_err();
-        assert_eq!(error.message, "`{{#if}}` nests more than 50 levels deep", "{open}");
+        let errors = Template::parse(&nested(51)).unwrap_err();
+        assert_eq!(errors.len(), 1, "{open}: {errors:?}");
+        assert_eq!(errors[0].message, "`{{#if}}` nests more than 50 levels deep", "{open}");
     }
 }
 

@@ -11,11 +11,8 @@ pub const MAX_BYTES: usize = 1_048_576;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// There are too many of them.
-    #[error("the file has {bytes} bytes, more than the {MAX_BYTES} (1 MB) that are read")]
-    TooLarge {
-        /// How many there are.
-        bytes: usize,
-    },
+    #[error("the file has more than {MAX_BYTES} bytes (1 MB), which is the most that is read")]
+    TooLarge,
     /// They are not UTF-8.
     #[error("the file is not UTF-8 text: line {line}, column {column} holds the byte 0x{byte:02X}")]
     NotUtf8 {
@@ -32,7 +29,7 @@ impl DecodeError {
     /// The kind of problem.
     pub fn code(&self) -> Code {
         match self {
-            DecodeError::TooLarge { .. } => Code::TooLarge,
+            DecodeError::TooLarge => Code::TooLarge,
             DecodeError::NotUtf8 { .. } => Code::NotUtf8,
         }
     }
@@ -40,7 +37,7 @@ impl DecodeError {
     /// As a diagnostic. It has no place, because no text exists that a place could be in.
     pub fn to_diagnostic(&self) -> Diagnostic {
         let help = match self {
-            DecodeError::TooLarge { .. } => "split the file, or move large texts into files of their own",
+            DecodeError::TooLarge => "split the file, or move large texts into files of their own",
             DecodeError::NotUtf8 { .. } => "save the file as UTF-8",
         };
         Diagnostic {
@@ -57,7 +54,7 @@ impl DecodeError {
 /// The text of a file, without a byte order mark.
 pub fn decode(bytes: &[u8]) -> Result<String, DecodeError> {
     if bytes.len() > MAX_BYTES {
-        return Err(DecodeError::TooLarge { bytes: bytes.len() });
+        return Err(DecodeError::TooLarge);
     }
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     match std::str::from_utf8(bytes) {

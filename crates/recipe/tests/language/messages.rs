@@ -44,7 +44,36 @@ fn values_of_another_kind() {
             "not `true` or `false`",
             "write it without quotes",
         ),
-        ("output: [a]", "`output` takes text, but this is a list", "not text", "write text after `output:`"),
+        (
+            "output: [ -f x ]",
+            "`output` takes text, but this is a list",
+            "not text",
+            "put quotes around text that starts with `[`",
+        ),
+        (
+            "timeout: 5m",
+            "`timeout` takes a number, but this is text",
+            "not a number",
+            "write the seconds as a plain number: `300`",
+        ),
+        (
+            "timeout: 1.5 h",
+            "`timeout` takes a number, but this is text",
+            "not a number",
+            "write the seconds as a plain number: `5400`",
+        ),
+        (
+            "timeout: '5'",
+            "`timeout` takes a number, but this is text",
+            "not a number",
+            "write a plain number without quotes",
+        ),
+        (
+            "timeout: [5]",
+            "`timeout` takes a number, but this is a list",
+            "not a number",
+            "write a plain number",
+        ),
         (
             "output: {a: b}",
             "`output` takes text, but this is a map",
@@ -66,6 +95,18 @@ fn values_of_another_kind() {
         ),
     ] {
         check(&with_step(&format!("command: x\n{fields}")), message, label, help);
+    }
+}
+
+#[test]
+fn ids_that_cannot_be_names() {
+    for (id, help) in [
+        ("a/b", "an id has no `/` and no control characters"),
+        (".", "`.` means a directory: write a word"),
+        (&"😀".repeat(51), "an id has at most 200 bytes, and this one has 204"),
+    ] {
+        let yaml = format!("name: r\nsteps: [{{id: \"{id}\", command: x}}]\n");
+        check(&yaml, "this id cannot be used as a name", "", help);
     }
 }
 
@@ -184,10 +225,12 @@ fn steps_and_names_that_cannot_be() {
     );
     let blocks = "blocks are `{{#if name}}…{{else}}…{{/if}}`";
     let names = "a name has letters, digits, `_`, `-`, `.` and `[n]`; there are no filters or expressions";
+    let foreign = "in a command, braces for another program are kept apart by quotes: `'{''{json .State}}'`";
     let long = "a ".repeat(40);
     for (text, message, help) in [
         ("{{a\\n  b}}", "`a   b` is not a name".to_owned(), names),
         (&format!("{{{{{long}}}}}"), format!("`{}…` is not a name", &long[..60]), names),
+        ("{{json .State}}", "`json .State` is not a name".to_owned(), foreign),
         ("{{#each\\nx}}", "`{{#each x}}` is not a block that exists".to_owned(), blocks),
     ] {
         check(&with_step(&format!("command: \"{text}\"")), &message, "", help);

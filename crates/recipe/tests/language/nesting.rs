@@ -219,14 +219,36 @@ fn six_levels_are_the_default_depth() {
 }
 
 #[test]
-fn names_of_caller_and_child_that_collide_warn_once() {
-    let yaml = "name: main\ncontext: {a-b: 1}\nsteps: [{id: s, recipe: child}]\n";
-    let child = "name: child\ncontext: {a_b: 1}\nsteps: [{id: c, command: x}]\n";
-    expect_files(
-        &[("main.yaml", yaml), ("child.yaml", child)],
-        &[],
-        &["warning name-collision child.yaml:2:11"],
-    );
+fn names_that_collide_across_a_call_are_told_once() {
+    let leaf = "name: leaf\ncontext: {a-b: 1}\nsteps: [{id: l, command: x}]\n";
+    let plain = "name: child\nsteps: [{id: c, command: x}]\n";
+    let declares = "name: child\ncontext: {a_b: 1}\nsteps: [{id: c, command: x}]\n";
+    let input = "name: child\ninputs: [{name: a_b}]\nsteps: [{id: c, command: x}]\n";
+    let stores = "name: child\nsteps: [{id: c, command: x, output: a_b}]\n";
+    let calls = "name: child\nsteps: [{id: c, recipe: leaf}]\n";
+    let twice = "name: child\nsteps: [{id: c, recipe: leaf, context: {a_b: 1}}]\n";
+    for (context, overrides, child, expected) in [
+        ("{a-b: 1}", "{}", declares, &["error name-collision child.yaml:2:11"][..]),
+        ("{a-b: 1}", "{}", input, &["error name-collision child.yaml:2:17"]),
+        ("{a_b: 1}", "{a-b: 1}", plain, &["error name-collision 3:42"]),
+        ("{x: 1}", "{a-b: 1}", declares, &["error name-collision 3:42"]),
+        ("{x: 1}", "{a-b: 1, a_b: 2}", plain, &["error name-collision 3:50"]),
+        ("{a_b: 1}", "{}", calls, &["error name-collision leaf.yaml:2:11"]),
+        ("{x: 1}", "{a_b: 1}", calls, &["error name-collision leaf.yaml:2:11"]),
+        ("{x: 1}", "{x: 1}", twice, &["error name-collision child.yaml:2:41"]),
+        // whether a step has stored it by then is another question
+        ("{a-b: 1}", "{}", stores, &["warning name-collision child.yaml:2:14"]),
+        ("{a-b: 1}", "{a-b: 2}", plain, &[]),
+        ("{a_b: 1}", "{}", declares, &[]),
+    ] {
+        let main = format!(
+            "name: main\ncontext: {context}\nsteps: [{{id: s, recipe: child, context: {overrides}}}]\n"
+        );
+        let mut found =
+            told(&check_files(&[("main.yaml", &main), ("child.yaml", child), ("leaf.yaml", leaf)], &[]));
+        found.retain(|line| line.contains("name-collision"));
+        assert_eq!(found, expected, "{main}{child}");
+    }
 }
 
 #[test]

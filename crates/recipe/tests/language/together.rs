@@ -82,6 +82,35 @@ steps:
 }
 
 #[test]
+fn several_mistakes_in_one_text_are_all_told() {
+    expect(
+        "\
+name: r
+context: {a: 1}
+steps:
+  - id: one
+    command: \"echo {{a b}} {{c d}} {{e f}}\"
+  - id: two
+    condition: \"foo(1) and bar(2) and a.baz()\"
+    command: |
+      echo {{a b}}
+      echo {{#each a}} {{else
+",
+        &[
+            "error template-syntax 5:20",
+            "error template-syntax 5:28",
+            "error template-syntax 5:36",
+            "error unknown-function 7:17",
+            "error unknown-function 7:28",
+            "error unknown-method 7:41",
+            "error template-syntax 9:12",
+            "error template-syntax 10:12",
+            "error template-syntax 10:24",
+        ],
+    );
+}
+
+#[test]
 fn the_examples_of_every_kind_are_clean() {
     for yaml in [
         "name: hello-world\ndescription: minimal\nversion: \"1.0.0\"\ncontext:\n  greeting: \"Hello\"\nsteps:\n  - id: \"greet\"\n    command: \"echo '{{greeting}}'\"\n",

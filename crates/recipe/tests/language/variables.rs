@@ -145,6 +145,30 @@ fn an_id_never_overwrites_a_declared_name() {
 }
 
 #[test]
+fn a_step_does_not_set_the_variables_of_the_context() {
+    for (env, expected) in [
+        ("RECIPE_VAR_v: x", &["error name-collision 5:31"][..]),
+        ("RECIPE_VAR_a_b: x", &["error name-collision 5:31"]),
+        ("RECIPE_VAR_m__k: x", &["error name-collision 5:31"]),
+        ("RECIPE_VAR_made: x", &["error name-collision 5:31"]),
+        ("RECIPE_VAR_given: x", &["error name-collision 5:31"]),
+        ("V: x, RECIPE_VAR_other: x, RECIPE_VAR_w: x", &[]),
+    ] {
+        let yaml = format!(
+            "name: r\ncontext: {{v: 1, a-b: 2, m: {{k: 1}}}}\nsteps:\n  - {{id: made, command: x}}\n  - {{id: a, command: x, env: {{{env}}}}}\n"
+        );
+        expect_files(&[("r.yaml", &yaml)], &["given"], expected);
+    }
+    let child = "name: child\ncontext: {w: 1}\nsteps: [{id: c, command: x, env: {RECIPE_VAR_v: 1}}]\n";
+    let yaml = "name: r\ncontext: {v: 1}\nsteps: [{id: s, recipe: child, env: {RECIPE_VAR_w: 1}}]\n";
+    expect_files(
+        &[("r.yaml", yaml), ("child.yaml", child)],
+        &[],
+        &["error name-collision 3:38", "error name-collision child.yaml:3:35"],
+    );
+}
+
+#[test]
 fn names_that_become_the_same_variable_are_errors() {
     for (field, expected) in [
         ("context: {a-b: 1, a_b: 2}", "error name-collision 5:19"),

@@ -12,7 +12,7 @@ use super::{Attempt, Escalation, Loop, work::Work};
 use crate::{
     command_line::quote,
     preflight,
-    runs::{Ending, Resume, Shown},
+    runs::{Ending, OpenError, Resume, Shown},
 };
 
 impl Loop<'_> {
@@ -30,6 +30,11 @@ impl Loop<'_> {
         Ending { status: RunStatus::Waiting, exit_code: 6, error: Some(reason) }
     }
 
+    /// Steps that only a person may have done again.
+    pub(super) fn undecided(&self, work: &Work<'_>) -> Result<Vec<String>, OpenError> {
+        Ok(self.runs.open(work.folder.clone())?.undecided())
+    }
+
     /// The commands that make sense, the harmless ones first.
     fn options(&self, work: &Work<'_>) -> Vec<String> {
         let (run, result) = (work.folder.id(), &work.result);
@@ -41,6 +46,11 @@ impl Loop<'_> {
         let with = if is_offered { edited.as_str() } else { "" };
         words.push(format!("resume {run}{with} --plan"));
         let opened = self.runs.open(work.folder.clone()).ok();
+        if opened.as_ref().is_some_and(|opened| !opened.undecided().is_empty()) {
+            let choices = ["--rerun-interrupted", "--skip-interrupted"];
+            words.extend(choices.map(|choice| format!("resume {run}{with} {choice}")));
+            return words.iter().map(|words| self.runs.reach().command(words)).collect();
+        }
         let by_person = |producers| opened.as_ref().and_then(|opened| self.by_person(opened, producers));
         let plain = by_person(Producers::Linked);
         let effects = if is_offered { " --rerun-effects" } else { allow(plain.as_ref()) };

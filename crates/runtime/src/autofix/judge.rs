@@ -48,12 +48,30 @@ pub(super) fn examine(
             found.push(regression("unchanged", None, "it proposes the recipe as it is"));
         }
         found.extend(around_checks(old, new));
+        if !subject.parents.is_empty() {
+            found.extend(not_composed(old, new));
+        }
     }
     found.extend(guard::compare(before, after, failed).into_iter().map(|found| Regression {
         code: found.code.to_string(),
         step: found.step,
         detail: found.detail,
     }));
+    found
+}
+
+/// What a recipe that extends others has lost of itself, or of them: one of them in its place is not a repair of it.
+fn not_composed(before: &Unit, after: &Unit) -> Vec<Regression> {
+    let mut found = Vec::new();
+    if before.name != after.name {
+        let detail = format!("the recipe is `{}`, and would become `{}`", before.name, after.name);
+        found.push(regression("name_changed", None, &detail));
+    }
+    let is_gone = |id: &str| !after.steps.iter().any(|step| step.id == id);
+    for step in before.steps.iter().filter(|step| is_gone(&step.id)) {
+        let detail = format!("`{}`, a step of the recipe with what it extends, is gone", step.id);
+        found.push(regression("step_lost", Some(&step.id), &detail));
+    }
     found
 }
 

@@ -10,6 +10,7 @@ mod desk;
 mod escalation;
 mod git;
 mod judge;
+mod lineage;
 mod repair;
 mod report;
 mod subject;
@@ -213,6 +214,10 @@ impl Loop<'_> {
                 work.report.outcome = work.result.outcome.to_owned();
                 return Ok(Ending { status, exit_code, error: None });
             }
+            if let Some(step) = self.undecided(work)?.first() {
+                let reason = format!("step `{step}` was interrupted and says that it is not idempotent");
+                return Ok(self.escalate(work, reason));
+            }
             let next = match self.decide(&work.result, &work.report) {
                 Next::Blocked(reason) => {
                     work.report.outcome = "blocked".to_owned();
@@ -302,7 +307,7 @@ impl Loop<'_> {
         let Ok(folder) = self.runs.find(run) else { return false };
         let resume = Resume { resumer: Resumer::Automatic { level }, ..self.resumed(None) };
         let Ok(opened) = self.runs.open(folder) else { return false };
-        opened.resume_plan(&resume).is_ok_and(|plan| !plan.redo.is_empty())
+        opened.resume_plan(&resume).is_ok_and(|plan| plan.takes_producers)
     }
 
     fn resumed<'b>(&'b self, edited: Option<(Plan, &'b Recording<'b>)>) -> Resume<'b> {

@@ -16,6 +16,7 @@ use recipe::{
     plan::{Plan, Unit},
 };
 
+use super::lineage;
 use crate::{
     folder::{self, FolderError},
     runs::Shown,
@@ -34,6 +35,10 @@ pub(super) struct Subject {
     given: Given,
     /// Names that the recipe found in its context.
     found: Given,
+    /// The recipes that it extends, the nearest first.
+    pub(super) parents: Vec<Loaded>,
+    /// The file in which the failed step is defined, if that is a step of this recipe.
+    pub(super) defined_in: Option<String>,
 }
 
 impl Subject {
@@ -58,10 +63,15 @@ impl Subject {
     fn new(opened: &Shown, file: PathBuf, unit: &Unit, frame: usize) -> Result<Subject, FolderError> {
         let given = opened.header.given.iter().map(|(name, _)| name.clone()).collect();
         let found = opened.state.frames[frame].initial.keys().cloned().collect();
+        let known = opened.sources(None)?;
+        let root = known.root()?;
+        let own = if unit.path == root.path { Some(root.clone()) } else { known.by_path(&unit.path) };
         Ok(Subject {
             file,
             path: unit.path.clone(),
-            root: opened.sources(None)?.root()?,
+            root,
+            parents: own.map(|own| lineage::parents(&own, &known)).unwrap_or_default(),
+            defined_in: definition(opened, frame),
             given: Given { names: given, ..Given::default() },
             found: Given { names: found, ..Given::default() },
         })
@@ -98,6 +108,14 @@ impl Subject {
 /// The recipe of a plan that is known under this path.
 pub(super) fn unit<'p>(plan: &'p Plan, path: &str) -> Option<&'p Arc<Unit>> {
     plan.units.iter().find(|unit| unit.path == path)
+}
+
+/// The file in which the failed step is defined, if it is a step of this frame.
+fn definition(opened: &Shown, frame: usize) -> Option<String> {
+    let (path, _) = opened.state.root_cause()?;
+    let (_, at) = opened.state.locate(&path).filter(|(id, _)| *id == frame)?;
+    let place = opened.state.frames[frame].unit.steps[at].place;
+    Some(opened.plan.sources.file(place.file).path.clone())
 }
 
 /// The file of a nested recipe; none if it is built in, or not what the run knows any more.

@@ -17,8 +17,8 @@ const PROJECT_DIRS: &[&str] =
     &[".claude/agents", "amplifier-bundle/agents", "src/amplihack/amplifier-bundle/agents"];
 
 /// All directories with agent files, first one first.
-pub(super) fn directories(beside: Option<&Path>, setup: &Setup) -> Vec<PathBuf> {
-    let mut dirs: Vec<PathBuf> = beside.map(|dir| dir.join("agents")).into_iter().collect();
+pub(super) fn directories(beside: &[PathBuf], setup: &Setup) -> Vec<PathBuf> {
+    let mut dirs: Vec<PathBuf> = beside.iter().map(|dir| dir.join("agents")).collect();
     dirs.extend(PROJECT_DIRS.iter().map(|dir| setup.working_dir.join(dir)));
     dirs.extend(setup.home.iter().map(|home| home.join(".amplihack/.claude/agents")));
     dirs

@@ -173,6 +173,38 @@ fn one_file_has_one_path() {
 }
 
 #[test]
+fn a_link_has_its_own_neighbours_first() {
+    let tree = Tree::new(&[
+        ("cwd/real/r.yaml", "name: r"),
+        ("cwd/real/both.yaml", ""),
+        ("cwd/real/there.yaml", ""),
+        ("cwd/real/agents/there.md", "there"),
+        ("cwd/link/both.yaml", ""),
+        ("cwd/link/here.yaml", ""),
+        ("cwd/link/agents/here.md", "here"),
+    ]);
+    symlink("../real/r.yaml", tree.setup.cwd.join("link/r.yaml")).unwrap();
+    let (linked, direct) = (tree.library(), tree.library());
+    let path = |library: &Library, name: &str| tree.shown(library.recipe(name, "real/r.yaml"));
+    assert_eq!(tree.shown(linked.root("link/r.yaml")), "real/r.yaml");
+    assert_eq!(tree.shown(direct.root("real/r.yaml")), "real/r.yaml");
+    for (name, by_link, itself) in [
+        ("both", "link/both.yaml", "real/both.yaml"),
+        ("there", "real/there.yaml", "real/there.yaml"),
+        ("here", "link/here.yaml", "not found"),
+        ("./here.yaml", "link/here.yaml", "not found"),
+    ] {
+        assert_eq!((path(&linked, name).as_str(), path(&direct, name).as_str()), (by_link, itself), "{name}");
+    }
+    for name in ["here", "there"] {
+        let agent = linked.agent(&AgentRef::parse(name).unwrap(), "real/r.yaml");
+        assert_eq!(agent.as_deref(), Some(name));
+    }
+    assert_eq!(linked.named_dirs(), [tree.setup.cwd.join("link")]);
+    assert_eq!(direct.named_dirs(), [] as [PathBuf; 0]);
+}
+
+#[test]
 fn broken_and_shadowed_files_are_listed() {
     let mut tree = Tree::new(&[
         ("cwd/one/a.yaml", "name: same\nversion: 1.10\ndescription: first\nsteps: []"),

@@ -1,6 +1,7 @@
 //! Doing what was decided: starting steps and entering recipes.
 
 use std::{
+    collections::BTreeSet,
     ffi::OsStr,
     path::{Path, PathBuf},
     sync::Arc,
@@ -10,7 +11,9 @@ use std::{
 use engine::{Event, Outcome, frame::FrameId};
 use recipe::{
     check::{Given, graft},
+    diagnostic::{Diagnostic, Severity},
     plan::{Step, StepKind, Target, Unit},
+    source::Sources,
     template::Template,
     value::Value,
 };
@@ -27,6 +30,7 @@ use crate::{
     outputs::Stream,
     process::{Marker, Stdin},
     script,
+    tools::Lookup,
 };
 
 impl Driver<'_> {
@@ -124,6 +128,13 @@ impl Driver<'_> {
         own
     }
 
+    /// The names of the variables that a step gives to what it runs, and the recipe steps around it.
+    pub(super) fn given_env(&self, frame: FrameId, step: &Step) -> BTreeSet<String> {
+        let mut own = Vec::new();
+        self.declared_env(frame, step, &mut own);
+        own.into_iter().map(|(name, _)| name).collect()
+    }
+
     /// The `env` of a step, after that of the recipe steps around it.
     fn declared_env(&self, frame: FrameId, step: &Step, env: &mut Vec<(String, String)>) {
         let scope = &self.state.frames[frame];
@@ -198,6 +209,7 @@ impl Driver<'_> {
             marker: Marker { run: self.run_id.clone(), step: format!("{path}#{attempt}") },
         };
         let report = spawn_report(&command, path, attempt, self.progress.0.clone());
+        let lookup = Lookup { cwd: command.cwd.clone(), env: Arc::clone(&command.env) };
         let prepared = command.prepare(&outputs)?;
         self.follow(path, step, &run.join(&dir), &outputs);
         let task = ShellTask {
@@ -208,6 +220,7 @@ impl Driver<'_> {
             timeout: step.timeout.or(self.options.step_timeout),
             grace: self.host.grace,
             quoted: Quoted::by(&self.host),
+            lookup,
         };
         let hook = self.pre_hook(path, frame, at);
         let go = self.gate(path);
@@ -329,9 +342,9 @@ impl Driver<'_> {
         let names = self.state.frames[frame].context.keys().cloned().collect();
         let given = Given { names, ..Given::default() };
         let (plan, unit) = graft(&self.plan, found, self.loader, &given).map_err(|checked| {
-            let problems: Vec<String> =
-                checked.diagnostics.iter().map(|problem| problem.message.clone()).collect();
-            format!("recipe `{name}` is invalid: {}", problems.join("; "))
+            let errors = checked.diagnostics.iter().filter(|problem| problem.severity == Severity::Error);
+            let problems: Vec<String> = errors.map(|problem| placed(problem, &checked.sources)).collect();
+            format!("recipe `{name}` is invalid:\n  {}", problems.join("\n  "))
         })?;
         self.plan = plan;
         if let (Some(recording), Some(folder)) = (self.recording, &self.folder) {
@@ -339,6 +352,13 @@ impl Driver<'_> {
         }
         Ok(Arc::clone(self.plan.unit(unit)))
     }
+}
+
+/// A problem with its place, on one line.
+fn placed(problem: &Diagnostic, sources: &Sources) -> String {
+    let Some(place) = problem.place else { return problem.message.clone() };
+    let (file, at) = (&sources.file(place.file).path, sources.line_column(place));
+    format!("{file}:{}:{}: {}", at.line, at.column, problem.message)
 }
 
 /// The variables that say where the context is, as JSON.

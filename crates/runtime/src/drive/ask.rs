@@ -9,9 +9,9 @@ use std::{
 use engine::{Event, Outcome, event::Ended, frame::FrameId};
 use recipe::{
     plan::{AgentStep, Budget, Step},
-    scope::Scope,
+    scope::{Final, Scope},
     template::Template,
-    value::{Map, Value},
+    value::Value,
 };
 
 use super::{DriveError, Driver, Spent, TaskDone, Waiting};
@@ -301,7 +301,7 @@ impl Scope for AgentScope<'_> {
         })
     }
 
-    fn below(&self, name: &str) -> Option<Arc<Map>> {
+    fn below(&self, name: &str) -> Option<Arc<Final>> {
         self.frame.below(name)
     }
 }

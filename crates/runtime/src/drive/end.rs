@@ -1,6 +1,6 @@
 //! The end of a run: nothing of it stays alive, and its last record says how it came out.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use engine::{
     Event, RunStatus,
@@ -8,7 +8,11 @@ use engine::{
 };
 
 use super::{DriveError, Driver, Signals, Waiting};
-use crate::{attempt::Go, process, values};
+use crate::{
+    attempt::Go,
+    process::{self, Survivor},
+    values,
+};
 
 impl Driver<'_> {
     /// Ends every process of the run, when the runner itself cannot go on.
@@ -22,7 +26,7 @@ impl Driver<'_> {
 
     /// Ends what is left of the run's processes and writes its last record.
     pub(super) async fn finish(&mut self, signals: &mut Signals) -> Result<(), DriveError> {
-        let mut ended_processes = Vec::new();
+        let mut ended: Vec<Survivor> = Vec::new();
         if self.folder.is_some() {
             let filter = process::Filter::run(&self.run_id);
             let mut swept = vec![tokio::select! {
@@ -36,13 +40,12 @@ impl Driver<'_> {
                 self.tasks.shutdown().await;
                 swept.push(process::end_marked(&filter, self.host.grace).await);
             }
-            let ended =
-                swept.iter().flat_map(|swept| swept.ended.iter().chain(&swept.killed).chain(&swept.left));
-            ended_processes = ended.map(|survivor| survivor.command.clone()).collect();
+            let all = swept.into_iter().map(|swept| [swept.ended, swept.killed, swept.left].concat());
+            ended = all.flatten().collect();
         }
         self.forward_output();
         self.dismiss_agents()?;
-        let finished = self.result(ended_processes)?;
+        let finished = self.result(ended)?;
         self.record(Event::RunFinished(finished), None)
     }
 
@@ -58,7 +61,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    fn result(&self, ended_processes: Vec<String>) -> Result<RunFinished, DriveError> {
+    fn result(&self, ended: Vec<Survivor>) -> Result<RunFinished, DriveError> {
         let (status, exit_code) = match self.halt {
             Some(halt) => halt.ending(),
             None if self.state.root().failed_at.is_none() => (RunStatus::Completed, 0),
@@ -73,7 +76,19 @@ impl Driver<'_> {
         };
         let error = error.map(|error| self.mask.text(&error).into_owned());
         let usage = (self.state.used.runs > 0).then(|| self.state.used.clone());
-        Ok(RunFinished { status, exit_code, error, output: self.final_output()?, ended_processes, usage })
+        // where nobody can tell whose process it was, all of them may have lost theirs
+        let of_steps: Option<BTreeSet<String>> = ended.iter().map(|survivor| survivor.step.clone()).collect();
+        let ended_steps =
+            of_steps.filter(|_| self.state.has_left_running()).map(|steps| steps.into_iter().collect());
+        Ok(RunFinished {
+            status,
+            exit_code,
+            error,
+            output: self.final_output()?,
+            ended_processes: ended.into_iter().map(|survivor| survivor.command).collect(),
+            ended_steps,
+            usage,
+        })
     }
 
     fn final_output(&self) -> Result<Option<Stored>, DriveError> {

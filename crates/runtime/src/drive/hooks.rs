@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::frame::{Frame, FrameId};
 use recipe::{
-    scope::Scope,
+    scope::{Final, Scope},
     template::Template,
     value::{Map, Value},
 };
@@ -15,6 +15,7 @@ use crate::{
     attempt::{Command, Go, HOOK_TIME, ProcessEnd, SHELL, number, run_command, signal_words},
     context_file::Sharing,
     environment::Environment,
+    export::own_room,
     folder::{FolderError, RunFolder},
     output_files::OutputFiles,
     process::{Exit, Marker, Stdin},
@@ -50,7 +51,7 @@ impl Scope for HookScope<'_> {
         self.known.get(name).cloned().or_else(|| self.frame.get(name))
     }
 
-    fn below(&self, name: &str) -> Option<std::sync::Arc<Map>> {
+    fn below(&self, name: &str) -> Option<std::sync::Arc<Final>> {
         self.frame.below(name)
     }
 }
@@ -93,10 +94,11 @@ impl Driver<'_> {
         let frame = &self.state.frames[frame_id];
         let known = self.hook_names(frame, at);
         let private = run.join(&dir).join(format!("{name}-private"));
-        let env_names: Vec<(String, String)> =
+        let own =
             known.iter().map(|(name, value)| (name.to_uppercase(), value.render().into_owned())).collect();
+        let (env_names, large) = own_room(own);
         let scope = HookScope { frame, known };
-        let script = script::prepare(template, &scope, frame, None, Vec::new(), &private, &self.large)
+        let script = script::prepare(template, &scope, frame, None, large, &private, &self.large)
             .map_err(|error| error.to_string())?;
         let mut env = Environment::shared(Arc::clone(&self.base_env));
         env.extend(script.env);
@@ -116,7 +118,9 @@ impl Driver<'_> {
 
     fn hook_names(&self, frame: &Frame, at: usize) -> Map {
         let step = &frame.steps[at];
-        let error = step.ended.as_ref().and_then(|ended| ended.error.clone()).unwrap_or_default();
+        let error = step.ended.as_ref().and_then(|ended| ended.error.as_deref()).unwrap_or_default();
+        // what cannot be a value must not take the news away with it
+        let error = error.replace('\0', "\u{fffd}");
         let text = |text: &str| Value::from(text);
         [
             ("step_id", text(&frame.unit.steps[at].id)),
@@ -166,10 +170,12 @@ impl Hook {
         let limit = HOOK_TIME.as_secs_f64();
         let end = run_command(command.prepare(&outputs)?, Some(limit), self.grace, go, |_| {}).await;
         let problem = match end {
-            ProcessEnd::Exited(Exit::Code(0)) | ProcessEnd::Stopped(_) => None,
-            ProcessEnd::Exited(Exit::Code(code)) => Some(format!("exit code {code}")),
-            ProcessEnd::Exited(Exit::Signal(signal)) => Some(format!("ended by {}", signal_words(signal))),
-            ProcessEnd::Exited(Exit::Lost) => Some("its exit status was lost".to_owned()),
+            ProcessEnd::Exited { exit: Exit::Code(0), .. } | ProcessEnd::Stopped(_) => None,
+            ProcessEnd::Exited { exit: Exit::Code(code), .. } => Some(format!("exit code {code}")),
+            ProcessEnd::Exited { exit: Exit::Signal(signal), .. } => {
+                Some(format!("ended by {}", signal_words(signal)))
+            }
+            ProcessEnd::Exited { exit: Exit::Lost, .. } => Some("its exit status was lost".to_owned()),
             ProcessEnd::TimedOut(seconds) => Some(format!("timed out after {} s", number(seconds))),
             ProcessEnd::NotStarted(error) => Some(error.to_string()),
         };

@@ -9,8 +9,8 @@ use engine::{
 };
 use recipe::{
     plan::{Step, StepKind, Target, Unit},
-    scope::{Path, Scope},
-    value::{Map, Value},
+    scope::{Final, Path, Scope},
+    value::Value,
 };
 
 use super::{DriveError, Driver};
@@ -83,14 +83,17 @@ impl Driver<'_> {
     pub(super) fn entry_problem(&self, frame: FrameId, step: &Step, unit: &Arc<Unit>) -> Option<String> {
         let StepKind::Nested { overrides, .. } = &step.kind else { return None };
         let outer = &self.state.frames[frame];
-        let mut context: Map = unit.defaults();
-        context.extend(outer.context.iter().map(|(name, value)| (name.clone(), value.clone())));
-        context.extend(overrides.iter().map(|(name, value)| (name.clone(), value.render(outer))));
+        let context = outer.context_below(self.state.settings.own_context(unit), overrides);
         let mut unit = Unit::clone(unit);
         let unknown = outer.unknown_below(overrides);
         unit.rules.retain(|(name, _)| !unknown.contains(name));
         unit.inputs.retain(|input| !unknown.contains(&input.name));
-        let problems = preflight::context_problems(&unit, &context, &self.base_dir(frame));
+        let mut problems = preflight::context_problems(&unit, &context, &self.base_dir(frame));
+        // a dry run needs neither programs nor credentials
+        if !self.state.settings.dry_run {
+            let given = self.given_env(frame, step);
+            problems.extend(preflight::missing_in(&unit, &self.host, &given));
+        }
         (!problems.is_empty()).then(|| preflight::message(&unit.name, &problems))
     }
 }
@@ -114,7 +117,7 @@ impl Scope for Rehearsal<'_> {
         self.0.unknown.contains(&path.root).then(|| Value::from(format!("{{{{{path}}}}}")))
     }
 
-    fn below(&self, name: &str) -> Option<Arc<Map>> {
+    fn below(&self, name: &str) -> Option<Arc<Final>> {
         self.0.below(name)
     }
 }

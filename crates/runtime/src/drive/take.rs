@@ -273,7 +273,7 @@ impl Driver<'_> {
         // nor does it take the place of the person that a step asks for
         let asks_a_person = ended.outcome == Outcome::NeedsHuman;
         let may = wanted && !asks_a_person && self.halt.is_none() && self.state.frames[id].stopped.is_none();
-        if may && self.retry_delay(path, &step, &ended).is_none() {
+        if may && self.delay_of_nested(path, id, &step, &ended).is_none() {
             return self.start_recovery(path, id);
         }
         self.nested_close_failed(path, id, None)
@@ -302,11 +302,19 @@ impl Driver<'_> {
             && self.halt.is_none()
             // what a dry run finds would be found again
             && !self.state.settings.dry_run
-            && let Some(seconds) = self.retry_delay(path, &step, &finished.ended)
+            && let Some(seconds) = self.delay_of_nested(path, id, &step, &finished.ended)
         {
             return self.schedule(path, attempt, finished.ended, seconds);
         }
         self.finish_step(path, attempt, finished)
+    }
+
+    /// Seconds before a failed nested recipe is done again, if it is and that can help.
+    fn delay_of_nested(&mut self, path: &str, id: FrameId, step: &Step, ended: &Ended) -> Option<f64> {
+        match self.state.fails_again(&self.plan, id) {
+            true => None,
+            false => self.retry_delay(path, step, ended),
+        }
     }
 
     /// What a failed nested recipe counts as: a plea for a person and a used-up budget reach the top.

@@ -77,6 +77,7 @@ impl Runs {
             error: Some("cancelled".to_owned()),
             output: None,
             ended_processes,
+            ended_steps: None,
             usage,
         };
         journal.append(clock::now(), Event::RunFinished(finished));

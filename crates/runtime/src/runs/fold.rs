@@ -77,6 +77,7 @@ fn named(
 fn settings(header: &Header) -> RunSettings {
     RunSettings {
         given: header.given(),
+        ambient: header.options.ambient.clone(),
         include_tags: header.options.include_tags.clone(),
         exclude_tags: header.options.exclude_tags.clone(),
         max_parallel: header.options.max_parallel,

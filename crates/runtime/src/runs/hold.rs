@@ -80,6 +80,7 @@ impl Runs {
                 error: ending.error,
                 output: None,
                 ended_processes: last.map(|last| last.ended_processes).unwrap_or_default(),
+                ended_steps: None,
                 usage,
             };
             tell(&mut shown, &mut journal, Event::RunFinished(finished), reporter)?;

@@ -57,7 +57,6 @@ impl Runs {
         problems.extend(start.host.depth_problem().map(|text| Problem { lack: Lack::Depth, text }));
         let context = first_context(start);
         problems.extend(preflight::context_problems(root, &context, &start.working_dir));
-        problems.extend(preflight::missing_env(&start.plan, &start.host));
         let options = &start.options;
         let runs = |unit: &Unit, step: &Step| {
             let tagged = |list: &[String]| step.tags.iter().any(|tag| list.contains(tag));
@@ -66,6 +65,7 @@ impl Runs {
                 && (step.tags.is_empty() || options.include_tags.is_empty() || tagged(&options.include_tags))
                 && !(is_root && preflight::is_ruled_out(&start.plan, step, &context))
         };
+        problems.extend(preflight::missing_env(&start.plan, &start.host, runs));
         problems.extend(preflight::missing_programs(&start.plan, &start.agents, &start.host, runs));
         let repairer = options.repair_agent.as_deref().filter(|_| options.auto_fix.is_some());
         problems.extend(programs::repairer(repairer, &start.agents, &start.host));

@@ -2,6 +2,8 @@
 //!
 //! Never changes what is stored.
 
+mod begun;
+
 use std::{
     collections::{BTreeMap, HashMap},
     fs,
@@ -135,8 +137,11 @@ pub(super) fn assemble<T: Send>(
         return Err(OpenError::Format { run, found, known: folder::FORMAT });
     }
     let (read, plan) = both(read, || compile(&folder, 0, &header));
-    let (records, rest) = read?;
-    Ok((fold(folder, header, plan?, records, variables)?, rest))
+    let ((records, rest), plan) = (read?, plan?);
+    if records.is_empty() && begun::has_begun(&folder, plan.root()) {
+        return Err(begun::lost_journal(&folder).into());
+    }
+    Ok((fold(folder, header, plan, records, variables)?, rest))
 }
 
 /// Reads the journal while the recipe is compiled: in a long run, each takes about as long as the other.
@@ -232,7 +237,7 @@ pub(super) fn spent(records: &[Record]) -> Option<Usage> {
             Event::AgentUsed { usage, .. } => Some(usage),
             _ => None,
         };
-        usage.into_iter().for_each(|usage| used.add(usage));
+        usage.into_iter().for_each(|usage| used.count(usage));
     }
     (used.runs > 0).then_some(used)
 }

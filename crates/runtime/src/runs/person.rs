@@ -73,6 +73,7 @@ pub(super) fn wait_for_person(
         error,
         output: None,
         ended_processes: Vec::new(),
+        ended_steps: None,
         usage: spent(&shown.records),
     };
     journal.append(clock::now(), Event::RunFinished(finished));

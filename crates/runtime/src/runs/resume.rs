@@ -302,8 +302,7 @@ impl Runs {
     /// Interrupted steps that are to be skipped; an error if a person has to choose.
     fn interrupted_steps(&self, shown: &Shown, choice: Interrupted) -> Result<Vec<String>, ResumeError> {
         let mut skip = Vec::new();
-        for path in shown.state.running_steps() {
-            let Some(path) = not_idempotent(shown, &path) else { continue };
+        for path in shown.undecided() {
             match choice {
                 Interrupted::Rerun => {}
                 Interrupted::Skip => skip.push(path),
@@ -345,6 +344,16 @@ pub(super) fn asks_agents(shown: &Shown, path: &str) -> bool {
     shown.state.locate(path).is_some_and(|(frame, at)| {
         !matches!(shown.state.frames[frame].unit.steps[at].kind, recipe::plan::StepKind::Shell { .. })
     })
+}
+
+impl Shown {
+    /// Steps that were cut off half-way and must not simply run again.
+    pub(crate) fn undecided(&self) -> Vec<String> {
+        let cut_off = self.state.cut_off_steps();
+        let mut paths: Vec<String> = cut_off.iter().filter_map(|path| not_idempotent(self, path)).collect();
+        paths.dedup();
+        paths
+    }
 }
 
 /// The step that must not simply run again: an interrupted one, or the outermost recipe step around it that says so.

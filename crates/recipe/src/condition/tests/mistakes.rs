@@ -6,8 +6,13 @@ use ConditionErrorKind::{ForbiddenName, Syntax, UnknownFunction, UnknownMethod, 
 /// Kind, message, the text at the place, help.
 type Expected<'a> = (ConditionErrorKind, &'a str, &'a str, Option<&'a str>);
 
+/// The first thing that is wrong with it.
+fn refused(text: &str) -> ConditionError {
+    Condition::parse(text).expect_err(text).remove(0)
+}
+
 fn check(text: &str, (kind, message, place, help): Expected<'_>) {
-    let error = Condition::parse(text).expect_err(text);
+    let error = refused(text);
     assert_eq!(error.kind, kind, "{text}");
     assert_eq!(error.message, message, "{text}");
     assert_eq!(&text[error.at.clone()], place, "{text}");
@@ -16,7 +21,7 @@ fn check(text: &str, (kind, message, place, help): Expected<'_>) {
 
 fn check_syntax(cases: &[(&str, &str, &str)]) {
     for (text, message, place) in cases {
-        let error = Condition::parse(text).expect_err(text);
+        let error = refused(text);
         assert_eq!((error.kind, error.message.as_str()), (Syntax, *message), "{text}");
         assert_eq!(&text[error.at.clone()], *place, "{text}");
     }
@@ -30,8 +35,8 @@ fn habits_from_other_languages() {
         ("a Or b", "unexpected `Or`: write `or`", "Or"),
         ("NOT a", "unexpected `NOT`: write `not`", "NOT"),
         ("a IN b", "unexpected `IN`: write `in`", "IN"),
-        ("a is None", "unexpected `is`: write `==`", "is"),
-        ("a is not None", "unexpected `is`: write `==`", "is"),
+        ("a is None", "unexpected `is`", "is"),
+        ("a is not None", "unexpected `is`", "is"),
         ("a = 'x'", "unexpected `=`: write `==`", "="),
         ("a === 'x'", "unexpected `===`: write `==`", "==="),
         ("a !== 'x'", "unexpected `!==`: write `!=`", "!=="),
@@ -94,8 +99,8 @@ fn broken_texts() {
 
 #[test]
 fn help_says_what_to_write() {
-    let help = "`x is None` is written `not x`, and `x is not None` is written `x`";
-    check("a is None", (Syntax, "unexpected `is`: write `==`", "is", Some(help)));
+    let help = "`x is None` is written `not x`, and `x is not None` is written `x`; two values are compared with `==`";
+    check("a is None", (Syntax, "unexpected `is`", "is", Some(help)));
     check("a b", (Syntax, "unexpected `b`", "b", Some("`and`, `or` or the end is expected here")));
     check("a == )", (Syntax, "unexpected `)`", ")", Some("a value is expected here")));
 }
@@ -153,11 +158,33 @@ fn wrong_arguments() {
         ),
         ("a.find()", "`.find()` takes 1 argument, but gets 0", "find()", "`text.find(a)`"),
     ] {
-        let error = Condition::parse(text).expect_err(text);
+        let error = refused(text);
         let told = error.help.clone().unwrap_or_default();
         assert!(told.contains(help), "{text}: {told}");
         check(text, (WrongArguments, message, place, error.help.as_deref()));
     }
+}
+
+#[test]
+fn all_mistakes_of_a_condition_are_found() {
+    for (text, places) in [
+        ("foo(1) and bar(2) and a.baz()", &["foo", "bar", "baz"][..]),
+        ("foo(bar(a.baz(1)), len())", &["foo", "bar", "baz", "len()"]),
+        ("a[true] or b.strip(1) or min(2)", &["true", "strip(1)", "min(2)"]),
+        ("__a and b__c == foo('x__y')", &["__a", "b__c", "foo", "x__y"]),
+        ("__import__('os')", &["__import__"]),
+        ("a.one().two().three", &["one", "two"]),
+        // behind a mistake of syntax nothing is known
+        ("foo(1) and b c and bar(2)", &["foo", "c"]),
+        ("foo(1) @ bar(2)", &["@"]),
+        ("foo(1", &["foo", ""]),
+    ] {
+        let errors = Condition::parse(text).expect_err(text);
+        let found: Vec<&str> = errors.iter().map(|error| &text[error.at.clone()]).collect();
+        assert_eq!(found, places, "{text}");
+    }
+    let many = format!("a{}", " or foo() or b__c".repeat(20_000));
+    assert_eq!(Condition::parse(&many).expect_err("many").len(), 2 * parser::MOST_TOLD);
 }
 
 #[test]
@@ -182,7 +209,7 @@ fn depth_is_bounded_and_length_is_not() {
     for (open, close) in shapes {
         assert!(read(&deep(open, close, 100)).holds(&Map::new()).is_ok() || open == "'a'.find(");
         for count in [101, 10_000] {
-            let error = Condition::parse(&deep(open, close, count)).expect_err(open);
+            let error = refused(&deep(open, close, count));
             assert_eq!(error.message, "the condition nests more than 100 levels deep", "{open}");
         }
     }

@@ -13,7 +13,10 @@ fn survive(text: &str) {
             }
             assert!(condition.names().into_iter().all(|(_, at)| text.get(at).is_some()), "{text}");
         }
-        Err(error) => assert!(text.get(error.at.clone()).is_some(), "{text}: {error:?}"),
+        Err(errors) => {
+            assert!(!errors.is_empty(), "{text}");
+            assert!(errors.iter().all(|error| text.get(error.at.clone()).is_some()), "{text}: {errors:?}");
+        }
     }
 }
 

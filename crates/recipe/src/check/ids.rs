@@ -1,0 +1,50 @@
+//! The ids of steps: each once, and each one that can be a name.
+
+use std::collections::HashMap;
+
+use super::Checker;
+use crate::{
+    diagnostic::{Code, Diagnostic},
+    source::Place,
+    syntax::{self, kinds::Written, shape::Spanned},
+};
+
+impl Checker<'_> {
+    pub(super) fn check_ids(&mut self, steps: &[Spanned<Written<syntax::Step>>]) {
+        let mut seen = HashMap::<&str, Place>::new();
+        for id in steps.iter().filter_map(|step| step.value.shape.id.as_ref()) {
+            if let Some(first) = seen.insert(&id.value, id.place) {
+                let line = self.sources.line_column(first).line;
+                self.diagnostics.push(
+                    Diagnostic::new(
+                        Code::DuplicateId,
+                        id.place,
+                        format!("two steps have the id `{}`", id.value),
+                    )
+                    .label("used twice")
+                    .help(format!("the first one stands at line {line}; give this one another id")),
+                );
+            }
+            if let Some(rule) = broken_id_rule(&id.value) {
+                self.diagnostics.push(
+                    Diagnostic::new(Code::BadId, id.place, "this id cannot be used as a name").help(rule),
+                );
+            }
+        }
+    }
+}
+
+/// The rule that an id breaks: steps have folders of their names.
+fn broken_id_rule(id: &str) -> Option<String> {
+    const LONGEST: usize = 200;
+    match id {
+        "." | ".." => Some(format!("`{id}` means a directory: write a word")),
+        _ if id.contains('/') || id.chars().any(char::is_control) => {
+            Some("an id has no `/` and no control characters".to_owned())
+        }
+        _ if id.len() > LONGEST => {
+            Some(format!("an id has at most {LONGEST} bytes, and this one has {}", id.len()))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,82 @@
+//! JSON in which a key stands twice in one map: the parser would silently take the last one. Never makes a value.
+
+use std::{collections::HashSet, fmt};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, MapAccess, SeqAccess, Visitor},
+};
+
+use super::DocumentError;
+
+/// The first key that stands twice in its map, at any depth. What is no JSON has none.
+pub(super) fn check(text: &str) -> Result<(), DocumentError> {
+    match serde_json::from_str::<Unique>(text) {
+        Err(error) if error.is_data() => {
+            let place = format!(" at line {} column {}", error.line(), error.column());
+            let message = error.to_string().replace(&place, "");
+            Err(DocumentError::Invalid { line: error.line(), message })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Any JSON without such a key.
+struct Unique;
+
+impl<'de> Deserialize<'de> for Unique {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Unique, D::Error> {
+        from.deserialize_any(Walk)
+    }
+}
+
+struct Walk;
+
+impl<'de> Visitor<'de> for Walk {
+    type Value = Unique;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Unique, M::Error> {
+        let mut seen = HashSet::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if seen.contains(&key) {
+                return Err(M::Error::custom(format!("the key `{key}` stands twice in this map")));
+            }
+            seen.insert(key);
+            map.next_value::<Unique>()?;
+        }
+        Ok(Unique)
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Unique, S::Error> {
+        while list.next_element::<Unique>()?.is_some() {}
+        Ok(Unique)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Unique, E> {
+        Ok(Unique)
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<Unique, E> {
+        Ok(Unique)
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<Unique, E> {
+        Ok(Unique)
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<Unique, E> {
+        Ok(Unique)
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<Unique, E> {
+        Ok(Unique)
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<Unique, E> {
+        Ok(Unique)
+    }
+}

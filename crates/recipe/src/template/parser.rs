@@ -1,0 +1,256 @@
+//! Reads the text of a template: its parts, or everything that is wrong with it.
+//!
+//! Never stops at the first mistake, and never recurses deeper than [`MAX_DEPTH`].
+
+use std::ops::Range;
+
+use super::{Part, TemplateError, parse_path};
+use crate::{diagnostic::shorten, scope::Path};
+
+/// How deeply `{{#if}}`s may nest.
+const MAX_DEPTH: usize = 50;
+
+/// How many mistakes of one text are told: a hostile one could hold a hundred thousand.
+pub(super) const MOST_TOLD: usize = 100;
+
+/// The parts of a text, or its mistakes in their order.
+pub(super) fn parse(text: &str) -> Result<Vec<Part>, Vec<TemplateError>> {
+    let mut parser = Parser { text, at: 0, told: Vec::new() };
+    let parts = parser.whole().unwrap_or_default();
+    let mut told = parser.told;
+    if told.is_empty() {
+        return Ok(parts);
+    }
+    told.sort_by_key(|error| error.at.start);
+    // what stands at one place is one mistake, and who saw it first knew it best
+    told.dedup_by_key(|error| error.at.start);
+    Err(told)
+}
+
+/// Goes on behind a mistake as if the text were meant as it stands, to find those that follow: what it makes of
+/// such a text is thrown away.
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    told: Vec<TemplateError>,
+}
+
+/// What follows cannot be understood any more, or there are too many mistakes.
+struct Stopped;
+
+/// What ended a run of parts.
+enum End {
+    Text,
+    Else(Range<usize>),
+    Close(Range<usize>),
+}
+
+impl Parser<'_> {
+    fn tell(&mut self, error: TemplateError) -> Result<(), Stopped> {
+        self.told.push(error);
+        if self.told.len() < MOST_TOLD { Ok(()) } else { Err(Stopped) }
+    }
+
+    fn whole(&mut self) -> Result<Vec<Part>, Stopped> {
+        loop {
+            match self.parts(0)? {
+                (parts, End::Text) => return Ok(parts),
+                (_, End::Else(at)) => {
+                    self.tell(error(at, "`{{else}}` stands outside of an `{{#if}}`", None))?;
+                }
+                (_, End::Close(at)) => match self.is_if_end(&at) {
+                    true => self.tell(error(at, "`{{/if}}` closes nothing", None))?,
+                    false => self.tell(self.no_block(at))?,
+                },
+            }
+        }
+    }
+
+    fn parts(&mut self, depth: usize) -> Result<(Vec<Part>, End), Stopped> {
+        let mut parts = Vec::new();
+        let mut text_start = self.at;
+        let mut search = self.at;
+        while let Some(open) = self.text[search..].find("{{").map(|at| at + search) {
+            let Some(hole) = self.hole(open)? else {
+                search = open + 1;
+                continue;
+            };
+            push_text(&mut parts, text_start..hole.at.start);
+            self.at = hole.at.end;
+            match hole.what {
+                What::Else => return Ok((parts, End::Else(hole.at))),
+                What::Close => return Ok((parts, End::Close(hole.at))),
+                What::Value(path) => parts.push(Part::Value { path, at: hole.at }),
+                What::If(path) => parts.push(self.branches(path, hole.at, depth)?),
+            }
+            text_start = self.at;
+            search = self.at;
+        }
+        push_text(&mut parts, text_start..self.text.len());
+        self.at = self.text.len();
+        Ok((parts, End::Text))
+    }
+
+    fn branches(&mut self, path: Path, at: Range<usize>, depth: usize) -> Result<Part, Stopped> {
+        if depth >= MAX_DEPTH {
+            self.tell(error(at, format!("`{{{{#if}}}}` nests more than {MAX_DEPTH} levels deep"), None))?;
+            return Err(Stopped);
+        }
+        let mut branches = Vec::new();
+        loop {
+            let (parts, end) = self.parts(depth + 1)?;
+            branches.push(parts);
+            match end {
+                End::Else(second) if branches.len() > 1 => {
+                    self.tell(error(second, "a second `{{else}}` in the same `{{#if}}`", None))?;
+                }
+                End::Else(_) => {}
+                End::Close(close) if self.is_if_end(&close) => break,
+                End::Close(close) => break self.tell(self.no_block(close))?,
+                End::Text => {
+                    let help = "add `{{/if}}` where the conditional text ends";
+                    break self.tell(error(at.clone(), "`{{#if}}` is not closed", Some(help)))?;
+                }
+            }
+        }
+        let mut branches = branches.into_iter();
+        let (then, otherwise) = (branches.next().unwrap_or_default(), branches.next().unwrap_or_default());
+        Ok(Part::If { path, at, then, otherwise })
+    }
+
+    /// What stands at the double brace at `open`; `None` if it is just text.
+    fn hole(&mut self, open: usize) -> Result<Option<Hole>, Stopped> {
+        // of `{{{x}}}` the inner pair is the template
+        if self.text[open + 2..].starts_with('{') {
+            return Ok(None);
+        }
+        let inner = open + 2;
+        let rest = &self.text[inner..];
+        let Some(close) = closing(rest).map(|at| at + inner) else { return self.unclosed(open) };
+        let content = self.text[inner..close].trim();
+        let at = open..close + 2;
+        let what = match content.chars().next() {
+            Some('#') => self.block(content, &at)?,
+            Some('/') => What::Close,
+            Some(_) if content == "else" => What::Else,
+            Some(c) if is_name_start(c) => What::Value(self.name(content, &at)?),
+            _ => return Ok(None),
+        };
+        Ok(Some(Hole { what, at }))
+    }
+
+    /// A `{{` without its `}}`, unless it is just text: a block that it begins or ends does so all the same.
+    fn unclosed(&mut self, open: usize) -> Result<Option<Hole>, Stopped> {
+        let rest = &self.text[open + 2..];
+        let what = match rest.trim_start_matches(' ').chars().next() {
+            Some('#') => Some(What::If(nowhere())),
+            Some('/') => Some(What::Close),
+            Some(_) if begins_with_name(rest) => None,
+            _ => return Ok(None),
+        };
+        let line = self.text[open..].lines().next().unwrap_or_default().len();
+        self.tell(error(open..open + line, "`{{` is not closed", Some("add `}}` after the name")))?;
+        Ok(what.map(|what| Hole { what, at: open..open + 2 }))
+    }
+
+    fn block(&mut self, content: &str, at: &Range<usize>) -> Result<What, Stopped> {
+        match content.split_once(char::is_whitespace) {
+            Some(("#if", path)) => Ok(What::If(self.name(path.trim(), at)?)),
+            _ => {
+                self.tell(self.no_block(at.clone()))?;
+                Ok(What::If(nowhere()))
+            }
+        }
+    }
+
+    fn name(&mut self, content: &str, at: &Range<usize>) -> Result<Path, Stopped> {
+        if let Some(path) = parse_path(content) {
+            return Ok(path);
+        }
+        let shown = shorten(content);
+        let help = match is_foreign(content) {
+            true => format!(
+                "in a command, braces for another program are kept apart by quotes: `'{{''{{{shown}}}}}'`"
+            ),
+            false => {
+                "a name has letters, digits, `_`, `-`, `.` and `[n]`; there are no filters or expressions"
+                    .to_owned()
+            }
+        };
+        self.tell(error(at.clone(), format!("`{shown}` is not a name"), Some(&help)))?;
+        Ok(nowhere())
+    }
+
+    fn is_if_end(&self, at: &Range<usize>) -> bool {
+        self.content(at) == "/if"
+    }
+
+    fn content(&self, at: &Range<usize>) -> &str {
+        self.text[at.clone()].trim_start_matches("{{").trim_end_matches("}}").trim()
+    }
+
+    fn no_block(&self, at: Range<usize>) -> TemplateError {
+        let message = format!("`{{{{{}}}}}` is not a block that exists", shorten(self.content(&at)));
+        error(at, message, Some("blocks are `{{#if name}}…{{else}}…{{/if}}`"))
+    }
+}
+
+/// Where the next `}}` is; one behind another `{{` closes that one.
+fn closing(rest: &str) -> Option<usize> {
+    let next = rest.as_bytes().windows(2).position(|pair| matches!(pair, b"{{" | b"}}"))?;
+    rest[next..].starts_with('}').then_some(next)
+}
+
+/// Whether this is how templates of other programs look: `json .State`, `range $x`, `printf "%s" .ID`.
+fn is_foreign(content: &str) -> bool {
+    [" .", " $", "\""].iter().any(|sign| content.contains(sign))
+}
+
+/// The path of a name that is none, in a template that is thrown away.
+fn nowhere() -> Path {
+    Path { root: String::new(), segments: Vec::new() }
+}
+
+struct Hole {
+    what: What,
+    at: Range<usize>,
+}
+
+enum What {
+    Value(Path),
+    If(Path),
+    Else,
+    Close,
+}
+
+fn push_text(parts: &mut Vec<Part>, range: Range<usize>) {
+    if !range.is_empty() {
+        parts.push(Part::Text(range));
+    }
+}
+
+fn is_name_start(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Whether an open `{{` was meant as a template: a name follows, and not the statement of another language, as in
+/// `awk '{{ print $1 }'`.
+fn begins_with_name(rest: &str) -> bool {
+    let trimmed = rest.trim_start_matches(' ');
+    if !trimmed.starts_with(is_name_start) {
+        return false;
+    }
+    let end = trimmed.find(|c: char| !is_name_start(c) && !"-.[]".contains(c)).unwrap_or(trimmed.len());
+    let after = &trimmed[end..];
+    let is_spaced = trimmed.len() < rest.len();
+    let is_statement = match after.trim_start_matches(' ').chars().next() {
+        Some('"' | '\'') => after.starts_with(' '),
+        Some(c) => "$(=;+*/<>&|{!~".contains(c),
+        None => false,
+    };
+    !(is_spaced && is_statement)
+}
+
+fn error(at: Range<usize>, message: impl Into<String>, help: Option<&str>) -> TemplateError {
+    TemplateError { message: message.into(), at, help: help.map(str::to_owned) }
+}
