@@ -200,36 +200,6 @@ fn agents() {
 }
 
 #[test]
-fn a_check_of_what_an_agent_made_is_the_agents_failure() {
-    let agent = "id: ag, prompt: p, produces: [d/out.txt]";
-    for (steps, expected) in [
-        // what it declares, read by name or by pattern
-        (&[agent, "id: g, command: test -f d/out.txt"][..], "agent_drift high"),
-        (&[agent, "id: x, command: x=1", "id: g, command: 'test -f \"./d/out.txt\"'"], "agent_drift high"),
-        (
-            &["id: ag, prompt: p, produces: ['d/*']", "id: g, command: grep -q OK d/out.txt"],
-            "agent_drift high",
-        ),
-        // what says that it depends on it
-        (&["id: ag, prompt: p", "id: g, depends_on: [ag], command: grep -q OK out.txt"], "agent_drift high"),
-        // mere order is not enough, nor is a step that checks nothing or something else
-        (&["id: ag, prompt: p", "id: g, command: grep -q OK out.txt"], "verification high"),
-        (&[agent, "id: x, command: x=1", "id: g, command: test -f e/out.txt"], "verification high"),
-        (&["id: ag, prompt: p", "id: g, depends_on: [ag], command: exit 7"], "verification medium"),
-        (&["id: ag, prompt: p", "id: g, command: exit 7"], "verification medium"),
-    ] {
-        let steps: String = steps.iter().map(|step| format!("  - {{{step}}}\n")).collect();
-        let recipe = format!("name: r\nsteps:\n{steps}");
-        let output = with_agent("cat > /dev/null; echo done").json(&recipe, &[]);
-        check(&diagnosis(&output), expected, "plain failure");
-    }
-    // an agent that was skipped has made nothing
-    let skipped = "name: r\ncontext: {no: ''}\nsteps:\n  - {id: ag, prompt: p, condition: no, produces: [out.txt]}\n  \
-                   - {id: g, command: test -f out.txt}\n";
-    check(&diagnosis(&with_agent("echo done").json(skipped, &[])), "verification high", "plain failure");
-}
-
-#[test]
 fn every_member_of_a_group_that_failed_has_a_diagnosis() {
     let member = |id: &str, does: &str| format!("  - {{id: {id}, parallel_group: p, {does}}}\n");
     let tolerated = "command: exit 3, continue_on_error: true";

@@ -322,3 +322,50 @@ fn a_live_run_has_no_exit_code_and_a_dead_one_no_running_step() {
         assert_eq!(env.run(["cancel", "last"]).code, 0);
     }
 }
+
+/// Every process of a run: `step purpose: last argument`.
+fn started(result: &Json) -> Vec<String> {
+    let spawned = result["evidence"]["spawned"].as_array().cloned().unwrap_or_default();
+    let line = |process: &Json| {
+        let argument = process["argv"].as_array().and_then(|argv| argv.last()).and_then(Json::as_str);
+        assert!(process["cwd"].as_str().is_some_and(|cwd| cwd.starts_with('/')), "{process}");
+        assert!(names(process).contains(&"RECIPE_RUNNER_RUN".to_owned()), "{process}");
+        let purpose = process["purpose"].as_str().unwrap_or("-");
+        format!("{} {purpose}: {}", process["step"].as_str().unwrap(), argument.unwrap_or_default())
+    };
+    spawned.iter().map(line).collect()
+}
+
+#[test]
+fn hooks_are_among_the_processes_that_were_started() {
+    let hooks = "hooks: {pre_step: echo before, post_step: echo after, on_error: echo wrong}";
+    let env = env();
+    let recipe =
+        format!("name: r\n{hooks}\nsteps: [{{id: a, command: echo a}}, {{id: b, command: exit 3}}]\n");
+    let output = env.json(&recipe, &[]);
+    let expected = [
+        "a pre_step: echo before",
+        "a -: echo a",
+        "a post_step: echo after",
+        "b pre_step: echo before",
+        "b -: exit 3",
+        "b on_error: echo wrong",
+    ];
+    assert_eq!(started(&output.json()), expected);
+    assert_eq!(started(&show(&env)), expected);
+}
+
+#[test]
+fn the_repair_agent_is_among_the_processes_that_were_started() {
+    let mended = "name: r\nsteps: [{id: a, command: git --version}]\n";
+    let env = TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), &format!("cat <<'EOF'\n{mended}EOF"))
+        .file("r.yaml", mended.replace("--version", "frobnicate"));
+    let output = env.run(["r.yaml", "--auto-fix", "--output-format", "json"]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    let result = output.json();
+    let lines = started(&result);
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    assert!(lines[1].starts_with("repair repair: "), "{lines:?}");
+    assert_eq!((&*lines[0], &*lines[2]), ("a -: git frobnicate", "a -: git --version"));
+    assert_eq!(started(&show(&env)), lines);
+}

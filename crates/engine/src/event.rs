@@ -174,6 +174,9 @@ pub struct Spawned {
     pub argv: Vec<String>,
     /// Its directory.
     pub cwd: String,
+    /// What for, if not for the attempt itself: the name of a hook, or `repair`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<String>,
     /// The names of its environment, as they differ from the process before it.
     #[serde(default, skip_serializing_if = "NameChange::is_empty")]
     pub env: NameChange,
@@ -320,6 +323,9 @@ pub struct Ended {
     /// Files that the step says it produces, by their paths from its directory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub produced: Vec<OutputRef>,
+    /// Whether files changed while an agent worked whose answer says that it could not reach them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files_changed: Option<bool>,
     /// Whether processes that it had started went on when it ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub left_running: bool,
@@ -341,6 +347,7 @@ impl Ended {
             trouble: None,
             trouble_by: KnownBy::Result,
             produced: Vec::new(),
+            files_changed: None,
             left_running: false,
         }
     }

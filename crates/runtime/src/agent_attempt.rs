@@ -2,9 +2,13 @@
 //!
 //! Starting and watching the program itself is [`crate::agent_call`]'s.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
-use engine::{Outcome, event::Usage};
+use engine::{Outcome, diagnosis::is_hollow, event::Usage};
 use recipe::{
     plan::{JsonMode, Step},
     value::Value,
@@ -18,6 +22,7 @@ use crate::{
     attempt::{Finished, Go, Progress, read_json, reference},
     budget::{self, Account, Ledger, Limit},
     environment::Environment,
+    file_changes,
     folder::FolderError,
     values,
 };
@@ -94,6 +99,8 @@ pub struct AgentTask {
     pub step: Arc<Step>,
     /// The attempt.
     pub attempt: u32,
+    /// What for, if not for the attempt itself.
+    pub purpose: Option<&'static str>,
     /// Name of the program.
     pub program: String,
     /// How the program is called.
@@ -139,6 +146,7 @@ pub async fn run_agent(
 ) -> Result<Finished, FolderError> {
     let mut watch = Watch { wake, go, progress };
     let mut usage = Usage::default();
+    let began = file_changes::moment(&task.run.join(&task.dir));
     let first = ask(&task, &task.prompt, 0, task.account, &mut watch).await?;
     usage.add(&first.usage);
     let denied = denial(&first);
@@ -151,6 +159,7 @@ pub async fn run_agent(
         Ok(answer) => read_answer(&task, answer, &mut usage, &mut watch).await?,
     };
     finished.notes.extend(denied);
+    finished.ended.files_changed = changed_files(&task, &finished, began);
     let staged = finished.degraded || finished.ended.outcome == Outcome::Ok;
     if task.auto_stage && staged {
         finished.notes.extend(stage(&task).await);
@@ -159,6 +168,13 @@ pub async fn run_agent(
     finished.ended.stdout = reference(&task.run, &task.dir.join("stdout"))?;
     finished.ended.stderr = reference(&task.run, &task.dir.join("stderr"))?;
     Ok(finished)
+}
+
+/// Whether files changed while an agent worked that says it could not reach them: then its words count for nothing.
+fn changed_files(task: &AgentTask, finished: &Finished, began: Option<SystemTime>) -> Option<bool> {
+    let answer = finished.value.as_ref()?.render();
+    is_hollow(&answer, None)?;
+    file_changes::since(began?, &task.cwd, &task.run)
 }
 
 /// The end of an attempt without an answer. A tolerated failure keeps what was said.

@@ -28,10 +28,11 @@ use crate::{
     agent_end::{End, by_exit_code, cut_short, failure_outcome, failure_text},
     agent_news::{News, describe},
     agents::{self, Invocation, Program, Reader, Request, Said},
-    attempt::{Command, Go, Progress, spawn_report, stopped},
+    attempt::{Command, Go, Progress, stopped},
     budget::{self, Account},
     folder::{FolderError, make_dir, write_private},
     process::{self, Exit, Launch, Marker, Running, Stdin},
+    started::{Starter, spawn_report},
     values,
 };
 
@@ -217,7 +218,8 @@ impl<'a> Session<'a> {
         let said_before = err.metadata().map_or(0, |meta| meta.len());
         let mut printed = File::open(&stdout).map_err(FolderError::at("read", &stdout))?;
         printed.seek(SeekFrom::End(0)).map_err(FolderError::at("read", &stdout))?;
-        let report = spawn_report(&command, &task.path, task.attempt, watch.progress.clone());
+        let starter = Starter { path: task.path.clone(), attempt: task.attempt, purpose: task.purpose };
+        let report = spawn_report(&command, starter, watch.progress.clone());
         let launch = Launch {
             program: command.program,
             args: command.args,

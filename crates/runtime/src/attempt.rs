@@ -20,7 +20,7 @@ use recipe::{
     syntax::ExitMeaning,
     value::Value,
 };
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
 use crate::{
     environment::Environment,
@@ -28,6 +28,7 @@ use crate::{
     host::Host,
     output_files::OutputFiles,
     process::{self, Exit, Marker, Prepared, StartError, Stdin},
+    started::Started,
     tools::{Lookup, exit_127},
     values::{self, Captured},
 };
@@ -99,20 +100,7 @@ pub struct Command {
 #[derive(Debug)]
 pub enum Progress {
     /// A process was started.
-    Spawned {
-        /// The step.
-        path: String,
-        /// The attempt.
-        attempt: u32,
-        /// The process.
-        id: process::ProcessId,
-        /// Program and arguments.
-        argv: Vec<String>,
-        /// Its directory.
-        cwd: String,
-        /// Its environment.
-        env: Arc<Environment>,
-    },
+    Spawned(Started),
     /// What an agent is doing.
     Activity {
         /// The step.
@@ -242,25 +230,6 @@ pub async fn run_shell(
     }
     [finished.ended.stdout, finished.ended.stderr] = outputs.references(&dir)?;
     Ok(finished)
-}
-
-/// Reports a start to the loop.
-pub fn spawn_report(
-    command: &Command,
-    path: &str,
-    attempt: u32,
-    progress: mpsc::UnboundedSender<Progress>,
-) -> impl FnOnce(&process::Running) + use<> {
-    let program = command.program.to_string_lossy().into_owned();
-    let args = command.args.iter().map(|arg| arg.to_string_lossy().into_owned());
-    let argv: Vec<String> = std::iter::once(program).chain(args).map(|arg| shorten(&arg, 4096)).collect();
-    let (path, cwd) = (path.to_owned(), command.cwd.to_string_lossy().into_owned());
-    let env = Arc::clone(&command.env);
-    move |running| {
-        let id = running.identity();
-        // the loop is gone only when the run is over
-        let _ = progress.send(Progress::Spawned { path, attempt, id, argv, cwd, env });
-    }
 }
 
 fn judge(

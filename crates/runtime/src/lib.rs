@@ -24,6 +24,7 @@ pub mod environment;
 pub mod evidence;
 pub mod export;
 mod fault;
+mod file_changes;
 pub mod folder;
 pub mod guardian;
 pub mod health;
@@ -44,6 +45,7 @@ pub mod script;
 #[cfg(test)]
 mod simulation;
 pub mod sources;
+pub mod started;
 pub mod tools;
 pub mod values;
 pub mod workspace;

@@ -3,7 +3,7 @@
 use recipe::plan::StepKind;
 
 use super::RunState;
-use crate::event::{Ended, Usage};
+use crate::event::{Ended, Spawned, Usage};
 
 impl RunState {
     /// Adds what an attempt used up to the run and to every recipe around its step.
@@ -32,12 +32,12 @@ impl RunState {
 
     /// An agent was started, for an agent step or to recover a recipe step: until its end is known, it counts as
     /// lost.
-    pub(super) fn spawned(&mut self, path: &str) {
-        let is_agent = self.locate(path).is_some_and(|(frame, at)| {
+    pub(super) fn spawned(&mut self, spawned: &Spawned) {
+        let is_agent = self.locate(&spawned.path).is_some_and(|(frame, at)| {
             !matches!(self.frames[frame].unit.steps[at].kind, StepKind::Shell { .. })
         });
-        if is_agent {
-            *self.started_agents.entry(path.to_owned()).or_default() += 1;
+        if is_agent && spawned.purpose.is_none() {
+            *self.started_agents.entry(spawned.path.clone()).or_default() += 1;
         }
     }
 }

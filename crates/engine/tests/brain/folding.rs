@@ -60,6 +60,7 @@ impl Run {
             start_time: 1,
             argv: Vec::new(),
             cwd: String::new(),
+            purpose: None,
             env: NameChange::default(),
         };
         self.record(Event::Spawned(spawned), None);
@@ -297,7 +298,8 @@ fn changed_names_lead_from_one_list_to_the_next() {
     run.spawn("sub");
     let spawned = |env| {
         let (path, argv, cwd) = (String::new(), Vec::new(), String::new());
-        serde_json::to_string(&Spawned { path, attempt: 1, pid: 1, start_time: 1, argv, cwd, env }).unwrap()
+        let (attempt, pid, start_time, purpose) = (1, 1, 1, None);
+        serde_json::to_string(&Spawned { path, attempt, pid, start_time, argv, cwd, purpose, env }).unwrap()
     };
     let change = |added: &[&str], gone: &[&str]| NameChange {
         added: set(added).into_iter().collect(),

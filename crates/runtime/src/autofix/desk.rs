@@ -3,14 +3,17 @@
 //! Signals and requests to cancel are listened for from before the first attempt until the last word, so none of
 //! them falls between two attempts. Never decides what is done next.
 
-use std::{future::Future, time::Duration};
+use std::{collections::BTreeSet, future::Future, time::Duration};
 
 use engine::Event;
-use tokio::runtime::Runtime;
+use tokio::{
+    runtime::Runtime,
+    sync::{mpsc, watch},
+};
 
 use super::AutoFixError;
 use crate::{
-    attempt::Go,
+    attempt::{Go, Progress},
     drive::{DriveError, Halt, Notice, Reporter, Signals, TOLD_AGAIN, cancel_requested},
     folder::RunFolder,
     process,
@@ -84,18 +87,21 @@ impl Desk<'_> {
     }
 
     /// Lets an agent work until its end, or until somebody asks to stop: then its gate is closed, and nothing of the
-    /// run is alive afterwards.
+    /// run is alive afterwards. What is started for it is written down.
     pub(super) fn watch<T>(
         &mut self,
-        gate: &tokio::sync::watch::Sender<Go>,
+        gate: &watch::Sender<Go>,
+        mut progress: mpsc::UnboundedReceiver<Progress>,
         agent: impl Future<Output = T>,
-    ) -> (T, Option<Halt>) {
+    ) -> Result<(T, Option<Halt>), AutoFixError> {
         let filter = process::Filter::run(self.folder.id());
-        let (signals, folder, grace) = (&mut self.ear.signals, self.folder, self.grace);
+        let (signals, folder, grace, runs) = (&mut self.ear.signals, self.folder, self.grace, self.runs);
         let reporter = &mut *self.reporter;
         self.ear.event_loop.block_on(async {
             tokio::pin!(agent);
             let mut halted = None;
+            let mut recorded = Ok(());
+            let mut names = BTreeSet::new();
             let done = loop {
                 tokio::select! {
                     biased;
@@ -110,13 +116,22 @@ impl Desk<'_> {
                             process::end_marked(&filter, Duration::ZERO).await;
                         }
                     },
+                    Some(said) = progress.recv() => if let Progress::Spawned(started) = said {
+                        let spawned = Event::Spawned(started.recorded(&mut names));
+                        let appended = runs.append(folder, spawned, reporter);
+                        if appended.is_err() {
+                            let _ = gate.send(Go::Stop);
+                        }
+                        recorded = recorded.and(appended);
+                    },
                     done = &mut agent => break done,
                 }
             };
             if halted.is_some() {
                 process::end_marked(&filter, grace).await;
             }
-            (done, halted)
+            recorded?;
+            Ok((done, halted))
         })
     }
 

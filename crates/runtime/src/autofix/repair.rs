@@ -150,7 +150,7 @@ impl Repairer<'_> {
         refused: Option<&RepairReport>,
     ) -> Result<(RepairReport, Verdict), AutoFixError> {
         let number = (1..).find(|n| !self.folder.path().join(format!("repairs/{n}")).exists()).unwrap_or(1);
-        let dir = PathBuf::from(format!("repairs/{number}"));
+        let dir = repair_dir(number);
         make_dir(&self.folder.path().join(&dir))?;
         let file = &self.subject.file;
         let before = fs::read(file).map_err(FolderError::at("read", file))?;
@@ -163,7 +163,7 @@ impl Repairer<'_> {
             original: original.to_string_lossy().into_owned(),
         }))?;
         let prompt = self.prompt(report, result, refused, &before);
-        let judged = self.work(desk, &dir, &before, prompt, result)?;
+        let judged = self.work(desk, number, &before, prompt, result)?;
         let accepted = matches!(judged.1, Verdict::Accepted(_));
         desk.record(Event::RepairEnded { number, accepted })?;
         Ok(judged)
@@ -173,11 +173,12 @@ impl Repairer<'_> {
     fn work(
         &mut self,
         desk: &mut Desk<'_>,
-        dir: &Path,
+        number: u32,
         before: &[u8],
         prompt: String,
         result: &RunResult,
     ) -> Result<(RepairReport, Verdict), AutoFixError> {
+        let dir = &repair_dir(number);
         let working_dir = self.folder.header().map(|header| header.working_dir)?;
         let file = &self.subject.file;
         let mut surface = Surface::take(&Place {
@@ -187,7 +188,7 @@ impl Repairer<'_> {
             state: desk.runs.home(),
             home: self.host.home.as_deref(),
         });
-        let (asked, halt) = self.ask(desk, dir, working_dir, prompt)?;
+        let (asked, halt) = self.ask(desk, number, working_dir, prompt)?;
         let edited = fs::read(file).ok().filter(|now| now != before);
         // whatever comes of it, the file is as it was until the repair is accepted
         let aside = self.folder.path().join(dir).join("outside");
@@ -281,7 +282,7 @@ impl Repairer<'_> {
     fn ask(
         &mut self,
         desk: &mut Desk<'_>,
-        dir: &Path,
+        number: u32,
         cwd: PathBuf,
         prompt: String,
     ) -> Result<Asked, AutoFixError> {
@@ -302,14 +303,15 @@ impl Repairer<'_> {
             run_id,
             path: "repair".to_owned(),
             step,
-            attempt: 1,
+            attempt: number,
+            purpose: Some("repair"),
             program: self.program.map_or_else(|| self.agents.program.clone(), str::to_owned),
             settings: self.agents.clone(),
             prompt,
             system_prompt: None,
             model: None,
             cwd,
-            dir: dir.to_owned(),
+            dir: repair_dir(number),
             timeout: Some(REPAIR_SECONDS),
             idle_timeout: None,
             grace: self.host.grace,
@@ -322,8 +324,8 @@ impl Repairer<'_> {
         };
         let mut guardian = Beside::new(self.host.guardian.clone(), Some(self.folder.path().to_owned()));
         let (gate, go) = watch::channel(Go::On);
-        let (finished, halt) = desk.watch(&gate, async move {
-            let (progress, _receiver) = mpsc::unbounded_channel();
+        let (progress, told) = mpsc::unbounded_channel();
+        let watched = desk.watch(&gate, told, async move {
             let wake = Arc::new(Notify::new());
             let ticking = Arc::clone(&wake);
             // nobody follows its output here: a slow clock lets it be read
@@ -338,6 +340,7 @@ impl Repairer<'_> {
             clock.abort();
             finished
         });
+        let (finished, halt) = watched?;
         let (call, usage) = finished?;
         self.spent.add(&usage);
         desk.record(Event::AgentUsed { purpose: "repair".to_owned(), usage })?;
@@ -349,6 +352,11 @@ impl Repairer<'_> {
         };
         Ok((answer, halt))
     }
+}
+
+/// Where the files of a repair are, relative to the run's folder.
+fn repair_dir(number: u32) -> PathBuf {
+    PathBuf::from(format!("repairs/{number}"))
 }
 
 /// What an agent answered, and whether somebody asked to stop meanwhile.

@@ -21,7 +21,7 @@ use tokio::sync::{Notify, watch};
 
 use super::{DriveError, Driver, TaskDone, Waiting};
 use crate::{
-    attempt::{Command, Finished, Go, Quoted, SHELL, ShellTask, run_shell, spawn_report, stopped},
+    attempt::{Command, Finished, Go, Quoted, SHELL, ShellTask, run_shell, stopped},
     context_file::{ContextFile, Sharing},
     environment::Environment,
     export::own_room,
@@ -30,6 +30,7 @@ use crate::{
     outputs::Stream,
     process::{Marker, Stdin},
     script,
+    started::{Starter, spawn_report},
     tools::Lookup,
 };
 
@@ -208,7 +209,8 @@ impl Driver<'_> {
             stderr: dir.join("stderr"),
             marker: Marker { run: self.run_id.clone(), step: format!("{path}#{attempt}") },
         };
-        let report = spawn_report(&command, path, attempt, self.progress.0.clone());
+        let starter = Starter { path: path.to_owned(), attempt, purpose: None };
+        let report = spawn_report(&command, starter, self.progress.0.clone());
         let lookup = Lookup { cwd: command.cwd.clone(), env: Arc::clone(&command.env) };
         let prepared = command.prepare(&outputs)?;
         self.follow(path, step, &run.join(&dir), &outputs);

@@ -117,6 +117,7 @@ impl Driver<'_> {
             path: path.to_owned(),
             step: Arc::clone(step),
             attempt,
+            purpose: None,
             program: question.program.unwrap_or_else(|| self.agents.program.clone()),
             settings: self.agents.clone(),
             prompt: question.prompt,

@@ -8,18 +8,20 @@ use recipe::{
     template::Template,
     value::{Map, Value},
 };
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use super::{Driver, TaskDone, act::context_names};
 use crate::{
-    attempt::{Command, Go, HOOK_TIME, ProcessEnd, SHELL, number, run_command, signal_words},
+    attempt::{Command, Go, HOOK_TIME, ProcessEnd, Progress, SHELL, number, run_command, signal_words},
     context_file::Sharing,
     environment::Environment,
     export::own_room,
     folder::{FolderError, RunFolder},
     output_files::OutputFiles,
     process::{Exit, Marker, Stdin},
-    script, values,
+    script,
+    started::{Starter, spawn_report},
+    values,
 };
 
 /// How a hook came out.
@@ -38,6 +40,8 @@ pub(crate) struct Hook {
     run: std::path::PathBuf,
     command: Result<Command, String>,
     grace: std::time::Duration,
+    starter: Starter,
+    progress: mpsc::UnboundedSender<Progress>,
 }
 
 /// The context, and what hooks know besides.
@@ -66,8 +70,11 @@ impl Driver<'_> {
             _ => unit.hooks.on_error.as_ref()?,
         };
         let path = self.state.frames[frame].step_path(at);
+        let attempt = self.state.frames[frame].steps[at].attempt;
         Some(Hook {
             command: self.hook_command(frame, at, name, template),
+            starter: Starter { path: path.clone(), attempt, purpose: Some(name) },
+            progress: self.progress.0.clone(),
             path,
             name,
             run: self.run_dir(),
@@ -168,7 +175,8 @@ impl Hook {
         let (stdout, stderr) = (self.run.join(&command.stdout), self.run.join(&command.stderr));
         let outputs = OutputFiles::open([stdout.clone(), stderr.clone()])?;
         let limit = HOOK_TIME.as_secs_f64();
-        let end = run_command(command.prepare(&outputs)?, Some(limit), self.grace, go, |_| {}).await;
+        let report = spawn_report(&command, self.starter, self.progress);
+        let end = run_command(command.prepare(&outputs)?, Some(limit), self.grace, go, report).await;
         let problem = match end {
             ProcessEnd::Exited { exit: Exit::Code(0), .. } | ProcessEnd::Stopped(_) => None,
             ProcessEnd::Exited { exit: Exit::Code(code), .. } => Some(format!("exit code {code}")),

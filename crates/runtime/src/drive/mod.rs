@@ -28,7 +28,6 @@ use std::{
 use engine::{
     Event, Record, RunState,
     decide::{Decision, decide},
-    event::NameChange,
     frame::FrameId,
 };
 use recipe::{check::Loader, plan::Plan, value::Value};
@@ -353,19 +352,11 @@ impl<'a> Driver<'a> {
 
     fn take_progress(&mut self, progress: Progress) -> Result<(), DriveError> {
         match progress {
-            Progress::Spawned { path, attempt, id, argv, cwd, env } => {
-                let mut names = env.names();
-                names.extend([process::RUN_VARIABLE, process::STEP_VARIABLE].map(Into::into));
-                let spawned = engine::event::Spawned {
-                    path,
-                    attempt,
-                    pid: id.pid.unsigned_abs(),
-                    start_time: id.start_time,
-                    argv,
-                    cwd,
-                    env: NameChange::follow(&mut self.env_names, &names),
-                };
-                self.begun.insert(spawned.path.clone());
+            Progress::Spawned(started) => {
+                if started.purpose.is_none() {
+                    self.begun.insert(started.path.clone());
+                }
+                let spawned = started.recorded(&mut self.env_names);
                 self.record(Event::Spawned(spawned), None)?;
                 // the step runs now, and there is nothing else to do
                 self.spare.prepare();

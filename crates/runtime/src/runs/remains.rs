@@ -49,7 +49,7 @@ impl Shown {
         let mut ends: HashMap<&str, (usize, &Path, &[OutputRef])> = HashMap::new();
         for (number, record) in self.records.iter().enumerate() {
             match &record.event {
-                Event::Spawned(Spawned { path, cwd, .. }) => {
+                Event::Spawned(Spawned { path, cwd, purpose: None, .. }) => {
                     dirs.insert(path, Path::new(cwd));
                 }
                 Event::StepFinished { path, ended, .. } => {

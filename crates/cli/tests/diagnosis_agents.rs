@@ -1,0 +1,107 @@
+//! Failures behind an agent: whether its work was found wanting, and whether it did any.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
+
+use testkit::{Output, TestEnv};
+
+/// A world whose agent program runs this script.
+fn with_agent(script: &str) -> TestEnv {
+    TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), script)
+}
+
+/// `class confidence` of a failure.
+#[track_caller]
+fn check(output: &Output, expected: &str) {
+    let found = output.json()["diagnosis"].clone();
+    let class = format!("{} {}", found["class"].as_str().unwrap(), found["confidence"].as_str().unwrap());
+    assert_eq!(class, expected, "{found}");
+}
+
+#[test]
+fn a_check_of_what_an_agent_made_is_the_agents_failure() {
+    let agent = "id: ag, prompt: p, produces: [d/out.txt]";
+    for (steps, expected) in [
+        // what it declares, read by name or by pattern
+        (&[agent, "id: g, command: test -f d/out.txt"][..], "agent_drift high"),
+        (&[agent, "id: x, command: x=1", "id: g, command: 'test -f \"./d/out.txt\"'"], "agent_drift high"),
+        (
+            &["id: ag, prompt: p, produces: ['d/*']", "id: g, command: grep -q OK d/out.txt"],
+            "agent_drift high",
+        ),
+        // what says that it depends on it
+        (&["id: ag, prompt: p", "id: g, depends_on: [ag], command: grep -q OK out.txt"], "agent_drift high"),
+        // mere order is not enough, nor is a step that checks nothing or something else
+        (&["id: ag, prompt: p", "id: g, command: grep -q OK out.txt"], "verification high"),
+        (&[agent, "id: x, command: x=1", "id: g, command: test -f e/out.txt"], "verification high"),
+        (&["id: ag, prompt: p", "id: g, depends_on: [ag], command: exit 7"], "verification medium"),
+        (&["id: ag, prompt: p", "id: g, command: exit 7"], "verification medium"),
+    ] {
+        let steps: String = steps.iter().map(|step| format!("  - {{{step}}}\n")).collect();
+        let recipe = format!("name: r\nsteps:\n{steps}");
+        let output = with_agent("echo done").json(&recipe, &[]);
+        check(&output, expected);
+    }
+    // an agent that was skipped has made nothing
+    let skipped = "name: r\ncontext: {no: ''}\nsteps:\n  - {id: ag, prompt: p, condition: no, produces: [out.txt]}\n  \
+                   - {id: g, command: test -f out.txt}\n";
+    check(&with_agent("echo done").json(skipped, &[]), "verification high");
+}
+
+#[test]
+fn an_agent_that_changed_files_is_not_hollow_whatever_it_says() {
+    let says = "echo 'I cannot access the codebase or any files.'";
+    let recipe = "name: r\nsteps:\n  - {id: ag, prompt: p}\n  - {id: g, command: test -f nope}\n";
+    for (does, expected) in [
+        ("true", "hollow_success medium"),
+        ("echo x > made.rs", "verification high"),
+        ("mkdir -p src && echo x > src/made.rs", "verification high"),
+        ("rm old/gone.txt", "verification high"),
+        ("rm gone.txt", "verification high"),
+    ] {
+        for is_repository in [false, true] {
+            let env = with_agent(&format!("{does}; {says}")).file("old/gone.txt", "x");
+            env.write("gone.txt", "x");
+            if is_repository {
+                assert_eq!(env.shell("git init -q . && git add -A").code, 0);
+            }
+            let output = env.file("r.yaml", recipe).run(["r.yaml", "--output-format", "json"]);
+            check(&output, expected);
+        }
+    }
+}
+
+#[test]
+fn a_hollow_answer_is_found_behind_a_recipe_and_beside_others() {
+    let says =
+        "case \"$P\" in *dig*) echo 'I cannot access the codebase.';; *) echo 'I fixed src/a.rs';; esac";
+    let (dig, work) = ("{id: p, prompt: dig}", "{id: q, prompt: work}");
+    let gate = "{id: g, command: 'test \"{{s}}\" = good'}";
+    let group = "parallel_group: x";
+    for (child, steps, expected, named) in [
+        (dig, format!("{{id: s, recipe: c}}, {gate}"), "hollow_success medium", "`s/p`"),
+        (dig, format!("{{id: s, recipe: d}}, {gate}"), "hollow_success medium", "`s/c/p`"),
+        (work, format!("{{id: s, recipe: c}}, {gate}"), "agent_drift high", ""),
+        // what comes out of a recipe is the work of its last agent
+        (
+            "{id: p, prompt: dig}, {id: q, prompt: work}",
+            format!("{{id: s, recipe: c}}, {gate}"),
+            "agent_drift high",
+            "",
+        ),
+        (
+            dig,
+            format!("{{id: s, prompt: dig, {group}}}, {{id: t, prompt: work, {group}}}, {gate}"),
+            "hollow_success medium",
+            "`s`",
+        ),
+        (dig, format!("{{id: s, prompt: dig}}, {gate}"), "hollow_success medium", "`s`"),
+    ] {
+        let env = with_agent(says)
+            .file("c.yaml", format!("name: c\nsteps: [{child}]\n"))
+            .file("d.yaml", "name: d\nsteps: [{id: c, recipe: c}]\n");
+        let output = env.json(&format!("name: r\nsteps: [{steps}]\n"), &[]);
+        check(&output, expected);
+        let signal = output.json()["diagnosis"]["signals"][0]["what"].as_str().unwrap().to_owned();
+        assert!(signal.contains(named), "{steps}: {signal}");
+    }
+}
