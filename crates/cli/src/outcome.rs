@@ -105,12 +105,13 @@ pub(crate) fn fixed(result: &RunResult) -> Vec<String> {
 /// What agents used up; what nobody reported is unknown.
 pub(crate) fn agents(usage: &Usage) -> String {
     let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
+    let model = usage.model.clone().or_else(|| (usage.runs > 1).then(|| "unknown or several".to_owned()));
     format!(
         "{}, model {}, tokens {}, cost {}",
         count(usage.runs as usize, "run"),
-        known(usage.model.clone()),
+        known(model),
         known(usage.tokens().map(|tokens| tokens.to_string())),
-        cost(usage),
+        cost(usage.cost_usd, usage.runs_without_cost),
     )
 }
 
@@ -118,7 +119,7 @@ pub(crate) fn agents(usage: &Usage) -> String {
 pub(crate) fn known_usage(usage: &Usage) -> String {
     let runs = Some(format!("agents: {}", count(usage.runs as usize, "run")));
     let tokens = usage.tokens().map(|tokens| format!("{tokens} tokens"));
-    let cost = usage.cost_usd.map(|_| cost(usage));
+    let cost = usage.cost_usd.map(|_| cost(usage.cost_usd, usage.runs_without_cost));
     [runs, usage.model.clone(), tokens, cost].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
@@ -138,8 +139,9 @@ pub(crate) fn offer_to_keep(runs: &Runs, result: &RunResult, out: &mut Out) {
     }
 }
 
-fn cost(usage: &Usage) -> String {
-    match (usage.cost_usd, usage.runs_without_cost) {
+/// Dollars, and how many runs are not in them.
+pub(crate) fn cost(known: Option<f64>, silent: u64) -> String {
+    match (known, silent) {
         (None, _) => "unknown".to_owned(),
         (Some(cost), 0) => format!("${cost:.4}"),
         (Some(cost), silent) => format!("at least ${cost:.4} (unknown for {silent} of the runs)"),

@@ -375,7 +375,7 @@ fn what_was_used_is_shown_and_unknown_is_not_zero() {
     let text = env.run(["show", "last"]).stdout;
     assert!(
         text.contains(
-            "3 runs, model zoo-model, tokens 240, cost at least $0.5000 (unknown for 1 of the runs)"
+            "3 runs, model unknown or several, tokens 240, cost at least $0.5000 (unknown for 1 of the runs)"
         ),
         "{text}"
     );

@@ -86,7 +86,7 @@ pub struct StepState {
     pub attempt: u32,
     /// SHA-256 of the values that it read.
     pub inputs: Option<Arc<str>>,
-    /// When the first attempt started.
+    /// When the first attempt started, without the hook before it.
     pub started_at: Option<Timestamp>,
     /// When it finished.
     pub finished_at: Option<Timestamp>,
@@ -102,6 +102,8 @@ pub struct StepState {
     pub frame: Option<FrameId>,
     /// Whether it was counted against the step limits.
     pub counted: bool,
+    /// Whether its own work has begun, after a hook.
+    pub begun: bool,
 }
 
 impl Frame {

@@ -163,10 +163,15 @@ impl RunState {
             }
             Event::StepSkipped { path, reason } => self.skip(path, reason, record.at),
             Event::StepNotBegun { path, .. } => self.withdraw(path),
-            Event::HookFinished { path, hook, .. } => self.hook_finished(path, hook),
-            Event::Spawned(spawned) => self.spawned(spawned),
+            Event::HookFinished { path, hook, .. } => self.hook_finished(path, hook, record.at),
+            Event::Spawned(spawned) => {
+                self.spawned(spawned);
+                if spawned.purpose.is_none() {
+                    self.begin(&spawned.path, record.at);
+                }
+            }
             Event::Noted { .. } => {}
-            Event::AgentUsed { usage, .. } => self.used.add(usage),
+            Event::AgentUsed { usage, .. } => self.used.count(usage),
             Event::FixWaits { .. } => self.reopen(None),
             Event::RepairBegan(began) => self.reopen(Some(began.clone())),
             Event::RepairEnded { .. } => self.repair = None,
@@ -348,8 +353,22 @@ impl RunState {
         self.settle(id);
     }
 
-    fn hook_finished(&mut self, path: &str, hook: &str) {
-        let Some((id, _)) = self.locate(path) else { return };
+    /// The work of a step begins: what a hook did before it is not part of it.
+    fn begin(&mut self, path: &str, at: Timestamp) {
+        let Some((id, index)) = self.locate(path) else { return };
+        let frame = &mut self.frames[id];
+        let has_hook = frame.unit.hooks.pre_step.is_some();
+        let step = &mut frame.steps[index];
+        if has_hook && step.status == StepStatus::Running && !step.begun {
+            (step.begun, step.started_at) = (true, Some(at));
+        }
+    }
+
+    fn hook_finished(&mut self, path: &str, hook: &str, at: Timestamp) {
+        let Some((id, index)) = self.locate(path) else { return };
+        if hook == "pre_step" && self.frames[id].is_nested(index) {
+            self.begin(path, at);
+        }
         if hook != "pre_step" {
             let frame = &mut self.frames[id];
             frame.hooks = frame.hooks.saturating_sub(1);

@@ -265,6 +265,10 @@ async fn read_answer(
         let call = ask_patiently(task, &prompt, &mut asked, account, usage, watch).await?;
         finished.notes.extend(denial(&call));
         match call {
+            // an answer that says nothing takes nothing away
+            Call { result: Ok(better), .. } if better.trim().is_empty() => {
+                finished.notes.push("asked again for JSON, the agent answered nothing".to_owned());
+            }
             Call { result: Ok(better), .. } => answer = better,
             Call {
                 outcome: outcome @ (Outcome::Cancelled | Outcome::NeedsHuman),

@@ -209,9 +209,9 @@ impl Driver<'_> {
             stderr: dir.join("stderr"),
             marker: Marker { run: self.run_id.clone(), step: format!("{path}#{attempt}") },
         };
-        let lookup = Lookup { cwd: command.cwd.clone(), env: Arc::clone(&command.env) };
         let starter = Starter { path: path.to_owned(), attempt, purpose: None };
         let report = spawn_report(&command, starter, self.progress.0.clone());
+        let lookup = Lookup { cwd: command.cwd.clone(), env: Arc::clone(&command.env) };
         let prepared = command.prepare(&outputs)?;
         self.follow(path, step, &run.join(&dir), &outputs);
         let task = ShellTask {
