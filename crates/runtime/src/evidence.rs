@@ -17,7 +17,7 @@ use crate::{
     command_line::quote,
     folder::{Header, Options, Recovery},
     mask::Mask,
-    report::{exit_code, signal},
+    report::signal,
     runs::MAX_PARALLEL,
 };
 
@@ -230,7 +230,7 @@ impl<'a> Gathering<'a> {
         let entry = &mut self.evidence.attempts[index];
         entry.finished_at = Some(at);
         entry.outcome = Some(ended.outcome.clone());
-        entry.exit_code = exit_code(ended);
+        entry.exit_code = ended.exit_code();
         entry.signal = signal(ended);
         entry.error = error;
         entry.stdout.clone_from(&ended.stdout);
