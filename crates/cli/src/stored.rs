@@ -2,6 +2,7 @@
 //!
 //! Every one of them takes a run's id, a unique beginning of it, or `last`.
 
+mod edited;
 mod logs;
 mod resume;
 mod show;

@@ -6,13 +6,10 @@ use std::{
 };
 
 use engine::resume_plan::{Action, Effects, Producers, ResumePlan, Resumer};
-use recipe::{
-    check::{Given, check},
-    plan::Plan,
-};
+use recipe::plan::Plan;
 use runtime::{
     autofix::{self, AutoFixError, Loop},
-    command_line::{Reach, quote},
+    command_line::{Reach, option},
     folder::{Header, Options},
     journal::JournalError,
     mask::Mask,
@@ -21,7 +18,7 @@ use runtime::{
 };
 use serde_json::json;
 
-use super::{find, runs_at, unreadable};
+use super::{edited::edited, find, runs_at, unreadable};
 use crate::{
     args::{options::OutputFormat, stored::ResumeArgs},
     environment::Environment,
@@ -51,15 +48,15 @@ fn same(args: &ResumeArgs, mask: &Mask) -> String {
         ("--exclude-tags", tags(args.tags.excluded())),
     ];
     for (flag, value) in named {
-        flags.extend(value.map(|value| format!(" {flag} {}", quote(&value))));
+        flags.extend(value.map(|value| format!(" {}", option(flag, &value))));
     }
     for file in &args.context.context_files {
-        flags.push_str(&format!(" --context-file {}", quote(&file.to_string_lossy())));
+        flags.push_str(&format!(" {}", option("--context-file", &file.to_string_lossy())));
     }
     for set in &args.context.set {
         match set.split_once('=').filter(|(name, _)| mask.is_secret(name.trim())) {
-            Some((name, _)) => flags.push_str(&format!(" --set {}", quote(&format!("{name}=…")))),
-            None => flags.push_str(&format!(" --set {}", quote(set))),
+            Some((name, _)) => flags.push_str(&format!(" {}", option("--set", &format!("{name}=…")))),
+            None => flags.push_str(&format!(" {}", option("--set", set))),
         }
     }
     let set = [
@@ -92,20 +89,13 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
     places.recipe_dirs.extend(header.options.recipe_dirs.clone());
     let library = reading::library(&places, environment);
     let recording = Recording::new(&library);
+    let names = header.given.iter().map(|(name, _)| name.clone()).chain(outside.names()).collect();
     let edited = match &args.recipe {
         None => None,
-        Some(file) => {
-            let loaded = reading::find(&library, &file.to_string_lossy())?;
-            recording.root(&loaded);
-            let names = header.given.iter().map(|(name, _)| name.clone()).chain(outside.names()).collect();
-            let checked = check(loaded, &recording, &Given { names, ..Given::default() });
-            let checked = if args.strictness.strict { checked.strict() } else { checked };
-            reading::report(&checked, environment, out);
-            let plan = reading::accept(checked).map_err(|_| {
-                Failure::new(Exit::Invalid, format!("the edited recipe `{}` is invalid", file.display()))
-            })?;
-            Some((plan, &recording))
-        }
+        Some(file) => match edited(args, file, names, &library, &recording, environment, out) {
+            Ok(plan) => Some((plan, &recording)),
+            Err(exit) => return Ok(exit),
+        },
     };
     let opened = runs.open(folder.clone()).map_err(|error| unreadable(&error, &folder))?;
     let plan = edited.as_ref().map_or(&opened.plan, |(plan, _)| plan);
