@@ -6,7 +6,7 @@ use engine::{
     event::Usage,
 };
 use runtime::{
-    command_line::quote,
+    command_line::option,
     preflight,
     report::{Failure, RunResult, StepResult},
     runs::Runs,
@@ -133,8 +133,8 @@ pub(crate) fn offer_to_keep(runs: &Runs, result: &RunResult, out: &mut Out) {
     if !again.is_empty() {
         let (agents, step) = (again.join(", "), &failure.step);
         out.notice(&clean(&format!(
-            "  keep them: {command} --from {}   # resume does again: {agents}",
-            quote(step)
+            "  keep them: {command} {}   # resume does again: {agents}",
+            option("--from", step)
         )));
     }
 }
@@ -222,8 +222,12 @@ pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
         let failed =
             result.failure.as_ref().filter(|failure| find(&result.step_results, &failure.step).is_some());
         let step = failed.filter(|failure| failure.step != preflight::STEP);
-        let step = step.map(|failure| format!(" {}", quote(&failure.step))).unwrap_or_default();
-        text.push_str(&format!("  logs:    {}\n", result.reach.command(&format!("logs {run}{step}"))));
+        let words = format!("logs {run}");
+        let command = match step {
+            Some(failure) => result.reach.step_command(&words, &failure.step),
+            None => result.reach.command(&words),
+        };
+        text.push_str(&format!("  logs:    {command}\n"));
     }
     if let Some(command) = &result.resume_command {
         text.push_str(&format!("  resume:  {command}\n"));

@@ -293,9 +293,9 @@ pub struct Ended {
     /// What went wrong, complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The exit code that counted as success, where that is another one than 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub good_code: Option<i32>,
+    /// The exit code of its process, where the outcome does not tell it.
+    #[serde(default, alias = "good_code", skip_serializing_if = "Option::is_none")]
+    pub code: Option<i32>,
     /// How its program ended when it was told to stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<ProgramEnd>,
@@ -337,7 +337,7 @@ impl Ended {
         Ended {
             outcome,
             error,
-            good_code: None,
+            code: None,
             stopped: None,
             stdout: None,
             stderr: None,
@@ -349,6 +349,25 @@ impl Ended {
             produced: Vec::new(),
             files_changed: None,
             left_running: false,
+        }
+    }
+
+    /// Takes in the exit code that a process ended with by itself.
+    pub fn note_code(&mut self, code: Option<i32>) {
+        let is_told = match self.outcome {
+            Outcome::Ok => code == Some(0),
+            Outcome::Exit(_) => true,
+            _ => false,
+        };
+        self.code = code.filter(|_| !is_told);
+    }
+
+    /// The exit code that a process ended with by itself; absent where there was none, or nobody knows.
+    pub fn exit_code(&self) -> Option<i32> {
+        match self.outcome {
+            Outcome::Ok => Some(self.code.unwrap_or(0)),
+            Outcome::Exit(code) => Some(code),
+            _ => self.code.or_else(|| self.stopped.and_then(ProgramEnd::code)),
         }
     }
 }

@@ -95,7 +95,7 @@ pub fn commands(reach: &Reach, run: &str, recipe: &str, path: &str) -> Commands 
         resume: Some(reach.command(&format!("resume {run}"))),
         resume_edited: (!recipe.starts_with("built-in:"))
             .then(|| reach.command(&format!("resume {run} --recipe {}", quote(recipe)))),
-        logs: Some(reach.command(&format!("logs {run} {}", quote(path)))),
+        logs: Some(reach.step_command(&format!("logs {run}"), path)),
         plan: Some(reach.command(&format!("resume {run} --plan"))),
         validate: Some(format!("recipe-runner-rs validate {}", quote(recipe))),
         ..Commands::default()

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::{
     mask::Mask,
-    report::{exit_code, signal},
+    report::signal,
     runs::{InForce, Shown},
 };
 pub use repro::{header_command, repro_command};
@@ -294,7 +294,7 @@ impl<'a> Gathering<'a> {
         let entry = &mut self.evidence.attempts[index];
         entry.finished_at = Some(at);
         entry.outcome = Some(ended.outcome.clone());
-        entry.exit_code = exit_code(ended);
+        entry.exit_code = ended.exit_code();
         entry.signal = signal(ended);
         entry.error = error;
         entry.stdout.clone_from(&ended.stdout);

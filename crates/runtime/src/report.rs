@@ -241,7 +241,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         tracking_id: subject.tracking_id.map(str::to_owned),
         success: status == RunStatus::Completed,
         status,
-        outcome: outcome(status, failure.as_ref()),
+        outcome: outcome(status),
         exit_code: finished.filter(|_| status != RunStatus::Running).map(|finished| finished.exit_code),
         dry_run: state.settings.dry_run,
         started_at: state.started_at,
@@ -293,10 +293,9 @@ fn written(state: &RunState, path: &str) -> Option<String> {
     }
 }
 
-fn outcome(status: RunStatus, failure: Option<&Failure>) -> &'static str {
+fn outcome(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Completed => "ok",
-        RunStatus::Failed if failure.is_some_and(|failure| failure.outcome == Outcome::Budget) => "budget",
         RunStatus::Failed => "failed",
         RunStatus::Waiting => "needs_human",
         RunStatus::Cancelled => "cancelled",
@@ -345,7 +344,7 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
             (true, None) => Some(Outcome::Lost),
             (false, _) => ended.map(|ended| ended.outcome.clone()),
         },
-        exit_code: ended.filter(|_| !interrupted).and_then(exit_code),
+        exit_code: ended.filter(|_| !interrupted).and_then(Ended::exit_code),
         signal: ended.filter(|_| !interrupted).and_then(signal),
         skip_reason: state.skipped.as_ref().map(engine::outcome::SkipReason::describe),
         dry_run: subject.previews.get(&path).cloned(),
@@ -380,15 +379,6 @@ pub(crate) fn signal(ended: &Ended) -> Option<i32> {
     match ended.outcome {
         Outcome::Signal(signal) => Some(signal),
         _ => ended.stopped.and_then(ProgramEnd::signal),
-    }
-}
-
-/// The exit code that a program ended with.
-pub(crate) fn exit_code(ended: &Ended) -> Option<i32> {
-    match ended.outcome {
-        Outcome::Ok => Some(ended.good_code.unwrap_or(0)),
-        Outcome::Exit(code) => Some(code),
-        _ => ended.stopped.and_then(ProgramEnd::code),
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) fn missing(
     None
 }
 
-fn told(used: &Use, path: &str, key: &str, keys: Vec<&str>) -> Option<Diagnostic> {
+pub(super) fn told(used: &Use, path: &str, key: &str, keys: Vec<&str>) -> Option<Diagnostic> {
     let meant = did_you_mean(key, keys.iter().copied());
     // a key that may be missing is a pattern of conditions, too
     if matches!(used.at, Where::Condition(_)) && meant.is_none() {

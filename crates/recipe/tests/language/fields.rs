@@ -247,6 +247,11 @@ fn numbers_have_their_ranges() {
         ("command: x\nenv: {A-B: x}", "error bad-name 5:11"),
         ("command: x\noutput: my result", "error bad-name 5:13"),
         ("command: x\noutput: list[0]", "error bad-name 5:13"),
+        ("command: x\noutput: -a", "warning bad-name 5:13"),
+        ("command: x\nproduces: ['[a']", "error bad-pattern 5:16"),
+        ("command: x\nproduces: ['a]/[b/c']", "error bad-pattern 5:16"),
+        ("command: x\nreads: [ok, 'a/***']", "error bad-pattern 5:17"),
+        ("command: x\nreads: ['']", "error bad-pattern 5:13"),
         ("command: x\noutput: \"{{x}}\"", "error bad-name 5:13"),
         ("prompt: x\nidle_timeout: 0", "error out-of-range 5:19"),
     ] {
@@ -284,8 +289,17 @@ fn recipe_fields_take_what_they_say() {
         ("budget: {usd: -1}", "error out-of-range 5:15"),
         ("budget: {tokens: many}", "error wrong-type 5:18"),
         ("context: {two words: 1}", "warning bad-name 5:11"),
+        ("context: {-a: 1}", "warning bad-name 5:11"),
+        ("inputs: [{name: -a}]", "warning bad-name 5:17"),
         ("context: {\"a[0]\": 1}", "warning bad-name 5:11"),
     ] {
         expect(&with_field(field), &[expected]);
+    }
+}
+
+#[test]
+fn file_patterns_are_taken_as_they_are_written() {
+    for pattern in ["a.txt", "out/*.txt", "**/*.txt", "a?c", "pages/[id].tsx", "a]b", "a b/{c,d}"] {
+        expect(&with_step(&format!("command: x\nreads: ['{pattern}']\nproduces: ['{pattern}']")), &[]);
     }
 }

@@ -146,6 +146,18 @@ impl Driver<'_> {
         env.extend(step.env.iter().map(|(name, template)| (name.clone(), value(template))));
     }
 
+    /// Whether a step runs beside others.
+    pub(crate) fn runs_beside_others(&self, frame: FrameId, at: usize) -> bool {
+        let mut id = Some((frame, at));
+        while let Some((frame, at)) = id {
+            if self.state.frames[frame].unit.steps[at].group.is_some() {
+                return true;
+            }
+            id = self.state.frames[frame].parent;
+        }
+        false
+    }
+
     pub(super) fn hand_out_context(
         &mut self,
         frame: FrameId,

@@ -7,6 +7,7 @@ mod act;
 mod ask;
 mod end;
 mod hooks;
+mod leavings;
 mod life;
 mod notice;
 mod output;
@@ -124,6 +125,8 @@ pub struct Driver<'a> {
     carry: HashMap<(String, bool), Vec<u8>>,
     /// Running steps that print JSON.
     json_steps: HashSet<String>,
+    /// What was ended before the end of the run.
+    cleared: Vec<process::Survivor>,
     halt: Option<Halt>,
     unsettled: Vec<Act>,
     is_due: bool,
@@ -143,7 +146,9 @@ pub(crate) enum TaskDone {
     /// A hook came to its end.
     Hook { report: hooks::HookReport },
     /// The time before another attempt is over.
-    Retry { path: String },
+    Retry { path: String, cleared: Vec<process::Survivor> },
+    /// What a failed recipe left running was ended.
+    Cleared(Box<leavings::Cleared>),
     /// A nested recipe can be entered, or cannot.
     Enter { path: String, hook: Option<hooks::HookReport>, problem: Option<String> },
     /// A nested recipe took too long.
@@ -370,18 +375,6 @@ impl<'a> Driver<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Whether a step runs beside others.
-    pub(crate) fn runs_beside_others(&self, frame: FrameId, at: usize) -> bool {
-        let mut id = Some((frame, at));
-        while let Some((frame, at)) = id {
-            if self.state.frames[frame].unit.steps[at].group.is_some() {
-                return true;
-            }
-            id = self.state.frames[frame].parent;
-        }
-        false
     }
 
     pub(crate) fn run_dir(&self) -> PathBuf {

@@ -106,6 +106,7 @@ impl<'a> Driver<'a> {
             previews: HashMap::new(),
             carry: HashMap::new(),
             json_steps: HashSet::new(),
+            cleared: Vec::new(),
             halt: None,
             unsettled: Vec::new(),
             is_due: false,
