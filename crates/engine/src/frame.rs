@@ -13,7 +13,7 @@ use std::{
 use jiff::Timestamp;
 use recipe::{
     plan::{Step, StepKind, Unit, UnitId, ValueTemplate},
-    scope::{Final, Scope},
+    scope::{Final, Foreseen, Scope},
     value::{Map, Value},
 };
 
@@ -232,6 +232,11 @@ impl Frame {
         context
     }
 
+    /// The context, with what is not known in a dry run.
+    pub fn foreseen(&self) -> Foreseen<'_> {
+        Foreseen { scope: self, unknown: &self.unknown }
+    }
+
     /// The names whose values nobody knows in a recipe that is entered with these overrides.
     pub fn unknown_below(&self, overrides: &[(String, ValueTemplate)]) -> HashSet<String> {
         let mut unknown = self.unknown.clone();
@@ -240,7 +245,7 @@ impl Frame {
                 .templates()
                 .iter()
                 .flat_map(|template| template.names())
-                .any(|(path, _)| self.unknown.contains(&path.root));
+                .any(|(path, _)| !self.foreseen().is_known(path));
             match reads_unknown {
                 true => unknown.insert(name.clone()),
                 false => unknown.remove(name),

@@ -209,12 +209,14 @@ impl RunState {
         let frame = &mut self.frames[id];
         let nested = frame.is_nested(index);
         let step = &mut frame.steps[index];
-        step.attempt = attempt;
+        // a dry run goes through its steps and begins none
+        let is_real = !self.settings.dry_run;
+        step.attempt = if is_real { attempt } else { 0 };
         step.inputs = inputs.as_deref().map(Arc::from);
         let first = step.status == StepStatus::Pending;
         if first {
             step.status = StepStatus::Running;
-            step.started_at = Some(at);
+            step.started_at = is_real.then_some(at);
             frame.open += 1;
             frame.next = frame.next.max(index + 1);
             self.running += usize::from(!nested);

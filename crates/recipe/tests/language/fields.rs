@@ -163,7 +163,10 @@ fn a_field_beside_the_one_that_it_resembles_is_no_slip() {
         ("name: r\nsteps:\n  - {id: s, command: x, output: o, outputs: [o]}\n", "warning unknown-field 3:36"),
         ("name: r\nnames: [s]\nsteps: [{id: s, command: x}]\n", "warning unknown-field 2:1"),
         ("name: r\nauthor: me\nauthors: [me]\nsteps: [{id: s, command: x}]\n", "warning unknown-field 3:1"),
-        ("name: r\nhooks: {pre_step: x, pre_steps: x}\nsteps: [{id: s, command: x}]\n", "warning unknown-field 2:23"),
+        (
+            "name: r\nhooks: {pre_step: x, pre_steps: x}\nsteps: [{id: s, command: x}]\n",
+            "warning unknown-field 2:23",
+        ),
         // without it, or with nothing in it, the slip stays one
         ("name: r\nsteps:\n  - {id: s, comand: x, command: null}\n", "error field-typo 3:13"),
         ("name: r\nauthors: me\nsteps: [{id: s, command: x}]\n", "error field-typo 2:1"),
