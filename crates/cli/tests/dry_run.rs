@@ -42,7 +42,7 @@ fn the_result_holds_what_would_run() {
         ),
         ("command: 'echo {{#if n}}a{{else}}b{{/if}}'", json!("echo a"), "would run: echo a"),
         ("prompt: 'mind {{v}}'", json!("mind it's"), "dry run: would ask an agent: mind it's"),
-        ("command: 'echo {{api_token}}'", json!("echo ***"), "dry run: would run: echo ***"),
+        ("command: 'echo {{api_token}}'", json!("echo [REDACTED]"), "dry run: would run: echo [REDACTED]"),
         ("recipe: child", Json::Null, "dry run: would run the recipe `kid`"),
         (
             "recipe: '{{late}}'",

@@ -12,6 +12,7 @@ use std::{
 
 use jiff::Timestamp;
 use recipe::{
+    member,
     plan::{Step, StepKind, Unit, UnitId, ValueTemplate},
     scope::{Final, Foreseen, Scope},
     value::{Map, Value},
@@ -228,7 +229,8 @@ impl Frame {
     pub fn context_below(&self, own: Map, overrides: &[(String, ValueTemplate)]) -> Map {
         let mut context = own;
         context.extend(self.context.iter().map(|(name, value)| (name.clone(), value.clone())));
-        context.extend(overrides.iter().map(|(name, value)| (name.clone(), value.render(self))));
+        let given = overrides.iter().map(|(name, value)| (name.clone(), value.render(self)));
+        member::place_all(&mut context, &Map::new(), given);
         context
     }
 

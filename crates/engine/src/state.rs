@@ -16,6 +16,7 @@ use std::{
 
 use jiff::Timestamp;
 use recipe::{
+    member,
     plan::{Plan, StepKind, UnitId},
     value::{Map, Value},
 };
@@ -248,13 +249,15 @@ impl RunState {
         let introduced: HashSet<String> = own.keys().filter(is_new).cloned().collect();
         let mut frame = Frame::new(path.to_owned(), UnitId(at as u32), unit, Map::new());
         frame.overrides = overrides.iter().map(|(name, _)| name.clone()).collect();
-        frame.introduced = introduced.difference(&frame.overrides).cloned().collect();
-        frame.below = outer.below.clone();
-        for name in frame.overrides.iter().chain(frame.unit.context.keys()) {
-            frame.below.remove(name);
-        }
         frame.unknown = outer.unknown_below(overrides);
         frame.context = outer.context_below(own, overrides);
+        let holder = |name: &String| member::holder(&frame.context, name).to_owned();
+        let changed: HashSet<String> = frame.overrides.iter().map(holder).collect();
+        frame.introduced = introduced.difference(&changed).cloned().collect();
+        frame.below = outer.below.clone();
+        for name in changed.iter().chain(frame.unit.context.keys()) {
+            frame.below.remove(name);
+        }
         frame.parent = Some((parent, index));
         frame.depth = outer.depth + 1;
         let id = self.open(frame);

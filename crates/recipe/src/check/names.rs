@@ -212,7 +212,7 @@ fn undefined(
     let mut comparisons = Comparisons::default();
     for used in uses.iter().filter(|used| open_from.is_none_or(|open| used.at.step() < open)) {
         let root = used.path.root.as_str();
-        let full = used.path.to_string();
+        let names: Vec<String> = used.path.names().collect();
         let sees = |name: &str| {
             outside.contains(name) || visible.get(name).is_some_and(|from| *from <= used.at.step())
         };
@@ -221,11 +221,12 @@ fn undefined(
             Where::Prompt(_) => PROMPT_NAMES.contains(&root),
             _ => false,
         };
-        if special || sees(&full) {
+        if special {
             continue;
         }
-        if sees(root) {
-            diagnostics.extend(members::missing(unit, used, outside, &assigned));
+        // a name may have dots itself: the longest that is defined counts
+        if let Some(at) = names.iter().rposition(|name| sees(name)) {
+            diagnostics.extend(members::missing(unit, used, (&names[at], at), outside, &assigned));
             continue;
         }
         let is_allowed = comparisons.allow(visible.len() + outside.len());

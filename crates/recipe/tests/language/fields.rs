@@ -165,7 +165,7 @@ fn a_field_beside_the_one_that_it_resembles_is_no_slip() {
         ("name: r\nauthor: me\nauthors: [me]\nsteps: [{id: s, command: x}]\n", "warning unknown-field 3:1"),
         (
             "name: r\nhooks: {pre_step: x, pre_steps: x}\nsteps: [{id: s, command: x}]\n",
-            "warning unknown-field 2:23",
+            "warning unknown-field 2:22",
         ),
         // without it, or with nothing in it, the slip stays one
         ("name: r\nsteps:\n  - {id: s, comand: x, command: null}\n", "error field-typo 3:13"),
