@@ -182,15 +182,14 @@ fn step_lines(step: &StepResult, depth: usize, lines: &mut Vec<String>) {
 fn note(step: &StepResult) -> String {
     let took = duration(step.duration);
     let error = || first_line(step.error.as_deref().unwrap_or_default());
-    match (step.status, &step.dry_run, &step.skip_reason) {
-        (_, Some(preview), _) => format!(": dry run: {preview}"),
-        (StepStatus::Skipped, _, Some(reason)) => format!(": {reason}"),
-        (StepStatus::Failed | StepStatus::Degraded, ..) => {
+    match (step.status, &step.skip_reason) {
+        (StepStatus::Skipped, Some(reason)) => format!(": {reason}"),
+        (StepStatus::Failed | StepStatus::Degraded, _) => {
             format!(" after {took}{}: {}", attempts(step), error())
         }
-        (StepStatus::Completed, ..) if step.recovered => format!(" in {took}: recovered by an agent"),
-        (StepStatus::Completed, ..) => format!(" in {took}{}", attempts(step)),
-        (StepStatus::Running | StepStatus::Pending, ..) if step.attempts > 0 => {
+        (StepStatus::Completed, _) if step.recovered => format!(" in {took}: recovered by an agent"),
+        (StepStatus::Completed, _) => format!(" in {took}{}", attempts(step)),
+        (StepStatus::Running | StepStatus::Pending, _) if step.attempts > 0 => {
             format!(" after {took}{}", attempts(step))
         }
         _ => String::new(),

@@ -213,7 +213,7 @@ fn undefined(
     let mut comparisons = Comparisons::default();
     for used in uses.iter().filter(|used| open_from.is_none_or(|open| used.at.step() < open)) {
         let root = used.path.root.as_str();
-        let full = used.path.to_string();
+        let names: Vec<String> = used.path.names().collect();
         let sees = |name: &str| {
             outside.contains(name) || visible.get(name).is_some_and(|from| *from <= used.at.step())
         };
@@ -222,14 +222,15 @@ fn undefined(
             Where::Prompt(_) => PROMPT_NAMES.contains(&root),
             _ => false,
         };
-        if special || sees(&full) {
+        if special {
             continue;
         }
-        if sees(root) {
+        // a name may have dots itself: the longest that is defined counts
+        if let Some(at) = names.iter().rposition(|name| sees(name)) {
             let around = |name: &str| outside.contains(name) || visible.contains_key(name);
-            let missing = members::missing(unit, used, outside, &assigned);
+            let missing = members::missing(unit, used, (&names[at], at), outside, &assigned);
             let below = || below::missing(plan, unit, flow, used, &around);
-            let is_own = !outside.contains(root);
+            let is_own = at == 0 && !outside.contains(root);
             diagnostics.extend(missing.or_else(|| is_own.then(below).flatten()));
             continue;
         }

@@ -143,7 +143,8 @@ fn a_misspelt_field_is_an_error_wherever_it_stands() {
     ] {
         assert!(reference.iter().any(|(name, _)| *name == shape), "{shape}");
         let fields = reference.iter().filter(|(name, _)| *name == shape).flat_map(|(_, fields)| *fields);
-        for Field { name, .. } in fields.filter(|field| field.name.len() >= 4) {
+        let is_absent = |name: &str| !with_field("").contains(&format!("{name}:"));
+        for Field { name, .. } in fields.filter(|field| field.name.len() >= 4 && is_absent(field.name)) {
             let slip = format!("{}{}", &name[..1], &name[2..]);
             let yaml = with_field(&format!("{prefix}{slip}: 1"));
             let column = prefix.lines().last().map_or(0, str::len) + 1;
@@ -151,6 +152,26 @@ fn a_misspelt_field_is_an_error_wherever_it_stands() {
             let all = told(&check_files(&[("r.yaml", &yaml)], &[]));
             assert!(all.contains(&place), "{yaml}\n{place} {all:?}");
         }
+    }
+}
+
+#[test]
+fn a_field_beside_the_one_that_it_resembles_is_no_slip() {
+    for (yaml, expected) in [
+        ("name: r\nsteps:\n  - {id: s, command: x, comment: why}\n", "warning unknown-field 3:25"),
+        ("name: r\nsteps:\n  - {id: s, comment: why, command: x}\n", "warning unknown-field 3:13"),
+        ("name: r\nsteps:\n  - {id: s, command: x, output: o, outputs: [o]}\n", "warning unknown-field 3:36"),
+        ("name: r\nnames: [s]\nsteps: [{id: s, command: x}]\n", "warning unknown-field 2:1"),
+        ("name: r\nauthor: me\nauthors: [me]\nsteps: [{id: s, command: x}]\n", "warning unknown-field 3:1"),
+        (
+            "name: r\nhooks: {pre_step: x, pre_steps: x}\nsteps: [{id: s, command: x}]\n",
+            "warning unknown-field 2:22",
+        ),
+        // without it, or with nothing in it, the slip stays one
+        ("name: r\nsteps:\n  - {id: s, comand: x, command: null}\n", "error field-typo 3:13"),
+        ("name: r\nauthors: me\nsteps: [{id: s, command: x}]\n", "error field-typo 2:1"),
+    ] {
+        assert_eq!(told(&check_files(&[("r.yaml", yaml)], &[])), [expected], "{yaml}");
     }
 }
 

@@ -39,6 +39,7 @@ use tokio::{
 
 pub use notice::{Notice, Reporter};
 pub use parts::Parts;
+pub use rehearse::Preview;
 pub use signals::{Halt, wait_unless_told};
 pub(crate) use signals::{Signals, TOLD_AGAIN, cancel_requested};
 use spare::Spare;
@@ -121,7 +122,7 @@ pub struct Driver<'a> {
     hooked: HashSet<String>,
     /// Steps of which a process was started, in any attempt.
     begun: HashSet<String>,
-    previews: HashMap<String, String>,
+    previews: HashMap<String, Preview>,
     carry: HashMap<(String, bool), Vec<u8>>,
     /// Running steps that print JSON.
     json_steps: HashSet<String>,
@@ -190,7 +191,7 @@ pub(crate) enum Act {
 
 impl<'a> Driver<'a> {
     /// What is left when the run is over: plan, state, secrets, and what a dry run would have done.
-    pub fn into_parts(self) -> (Plan, RunState, Mask, HashMap<String, String>) {
+    pub fn into_parts(self) -> (Plan, RunState, Mask, HashMap<String, Preview>) {
         (self.plan, self.state, self.mask, self.previews)
     }
 
