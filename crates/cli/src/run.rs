@@ -152,6 +152,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
             budget: options.budget.to_budget(),
             recipe_dirs: job.library.named_dirs(),
             ambient: job.ambient,
+            strict: args.strictness.strict,
         },
         working_dir: working_dir.clone(),
         recording: job.recording,

@@ -236,6 +236,18 @@ fn an_interrupted_step_that_must_not_simply_run_again_waits_for_a_person() {
     assert_eq!(env.run(["resume", "last", "--skip-interrupted"]).code, 0);
 }
 
+#[test]
+fn what_survived_is_ended_before_a_person_is_asked() {
+    let env = world().file(
+        "r.yaml",
+        recipe(&["id: pay, command: 'kill -9 $PPID; sleep 2; echo late > late', idempotent: false"]),
+    );
+    let _ = env.run(["r.yaml"]);
+    assert_eq!(env.run(["resume", "last"]).code, 6);
+    std::thread::sleep(std::time::Duration::from_millis(2500));
+    assert!(!env.path("late").exists(), "nothing works behind the back of who looks");
+}
+
 /// Every command about runs in a text.
 fn commands(text: &str) -> Vec<String> {
     let ends = |c: char| matches!(c, '`' | '\n' | '"' | ';');

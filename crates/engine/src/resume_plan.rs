@@ -5,6 +5,7 @@
 
 mod changes;
 mod failure;
+mod late;
 mod listing;
 mod remains;
 mod rewired;
@@ -16,6 +17,7 @@ use recipe::{plan::Plan, value::Map};
 use serde::Serialize;
 
 use crate::state::RunState;
+pub use late::{Entered, Late, Now, late};
 pub use remains::Remains;
 pub use ways::asks_an_agent;
 
@@ -60,6 +62,8 @@ pub struct Request<'a> {
     pub before: &'a Plan,
     /// The plan to go on with.
     pub plan: &'a Plan,
+    /// What steps run in it whose recipes have templates for names.
+    pub late: &'a Late,
     /// Values from outside that replace those of the run.
     pub given: &'a Map,
     /// What the steps left behind, as it is now.

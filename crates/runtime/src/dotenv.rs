@@ -1,14 +1,19 @@
 //! `.env` files: `NAME=value` lines that are set for a run unless the environment has them already.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{collections::BTreeSet, path::Path, sync::Arc};
 
-use recipe::plan::Plan;
+use recipe::plan::{Plan, Unit};
 
 /// What the `.env` files of a plan define, in the order in which they count: beside each recipe, then where it works.
 /// `base` is where relative paths of recipes begin.
 pub fn definitions(plan: &Plan, base: &Path, working_dir: &Path) -> Vec<(String, String)> {
+    definitions_of(&plan.units, base, working_dir)
+}
+
+/// The same for some of its recipes.
+pub(crate) fn definitions_of(units: &[Arc<Unit>], base: &Path, working_dir: &Path) -> Vec<(String, String)> {
     let mut definitions = Vec::new();
-    for unit in &plan.units {
+    for unit in units {
         let recipe = base.join(&unit.path);
         for file in &unit.env_files {
             for file in recipe.parent().into_iter().chain([working_dir]).map(|dir| dir.join(file)) {

@@ -111,6 +111,9 @@ pub struct Options {
     /// Variables `RECIPE_VAR_…` of the environment for names of nested recipes.
     #[serde(skip_serializing_if = "engine::ambient::Ambient::is_empty")]
     pub ambient: engine::ambient::Ambient,
+    /// `--strict`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
 }
 
 /// Which failed sub-recipes an agent may try to finish.

@@ -2,9 +2,17 @@
 //!
 //! Everything is handed in by the caller; nothing here reads the process's own environment.
 
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
-use crate::guardian::Guardian;
+use recipe::plan::Unit;
+
+use crate::{dotenv, guardian::Guardian};
 
 /// Variables that keep programs from asking anything.
 const QUIET: &[(&str, &str)] = &[
@@ -54,6 +62,20 @@ impl Host {
     /// A variable as a number; `None` if it is not set or not one.
     pub fn number(&self, name: &str) -> Option<u64> {
         self.var(name).and_then(|text| text.trim().parse().ok())
+    }
+
+    /// Takes in recipes that were found late: what their `.env` files define counts unless it is set already, and what
+    /// they name may be secret. `base` is where relative paths of recipes begin.
+    pub(crate) fn take_in(&mut self, units: &[Arc<Unit>], base: &Path, working_dir: &Path) {
+        let definitions = dotenv::definitions_of(units, base, working_dir);
+        for (name, value) in &definitions {
+            self.env.entry(name.into()).or_insert_with(|| value.into());
+        }
+        let required = units.iter().flat_map(|unit| unit.required_env.iter().cloned());
+        let names: Vec<String> = required.chain(definitions.into_iter().map(|(name, _)| name)).collect();
+        let named: Vec<_> =
+            names.into_iter().filter_map(|name| self.var(&name).map(|value| (name, value))).collect();
+        self.named.extend(named);
     }
 
     /// The environment that every step begins with.

@@ -6,6 +6,7 @@ mod fold;
 mod hold;
 mod id;
 mod in_force;
+mod late;
 mod missing;
 mod opened;
 mod orphans;
@@ -25,7 +26,7 @@ use engine::{
     Event, RunSettings, RunState, RunStatus,
     event::{FORMAT, RunStarted},
 };
-use recipe::{check::Loader, plan::Plan, value::Map};
+use recipe::{plan::Plan, value::Map};
 
 pub use cancel::Cancelled;
 pub use engine::resume_plan::Interrupted;
@@ -269,8 +270,8 @@ impl Runs {
             options: start.options,
             host: start.host,
             working_dir: start.working_dir,
-            loader: start.recording,
-            recording: Some(start.recording),
+            base: PathBuf::new(),
+            recording: start.recording,
             generation: 0,
             audit,
             agents: start.agents,
@@ -403,8 +404,8 @@ pub(crate) struct Job<'a> {
     pub(crate) options: Options,
     pub(crate) host: Host,
     pub(crate) working_dir: PathBuf,
-    pub(crate) loader: &'a dyn Loader,
-    pub(crate) recording: Option<&'a Recording<'a>>,
+    pub(crate) base: PathBuf,
+    pub(crate) recording: &'a Recording<'a>,
     pub(crate) generation: u32,
     pub(crate) audit: Option<Audit>,
     pub(crate) agents: AgentSettings,
@@ -433,8 +434,9 @@ impl Job<'_> {
                 options: self.options,
                 host: self.host,
                 working_dir: self.working_dir,
-                loader: self.loader,
-                recording: self.recording,
+                base: self.base,
+                loader: self.recording,
+                recording: Some(self.recording),
                 generation: self.generation,
                 reporter,
                 audit: self.audit,

@@ -268,6 +268,20 @@ impl<'a> Remembered<'a> {
         self.answers.iter().find(|answer| answer.kind == kind && answer.name == name && answer.from == from)
     }
 
+    /// The name by which the recipe with this path was asked for.
+    pub(crate) fn name_of(&self, path: &str) -> Option<&str> {
+        let is_it = |answer: &&Answer| answer.kind == "recipe" && answer.path.as_deref() == Some(path);
+        self.answers.iter().find(is_it).map(|answer| answer.name.as_str())
+    }
+
+    /// Every recipe besides the first that was ever brought, with its path.
+    pub(crate) fn recipes(&self) -> Vec<(String, Arc<[u8]>)> {
+        let found = self.answers.iter().filter(|answer| answer.kind == "recipe");
+        found
+            .filter_map(|answer| Some((answer.path.clone()?, self.bytes(answer.file.as_ref()?).ok()?)))
+            .collect()
+    }
+
     /// The recipe with this path, if it was ever brought.
     pub fn by_path(&self, path: &str) -> Option<Loaded> {
         let answer = self.answers.iter().find(|answer| answer.path.as_deref() == Some(path))?;

@@ -177,14 +177,15 @@ fn show_plan(
 ) -> Result<Exit, Failure> {
     let run = opened.folder.id();
     let changed = match &resume.edited {
-        None => opened.changed_recipe(),
-        Some(_) => None,
+        None => opened.changed_recipes(),
+        Some(_) => Vec::new(),
     };
     let plan = opened.resume_plan(resume).map_err(|error| explain(error, asked))?;
     if args.format.output_format == OutputFormat::Json {
         let mut json = serde_json::to_value(&plan).unwrap_or_default();
         json["run_id"] = json!(run);
-        json["changed_recipe"] = json!(changed);
+        json["changed_recipe"] = json!(changed.first());
+        json["changed_recipes"] = json!(changed);
         out.json(&json);
         return Ok(Exit::Success);
     }
@@ -201,9 +202,8 @@ fn show_plan(
         let anchor = anchor.map(|anchor| format!(" (anchor `{anchor}`)")).unwrap_or_default();
         out.result(&format!("goes on at `{first}`{anchor}"));
     }
-    if let Some(file) = &changed {
-        out.result(&runtime::runs::changed_note(asked.reach, &run, file));
-    }
+    let note = runtime::runs::changed_note(asked.reach, &run, &opened.recipe.name(), &changed);
+    note.iter().for_each(|note| out.result(note));
     let mut say = |what: &str, steps: &[String], how: &str, flag: &str| {
         if !steps.is_empty() {
             let command = asked.with(&run, flag);
@@ -370,6 +370,7 @@ fn change(options: &mut Options, args: &ResumeArgs) {
         options.audit_dir.clone_from(&given.audit_dir);
     }
     options.no_auto_stage |= given.no_auto_stage;
+    options.strict |= args.strictness.strict;
     let (include, exclude) = (args.tags.included(), args.tags.excluded());
     if !(include.is_empty() && exclude.is_empty()) {
         (options.include_tags, options.exclude_tags) = (include, exclude);

@@ -10,7 +10,7 @@ use recipe::{
 use super::{
     Producers, Resumer, Work,
     rewired::rewired,
-    ways::{Ways, nested_unit, step_path},
+    ways::{Ways, step_path},
 };
 use crate::frame::{Frame, FrameId};
 
@@ -33,7 +33,8 @@ impl Work<'_> {
                 again.contains(&edge.from) || (edge.link == Link::Order && doubted.contains(&edge.from))
             };
             let cause = ways.needs(at).iter().find(is_cause).copied();
-            let change = before.and_then(|index| change(&old.unit.steps[index], step));
+            let change =
+                before.and_then(|index| change(&old.unit.steps[index], step)).or_else(|| self.gone(&path));
             let is_changed = change.is_some();
             let mut reason = match before {
                 None => Some("it is new".to_owned()),
@@ -63,7 +64,7 @@ impl Work<'_> {
                 continue;
             }
             let child = before.and_then(|index| state.below(id, index));
-            if let (Some(child), Some(unit)) = (child, nested_unit(self.request.plan, step)) {
+            if let (Some(child), Some(unit)) = (child, self.nested(&path, step)) {
                 let size = self.reasons.len();
                 let is_changed = state.frames[child].unit.digest != unit.digest;
                 self.changes(child, &unit);

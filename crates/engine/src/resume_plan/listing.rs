@@ -4,10 +4,7 @@ use std::collections::HashSet;
 
 use recipe::plan::Unit;
 
-use super::{
-    Action, Effects, Entry, Interrupted, ResumePlan, Work,
-    ways::{nested_unit, step_path},
-};
+use super::{Action, Effects, Entry, Interrupted, ResumePlan, Work, ways::step_path};
 use crate::{frame::FrameId, outcome::StepStatus};
 
 impl Work<'_> {
@@ -137,7 +134,7 @@ impl Work<'_> {
             let is_kept = entry.action == Action::Keep;
             out.push(entry);
             let child = index.and_then(|index| state.below(id, index));
-            if let (Some(child), Some(unit)) = (child, nested_unit(self.request.plan, step)) {
+            if let (Some(child), Some(unit)) = (child, self.nested(&path, step)) {
                 let around = match self.reasons.contains_key(&path) {
                     true => Around::Redone,
                     false if is_kept => Around::Kept,

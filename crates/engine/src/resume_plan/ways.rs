@@ -22,15 +22,6 @@ pub(super) fn unit_of(plan: &Plan, frame: &Frame) -> Option<std::sync::Arc<Unit>
     plan.units.iter().find(|unit| unit.path == frame.unit.path).map(std::sync::Arc::clone)
 }
 
-pub(super) fn nested_unit(plan: &Plan, step: &Step) -> Option<std::sync::Arc<Unit>> {
-    match &step.kind {
-        StepKind::Nested { target: Target::Known { unit, .. }, .. } => {
-            Some(std::sync::Arc::clone(plan.unit(*unit)))
-        }
-        _ => None,
-    }
-}
-
 /// Whether a step, or one of the recipe that it runs, meets a condition.
 pub(super) fn any_within(plan: &Plan, step: &Step, is_met: &dyn Fn(&Step) -> bool) -> bool {
     fn look(plan: &Plan, step: &Step, is_met: &dyn Fn(&Step) -> bool, seen: &mut HashSet<UnitId>) -> bool {

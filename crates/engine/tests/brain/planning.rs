@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::resume_plan::{
-    Action, Blame, Effects, Interrupted, Producers, Remains, Request, ResumePlan, Resumer, plan,
+    Action, Blame, Effects, Interrupted, Late, Producers, Remains, Request, ResumePlan, Resumer, plan,
 };
 use recipe::{plan::Plan, value::Value};
 
@@ -66,6 +66,7 @@ pub(crate) fn asked(run: &Run, after: &Plan, ask: &Ask) -> ResumePlan {
         state: &run.state,
         before: &run.plan,
         plan: after,
+        late: &Late::new(),
         given: &ask.given.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect(),
         remains: &Remains {
             lost: ask.lost.iter().map(|path| (*path).to_owned()).collect(),

@@ -111,13 +111,24 @@ pub fn check(root: Loaded, loader: &dyn Loader, given: &Given) -> Checked {
     checker.finish(id, given)
 }
 
+/// A plan with a recipe more.
+#[derive(Debug)]
+pub struct Grafted {
+    /// The plan.
+    pub plan: Plan,
+    /// The recipe in it.
+    pub unit: UnitId,
+    /// What may be wrong with what came in.
+    pub warnings: Vec<Diagnostic>,
+}
+
 /// Adds a recipe to a plan whose name became known only now, with everything that it reaches.
 pub fn graft(
     plan: &Plan,
     found: Loaded,
     loader: &dyn Loader,
     given: &Given,
-) -> Result<(Plan, UnitId), Box<Checked>> {
+) -> Result<Grafted, Box<Checked>> {
     let mut checker = Checker::new(loader);
     checker.sources = plan.sources.clone();
     checker.units = plan.units.clone();
@@ -127,8 +138,11 @@ pub fn graft(
     let id = checker.enqueue(found, None);
     checker.drain();
     let mut checked = checker.finish(plan.root, given);
+    // of what was there already everything has been told
+    let is_known = |place: &Place| plan.sources.iter().any(|(file, _)| file == place.file);
+    checked.diagnostics.retain(|problem| !problem.place.as_ref().is_some_and(is_known));
     match checked.plan.take() {
-        Some(plan) => Ok((plan, id)),
+        Some(plan) => Ok(Grafted { plan, unit: id, warnings: checked.diagnostics }),
         None => Err(Box::new(checked)),
     }
 }

@@ -1,7 +1,7 @@
 //! Recipes that run recipes: found, checked in turn, their names and limits known.
 
 use recipe::{
-    check::{Given, Loader, graft},
+    check::{Given, Grafted, Loader, graft},
     plan::{StepKind, Target},
 };
 
@@ -275,13 +275,20 @@ fn a_recipe_whose_name_becomes_known_later_joins_the_plan() {
     let main = "name: main\ncontext: {which: child}\nsteps: [{id: a, recipe: \"{{which}}\"}]\n";
     let child = "name: child\nsteps: [{id: c, recipe: main}, {id: d, command: \"{{which}}\"}]\n";
     let broken = "name: broken\nsteps: [{id: c, comand: x}]\n";
-    let files = [("main.yaml", main), ("child.yaml", child), ("broken.yaml", broken)];
+    let doubtful = "name: doubtful\nsteps: [{id: c, command: \"echo {{nowhere}}\"}]\n";
+    let files =
+        [("main.yaml", main), ("child.yaml", child), ("broken.yaml", broken), ("doubtful.yaml", doubtful)];
     let plan = check_files(&files, &[]).plan.expect("a plan");
     let shelf = Shelf::new(&files);
     let found = |name: &str| shelf.recipe(name, "main.yaml").expect("on the shelf");
-    let (grown, id) = graft(&plan, found("child"), &shelf, &Given::default()).expect("a larger plan");
+    let Grafted { plan: grown, unit: id, warnings } =
+        graft(&plan, found("child"), &shelf, &Given::default()).expect("a larger plan");
+    assert!(warnings.is_empty(), "{warnings:?}");
     assert_eq!((grown.unit(id).name.as_str(), grown.root().name.as_str()), ("child", "main"));
     assert_eq!(grown.units.len(), 2, "what is there already is not read again");
+    let doubtful = graft(&plan, found("doubtful"), &shelf, &Given::default()).expect("a larger plan");
+    let codes: Vec<&str> = doubtful.warnings.iter().map(|warning| warning.code.as_str()).collect();
+    assert_eq!(codes, ["undefined-variable"]);
     let refused = graft(&plan, found("broken"), &shelf, &Given::default()).expect_err("a broken recipe");
     assert_eq!(told(&refused), ["error field-typo broken.yaml:2:17"]);
 }

@@ -91,7 +91,7 @@ impl Subject {
         let is_missing = |plan: &&Plan| unit(plan, &self.path).is_none();
         match checked.plan.as_ref().filter(is_missing).map(|plan| graft(plan, changed, loader, &self.found)) {
             None => checked,
-            Some(Ok((plan, _))) => Checked { plan: Some(plan), ..checked },
+            Some(Ok(grafted)) => Checked { plan: Some(grafted.plan), ..checked },
             Some(Err(refused)) => *refused,
         }
     }

@@ -10,10 +10,7 @@ use std::{
 
 use engine::{Event, Outcome, frame::FrameId};
 use recipe::{
-    check::{Given, graft},
-    diagnostic::{Diagnostic, Severity},
-    plan::{JsonMode, Step, StepKind, Target, Unit},
-    source::Sources,
+    plan::{JsonMode, Step, StepKind},
     template::Template,
     value::Value,
 };
@@ -337,45 +334,6 @@ impl Driver<'_> {
             TaskDone::NestedTimeout { path, seconds }
         });
     }
-
-    /// The recipe that a step runs; one whose name is a template is found and checked now.
-    pub(super) fn target(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<Arc<Unit>, String> {
-        let StepKind::Nested { target, .. } = &step.kind else { return Err("it runs no recipe".to_owned()) };
-        let (name, from) = match target {
-            Target::Known { unit, .. } => return Ok(Arc::clone(self.plan.unit(*unit))),
-            Target::Dynamic { name, from } => (name.render(&self.state.frames[frame]), from),
-        };
-        if name.trim().is_empty() {
-            return Err(format!("the name of the recipe that `{path}` runs is empty"));
-        }
-        let found = self.loader.recipe(&name, from).map_err(|error| match error {
-            recipe::check::LoadError::NotFound { searched } => {
-                format!("recipe `{name}` not found; looked in {}", searched.join(", "))
-            }
-            recipe::check::LoadError::Unreadable { path, reason } => {
-                format!("`{path}` cannot be read: {reason}")
-            }
-        })?;
-        let names = self.state.frames[frame].context.keys().cloned().collect();
-        let given = Given { names, ..Given::default() };
-        let (plan, unit) = graft(&self.plan, found, self.loader, &given).map_err(|checked| {
-            let errors = checked.diagnostics.iter().filter(|problem| problem.severity == Severity::Error);
-            let problems: Vec<String> = errors.map(|problem| placed(problem, &checked.sources)).collect();
-            format!("recipe `{name}` is invalid:\n  {}", problems.join("\n  "))
-        })?;
-        self.plan = plan;
-        if let (Some(recording), Some(folder)) = (self.recording, &self.folder) {
-            recording.save(&folder.sources(self.generation)).map_err(|error| error.to_string())?;
-        }
-        Ok(Arc::clone(self.plan.unit(unit)))
-    }
-}
-
-/// A problem with its place, on one line.
-fn placed(problem: &Diagnostic, sources: &Sources) -> String {
-    let Some(place) = problem.place else { return problem.message.clone() };
-    let (file, at) = (&sources.file(place.file).path, sources.line_column(place));
-    format!("{file}:{}:{}: {}", at.line, at.column, problem.message)
 }
 
 /// The variables that say where the context is, as JSON.

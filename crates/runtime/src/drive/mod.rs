@@ -7,6 +7,7 @@ mod act;
 mod ask;
 mod end;
 mod hooks;
+pub(crate) mod late;
 mod leavings;
 mod life;
 mod notice;
@@ -97,6 +98,7 @@ pub struct Driver<'a> {
     pub(crate) host: Host,
     pub(crate) base_env: Arc<BTreeMap<OsString, OsString>>,
     pub(crate) working_dir: PathBuf,
+    base: PathBuf,
     pub(crate) loader: &'a dyn Loader,
     pub(crate) recording: Option<&'a Recording<'a>>,
     pub(crate) generation: u32,
@@ -133,6 +135,8 @@ pub struct Driver<'a> {
     is_due: bool,
     told_secrets: usize,
     env_names: BTreeSet<String>,
+    /// Warnings about recipes that were found late, with the steps that run them.
+    unsaid: Vec<(String, String)>,
 }
 
 /// What a finished task brings.
@@ -288,7 +292,10 @@ impl<'a> Driver<'a> {
     fn prepare_acts(&mut self) -> Result<(), DriveError> {
         for act in std::mem::take(&mut self.unsettled) {
             match act {
-                Act::Start { path, attempt } => self.start(&path, attempt)?,
+                Act::Start { path, attempt } => {
+                    self.start(&path, attempt)?;
+                    self.tell_warnings()?;
+                }
                 Act::Close { path, frame } => self.close(&path, frame)?,
                 Act::Hook { path, failed } => self.start_hook(&path, failed),
             }

@@ -42,6 +42,8 @@ pub struct Parts<'a> {
     pub host: Host,
     /// Where it works.
     pub working_dir: PathBuf,
+    /// Where relative paths of its recipes begin.
+    pub base: PathBuf,
     /// Brings recipes whose names become known later.
     pub loader: &'a dyn Loader,
     /// Remembers what the loader brings.
@@ -79,6 +81,7 @@ impl<'a> Driver<'a> {
             base_env,
             host: parts.host,
             working_dir: parts.working_dir,
+            base: parts.base,
             loader: parts.loader,
             recording: parts.recording,
             generation: parts.generation,
@@ -112,6 +115,7 @@ impl<'a> Driver<'a> {
             is_due: false,
             told_secrets: 0,
             env_names: BTreeSet::new(),
+            unsaid: Vec::new(),
         }
     }
 }

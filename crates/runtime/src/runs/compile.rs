@@ -45,7 +45,7 @@ pub(super) fn complete(
         // entered with sources of another generation: the fold does not need it
         let Some(found) = remembered.by_path(unit) else { continue };
         let grafted = graft(&plan, found, remembered, &given(header));
-        (plan, _) = grafted.map_err(|_| bad(header, format!("`{unit}` is invalid")))?;
+        plan = grafted.map_err(|_| bad(header, format!("`{unit}` is invalid")))?.plan;
     }
     Ok(plan)
 }

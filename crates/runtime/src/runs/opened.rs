@@ -217,7 +217,7 @@ impl Shown {
     }
 
     /// The recipe's file, if it is not what the run goes on with any more.
-    pub fn changed_recipe(&self) -> Option<PathBuf> {
+    pub(super) fn changed_recipe(&self) -> Option<PathBuf> {
         let file = self.recipe.file.clone()?;
         let now = recipe::digest::sha256(&fs::read(&file).ok()?);
         (now != self.plan.root().digest).then_some(file)

@@ -2,7 +2,7 @@
 //!
 //! Never decides anything itself.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use engine::{Event, RunStatus, event::RunFinished};
 
@@ -30,17 +30,21 @@ pub(super) fn text_in_force(shown: &Shown, reach: &Reach, resume: &Resume<'_>) -
             "goes on with the recipe that the run has, not with `{file}`, which was given before; to use that: {}",
             with_recipe(reach, run, &file)
         )),
-        Err(_) => shown.changed_recipe().map(|file| changed_note(reach, run, &file)),
+        Err(_) => changed_note(reach, run, &shown.recipe.name(), &shown.changed_recipes()),
     }
 }
 
-/// What is said about a recipe that was edited since the run began.
-pub fn changed_note(reach: &Reach, run: &str, file: &Path) -> String {
-    format!(
-        "`{}` was changed since this run began, which goes on with the recipe as it was; to go on with the changed one: {}",
-        file.display(),
-        with_recipe(reach, run, &file.to_string_lossy())
-    )
+/// What is said about files that were edited since the run began, if there are any; `recipe` is that of the run.
+pub fn changed_note(reach: &Reach, run: &str, recipe: &str, files: &[PathBuf]) -> Option<String> {
+    let names: Vec<String> = files.iter().map(|file| format!("`{}`", file.display())).collect();
+    let were = if names.len() > 1 { "were" } else { "was" };
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} {were} changed since this run began, which goes on with the recipe as it was; to go on with the changed one: {}",
+            names.join(", "),
+            with_recipe(reach, run, recipe)
+        )
+    })
 }
 
 fn with_recipe(reach: &Reach, run: &str, file: &str) -> String {

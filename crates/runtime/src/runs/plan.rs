@@ -8,6 +8,7 @@ use recipe::value::Map;
 
 use super::{
     Runs, Shown,
+    late::Next,
     resume::{Resume, ResumeError, asks_agents},
 };
 
@@ -16,10 +17,12 @@ impl Runs {
     pub fn agents_done_again(&self, run: &str) -> Vec<String> {
         let shown = self.find(run).ok().and_then(|folder| self.open(folder).ok());
         let Some(shown) = shown else { return Vec::new() };
+        let Next { plan, late, .. } = shown.same();
         let plan = resume_plan::plan(&Request {
             state: &shown.state,
             before: &shown.plan,
-            plan: &shown.plan,
+            plan: &plan,
+            late: &late,
             given: &Map::new(),
             remains: &shown.remains(),
             resumer: Resumer::Person { producers: resume_plan::Producers::Linked },
@@ -35,6 +38,11 @@ impl Runs {
 impl Shown {
     /// What a resume would do, without doing it.
     pub fn resume_plan(&self, resume: &Resume<'_>) -> Result<ResumePlan, ResumeError> {
+        self.plan_with(resume, &self.next(resume))
+    }
+
+    /// The same, where it is known what it goes on with.
+    pub(super) fn plan_with(&self, resume: &Resume<'_>, next: &Next) -> Result<ResumePlan, ResumeError> {
         if let Some(step) = &resume.from
             && (self.state.locate(step).is_none() || step.starts_with('/'))
         {
@@ -44,7 +52,8 @@ impl Shown {
             state: &self.state,
             before: &self.plan,
             given: &resume.given,
-            plan: resume.edited.as_ref().map_or(&self.plan, |(plan, _)| plan),
+            plan: &next.plan,
+            late: &next.late,
             remains: &self.remains(),
             resumer: resume.resumer,
             blame: blame(self),

@@ -17,6 +17,7 @@ use recipe::{
 
 use super::{
     Hold, Job, OpenError, RunError, Runs, Shown,
+    late::Next,
     orphans::end_orphans,
     person::{offered, text_in_force, wait_for_person},
 };
@@ -133,7 +134,7 @@ impl Runs {
     pub(crate) fn resume_held(
         &self,
         opened: Shown,
-        resume: Resume<'_>,
+        mut resume: Resume<'_>,
         held: Option<Hold>,
         reporter: &mut dyn Reporter,
     ) -> Result<(RunResult, Option<Hold>), ResumeError> {
@@ -152,6 +153,9 @@ impl Runs {
         if shown.state.finished.as_ref().is_some_and(|finished| finished.status == RunStatus::Completed) {
             return Err(ResumeError::Completed(run));
         }
+        // whatever the old process left behind would work against the new one, and behind the back of a person who
+        // looks at what it did
+        end_orphans(&shown, resume.host.grace);
         let working_dir = shown.header.working_dir.clone();
         if !working_dir.is_dir() {
             let text = format!("working directory `{}` does not exist any more", working_dir.display());
@@ -162,7 +166,13 @@ impl Runs {
             Err(stop) => return Err(wait_for_person(&shown, &mut journal, &resume, stop)),
             Ok(skip) => skip,
         };
-        let steps = shown.resume_plan(&resume)?;
+        let next = shown.next(&resume);
+        let base = match &resume.edited {
+            Some(_) => PathBuf::new(),
+            None => shown.recipe.base(&working_dir),
+        };
+        next.prepare(&mut resume.host, &base, &working_dir);
+        let steps = shown.plan_with(&resume, &next)?;
         if !steps.blocked_effects.is_empty() {
             let stop = ResumeError::Effects { run, steps: steps.blocked_effects };
             return Err(wait_for_person(&shown, &mut journal, &resume, stop));
@@ -170,24 +180,23 @@ impl Runs {
         if repeats_agents(&shown, &steps) && !(resume.confirm)(&steps) {
             return Err(ResumeError::Declined(run));
         }
-        let problems = missing(&shown, &resume, &steps);
+        let problems = missing(&next.plan, &resume, &steps);
         if !problems.is_empty() {
             return Ok((self.blocked_resume(&shown, &problems), is_ours.then_some(hold)));
         }
-        // whatever the old process left behind would work against the new one
-        end_orphans(&shown, resume.host.grace);
         if !is_ours && fault::point("inbox.clear").is_ok() {
             let _ = std::fs::remove_file(folder.inbox().join("cancel"));
         }
         let rerun = steps.redo.clone();
-        let (plan, generation) = match &resume.edited {
-            Some((plan, recording)) => {
+        let generation = match &resume.edited {
+            Some((_, recording)) => {
                 let generation = newest_sources(&folder) + 1;
                 recording.save(&folder.sources(generation)).map_err(OpenError::from)?;
-                (plan.clone(), generation)
+                generation
             }
-            None => (shown.plan.clone(), shown.generation),
+            None => shown.generation,
         };
+        let Next { plan, warnings, .. } = next;
         let mut options = shown.header.options.clone();
         (resume.change)(&mut options);
         let audit = match &options.audit_dir {
@@ -216,6 +225,7 @@ impl Runs {
         let in_force = text_in_force(&shown, &self.reach, &resume);
         let _ = std::fs::remove_file(offered(&folder));
         first.extend(in_force.map(|message| Event::Noted { path: None, message }));
+        first.extend(warnings.into_iter().map(|(path, message)| Event::Noted { path: Some(path), message }));
         first.extend(undone.map(|message| Event::Noted { path: None, message }));
         if !steps.kept_producers.is_empty() {
             let message = format!(
@@ -255,8 +265,8 @@ impl Runs {
             options,
             host: resume.host,
             working_dir,
-            loader: recording,
-            recording: Some(recording),
+            base,
+            recording,
             generation,
             audit,
             agents: resume.agents,
@@ -304,8 +314,7 @@ impl Runs {
 }
 
 /// What the remaining steps need from outside and is not there.
-fn missing(shown: &Shown, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<Problem> {
-    let plan = resume.edited.as_ref().map_or(&shown.plan, |(plan, _)| plan);
+fn missing(plan: &Plan, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<Problem> {
     let mut by_id: HashMap<&str, Vec<&Arc<Step>>> = HashMap::new();
     for step in plan.units.iter().flat_map(|unit| &unit.steps) {
         by_id.entry(&step.id).or_default().push(step);
