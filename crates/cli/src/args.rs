@@ -113,6 +113,9 @@ pub(crate) struct RunArgs {
     /// The earlier run to go on with
     #[arg(long, value_name = "RUN")]
     pub(crate) previous_run_id: Option<String>,
+    /// With `--previous-run-id`: do not ask before running completed agent steps again
+    #[arg(long, short = 'y', requires = "previous_run_id")]
+    pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) options: RunOptions,
 }

@@ -234,3 +234,77 @@ fn a_step_that_failed_by_itself_asks_nobody() {
     env.write("go", "");
     assert_eq!((env.run(["resume", "last"]).code, env.read("ledger")), (0, "a\na\n".to_owned()));
 }
+
+#[test]
+fn what_is_in_a_recipe_that_has_its_result_is_kept_unless_somebody_asks() {
+    let env = env();
+    env.write(
+        "c.yaml",
+        "name: c\nsteps:\n- {id: k0, command: 'echo k0 >>ledger'}\n- {id: k, command: 'echo k >>ledger; exit 9'}\n- {id: k2, command: 'echo k2 >>ledger'}\n",
+    );
+    env.write(
+        "r.yaml",
+        "name: r\nsteps:\n- {id: s, recipe: c, continue_on_error: true}\n- {id: z, command: 'echo z >>ledger; test -f go'}\n",
+    );
+    assert_eq!(env.run(["r.yaml"]).code, 1);
+    let plan = env.run(["resume", "last", "--plan", "--output-format", "json"]).json();
+    assert_eq!(plan["rerun"], serde_json::json!(["z"]), "{plan}");
+    assert_eq!(plan["goes_on_at"], "z");
+    for (path, action) in [("s", "keep"), ("s/k0", "keep"), ("s/k", "keep"), ("s/k2", "keep"), ("z", "rerun")]
+    {
+        let steps = plan["steps"].as_array().cloned().unwrap_or_default();
+        let entry = steps.iter().find(|entry| entry["path"] == path).cloned().unwrap_or_default();
+        assert_eq!(entry["action"], action, "{path}: {plan}");
+    }
+    env.write("go", "");
+    assert_eq!(env.run(["resume", "last", "--from", "s/k"]).code, 0);
+    assert_eq!(env.read("ledger"), "k0\nk\nz\nk\nz\n");
+}
+
+#[test]
+fn a_plan_obeys_the_choice_about_interrupted_steps() {
+    let env = half_way(", idempotent: false");
+    assert_eq!(env.run(["r.yaml"]).code, 1);
+    for (choice, action) in
+        [("", "pending"), ("--rerun-interrupted", "rerun"), ("--skip-interrupted", "keep")]
+    {
+        let mut all = vec!["resume", "last", "--plan", "--output-format", "json"];
+        all.extend(Some(choice).filter(|choice| !choice.is_empty()));
+        let plan = env.run(all).json();
+        assert_eq!(plan["steps"][0]["action"], action, "{choice}: {plan}");
+    }
+}
+
+#[test]
+fn a_completed_run_has_a_plan_without_anything_to_do() {
+    let env = env().file("r.yaml", "name: r\nsteps:\n- {id: a, command: 'true'}\n");
+    assert_eq!(env.run(["r.yaml"]).code, 0);
+    let plan = env.run(["resume", "last", "--plan", "--from", "a", "--output-format", "json"]).json();
+    assert_eq!(plan["rerun"], serde_json::json!([]), "{plan}");
+    let wrong = env.run(["resume", "last", "--plan", "--from", "b"]);
+    assert_eq!(wrong.code, 0, "{}", wrong.all());
+}
+
+#[test]
+fn a_step_is_named_by_its_path_alone() {
+    let env = env().file("r.yaml", "name: r\nsteps:\n- {id: a, command: 'exit 1'}\n");
+    assert_eq!(env.run(["r.yaml"]).code, 1);
+    for wrong in ["/a", "a/", "b", ""] {
+        let output = env.run(["resume", "last", "--plan", "--from", wrong]);
+        assert_eq!(output.code, 4, "{wrong}: {}", output.all());
+    }
+}
+
+#[test]
+fn a_run_of_another_recipe_is_not_taken_for_one_of_this() {
+    let env = env()
+        .file("r.yaml", "name: r\nsteps:\n- {id: a, command: 'true'}\n- {id: b, command: 'exit 1'}\n")
+        .file("o.yaml", "name: other\nsteps:\n- {id: a, command: 'true'}\n- {id: b, command: 'true'}\n")
+        .file("renamed.yaml", "name: r\nsteps:\n- {id: a, command: 'true'}\n- {id: b, command: 'true'}\n");
+    assert_eq!(env.run(["r.yaml"]).code, 1);
+    let refused = env.run(["o.yaml", "--start-from", "b", "--previous-run-id", "last"]);
+    assert_eq!(refused.code, 4, "{}", refused.all());
+    assert!(refused.stderr.contains("is a run of `r`, not of `other`"), "{}", refused.all());
+    assert!(refused.stderr.contains("--recipe"), "{}", refused.all());
+    assert_eq!(env.run(["renamed.yaml", "--start-from", "b", "--previous-run-id", "last", "--yes"]).code, 0);
+}

@@ -346,12 +346,15 @@ fn the_environment_reaches_names_that_only_a_nested_recipe_declares() {
 
 #[test]
 fn a_resume_keeps_what_the_environment_gave_to_a_nested_recipe() {
-    let child = "name: child\ncontext: {w: dflt}\nsteps: [{id: c, command: 'test -e go && echo {{w}}'}]\n";
-    let env = env().file("child.yaml", child).file("r.yaml", "name: r\nsteps: [{id: s, recipe: child}]\n");
-    let failed = env.shell("RECIPE_VAR_w='E F' $RUNNER r.yaml --output-format json");
+    let child = "name: child\ncontext: {w: dflt, p: '', q: ''}\nsecrets: [p]\nsteps: [{id: c, command: 'test -e go && echo {{w}}'}]\n";
+    let parent = "name: r\ncontext: {q: ''}\nsteps: [{id: s, recipe: child}]\n";
+    let env = env().file("child.yaml", child).file("r.yaml", parent);
+    let set = "RECIPE_VAR_w='E F' RECIPE_VAR_p=hidden RECIPE_VAR_q=own RECIPE_VAR_other=x";
+    let failed = env.shell(&format!("{set} $RUNNER r.yaml --output-format json"));
     assert_eq!(failed.code, 1, "{}", failed.all());
     let again = failed.json()["evidence"]["repro_command"].as_str().unwrap_or_default().to_owned();
-    assert!(again.starts_with("env 'RECIPE_VAR_w=E F' recipe-runner-rs "), "{again}");
+    let begins = "env RECIPE_VAR_p=\"${RECIPE_VAR_p:?}\" 'RECIPE_VAR_w=E F' recipe-runner-rs ";
+    assert!(again.starts_with(begins) && again.contains("--set q=own"), "{again}");
     env.write("go", "");
     let output = env.run(["resume", "last", "--output-format", "json"]);
     assert_eq!(output.json()["context"]["s"], "E F", "{}", output.all());

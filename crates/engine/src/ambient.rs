@@ -38,21 +38,25 @@ pub fn values<'a>(unit: &Unit, variable: impl Fn(&str) -> Option<&'a str>) -> Ma
         .collect()
 }
 
-/// Of all variables those that the recipes below the first may read; all of them, if some become known only while
-/// the run is under way.
+/// Of all variables those that only recipes below the first may read; of recipes that become known only while the run
+/// is under way nobody knows which.
 pub fn below(plan: &Plan, mut all: Ambient) -> Ambient {
-    let dynamic = |unit: &Unit| {
-        unit.steps
-            .iter()
-            .any(|step| matches!(&step.kind, StepKind::Nested { target: Target::Dynamic { .. }, .. }))
-    };
-    if !plan.units.iter().any(|unit| dynamic(unit)) {
-        let nested = plan.units.iter().filter(|unit| unit.path != plan.root().path);
-        let known: BTreeSet<String> =
-            nested.flat_map(|unit| unit.declared()).flat_map(|name| variables(name)).collect();
+    let names =
+        |unit: &Unit| -> BTreeSet<String> { unit.declared().flat_map(|name| variables(name)).collect() };
+    // what the first recipe declares is handed down by it
+    let own = names(plan.root());
+    all.retain(|name, _| !own.contains(name));
+    if !plan.units.iter().any(|unit| has_dynamic(unit)) {
+        let known: BTreeSet<String> = plan.units.iter().flat_map(|unit| names(unit)).collect();
         all.retain(|name, _| known.contains(name));
     }
     all
+}
+
+fn has_dynamic(unit: &Unit) -> bool {
+    let is_dynamic =
+        |kind: &StepKind| matches!(kind, StepKind::Nested { target: Target::Dynamic { .. }, .. });
+    unit.steps.iter().any(|step| is_dynamic(&step.kind))
 }
 
 impl RunSettings {

@@ -72,6 +72,20 @@ pub struct Request<'a> {
     pub from: Option<&'a str>,
     /// Whether completed side effects may be repeated.
     pub effects: Effects,
+    /// What becomes of interrupted steps that are not idempotent.
+    pub interrupted: Interrupted,
+}
+
+/// What becomes of interrupted steps that say that they are not idempotent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Interrupted {
+    /// A person has to choose.
+    #[default]
+    Ask,
+    /// They run again.
+    Rerun,
+    /// They are skipped.
+    Skip,
 }
 
 /// Whether completed side effects may be repeated.
@@ -168,8 +182,11 @@ impl Work<'_> {
         let state = self.request.state;
         let Some((id, at)) = state.find(from) else { return };
         let frame = &state.frames[id];
+        // what failed in a recipe that has its result all the same is done again only because somebody says so
+        let around = std::iter::successors(frame.parent, |(parent, _)| state.frames[*parent].parent);
+        let is_inside = around.into_iter().any(|(parent, at)| state.is_finished(parent, at));
         for index in at..frame.steps.len() {
-            if state.is_finished(id, index) {
+            if state.is_finished(id, index) || (index == at && is_inside) {
                 let reason =
                     if index == at { "asked for".to_owned() } else { format!("it comes after `{from}`") };
                 self.reasons.entry(frame.step_path(index)).or_insert(reason);

@@ -66,10 +66,12 @@ impl Mask {
         self.learn(&frame.context);
     }
 
-    /// Whether the value of this name is secret.
+    /// Whether the value of this name is secret; dots lead into it. A member that is only called `key` is none: that is
+    /// what the keys of all kinds of data are called.
     pub fn is_secret(&self, name: &str) -> bool {
         let lower = name.to_lowercase();
-        SECRET_WORDS.iter().any(|word| lower.contains(word)) || self.names.contains(name)
+        let (root, members) = lower.split_once('.').unwrap_or((&lower, ""));
+        looks_secret(root) || members.split('.').any(is_secret_member) || self.names.contains(name)
     }
 
     /// Learns the secret values of a context.
@@ -169,14 +171,7 @@ impl Mask {
         if places.is_empty() {
             return Cow::Borrowed(bytes);
         }
-        let (mut masked, mut from) = (Vec::with_capacity(bytes.len()), 0);
-        for place in places {
-            masked.extend_from_slice(&bytes[from..place.start]);
-            masked.extend_from_slice(MASK.as_bytes());
-            from = place.end;
-        }
-        masked.extend_from_slice(&bytes[from..]);
-        Cow::Owned(masked)
+        Cow::Owned(replaced(bytes, places))
     }
 
     /// The text without secret values, and without what a quotation has cut off of one.
@@ -229,6 +224,80 @@ impl Mask {
     /// Length of the longest secret, so that streams can be cut without letting half of one through.
     pub fn longest(&self) -> usize {
         self.values.first().map_or(0, String::len)
+    }
+}
+
+fn looks_secret(name: &str) -> bool {
+    SECRET_WORDS.iter().any(|word| name.contains(word))
+}
+
+/// Whether a member of this name, in small letters, is secret wherever it stands.
+fn is_secret_member(name: &str) -> bool {
+    looks_secret(name) && !matches!(name, "key" | "keys")
+}
+
+/// The bytes without the texts of members that look secret, as `"api_key": "…"`: what prints JSON does so before anybody
+/// has read it.
+pub fn without_members(bytes: Vec<u8>) -> Vec<u8> {
+    let places = members(&bytes);
+    if places.is_empty() { bytes } else { replaced(&bytes, places) }
+}
+
+/// The bytes with the mask in these places.
+fn replaced(bytes: &[u8], places: Vec<Range<usize>>) -> Vec<u8> {
+    let (mut masked, mut from) = (Vec::with_capacity(bytes.len()), 0);
+    for place in places {
+        masked.extend_from_slice(&bytes[from..place.start]);
+        masked.extend_from_slice(MASK.as_bytes());
+        from = place.end;
+    }
+    masked.extend_from_slice(&bytes[from..]);
+    masked
+}
+
+/// Where the texts of members stand whose names look secret.
+fn members(bytes: &[u8]) -> Vec<Range<usize>> {
+    let mut places = Vec::new();
+    let mut at = 0;
+    while let Some(open) = position(bytes, at, b'"') {
+        let Some(end) = text_end(bytes, open + 1) else { break };
+        at = end + 1;
+        let value = skip_space(bytes, at);
+        if bytes.get(value) != Some(&b':') {
+            continue;
+        }
+        let value = skip_space(bytes, value + 1);
+        let name = String::from_utf8_lossy(&bytes[open + 1..end]).to_lowercase();
+        if bytes.get(value) == Some(&b'"') {
+            // a text without an end was cut, and is masked as far as it goes
+            let end = text_end(bytes, value + 1).unwrap_or(bytes.len());
+            at = end + 1;
+            if is_secret_member(&name) && end - value > SHORTEST {
+                places.push(value + 1..end);
+            }
+        }
+    }
+    places
+}
+
+fn position(bytes: &[u8], from: usize, wanted: u8) -> Option<usize> {
+    bytes.get(from..)?.iter().position(|byte| *byte == wanted).map(|at| from + at)
+}
+
+fn skip_space(bytes: &[u8], from: usize) -> usize {
+    let rest = bytes.get(from..).unwrap_or_default();
+    from + rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count()
+}
+
+/// Where the text that begins here ends: at a quote that is not escaped.
+fn text_end(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        match bytes.get(at)? {
+            b'"' => return Some(at),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
     }
 }
 
@@ -338,6 +407,43 @@ mod tests {
         let mut mask = Mask::default();
         mask.learn_value("api_key", &Value::from("ééééééééé"));
         assert_eq!(mask.text("éééééééé\nx"), "[REDACTED]\nx");
+    }
+
+    #[test]
+    fn members_of_json_are_masked_before_anybody_has_read_it() {
+        for (text, expected) in [
+            (r#"{"access_token": "S3cretVal99x"}"#, r#"{"access_token": "[REDACTED]"}"#),
+            (r#"{"a":1,"API_Key" :\t"ab\"cdef","b":"x"}"#, r#"{"a":1,"API_Key" :\t"[REDACTED]","b":"x"}"#),
+            (r#"  "password": "long and cut"#, r#"  "password": "[REDACTED]"#),
+            (r#"{"key": "value", "keys": "values"}"#, r#"{"key": "value", "keys": "values"}"#),
+            (r#"{"token": "abc"}"#, r#"{"token": "abc"}"#),
+            (r#"{"name": "token", "x": "y"}"#, r#"{"name": "token", "x": "y"}"#),
+            (r#"{"max_tokens": 4096}"#, r#"{"max_tokens": 4096}"#),
+            ("no quotes at all: token", "no quotes at all: token"),
+            (r#"["token", "secret-thing"]"#, r#"["token", "secret-thing"]"#),
+            (r#"a "quote"#, r#"a "quote"#),
+        ] {
+            let text = text.replace("\\t", "\t");
+            let masked = without_members(text.as_bytes().to_vec());
+            assert_eq!(String::from_utf8_lossy(&masked), expected.replace("\\t", "\t"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_member_called_key_is_data() {
+        let mask = Mask::default();
+        for (name, expected) in [
+            ("key", true),
+            ("out.key", false),
+            ("out.keys", false),
+            ("out.api_key", true),
+            ("out.list.token", true),
+            ("monkey.x", true),
+            ("out.key.secret", true),
+            ("out", false),
+        ] {
+            assert_eq!(mask.is_secret(name), expected, "{name}");
+        }
     }
 
     #[test]

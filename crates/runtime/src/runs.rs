@@ -28,6 +28,7 @@ use engine::{
 use recipe::{check::Loader, plan::Plan, value::Map};
 
 pub use cancel::Cancelled;
+pub use engine::resume_plan::Interrupted;
 pub(crate) use hold::{Ending, Hold};
 pub(crate) use id::new_id;
 pub use in_force::InForce;
@@ -35,7 +36,7 @@ pub use opened::{OpenError, Shown};
 pub(crate) use orphans::left_behind;
 pub use person::changed_note;
 pub use request::{MAX_PARALLEL, Request, RequestError, Silent};
-pub use resume::{Interrupted, Resume, ResumeError};
+pub use resume::{Resume, ResumeError};
 pub use stored::{FindError, RunSummary};
 
 use missing::blocked_start;

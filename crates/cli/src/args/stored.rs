@@ -88,6 +88,9 @@ pub(crate) struct ResumeArgs {
     /// Do not ask before running completed agent steps again
     #[arg(long, short = 'y')]
     pub(crate) yes: bool,
+    /// Whether a recipe and one of its runs were named, instead of a run and a recipe that replaces its own.
+    #[arg(skip)]
+    pub(crate) of_this_recipe: bool,
     #[command(flatten)]
     pub(crate) places: Places,
     #[command(flatten)]

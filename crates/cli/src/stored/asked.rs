@@ -58,6 +58,8 @@ pub(super) fn same(
         ("--rerun-interrupted", args.rerun_interrupted),
         ("--skip-interrupted", args.skip_interrupted),
     ];
+    flags.extend(args.options.auto_fix.map(|most| format!(" --auto-fix={most}")));
+    flags.extend(args.options.repair_agent.iter().map(|agent| format!(" --repair-agent {}", quote(agent))));
     for (flag, _) in set.into_iter().filter(|(_, is_set)| *is_set) {
         flags.push_str(&format!(" {flag}"));
     }

@@ -2,13 +2,18 @@
 
 use std::{io::Write as _, path::Path};
 
-use engine::resume_plan::{Action, Effects, Producers, ResumePlan, Resumer};
+use engine::{
+    RunStatus,
+    resume_plan::{Action, Effects, Producers, ResumePlan, Resumer},
+};
 use recipe::{
     check::{Given, check},
     plan::Plan,
 };
 use runtime::{
     autofix::{self, AutoFixError, Loop},
+    command_line::{Reach, quote},
+    discovery::Library,
     folder::{Header, Options},
     journal::JournalError,
     runs::{Interrupted, OpenError, Resume, ResumeError, RunError, Runs, Shown},
@@ -74,6 +79,9 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
     };
     let opened = runs.open(folder.clone()).map_err(|error| unreadable(&error, &folder))?;
     let plan = edited.as_ref().map_or(&opened.plan, |(plan, _)| plan);
+    if args.of_this_recipe {
+        is_of(plan, &library, &opened, runs.reach())?;
+    }
     let base = match edited {
         Some(_) => environment.cwd.clone(),
         None => opened.recipe.base(&header.working_dir),
@@ -117,13 +125,31 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
         same: asked::same(args, resume.recipe_file.as_deref(), &opened.mask, environment),
     };
     if looks_only {
-        return show_plan(&asked, &opened, &resume, args, out);
+        // a completed run stays as it is, wherever somebody would begin
+        let is_over = opened.status == RunStatus::Completed;
+        let from = resume.from.filter(|_| !is_over);
+        return show_plan(&asked, &opened, &Resume { from, ..resume }, args, out);
     }
     if asks {
         // the question comes after what was said before
         out.flush();
     }
     go_on(&runs, opened, resume, Around { args, asked: &asked, base: &base, environment }, out)
+}
+
+/// Somebody who names a recipe and one of its runs means a run of that recipe.
+fn is_of(plan: &Plan, library: &Library, opened: &Shown, reach: &Reach) -> Result<(), Failure> {
+    let (header, root) = (&opened.header, plan.root());
+    let file = library.absolute(&root.path);
+    if root.name == header.recipe_name || header.recipe_file.as_ref() == Some(&file) {
+        return Ok(());
+    }
+    let (run, known) = (&header.run_id, &header.recipe_name);
+    let message = format!("run `{run}` is a run of `{known}`, not of `{}`", root.name);
+    let command = reach.command(&format!("resume {run} --recipe {}", quote(&file.to_string_lossy())));
+    Err(Failure::new(Exit::BadArguments, message)
+        .hint(format!("if `{}` is the same recipe under another name: {command}", root.name))
+        .hint("`recipe-runner-rs runs` shows which run belongs to which recipe"))
 }
 
 /// A run goes on where it began: its steps have left files there.

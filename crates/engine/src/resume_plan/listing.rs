@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use recipe::plan::Unit;
 
 use super::{
-    Action, Effects, Entry, ResumePlan, Work,
+    Action, Effects, Entry, Interrupted, ResumePlan, Work,
     ways::{nested_unit, step_path},
 };
 use crate::{frame::FrameId, outcome::StepStatus};
@@ -83,6 +83,17 @@ impl Work<'_> {
         own || state.below(id, at).is_some_and(below)
     }
 
+    /// What becomes of a step that was cut off and is not idempotent.
+    fn cut_off(&self, path: &str) -> Entry {
+        match self.request.interrupted {
+            Interrupted::Ask => entry(path, Action::Pending, CHOICE),
+            Interrupted::Rerun => entry(path, Action::Rerun, "it was interrupted, and a person chose so"),
+            Interrupted::Skip => {
+                entry(path, Action::Keep, "it was interrupted, and a person chose to leave it out")
+            }
+        }
+    }
+
     fn entries(&self, id: FrameId, new: &Unit, around: Around, out: &mut Vec<Entry>) {
         let state = self.request.state;
         let old = &state.frames[id];
@@ -92,6 +103,9 @@ impl Work<'_> {
             let status = |index| state.standing(id, index).map_or(StepStatus::Pending, |step| step.status);
             let entry = match index.map(status) {
                 _ if around == Around::Redone => entry(&path, Action::Rerun, REDONE),
+                Some(status) if around == Around::Kept && !status.is_done() => {
+                    entry(&path, Action::Keep, "the recipe around it has its result")
+                }
                 None => entry(&path, Action::Pending, "it is new"),
                 Some(status) => match (self.reason(&path), status) {
                     (Some(reason), _) => entry(&path, Action::Rerun, &reason),
@@ -112,19 +126,21 @@ impl Work<'_> {
                     (None, StepStatus::Failed)
                         if !step.idempotent && index.is_some_and(|index| state.is_cut_off(id, index)) =>
                     {
-                        entry(&path, Action::Pending, CHOICE)
+                        self.cut_off(&path)
                     }
                     (None, StepStatus::Failed) => entry(&path, Action::Rerun, "it failed"),
-                    (None, StepStatus::Running) if !step.idempotent => entry(&path, Action::Pending, CHOICE),
+                    (None, StepStatus::Running) if !step.idempotent => self.cut_off(&path),
                     (None, StepStatus::Running) => entry(&path, Action::Rerun, "it was interrupted"),
                     (None, StepStatus::Pending) => entry(&path, Action::Pending, "it was not reached"),
                 },
             };
+            let is_kept = entry.action == Action::Keep;
             out.push(entry);
             let child = index.and_then(|index| state.below(id, index));
             if let (Some(child), Some(unit)) = (child, nested_unit(self.request.plan, step)) {
                 let around = match self.reasons.contains_key(&path) {
                     true => Around::Redone,
+                    false if is_kept => Around::Kept,
                     false => around,
                 };
                 self.entries(child, &unit, around, out);
@@ -147,6 +163,8 @@ enum Around {
     Itself,
     /// All of it is done again.
     Redone,
+    /// It has its result, whatever became of the steps in it.
+    Kept,
 }
 
 /// Why a step inside of a recipe that is done again is done again.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use engine::resume_plan::{Action, Blame, Effects, Producers, Remains, Request, ResumePlan, Resumer, plan};
+use engine::resume_plan::{
+    Action, Blame, Effects, Interrupted, Producers, Remains, Request, ResumePlan, Resumer, plan,
+};
 use recipe::{plan::Plan, value::Value};
 
 use crate::run::{self, LEAF, Run, parallel};
@@ -31,6 +33,7 @@ pub(crate) struct Ask {
     /// Steps with a declared file that holds something else.
     pub(crate) altered: &'static [(&'static str, &'static str)],
     pub(crate) effects: Effects,
+    pub(crate) interrupted: Interrupted,
     pub(crate) given: &'static [(&'static str, &'static str)],
 }
 
@@ -42,6 +45,7 @@ pub(crate) const USUAL: Ask = Ask {
     missing: &[],
     altered: &[],
     effects: Effects::Once,
+    interrupted: Interrupted::Ask,
     given: &[],
 };
 
@@ -72,6 +76,7 @@ pub(crate) fn asked(run: &Run, after: &Plan, ask: &Ask) -> ResumePlan {
         blame: ask.blame,
         from: ask.from,
         effects: ask.effects,
+        interrupted: ask.interrupted,
     })
 }
 

@@ -12,7 +12,7 @@ use engine::{Event, Outcome, frame::FrameId};
 use recipe::{
     check::{Given, graft},
     diagnostic::{Diagnostic, Severity},
-    plan::{Step, StepKind, Target, Unit},
+    plan::{JsonMode, Step, StepKind, Target, Unit},
     source::Sources,
     template::Template,
     value::Value,
@@ -250,6 +250,9 @@ impl Driver<'_> {
             return;
         }
         let is_secret = step.store.as_deref().is_some_and(|name| self.mask.is_secret(name));
+        if step.json != JsonMode::Text {
+            self.json_steps.insert(path.to_owned());
+        }
         let stdout = (!is_secret).then_some((Stream::Stdout, "stdout", &outputs.stdout));
         let stderr = Some((Stream::Stderr, "stderr", &outputs.stderr));
         for (stream, name, file) in [stdout, stderr].into_iter().flatten() {

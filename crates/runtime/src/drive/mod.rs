@@ -53,7 +53,7 @@ use crate::{
     host::Host,
     journal::{Journal, JournalError},
     large::LargeFiles,
-    mask::Mask,
+    mask::{Mask, without_members},
     outputs::Outputs,
     process,
     sources::Recording,
@@ -122,6 +122,8 @@ pub struct Driver<'a> {
     begun: HashSet<String>,
     previews: HashMap<String, String>,
     carry: HashMap<(String, bool), Vec<u8>>,
+    /// Running steps that print JSON.
+    json_steps: HashSet<String>,
     halt: Option<Halt>,
     unsettled: Vec<Act>,
     is_due: bool,
@@ -362,7 +364,8 @@ impl<'a> Driver<'a> {
                 self.spare.prepare();
             }
             Progress::Activity { path, what } => {
-                let what = self.mask.text(&what).into_owned();
+                let what = without_members(self.mask.text(&what).into_owned().into_bytes());
+                let what = String::from_utf8_lossy(&what);
                 self.reporter.notice(Notice::Activity { path: &path, what: &what });
             }
         }

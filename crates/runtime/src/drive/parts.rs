@@ -105,6 +105,7 @@ impl<'a> Driver<'a> {
             begun: HashSet::new(),
             previews: HashMap::new(),
             carry: HashMap::new(),
+            json_steps: HashSet::new(),
             halt: None,
             unsettled: Vec::new(),
             is_due: false,

@@ -17,7 +17,7 @@ use crate::{
 /// The result of a run that cannot begin, with the command that starts it again.
 pub(super) fn blocked_start(start: &Start<'_>, problems: &[Problem]) -> RunResult {
     let root = start.plan.root();
-    let mut mask = Mask::new(root.secrets.clone());
+    let mut mask = Mask::new(start.plan.units.iter().flat_map(|unit| unit.secrets.clone()));
     mask.learn(&start.given);
     let recipe = canonical_recipe(&root.path);
     let mut again = repro_command(&recipe, &start.working_dir, &start.given, &start.options, &mask);

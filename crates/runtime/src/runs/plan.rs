@@ -2,7 +2,7 @@
 
 use engine::{
     diagnosis::{Bucket, Commands},
-    resume_plan::{self, Blame, Effects, Request, ResumePlan, Resumer},
+    resume_plan::{self, Blame, Effects, Interrupted, Request, ResumePlan, Resumer},
 };
 use recipe::value::Map;
 
@@ -26,6 +26,7 @@ impl Runs {
             blame: blame(&shown),
             from: None,
             effects: Effects::Once,
+            interrupted: Interrupted::Ask,
         });
         plan.redo.into_iter().filter(|path| asks_agents(&shown, path)).collect()
     }
@@ -35,7 +36,7 @@ impl Shown {
     /// What a resume would do, without doing it.
     pub fn resume_plan(&self, resume: &Resume<'_>) -> Result<ResumePlan, ResumeError> {
         if let Some(step) = &resume.from
-            && self.state.locate(step).is_none()
+            && (self.state.locate(step).is_none() || step.starts_with('/'))
         {
             return Err(ResumeError::NoStep { run: self.header.run_id.clone(), step: step.clone() });
         }
@@ -49,6 +50,7 @@ impl Shown {
             blame: blame(self),
             from: resume.from.as_deref(),
             effects: resume.effects,
+            interrupted: resume.interrupted,
         }))
     }
 }

@@ -7,7 +7,7 @@ use engine::{
     diagnosis::Commands,
     event::RunResumed,
     given,
-    resume_plan::{Action, Effects, ResumePlan, Resumer},
+    resume_plan::{Action, Effects, Interrupted, ResumePlan, Resumer},
 };
 use recipe::{
     check::Loader,
@@ -33,18 +33,6 @@ use crate::{
     report::RunResult,
     sources::{Recording, Remembered},
 };
-
-/// What becomes of interrupted steps that say that they are not idempotent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Interrupted {
-    /// A person has to choose.
-    #[default]
-    Ask,
-    /// They run again.
-    Rerun,
-    /// They are skipped.
-    Skip,
-}
 
 /// How a run is resumed.
 pub struct Resume<'a> {
