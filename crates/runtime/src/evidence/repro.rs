@@ -38,7 +38,8 @@ pub fn repro_command(recipe: &str, dir: &Path, given: &Map, options: &Options, m
 
 /// The variables that give values to the names of nested recipes, as `env` takes them.
 fn ambient_words(options: &Options, mask: &Mask) -> Vec<String> {
-    let assignment = |(name, value): (&String, &String)| match mask.is_secret(name) {
+    let is_secret = |name: &str| mask.is_secret(name.strip_prefix(recipe::env_name::PREFIX).unwrap_or(name));
+    let assignment = |(name, value): (&String, &String)| match is_secret(name) {
         // no shell can put in what has a hyphen in its name; the command takes it from its environment all the same
         true if name.contains('-') => None,
         true => Some(format!("{name}=\"${{{name}:?}}\"")),
