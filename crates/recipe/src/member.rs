@@ -38,7 +38,7 @@ pub fn holder<'n>(values: &Map, name: &'n str) -> &'n str {
 }
 
 /// The longest beginning of a dotted name for which there is something, with that and the rest of the name.
-fn owner_of<'n, T>(name: &'n str, find: impl Fn(&str) -> Option<T>) -> Option<(&'n str, T, &'n str)> {
+fn owner_of<T>(name: &str, find: impl Fn(&str) -> Option<T>) -> Option<(&str, T, &str)> {
     name.rmatch_indices('.').find_map(|(at, _)| Some((&name[..at], find(&name[..at])?, &name[at + 1..])))
 }
 
