@@ -249,6 +249,11 @@ pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// Whether a word is a known one with one slip in it, and not just its plural.
+pub(crate) fn is_one_slip(word: &str, known: &str) -> bool {
+    slips(word, known) <= 1 && word.strip_suffix('s') != Some(known)
+}
+
 fn common_beginning(a: &str, b: &str) -> usize {
     a.bytes().zip(b.bytes()).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count()
 }

@@ -2,16 +2,19 @@
 //!
 //! Only `check` makes a [`Plan`]; nothing in it is unresolved except names that are templates.
 
+mod target;
+
 use std::sync::Arc;
 
 use crate::{
     condition::Condition,
-    scope::Scope,
     source::{Place, Sources},
     syntax::{Backoff, ExitMeaning, OutputFormat, RetryOn, Rule},
     template::Template,
     value::{Map, Value},
 };
+
+pub use target::Target;
 
 /// Which recipe of a [`Plan`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -297,35 +300,6 @@ pub struct AgentStep {
     pub idle_timeout: Option<f64>,
     /// How often it is asked again for valid JSON.
     pub json_retries: u64,
-}
-
-/// Which recipe a step runs.
-#[derive(Clone, Debug)]
-pub enum Target {
-    /// One that was found and checked.
-    Known {
-        /// The recipe.
-        unit: UnitId,
-        /// The name as written.
-        name: String,
-    },
-    /// One whose name is known only when the step runs.
-    Dynamic {
-        /// The name.
-        name: Template,
-        /// The file that names it.
-        from: String,
-    },
-}
-
-impl Target {
-    /// What the step calls it.
-    pub fn called(&self, scope: &dyn Scope) -> String {
-        match self {
-            Target::Known { name, .. } => name.clone(),
-            Target::Dynamic { name, .. } => name.render(scope),
-        }
-    }
 }
 
 /// A value with templates inside.

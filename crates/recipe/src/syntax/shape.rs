@@ -6,7 +6,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::{
-    diagnostic::{Code, Diagnostic, did_you_mean},
+    diagnostic::{Code, Diagnostic, did_you_mean, is_one_slip},
     source::Place,
     yaml::{Entry, Kind, Node, Scalar},
 };
@@ -93,12 +93,12 @@ pub fn decode_field<T: Decode>(
     T::decode(node, name, diagnostics).map(|value| Spanned { value, place: node.place, scalar })
 }
 
-/// The field that a misspelt key was probably meant to be. One that stands in the same map is not meant a second
-/// time: then the key is somebody else's, such as a `comment` beside a `command`.
+/// The field that a misspelt key was probably meant to be. Beside that field itself only a slip of one letter is a
+/// mistake; another key is somebody else's, such as a `comment` beside a `command`.
 pub fn meant_field<S: Shape>(key: &str, beside: &[Entry]) -> Option<&'static str> {
     let meant = did_you_mean(key, S::FIELDS.iter().map(|field| field.name))?;
     let is_there = beside.iter().any(|entry| entry.key.text == meant && !entry.value.is_null());
-    (!is_there).then_some(meant)
+    (!is_there || is_one_slip(key, meant)).then_some(meant)
 }
 
 /// Reports a field that the shape does not have, with the map that it stands in.

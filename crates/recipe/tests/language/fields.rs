@@ -167,6 +167,10 @@ fn a_field_beside_the_one_that_it_resembles_is_no_slip() {
             "name: r\nhooks: {pre_step: x, pre_steps: x}\nsteps: [{id: s, command: x}]\n",
             "warning unknown-field 2:22",
         ),
+        // a slip of one letter is one all the same
+        ("name: r\nsteps:\n  - {id: s, command: x, comand: y}\n", "error field-typo 3:25"),
+        ("name: r\nsteps:\n  - {id: s, command: x, timeout: 5, timout: 6}\n", "error field-typo 3:37"),
+        ("name: r\nsteps:\n  - {id: s, command: x, Command: y}\n", "error field-typo 3:25"),
         // without it, or with nothing in it, the slip stays one
         ("name: r\nsteps:\n  - {id: s, comand: x, command: null}\n", "error field-typo 3:13"),
         ("name: r\nauthors: me\nsteps: [{id: s, command: x}]\n", "error field-typo 2:1"),
