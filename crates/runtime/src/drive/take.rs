@@ -345,7 +345,7 @@ impl Driver<'_> {
                     self.plan.unit(*unit).name.clone()
                 }
                 StepKind::Nested { target: recipe::plan::Target::Dynamic { name, .. }, .. } => {
-                    name.render(&self.state.frames[frame])
+                    crate::attempt::brief(&name.render(&self.state.frames[frame]))
                 }
                 _ => String::new(),
             }
