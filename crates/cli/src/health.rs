@@ -10,6 +10,7 @@ use crate::{
     failure::{Failure, clean},
     host,
     out::Out,
+    outcome::cost,
 };
 
 /// Shows the health of recipes.
@@ -90,7 +91,7 @@ fn recipe_text(recipe: &RecipeHealth) -> String {
         format!(
             "  agents: tokens {}, cost {}",
             known(recipe.tokens.map(|tokens| tokens.to_string())),
-            known(recipe.cost_usd.map(|cost| format!("${cost:.4}")))
+            cost(recipe.cost_usd, recipe.agent_runs_without_cost)
         ),
     ];
     if !recipe.failures_by_class.is_empty() {

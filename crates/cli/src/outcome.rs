@@ -6,7 +6,7 @@ use engine::{
     event::Usage,
 };
 use runtime::{
-    command_line::quote,
+    command_line::option,
     preflight,
     report::{Failure, RunResult, StepResult},
     runs::Runs,
@@ -105,12 +105,13 @@ pub(crate) fn fixed(result: &RunResult) -> Vec<String> {
 /// What agents used up; what nobody reported is unknown.
 pub(crate) fn agents(usage: &Usage) -> String {
     let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
+    let model = usage.model.clone().or_else(|| (usage.runs > 1).then(|| "unknown or several".to_owned()));
     format!(
         "{}, model {}, tokens {}, cost {}",
         count(usage.runs as usize, "run"),
-        known(usage.model.clone()),
+        known(model),
         known(usage.tokens().map(|tokens| tokens.to_string())),
-        cost(usage),
+        cost(usage.cost_usd, usage.runs_without_cost),
     )
 }
 
@@ -118,7 +119,7 @@ pub(crate) fn agents(usage: &Usage) -> String {
 pub(crate) fn known_usage(usage: &Usage) -> String {
     let runs = Some(format!("agents: {}", count(usage.runs as usize, "run")));
     let tokens = usage.tokens().map(|tokens| format!("{tokens} tokens"));
-    let cost = usage.cost_usd.map(|_| cost(usage));
+    let cost = usage.cost_usd.map(|_| cost(usage.cost_usd, usage.runs_without_cost));
     [runs, usage.model.clone(), tokens, cost].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
@@ -132,14 +133,15 @@ pub(crate) fn offer_to_keep(runs: &Runs, result: &RunResult, out: &mut Out) {
     if !again.is_empty() {
         let (agents, step) = (again.join(", "), &failure.step);
         out.notice(&clean(&format!(
-            "  keep them: {command} --from {}   # resume does again: {agents}",
-            quote(step)
+            "  keep them: {command} {}   # resume does again: {agents}",
+            option("--from", step)
         )));
     }
 }
 
-fn cost(usage: &Usage) -> String {
-    match (usage.cost_usd, usage.runs_without_cost) {
+/// Dollars, and how many runs are not in them.
+pub(crate) fn cost(known: Option<f64>, silent: u64) -> String {
+    match (known, silent) {
         (None, _) => "unknown".to_owned(),
         (Some(cost), 0) => format!("${cost:.4}"),
         (Some(cost), silent) => format!("at least ${cost:.4} (unknown for {silent} of the runs)"),
@@ -180,15 +182,14 @@ fn step_lines(step: &StepResult, depth: usize, lines: &mut Vec<String>) {
 fn note(step: &StepResult) -> String {
     let took = duration(step.duration);
     let error = || first_line(step.error.as_deref().unwrap_or_default());
-    match (step.status, &step.dry_run, &step.skip_reason) {
-        (_, Some(preview), _) => format!(": dry run: {preview}"),
-        (StepStatus::Skipped, _, Some(reason)) => format!(": {reason}"),
-        (StepStatus::Failed | StepStatus::Degraded, ..) => {
+    match (step.status, &step.skip_reason) {
+        (StepStatus::Skipped, Some(reason)) => format!(": {reason}"),
+        (StepStatus::Failed | StepStatus::Degraded, _) => {
             format!(" after {took}{}: {}", attempts(step), error())
         }
-        (StepStatus::Completed, ..) if step.recovered => format!(" in {took}: recovered by an agent"),
-        (StepStatus::Completed, ..) => format!(" in {took}{}", attempts(step)),
-        (StepStatus::Running | StepStatus::Pending, ..) if step.attempts > 0 => {
+        (StepStatus::Completed, _) if step.recovered => format!(" in {took}: recovered by an agent"),
+        (StepStatus::Completed, _) => format!(" in {took}{}", attempts(step)),
+        (StepStatus::Running | StepStatus::Pending, _) if step.attempts > 0 => {
             format!(" after {took}{}", attempts(step))
         }
         _ => String::new(),
@@ -220,8 +221,12 @@ pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
         let failed =
             result.failure.as_ref().filter(|failure| find(&result.step_results, &failure.step).is_some());
         let step = failed.filter(|failure| failure.step != preflight::STEP);
-        let step = step.map(|failure| format!(" {}", quote(&failure.step))).unwrap_or_default();
-        text.push_str(&format!("  logs:    {}\n", result.reach.command(&format!("logs {run}{step}"))));
+        let words = format!("logs {run}");
+        let command = match step {
+            Some(failure) => result.reach.step_command(&words, &failure.step),
+            None => result.reach.command(&words),
+        };
+        text.push_str(&format!("  logs:    {command}\n"));
     }
     if let Some(command) = &result.resume_command {
         text.push_str(&format!("  resume:  {command}\n"));

@@ -20,8 +20,8 @@ use runtime::{
     sources::Recording,
 };
 
-pub(crate) use failing::{broken, fix_failed};
-use failing::{refusal, report_failure, report_missing, report_refused, stored_result};
+pub(crate) use failing::{broken, fix_failed, report_missing, report_refused};
+use failing::{refusal, report_failure, stored_result};
 
 use crate::{
     args::{

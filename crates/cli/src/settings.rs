@@ -8,7 +8,7 @@ use std::{
 };
 
 use recipe::{
-    document,
+    document, member,
     plan::Unit,
     typed::typed,
     value::{Map, Value},
@@ -60,8 +60,8 @@ impl Outside {
 
     /// The names that get a value, for the checker.
     pub(crate) fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.file.keys().cloned().collect();
-        for (name, _) in &self.set {
+        let mut names = Vec::new();
+        for name in self.file.keys().chain(self.set.iter().map(|(name, _)| name)) {
             names.push(name.clone());
             names.extend(name.split_once('.').map(|(root, _)| root.to_owned()));
         }
@@ -84,9 +84,9 @@ impl Outside {
 
     /// Puts what the command line gives over other values.
     fn put_over(&self, values: &mut Map, unit: &Unit) {
-        values.extend(self.file.iter().map(|(name, value)| (name.clone(), value.clone())));
+        member::place_all(values, &unit.context, self.file.clone());
         for (name, value) in &self.set {
-            place(values, &unit.context, name, value);
+            member::place(values, &unit.context, name, value);
         }
     }
 
@@ -98,33 +98,6 @@ impl Outside {
         values.retain(|name, value| !before.get(name).is_some_and(|old| is_same(old, value)));
         values
     }
-}
-
-/// Sets a value; `a.b` sets a member of `a` if that is a map.
-fn place(values: &mut Map, defaults: &Map, name: &str, value: &Value) {
-    if let Some((root, rest)) = name.split_once('.')
-        && !defaults.contains_key(name)
-        && let Some(Value::Map(members)) = values.get(root).or_else(|| defaults.get(root))
-    {
-        let mut members = Map::clone(members);
-        place_inside(&mut members, rest, value);
-        values.insert(root.to_owned(), Value::map(members));
-        return;
-    }
-    values.insert(name.to_owned(), value.clone());
-}
-
-fn place_inside(members: &mut Map, path: &str, value: &Value) {
-    if let Some((key, rest)) = path.split_once('.')
-        && !members.contains_key(path)
-        && let Some(Value::Map(inner)) = members.get(key)
-    {
-        let mut inner = Map::clone(inner);
-        place_inside(&mut inner, rest, value);
-        members.insert(key.to_owned(), Value::map(inner));
-        return;
-    }
-    members.insert(path.to_owned(), value.clone());
 }
 
 fn assignment(text: &str) -> Result<(String, Value), SettingsError> {

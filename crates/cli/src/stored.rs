@@ -3,6 +3,7 @@
 //! Every one of them takes a run's id, a unique beginning of it, or `last`.
 
 mod asked;
+mod edited;
 mod logs;
 mod resume;
 mod show;

@@ -20,7 +20,8 @@ fn recipe(budget: &str, steps: usize) -> String {
 fn check_stops(output: &Output, env: &TestEnv, calls: usize) {
     assert_eq!(output.code, 1, "{}", output.all());
     let json = output.json();
-    assert_eq!((&json["outcome"], &json["status"]), (&"budget".into(), &"failed".into()), "{}", output.all());
+    assert_eq!((&json["outcome"], &json["status"]), (&"failed".into(), &"failed".into()), "{}", output.all());
+    assert_eq!(json["failure"]["outcome"], "budget", "{}", output.all());
     assert!(json["failure"]["error"].as_str().unwrap_or_default().contains("the budget is used up"));
     assert_eq!(env.calls(), calls, "{}", output.all());
 }

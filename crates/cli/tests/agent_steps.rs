@@ -375,7 +375,7 @@ fn what_was_used_is_shown_and_unknown_is_not_zero() {
     let text = env.run(["show", "last"]).stdout;
     assert!(
         text.contains(
-            "3 runs, model zoo-model, tokens 240, cost at least $0.5000 (unknown for 1 of the runs)"
+            "3 runs, model unknown or several, tokens 240, cost at least $0.5000 (unknown for 1 of the runs)"
         ),
         "{text}"
     );
@@ -393,23 +393,4 @@ fn the_answer_is_printed_and_not_the_transcript() {
     assert!(output.stdout.lines().any(|line| line == "the answer"), "{}", output.all());
     assert!(!output.stdout.contains("\"type\""), "{}", output.all());
     assert!(output.stderr.contains("Read src/main.rs"), "{}", output.all());
-}
-
-#[test]
-fn a_state_directory_with_files_of_others_hides_only_what_is_stored() {
-    for ignored in ["", "target\n"] {
-        let env = env().agent("claude", "echo made > made.txt; result ok");
-        env.write(
-            "r.yaml",
-            "name: r\ncontext: {api_key: very-secret-1}\nsteps: [{id: a, prompt: '{{api_key}}'}]\n",
-        );
-        assert_eq!(env.shell("git init -q .").code, 0);
-        if !ignored.is_empty() {
-            env.write(".gitignore", ignored);
-        }
-        assert_eq!(env.run(["r.yaml", "--state-dir", "."]).code, 0);
-        let listed = env.shell("git diff --cached --name-only").stdout;
-        assert!(listed.contains("made.txt") && listed.contains("r.yaml"), "{listed}");
-        assert!(!listed.contains("runs/") && !listed.contains("workspaces/"), "{listed}");
-    }
 }

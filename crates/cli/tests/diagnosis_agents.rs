@@ -69,3 +69,39 @@ fn an_agent_that_changed_files_is_not_hollow_whatever_it_says() {
         }
     }
 }
+
+#[test]
+fn a_hollow_answer_is_found_behind_a_recipe_and_beside_others() {
+    let says =
+        "case \"$P\" in *dig*) echo 'I cannot access the codebase.';; *) echo 'I fixed src/a.rs';; esac";
+    let (dig, work) = ("{id: p, prompt: dig}", "{id: q, prompt: work}");
+    let gate = "{id: g, command: 'test \"{{s}}\" = good'}";
+    let group = "parallel_group: x";
+    for (child, steps, expected, named) in [
+        (dig, format!("{{id: s, recipe: c}}, {gate}"), "hollow_success medium", "`s/p`"),
+        (dig, format!("{{id: s, recipe: d}}, {gate}"), "hollow_success medium", "`s/c/p`"),
+        (work, format!("{{id: s, recipe: c}}, {gate}"), "agent_drift high", ""),
+        // what comes out of a recipe is the work of its last agent
+        (
+            "{id: p, prompt: dig}, {id: q, prompt: work}",
+            format!("{{id: s, recipe: c}}, {gate}"),
+            "agent_drift high",
+            "",
+        ),
+        (
+            dig,
+            format!("{{id: s, prompt: dig, {group}}}, {{id: t, prompt: work, {group}}}, {gate}"),
+            "hollow_success medium",
+            "`s`",
+        ),
+        (dig, format!("{{id: s, prompt: dig}}, {gate}"), "hollow_success medium", "`s`"),
+    ] {
+        let env = with_agent(says)
+            .file("c.yaml", format!("name: c\nsteps: [{child}]\n"))
+            .file("d.yaml", "name: d\nsteps: [{id: c, recipe: c}]\n");
+        let output = env.json(&format!("name: r\nsteps: [{steps}]\n"), &[]);
+        check(&output, expected);
+        let signal = output.json()["diagnosis"]["signals"][0]["what"].as_str().unwrap().to_owned();
+        assert!(signal.contains(named), "{steps}: {signal}");
+    }
+}

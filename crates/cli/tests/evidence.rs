@@ -149,10 +149,10 @@ fn what_is_empty_has_a_digest_too() {
 fn links_are_listed_by_what_they_lead_to() {
     let command = "mkdir o; echo x > o/f; ln -s f o/l; ln -s . o/dir; ln -s gone o/none";
     for produces in ["o/*", "o/dir, o/f, o/l, o/none"] {
-        let output = env().json(
-            &format!("name: r\nsteps: [{{id: a, command: '{command}', produces: [{produces}]}}]\n"),
-            &[],
-        );
+        let env = env();
+        let steps =
+            format!("{{id: a, command: '{command}', produces: [{produces}]}}, {{id: b, command: exit 1}}");
+        let output = env.json(&format!("name: r\nsteps: [{steps}]\n"), &[]);
         let found: Vec<(String, Json)> = output.step("a")["produced"]
             .as_array()
             .unwrap()
@@ -161,6 +161,11 @@ fn links_are_listed_by_what_they_lead_to() {
             .collect();
         let wanted = [("o/dir", "."), ("o/f", "x\n"), ("o/l", "x\n"), ("o/none", "gone")];
         assert_eq!(found, wanted.map(|(file, text)| (file.to_owned(), digest(text))), "{produces}");
+        let rerun =
+            || env.run(["resume", "last", "--plan", "--output-format", "json"]).json()["rerun"].clone();
+        assert_eq!(rerun(), json!(["b"]), "{produces}: they are as they were");
+        std::fs::remove_file(env.path("o/none")).unwrap();
+        assert_eq!(rerun(), json!(["a", "b"]), "{produces}: one is gone");
     }
 }
 

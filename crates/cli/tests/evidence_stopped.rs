@@ -77,3 +77,18 @@ fn a_step_whose_hook_was_stopped_has_not_begun() {
 fn nobody_knows_when_a_step_ended_whose_runner_was_killed() {
     check(BASH, "KILL", "b:lost - - - open", "b:ok 0 - 5");
 }
+
+#[test]
+fn the_time_of_a_hook_is_not_that_of_its_step() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
+        .file("child.yaml", "name: child\nsteps: [{id: k, command: 'true'}]\n");
+    let recipe =
+        "name: r\nhooks: {pre_step: sleep 3}\nsteps: [{id: a, command: 'true'}, {id: n, recipe: child}]\n";
+    let output = env.json(recipe, &[]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    for step in ["a", "n"] {
+        let took = output.step(step)["duration"].as_f64().unwrap();
+        assert!(took < 3.0, "{step} took {took} s");
+    }
+    assert!(output.json()["duration"].as_f64().unwrap() >= 6.0);
+}

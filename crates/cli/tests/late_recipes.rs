@@ -28,7 +28,7 @@ fn edited(name: &str, (check, after): (&str, &str), inner_now: Option<&str>) -> 
     let _ = env.shell("touch go");
     match inner_now {
         Some(text) => env.write("c.yaml", text),
-        None => drop(std::fs::remove_file(env.path("c.yaml"))),
+        None => drop(env.shell("rm c.yaml")),
     }
     let plan = env.run(["resume", "last", "--recipe", "r.yaml", "--plan", "--output-format", "json"]);
     let ended = env.run(["resume", "last", "--recipe", "r.yaml", "--output-format", "json"]).json();

@@ -1,5 +1,5 @@
 //! A run knows the recipe that it works with, also after a resume brought another one, and names it from anywhere.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
 
 use engine::Event;
 use serde_json::{Value as Json, json};

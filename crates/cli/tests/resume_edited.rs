@@ -315,7 +315,7 @@ fn a_used_up_budget_fails_and_says_how_to_raise_it() {
         let result = output.json();
         assert_eq!(
             (output.code, &result["status"], &result["outcome"]),
-            (1, &"failed".into(), &"budget".into()),
+            (1, &"failed".into(), &"failed".into()),
             "{}",
             output.all()
         );

@@ -254,3 +254,21 @@ fn printed_commands_work_whatever_a_secret_is() {
         assert!(failed.stderr.contains(words), "{words}: {}", failed.stderr);
     }
 }
+
+#[test]
+fn members_of_json_are_hidden_while_they_are_printed() {
+    let env =
+        env().agent("claude", r#"say '{"api_key": "S3cretVal99x"}'; result '{"api_key": "S3cretVal99x"}'"#);
+    env.write(
+        "recipe.yaml",
+        "name: r\nsteps:\n- {id: g, parse_json: true, command: 'cat t.json'}\n- {id: a, prompt: x, parse_json: true}\n- {id: d, parse_json: true, command: 'cat d.json'}\n- {id: e, command: 'echo {{d.key}}'}\n",
+    );
+    env.write("t.json", "{\"access_token\": \"S3cretVal99x\",\n \"n\": 1}\n");
+    env.write("d.json", "{\"key\": \"value\"}\n");
+    for arguments in [&["recipe.yaml"][..], &["recipe.yaml", "--output-format", "json"], &["logs", "last"]] {
+        let output = env.run(arguments);
+        assert_eq!(output.code, 0, "{}", output.all());
+        assert!(!output.all().contains("S3cretVal99x"), "{arguments:?}: {}", output.all());
+        assert!(output.stdout.contains("value"), "{arguments:?}: {}", output.all());
+    }
+}

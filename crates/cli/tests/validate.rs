@@ -22,7 +22,7 @@ fn a_good_recipe_is_praised_on_stdout() {
 
 #[test]
 fn a_problem_is_shown_with_its_line_and_the_fix() {
-    let output = validate("name: x\nsteps:\n  - id: a\n    comand: echo hi\n    command: echo\n");
+    let output = validate("name: x\nsteps:\n  - id: a\n    comand: echo hi\n");
     let expected = "\
 error[field-typo]: unknown field `comand` in a step: did you mean `command`?
  --> x.yaml:4:5
@@ -122,7 +122,7 @@ fn several_recipes_are_checked_in_one_go() {
 
 #[test]
 fn json_has_one_entry_per_problem() {
-    let env = env().file("x.yaml", "name: x\nowner: me\nsteps:\n  - id: a\n    comand: x\n    command: y\n");
+    let env = env().file("x.yaml", "name: x\nowner: me\nsteps:\n  - id: a\n    comand: x\n");
     for arguments in [
         ["validate", "x.yaml", "--output-format", "json"],
         ["--output-format", "json", "validate", "x.yaml"],

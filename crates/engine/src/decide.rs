@@ -3,6 +3,7 @@
 //! Never does it: the answer is data, and the same state gives the same answer.
 
 use recipe::{
+    condition::Condition,
     plan::{Limits, Step, StepKind},
     scope::Scope,
     value::Value,
@@ -67,12 +68,10 @@ fn consider(state: &RunState, id: FrameId, at: usize) -> Option<Decision> {
     if let Some(reason) = skip_reason(state, frame, step) {
         return Some(Decision::Record(Box::new(Event::StepSkipped { path, reason })));
     }
-    if let Some(condition) = &step.condition
-        && !depends_on_unknown(frame, step)
-    {
-        match condition.holds(frame) {
-            Ok(true) => {}
-            Ok(false) => {
+    if let Some(condition) = &step.condition {
+        match condition.decide(&frame.foreseen()) {
+            Ok(Some(true) | None) => {}
+            Ok(Some(false)) => {
                 return Some(Decision::Record(Box::new(Event::StepSkipped {
                     path,
                     reason: SkipReason::Condition,
@@ -134,10 +133,9 @@ fn why_not_done(step: &StepState) -> String {
     }
 }
 
-/// Whether a condition reads something that nobody knows in a dry run.
-pub fn depends_on_unknown(frame: &Frame, step: &Step) -> bool {
-    let Some(condition) = &step.condition else { return false };
-    !frame.unknown.is_empty() && condition.names().iter().any(|(path, _)| frame.unknown.contains(&path.root))
+/// The condition of a step that cannot be decided before the steps that it reads have run: in a dry run.
+pub fn undecided<'a>(frame: &Frame, step: &'a Step) -> Option<&'a Condition> {
+    step.condition.as_ref().filter(|condition| condition.decide(&frame.foreseen()) == Ok(None))
 }
 
 /// The limit that a step would exceed.
@@ -177,10 +175,20 @@ pub fn result(frame: &Frame) -> Option<Value> {
     }
 }
 
+/// What a recipe is called by the step that runs it. Programs around this one know nested recipes by that.
+pub fn called(state: &RunState, frame: FrameId) -> String {
+    let frame = &state.frames[frame];
+    let caller = frame.parent.map(|(parent, at)| (&state.frames[parent], at));
+    match caller.map(|(caller, at)| (caller, &caller.unit.steps[at].kind)) {
+        Some((caller, StepKind::Nested { target, .. })) => target.called(caller),
+        _ => frame.unit.name.clone(),
+    }
+}
+
 /// What a failed nested recipe says about itself.
 pub fn nested_error(state: &RunState, frame: FrameId) -> String {
+    let name = called(state, frame);
     let frame = &state.frames[frame];
-    let name = &frame.unit.name;
     if let Some(reason) = &frame.stopped {
         let at = frame.steps.iter().position(|step| step.status == StepStatus::Failed);
         let step = at.map(|at| format!(" at step '{}'", frame.unit.steps[at].id)).unwrap_or_default();

@@ -2,6 +2,8 @@
 //!
 //! Events carry facts, never instructions. Output bytes live in files; events refer to them.
 
+mod usage;
+
 use std::{borrow::Cow, collections::BTreeSet};
 
 use jiff::Timestamp;
@@ -10,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::given::Given;
 use crate::outcome::{AgentTrouble, KnownBy, Outcome, ProgramEnd, RunStatus, SkipReason, StepStatus};
+pub use usage::Usage;
 
 /// Version of the journal's format.
 pub const FORMAT: u32 = 1;
@@ -290,9 +293,9 @@ pub struct Ended {
     /// What went wrong, complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The exit code that counted as success, where that is another one than 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub good_code: Option<i32>,
+    /// The exit code of its process, where the outcome does not tell it.
+    #[serde(default, alias = "good_code", skip_serializing_if = "Option::is_none")]
+    pub code: Option<i32>,
     /// How its program ended when it was told to stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<ProgramEnd>,
@@ -334,7 +337,7 @@ impl Ended {
         Ended {
             outcome,
             error,
-            good_code: None,
+            code: None,
             stopped: None,
             stdout: None,
             stderr: None,
@@ -346,6 +349,25 @@ impl Ended {
             produced: Vec::new(),
             files_changed: None,
             left_running: false,
+        }
+    }
+
+    /// Takes in the exit code that a process ended with by itself.
+    pub fn note_code(&mut self, code: Option<i32>) {
+        let is_told = match self.outcome {
+            Outcome::Ok => code == Some(0),
+            Outcome::Exit(_) => true,
+            _ => false,
+        };
+        self.code = code.filter(|_| !is_told);
+    }
+
+    /// The exit code that a process ended with by itself; absent where there was none, or nobody knows.
+    pub fn exit_code(&self) -> Option<i32> {
+        match self.outcome {
+            Outcome::Ok => Some(self.code.unwrap_or(0)),
+            Outcome::Exit(code) => Some(code),
+            _ => self.code.or_else(|| self.stopped.and_then(ProgramEnd::code)),
         }
     }
 }
@@ -372,79 +394,4 @@ pub enum Stored {
     Text(OutputRef),
     /// JSON in a file.
     Json(OutputRef),
-}
-
-/// What an agent used up; what its program does not report is absent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Usage {
-    /// The agent program.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub program: Option<String>,
-    /// The model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// The session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session: Option<String>,
-    /// Tokens read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input_tokens: Option<u64>,
-    /// Tokens written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_tokens: Option<u64>,
-    /// Dollars.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_usd: Option<f64>,
-    /// Turns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turns: Option<u64>,
-    /// How often a program was started.
-    #[serde(default)]
-    pub runs: u64,
-    /// How many of these runs did not say what they cost.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub runs_without_cost: u64,
-    /// Seconds that it worked.
-    #[serde(default)]
-    pub seconds: f64,
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
-impl Usage {
-    /// Adds up; what neither side knows stays unknown.
-    pub fn add(&mut self, more: &Usage) {
-        fn sum<T: Copy + std::ops::Add<Output = T>>(total: &mut Option<T>, more: Option<T>) {
-            *total = match (*total, more) {
-                (Some(total), Some(more)) => Some(total + more),
-                (total, more) => total.or(more),
-            };
-        }
-        sum(&mut self.input_tokens, more.input_tokens);
-        sum(&mut self.output_tokens, more.output_tokens);
-        sum(&mut self.cost_usd, more.cost_usd);
-        sum(&mut self.turns, more.turns);
-        self.runs += more.runs;
-        self.runs_without_cost += more.runs_without_cost;
-        self.seconds += more.seconds;
-        for (mine, theirs) in [
-            (&mut self.program, &more.program),
-            (&mut self.model, &more.model),
-            (&mut self.session, &more.session),
-        ] {
-            if theirs.is_some() {
-                mine.clone_from(theirs);
-            }
-        }
-    }
-
-    /// Tokens in and out; unknown if neither is known.
-    pub fn tokens(&self) -> Option<u64> {
-        match (self.input_tokens, self.output_tokens) {
-            (None, None) => None,
-            (input, output) => Some(input.unwrap_or(0) + output.unwrap_or(0)),
-        }
-    }
 }

@@ -12,8 +12,9 @@ use std::{
 
 use jiff::Timestamp;
 use recipe::{
+    member,
     plan::{Step, StepKind, Unit, UnitId, ValueTemplate},
-    scope::{Final, Scope},
+    scope::{Final, Foreseen, Scope},
     value::{Map, Value},
 };
 
@@ -86,7 +87,7 @@ pub struct StepState {
     pub attempt: u32,
     /// SHA-256 of the values that it read.
     pub inputs: Option<Arc<str>>,
-    /// When the first attempt started.
+    /// When the first attempt started, without the hook before it.
     pub started_at: Option<Timestamp>,
     /// When it finished.
     pub finished_at: Option<Timestamp>,
@@ -102,6 +103,8 @@ pub struct StepState {
     pub frame: Option<FrameId>,
     /// Whether it was counted against the step limits.
     pub counted: bool,
+    /// Whether its own work has begun, after a hook.
+    pub begun: bool,
 }
 
 impl Frame {
@@ -228,8 +231,14 @@ impl Frame {
     pub fn context_below(&self, own: Map, overrides: &[(String, ValueTemplate)]) -> Map {
         let mut context = own;
         context.extend(self.context.iter().map(|(name, value)| (name.clone(), value.clone())));
-        context.extend(overrides.iter().map(|(name, value)| (name.clone(), value.render(self))));
+        let given = overrides.iter().map(|(name, value)| (name.clone(), value.render(self)));
+        member::place_all(&mut context, &Map::new(), given);
         context
+    }
+
+    /// The context, with what is not known in a dry run.
+    pub fn foreseen(&self) -> Foreseen<'_> {
+        Foreseen { scope: self, unknown: &self.unknown }
     }
 
     /// The names whose values nobody knows in a recipe that is entered with these overrides.
@@ -240,7 +249,7 @@ impl Frame {
                 .templates()
                 .iter()
                 .flat_map(|template| template.names())
-                .any(|(path, _)| self.unknown.contains(&path.root));
+                .any(|(path, _)| !self.foreseen().is_known(path));
             match reads_unknown {
                 true => unknown.insert(name.clone()),
                 false => unknown.remove(name),

@@ -16,6 +16,7 @@ use std::{
 
 use jiff::Timestamp;
 use recipe::{
+    member,
     plan::{Plan, StepKind, UnitId},
     value::{Map, Value},
 };
@@ -163,10 +164,15 @@ impl RunState {
             }
             Event::StepSkipped { path, reason } => self.skip(path, reason, record.at),
             Event::StepNotBegun { path, .. } => self.withdraw(path),
-            Event::HookFinished { path, hook, .. } => self.hook_finished(path, hook),
-            Event::Spawned(spawned) => self.spawned(spawned),
+            Event::HookFinished { path, hook, .. } => self.hook_finished(path, hook, record.at),
+            Event::Spawned(spawned) => {
+                self.spawned(spawned);
+                if spawned.purpose.is_none() {
+                    self.begin(&spawned.path, record.at);
+                }
+            }
             Event::Noted { .. } => {}
-            Event::AgentUsed { usage, .. } => self.used.add(usage),
+            Event::AgentUsed { usage, .. } => self.used.count(usage),
             Event::FixWaits { .. } => self.reopen(None),
             Event::RepairBegan(began) => self.reopen(Some(began.clone())),
             Event::RepairEnded { .. } => self.repair = None,
@@ -209,12 +215,14 @@ impl RunState {
         let frame = &mut self.frames[id];
         let nested = frame.is_nested(index);
         let step = &mut frame.steps[index];
-        step.attempt = attempt;
+        // a dry run goes through its steps and begins none
+        let is_real = !self.settings.dry_run;
+        step.attempt = if is_real { attempt } else { 0 };
         step.inputs = inputs.as_deref().map(Arc::from);
         let first = step.status == StepStatus::Pending;
         if first {
             step.status = StepStatus::Running;
-            step.started_at = Some(at);
+            step.started_at = is_real.then_some(at);
             frame.open += 1;
             frame.next = frame.next.max(index + 1);
             self.running += usize::from(!nested);
@@ -246,13 +254,15 @@ impl RunState {
         let introduced: HashSet<String> = own.keys().filter(is_new).cloned().collect();
         let mut frame = Frame::new(path.to_owned(), UnitId(at as u32), unit, Map::new());
         frame.overrides = overrides.iter().map(|(name, _)| name.clone()).collect();
-        frame.introduced = introduced.difference(&frame.overrides).cloned().collect();
-        frame.below = outer.below.clone();
-        for name in frame.overrides.iter().chain(frame.unit.context.keys()) {
-            frame.below.remove(name);
-        }
         frame.unknown = outer.unknown_below(overrides);
         frame.context = outer.context_below(own, overrides);
+        let holder = |name: &String| member::holder(&frame.context, name).to_owned();
+        let changed: HashSet<String> = frame.overrides.iter().map(holder).collect();
+        frame.introduced = introduced.difference(&changed).cloned().collect();
+        frame.below = outer.below.clone();
+        for name in changed.iter().chain(frame.unit.context.keys()) {
+            frame.below.remove(name);
+        }
         frame.parent = Some((parent, index));
         frame.depth = outer.depth + 1;
         let id = self.open(frame);
@@ -348,8 +358,22 @@ impl RunState {
         self.settle(id);
     }
 
-    fn hook_finished(&mut self, path: &str, hook: &str) {
-        let Some((id, _)) = self.locate(path) else { return };
+    /// The work of a step begins: what a hook did before it is not part of it.
+    fn begin(&mut self, path: &str, at: Timestamp) {
+        let Some((id, index)) = self.locate(path) else { return };
+        let frame = &mut self.frames[id];
+        let has_hook = frame.unit.hooks.pre_step.is_some();
+        let step = &mut frame.steps[index];
+        if has_hook && step.status == StepStatus::Running && !step.begun {
+            (step.begun, step.started_at) = (true, Some(at));
+        }
+    }
+
+    fn hook_finished(&mut self, path: &str, hook: &str, at: Timestamp) {
+        let Some((id, index)) = self.locate(path) else { return };
+        if hook == "pre_step" && self.frames[id].is_nested(index) {
+            self.begin(path, at);
+        }
         if hook != "pre_step" {
             let frame = &mut self.frames[id];
             frame.hooks = frame.hooks.saturating_sub(1);

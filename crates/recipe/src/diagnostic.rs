@@ -129,6 +129,8 @@ codes! {
         => "remove one of them, or give it another name";
     BadName Error "bad-name" "A name has characters that names cannot have."
         => "use letters, digits and `_`; variables may also have `-` and `.`";
+    BadPattern Error "bad-pattern" "A file pattern cannot be read."
+        => "write a path in which `*`, `**` and `?` stand for what may differ";
     // expressions
     TemplateSyntax Error "template-syntax" "A template cannot be read."
         => "write `{{name}}`, `{{a.b[0]}}` or `{{#if name}}…{{else}}…{{/if}}`";

@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::{
     env_name,
     plan::{Plan, Step, StepKind, Target, Unit, UnitId},
+    scope::Path,
 };
 
 /// Why a step comes after another one.
@@ -49,7 +50,14 @@ pub struct Edge {
 
 /// The variables that a step reads, by their top-level names.
 pub fn reads(step: &Step) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
+    let mut names: Vec<String> = paths(step).into_iter().map(|path| path.root).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Every path that a step reads.
+fn paths(step: &Step) -> Vec<Path> {
     let mut templates: Vec<&crate::template::Template> =
         step.env.iter().map(|(_, template)| template).collect();
     templates.extend(&step.working_dir);
@@ -67,15 +75,12 @@ pub fn reads(step: &Step) -> Vec<String> {
             templates.extend(&recoverer.model);
         }
     }
-    for template in templates {
-        names.extend(template.names().into_iter().map(|(path, _)| path.root.clone()));
-    }
+    let in_templates = templates.into_iter().flat_map(|template| template.names());
+    let mut paths: Vec<Path> = in_templates.map(|(path, _)| path.clone()).collect();
     if let Some(condition) = &step.condition {
-        names.extend(condition.names().into_iter().map(|(path, _)| path.root));
+        paths.extend(condition.names().into_iter().map(|(path, _)| path));
     }
-    names.sort();
-    names.dedup();
-    names
+    paths
 }
 
 /// The variables that a step writes: its own, and those that the steps of its recipe write, which flow back.
@@ -119,24 +124,28 @@ fn with_below<'a>(plan: Option<&'a Plan>, step: &'a Step) -> (Vec<&'a Step>, Vec
 /// The names of the context that a step reads, whether anything has given them a value or not: by its templates, its
 /// condition and the steps of its recipe, and those of `known` whose environment names its command mentions.
 pub fn inputs<'a>(plan: &Plan, step: &Step, known: impl Iterator<Item = &'a String>) -> BTreeSet<String> {
-    let mut names: BTreeSet<String> = reads_in(Some(plan), step);
+    let (dotted, mut names): (BTreeSet<String>, BTreeSet<String>) =
+        reads_in(Some(plan), step).into_iter().partition(|name| name.contains('.'));
     let mentions: HashSet<&str> = mentions(Some(plan), step).into_iter().collect();
-    if !mentions.is_empty() {
-        let is_mentioned = |name: &&String| {
+    if !mentions.is_empty() || !dotted.is_empty() {
+        let is_mentioned = |name: &str| {
             let variables = [env_name::variable(name), env_name::alias(name)];
             variables.iter().flatten().any(|variable| mentions.contains(variable.as_str()))
         };
-        names.extend(known.filter(is_mentioned).cloned());
+        // most dotted paths lead into a variable, and are no names
+        names.extend(known.filter(|name| dotted.contains(*name) || is_mentioned(name)).cloned());
     }
     names
 }
 
-/// What a step reads, and what the recipe that it runs reads from the context around it.
+/// What a step reads, and what the recipe that it runs reads from the context around it: every name that its paths
+/// may begin with.
 fn reads_in(plan: Option<&Plan>, step: &Step) -> BTreeSet<String> {
     let (steps, units) = with_below(plan, step);
     let results = units.iter().filter_map(|unit| unit.output.as_ref());
-    let shown = results.flat_map(|output| output.template.names()).map(|(path, _)| path.root.clone());
-    steps.into_iter().flat_map(reads).chain(shown).collect()
+    let shown = results.flat_map(|output| output.template.names()).map(|(path, _)| path.clone());
+    let all = steps.into_iter().flat_map(paths).chain(shown);
+    all.flat_map(|path| path.names().collect::<Vec<_>>()).collect()
 }
 
 /// Words of a command that could be environment names of context values, also in the recipe that a step runs.

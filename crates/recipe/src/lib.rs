@@ -12,6 +12,7 @@ pub mod document;
 pub mod env_name;
 pub mod graph;
 pub mod json;
+pub mod member;
 pub mod plan;
 pub mod scope;
 pub mod shell;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::{
     condition::Condition,
+    scope::Scope,
     source::{Place, Sources},
     syntax::{Backoff, ExitMeaning, OutputFormat, RetryOn, Rule},
     template::Template,
@@ -315,6 +316,16 @@ pub enum Target {
         /// The file that names it.
         from: String,
     },
+}
+
+impl Target {
+    /// What the step calls it.
+    pub fn called(&self, scope: &dyn Scope) -> String {
+        match self {
+            Target::Known { name, .. } => name.clone(),
+            Target::Dynamic { name, .. } => name.render(scope),
+        }
+    }
 }
 
 /// A value with templates inside.

@@ -2,7 +2,11 @@
 //!
 //! Never fails: what is not there is [`Value::Null`].
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+    sync::Arc,
+};
 
 use crate::value::{Map, Segment, Value};
 
@@ -11,9 +15,9 @@ pub trait Scope {
     /// The value of a top-level name, if it is defined.
     fn get(&self, name: &str) -> Option<Value>;
 
-    /// What a whole path stands for, where its value cannot be looked into.
-    fn whole(&self, _path: &Path) -> Option<Value> {
-        None
+    /// Whether the value at a path is known by now; in a dry run steps have none.
+    fn is_known(&self, _path: &Path) -> bool {
+        true
     }
 
     /// What a dotted path below a name reads first: the nested recipe that gave the name its value.
@@ -47,6 +51,31 @@ impl Scope for Map {
     }
 }
 
+/// A scope in which some names get their values only later.
+pub struct Foreseen<'a> {
+    /// What is known.
+    pub scope: &'a dyn Scope,
+    /// The names whose values nobody knows yet.
+    pub unknown: &'a HashSet<String>,
+}
+
+impl Scope for Foreseen<'_> {
+    fn get(&self, name: &str) -> Option<Value> {
+        self.scope.get(name)
+    }
+
+    fn is_known(&self, path: &Path) -> bool {
+        self.unknown.is_empty() || path.names().all(|name| !self.unknown.contains(&name))
+    }
+
+    fn below(&self, name: &str) -> Option<Arc<Final>> {
+        self.scope.below(name)
+    }
+}
+
+/// Most dots that a name itself may have.
+const MOST_DOTS: usize = 32;
+
 /// A path into the context: `deploy.targets[0].name`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Path {
@@ -57,22 +86,52 @@ pub struct Path {
 }
 
 impl Path {
-    /// The value at this path; [`Value::Null`] if there is none.
+    /// The value at this path; [`Value::Null`] if there is none. Names may have dots themselves: where the way from
+    /// the first name leads nowhere, the longest name that leads somewhere counts.
     pub fn resolve(&self, scope: &dyn Scope) -> Value {
-        if let Some(value) = scope.whole(self) {
-            return value;
-        }
-        if let Some((Segment::Key(first), rest)) = self.segments.split_first()
-            && let Some(below) = scope.below(&self.root).filter(|below| below.context.contains_key(first))
-        {
-            return Path { root: first.clone(), segments: rest.to_vec() }.resolve(&*below);
-        }
-        let root = scope.get(&self.root).unwrap_or_default();
-        match self.segments.iter().fold(root, |value, segment| value.step(segment)) {
-            // a name that has dots itself: `--set a.b=c`
-            Value::Null => scope.get(&self.to_string()).unwrap_or_default(),
+        match self.resolve_from(scope, &self.root, 0) {
+            Value::Null if self.may_have_dots() => {
+                let names: Vec<String> = self.names().collect();
+                let longest = names.iter().enumerate().skip(1).rev();
+                let mut values = longest.map(|(at, name)| self.resolve_from(scope, name, at));
+                values.find(|value| *value != Value::Null).unwrap_or_default()
+            }
             value => value,
         }
+    }
+
+    /// The value at this path, if its first `at` segments belong to the name that it begins with.
+    fn resolve_from(&self, scope: &dyn Scope, name: &str, at: usize) -> Value {
+        let rest = &self.segments[at..];
+        if let Some((Segment::Key(first), after)) = rest.split_first()
+            && let Some(below) = scope.below(name)
+        {
+            let path = Path { root: first.clone(), segments: after.to_vec() };
+            if path.names().any(|name| below.context.contains_key(&name)) {
+                return path.resolve(&*below);
+            }
+        }
+        let value = scope.get(name).unwrap_or_default();
+        rest.iter().fold(value, |value, segment| value.step(segment))
+    }
+
+    fn may_have_dots(&self) -> bool {
+        matches!(self.segments.first(), Some(Segment::Key(_)))
+    }
+
+    /// The names that the path may begin with, the shortest first: of `a.b[0].c` these are `a` and `a.b`. A hostile
+    /// path could begin with more than there is memory for.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        let keys = self.segments.iter().map_while(|segment| match segment {
+            Segment::Key(key) => Some(key),
+            Segment::Index(_) => None,
+        });
+        let longer = keys.take(MOST_DOTS).scan(self.root.clone(), |name, key| {
+            name.push('.');
+            name.push_str(key);
+            Some(name.clone())
+        });
+        std::iter::once(self.root.clone()).chain(longer)
     }
 }
 

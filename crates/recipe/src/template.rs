@@ -24,7 +24,7 @@ pub struct Template {
 enum Part {
     Text(Range<usize>),
     Value { path: Path, at: Range<usize> },
-    If { path: Path, at: Range<usize>, then: Vec<Part>, otherwise: Vec<Part> },
+    If { path: Path, at: Range<usize>, then: Vec<Part>, otherwise: Vec<Part>, whole: Range<usize> },
 }
 
 /// What is wrong with a template, and where in its text.
@@ -59,7 +59,8 @@ impl Template {
         self.parts.iter().all(|part| matches!(part, Part::Text(_))).then_some(&*self.text)
     }
 
-    /// The text with every value put in.
+    /// The text with every value put in. What depends on a value that the scope does not know yet stays as it is
+    /// written.
     pub fn render(&self, scope: &dyn Scope) -> String {
         let mut out = String::with_capacity(self.text.len());
         self.walk(scope, &mut |flat| match flat {
@@ -89,7 +90,7 @@ impl Template {
     /// The value of a template that is nothing but one hole, typed; otherwise the rendered text.
     pub fn value(&self, scope: &dyn Scope) -> crate::value::Value {
         match self.parts.as_slice() {
-            [Part::Value { path, .. }] => path.resolve(scope),
+            [Part::Value { path, .. }] if scope.is_known(path) => path.resolve(scope),
             _ => self.render(scope).into(),
         }
     }
@@ -138,6 +139,9 @@ fn walk<'a>(parts: &'a [Part], text: &'a str, scope: &dyn Scope, visit: &mut dyn
     for part in parts {
         match part {
             Part::Text(range) => visit(Flat::Text(&text[range.clone()])),
+            Part::Value { path, at: whole } | Part::If { path, whole, .. } if !scope.is_known(path) => {
+                visit(Flat::Text(&text[whole.clone()]));
+            }
             Part::Value { path, .. } => visit(Flat::Value(path)),
             Part::If { path, then, otherwise, .. } => {
                 let branch = if path.resolve(scope).is_truthy() { then } else { otherwise };
@@ -166,7 +170,7 @@ fn collect_names<'a>(parts: &'a [Part], names: &mut Vec<(&'a Path, Range<usize>)
         match part {
             Part::Text(_) => {}
             Part::Value { path, at } => names.push((path, at.clone())),
-            Part::If { path, at, then, otherwise } => {
+            Part::If { path, at, then, otherwise, .. } => {
                 names.push((path, at.clone()));
                 collect_names(then, names);
                 collect_names(otherwise, names);

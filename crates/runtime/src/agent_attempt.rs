@@ -154,9 +154,10 @@ pub async fn run_agent(
         Err(error) => {
             let mut finished = failed(first.outcome, &error, first.partial);
             (finished.ended.trouble, finished.ended.trouble_by) = (first.trouble, first.trouble_by);
+            finished.ended.note_code(first.code);
             finished
         }
-        Ok(answer) => read_answer(&task, answer, &mut usage, &mut watch).await?,
+        Ok(answer) => read_answer(&task, answer, first.code, &mut usage, &mut watch).await?,
     };
     finished.notes.extend(denied);
     finished.ended.files_changed = changed_files(&task, &finished, began);
@@ -243,6 +244,7 @@ async fn ask_patiently(
 async fn read_answer(
     task: &AgentTask,
     mut answer: Said,
+    mut code: Option<i32>,
     usage: &mut Usage,
     watch: &mut Watch,
 ) -> Result<Finished, FolderError> {
@@ -265,13 +267,22 @@ async fn read_answer(
         let call = ask_patiently(task, &prompt, &mut asked, account, usage, watch).await?;
         finished.notes.extend(denial(&call));
         match call {
-            Call { result: Ok(better), .. } => answer = better,
+            // an answer that says nothing takes nothing away
+            Call { result: Ok(better), .. } if better.trim().is_empty() => {
+                finished.notes.push("asked again for JSON, the agent answered nothing".to_owned());
+            }
+            Call { result: Ok(better), code: its, .. } => (answer, code) = (better, its),
             Call {
                 outcome: outcome @ (Outcome::Cancelled | Outcome::NeedsHuman),
                 result: Err(error),
                 partial,
+                code,
                 ..
-            } => return Ok(failed(outcome, &error, partial)),
+            } => {
+                let mut finished = failed(outcome, &error, partial);
+                finished.ended.note_code(code);
+                return Ok(finished);
+            }
             // there is an answer, if only without JSON: a failed second call does not take it away
             Call { result: Err(error), trouble, trouble_by, .. } => {
                 finished.notes.push(format!("asking again for JSON failed: {error}"));
@@ -284,11 +295,14 @@ async fn read_answer(
         let error = format!(
             "agent step failed: the answer has a NUL byte at offset {at}, so it cannot become a value"
         );
-        return Ok(Finished::refused(Outcome::Refused, error));
+        let mut refused = Finished::refused(Outcome::Refused, error);
+        refused.ended.note_code(code);
+        return Ok(refused);
     }
     finished.ended.cut_bytes = answer.cut;
     finished.notes.extend(answer.cut.map(values::cut_note));
     read_json(&task.step, answer.text, "agent", &mut finished);
+    finished.ended.note_code(code);
     if let (Some((why, trouble, trouble_by)), Some(error)) = (unasked, &mut finished.ended.error) {
         error.push_str(&format!("; asking again for JSON failed: {why}"));
         (finished.ended.trouble, finished.ended.trouble_by) = (trouble, trouble_by);

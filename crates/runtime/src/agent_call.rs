@@ -53,6 +53,8 @@ pub struct Call {
     pub trouble_by: KnownBy,
     /// Tools that the agent was not allowed to use.
     pub denied: Vec<String>,
+    /// The exit code that the program ended with by itself.
+    pub code: Option<i32>,
 }
 
 impl Call {
@@ -66,6 +68,7 @@ impl Call {
             trouble: None,
             trouble_by: KnownBy::Result,
             denied: Vec::new(),
+            code: None,
         }
     }
 }
@@ -349,7 +352,7 @@ impl<'a> Session<'a> {
                 ..Call::without_answer(failure_outcome(&failure), failure_text(&failure), usage)
             },
         };
-        call.denied = outcome.denied;
+        (call.denied, call.code) = (outcome.denied, code);
         by_exit_code(call, code.zip(meaning))
     }
 }

@@ -222,8 +222,13 @@ pub async fn run_shell(
     let ShellTask { run, step, dir, outputs, timeout, grace, quoted, lookup } = task;
     let end = run_command(prepared, timeout, grace, go, report).await;
     let left_running = matches!(end, ProcessEnd::Exited { left_running: true, .. });
+    let code = match end {
+        ProcessEnd::Exited { exit: Exit::Code(code), .. } => Some(code),
+        _ => None,
+    };
     let mut finished = judge(&run.join(&dir), &step, end, &outputs, quoted, &lookup)?;
     finished.ended.left_running = left_running;
+    finished.ended.note_code(code);
     if !matches!(finished.ended.outcome, Outcome::Ok | Outcome::Cancelled) {
         // a step that cannot print fails for that reason alone: it is not the recipe's failure
         check_room(&run)?;
@@ -275,12 +280,7 @@ fn judge(
     };
     let captured = outputs.capture()?;
     if outcome == Outcome::Ok {
-        let mut finished = succeed(step, captured);
-        finished.ended.good_code = match exit {
-            Ok(Exit::Code(code)) if code != 0 && finished.ended.outcome == Outcome::Ok => Some(code),
-            _ => None,
-        };
-        return Ok(finished);
+        return Ok(succeed(step, captured));
     }
     let error = format!("bash step failed: {what}{}", last_words(dir, &outcome, quoted));
     let mut finished = Finished::refused(outcome, error);

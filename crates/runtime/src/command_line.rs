@@ -21,6 +21,21 @@ impl Reach {
     pub fn command(&self, words: &str) -> String {
         format!("recipe-runner-rs {words}{}", self.flag)
     }
+
+    /// The command with these words about a step, which is not quoted yet.
+    pub fn step_command(&self, words: &str, step: &str) -> String {
+        match step.starts_with('-') {
+            // nothing behind `--` is taken for an option
+            true => format!("{} -- {}", self.command(words), quote(step)),
+            false => self.command(&format!("{words} {}", quote(step))),
+        }
+    }
+}
+
+/// An option with its value, which is not quoted yet.
+pub fn option(flag: &str, value: &str) -> String {
+    let between = if value.starts_with('-') { '=' } else { ' ' };
+    format!("{flag}{between}{}", quote(value))
 }
 
 /// A word as a shell takes it.
@@ -46,5 +61,22 @@ mod tests {
         let reach = Reach::through(Some(Path::new("/my runs")));
         assert_eq!(reach.command("show x"), "recipe-runner-rs show x --state-dir '/my runs'");
         assert_eq!(Reach::default().command("show x"), "recipe-runner-rs show x");
+    }
+
+    #[test]
+    fn what_begins_with_a_hyphen_is_not_taken_for_an_option() {
+        let far = Reach::through(Some(Path::new("/d")));
+        for (step, command, from) in [
+            ("a/b", "recipe-runner-rs logs x a/b --state-dir /d", "--from a/b"),
+            ("a b", "recipe-runner-rs logs x 'a b' --state-dir /d", "--from 'a b'"),
+            ("-n", "recipe-runner-rs logs x --state-dir /d -- -n", "--from=-n"),
+            ("--help", "recipe-runner-rs logs x --state-dir /d -- --help", "--from=--help"),
+            ("-a b", "recipe-runner-rs logs x --state-dir /d -- '-a b'", "--from='-a b'"),
+        ] {
+            assert_eq!(
+                (far.step_command("logs x", step), option("--from", step)),
+                (command.into(), from.into())
+            );
+        }
     }
 }

@@ -106,6 +106,12 @@ impl ContextFile {
         Ok(())
     }
 
+    /// Removes the file: nobody gets it any more.
+    pub fn discard(self) {
+        // left behind, it only takes room
+        let _ = fs::remove_file(&self.path);
+    }
+
     /// Gives an attempt its file.
     pub fn hand_out(&mut self, frame: &Frame, to: &Path, sharing: Sharing) -> io::Result<()> {
         self.update(frame)?;

@@ -1,5 +1,7 @@
 //! The facts about a failure, gathered from a run's state and its files, for the diagnosis.
 
+mod producers;
+
 use std::path::Path;
 
 use engine::{
@@ -8,7 +10,7 @@ use engine::{
         Commands, Diagnosis, Facts, GO_ON, Obstacle, Producer, StepType, advice, diagnose, fingerprint,
     },
     event::Ended,
-    frame::Frame,
+    frame::{Frame, FrameId},
     resume_plan::asks_an_agent,
 };
 use recipe::{
@@ -22,6 +24,7 @@ use crate::{
     mask::Mask,
     values,
 };
+use producers::checked_work;
 
 /// What a failure is put down to, and what to do about it.
 #[derive(Clone, Debug)]
@@ -44,13 +47,12 @@ pub fn failure(
 ) -> Option<Found> {
     let (path, ended) = state.root_cause()?;
     let (id, at) = state.locate(&path)?;
-    let facts = facts(plan, &state.frames[id], at, ended, run_dir, mask);
+    let facts = facts(plan, state, (id, at), ended, run_dir, mask);
     let alone = diagnose(&facts);
     let fingerprint = fingerprint(&path, alone.class, &facts);
     let diagnosis = state.causes().into_iter().skip(1).fold(alone, |diagnosis, (path, ended)| {
-        let facts = state
-            .locate(&path)
-            .map(|(id, at)| self::facts(plan, &state.frames[id], at, ended, run_dir, mask));
+        let place = state.locate(&path);
+        let facts = place.map(|place| self::facts(plan, state, place, ended, run_dir, mask));
         match facts {
             Some(facts) => diagnosis.with(path, diagnose(&facts)),
             None => diagnosis,
@@ -93,7 +95,7 @@ pub fn commands(reach: &Reach, run: &str, recipe: &str, path: &str) -> Commands 
         resume: Some(reach.command(&format!("resume {run}"))),
         resume_edited: (!recipe.starts_with("built-in:"))
             .then(|| reach.command(&format!("resume {run} --recipe {}", quote(recipe)))),
-        logs: Some(reach.command(&format!("logs {run} {}", quote(path)))),
+        logs: Some(reach.step_command(&format!("logs {run}"), path)),
         plan: Some(reach.command(&format!("resume {run} --plan"))),
         validate: Some(format!("recipe-runner-rs validate {}", quote(recipe))),
         ..Commands::default()
@@ -109,7 +111,17 @@ pub fn resume_command(reach: &Reach, run: &str, found: Option<&Found>) -> String
     found.and_then(better).unwrap_or_else(|| reach.command(&format!("resume {run}")))
 }
 
-fn facts(plan: &Plan, frame: &Frame, at: usize, ended: &Ended, run_dir: Option<&Path>, mask: &Mask) -> Facts {
+fn facts(
+    plan: &Plan,
+    state: &RunState,
+    place: (FrameId, usize),
+    ended: &Ended,
+    run_dir: Option<&Path>,
+    mask: &Mask,
+) -> Facts {
+    let (id, at) = place;
+    let frame = &state.frames[id];
+    let work = checked_work(plan, state, id, at, mask);
     let step = &frame.unit.steps[at];
     let tail = |output: &Option<engine::event::OutputRef>| match (run_dir, output) {
         (Some(dir), Some(output)) => mask.text(&values::tail(&dir.join(&output.file), 60, 8192)).into_owned(),
@@ -140,8 +152,9 @@ fn facts(plan: &Plan, frame: &Frame, at: usize, ended: &Ended, run_dir: Option<&
         agent_failure: is_agent.then(|| mask.text(&error).into_owned()),
         agent_trouble: ended.trouble,
         trouble_by: ended.trouble_by,
-        answer: producer_answer(plan, frame, at),
-        files_changed: files_changed(plan, frame, at),
+        files_changed: work.as_ref().and_then(|work| work.files_changed),
+        answer_of: work.as_ref().map(|work| work.step.clone()),
+        answer: work.and_then(|work| work.answer),
         producer: producer(plan, frame, at),
         is_check: !step.reads.is_empty() && step.produces.is_empty(),
         missing_env: Vec::new(),
@@ -230,28 +243,4 @@ fn names_product(frame: &Frame, from: usize, at: usize) -> bool {
     let mut words = command.text().split(ends_word).map(|word| word.trim_start_matches("./"));
     let produces = &frame.unit.steps[from].produces;
     words.any(|word| !word.is_empty() && produces.iter().any(|made| graph::patterns_meet(made, word)))
-}
-
-/// What the agent before a failed check answered.
-fn producer_answer(plan: &Plan, frame: &Frame, at: usize) -> Option<String> {
-    let from = producing_agent(plan, frame, at)?;
-    frame.steps[from].value.as_ref().map(|value| value.render().chars().take(8192).collect())
-}
-
-/// Whether files changed while the agent before a failed check worked, or it left some that it declares.
-fn files_changed(plan: &Plan, frame: &Frame, at: usize) -> Option<bool> {
-    let ended = producing_agent(plan, frame, at).and_then(|from| frame.steps[from].ended.as_deref())?;
-    if ended.produced.is_empty() { ended.files_changed } else { Some(true) }
-}
-
-/// The last agent that a failed check has to do with.
-fn producing_agent(plan: &Plan, frame: &Frame, at: usize) -> Option<usize> {
-    if !matches!(frame.unit.steps[at].kind, StepKind::Shell { .. }) {
-        return None;
-    }
-    let edges = graph::edges_in(plan, &frame.unit);
-    let agents = edges
-        .iter()
-        .filter(|edge| edge.to == at && matches!(frame.unit.steps[edge.from].kind, StepKind::Agent(_)));
-    agents.map(|edge| edge.from).max()
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::{
     mask::Mask,
     repeat::Repeated,
-    report::{exit_code, signal},
+    report::signal,
     runs::{InForce, Shown},
 };
 
@@ -212,12 +212,12 @@ impl<'a> Gathering<'a> {
                 self.evidence.attempts.push(begun(path, *attempt, record.at, inputs.clone()));
             }
             Event::Spawned(spawned) => self.spawned(spawned, record.at),
-            // what is started from here on is not compared with what the run started
-            Event::RepairBegan(_) => self.names.clear(),
             Event::StepNotBegun { path, attempt } => {
                 self.ended(path, *attempt, &Ended::new(Outcome::Cancelled, None), record.at);
             }
             Event::RunFinished(finished) if is_stopped(finished.status) => self.stopped(record.at),
+            // what is started from here on is not compared with what the run started
+            Event::RepairBegan(_) => self.names.clear(),
             Event::RunResumed(resumed) => {
                 self.names.clear();
                 self.lost();
@@ -274,7 +274,8 @@ impl<'a> Gathering<'a> {
     fn stopped(&mut self, at: Timestamp) {
         // a runner that lives writes down how its processes end; without that, nobody knows when
         let started = |step: &str, attempt: u32| {
-            self.evidence.spawned.iter().any(|process| process.step == step && process.attempt == attempt)
+            let mut own = self.evidence.spawned.iter().filter(|process| process.purpose.is_none());
+            own.any(|process| process.step == step && process.attempt == attempt)
         };
         let is_known = !self.open.keys().any(|(step, attempt)| started(step, *attempt));
         for (_, index) in self.open.drain() {
@@ -297,7 +298,7 @@ impl<'a> Gathering<'a> {
         let entry = &mut self.evidence.attempts[index];
         entry.finished_at = Some(at);
         entry.outcome = Some(ended.outcome.clone());
-        entry.exit_code = exit_code(ended);
+        entry.exit_code = ended.exit_code();
         entry.signal = signal(ended);
         entry.error = error;
         entry.stdout.clone_from(&ended.stdout);

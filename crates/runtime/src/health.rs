@@ -65,6 +65,10 @@ pub struct RecipeHealth {
     pub p95_duration: Option<f64>,
     /// Dollars, where known.
     pub cost_usd: Option<f64>,
+    /// How often agents were started.
+    pub agent_runs: u64,
+    /// How many of these did not say what they cost.
+    pub agent_runs_without_cost: u64,
     /// Tokens, where known.
     pub tokens: Option<u64>,
     /// 0 to 100: how often the recipe and its work are not to blame.
@@ -180,6 +184,8 @@ fn recipe_health(recipe: String, seen: &[Seen]) -> RecipeHealth {
             .flatten()
             .filter(|ended| matches!(ended.outcome, Outcome::TimedOut(_)))
             .count();
+        health.agent_runs += state.used.runs;
+        health.agent_runs_without_cost += state.used.runs_without_cost;
         if let Some(cost) = state.used.cost_usd {
             health.cost_usd = Some(health.cost_usd.unwrap_or(0.0) + cost);
         }
@@ -191,7 +197,10 @@ fn recipe_health(recipe: String, seen: &[Seen]) -> RecipeHealth {
     recurring(&health.recipe, seen, &mut findings);
     flaky(&health.recipe, seen, &mut findings);
     if let Some(last) = seen.last() {
-        shape(&health.recipe, &last.shown.plan, &last.id(), &mut findings);
+        let plan = &last.shown.plan;
+        let is_same = |run: &&Seen| run.shown.plan.root().digest == plan.root().digest;
+        let run_ids: Vec<String> = seen.iter().filter(is_same).map(Seen::id).collect();
+        shape(&health.recipe, plan, &run_ids, &mut findings);
     }
     outliers(&health.recipe, seen, &durations, &mut findings);
     health.findings = findings;
@@ -259,7 +268,7 @@ fn flaky(recipe: &str, seen: &[Seen], findings: &mut Vec<Finding>) {
 }
 
 /// What the recipe itself shows: agents that nothing checks, steps that are too large.
-fn shape(recipe: &str, plan: &Plan, run_id: &str, findings: &mut Vec<Finding>) {
+fn shape(recipe: &str, plan: &Plan, run_ids: &[String], findings: &mut Vec<Finding>) {
     let unit = plan.root();
     let edges = graph::edges_in(plan, unit);
     for (at, step) in unit.steps.iter().enumerate() {
@@ -272,7 +281,7 @@ fn shape(recipe: &str, plan: &Plan, run_id: &str, findings: &mut Vec<Finding>) {
                 recipe: recipe.to_owned(),
                 step: Some(step.id.clone()),
                 metric: "no check after it".to_owned(),
-                run_ids: vec![run_id.to_owned()],
+                run_ids: run_ids.to_vec(),
                 recommendation: format!(
                     "add a bash step after `{}` that fails if its work is missing",
                     step.id
@@ -290,7 +299,7 @@ fn shape(recipe: &str, plan: &Plan, run_id: &str, findings: &mut Vec<Finding>) {
                 recipe: recipe.to_owned(),
                 step: Some(step.id.clone()),
                 metric: format!("{lines} lines"),
-                run_ids: vec![run_id.to_owned()],
+                run_ids: run_ids.to_vec(),
                 recommendation: format!(
                     "split `{}` into steps that can be kept and repeated one by one",
                     step.id

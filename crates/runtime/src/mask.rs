@@ -4,6 +4,11 @@
 //! masked by name only, or half of all text would be stars. So are values that are words of the run's own, as the id
 //! of a step: the commands that a message names must work as they stand.
 
+mod members;
+mod parts;
+#[cfg(test)]
+mod tests;
+
 use std::{borrow::Cow, collections::HashSet, ops::Range, sync::OnceLock};
 
 use aho_corasick::AhoCorasick;
@@ -12,6 +17,9 @@ use recipe::{
     plan::Unit,
     value::{Map, Value},
 };
+
+pub use members::without_members;
+use parts::without_parts;
 
 /// What stands in place of a secret.
 pub const MASK: &str = "[REDACTED]";
@@ -66,10 +74,12 @@ impl Mask {
         self.learn(&frame.context);
     }
 
-    /// Whether the value of this name is secret.
+    /// Whether the value of this name is secret; dots lead into it. A member that is only called `key` is none: that is
+    /// what the keys of all kinds of data are called.
     pub fn is_secret(&self, name: &str) -> bool {
         let lower = name.to_lowercase();
-        SECRET_WORDS.iter().any(|word| lower.contains(word)) || self.names.contains(name)
+        let (root, members) = lower.split_once('.').unwrap_or((&lower, ""));
+        looks_secret(root) || members.split('.').any(is_secret_member) || self.names.contains(name)
     }
 
     /// Learns the secret values of a context.
@@ -169,14 +179,7 @@ impl Mask {
         if places.is_empty() {
             return Cow::Borrowed(bytes);
         }
-        let (mut masked, mut from) = (Vec::with_capacity(bytes.len()), 0);
-        for place in places {
-            masked.extend_from_slice(&bytes[from..place.start]);
-            masked.extend_from_slice(MASK.as_bytes());
-            from = place.end;
-        }
-        masked.extend_from_slice(&bytes[from..]);
-        Cow::Owned(masked)
+        Cow::Owned(replaced(bytes, places))
     }
 
     /// The text without secret values, and without what a quotation has cut off of one.
@@ -232,185 +235,23 @@ impl Mask {
     }
 }
 
-/// Shortest part of a secret that is recognised beside a cut.
-const SHORTEST_PART: usize = 6;
-
-/// The text without the beginnings of a secret that stand before a cut, and the ends that stand behind one; `None` if
-/// there are none. Messages are cut before anybody knows what is secret in them.
-fn without_parts(text: &str, secret: &str) -> Option<String> {
-    let parts = beginnings(text, secret).into_iter().chain(endings(text, secret));
-    let mut parts: Vec<Range<usize>> = parts.collect();
-    parts.sort_unstable_by_key(|part| part.start);
-    let (mut masked, mut from) = (String::new(), 0);
-    for part in parts.iter().filter(|part| part.start < part.end) {
-        if part.start < from {
-            continue;
-        }
-        masked.push_str(&text[from..part.start]);
-        masked.push_str(MASK);
-        from = part.end;
-    }
-    (from > 0).then(|| masked + &text[from..])
+fn looks_secret(name: &str) -> bool {
+    SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
-/// What a cut looks like: the end of a line or of a quotation.
-fn is_cut(beside: Option<char>) -> bool {
-    matches!(beside, None | Some('\n' | '`' | '…'))
+/// Whether a member of this name, in small letters, is secret wherever it stands.
+fn is_secret_member(name: &str) -> bool {
+    looks_secret(name) && !matches!(name, "key" | "keys")
 }
 
-fn beginnings(text: &str, secret: &str) -> Vec<Range<usize>> {
-    let Some(first) = secret.char_indices().nth(SHORTEST_PART).map(|(at, _)| &secret[..at]) else {
-        return Vec::new();
-    };
-    let part = |at: usize| {
-        let same = text[at..].chars().zip(secret.chars()).take_while(|(a, b)| a == b);
-        let end = at + same.map(|(c, _)| c.len_utf8()).sum::<usize>();
-        is_cut(text[end..].chars().next()).then_some(at..end)
-    };
-    text.match_indices(first).filter_map(|(at, _)| part(at)).collect()
-}
-
-fn endings(text: &str, secret: &str) -> Vec<Range<usize>> {
-    let Some(last) = secret.char_indices().nth_back(SHORTEST_PART - 1).map(|(at, _)| &secret[at..]) else {
-        return Vec::new();
-    };
-    let part = |at: usize| {
-        let end = at + last.len();
-        let same = text[..end].chars().rev().zip(secret.chars().rev()).take_while(|(a, b)| a == b);
-        let start = end - same.map(|(c, _)| c.len_utf8()).sum::<usize>();
-        is_cut(text[..start].chars().next_back()).then_some(start..end)
-    };
-    text.match_indices(last).filter_map(|(at, _)| part(at)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_secret_name_counts_at_any_depth() {
-        for json in [
-            r#"{"api_token": "ListTok11"}"#,
-            r#"{"cfg": {"api_token": "ListTok11"}}"#,
-            r#"{"cfg": {"list": [{"api_token": "ListTok11"}]}}"#,
-            r#"{"cfg": [[{"a": {"PASSWORDS": [{"x": "ListTok11"}]}}]]}"#,
-        ] {
-            let Ok(Value::Map(context)) = Value::from_json(json) else { panic!("a map") };
-            let mut mask = Mask::default();
-            mask.learn(&context);
-            assert_eq!(mask.text("a ListTok11 b"), "a [REDACTED] b", "{json}");
-            for (name, value) in context.iter() {
-                assert!(!mask.value(name, value).to_json().contains("ListTok11"), "{json}");
-            }
-        }
+/// The bytes with the mask in these places.
+fn replaced(bytes: &[u8], places: Vec<Range<usize>>) -> Vec<u8> {
+    let (mut masked, mut from) = (Vec::with_capacity(bytes.len()), 0);
+    for place in places {
+        masked.extend_from_slice(&bytes[from..place.start]);
+        masked.extend_from_slice(MASK.as_bytes());
+        from = place.end;
     }
-
-    #[test]
-    fn a_declared_name_may_lead_into_a_value() {
-        let json =
-            r#"{"cfg": {"v": "S3cr3tV4lue!", "w": "seen"}, "list": [{"v": "L1stV4lue!"}], "v": "open"}"#;
-        let Ok(Value::Map(context)) = Value::from_json(json) else { panic!("a map") };
-        let mut mask = Mask::new(["cfg.v".to_owned(), "list.v".to_owned()]);
-        mask.learn(&context);
-        assert_eq!(mask.text("S3cr3tV4lue! L1stV4lue! seen open"), "[REDACTED] [REDACTED] seen open");
-        let shown = |name: &str| mask.value(name, &context[name]).to_json();
-        assert_eq!(shown("cfg"), r#"{"v":"[REDACTED]","w":"seen"}"#);
-        assert_eq!(shown("list"), r#"[{"v":"[REDACTED]"}]"#);
-        assert_eq!(shown("v"), r#""open""#);
-    }
-
-    #[test]
-    fn what_a_quotation_leaves_of_a_secret_is_masked() {
-        let mut mask = Mask::default();
-        mask.learn_value("api_key", &Value::from("Zq8Wk3Lm9Xv2Rt7B"));
-        for (text, expected) in [
-            ("begins with `abc Zq8Wk3Lm9X`", "begins with `abc [REDACTED]`"),
-            ("begins with `Zq8Wk3…`", "begins with `[REDACTED]…`"),
-            ("abc Zq8Wk3Lm", "abc [REDACTED]"),
-            ("last on stderr:\nv2Rt7Bbbbb", "last on stderr:\n[REDACTED]bbbb"),
-            ("9Xv2Rt7B", "[REDACTED]"),
-            ("Zq8Wk3 and v2Rt7B", "Zq8Wk3 and v2Rt7B"),
-            ("Zq8Wk", "Zq8Wk"),
-            ("Zq8Wk3Lm9Xv2Rt7B Zq8Wk3Lm\nk3Lm9Xv2Rt7B", "[REDACTED] [REDACTED]\n[REDACTED]"),
-        ] {
-            assert_eq!(mask.text(text), expected, "{text}");
-        }
-        let mut mask = Mask::default();
-        mask.learn_value("api_key", &Value::from("ééééééééé"));
-        assert_eq!(mask.text("éééééééé\nx"), "[REDACTED]\nx");
-    }
-
-    #[test]
-    fn secrets_that_overlap_are_masked_whole() {
-        let mut mask = Mask::default();
-        for value in ["abcd", "cdefghij", "cdef", "klmn"] {
-            mask.learn_value("key", &Value::from(value));
-        }
-        for (text, expected) in [
-            ("abcdefghij", "[REDACTED]"),
-            ("xabcdefghijy", "x[REDACTED]y"),
-            ("abcdabcd", "[REDACTED][REDACTED]"),
-            ("cdefghijklmn", "[REDACTED][REDACTED]"),
-            ("abc cdef ghij", "abc [REDACTED] ghij"),
-        ] {
-            assert_eq!(mask.text(text), expected, "{text}");
-            assert_eq!(mask.bytes(text.as_bytes()), expected.as_bytes(), "{text}");
-        }
-        assert_eq!(mask.bytes(b"\xff klmn \xfe").as_ref(), b"\xff [REDACTED] \xfe");
-    }
-
-    #[test]
-    fn words_of_the_run_itself_are_shown() {
-        let mut mask = Mask::default().of_run("20261115-192427-2607bt6");
-        mask.words.extend(["build".to_owned()]);
-        for (name, value) in
-            [("my_key", "2026"), ("cache_key", "build"), ("a_key", "failed"), ("pw_key", "hunter2x")]
-        {
-            mask.learn_value(name, &Value::from(value));
-        }
-        for (text, expected) in [
-            ("resume 20261115-192427-2607bt6", "resume 20261115-192427-2607bt6"),
-            ("2026 20261115-192427-2607bt6 2026", "[REDACTED] 20261115-192427-2607bt6 [REDACTED]"),
-            ("20261115-192427-other", "[REDACTED]1115-192427-other"),
-            ("build: bash step failed: hunter2x", "build: bash step failed: [REDACTED]"),
-        ] {
-            assert_eq!(mask.text(text), expected, "{text}");
-        }
-        assert_eq!(mask.value("cache_key", &Value::from("build")), Value::from(MASK));
-    }
-
-    #[test]
-    fn a_secret_is_masked_without_the_space_around_it() {
-        for value in ["S3cr3tV4lue!\n", "\nS3cr3tV4lue!", "  S3cr3tV4lue!\r\n"] {
-            let mut mask = Mask::default();
-            mask.learn_value("api_key", &Value::from(value));
-            assert_eq!(mask.text("a S3cr3tV4lue! b\nc"), "a [REDACTED] b\nc", "{value:?}");
-        }
-        let mut mask = Mask::default();
-        mask.learn_value("api_key", &Value::from(" a \n"));
-        assert!(mask.is_empty(), "three characters of it are space");
-    }
-
-    #[test]
-    fn secrets_are_masked_by_name_and_by_value() {
-        let mut mask = Mask::new(["declared".to_owned()]);
-        let context = [
-            ("api_token", Value::from("s3cr3t-value")),
-            ("declared", Value::from("also hidden")),
-            ("PASSWORD", Value::from("abc")),
-            ("plain", Value::from("seen")),
-        ];
-        mask.learn(&context.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect());
-        for (text, expected) in [
-            ("x s3cr3t-value y", "x [REDACTED] y"),
-            ("also hidden", "[REDACTED]"),
-            ("abc", "abc"),
-            ("seen", "seen"),
-        ] {
-            assert_eq!(mask.text(text), expected);
-        }
-        assert_eq!(mask.value("PASSWORD", &Value::from("abc")), Value::from(MASK));
-        assert_eq!(mask.value("plain", &Value::from("seen")), Value::from("seen"));
-        assert_eq!(mask.value("monkey", &Value::from("banana")), Value::from(MASK));
-    }
+    masked.extend_from_slice(&bytes[from..]);
+    masked
 }

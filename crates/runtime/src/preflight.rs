@@ -8,6 +8,7 @@ use std::{
 
 use recipe::{
     plan::{Plan, Step, StepKind, Target, Unit, UnitId},
+    scope::Foreseen,
     syntax::Rule,
     template,
     value::{Map, Value},
@@ -224,7 +225,7 @@ pub fn is_ruled_out(plan: &Plan, step: &Step, context: &Map) -> bool {
         .iter()
         .flat_map(|unit| &unit.steps)
         .any(|step| matches!(&step.kind, StepKind::Nested { target: Target::Dynamic { .. }, .. }));
-    let assigned: HashSet<&str> = plan
+    let unknown: HashSet<String> = plan
         .units
         .iter()
         .flat_map(|unit| {
@@ -232,8 +233,8 @@ pub fn is_ruled_out(plan: &Plan, step: &Step, context: &Map) -> bool {
             stored
                 .flatten()
                 .chain(unit.context.keys().filter(|_| !Arc::ptr_eq(unit, plan.root())).map(String::as_str))
+                .map(str::to_owned)
         })
         .collect();
-    let is_fixed = condition.names().iter().all(|(path, _)| !assigned.contains(path.root.as_str()));
-    !dynamic && is_fixed && condition.holds(context) == Ok(false)
+    !dynamic && condition.decide(&Foreseen { scope: context, unknown: &unknown }) == Ok(Some(false))
 }

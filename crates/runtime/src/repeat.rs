@@ -11,7 +11,7 @@ use crate::{
     command_line::quote,
     folder::{Batch, FolderError, Header, Options, Recovery, RunFolder},
     mask::Mask,
-    runs::MAX_PARALLEL,
+    runs::{InForce, MAX_PARALLEL},
 };
 
 /// The longest value that a command line shows.
@@ -21,9 +21,8 @@ const FILE: &str = "given.json";
 
 /// The command line that starts a run like this one, with the recipe that it began with.
 pub fn header_command(header: &Header, folder: &RunFolder, mask: &Mask) -> String {
-    let recipe = header.recipe_file.as_ref().map(|file| file.to_string_lossy().into_owned());
     let repeated = Repeated {
-        recipe: &recipe.unwrap_or_else(|| header.recipe_path.clone()),
+        recipe: &InForce::first(header).name(),
         dir: &header.working_dir,
         given: &header.given(),
         options: &header.options,

@@ -18,7 +18,7 @@ use recipe::{
 };
 use serde::Serialize;
 
-use crate::{command_line::Reach, diagnose::Found, mask::Mask};
+use crate::{command_line::Reach, diagnose::Found, drive::Preview, mask::Mask};
 
 /// Version of the result's shape.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -131,8 +131,8 @@ pub struct StepResult {
     /// Why it was skipped.
     pub skip_reason: Option<String>,
     /// What a dry run says about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dry_run: Option<String>,
+    #[serde(flatten)]
+    pub preview: Option<Preview>,
     /// Whether an agent finished the work of its nested recipe.
     pub recovered: bool,
     /// Variable that took its output.
@@ -190,7 +190,7 @@ pub struct Subject<'a> {
     /// The time, for runs that are not over.
     pub now: Timestamp,
     /// What a dry run would have done.
-    pub previews: &'a HashMap<String, String>,
+    pub previews: &'a HashMap<String, Preview>,
     /// Its folder.
     pub run_dir: Option<String>,
     /// The result text.
@@ -241,7 +241,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         tracking_id: subject.tracking_id.map(str::to_owned),
         success: status == RunStatus::Completed,
         status,
-        outcome: outcome(status, failure.as_ref()),
+        outcome: outcome(status),
         exit_code: finished.filter(|_| status != RunStatus::Running).map(|finished| finished.exit_code),
         dry_run: state.settings.dry_run,
         started_at: state.started_at,
@@ -293,10 +293,9 @@ fn written(state: &RunState, path: &str) -> Option<String> {
     }
 }
 
-fn outcome(status: RunStatus, failure: Option<&Failure>) -> &'static str {
+fn outcome(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Completed => "ok",
-        RunStatus::Failed if failure.is_some_and(|failure| failure.outcome == Outcome::Budget) => "budget",
         RunStatus::Failed => "failed",
         RunStatus::Waiting => "needs_human",
         RunStatus::Cancelled => "cancelled",
@@ -312,7 +311,7 @@ fn steps(subject: &Subject<'_>, frame: &Frame) -> Vec<StepResult> {
 fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
     let (state, definition) = (&frame.steps[at], &frame.unit.steps[at]);
     let path = frame.step_path(at);
-    let mask = subject.mask;
+    let (mask, preview) = (subject.mask, subject.previews.get(&path));
     let ended = state.ended.as_deref();
     let interrupted = state.status == StepStatus::Running && subject.status != RunStatus::Running;
     // what was stopped with the run ended with it
@@ -345,10 +344,10 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
             (true, None) => Some(Outcome::Lost),
             (false, _) => ended.map(|ended| ended.outcome.clone()),
         },
-        exit_code: ended.filter(|_| !interrupted).and_then(exit_code),
+        exit_code: ended.filter(|_| !interrupted).and_then(Ended::exit_code),
         signal: ended.filter(|_| !interrupted).and_then(signal),
-        skip_reason: state.skipped.as_ref().map(engine::outcome::SkipReason::describe),
-        dry_run: subject.previews.get(&path).cloned(),
+        skip_reason: state.skipped.as_ref().map(|reason| Preview::reason(preview, reason)),
+        preview: preview.cloned(),
         recovered: state.recovered,
         stored_as: definition.store.clone(),
         cut_bytes: ended.and_then(|ended| ended.cut_bytes),
@@ -380,15 +379,6 @@ pub(crate) fn signal(ended: &Ended) -> Option<i32> {
     match ended.outcome {
         Outcome::Signal(signal) => Some(signal),
         _ => ended.stopped.and_then(ProgramEnd::signal),
-    }
-}
-
-/// The exit code that a program ended with.
-pub(crate) fn exit_code(ended: &Ended) -> Option<i32> {
-    match ended.outcome {
-        Outcome::Ok => Some(ended.good_code.unwrap_or(0)),
-        Outcome::Exit(code) => Some(code),
-        _ => ended.stopped.and_then(ProgramEnd::code),
     }
 }
 

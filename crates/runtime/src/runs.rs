@@ -47,7 +47,7 @@ use crate::{
     audit::Audit,
     clock,
     command_line::Reach,
-    drive::{DriveError, Driver, Parts, Reporter},
+    drive::{DriveError, Driver, Parts, Preview, Reporter},
     folder::{self, Header, Options, RunFolder, make_dir},
     host::Host,
     journal::Journal,
@@ -467,7 +467,7 @@ fn finished_result(
     plan: &Plan,
     state: &RunState,
     mask: &crate::mask::Mask,
-    previews: &HashMap<String, String>,
+    previews: &HashMap<String, Preview>,
     run_dir: Option<PathBuf>,
 ) -> RunResult {
     let output = match (&run_dir, state.finished.as_ref().and_then(|finished| finished.output.as_ref())) {

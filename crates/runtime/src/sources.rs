@@ -3,8 +3,12 @@
 //! Remembers every answer of the loader, also for recipes whose names became known only while running.
 
 use std::{
+    collections::HashMap,
+    fs::{File, OpenOptions},
+    io::ErrorKind,
+    os::unix::fs::{FileExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use recipe::{
@@ -13,7 +17,10 @@ use recipe::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::folder::{Batch, FolderError, make_dir, to_json};
+use crate::{
+    fault,
+    folder::{Batch, FolderError, make_dir, to_json},
+};
 
 /// One remembered answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,27 +43,68 @@ type Known = (Answer, Option<Arc<[u8]>>);
 /// A loader that remembers what another one answers.
 pub struct Recording<'a> {
     inner: &'a dyn Loader,
-    answers: Mutex<Vec<Known>>,
+    memory: Mutex<Memory>,
+}
+
+/// What is remembered, and how much of it is written where.
+#[derive(Default)]
+struct Memory {
+    answers: Vec<Known>,
+    dir: PathBuf,
+    /// How many answers the folder holds.
+    written: usize,
+    /// The files in it, by what they hold.
+    files: HashMap<Arc<[u8]>, String>,
+}
+
+impl Memory {
+    /// Writes the files of the answers that are not written yet, and gives these answers.
+    fn take_new(&mut self, files: &mut Batch) -> Result<Vec<Answer>, FolderError> {
+        let mut new = Vec::new();
+        for (answer, bytes) in &self.answers[self.written..] {
+            let mut answer = answer.clone();
+            if let Some(bytes) = bytes {
+                if !self.files.contains_key(bytes) {
+                    let file = source_name(self.files.len(), answer.path.as_deref().unwrap_or(&answer.name));
+                    files.write(self.dir.join(&file), bytes)?;
+                    self.files.insert(Arc::clone(bytes), file);
+                }
+                answer.file = self.files.get(bytes).cloned();
+            }
+            new.push(answer);
+        }
+        self.written = self.answers.len();
+        Ok(new)
+    }
 }
 
 impl<'a> Recording<'a> {
     /// Remembers what `inner` answers.
     pub fn new(inner: &'a dyn Loader) -> Recording<'a> {
-        Recording { inner, answers: Mutex::new(Vec::new()) }
+        Recording { inner, memory: Mutex::default() }
     }
 
     /// Remembers what `remembered` answers besides everything that it knows already.
     pub fn going_on(remembered: &'a Remembered<'a>) -> Recording<'a> {
-        let known = remembered.answers.iter().map(|answer| {
+        let mut memory = Memory { dir: remembered.dir.clone(), ..Memory::default() };
+        for answer in &remembered.answers {
             let bytes = answer.file.as_ref().and_then(|file| remembered.bytes(file).ok());
-            (answer.clone(), bytes)
-        });
-        Recording { inner: remembered, answers: Mutex::new(known.collect()) }
+            if let (Some(bytes), Some(file)) = (&bytes, &answer.file) {
+                memory.files.insert(Arc::clone(bytes), file.clone());
+            }
+            memory.answers.push((answer.clone(), bytes));
+        }
+        memory.written = memory.answers.len();
+        Recording { inner: remembered, memory: Mutex::new(memory) }
     }
 
     /// Remembers the recipe that everything begins with.
     pub fn root(&self, root: &Loaded) {
         self.remember("root", "", "", Some(&root.path), Some(Arc::clone(&root.bytes)));
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn remember(&self, kind: &str, name: &str, from: &str, path: Option<&str>, bytes: Option<Arc<[u8]>>) {
@@ -67,43 +115,93 @@ impl<'a> Recording<'a> {
             path: path.map(str::to_owned),
             file: None,
         };
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner).push((answer, bytes));
+        let mut memory = self.memory();
+        let is_same = |(known, held): &Known| {
+            (&known.kind, &known.name, &known.from, &known.path)
+                == (&answer.kind, &answer.name, &answer.from, &answer.path)
+                && *held == bytes
+        };
+        if !memory.answers.iter().any(is_same) {
+            memory.answers.push((answer, bytes));
+        }
     }
 
-    /// Writes everything that was remembered into a folder.
+    /// Writes everything that was remembered into a folder. What is there already stays as it is: it may be read
+    /// at any time, and the program may die at any time.
     pub fn save(&self, dir: &Path) -> Result<(), FolderError> {
         let mut files = Batch::default();
-        self.write(dir, &mut files)?;
-        files.sync()
+        if self.memory().dir != dir {
+            self.write(dir, &mut files)?;
+            return files.sync();
+        }
+        let new = self.memory().take_new(&mut files)?;
+        files.sync()?;
+        append(&dir.join(LATER), &new)
     }
 
-    /// The same, without waiting for the disk.
+    /// The same for a new folder, without waiting for the disk.
     pub(crate) fn write(&self, dir: &Path, files: &mut Batch) -> Result<(), FolderError> {
         make_dir(dir)?;
-        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut written: Vec<(Arc<[u8]>, String)> = Vec::new();
-        let mut index = Vec::new();
-        for (answer, bytes) in answers.iter() {
-            let mut answer = answer.clone();
-            if let Some(bytes) = bytes {
-                let known = written.iter().find(|(other, _)| other == bytes).map(|(_, file)| file.clone());
-                let file = match known {
-                    Some(file) => file,
-                    None => {
-                        let file = source_name(written.len(), answer.path.as_deref().unwrap_or(&answer.name));
-                        files.write(dir.join(&file), bytes)?;
-                        written.push((Arc::clone(bytes), file.clone()));
-                        file
-                    }
-                };
-                answer.file = Some(file);
-            }
-            index.push(answer);
-        }
-        let file = dir.join("index.json");
+        let mut memory = self.memory();
+        *memory =
+            Memory { answers: std::mem::take(&mut memory.answers), dir: dir.to_owned(), ..Memory::default() };
+        let index = memory.take_new(files)?;
+        let file = dir.join(INDEX);
         let json = to_json(&index).map_err(FolderError::at("write", &file))?;
         files.write(file, &json)
     }
+}
+
+/// What a run began with.
+const INDEX: &str = "index.json";
+/// What it asked for later, a line for each answer.
+const LATER: &str = "later.jsonl";
+
+/// Adds answers to those that came later.
+fn append(path: &Path, answers: &[Answer]) -> Result<(), FolderError> {
+    if answers.is_empty() {
+        return Ok(());
+    }
+    let at = FolderError::at("write", path);
+    let write = || {
+        fault::point("file.create")?;
+        let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
+        drop_torn_line(&file)?;
+        for answer in answers {
+            let line = serde_json::to_string(answer)? + "\n";
+            fault::write_all("file.write", &mut file, line.as_bytes())?;
+        }
+        fault::sync("file.sync", &file)
+    };
+    write().map_err(at)
+}
+
+/// Takes off a last line without an end, which a death while it was written leaves.
+fn drop_torn_line(file: &File) -> std::io::Result<()> {
+    let length = file.metadata()?.len();
+    let mut last = [b'\n'];
+    if length > 0 {
+        file.read_exact_at(&mut last, length - 1)?;
+    }
+    if last == [b'\n'] {
+        return Ok(());
+    }
+    let mut text = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+    file.read_exact_at(&mut text, 0)?;
+    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    file.set_len(whole as u64)
+}
+
+/// The answers that came later. A last line without an end is one that nobody has acted on.
+fn later(dir: &Path) -> Result<Vec<Answer>, FolderError> {
+    let path = dir.join(LATER);
+    let text = match std::fs::read_to_string(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        text => text.map_err(FolderError::at("read", &path))?,
+    };
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    let lines = whole.lines().filter(|line| !line.is_empty()).map(serde_json::from_str);
+    lines.collect::<Result<_, _>>().map_err(|error| FolderError::at("read", &path)(error.into()))
 }
 
 fn source_name(number: usize, path: &str) -> String {
@@ -140,10 +238,11 @@ pub struct Remembered<'a> {
 impl<'a> Remembered<'a> {
     /// Reads a folder that [`Recording::save`] wrote.
     pub fn open(dir: &Path, beyond: Option<&'a dyn Loader>) -> Result<Remembered<'a>, FolderError> {
-        let path = dir.join("index.json");
+        let path = dir.join(INDEX);
         let text = std::fs::read(&path).map_err(FolderError::at("read", &path))?;
-        let answers =
+        let mut answers: Vec<Answer> =
             serde_json::from_slice(&text).map_err(|error| FolderError::at("read", &path)(error.into()))?;
+        answers.extend(later(dir)?);
         Ok(Remembered { dir: dir.to_owned(), answers, beyond })
     }
 
@@ -218,5 +317,65 @@ impl Loader for Remembered<'_> {
 
     fn recipe_names(&self) -> Vec<String> {
         self.beyond.map(Loader::recipe_names).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Brings whatever is asked for.
+    struct Any;
+
+    impl Loader for Any {
+        fn recipe(&self, name: &str, _from: &str) -> Result<Loaded, LoadError> {
+            Ok(Loaded { path: format!("{name}.yaml"), bytes: Arc::from(format!("name: {name}").as_bytes()) })
+        }
+
+        fn agent(&self, _reference: &AgentRef, _from: &str) -> Option<Arc<str>> {
+            None
+        }
+
+        fn recipe_names(&self) -> Vec<String> {
+            Vec::new()
+        }
+    }
+
+    fn names(dir: &Path) -> Vec<String> {
+        let remembered = Remembered::open(dir, None).unwrap();
+        remembered.answers.iter().map(|answer| answer.name.clone()).collect()
+    }
+
+    #[test]
+    fn what_is_asked_for_later_is_added_and_nothing_is_written_twice() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("sources");
+        let recording = Recording::new(&Any);
+        recording.root(&Any.recipe("root", "").unwrap());
+        recording.save(&dir).unwrap();
+        let index = std::fs::read(dir.join(INDEX)).unwrap();
+        for name in ["a", "b", "a", "a"] {
+            recording.recipe(name, "root.yaml").unwrap();
+            recording.save(&dir).unwrap();
+        }
+        assert_eq!(names(&dir), ["", "a", "b"]);
+        assert_eq!(std::fs::read(dir.join(INDEX)).unwrap(), index);
+        assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 5);
+
+        // a death in the middle of a line, and a process that goes on after it
+        let later = dir.join(LATER);
+        let whole = std::fs::read(&later).unwrap();
+        std::fs::write(&later, [&whole[..], b"{\"kind\": \"rec"].concat()).unwrap();
+        assert_eq!(names(&dir), ["", "a", "b"]);
+        let remembered = Remembered::open(&dir, Some(&Any)).unwrap();
+        let continued = Recording::going_on(&remembered);
+        for name in ["b", "c"] {
+            continued.recipe(name, "root.yaml").unwrap();
+            continued.save(&dir).unwrap();
+        }
+        assert_eq!(names(&dir), ["", "a", "b", "c"]);
+        let again = Remembered::open(&dir, None).unwrap();
+        assert_eq!(&*again.by_path("c.yaml").unwrap().bytes, b"name: c");
+        assert_eq!(&*again.root().unwrap().bytes, b"name: root");
     }
 }

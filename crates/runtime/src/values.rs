@@ -5,7 +5,7 @@
 use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom},
-    os::unix::fs::FileExt,
+    os::unix::{ffi::OsStrExt, fs::FileExt},
     path::Path,
     sync::Arc,
 };
@@ -136,6 +136,18 @@ pub fn output_ref(relative: &Path, file: &File) -> io::Result<OutputRef> {
         _ => None,
     };
     Ok(OutputRef { file: relative.to_string_lossy().into_owned(), bytes, sha256 })
+}
+
+/// A reference to a file that a step made, by what stands in it; to a link that leads to no file, by where it leads.
+pub fn produced_ref(dir: &Path, relative: &Path) -> Option<OutputRef> {
+    let path = dir.join(relative);
+    if path.is_file() {
+        return output_ref(relative, &File::open(path).ok()?).ok();
+    }
+    let target = std::fs::read_link(path).ok()?;
+    let target = target.as_os_str().as_bytes();
+    let (file, bytes) = (relative.to_string_lossy().into_owned(), target.len() as u64);
+    Some(OutputRef { file, bytes, sha256: Some(sha256(target)) })
 }
 
 fn file_digest(file: &File) -> io::Result<String> {

@@ -84,7 +84,7 @@ fn remedy(error: &DriveError, dir: &Path) -> String {
 }
 
 /// Reports a run that could not be started, or could not go on.
-pub(super) fn report_missing(failure: &Failure, asked: &str, format: OutputFormat, out: &mut Out) -> Exit {
+pub(crate) fn report_missing(failure: &Failure, asked: &str, format: OutputFormat, out: &mut Out) -> Exit {
     report_failure(failure, refusal(asked.to_owned(), failure.exit), format, out)
 }
 
@@ -117,7 +117,7 @@ fn explained(message: &str) -> Option<Diagnosis> {
     Some(diagnose(&facts)).filter(|found| found.class != Class::Unknown)
 }
 
-pub(super) fn report_refused(refused: &Checked, asked: &str, format: OutputFormat, out: &mut Out) -> Exit {
+pub(crate) fn report_refused(refused: &Checked, asked: &str, format: OutputFormat, out: &mut Out) -> Exit {
     if format == OutputFormat::Json {
         let mut result = refusal(reading::name_of(&refused.sources, asked), Exit::Invalid);
         result["error"] = json!(diagnostics::summary(&refused.diagnostics, &refused.sources));

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use runtime::{
-    command_line::{Reach, quote},
+    command_line::{Reach, option},
     mask::Mask,
 };
 
@@ -41,15 +41,15 @@ pub(super) fn same(
         ("--exclude-tags", tags(args.tags.excluded())),
     ];
     for (flag, value) in named {
-        flags.extend(value.map(|value| format!(" {flag} {}", quote(&value))));
+        flags.extend(value.map(|value| format!(" {}", option(flag, &value))));
     }
     for file in &args.context.context_files {
-        flags.push_str(&format!(" --context-file {}", quote(&path(&environment.absolute(file)))));
+        flags.push_str(&format!(" {}", option("--context-file", &path(&environment.absolute(file)))));
     }
     for set in &args.context.set {
         match set.split_once('=').filter(|(name, _)| mask.is_secret(name.trim())) {
-            Some((name, _)) => flags.push_str(&format!(" --set {}", quote(&format!("{name}=…")))),
-            None => flags.push_str(&format!(" --set {}", quote(set))),
+            Some((name, _)) => flags.push_str(&format!(" {}", option("--set", &format!("{name}=…")))),
+            None => flags.push_str(&format!(" {}", option("--set", set))),
         }
     }
     let set = [
@@ -59,7 +59,9 @@ pub(super) fn same(
         ("--skip-interrupted", args.skip_interrupted),
     ];
     flags.extend(args.options.auto_fix.map(|most| format!(" --auto-fix={most}")));
-    flags.extend(args.options.repair_agent.iter().map(|agent| format!(" --repair-agent {}", quote(agent))));
+    flags.extend(
+        args.options.repair_agent.iter().map(|agent| format!(" {}", option("--repair-agent", agent))),
+    );
     for (flag, _) in set.into_iter().filter(|(_, is_set)| *is_set) {
         flags.push_str(&format!(" {flag}"));
     }

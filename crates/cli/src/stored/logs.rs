@@ -54,6 +54,15 @@ fn logs_of(args: &LogsArgs, environment: &Environment, out: &mut Out) -> Result<
         );
     }
     if args.format.output_format == OutputFormat::Json {
+        // one value, when there is nothing more to come
+        let shown = match args.follow {
+            true => {
+                wait_for_end(&folder, out);
+                runs.open(folder.clone()).map_err(|error| unreadable(&error, &folder))?
+            }
+            false => shown,
+        };
+        let attempts = self::attempts(&shown.records, step);
         let list: Vec<_> = attempts.iter().map(|attempt| as_json(&folder, attempt, &shown.mask)).collect();
         out.json(&list);
         return Ok(Exit::Success);
@@ -68,6 +77,13 @@ fn logs_of(args: &LogsArgs, environment: &Environment, out: &mut Out) -> Result<
         out.notice("nothing was printed");
     }
     Ok(Exit::Success)
+}
+
+/// Waits until a run is over, or nobody reads any more.
+fn wait_for_end(folder: &RunFolder, out: &Out) {
+    while folder.owner().is_some() && !out.is_closed() {
+        std::thread::sleep(LOOK);
+    }
 }
 
 /// An attempt at a step.

@@ -6,13 +6,10 @@ use engine::{
     RunStatus,
     resume_plan::{Action, Effects, Producers, ResumePlan, Resumer},
 };
-use recipe::{
-    check::{Given, check},
-    plan::Plan,
-};
+use recipe::plan::Plan;
 use runtime::{
     autofix::{self, AutoFixError, Loop},
-    command_line::{Reach, quote},
+    command_line::{Reach, option},
     discovery::Library,
     folder::{Header, Options},
     journal::JournalError,
@@ -23,6 +20,7 @@ use serde_json::json;
 
 use super::{
     asked::{self, Asked},
+    edited::{self, Edited},
     find, runs_at, unreadable,
 };
 use crate::{
@@ -60,22 +58,17 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
     places.recipe_dirs.extend(header.options.recipe_dirs.clone());
     let library = reading::library(&places, environment);
     let recording = Recording::new(&library);
+    let names = header.given.iter().map(|(name, _)| name.clone()).chain(outside.names()).collect();
     let mut recipe_file = None;
     let edited = match &args.recipe {
         None => None,
-        Some(file) => {
-            let loaded = reading::find(&library, &file.to_string_lossy())?;
-            recording.root(&loaded);
-            recipe_file = std::fs::canonicalize(library.absolute(&loaded.path)).ok();
-            let names = header.given.iter().map(|(name, _)| name.clone()).chain(outside.names()).collect();
-            let checked = check(loaded, &recording, &Given { names, ..Given::default() });
-            let checked = if args.strictness.strict { checked.strict() } else { checked };
-            reading::report(&checked, environment, out);
-            let plan = reading::accept(checked).map_err(|_| {
-                Failure::new(Exit::Invalid, format!("the edited recipe `{}` is invalid", file.display()))
-            })?;
-            Some((plan, &recording))
-        }
+        Some(file) => match edited::read(args, file, names, &library, &recording, environment, out) {
+            Ok(Edited { plan, file }) => {
+                recipe_file = file;
+                Some((plan, &recording))
+            }
+            Err(exit) => return Ok(exit),
+        },
     };
     let opened = runs.open(folder.clone()).map_err(|error| unreadable(&error, &folder))?;
     let plan = edited.as_ref().map_or(&opened.plan, |(plan, _)| plan);
@@ -146,7 +139,7 @@ fn is_of(plan: &Plan, library: &Library, opened: &Shown, reach: &Reach) -> Resul
     }
     let (run, known) = (&header.run_id, &header.recipe_name);
     let message = format!("run `{run}` is a run of `{known}`, not of `{}`", root.name);
-    let command = reach.command(&format!("resume {run} --recipe {}", quote(&file.to_string_lossy())));
+    let command = reach.command(&format!("resume {run} {}", option("--recipe", &file.to_string_lossy())));
     Err(Failure::new(Exit::BadArguments, message)
         .hint(format!("if `{}` is the same recipe under another name: {command}", root.name))
         .hint("`recipe-runner-rs runs` shows which run belongs to which recipe"))

@@ -95,6 +95,8 @@ pub struct Facts {
     pub trouble_by: KnownBy,
     /// What the agent answered: the step's own, or that of the producer before it.
     pub answer: Option<String>,
+    /// The step of the agent that answered it, where that is another one.
+    pub answer_of: Option<String>,
     /// Whether files changed while that agent worked, if known.
     pub files_changed: Option<bool>,
     /// The agent steps before it.
@@ -250,7 +252,10 @@ fn hollow_success(facts: &Facts) -> Option<Diagnosis> {
     if !(failed_check || completed) {
         return None;
     }
-    let signal = is_hollow(facts.answer.as_deref()?, facts.files_changed)?;
+    let mut signal = is_hollow(facts.answer.as_deref()?, facts.files_changed)?;
+    if let Some(step) = &facts.answer_of {
+        signal.what = format!("the agent of `{step}` could not reach the work");
+    }
     Some(Diagnosis::new(Class::HollowSuccess, Confidence::Medium, vec![signal]))
 }
 

@@ -312,14 +312,8 @@ pub(super) const PHRASES: &[Phrase] = &[
     with(
         Class::Structure,
         "the shell cannot read the command",
-        &["syntax error"],
+        &["syntax error", "unexpected eof while looking for matching"],
         &["bash", "sh", "-c", "unexpected end of file", "near unexpected token"],
-    ),
-    with(
-        Class::Structure,
-        "the shell cannot read the command",
-        &["unexpected eof while looking for matching"],
-        &["bash", "sh", "-c"],
     ),
 ];
 

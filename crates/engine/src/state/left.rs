@@ -1,6 +1,6 @@
 //! Processes that steps left running for later ones, and what became of them. Never ends one.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::RunState;
 use crate::event::{Event, RunFinished};
@@ -8,8 +8,8 @@ use crate::event::{Event, RunFinished};
 /// Steps that left processes running.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Left {
-    /// Those whose processes may be alive, as far as is known.
-    alive: HashSet<String>,
+    /// Those whose processes may be alive, as far as is known, and their attempts.
+    alive: HashMap<String, u32>,
     /// Those whose processes ended with a run.
     ended: HashSet<String>,
 }
@@ -21,12 +21,12 @@ impl Left {
                 self.alive.remove(path);
                 self.ended.remove(path);
             }
-            Event::StepFinished { path, ended, .. } if ended.left_running => {
-                self.alive.insert(path.clone());
+            Event::StepFinished { path, attempt, ended, .. } if ended.left_running => {
+                self.alive.insert(path.clone(), *attempt);
             }
             Event::RunFinished(finished) => self.finish(finished),
             // whatever its runner left behind ended with it, or is ended now
-            Event::RunResumed(_) => self.ended.extend(self.alive.drain()),
+            Event::RunResumed(_) => self.ended.extend(self.alive.drain().map(|(path, _)| path)),
             _ => {}
         }
     }
@@ -35,8 +35,10 @@ impl Left {
         let Some(steps) = &finished.ended_steps else { return };
         // what stands behind the path is a number, or the name of a hook
         let attempts = steps.iter().filter_map(|step| step.rsplit_once('#'));
-        let paths = attempts.filter(|(_, attempt)| attempt.parse::<u32>().is_ok()).map(|(path, _)| path);
-        let left: Vec<String> = paths.filter(|path| self.alive.contains(*path)).map(str::to_owned).collect();
+        let is_last = |(path, attempt): &(&str, &str)| {
+            attempt.parse::<u32>().is_ok_and(|attempt| self.alive.get(*path) == Some(&attempt))
+        };
+        let left: Vec<String> = attempts.filter(is_last).map(|(path, _)| path.to_owned()).collect();
         // the others had come to an end of their own
         self.alive.clear();
         self.ended.extend(left);
@@ -49,10 +51,16 @@ impl RunState {
         !self.left.alive.is_empty()
     }
 
+    /// Steps of the recipe that a step runs whose processes may be alive, as processes are marked (`path#attempt`).
+    pub fn left_running_below(&self, path: &str) -> Vec<String> {
+        let below = format!("{path}/");
+        let inside = self.left.alive.iter().filter(|(step, _)| step.starts_with(&below));
+        inside.map(|(step, attempt)| format!("{step}#{attempt}")).collect()
+    }
+
     /// Steps whose processes a resume does not find any more, though they were left running for later steps.
     pub(crate) fn deserted(&self) -> Vec<String> {
-        let mut paths: Vec<String> = self.left.alive.union(&self.left.ended).cloned().collect();
-        paths.sort();
-        paths
+        let paths: BTreeSet<&String> = self.left.alive.keys().chain(&self.left.ended).collect();
+        paths.into_iter().cloned().collect()
     }
 }

@@ -15,10 +15,10 @@ impl RunState {
     }
 
     fn add_usage(&mut self, path: &str, usage: &Usage) {
-        self.used.add(usage);
+        self.used.count(usage);
         let mut rest = path;
         while let Some((around, _)) = rest.rsplit_once('/') {
-            self.used_below.entry(around.to_owned()).or_default().add(usage);
+            self.used_below.entry(around.to_owned()).or_default().count(usage);
             rest = around;
         }
     }

@@ -366,3 +366,34 @@ steps:
     assert!(run.state.frames[1].overrides.contains("b"));
     assert_eq!(run.state.frames[1].introduced.iter().collect::<Vec<_>>(), ["d"]);
 }
+
+#[test]
+fn an_exit_code_is_known_by_the_outcome_or_besides() {
+    for (outcome, noted, written, known) in [
+        (Outcome::Ok, Some(0), None, Some(0)),
+        (Outcome::Ok, Some(3), Some(3), Some(3)),
+        (Outcome::Exit(4), Some(4), None, Some(4)),
+        (Outcome::NotJson, Some(0), Some(0), Some(0)),
+        (Outcome::NeedsHuman, Some(3), Some(3), Some(3)),
+        (Outcome::Agent, None, None, None),
+        (Outcome::Signal(9), None, None, None),
+    ] {
+        let mut ended = ended(outcome);
+        ended.note_code(noted);
+        assert_eq!((ended.code, ended.exit_code()), (written, known), "{ended:?}");
+    }
+}
+
+#[test]
+fn journals_name_the_exit_code_of_a_success_in_two_ways() {
+    for (line, known) in [
+        (r#"{"outcome":"ok"}"#, Some(0)),
+        (r#"{"outcome":"ok","good_code":3}"#, Some(3)),
+        (r#"{"outcome":"ok","code":3}"#, Some(3)),
+        (r#"{"outcome":"needs_human"}"#, None),
+        (r#"{"outcome":"needs_human","code":3}"#, Some(3)),
+    ] {
+        let ended: Ended = serde_json::from_str(line).unwrap();
+        assert_eq!(ended.exit_code(), known, "{line}");
+    }
+}

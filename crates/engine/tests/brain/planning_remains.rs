@@ -175,6 +175,8 @@ fn a_process_that_ended_with_the_run_is_started_again_for_what_comes_after_it() 
     // it had come to an end of its own
     check(all, Death::Swept(&[]), "=srv =a *g");
     check(all, Death::Swept(&["a#1", "srv#post_step"]), "=srv =a *g");
+    // another attempt had left that one
+    check(all, Death::Swept(&["srv#2"]), "=srv =a *g");
     // who got its value gets the new one
     let read = &[SRV, "id: a, command: 'echo {{srv}}'", "id: b, command: y", "id: g, command: 'echo {{a}}'"];
     check(read, Death::Killed, "*srv *a =b *g");

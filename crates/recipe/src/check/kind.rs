@@ -232,6 +232,8 @@ impl Checker<'_> {
             ("json_retries", place(&fields.json_retries), agent),
             ("recovery_on_failure", place(&fields.recovery_on_failure), nested),
             ("prompt", place(&fields.prompt).filter(|_| fields.kind.is_none()), agent),
+            ("exit_codes", place(&fields.exit_codes), !nested),
+            ("max_env_value_bytes", place(&fields.max_env_value_bytes), !nested),
             ("context", place(&fields.context), nested),
             ("sub_context", place(&fields.sub_context), nested),
         ];

@@ -24,20 +24,20 @@ pub(super) fn member_names(name: &str, value: &Value) -> Vec<String> {
 }
 
 /// Reports a key that a declared map does not have, if nobody can give the map another value. `replaced` are names
-/// that steps assign.
+/// that steps assign; the map's name stands for the path's first `before` segments, too.
 pub(super) fn missing(
     unit: &Unit,
     used: &Use,
+    (name, before): (&str, usize),
     outside: &BTreeSet<&str>,
     replaced: &HashMap<&str, usize>,
 ) -> Option<Diagnostic> {
-    let root = used.path.root.as_str();
-    if outside.contains(root) || replaced.contains_key(root) {
+    if outside.contains(name) || replaced.contains_key(name) {
         return None;
     }
-    let mut value = unit.context.get(root)?;
-    let mut path = root.to_owned();
-    for segment in &used.path.segments {
+    let mut value = unit.context.get(name)?;
+    let mut path = name.to_owned();
+    for segment in &used.path.segments[before..] {
         let (Value::Map(members), Segment::Key(key)) = (value, segment) else { return None };
         match members.get(key.as_str()) {
             Some(member) => value = member,
@@ -49,7 +49,7 @@ pub(super) fn missing(
     None
 }
 
-fn told(used: &Use, path: &str, key: &str, keys: Vec<&str>) -> Option<Diagnostic> {
+pub(super) fn told(used: &Use, path: &str, key: &str, keys: Vec<&str>) -> Option<Diagnostic> {
     let meant = did_you_mean(key, keys.iter().copied());
     // a key that may be missing is a pattern of conditions, too
     if matches!(used.at, Where::Condition(_)) && meant.is_none() {

@@ -2,6 +2,7 @@
 //!
 //! Never stops at the first problem, and never reads a file itself: a [`Loader`] brings the texts.
 
+mod below;
 mod collisions;
 mod extend;
 mod ids;
@@ -11,6 +12,7 @@ mod members;
 mod misuse;
 mod names;
 mod outside;
+mod patterns;
 mod step;
 mod unit;
 

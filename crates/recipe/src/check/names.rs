@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{Comparisons, Given, children, collisions::Collisions, members};
+use super::{Comparisons, Given, below, children, collisions::Collisions, members};
 use crate::{
     diagnostic::{Code, Diagnostic, did_you_mean},
     plan::{Plan, Step, StepKind, Target, Unit},
@@ -67,7 +67,7 @@ pub(super) fn check(plan: &Plan, notes: &[Notes], given: &Given, diagnostics: &m
         let mut outside: BTreeSet<&str> = flow.above[at].iter().map(String::as_str).collect();
         outside.extend(given.names.iter().map(String::as_str));
         if !notes[at].is_partial && !flow.is_open_above[at] {
-            undefined(unit, &notes[at].uses, &flow, &outside, diagnostics);
+            undefined(plan, unit, &notes[at].uses, &flow, &outside, diagnostics);
         }
         let mut collisions = Collisions { plan, unit, notes: &notes[at], told: &mut told, diagnostics };
         collisions.own(given);
@@ -78,9 +78,9 @@ pub(super) fn check(plan: &Plan, notes: &[Notes], given: &Given, diagnostics: &m
 }
 
 /// How names travel between the recipes of a plan.
-struct Flow {
+pub(super) struct Flow {
     /// What the final context of a unit can hold: its own names and those of the recipes below.
-    below: Vec<BTreeSet<String>>,
+    pub(super) below: Vec<BTreeSet<String>>,
     /// What steps of a unit and of the recipes below assign.
     assigned: Vec<BTreeSet<String>>,
     /// What the recipes that call a unit may hand down.
@@ -88,7 +88,7 @@ struct Flow {
     /// What of that they always hand down: names that they declare, and names that calls give a value.
     surely_above: Vec<BTreeSet<String>>,
     /// Whether a unit can also define names that only a run will tell.
-    is_open: Vec<bool>,
+    pub(super) is_open: Vec<bool>,
     /// Whether that is so for a recipe that calls the unit.
     is_open_above: Vec<bool>,
 }
@@ -120,7 +120,7 @@ impl Flow {
     }
 
     /// The names that a step defines for the steps after it.
-    fn defined_by<'a>(&'a self, step: &'a Step) -> Vec<&'a str> {
+    pub(super) fn defined_by<'a>(&'a self, step: &'a Step) -> Vec<&'a str> {
         let mut names: Vec<&str> = step.store.as_deref().into_iter().collect();
         if let StepKind::Nested { target: Target::Known { unit, .. }, overrides, .. } = &step.kind {
             let child = unit.0 as usize;
@@ -183,6 +183,7 @@ fn spread(plan: &Plan, mut step: impl FnMut(usize, usize) -> bool) {
 }
 
 fn undefined(
+    plan: &Plan,
     unit: &Unit,
     uses: &[Use],
     flow: &Flow,
@@ -212,7 +213,7 @@ fn undefined(
     let mut comparisons = Comparisons::default();
     for used in uses.iter().filter(|used| open_from.is_none_or(|open| used.at.step() < open)) {
         let root = used.path.root.as_str();
-        let full = used.path.to_string();
+        let names: Vec<String> = used.path.names().collect();
         let sees = |name: &str| {
             outside.contains(name) || visible.get(name).is_some_and(|from| *from <= used.at.step())
         };
@@ -221,11 +222,16 @@ fn undefined(
             Where::Prompt(_) => PROMPT_NAMES.contains(&root),
             _ => false,
         };
-        if special || sees(&full) {
+        if special {
             continue;
         }
-        if sees(root) {
-            diagnostics.extend(members::missing(unit, used, outside, &assigned));
+        // a name may have dots itself: the longest that is defined counts
+        if let Some(at) = names.iter().rposition(|name| sees(name)) {
+            let around = |name: &str| outside.contains(name) || visible.contains_key(name);
+            let missing = members::missing(unit, used, (&names[at], at), outside, &assigned);
+            let below = || below::missing(plan, unit, flow, used, &around);
+            let is_own = at == 0 && !outside.contains(root);
+            diagnostics.extend(missing.or_else(|| is_own.then(below).flatten()));
             continue;
         }
         let is_allowed = comparisons.allow(visible.len() + outside.len());

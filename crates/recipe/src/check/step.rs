@@ -20,7 +20,7 @@ use super::{
     extend::Lineage,
     kind::stand_in,
     names::{Use, Where},
-    unit::{UnitScope, bad_env_name, first_line, is_variable_name},
+    unit::{UnitScope, bad_env_name, begins_with_hyphen, first_line, is_variable_name, useless_name},
 };
 
 /// Attempts when a `retry` map does not say how many.
@@ -46,6 +46,7 @@ impl Checker<'_> {
         if let Some(kind) = &kind {
             self.fields_without_effect(fields, kind);
         }
+        self.file_patterns(fields);
         let flag = |field: &Optional<bool>| field.as_ref().map(|flag| flag.value);
         let condition = self.condition(fields, at_step, scope);
         let working_dir = fields.working_dir.as_ref().map(|text| self.template(text, at_step, scope.id));
@@ -275,6 +276,9 @@ impl Checker<'_> {
                     .help("names have letters, digits, `_`, `-` and `.`"),
                 );
                 return None;
+            }
+            if begins_with_hyphen(&output.value) {
+                self.diagnostics.push(useless_name(output));
             }
             return Some(Some(output.value.trim().to_owned()));
         }

@@ -217,13 +217,8 @@ impl Checker<'_> {
         let inputs = inputs.filter(|name| !name.value.trim().is_empty());
         for name in context.chain(inputs) {
             self.notes[unit.0 as usize].declared.entry(name.value.clone()).or_insert(name.place);
-            if !is_variable_name(&name.value) {
-                let message = format!("`{}` is not a name that templates can use", name.value);
-                self.diagnostics.push(
-                    Diagnostic::new(Code::BadName, name.place, message)
-                        .severity(crate::diagnostic::Severity::Warning)
-                        .help("names have letters, digits, `_`, `-` and `.`"),
-                );
+            if !is_variable_name(&name.value) || begins_with_hyphen(&name.value) {
+                self.diagnostics.push(useless_name(name));
             }
         }
     }
@@ -356,6 +351,19 @@ fn unit_names(declared: &[String], steps: &[std::sync::Arc<crate::plan::Step>]) 
 /// Whether a text can be the name of a variable: a path without indexes.
 pub(super) fn is_variable_name(text: &str) -> bool {
     !text.contains('[') && parse_path(text).is_some()
+}
+
+/// Whether templates take a name for text: `{{-x}}` belongs to another language.
+pub(super) fn begins_with_hyphen(name: &str) -> bool {
+    name.trim_start().starts_with('-')
+}
+
+/// Warns of a name that templates cannot use.
+pub(super) fn useless_name(name: &Spanned<String>) -> Diagnostic {
+    let message = format!("`{}` is not a name that templates can use", name.value);
+    Diagnostic::new(Code::BadName, name.place, message)
+        .severity(crate::diagnostic::Severity::Warning)
+        .help("names have letters, digits, `_`, `-` and `.`, and do not begin with `-`")
 }
 
 /// Reports a name that no environment variable can have.

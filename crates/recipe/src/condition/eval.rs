@@ -14,10 +14,31 @@ use super::{
 };
 use crate::{diagnostic::shorten, scope::Scope, value::Value};
 
-pub(super) type Evaluated<T> = Result<T, EvalError>;
+/// Why a part has no value.
+enum Stop {
+    Failed(EvalError),
+    /// It reads a name whose value the scope does not know yet.
+    Unknown,
+}
 
-pub(super) fn evaluate(tree: &Expr, text: &str, scope: &dyn Scope) -> Evaluated<Value> {
-    Ok(Evaluation { text, scope }.outcome(tree)?.value)
+type Evaluated<T> = Result<T, Stop>;
+
+/// The value; nothing if it depends on what the scope does not know.
+pub(super) fn evaluate(tree: &Expr, text: &str, scope: &dyn Scope) -> Result<Value, EvalError> {
+    known(Evaluation { text, scope }.value(tree)).map(Option::unwrap_or_default)
+}
+
+/// Whether the value is a truthy one; `None` if that depends on what the scope does not know.
+pub(super) fn decide(tree: &Expr, text: &str, scope: &dyn Scope) -> Result<Option<bool>, EvalError> {
+    known(Evaluation { text, scope }.truth(tree))
+}
+
+fn known<T>(evaluated: Evaluated<T>) -> Result<Option<T>, EvalError> {
+    match evaluated {
+        Ok(value) => Ok(Some(value)),
+        Err(Stop::Unknown) => Ok(None),
+        Err(Stop::Failed(error)) => Err(error),
+    }
 }
 
 /// A value, and whether it is a literal: `str()` writes a literal number as a float, but a number
@@ -47,15 +68,41 @@ impl Evaluation<'_> {
     fn outcome(&self, expr: &Expr) -> Evaluated<Outcome> {
         match &expr.kind {
             Kind::Literal(value) => Ok(Outcome { value: value.clone(), origin: Origin::Literal }),
+            Kind::Path(path) if !self.scope.is_known(path) => Err(Stop::Unknown),
             Kind::Path(path) => Ok(path.resolve(self.scope).into()),
             Kind::List(items) => Ok(Value::list(self.values(items)?).into()),
             Kind::Or(operands) => self.first(operands, Value::is_truthy),
             Kind::And(operands) => self.first(operands, |value| !value.is_truthy()),
-            Kind::Not(operand) => Ok(Value::Bool(!self.value(operand)?.is_truthy()).into()),
+            Kind::Not(operand) => Ok(Value::Bool(!self.truth(operand)?).into()),
             Kind::Compare(comparison) => Ok(Value::Bool(self.compare(comparison)?).into()),
             Kind::Call(function, arguments) => self.call(*function, arguments),
             Kind::Chain(base, steps) => self.chain(base, steps),
         }
+    }
+
+    /// Whether a part is truthy. More is known of that than of its value: `a and false` is not, whatever `a` is.
+    fn truth(&self, expr: &Expr) -> Evaluated<bool> {
+        match &expr.kind {
+            Kind::Or(operands) => self.finds(operands, |truth| truth),
+            Kind::And(operands) => self.finds(operands, |truth| !truth).map(|found| !found),
+            Kind::Not(operand) => self.truth(operand).map(|truth| !truth),
+            _ => Ok(self.value(expr)?.is_truthy()),
+        }
+    }
+
+    /// Whether one of the operands decides. Behind one that nobody knows another one may decide all the
+    /// same, but a mistake there may never be come to.
+    fn finds(&self, operands: &[Expr], decides: impl Fn(bool) -> bool) -> Evaluated<bool> {
+        let mut is_unknown = false;
+        for operand in operands {
+            match self.truth(operand) {
+                Ok(truth) if decides(truth) => return Ok(true),
+                Ok(_) => {}
+                Err(Stop::Failed(error)) if !is_unknown => return Err(Stop::Failed(error)),
+                Err(_) => is_unknown = true,
+            }
+        }
+        if is_unknown { Err(Stop::Unknown) } else { Ok(false) }
     }
 
     fn value(&self, expr: &Expr) -> Evaluated<Value> {
@@ -136,7 +183,7 @@ impl Evaluation<'_> {
                 Step::Method(method, arguments, before) => {
                     let subject = calls::Argument { value, at: before.clone() };
                     calls::method(*method, subject, self.arguments(arguments)?)
-                        .map_err(|fault| self.error(fault))?
+                        .map_err(|fault| Stop::Failed(self.error(fault)))?
                 }
             };
         }

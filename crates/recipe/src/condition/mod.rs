@@ -66,6 +66,11 @@ impl Condition {
         Ok(self.value(scope)?.is_truthy())
     }
 
+    /// The same where the scope does not know all values yet: `None` if it depends on one of those.
+    pub fn decide(&self, scope: &dyn Scope) -> Result<Option<bool>, EvalError> {
+        eval::decide(&self.tree, &self.text, scope)
+    }
+
     /// Its value. `and` and `or` give the operand that decided, not merely `true` or `false`.
     pub fn value(&self, scope: &dyn Scope) -> Result<Value, EvalError> {
         eval::evaluate(&self.tree, &self.text, scope)

@@ -1,5 +1,6 @@
 //! Tables of conditions: what they mean, what is wrong with them, and that nothing makes them panic.
 
+mod foreseen;
 mod meaning;
 mod mistakes;
 mod random;

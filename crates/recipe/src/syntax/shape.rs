@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use crate::{
     diagnostic::{Code, Diagnostic, did_you_mean},
     source::Place,
-    yaml::{Kind, Node, Scalar},
+    yaml::{Entry, Kind, Node, Scalar},
 };
 
 /// A decoded thing and where it stands.
@@ -93,15 +93,18 @@ pub fn decode_field<T: Decode>(
     T::decode(node, name, diagnostics).map(|value| Spanned { value, place: node.place, scalar })
 }
 
-/// The field that a misspelt key was probably meant to be.
-pub fn meant_field<S: Shape>(key: &str) -> Option<&'static str> {
-    did_you_mean(key, S::FIELDS.iter().map(|field| field.name))
+/// The field that a misspelt key was probably meant to be. One that stands in the same map is not meant a second
+/// time: then the key is somebody else's, such as a `comment` beside a `command`.
+pub fn meant_field<S: Shape>(key: &str, beside: &[Entry]) -> Option<&'static str> {
+    let meant = did_you_mean(key, S::FIELDS.iter().map(|field| field.name))?;
+    let is_there = beside.iter().any(|entry| entry.key.text == meant && !entry.value.is_null());
+    (!is_there).then_some(meant)
 }
 
-/// Reports a field that the shape does not have.
-pub fn unknown_field<S: Shape>(key: &str, place: Place) -> Diagnostic {
+/// Reports a field that the shape does not have, with the map that it stands in.
+pub fn unknown_field<S: Shape>(key: &str, place: Place, beside: &[Entry]) -> Diagnostic {
     let message = format!("unknown field `{key}` in {} {}", article(S::NAME), S::NAME);
-    match meant_field::<S>(key) {
+    match meant_field::<S>(key, beside) {
         Some(meant) => Diagnostic::new(Code::FieldTypo, place, format!("{message}: did you mean `{meant}`?"))
             .label("not a known field")
             .help(format!("write `{meant}:`")),
@@ -187,8 +190,8 @@ macro_rules! shape {
                             }
                         })+
                         other => {
-                            let problem =
-                                $crate::syntax::shape::unknown_field::<$name>(other, entry.key.place);
+                            let place = entry.key.place;
+                            let problem = $crate::syntax::shape::unknown_field::<$name>(other, place, entries);
                             diagnostics.push(problem);
                             misspelt.push(entry);
                         }
@@ -196,7 +199,7 @@ macro_rules! shape {
                 }
                 // a misspelt field is read as the one that was meant, so that one slip gives one message
                 for entry in misspelt {
-                    match $crate::syntax::shape::meant_field::<$name>(&entry.key.text) {
+                    match $crate::syntax::shape::meant_field::<$name>(&entry.key.text, entries) {
                         $(Some($key) if shape.$field.is_none() => {
                             shape.$field =
                                 $crate::syntax::shape::decode_field(&entry.value, $key, &mut Vec::new()).map(Box::new);

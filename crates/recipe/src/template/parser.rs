@@ -115,7 +115,8 @@ impl Parser<'_> {
         }
         let mut branches = branches.into_iter();
         let (then, otherwise) = (branches.next().unwrap_or_default(), branches.next().unwrap_or_default());
-        Ok(Part::If { path, at, then, otherwise })
+        let whole = at.start..self.at;
+        Ok(Part::If { path, at, then, otherwise, whole })
     }
 
     /// What stands at the double brace at `open`; `None` if it is just text.

@@ -1,7 +1,10 @@
 //! What templates give, and which mistakes are found in them.
 
 use super::*;
-use crate::value::{Map, Value};
+use crate::{
+    scope::Foreseen,
+    value::{Map, Value},
+};
 
 fn scope() -> Map {
     let Value::Map(map) = Value::from_json(
@@ -50,6 +53,49 @@ fn values_are_put_in() {
     ] {
         assert_eq!(Template::parse(template).unwrap().render(&scope()), expected, "{template}");
     }
+}
+
+#[test]
+fn a_path_goes_on_behind_a_name_with_dots() {
+    let json = r#"{"a.b": {"c": "X", "l": [1, 2]}, "v1.2": "{\"z\": [7]}", "a.b.d": "own", "m": {"k": {"x": 1}, "n": null},
+        "m.k": {"x": 2, "y": 3}, "m.n": {"o": 4}, "l.l": [1, 2, 3]}"#;
+    let Ok(Value::Map(scope)) = Value::from_json(json) else { panic!("a map") };
+    for (path, expected) in [
+        ("a.b.c", "X"),
+        ("a.b.l[1]", "2"),
+        ("a.b.l.length", "2"),
+        ("a.b.d", "own"),
+        ("a.b.nope", ""),
+        ("a", ""),
+        ("v1.2.z", "[7]"),
+        ("v1.2.z[0]", "7"),
+        ("l.l[0]", "1"),
+        ("l.l.length", "3"),
+        // a way through plain names comes first
+        ("m.k.x", "1"),
+        ("m.k.y", "3"),
+        ("m.n.o", "4"),
+    ] {
+        let template = Template::parse(&format!("{{{{{path}}}}}")).unwrap();
+        assert_eq!(template.render(&**scope), expected, "{path}");
+    }
+}
+
+#[test]
+fn what_is_not_known_yet_stays_as_it_is_written() {
+    let unknown = ["late", "v1.2"].map(str::to_owned).into();
+    for (template, expected) in [
+        ("{{ late }} {{late.a[0]}} {{name}}", "{{ late }} {{late.a[0]}} Ada"),
+        ("{{v1.2}} {{v1.2.z}} [{{v1}}]", "{{v1.2}} {{v1.2.z}} []"),
+        ("<{{#if late}}A {{name}}{{else}}B{{/if}}>", "<{{#if late}}A {{name}}{{else}}B{{/if}}>"),
+        ("{{#if yes}}{{#if late}}A{{/if}} {{name}}{{/if}}", "{{#if late}}A{{/if}} Ada"),
+        ("{{#if empty}}{{late}}{{else}}B{{/if}}", "B"),
+    ] {
+        let scope = Foreseen { scope: &scope(), unknown: &unknown };
+        assert_eq!(Template::parse(template).unwrap().render(&scope), expected, "{template}");
+    }
+    let scope = Foreseen { scope: &scope(), unknown: &unknown };
+    assert_eq!(Template::parse("{{late}}").unwrap().value(&scope), Value::from("{{late}}"));
 }
 
 #[test]

@@ -40,6 +40,7 @@ fn texts() -> Vec<(Code, String)> {
         (Code::IdNotStored, with_field("context: {s: 1}")),
         (Code::DuplicateName, with_field("inputs: [{name: a}, {name: a}]")),
         (Code::BadName, step("output: a b")),
+        (Code::BadPattern, step("produces: ['[a']")),
         (Code::TemplateSyntax, with_step("command: echo {{a")),
         (Code::ConditionSyntax, step("condition: a b")),
         (Code::TemplateInCondition, step("condition: \"'{{a}}' == 'b'\"")),

@@ -143,7 +143,8 @@ fn a_misspelt_field_is_an_error_wherever_it_stands() {
     ] {
         assert!(reference.iter().any(|(name, _)| *name == shape), "{shape}");
         let fields = reference.iter().filter(|(name, _)| *name == shape).flat_map(|(_, fields)| *fields);
-        for Field { name, .. } in fields.filter(|field| field.name.len() >= 4) {
+        let is_absent = |name: &str| !with_field("").contains(&format!("{name}:"));
+        for Field { name, .. } in fields.filter(|field| field.name.len() >= 4 && is_absent(field.name)) {
             let slip = format!("{}{}", &name[..1], &name[2..]);
             let yaml = with_field(&format!("{prefix}{slip}: 1"));
             let column = prefix.lines().last().map_or(0, str::len) + 1;
@@ -151,6 +152,26 @@ fn a_misspelt_field_is_an_error_wherever_it_stands() {
             let all = told(&check_files(&[("r.yaml", &yaml)], &[]));
             assert!(all.contains(&place), "{yaml}\n{place} {all:?}");
         }
+    }
+}
+
+#[test]
+fn a_field_beside_the_one_that_it_resembles_is_no_slip() {
+    for (yaml, expected) in [
+        ("name: r\nsteps:\n  - {id: s, command: x, comment: why}\n", "warning unknown-field 3:25"),
+        ("name: r\nsteps:\n  - {id: s, comment: why, command: x}\n", "warning unknown-field 3:13"),
+        ("name: r\nsteps:\n  - {id: s, command: x, output: o, outputs: [o]}\n", "warning unknown-field 3:36"),
+        ("name: r\nnames: [s]\nsteps: [{id: s, command: x}]\n", "warning unknown-field 2:1"),
+        ("name: r\nauthor: me\nauthors: [me]\nsteps: [{id: s, command: x}]\n", "warning unknown-field 3:1"),
+        (
+            "name: r\nhooks: {pre_step: x, pre_steps: x}\nsteps: [{id: s, command: x}]\n",
+            "warning unknown-field 2:22",
+        ),
+        // without it, or with nothing in it, the slip stays one
+        ("name: r\nsteps:\n  - {id: s, comand: x, command: null}\n", "error field-typo 3:13"),
+        ("name: r\nauthors: me\nsteps: [{id: s, command: x}]\n", "error field-typo 2:1"),
+    ] {
+        assert_eq!(told(&check_files(&[("r.yaml", yaml)], &[])), [expected], "{yaml}");
     }
 }
 
@@ -247,6 +268,11 @@ fn numbers_have_their_ranges() {
         ("command: x\nenv: {A-B: x}", "error bad-name 5:11"),
         ("command: x\noutput: my result", "error bad-name 5:13"),
         ("command: x\noutput: list[0]", "error bad-name 5:13"),
+        ("command: x\noutput: -a", "warning bad-name 5:13"),
+        ("command: x\nproduces: ['[a']", "error bad-pattern 5:16"),
+        ("command: x\nproduces: ['a]/[b/c']", "error bad-pattern 5:16"),
+        ("command: x\nreads: [ok, 'a/***']", "error bad-pattern 5:17"),
+        ("command: x\nreads: ['']", "error bad-pattern 5:13"),
         ("command: x\noutput: \"{{x}}\"", "error bad-name 5:13"),
         ("prompt: x\nidle_timeout: 0", "error out-of-range 5:19"),
     ] {
@@ -284,8 +310,17 @@ fn recipe_fields_take_what_they_say() {
         ("budget: {usd: -1}", "error out-of-range 5:15"),
         ("budget: {tokens: many}", "error wrong-type 5:18"),
         ("context: {two words: 1}", "warning bad-name 5:11"),
+        ("context: {-a: 1}", "warning bad-name 5:11"),
+        ("inputs: [{name: -a}]", "warning bad-name 5:17"),
         ("context: {\"a[0]\": 1}", "warning bad-name 5:11"),
     ] {
         expect(&with_field(field), &[expected]);
+    }
+}
+
+#[test]
+fn file_patterns_are_taken_as_they_are_written() {
+    for pattern in ["a.txt", "out/*.txt", "**/*.txt", "a?c", "pages/[id].tsx", "a]b", "a b/{c,d}"] {
+        expect(&with_step(&format!("command: x\nreads: ['{pattern}']\nproduces: ['{pattern}']")), &[]);
     }
 }

@@ -133,3 +133,70 @@ fn files_with_the_same_text_are_told_apart() {
         &["error field-typo one.yaml:2:17", "error field-typo two.yaml:2:17"],
     );
 }
+
+/// What is told about `used` behind a step `s` that runs `child`.
+fn below(step: &str, child: &str, used: &str) -> Vec<String> {
+    let main = format!(
+        "name: main\ncontext: {{around: 1}}\nsteps:\n  - {{id: s, recipe: child{step}}}\n  - {{id: z, command: 'x {used}'}}\n"
+    );
+    let child = format!("name: child\n{child}\n");
+    let deep = "name: deep\nsteps: [{id: k, command: echo K}]\n";
+    let checked = check_files(&[("main.yaml", &main), ("child.yaml", &child), ("deep.yaml", deep)], &[]);
+    checked.diagnostics.iter().map(|problem| problem.message.clone()).collect()
+}
+
+#[test]
+fn what_nothing_defines_below_a_recipe_step_is_told() {
+    const PLAIN: &str = "context: {only: 1}\nsteps: [{id: x, command: echo some words}]";
+    const DEEPER: &str = "steps: [{id: x, command: echo X}, {id: d, recipe: deep}]";
+    const JSON: &str = "steps: [{id: x, command: cat out.json}]";
+    let nope = "nothing defines `s.nope`: `s` has no `nope`";
+    for (step, child, used, expected) in [
+        ("", PLAIN, "{{s}} {{s.x}} {{s.only}} {{s.around}} {{s.length}} {{s.x.length}}", ""),
+        ("", PLAIN, "{{s.nope}}", nope),
+        ("", PLAIN, "{{s.nope.more}}", nope),
+        (", output: o", PLAIN, "{{o.nope}}", "nothing defines `o.nope`: `o` has no `nope`"),
+        ("", DEEPER, "{{s.d}} {{s.d.k}} {{s.k}}", ""),
+        ("", DEEPER, "{{s.nope}}", nope),
+        (", context: {nope: 1}", PLAIN, "{{s.nope}}", ""),
+        ("", "output: {template: 'made {{x}}'}\nsteps: [{id: x, command: cat f}]", "{{s.nope}}", nope),
+        ("", "context_validation: {nope: nonempty}\nsteps: [{id: x, command: echo X}]", "{{s.nope}}", ""),
+        // a name that has a dot
+        ("", "steps: [{id: nope.it, command: echo X}]", "{{s.nope.it}}", ""),
+        // what may be JSON has members that nobody knows
+        ("", JSON, "{{s.nope}} {{s[0]}}", ""),
+        ("", "output: {template: '{{x}}'}\nsteps: [{id: x, command: echo X}]", "{{s.nope}}", ""),
+        ("", "output: {template: '[{{x}}]'}\nsteps: [{id: x, command: echo X}]", "{{s.nope}}", ""),
+        ("", "steps: [{id: w, command: cat f}, {id: x, command: echo X}]", "{{s.nope}}", ""),
+        ("", "steps: [{id: x, command: 'echo {{around}}'}]", "{{s.nope}}", ""),
+        ("", "steps: [{id: x, command: 'echo [1]'}]", "{{s.nope}}", ""),
+        ("", "steps: [{id: x, command: echo $X}]", "{{s.nope}}", ""),
+        ("", "steps: [{id: x, prompt: say something}]", "{{s.nope}}", ""),
+        (", parse_json: true", PLAIN, "{{s.nope}}", ""),
+        (
+            ", continue_on_error: true",
+            "output: {template: 'made {{x}}'}\nsteps: [{id: x, command: cat f}]",
+            "{{s.nope}}",
+            "",
+        ),
+        (", recovery_on_failure: true", PLAIN, "{{s.nope}}", ""),
+        // only a run will tell
+        ("", "steps: [{id: x, recipe: '{{around}}'}]", "{{s.nope}}", ""),
+        (", output: around", PLAIN, "{{around.nope}}", ""),
+    ] {
+        let expected: Vec<&str> = [expected].into_iter().filter(|text| !text.is_empty()).collect();
+        assert_eq!(below(step, child, used), expected, "{step} {child} {used}");
+    }
+}
+
+#[test]
+fn a_condition_may_ask_for_what_is_not_there() {
+    let told = |used: &str| {
+        let main = format!(
+            "name: main\nsteps:\n  - {{id: s, recipe: child}}\n  - {{id: z, command: x, condition: {used}}}\n"
+        );
+        let child = "name: child\nsteps: [{id: version, command: echo 1}]\n";
+        check_files(&[("main.yaml", &main), ("child.yaml", child)], &[]).diagnostics.len()
+    };
+    assert_eq!((told("s.version"), told("s.other"), told("s.versoin")), (0, 0, 1));
+}

@@ -34,6 +34,7 @@ fn links_of_every_kind() {
         ),
         ("  - {id: a, command: x}\n  - {id: b, command: y, condition: a}\n", vec!["a>b value:a"]),
         ("  - {id: a, command: x}\n  - {id: b, command: y, env: {A: \"{{a.k}}\"}}\n", vec!["a>b value:a"]),
+        ("  - {id: v1.2, command: x}\n  - {id: b, command: \"{{v1.2.z}}\"}\n", vec!["v1.2>b value:v1.2"]),
         ("  - {id: a, command: x}\n  - {id: b, command: y, working_dir: \"{{a}}\"}\n", vec!["a>b value:a"]),
         (
             "  - {id: a, command: x, parallel_group: g}\n  - {id: b, command: y, parallel_group: g}\n  - {id: c, command: z}\n",

@@ -103,7 +103,7 @@ fn long_names_and_many_names_do_not_stall_the_suggestions() {
 
 #[test]
 fn byte_order_marks_and_carriage_returns_do_not_shift_places() {
-    let yaml = "\u{feff}name: r\r\nsteps:\r\n  - id: s\r\n    command: |\r\n      a\r\n      b {{nope}}\r\n    comand: x\r\n";
+    let yaml = "\u{feff}name: r\r\nsteps:\r\n  - id: s\r\n    command: |\r\n      a\r\n      b {{nope}}\r\n    tiemout: 5\r\n";
     let all = told(&check_files(&[("r.yaml", yaml)], &[]));
     assert_eq!(all, ["warning undefined-variable 6:9", "error field-typo 7:5"]);
 }

@@ -177,7 +177,7 @@ fn names_without_a_value() {
             &with_field("context: {'': 1}"),
             "`` is not a name that templates can use",
             "",
-            "names have letters, digits, `_`, `-` and `.`",
+            "names have letters, digits, `_`, `-` and `.`, and do not begin with `-`",
         ),
     ] {
         check(yaml, message, label, help);

@@ -90,8 +90,10 @@ fn fields_of_another_type_have_no_effect() {
         ("command: x\ncontext: {a: 1}", "warning no-effect 5:14"),
         ("command: x\nrecovery_on_failure: true", "warning no-effect 5:26"),
         ("prompt: p\nsub_context: {a: 1}", "warning no-effect 5:18"),
+        ("recipe: child\nexit_codes: {3: ok}", "warning no-effect 5:17"),
+        ("recipe: child\nmax_env_value_bytes: 9", "warning no-effect 5:26"),
     ] {
-        expect(&with_step(fields), &[expected]);
+        expect_files(&[("r.yaml", &with_step(fields)), CHILD], &[], &[expected]);
     }
 }
 

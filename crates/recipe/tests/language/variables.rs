@@ -7,6 +7,8 @@ fn what_defines_a_variable() {
     for yaml in [
         "name: r\ncontext: {v: 1}\nsteps: [{id: s, command: \"{{v}}\"}]\n",
         "name: r\ncontext: {v: {a: [1]}}\nsteps: [{id: s, command: \"{{v.a[0]}} {{ v.a.length }}\"}]\n",
+        "name: r\ncontext: {a.b: {c: [1]}}\nsteps: [{id: s, command: \"{{a.b.c}} {{a.b.c[0]}} {{a.b.length}}\"}]\n",
+        "name: r\nsteps: [{id: v1.2, command: x}, {id: b, command: \"{{v1.2.z[0]}} {{v1.2.x.y}}\", condition: v1.2.z}]\n",
         "name: r\ninputs: [{name: v}]\nsteps: [{id: s, command: \"{{v}}\"}]\n",
         "name: r\ncontext_validation: {v: nonempty}\nsteps: [{id: s, command: \"{{v}}\"}]\n",
         "name: r\nsteps: [{id: a, command: x, output: v}, {id: b, command: \"{{v}}\"}]\n",
@@ -25,6 +27,14 @@ fn what_does_not_define_it() {
     for (yaml, expected) in [
         ("name: r\nsteps: [{id: s, command: \"{{v}}\"}]\n", "warning undefined-variable 2:27"),
         ("name: r\nsteps: [{id: s, command: \"{{s}}\"}]\n", "warning undefined-variable 2:27"),
+        (
+            "name: r\ncontext: {a.b: {c: 1}}\nsteps: [{id: s, command: \"{{a.b.nope}}\"}]\n",
+            "warning undefined-variable 3:27",
+        ),
+        (
+            "name: r\ncontext: {a.b: 1}\nsteps: [{id: s, command: \"{{a.x.c}}\"}]\n",
+            "warning undefined-variable 3:27",
+        ),
         (
             "name: r\nsteps: [{id: s, command: \"{{v}}\"}, {id: v, command: x}]\n",
             "warning undefined-variable 2:27",

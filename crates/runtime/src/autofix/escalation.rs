@@ -38,18 +38,20 @@ impl Loop<'_> {
     /// The commands that make sense, the harmless ones first.
     fn options(&self, work: &Work<'_>) -> Vec<String> {
         let (run, result) = (work.folder.id(), &work.result);
-        let mut words = vec![format!("show {run}")];
+        let reach = self.runs.reach();
+        let mut commands = vec![reach.command(&format!("show {run}"))];
         let failed = result.failure.as_ref().filter(|failure| failure.step != preflight::STEP);
-        words.extend(failed.map(|failure| format!("logs {run} {}", quote(&failure.step))));
+        commands.extend(failed.map(|failure| reach.step_command(&format!("logs {run}"), &failure.step)));
         let edited = format!(" --recipe {}", quote(&self.recipe_file.to_string_lossy()));
         let is_offered = work.report.attempts.last().is_some_and(is_not_in_the_run);
         let with = if is_offered { edited.as_str() } else { "" };
-        words.push(format!("resume {run}{with} --plan"));
+        let mut words = vec![format!("resume {run}{with} --plan")];
         let opened = self.runs.open(work.folder.clone()).ok();
         if opened.as_ref().is_some_and(|opened| !opened.undecided().is_empty()) {
             let choices = ["--rerun-interrupted", "--skip-interrupted"];
             words.extend(choices.map(|choice| format!("resume {run}{with} {choice}")));
-            return words.iter().map(|words| self.runs.reach().command(words)).collect();
+            commands.extend(words.iter().map(|words| reach.command(words)));
+            return commands;
         }
         let by_person = |producers| opened.as_ref().and_then(|opened| self.by_person(opened, producers));
         let plain = by_person(Producers::Linked);
@@ -67,7 +69,8 @@ impl Loop<'_> {
         if !is_offered && (is_recipe || is_repaired) && self.recipe_file.is_file() {
             words.push(format!("resume {run}{edited}"));
         }
-        words.iter().map(|words| self.runs.reach().command(words)).collect()
+        commands.extend(words.iter().map(|words| reach.command(words)));
+        commands
     }
 
     /// A good repair of the recipe that was asked for, where it could not be written.

@@ -20,7 +20,7 @@ mod work;
 use std::{ffi::OsStr, path::PathBuf, time::Duration};
 
 use engine::{
-    Event, RunStatus,
+    Event, Outcome, RunStatus,
     diagnosis::{Bucket, Class},
     resume_plan::{Effects, Resumer},
 };
@@ -257,7 +257,7 @@ impl Loop<'_> {
 
     /// Classifies before anything else.
     fn decide(&self, result: &RunResult, report: &Report) -> Next {
-        if result.outcome == "budget" {
+        if result.failure.as_ref().is_some_and(|failure| failure.outcome == Outcome::Budget) {
             return Next::Spent;
         }
         let Some(diagnosis) = &result.diagnosis else {

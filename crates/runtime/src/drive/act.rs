@@ -10,7 +10,7 @@ use std::{
 
 use engine::{Event, Outcome, frame::FrameId};
 use recipe::{
-    plan::{Step, StepKind},
+    plan::{JsonMode, Step, StepKind},
     template::Template,
     value::Value,
 };
@@ -144,6 +144,18 @@ impl Driver<'_> {
         env.extend(step.env.iter().map(|(name, template)| (name.clone(), value(template))));
     }
 
+    /// Whether a step runs beside others.
+    pub(crate) fn runs_beside_others(&self, frame: FrameId, at: usize) -> bool {
+        let mut id = Some((frame, at));
+        while let Some((frame, at)) = id {
+            if self.state.frames[frame].unit.steps[at].group.is_some() {
+                return true;
+            }
+            id = self.state.frames[frame].parent;
+        }
+        false
+    }
+
     pub(super) fn hand_out_context(
         &mut self,
         frame: FrameId,
@@ -207,9 +219,9 @@ impl Driver<'_> {
             stderr: dir.join("stderr"),
             marker: Marker { run: self.run_id.clone(), step: format!("{path}#{attempt}") },
         };
-        let lookup = Lookup { cwd: command.cwd.clone(), env: Arc::clone(&command.env) };
         let starter = Starter { path: path.to_owned(), attempt, purpose: None };
         let report = spawn_report(&command, starter, self.progress.0.clone());
+        let lookup = Lookup { cwd: command.cwd.clone(), env: Arc::clone(&command.env) };
         let prepared = command.prepare(&outputs)?;
         self.follow(path, step, &run.join(&dir), &outputs);
         let task = ShellTask {
@@ -248,6 +260,9 @@ impl Driver<'_> {
             return;
         }
         let is_secret = step.store.as_deref().is_some_and(|name| self.mask.is_secret(name));
+        if step.json != JsonMode::Text {
+            self.json_steps.insert(path.to_owned());
+        }
         let stdout = (!is_secret).then_some((Stream::Stdout, "stdout", &outputs.stdout));
         let stderr = Some((Stream::Stderr, "stderr", &outputs.stderr));
         for (stream, name, file) in [stdout, stderr].into_iter().flatten() {

@@ -26,7 +26,7 @@ impl Driver<'_> {
 
     /// Ends what is left of the run's processes and writes its last record.
     pub(super) async fn finish(&mut self, signals: &mut Signals) -> Result<(), DriveError> {
-        let mut ended: Vec<Survivor> = Vec::new();
+        let mut ended: Vec<Survivor> = std::mem::take(&mut self.cleared);
         if self.folder.is_some() {
             let filter = process::Filter::run(&self.run_id);
             let mut swept = vec![tokio::select! {
@@ -41,7 +41,7 @@ impl Driver<'_> {
                 swept.push(process::end_marked(&filter, self.host.grace).await);
             }
             let all = swept.into_iter().map(|swept| [swept.ended, swept.killed, swept.left].concat());
-            ended = all.flatten().collect();
+            ended.extend(all.flatten());
         }
         self.forward_output();
         self.dismiss_agents()?;

@@ -1,6 +1,6 @@
 //! Hooks: commands around every step. Their failure is reported and changes nothing.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use engine::frame::{Frame, FrameId};
 use recipe::{
@@ -38,6 +38,8 @@ pub(crate) struct Hook {
     path: String,
     name: &'static str,
     run: std::path::PathBuf,
+    /// The context that it may read.
+    lent: std::path::PathBuf,
     command: Result<Command, String>,
     grace: std::time::Duration,
     starter: Starter,
@@ -71,8 +73,11 @@ impl Driver<'_> {
         };
         let path = self.state.frames[frame].step_path(at);
         let attempt = self.state.frames[frame].steps[at].attempt;
+        let dir = self.run_dir().join(RunFolder::attempt(&path, attempt));
+        let lent = dir.join(format!("{name}-context.json"));
         Some(Hook {
-            command: self.hook_command(frame, at, name, template),
+            command: self.hook_command(frame, at, name, template, &lent),
+            lent,
             starter: Starter { path: path.clone(), attempt, purpose: Some(name) },
             progress: self.progress.0.clone(),
             path,
@@ -88,6 +93,7 @@ impl Driver<'_> {
         at: usize,
         name: &str,
         template: &Template,
+        context: &Path,
     ) -> Result<Command, String> {
         let frame = &self.state.frames[frame_id];
         let path = frame.step_path(at);
@@ -95,9 +101,8 @@ impl Driver<'_> {
         let dir = RunFolder::attempt(&path, attempt);
         let run = self.run_dir();
         crate::folder::make_dir(&run.join(&dir)).map_err(|error| error.to_string())?;
-        let context = run.join(&dir).join(format!("{name}-context.json"));
         // it may go on while the next step changes the context
-        self.hand_out_context(frame_id, &context, Sharing::Beside).map_err(|error| error.to_string())?;
+        self.hand_out_context(frame_id, context, Sharing::Beside).map_err(|error| error.to_string())?;
         let frame = &self.state.frames[frame_id];
         let known = self.hook_names(frame, at);
         let private = run.join(&dir).join(format!("{name}-private"));
@@ -109,7 +114,7 @@ impl Driver<'_> {
             .map_err(|error| error.to_string())?;
         let mut env = Environment::shared(Arc::clone(&self.base_env));
         env.extend(script.env);
-        env.extend(context_names(&context));
+        env.extend(context_names(context));
         env.extend(env_names);
         Ok(Command {
             program: SHELL.into(),
@@ -160,10 +165,13 @@ impl Hook {
     /// Runs the hook to its end.
     pub(crate) async fn run(self, go: watch::Receiver<Go>) -> HookReport {
         let (path, name) = (self.path.clone(), self.name);
+        let lent = self.lent.clone();
         let (error, output) = match self.finish(go).await {
             Ok(done) => done,
             Err(error) => (Some(error.to_string()), String::new()),
         };
+        // it has the whole context, and every step has hooks
+        let _ = std::fs::remove_file(lent);
         HookReport { path, hook: name, error, output }
     }
 

@@ -8,6 +8,7 @@ mod ask;
 mod end;
 mod hooks;
 pub(crate) mod late;
+mod leavings;
 mod life;
 mod notice;
 mod output;
@@ -39,6 +40,7 @@ use tokio::{
 
 pub use notice::{Notice, Reporter};
 pub use parts::Parts;
+pub use rehearse::Preview;
 pub use signals::{Halt, wait_unless_told};
 pub(crate) use signals::{Signals, TOLD_AGAIN, cancel_requested};
 use spare::Spare;
@@ -54,7 +56,7 @@ use crate::{
     host::Host,
     journal::{Journal, JournalError},
     large::LargeFiles,
-    mask::Mask,
+    mask::{Mask, without_members},
     outputs::Outputs,
     process,
     sources::Recording,
@@ -122,8 +124,12 @@ pub struct Driver<'a> {
     hooked: HashSet<String>,
     /// Steps of which a process was started, in any attempt.
     begun: HashSet<String>,
-    previews: HashMap<String, String>,
+    previews: HashMap<String, Preview>,
     carry: HashMap<(String, bool), Vec<u8>>,
+    /// Running steps that print JSON.
+    json_steps: HashSet<String>,
+    /// What was ended before the end of the run.
+    cleared: Vec<process::Survivor>,
     halt: Option<Halt>,
     unsettled: Vec<Act>,
     is_due: bool,
@@ -145,7 +151,9 @@ pub(crate) enum TaskDone {
     /// A hook came to its end.
     Hook { report: hooks::HookReport },
     /// The time before another attempt is over.
-    Retry { path: String },
+    Retry { path: String, cleared: Vec<process::Survivor> },
+    /// What a failed recipe left running was ended.
+    Cleared(Box<leavings::Cleared>),
     /// A nested recipe can be entered, or cannot.
     Enter { path: String, hook: Option<hooks::HookReport>, problem: Option<String> },
     /// A nested recipe took too long.
@@ -187,7 +195,7 @@ pub(crate) enum Act {
 
 impl<'a> Driver<'a> {
     /// What is left when the run is over: plan, state, secrets, and what a dry run would have done.
-    pub fn into_parts(self) -> (Plan, RunState, Mask, HashMap<String, String>) {
+    pub fn into_parts(self) -> (Plan, RunState, Mask, HashMap<String, Preview>) {
         (self.plan, self.state, self.mask, self.previews)
     }
 
@@ -367,23 +375,12 @@ impl<'a> Driver<'a> {
                 self.spare.prepare();
             }
             Progress::Activity { path, what } => {
-                let what = self.mask.text(&what).into_owned();
+                let what = without_members(self.mask.text(&what).into_owned().into_bytes());
+                let what = String::from_utf8_lossy(&what);
                 self.reporter.notice(Notice::Activity { path: &path, what: &what });
             }
         }
         Ok(())
-    }
-
-    /// Whether a step runs beside others.
-    pub(crate) fn runs_beside_others(&self, frame: FrameId, at: usize) -> bool {
-        let mut id = Some((frame, at));
-        while let Some((frame, at)) = id {
-            if self.state.frames[frame].unit.steps[at].group.is_some() {
-                return true;
-            }
-            id = self.state.frames[frame].parent;
-        }
-        false
     }
 
     pub(crate) fn run_dir(&self) -> PathBuf {

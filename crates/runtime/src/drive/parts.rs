@@ -108,6 +108,8 @@ impl<'a> Driver<'a> {
             begun: HashSet::new(),
             previews: HashMap::new(),
             carry: HashMap::new(),
+            json_steps: HashSet::new(),
+            cleared: Vec::new(),
             halt: None,
             unsettled: Vec::new(),
             is_due: false,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::{
-    Event, Outcome, StepStatus,
+    Event, Outcome, StepStatus, decide,
     event::{Ended, Usage},
     frame::FrameId,
 };
@@ -30,7 +30,7 @@ impl Driver<'_> {
     /// Says that an agent is to finish the work of a nested recipe; it is asked when it is its turn.
     pub(super) fn start_recovery(&mut self, path: &str, id: FrameId) -> Result<(), DriveError> {
         self.closing.insert(id);
-        let name = self.state.frames[id].unit.name.clone();
+        let name = decide::called(&self.state, id);
         let failed = recovery::failed_steps(&self.state.frames[id]).join(", ");
         let message = format!("Sub-recipe '{name}' failed (step '{failed}'). Attempting agent recovery.");
         self.note(path, format!("warning: {message}"))?;
@@ -63,7 +63,7 @@ impl Driver<'_> {
     pub(super) fn ask_for_recovery(&mut self, path: &str, id: FrameId) -> Result<(), DriveError> {
         let Some((frame, at)) = self.state.frames[id].parent else { return Ok(()) };
         let step = &Arc::clone(&self.state.frames[frame].unit.steps[at]);
-        let name = self.state.frames[id].unit.name.clone();
+        let name = decide::called(&self.state, id);
         let attempt = self.state.frames[frame].steps[at].attempt;
         let recoverer = self.recoverer(id);
         let model = recoverer.model.map(|model| model.render(&self.state.frames[frame]));
@@ -159,7 +159,7 @@ impl Driver<'_> {
                     let message = finished.ended.error.unwrap_or_default();
                     return self.take_recovery(path, id, Verdict::NotRecovered(message), usage);
                 }
-                let name = self.state.frames[id].unit.name.clone();
+                let name = decide::called(&self.state, id);
                 let step = path.rsplit('/').next().unwrap_or(path);
                 self.note(path, format!("Agent recovery succeeded for sub-recipe '{name}' (step '{step}')"))?;
                 self.closing.remove(&id);

@@ -2,54 +2,101 @@
 
 use std::sync::Arc;
 
-use engine::{
-    Event, Outcome,
-    frame::{Frame, FrameId},
-    outcome::SkipReason,
-};
+use engine::{Event, Outcome, frame::FrameId, outcome::SkipReason};
 use recipe::{
     plan::{Step, StepKind, Target, Unit},
-    scope::{Final, Path, Scope},
-    value::Value,
+    scope::{Foreseen, Scope},
+    template::Template,
 };
+use serde::Serialize;
 
 use super::{DriveError, Driver};
 use crate::preflight;
 
+/// What a dry run says of a step, without secrets.
+#[derive(Clone, Debug, Serialize)]
+pub struct Preview {
+    /// What would be done, in words.
+    pub dry_run: String,
+    /// The command or the prompt with its values; what only a run knows is as it is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rendered: Option<String>,
+    /// The condition, if nobody knows it before the steps that it reads have run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<String>,
+}
+
+impl Preview {
+    /// Why a step was skipped, and in a dry run what it would have done.
+    pub(crate) fn reason(preview: Option<&Preview>, reason: &SkipReason) -> String {
+        match (preview, reason) {
+            (Some(preview), SkipReason::DryRun) => format!("dry run: {}", preview.dry_run),
+            _ => reason.describe(),
+        }
+    }
+}
+
 impl Driver<'_> {
     /// In a dry run: says what would be done, and does nothing.
     pub(super) fn rehearse(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<(), DriveError> {
-        let scope = &Rehearsal(&self.state.frames[frame]);
-        let what = match &step.kind {
-            StepKind::Shell { command } => format!("would run: {}", command.render(scope)),
-            StepKind::Agent(agent) => format!("would ask an agent: {}", agent.prompt.render(scope)),
-            StepKind::Nested { target: Target::Dynamic { name, .. }, .. } if scope.hides(name) => {
-                format!("would run the recipe `{}`, whose name is not known yet", name.render(scope))
+        let scope = &self.state.frames[frame].foreseen();
+        let (what, rendered) = match &step.kind {
+            StepKind::Shell { command } => ("would run: ", Some(command.render(scope))),
+            StepKind::Agent(agent) => ("would ask an agent: ", Some(agent.prompt.render(scope))),
+            StepKind::Nested { target: Target::Dynamic { name, .. }, .. } if hides(scope, name) => {
+                let what =
+                    format!("would run the recipe `{}`, whose name is not known yet", name.render(scope));
+                return self.rehearsed(path, frame, step, &what, None);
             }
             StepKind::Nested { .. } if self.goes_round(path, frame, step) => {
-                "would run a recipe that is being run already".to_owned()
+                ("would run a recipe that is being run already", None)
             }
             StepKind::Nested { .. } => return self.rehearse_nested(path, frame, step),
         };
-        let undecided = match &step.condition {
-            Some(condition) if engine::decide::depends_on_unknown(&self.state.frames[frame], step) => {
-                format!(
-                    " (if `{}` holds, which is not known before the steps that it reads have run)",
-                    condition.text()
-                )
-            }
-            _ => String::new(),
-        };
-        let message = format!("{}{undecided}", self.mask.text(&what));
-        self.previews.insert(path.to_owned(), message.clone());
-        self.record(Event::Noted { path: Some(path.to_owned()), message }, None)?;
+        self.rehearsed(path, frame, step, what, rendered)
+    }
+
+    /// Records that a step was passed over, and what it would have done.
+    fn rehearsed(
+        &mut self,
+        path: &str,
+        frame: FrameId,
+        step: &Step,
+        what: &str,
+        rendered: Option<String>,
+    ) -> Result<(), DriveError> {
+        self.foretell(path, frame, step, what, rendered)?;
         self.record(Event::StepSkipped { path: path.to_owned(), reason: SkipReason::DryRun }, None)
+    }
+
+    /// Says what a step would do.
+    fn foretell(
+        &mut self,
+        path: &str,
+        frame: FrameId,
+        step: &Step,
+        what: &str,
+        rendered: Option<String>,
+    ) -> Result<(), DriveError> {
+        let masked = |text: &str| self.mask.text(text).into_owned();
+        let undecided = engine::decide::undecided(&self.state.frames[frame], step);
+        let undecided = undecided.map(|condition| masked(condition.text()));
+        let rendered = rendered.map(|text| masked(&text));
+        let mut message = format!("{}{}", masked(what), rendered.as_deref().unwrap_or_default());
+        if let Some(condition) = &undecided {
+            message.push_str(&format!(
+                " (if `{condition}` holds, which is not known before the steps that it reads have run)"
+            ));
+        }
+        let preview = Preview { dry_run: message.clone(), rendered, undecided };
+        self.previews.insert(path.to_owned(), preview);
+        self.record(Event::Noted { path: Some(path.to_owned()), message }, None)
     }
 
     /// Whether a step runs a recipe around it under a condition that nobody knows yet: when it ends is not known
     /// either.
     fn goes_round(&mut self, path: &str, frame: FrameId, step: &Step) -> bool {
-        if step.condition.is_none() || !engine::decide::depends_on_unknown(&self.state.frames[frame], step) {
+        if engine::decide::undecided(&self.state.frames[frame], step).is_none() {
             return false;
         }
         let Ok(unit) = self.target(path, frame, step) else { return false };
@@ -71,6 +118,8 @@ impl Driver<'_> {
         });
         match entered {
             Ok(unit) => {
+                let what = format!("would run the recipe `{}`", unit.name);
+                self.foretell(path, frame, step, &what, None)?;
                 let event = Event::RecipeEntered { path: path.to_owned(), unit: unit.path.clone() };
                 self.record(event, None)
             }
@@ -98,26 +147,7 @@ impl Driver<'_> {
     }
 }
 
-/// The context in a dry run: names that only a step could give a value stay as they are written.
-struct Rehearsal<'a>(&'a Frame);
-
-impl Rehearsal<'_> {
-    /// Whether a template reads what nobody knows.
-    fn hides(&self, template: &recipe::template::Template) -> bool {
-        template.names().iter().any(|(path, _)| self.0.unknown.contains(&path.root))
-    }
-}
-
-impl Scope for Rehearsal<'_> {
-    fn get(&self, name: &str) -> Option<Value> {
-        self.0.get(name)
-    }
-
-    fn whole(&self, path: &Path) -> Option<Value> {
-        self.0.unknown.contains(&path.root).then(|| Value::from(format!("{{{{{path}}}}}")))
-    }
-
-    fn below(&self, name: &str) -> Option<Arc<Final>> {
-        self.0.below(name)
-    }
+/// Whether a template reads what nobody knows.
+fn hides(scope: &Foreseen<'_>, template: &Template) -> bool {
+    template.names().iter().any(|(path, _)| !scope.is_known(path))
 }

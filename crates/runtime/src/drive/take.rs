@@ -35,7 +35,11 @@ impl Driver<'_> {
                 self.gates.remove(&format!("{}\u{0}{}", report.path, report.hook));
                 self.take_hook(Some(report))
             }
-            TaskDone::Retry { path } => self.retry(&path),
+            TaskDone::Retry { path, cleared } => {
+                self.cleared.extend(cleared);
+                self.retry(&path)
+            }
+            TaskDone::Cleared(cleared) => self.take_cleared(*cleared),
             TaskDone::Enter { path, hook, problem } => {
                 self.gates.remove(&path);
                 self.take_hook(hook)?;
@@ -147,16 +151,20 @@ impl Driver<'_> {
 
     fn schedule(&mut self, path: &str, attempt: u32, ended: Ended, seconds: f64) -> Result<(), DriveError> {
         let retry_in_ms = (seconds * 1000.0) as u64;
+        let leavings = self.leavings(path, attempt, &ended);
         self.record(Event::AttemptFailed { path: path.to_owned(), attempt, ended, retry_in_ms }, None)?;
         let mut go = self.gate(path);
         let path = path.to_owned();
         self.tasks.spawn(async move {
-            tokio::select! {
-                biased;
-                () = tokio::time::sleep(Duration::from_millis(retry_in_ms)) => {}
-                () = stopped(&mut go) => {}
-            }
-            TaskDone::Retry { path }
+            let wait = async {
+                tokio::select! {
+                    biased;
+                    () = tokio::time::sleep(Duration::from_millis(retry_in_ms)) => {}
+                    () = stopped(&mut go) => {}
+                }
+            };
+            let (cleared, ()) = tokio::join!(leavings.end(), wait);
+            TaskDone::Retry { path, cleared }
         });
         Ok(())
     }
@@ -237,7 +245,9 @@ impl Driver<'_> {
     pub(super) fn close(&mut self, path: &str, id: FrameId) -> Result<(), DriveError> {
         self.closing.remove(&id);
         self.gates.remove(&format!("{path}\u{0}timeout"));
-        self.contexts.remove(&id);
+        if let Some(file) = self.contexts.remove(&id) {
+            file.discard();
+        }
         let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
         let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);
         let attempt = self.state.frames[frame].steps[at].attempt;
@@ -259,7 +269,7 @@ impl Driver<'_> {
             let again = if is_over { None } else { self.retry_delay(path, &step, &finished.ended) };
             return match again {
                 Some(seconds) => self.schedule(path, attempt, finished.ended, seconds),
-                None => self.finish_step(path, attempt, finished),
+                None => self.finish_recipe(path, attempt, id, finished),
             };
         }
         let StepKind::Nested { recovery, .. } = &step.kind else { return Ok(()) };
@@ -306,7 +316,7 @@ impl Driver<'_> {
         {
             return self.schedule(path, attempt, finished.ended, seconds);
         }
-        self.finish_step(path, attempt, finished)
+        self.finish_recipe(path, attempt, id, finished)
     }
 
     /// Seconds before a failed nested recipe is done again, if it is and that can help.
@@ -340,13 +350,9 @@ impl Driver<'_> {
         error: String,
     ) -> Result<(), DriveError> {
         let name = self.state.locate(path).map_or_else(String::new, |(frame, at)| {
-            match &self.state.frames[frame].unit.steps[at].kind {
-                StepKind::Nested { target: recipe::plan::Target::Known { unit, .. }, .. } => {
-                    self.plan.unit(*unit).name.clone()
-                }
-                StepKind::Nested { target: recipe::plan::Target::Dynamic { name, .. }, .. } => {
-                    crate::attempt::brief(&name.render(&self.state.frames[frame]))
-                }
+            let frame = &self.state.frames[frame];
+            match &frame.unit.steps[at].kind {
+                StepKind::Nested { target, .. } => crate::attempt::brief(&target.called(frame)),
                 _ => String::new(),
             }
         });

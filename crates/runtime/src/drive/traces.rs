@@ -2,8 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    fs::{self, File},
-    os::unix::ffi::OsStrExt,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -48,19 +47,7 @@ fn produced_files(dir: &Path, patterns: &[String]) -> Vec<OutputRef> {
             search(dir, pattern, &mut files, &mut left);
         }
     }
-    files.iter().take(FILES).filter_map(|file| reference(dir, file)).collect()
-}
-
-/// A file by what stands in it; a link that leads to none by where it leads.
-fn reference(dir: &Path, file: &Path) -> Option<OutputRef> {
-    let path = dir.join(file);
-    if path.is_file() {
-        return values::output_ref(file, &File::open(path).ok()?).ok();
-    }
-    let target = fs::read_link(path).ok()?;
-    let target = target.as_os_str().as_bytes();
-    let (file, bytes) = (file.to_string_lossy().into_owned(), target.len() as u64);
-    Some(OutputRef { file, bytes, sha256: Some(recipe::digest::sha256(target)) })
+    files.iter().take(FILES).filter_map(|file| values::produced_ref(dir, file)).collect()
 }
 
 /// Looks for files below the part of the pattern that has no wildcard.

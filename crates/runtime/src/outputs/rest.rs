@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::mask::Mask;
+use crate::mask::{Mask, without_members};
 
 /// How much is read at once.
 const BLOCK: u64 = 64 * 1024;
@@ -24,13 +24,20 @@ pub struct Rest {
     part: Range<u64>,
     held: Vec<u8>,
     mask: Mask,
+    /// Whether it is meant to be JSON, whose members may be secret.
+    is_json: bool,
 }
 
 impl Rest {
     /// This part of a file. `held` was read before and was not handed on yet.
     pub(crate) fn new(path: &Path, part: Range<u64>, held: Vec<u8>, mask: Mask) -> Rest {
         // not opened before its turn: many may wait, and open files are few
-        Rest { path: path.to_owned(), file: None, part, held, mask }
+        Rest { path: path.to_owned(), file: None, part, held, mask, is_json: false }
+    }
+
+    /// The same, of a step that prints JSON.
+    pub(crate) fn of_json(self) -> Rest {
+        Rest { is_json: true, ..self }
     }
 
     /// How many bytes of the file are left.
@@ -44,6 +51,10 @@ impl Rest {
         let file = File::open(&self.path);
         file.is_ok_and(|file| file.read_exact_at(&mut last, self.part.end.saturating_sub(1)).is_ok())
             && last == *b"\n"
+    }
+
+    fn settled(&self, bytes: Vec<u8>) -> Vec<u8> {
+        if self.is_json { without_members(bytes) } else { bytes }
     }
 
     fn read(&mut self) -> Option<Vec<u8>> {
@@ -63,15 +74,15 @@ impl Iterator for Rest {
 
     fn next(&mut self) -> Option<Vec<u8>> {
         while let Some(block) = self.read() {
-            if self.mask.is_empty() {
+            if self.mask.is_empty() && !self.is_json {
                 return Some(block);
             }
             if let Some(ready) = ready(&mut self.held, &self.mask, &block) {
-                return Some(ready);
+                return Some(self.settled(ready));
             }
         }
         let last = std::mem::take(&mut self.held);
-        (!last.is_empty()).then(|| self.mask.bytes(&last).into_owned())
+        (!last.is_empty()).then(|| self.settled(self.mask.bytes(&last).into_owned()))
     }
 }
 

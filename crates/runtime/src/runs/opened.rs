@@ -237,7 +237,7 @@ pub(super) fn spent(records: &[Record]) -> Option<Usage> {
             Event::AgentUsed { usage, .. } => Some(usage),
             _ => None,
         };
-        usage.into_iter().for_each(|usage| used.add(usage));
+        usage.into_iter().for_each(|usage| used.count(usage));
     }
     (used.runs > 0).then_some(used)
 }

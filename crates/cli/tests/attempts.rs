@@ -1,0 +1,160 @@
+//! What is known of every attempt, and what is left of it when the next one begins.
+
+use serde_json::{Value as Json, json};
+use testkit::{Output, TestEnv};
+
+fn env() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
+}
+
+/// What is told about the last attempt at step `s`, in both places.
+fn check_code(output: &Output, outcome: &Json, code: &Json) {
+    let attempts = output.json()["evidence"]["attempts"].as_array().cloned().unwrap_or_default();
+    for told in [output.step("s"), attempts.last().cloned().unwrap_or_default()] {
+        assert_eq!((&told["outcome"], &told["exit_code"]), (outcome, code), "{}", output.all());
+    }
+}
+
+#[test]
+fn the_exit_code_is_told_whatever_an_attempt_comes_to() {
+    for (step, outcome, code) in [
+        ("command: 'true'", json!("ok"), json!(0)),
+        ("command: exit 3", json!({"exit": 3}), json!(3)),
+        ("command: exit 3, exit_codes: {3: ok}", json!("ok"), json!(3)),
+        ("command: exit 3, exit_codes: {3: needs_human}", json!("needs_human"), json!(3)),
+        ("command: exit 0, exit_codes: {0: needs_human}", json!("needs_human"), json!(0)),
+        ("command: echo no, parse_json: true", json!("not_json"), json!(0)),
+        (
+            "command: echo no; exit 4, parse_json: true, parse_json_required: true, exit_codes: {4: ok}",
+            json!("not_json"),
+            json!(4),
+        ),
+        ("command: 'echo 1', parse_json: true, json_schema: {type: string}", json!("not_json"), json!(0)),
+        (r"command: printf 'a\0b'", json!("refused"), json!(0)),
+        ("command: kill -9 $$", json!({"signal": 9}), Json::Null),
+        ("command: sleep 30, timeout: 0.2", json!({"timed_out": 0.2}), Json::Null),
+        ("command: 'true', working_dir: nowhere", json!("refused"), Json::Null),
+    ] {
+        let output = env().json(&format!("name: r\nsteps: [{{id: s, {step}}}]\n"), &[]);
+        check_code(&output, &outcome, &code);
+    }
+}
+
+#[test]
+fn the_exit_code_of_an_agent_is_told_whatever_an_attempt_comes_to() {
+    let refused = r#"echo '{"type":"result","is_error":true,"api_error_status":401,"result":"no"}'; exit 1"#;
+    let no_json = "parse_json: true, json_retries: 1";
+    for (step, agent, outcome, code) in [
+        ("", "result fine", json!("ok"), json!(0)),
+        ("", refused, json!("agent"), json!(1)),
+        ("", r#"echo '{"type":"result","is_error":true,"result":"no"}'"#, json!("agent"), json!(0)),
+        ("", "exit 7", json!({"exit": 7}), json!(7)),
+        ("exit_codes: {3: needs_human}", "exit 3", json!("needs_human"), json!(3)),
+        (no_json, "result no", json!("not_json"), json!(0)),
+        // the first answer stays, and so does how it was given
+        (no_json, "[ $n = 1 ] && result no || exit 5", json!("not_json"), json!(0)),
+        (
+            "parse_json: true, exit_codes: {3: needs_human}",
+            "[ $n = 1 ] && result no || exit 3",
+            json!("needs_human"),
+            json!(3),
+        ),
+        ("timeout: 0.3", "sleep 30", json!({"timed_out": 0.3}), Json::Null),
+    ] {
+        let recipe = format!("name: r\nsteps: [{{id: s, prompt: x, {step}}}]\n");
+        check_code(&env().agent("claude", agent).json(&recipe, &[]), &outcome, &code);
+    }
+}
+
+#[test]
+fn the_code_of_an_attempt_that_is_tried_again_is_told() {
+    let recipe = "name: r
+steps: [{id: s, command: echo no, parse_json: true, retry: {max_attempts: 2, delay: 0, on: [json]}}]
+";
+    let evidence = env().json(recipe, &[]).json()["evidence"]["attempts"].clone();
+    assert_eq!((&evidence[0]["exit_code"], &evidence[1]["exit_code"]), (&json!(0), &json!(0)), "{evidence}");
+}
+
+/// A background process of step `id`, which writes down who it is.
+fn server(file: &str) -> String {
+    format!("sleep 300 & echo $! >>{file}")
+}
+
+/// Whether the process whose number is the first in `file` is alive, said by a step.
+fn look(file: &str) -> String {
+    format!("kill -0 $(head -1 {file}) 2>/dev/null && echo alive || echo gone")
+}
+
+#[test]
+fn what_a_failed_attempt_left_is_ended_before_the_next_one() {
+    let env = env();
+    let (server, look) = (server("pids"), look("pids"));
+    let command = format!("{server}; [ $(wc -l <pids) = 2 ] || exit 1; {look}");
+    let recipe = format!(
+        "name: r
+steps:
+  - {{id: s, command: {command:?}, retry: {{max_attempts: 2, delay: 0}}, output: first}}
+  - {{id: z, command: 'kill -0 $(tail -1 pids) && echo alive', output: second}}
+"
+    );
+    let output = env.json(&recipe, &[]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    assert_eq!((output.value("first"), output.value("second")), (json!("gone"), json!("alive")));
+    let ended = output.json()["ended_processes"].as_array().map_or(0, Vec::len);
+    assert_eq!(ended, 2, "{}", output.all());
+    assert_eq!(env.survivors(), Vec::<String>::new());
+}
+
+/// The nested recipe `c` leaves a process behind; says what the step after it sees, and what is ended.
+fn after_recipe(tail: &str, step: &str) -> (Json, Output) {
+    let env = env();
+    let server = server("pids");
+    env.write(
+        "c.yaml",
+        format!("name: c\nsteps:\n  - {{id: k, command: {server:?}}}\n  - {{id: l, {tail}}}\n"),
+    );
+    let look = look("pids");
+    let recipe = format!(
+        "name: r\nsteps:\n  - {{id: s, recipe: c, {step}}}\n  - {{id: z, command: {look:?}, output: seen}}\n"
+    );
+    let output = env.json(&recipe, &[]);
+    assert_eq!(env.survivors(), Vec::<String>::new());
+    (output.value("seen"), output)
+}
+
+#[test]
+fn what_a_failed_recipe_left_is_ended_with_it() {
+    for (tail, step, seen) in [
+        ("command: 'true'", "continue_on_error: true", "alive"),
+        ("command: exit 1", "continue_on_error: true", "gone"),
+        ("command: sleep 30", "timeout: 1, continue_on_error: true", "gone"),
+        ("command: sleep 30, continue_on_error: true", "timeout: 1, continue_on_error: true", "gone"),
+        ("command: echo no", "parse_json: true, parse_json_required: true, continue_on_error: true", "gone"),
+        // the first attempt's is gone, the second's lives on
+        (
+            "command: '[ $(wc -l <pids) = 2 ]'",
+            "retry: {max_attempts: 2, delay: 0}, continue_on_error: true",
+            "gone",
+        ),
+    ] {
+        let (told, output) = after_recipe(tail, step);
+        assert_eq!(told, seen, "{tail} {step} {}", output.all());
+        let ended = output.json()["ended_processes"].to_string();
+        assert!(ended.contains("sleep 300"), "{tail} {step} {ended}");
+    }
+}
+
+#[test]
+fn a_resume_starts_again_what_was_ended_with_a_failed_recipe() {
+    let env = env();
+    let (server, look) = (server("pids"), look("pids").replace("head", "tail"));
+    env.write(
+        "c.yaml",
+        format!("name: c\nsteps:\n  - {{id: k, command: {server:?}}}\n  - {{id: l, command: '[ -e go ]'}}\n  - {{id: m, command: {look:?}}}\n"),
+    );
+    let output = env.json("name: r\nsteps:\n  - {id: s, recipe: c, output: seen}\n", &[]);
+    assert_eq!(output.code, 1, "{}", output.all());
+    env.write("go", "");
+    let output = env.run(["resume", "last", "--output-format", "json"]);
+    assert_eq!((output.code, output.value("seen")), (0, json!("alive")), "{}", output.all());
+}

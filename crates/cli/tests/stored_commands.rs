@@ -1,0 +1,101 @@
+//! Commands about stored runs: what programs are told by them, and that printed commands work as they stand.
+
+use serde_json::Value as Json;
+use testkit::{Output, TestEnv};
+
+fn env() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
+}
+
+const FAILS: &str = "name: r\nsteps:\n  - {id: a, command: 'true'}\n  - {id: b, command: exit 1}\n";
+const BAD: &str = "name: bad\nsteps:\n  - {id: a, comand: 'true'}\n  - {id: b, command: 'echo {{x'}\n";
+
+#[test]
+fn a_bad_recipe_is_told_alike_whoever_is_given_it() {
+    let env = env();
+    assert_eq!(env.json(FAILS, &[]).code, 1);
+    env.write("bad.yaml", BAD);
+    for (recipe, code) in [("bad.yaml", 2), ("nosuch.yaml", 3)] {
+        let run = env.run([recipe, "--output-format", "json"]);
+        assert_eq!(run.code, code, "{}", run.all());
+        for command in [
+            vec!["resume", "last", "--recipe", recipe],
+            vec!["resume", "last", "--recipe", recipe, "--plan"],
+            vec![recipe, "--previous-run-id", "last"],
+            vec![recipe, "--start-from", "a", "--previous-run-id", "last"],
+        ] {
+            let output = env.run(command.iter().chain(&["--output-format", "json"]));
+            assert_eq!((output.code, output.json()), (code, run.json()), "{command:?}");
+            assert_eq!(output.stderr, run.stderr, "{command:?}");
+        }
+    }
+    let diagnostics = env.run(["resume", "last", "--recipe", "bad.yaml", "--output-format", "json"]).json();
+    assert_eq!(diagnostics["diagnostics"].as_array().map_or(0, Vec::len), 2, "{diagnostics}");
+}
+
+#[test]
+fn followed_logs_are_one_value_when_the_run_is_over() {
+    let env = env().file(
+        "r.yaml",
+        "name: r\nsteps:\n  - {id: a, command: echo early; echo x >there}\n  - {id: b, command: 'until [ -e go ]; do sleep 0.05; done; echo late'}\n",
+    );
+    let run = env.spawn(["r.yaml"]);
+    env.wait_for("there");
+    let mut logs = env.spawn(["logs", "last", "-f", "--output-format", "json"]);
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(logs.is_running());
+    env.write("go", "");
+    let list = logs.wait().json();
+    assert_eq!(run.wait().code, 0);
+    let printed = |at: usize| list[at]["stdout"].as_str().unwrap_or_default().trim().to_owned();
+    assert_eq!((printed(0).as_str(), printed(1).as_str()), ("early", "late"), "{list}");
+    // of a run that is over there is nothing to wait for
+    let again = env.run(["logs", "last", "-f", "--output-format", "json"]);
+    assert_eq!(again.json(), list);
+}
+
+/// The commands for logs that a result names, in its text and its JSON.
+fn printed_logs(text: &Output, json: &Json) -> Vec<String> {
+    let lines = text.stderr.lines().chain(text.stdout.lines());
+    let line = lines.filter_map(|line| line.trim().strip_prefix("logs:")).map(|line| line.trim().to_owned());
+    let advice = json["advice"].as_array().cloned().unwrap_or_default();
+    let advice = advice.iter().filter_map(Json::as_str).filter_map(|text| text.split_once(": "));
+    let advice = advice.map(|(_, command)| command.to_owned()).filter(|command| command.contains(" logs "));
+    line.chain(advice).collect()
+}
+
+#[test]
+fn printed_commands_work_for_every_id() {
+    for id in ["b", "-n", "--help", "-", "--"] {
+        for flags in ["", " --state-dir 'my runs'"] {
+            let env = env().file(
+                "r.yaml",
+                format!("name: r\nsteps:\n  - {{id: '{id}', command: echo printed words; exit 1}}\n"),
+            );
+            let text = env.shell(&format!("\"$RUNNER\" r.yaml{flags}"));
+            let json = env.shell(&format!("\"$RUNNER\" show last --output-format json{flags}")).json();
+            let commands = printed_logs(&text, &json);
+            assert!(!commands.is_empty(), "{id} {}", text.all());
+            for command in commands {
+                let output = env.shell(&command.replacen("recipe-runner-rs", "\"$RUNNER\"", 1));
+                assert!(output.stdout.contains("printed words"), "{id}: {command}: {}", output.all());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_flag_that_names_a_step_is_printed_with_it() {
+    let env = env();
+    let steps = "name: r\nsteps:\n  - {id: '-n', command: 'true', effects: [mail]}\n  - {id: b, command: '[ -e go ]'}\n";
+    assert_eq!(env.json(steps, &[]).code, 1);
+    let output = env.run(["resume", "last", "--from=-n"]);
+    assert_eq!(output.code, 6, "{}", output.all());
+    let lines = output.stderr.lines().filter_map(|line| line.split_once("recipe-runner-rs "));
+    let commands: Vec<String> = lines.map(|(_, words)| words.to_owned()).collect();
+    assert!(commands.iter().any(|words| words.contains("--from=-n")), "{}", output.all());
+    env.write("go", "");
+    let again = commands.iter().find(|words| words.contains("--rerun-effects")).cloned().unwrap_or_default();
+    let output = env.shell(&format!("\"$RUNNER\" {again}"));
+    assert_eq!(output.code, 0, "{again} {}", output.all());
+}

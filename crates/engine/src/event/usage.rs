@@ -1,0 +1,125 @@
+//! What agents used up, as far as they say. Never guesses what they do not.
+
+use serde::{Deserialize, Serialize};
+
+/// What an agent used up; what its program does not report is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Usage {
+    /// The agent program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    /// The model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Tokens read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    /// Tokens written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+    /// Dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// Turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<u64>,
+    /// How often a program was started.
+    #[serde(default)]
+    pub runs: u64,
+    /// How many of these runs did not say what they cost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub runs_without_cost: u64,
+    /// Seconds that it worked.
+    #[serde(default)]
+    pub seconds: f64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Usage {
+    /// Adds what another agent used up. Who that was is kept only where all were the same one.
+    pub fn count(&mut self, more: &Usage) {
+        let is_first = self.runs == 0;
+        let before = self.clone();
+        self.add(more);
+        if is_first {
+            return;
+        }
+        let is_same = before.program == more.program;
+        let kept = |mine: &Option<String>, theirs: &Option<String>| {
+            // a call of the same program that did not say so contradicts nothing
+            mine.clone().filter(|_| is_same && (theirs.is_none() || mine == theirs))
+        };
+        self.program = before.program.clone().filter(|_| is_same);
+        self.model = kept(&before.model, &more.model);
+        self.session = kept(&before.session, &more.session);
+    }
+
+    /// Adds what the same agent used up once more; what neither side knows stays unknown.
+    pub fn add(&mut self, more: &Usage) {
+        fn sum<T: Copy + std::ops::Add<Output = T>>(total: &mut Option<T>, more: Option<T>) {
+            *total = match (*total, more) {
+                (Some(total), Some(more)) => Some(total + more),
+                (total, more) => total.or(more),
+            };
+        }
+        sum(&mut self.input_tokens, more.input_tokens);
+        sum(&mut self.output_tokens, more.output_tokens);
+        sum(&mut self.cost_usd, more.cost_usd);
+        sum(&mut self.turns, more.turns);
+        self.runs += more.runs;
+        self.runs_without_cost += more.runs_without_cost;
+        self.seconds += more.seconds;
+        for (mine, theirs) in [
+            (&mut self.program, &more.program),
+            (&mut self.model, &more.model),
+            (&mut self.session, &more.session),
+        ] {
+            if theirs.is_some() {
+                mine.clone_from(theirs);
+            }
+        }
+    }
+
+    /// Tokens in and out; unknown if neither is known.
+    pub fn tokens(&self) -> Option<u64> {
+        match (self.input_tokens, self.output_tokens) {
+            (None, None) => None,
+            (input, output) => Some(input.unwrap_or(0) + output.unwrap_or(0)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Usage of these runs, each as program and model; `-` is unknown.
+    fn check(runs: &[(&str, &str)], expected: (&str, &str)) {
+        let known = |text: &str| Some(text.to_owned()).filter(|text| text != "-");
+        let mut sum = Usage::default();
+        for (program, model) in runs {
+            let (program, model) = (known(program), known(model));
+            sum.count(&Usage { session: program.clone(), program, model, runs: 1, ..Usage::default() });
+        }
+        let expected = (known(expected.0), known(expected.1));
+        assert_eq!((&sum.program, &sum.model), (&expected.0, &expected.1), "{runs:?}");
+        assert_eq!((sum.runs, sum.session), (runs.len() as u64, expected.0), "{runs:?}");
+    }
+
+    #[test]
+    fn agents_are_not_mixed() {
+        check(&[("claude", "m")], ("claude", "m"));
+        check(&[("claude", "m"), ("claude", "m")], ("claude", "m"));
+        check(&[("claude", "m"), ("claude", "-")], ("claude", "m"));
+        check(&[("claude", "m"), ("claude", "n")], ("claude", "-"));
+        check(&[("claude", "m"), ("codex", "-")], ("-", "-"));
+        check(&[("codex", "-"), ("claude", "m")], ("-", "-"));
+        check(&[("claude", "m"), ("codex", "-"), ("claude", "m")], ("-", "-"));
+    }
+}

@@ -1,0 +1,58 @@
+//! Members of JSON that look secret, in text that nobody has read yet. Never masks a name, nor what is no text.
+
+use std::ops::Range;
+
+use super::{SHORTEST, is_secret_member, replaced};
+
+/// The bytes without the texts of members that look secret, as `"api_key": "…"`: what prints JSON does so before anybody
+/// has read it.
+pub fn without_members(bytes: Vec<u8>) -> Vec<u8> {
+    let places = members(&bytes);
+    if places.is_empty() { bytes } else { replaced(&bytes, places) }
+}
+
+/// Where the texts of members stand whose names look secret.
+fn members(bytes: &[u8]) -> Vec<Range<usize>> {
+    let mut places = Vec::new();
+    let mut at = 0;
+    while let Some(open) = position(bytes, at, b'"') {
+        let Some(end) = text_end(bytes, open + 1) else { break };
+        at = end + 1;
+        let value = skip_space(bytes, at);
+        if bytes.get(value) != Some(&b':') {
+            continue;
+        }
+        let value = skip_space(bytes, value + 1);
+        let name = String::from_utf8_lossy(&bytes[open + 1..end]).to_lowercase();
+        if bytes.get(value) == Some(&b'"') {
+            // a text without an end was cut, and is masked as far as it goes
+            let end = text_end(bytes, value + 1).unwrap_or(bytes.len());
+            at = end + 1;
+            if is_secret_member(&name) && end - value > SHORTEST {
+                places.push(value + 1..end);
+            }
+        }
+    }
+    places
+}
+
+fn position(bytes: &[u8], from: usize, wanted: u8) -> Option<usize> {
+    bytes.get(from..)?.iter().position(|byte| *byte == wanted).map(|at| from + at)
+}
+
+fn skip_space(bytes: &[u8], from: usize) -> usize {
+    let rest = bytes.get(from..).unwrap_or_default();
+    from + rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count()
+}
+
+/// Where the text that begins here ends: at a quote that is not escaped.
+fn text_end(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        match bytes.get(at)? {
+            b'"' => return Some(at),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
