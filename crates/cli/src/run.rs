@@ -111,7 +111,11 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
         &working_dir,
         environment,
     )?;
-    let mut policy = options.auto_fix().filter(|_| !options.dry_run);
+    let is_unwanted = options.no_auto_fix || autofix::is_forbidden(&host);
+    if is_unwanted {
+        autofix::forbid(&mut host);
+    }
+    let mut policy = options.auto_fix().filter(|_| !options.dry_run && !is_unwanted);
     let auto_fix_budget = match &mut policy {
         Some(policy) => Some(
             autofix::prepare(&runs, policy, None, &mut host)
@@ -147,6 +151,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
             recovery: options.recovery.map(Into::into).unwrap_or_default(),
             audit_dir: options.audit_dir.as_deref().map(|dir| environment.absolute(dir)),
             auto_fix,
+            no_auto_fix: options.no_auto_fix,
             repair_agent: options.repair_agent.clone(),
             auto_fix_budget,
             budget: options.budget.to_budget(),
@@ -168,7 +173,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
             None => runs.start(start, &mut *reporter).map_err(|error| broken(error, runs.reach()))?,
         }
     };
-    let result = match options.no_auto_fix {
+    let result = match is_unwanted && (options.no_auto_fix || options.auto_fix.is_some()) {
         true => autofix::not_wanted(result),
         false => result,
     };

@@ -12,10 +12,10 @@ mod table;
 use std::path::Path;
 
 use runtime::{
-    evidence::header_command,
     folder::RunFolder,
     journal::JournalError,
     mask::Mask,
+    repeat::header_command,
     runs::{Cancelled, FindError, OpenError, Runs},
 };
 use serde_json::json;
@@ -62,7 +62,7 @@ fn unreadable(error: &OpenError, folder: &RunFolder) -> Failure {
     let Ok(header) = folder.header() else { return failure };
     let mut mask = Mask::default();
     mask.learn(&header.given());
-    failure.hint(format!("start a new run: {}", header_command(&header, &mask)))
+    failure.hint(format!("start a new run: {}", header_command(&header, folder, &mask)))
 }
 
 /// Lists past and present runs.

@@ -58,6 +58,7 @@ fn a_killed_loop_can_be_ended() {
     let env = killed_in_the_second();
     let output = json(&env, &["resume", "last", "--no-auto-fix"]);
     assert_eq!((output.code, env.script_calls()), (1, 3), "{}", output.all());
+    assert_eq!(output.json()["auto_fix"]["enabled"], false, "{}", output.all());
 }
 
 #[test]
@@ -83,6 +84,8 @@ fn a_loop_that_ended_begins_anew_only_if_asked() {
     assert_eq!((plain.code, env.script_calls()), (1, 3), "a person goes on once: {}", plain.all());
     let again = json(&env, &["resume", "last", "--auto-fix=2"]);
     assert_eq!((again.code, env.script_calls()), (6, 5), "{}", again.all());
+    let result = again.json();
+    assert_eq!((attempts(&result), &result["auto_fix"]["max_attempts"]), (4, &json!(4)), "{result}");
 }
 
 #[test]
@@ -94,6 +97,38 @@ fn budgets_do_not_multiply_in_runs_inside_of_runs() {
     let output = json(&env, &["outer.yaml", "--auto-fix=3"]);
     assert_eq!(output.code, 6, "{}", output.all());
     assert_eq!(env.script_calls(), 3, "two runs more than the first one, in the whole tree");
+}
+
+#[test]
+fn whoever_wants_no_auto_fix_has_none_in_runs_inside_of_runs() {
+    let outer = "name: outer\nsteps: [{id: n, command: '\"$RECIPE_RUNNER_EXE\" inner.yaml --auto-fix=3'}]\n";
+    for (first, arguments) in [
+        (None, vec!["outer.yaml", "--no-auto-fix"]),
+        (Some(vec!["outer.yaml", "--no-auto-fix"]), vec!["resume", "last"]),
+        (Some(vec!["outer.yaml"]), vec!["resume", "last", "--no-auto-fix"]),
+    ] {
+        let env = world("echo FAIL $N").file("outer.yaml", outer);
+        if let Some(first) = first {
+            // the outer run fails before there is anything to repair
+            assert_eq!(json(&env, &first).code, 1);
+        }
+        env.write("inner.yaml", RESTLESS.replace("name: r", "name: inner"));
+        let run = json(&env, &["runs"]).json()[0]["run_id"].as_str().unwrap_or_default().to_owned();
+        let arguments: Vec<&str> =
+            arguments.into_iter().map(|word| if word == "last" { run.as_str() } else { word }).collect();
+        let output = json(&env, &arguments);
+        assert_eq!((output.code, env.script_calls()), (1, 1), "{arguments:?}\n{}", output.all());
+        assert_eq!(output.json()["auto_fix"]["enabled"], false, "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_environment_can_say_so_too() {
+    for (said, calls) in [("1", 1), ("0", 2), ("", 2)] {
+        let env = world("echo FAIL $N").env("RECIPE_RUNNER_NO_AUTO_FIX", said).file("r.yaml", RESTLESS);
+        let output = json(&env, &["r.yaml", "--auto-fix=2"]);
+        assert_eq!(env.script_calls(), calls, "{said:?} {}", output.all());
+    }
 }
 
 #[test]

@@ -74,3 +74,46 @@ fn a_repair_agent_that_is_named_and_missing_stops_the_run_before_it_begins() {
     assert_eq!((resumed.code, env.path("ran").exists()), (5, false), "{}", resumed.all());
     assert!(resumed.stderr.contains("no-such-agent"), "{}", resumed.all());
 }
+
+/// Makes a file unwritable, or writable again, also for root; whether that is possible here.
+fn lock(env: &TestEnv, how: &str) -> bool {
+    env.shell(&format!("chattr {how}i r.yaml")).code == 0
+}
+
+#[test]
+fn a_recipe_that_cannot_be_written_is_found_before_anybody_is_asked() {
+    let env = world("r.yaml").file("r.yaml", BROKEN);
+    if !lock(&env, "+") {
+        return;
+    }
+    let output = env.run(["r.yaml", "--auto-fix", "--output-format", "json"]);
+    assert!(lock(&env, "-"));
+    let result = output.json();
+    assert_eq!((output.code, env.script_calls()), (6, 0), "{}", output.all());
+    assert!(result["run_id"].is_string() && result["diagnosis"].is_object(), "{result}");
+    let reason = result["auto_fix"]["escalation"]["reason"].to_string();
+    assert!(reason.contains("r.yaml") && reason.contains("cannot be written"), "{reason}");
+}
+
+#[test]
+fn a_repair_that_cannot_be_written_is_handed_over() {
+    let mended = BROKEN.replace("git frobnicate", "git --version");
+    let agent = format!("chattr +i r.yaml\ncat <<'END'\n```yaml\n{mended}```\nEND");
+    let env = TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), &agent).file("r.yaml", BROKEN);
+    if !(lock(&env, "+") && lock(&env, "-")) {
+        return;
+    }
+    let output = env.run(["r.yaml", "--auto-fix", "--output-format", "json"]);
+    assert!(lock(&env, "-"));
+    let result = output.json();
+    assert_eq!((output.code, env.script_calls()), (6, 1), "{}", output.all());
+    assert!(result["run_id"].is_string() && result["diagnosis"].is_object(), "{result}");
+    let candidate = result["auto_fix"]["attempts"][0]["repair"]["candidate"].as_str().unwrap().to_owned();
+    let options = result["auto_fix"]["escalation"]["options"].as_array().unwrap();
+    let with = options.iter().filter_map(|option| option.as_str()).find(|option| option.contains(&candidate));
+    let command =
+        with.unwrap_or_else(|| panic!("{options:?}")).replacen("recipe-runner-rs", "\"$RUNNER\"", 1);
+    assert_eq!(env.read("r.yaml"), BROKEN);
+    let resumed = env.shell(&command);
+    assert_eq!(resumed.code, 0, "{command}\n{}", resumed.all());
+}

@@ -397,6 +397,11 @@ pub fn number(seconds: f64) -> String {
     format!("{seconds}")
 }
 
+/// A value as a message quotes it: nobody reads more of it there.
+pub(crate) fn brief(value: &str) -> String {
+    shorten(value, 200)
+}
+
 /// The first bytes of a text.
 pub fn shorten(text: &str, bytes: usize) -> String {
     match text.char_indices().nth(bytes) {

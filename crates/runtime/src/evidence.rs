@@ -1,7 +1,5 @@
 //! What really happened in a run, as its journal tells it: started processes, resumes, notes. Never changes it.
 
-mod repro;
-
 use std::collections::{BTreeSet, HashMap};
 
 use engine::{
@@ -13,10 +11,10 @@ use serde::Serialize;
 
 use crate::{
     mask::Mask,
+    repeat::Repeated,
     report::signal,
     runs::{InForce, Shown},
 };
-pub use repro::{header_command, repro_command};
 
 /// Most names of environments that the evidence of a run lists; the journal has all.
 const NAMES: usize = 50_000;
@@ -155,10 +153,16 @@ pub fn gather(shown: &Shown) -> Evidence {
     let reference =
         |recipe: &InForce| RecipeRef { recipe_digest: recipe.digest.clone(), recipe_path: recipe.name() };
     let (first, now) = (reference(&InForce::first(header)), reference(recipe));
-    let given = &shown.state.settings.given;
     let mut gathering = Gathering {
         evidence: Evidence {
-            repro_command: repro_command(&now.recipe_path, &header.working_dir, given, &header.options, mask),
+            repro_command: Repeated {
+                recipe: &now.recipe_path,
+                dir: &header.working_dir,
+                given: &shown.state.settings.given,
+                options: &header.options,
+                folder: Some(&shown.folder),
+            }
+            .command(mask),
             began_with: (first != now).then_some(first),
             recipe_digest: now.recipe_digest,
             recipe_path: now.recipe_path,

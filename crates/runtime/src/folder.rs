@@ -3,6 +3,7 @@
 //! `run.json · sources/ · events.jsonl · lock · inbox/ · steps/<path>/<attempt>/…`
 
 mod batch;
+mod options;
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -19,6 +20,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use batch::Batch;
+pub use options::{Options, Recovery};
 
 use crate::fault;
 
@@ -74,59 +76,6 @@ pub struct Header {
     pub given: Vec<(String, Given)>,
     /// Options that a resume takes over.
     pub options: Options,
-}
-
-/// Options of a run that a resume takes over.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Options {
-    /// `--include-tags`.
-    pub include_tags: Vec<String>,
-    /// `--exclude-tags`.
-    pub exclude_tags: Vec<String>,
-    /// `--max-parallel`.
-    pub max_parallel: usize,
-    /// `--max-agents`.
-    pub max_agents: Option<usize>,
-    /// `--step-timeout`.
-    pub step_timeout: Option<f64>,
-    /// `--agent-binary`.
-    pub agent_binary: Option<String>,
-    /// `--no-auto-stage`.
-    pub no_auto_stage: bool,
-    /// `--recovery`.
-    pub recovery: Recovery,
-    /// `--audit-dir`.
-    pub audit_dir: Option<PathBuf>,
-    /// `--auto-fix`.
-    pub auto_fix: Option<u32>,
-    /// `--repair-agent`.
-    pub repair_agent: Option<String>,
-    /// Where the number of runs that auto-fix has left is kept.
-    pub auto_fix_budget: Option<PathBuf>,
-    /// `--budget-usd` and the others.
-    pub budget: recipe::plan::Budget,
-    /// Where recipes are found besides the usual places, absolute.
-    pub recipe_dirs: Vec<PathBuf>,
-    /// Variables `RECIPE_VAR_…` of the environment for names of nested recipes.
-    #[serde(skip_serializing_if = "engine::ambient::Ambient::is_empty")]
-    pub ambient: engine::ambient::Ambient,
-    /// `--strict`.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub strict: bool,
-}
-
-/// Which failed sub-recipes an agent may try to finish.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Recovery {
-    /// Those whose step says so.
-    #[default]
-    Declared,
-    /// All.
-    Always,
-    /// None.
-    Off,
 }
 
 impl Header {

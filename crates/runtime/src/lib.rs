@@ -39,6 +39,7 @@ pub mod preflight;
 pub mod process;
 pub mod programs;
 pub mod recovery;
+pub mod repeat;
 pub mod report;
 pub mod runs;
 pub mod script;

@@ -40,7 +40,7 @@ pub use request::{MAX_PARALLEL, Request, RequestError, Silent};
 pub use resume::{Resume, ResumeError};
 pub use stored::{FindError, RunSummary};
 
-use missing::blocked_start;
+use missing::{blocked_start, write_start};
 
 use crate::{
     agent_attempt::AgentSettings,
@@ -379,7 +379,7 @@ impl Runs {
         // made under a hidden name: a run that can be seen has all that a resume needs
         let mut files = folder::Batch::default();
         let folder = RunFolder::create(self.dir().join(format!(".{run_id}")), &header, &mut files)?;
-        start.recording.write(&folder.sources(0), &mut files)?;
+        write_start(start, &folder, &mut files)?;
         files.sync()?;
         let lock = folder.lock()?.ok_or_else(|| folder::FolderError {
             action: "lock",

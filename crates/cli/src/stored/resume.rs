@@ -245,33 +245,41 @@ fn go_on(
     let format = args.format.output_format;
     let mut resume = resume;
     let folder = opened.folder.clone();
+    let is_said =
+        args.options.no_auto_fix || (opened.header.options.no_auto_fix && args.options.auto_fix.is_none());
+    let is_unwanted = is_said || autofix::is_forbidden(&resume.host);
+    if is_unwanted {
+        autofix::forbid(&mut resume.host);
+    }
     // a loop that was killed goes on within its own budget
-    let unfinished =
-        autofix::unfinished(&folder, &opened.header.options).filter(|_| !args.options.no_auto_fix);
+    let unfinished = autofix::unfinished(&folder, &opened.header.options);
+    let is_known = is_said || args.options.auto_fix.is_some() || unfinished.is_some();
+    let unfinished = unfinished.filter(|_| !is_unwanted);
     let known = unfinished.as_ref().map(|(_, budget)| budget.clone());
     if known.is_some() {
         resume.resumer = Resumer::Automatic { level: 0 };
     }
     let working_dir = opened.header.working_dir.clone();
     let host_for = |plan: &Plan| host::host(plan, base, &working_dir, environment);
-    let fixer = match args.options.auto_fix().or(unfinished.map(|(policy, _)| policy)) {
-        Some(mut policy) => {
-            autofix::prepare(runs, &mut policy, known, &mut resume.host)
-                .map_err(|error| broken(error.into(), runs.reach()))?;
-            Some(Loop {
-                runs,
-                policy,
-                agents: resume.agents.clone(),
-                host: resume.host.clone(),
-                loader: resume.loader,
-                recipe_file: (resume.recipe_file.clone().or_else(|| opened.recipe.file.clone()))
-                    .unwrap_or_else(|| environment.absolute(Path::new(&opened.recipe.path))),
-                host_for: &host_for,
-                level: 0,
-            })
-        }
-        None => None,
-    };
+    let fixer =
+        match args.options.auto_fix().filter(|_| !is_unwanted).or(unfinished.map(|(policy, _)| policy)) {
+            Some(mut policy) => {
+                autofix::prepare(runs, &mut policy, known, &mut resume.host)
+                    .map_err(|error| broken(error.into(), runs.reach()))?;
+                Some(Loop {
+                    runs,
+                    policy,
+                    agents: resume.agents.clone(),
+                    host: resume.host.clone(),
+                    loader: resume.loader,
+                    recipe_file: (resume.recipe_file.clone().or_else(|| opened.recipe.file.clone()))
+                        .unwrap_or_else(|| environment.absolute(Path::new(&opened.recipe.path))),
+                    host_for: &host_for,
+                    level: 0,
+                })
+            }
+            None => None,
+        };
     let result = {
         let mut reporter = reporter(&args.options, format, environment, out);
         match fixer {
@@ -284,6 +292,7 @@ fn go_on(
     };
     match result {
         Ok(result) => {
+            let result = if is_unwanted && is_known { autofix::not_wanted(result) } else { result };
             let result = with_evidence(runs, result, format);
             let detail = detail(&args.options, environment);
             let exit = outcome::show(&result, format, detail, &snippet(environment), out);
@@ -371,6 +380,7 @@ fn change(options: &mut Options, args: &ResumeArgs) {
     }
     options.no_auto_stage |= given.no_auto_stage;
     options.strict |= args.strictness.strict;
+    options.no_auto_fix = given.no_auto_fix || (options.no_auto_fix && given.auto_fix.is_none());
     let (include, exclude) = (args.tags.included(), args.tags.excluded());
     if !(include.is_empty() && exclude.is_empty()) {
         (options.include_tags, options.exclude_tags) = (include, exclude);

@@ -22,6 +22,19 @@ use crate::{
 /// The environment variable that leads nested runs to the number.
 pub const VARIABLE: &str = "RECIPE_RUNNER_AUTO_FIX_BUDGET";
 
+/// The environment variable that keeps nested runs from repairing anything.
+pub const FORBIDDEN: &str = "RECIPE_RUNNER_NO_AUTO_FIX";
+
+/// Whether somebody around this run wants nothing to be repaired.
+pub fn is_forbidden(host: &Host) -> bool {
+    host.var(FORBIDDEN).is_some_and(|said| !matches!(said.trim(), "" | "0" | "false"))
+}
+
+/// Keeps everything that the run starts from repairing anything.
+pub fn forbid(host: &mut Host) {
+    host.env.insert(FORBIDDEN.into(), "1".into());
+}
+
 /// The number on disk, and how many of these one loop may take.
 #[derive(Clone, Debug)]
 pub struct Budget {

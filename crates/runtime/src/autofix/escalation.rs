@@ -8,7 +8,7 @@ use engine::{
     resume_plan::{Producers, ResumePlan, Resumer},
 };
 
-use super::{Attempt, Escalation, Loop, work::Work};
+use super::{Attempt, Escalation, Loop, repair::NOT_WRITTEN, subject::Subject, work::Work};
 use crate::{
     command_line::quote,
     preflight,
@@ -61,6 +61,9 @@ impl Loop<'_> {
             let again = by_person(Producers::Again);
             words.push(format!("resume {run}{with} --rerun-producers{}", allow(again.as_ref())));
         }
+        words.extend(
+            self.unwritten(work).map(|candidate| format!("resume {run} --recipe {}", quote(candidate))),
+        );
         let is_recipe = result.diagnosis.as_ref().is_some_and(|found| found.bucket == Bucket::Recipe);
         let is_repaired = work.report.attempts.iter().any(|attempt| attempt.repair.is_some());
         if !is_offered && (is_recipe || is_repaired) && self.recipe_file.is_file() {
@@ -68,6 +71,15 @@ impl Loop<'_> {
         }
         commands.extend(words.iter().map(|words| reach.command(words)));
         commands
+    }
+
+    /// A good repair of the recipe that was asked for, where it could not be written.
+    fn unwritten<'w>(&self, work: &'w Work<'_>) -> Option<&'w str> {
+        let repair = work.report.attempts.last()?.repair.as_ref()?;
+        let is_unwritten = repair.regressions.iter().any(|found| found.code == NOT_WRITTEN);
+        let opened = self.runs.open(work.folder.clone()).ok().filter(|_| is_unwritten)?;
+        let subject = Subject::find(&opened, &self.recipe_file).ok()??;
+        repair.candidate.as_deref().filter(|_| subject.is_root())
     }
 
     /// What a resume would do that a person types.

@@ -37,7 +37,7 @@ use crate::{
     sources::Recording,
 };
 use budget::Budget;
-pub use budget::prepare;
+pub use budget::{forbid, is_forbidden, prepare};
 use desk::{Desk, Ear};
 pub use judge::Regression;
 use repair::Repair;

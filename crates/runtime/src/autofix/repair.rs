@@ -3,7 +3,7 @@
 mod prompt;
 
 use std::{
-    fs,
+    fs::{self, OpenOptions},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -59,6 +59,8 @@ pub(super) enum Verdict {
     Refused,
     /// There is none: the agent's service does not work.
     Unasked,
+    /// It is good, and could not be written into the recipe.
+    Unwritten,
     /// Somebody asked to stop before there was one.
     Stopped(Halt),
 }
@@ -81,6 +83,8 @@ struct Repairer<'a> {
     spent: Usage,
 }
 
+/// Why a good repair was not taken: its recipe could not be written.
+pub(super) const NOT_WRITTEN: &str = "not_written";
 /// How long a repair may take.
 const REPAIR_SECONDS: f64 = 1800.0;
 
@@ -97,6 +101,11 @@ impl Loop<'_> {
         let Some(subject) = Subject::find(&opened, &self.recipe_file)? else {
             return Ok(Prepared::Over("the recipe has no file that could be repaired".to_owned()));
         };
+        // nobody pays for a repair that cannot be kept
+        if let Err(error) = OpenOptions::new().append(true).open(&subject.file) {
+            let file = subject.file.display();
+            return Ok(Prepared::Over(format!("the recipe `{file}` cannot be written: {error}")));
+        }
         let mut repairer = Repairer {
             folder: desk.folder,
             subject: &subject,
@@ -118,7 +127,7 @@ impl Loop<'_> {
             match verdict {
                 Verdict::Accepted(text) => return Ok(Prepared::Go(Some(Box::new(Repair { subject, text })))),
                 Verdict::Stopped(halt) => return Ok(Prepared::Told(halt)),
-                Verdict::Unasked => return Ok(Prepared::Over(proposal.summary)),
+                Verdict::Unasked | Verdict::Unwritten => return Ok(Prepared::Over(proposal.summary)),
                 Verdict::Refused if refused.is_some() => {
                     let reason = format!("the repair was refused twice: {}", proposal.summary);
                     return Ok(Prepared::Over(reason));
@@ -238,7 +247,11 @@ impl Repairer<'_> {
         }
         let original = self.folder.path().join(dir).join("original.yaml");
         let before = fs::read(&original).map_err(FolderError::at("read", &original))?;
-        write_new(&self.subject.file, &candidate)?;
+        if let Err(error) = write_new(&self.subject.file, &candidate) {
+            let summary = format!("the repair could not be written into the recipe: {error}");
+            let found = vec![judge::regression(NOT_WRITTEN, None, &summary)];
+            return Ok((refusal(summary, found, kept), Verdict::Unwritten));
+        }
         let changes = changes::describe(&before, &candidate);
         let summary = match self.subject.is_root() {
             true => changes,

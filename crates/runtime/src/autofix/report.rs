@@ -39,7 +39,10 @@ impl Report {
         let mut report = load(folder).unwrap_or_else(|| Report { tracking_id, ..Report::default() });
         // an attempt that was interrupted is the one that goes on now
         report.attempts.retain(|attempt| attempt.outcome != "interrupted");
-        (report.enabled, report.max_attempts) = (true, max_attempts);
+        // attempts of a loop that came to its end are not of this budget
+        let is_over = !matches!(report.outcome.as_str(), "" | "interrupted");
+        let earlier = if is_over { report.attempts.len() as u32 } else { 0 };
+        (report.enabled, report.max_attempts) = (true, earlier + max_attempts);
         (report.outcome, report.reason, report.escalation) = (String::new(), None, None);
         report
     }

@@ -18,7 +18,7 @@ use tokio::sync::{Notify, watch};
 
 use super::{DriveError, Driver, TaskDone, Waiting};
 use crate::{
-    attempt::{Command, Finished, Go, Quoted, SHELL, ShellTask, run_shell, stopped},
+    attempt::{Command, Finished, Go, Quoted, SHELL, ShellTask, brief, run_shell, stopped},
     context_file::{ContextFile, Sharing},
     environment::Environment,
     export::own_room,
@@ -89,10 +89,11 @@ impl Driver<'_> {
             }
             None => base,
         };
+        let name = || brief(&dir.to_string_lossy());
         match dir.is_dir() {
             true => Ok(dir),
-            false if dir.exists() => Err(format!("working directory `{}` is not a directory", dir.display())),
-            false => Err(format!("working directory `{}` does not exist", dir.display())),
+            false if dir.exists() => Err(format!("working directory `{}` is not a directory", name())),
+            false => Err(format!("working directory `{}` does not exist", name())),
         }
     }
 

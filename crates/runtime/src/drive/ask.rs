@@ -20,6 +20,7 @@ use crate::{
     agents::User,
     attempt::Finished,
     budget::{self, Limit},
+    export::own_room,
     folder::{FolderError, RunFolder, make_dir},
 };
 
@@ -99,7 +100,9 @@ impl Driver<'_> {
         make_dir(&self.run_dir().join(&dir))?;
         let exported =
             crate::export::exports(&self.state.frames[frame], "", Vec::new(), step.max_env_value_bytes);
-        let own = self.own_env(frame, step);
+        let (fitting, large) = own_room(self.own_env(frame, step));
+        let mut own = self.in_files(path, &dir, large)?;
+        own.extend(fitting);
         let mut env = self.step_env(frame, at, &dir, exported.env, own)?;
         let known = [
             ("WORKING_DIRECTORY", cwd.as_os_str()),
@@ -136,6 +139,29 @@ impl Driver<'_> {
             account: self.ledger.open(path),
             ledger: Arc::clone(&self.ledger),
         }))
+    }
+
+    /// Variables of a step that are too large for an environment: each is in a file, which another variable names.
+    fn in_files(
+        &mut self,
+        path: &str,
+        dir: &Path,
+        large: Vec<(String, Arc<str>)>,
+    ) -> Result<Vec<(String, String)>, FolderError> {
+        let mut named = Vec::new();
+        for (name, value) in large {
+            let file = self.run_dir().join(dir).join(format!("env-{name}"));
+            crate::folder::write_private(&file, value.as_bytes())?;
+            self.unsaid.push((
+                path.to_owned(),
+                format!(
+                    "`{name}` of its `env` has {} bytes, too many for an environment: it is left out, and is in the file that `{name}_FILE` names",
+                    value.len()
+                ),
+            ));
+            named.push((format!("{name}_FILE"), file.to_string_lossy().into_owned()));
+        }
+        Ok(named)
     }
 
     /// Adds what every agent knows to its context file.
@@ -202,6 +228,7 @@ impl Driver<'_> {
         while self.halt.is_none() && self.may_start_agent() {
             let Some(waiting) = self.waiting_agents.pop_front() else { return Ok(()) };
             self.start_waiting(waiting)?;
+            self.tell_warnings()?;
         }
         Ok(())
     }

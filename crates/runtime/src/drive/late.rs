@@ -11,6 +11,7 @@ use recipe::{
 };
 
 use super::{DriveError, Driver};
+use crate::attempt::brief;
 
 impl Driver<'_> {
     /// The recipe that a step runs; one whose name is a template is found and checked now.
@@ -25,9 +26,12 @@ impl Driver<'_> {
         }
         let found = self.loader.recipe(&name, from).map_err(|error| match error {
             LoadError::NotFound { searched } => {
-                format!("recipe `{name}` not found; looked in {}", searched.join(", "))
+                let searched: Vec<String> = searched.iter().map(|place| brief(place)).collect();
+                format!("recipe `{}` not found; looked in {}", brief(&name), searched.join(", "))
             }
-            LoadError::Unreadable { path, reason } => format!("`{path}` cannot be read: {reason}"),
+            LoadError::Unreadable { path, reason } => {
+                format!("`{}` cannot be read: {}", brief(&path), brief(&reason))
+            }
         })?;
         let names = self.state.frames[frame].context.keys().cloned().collect();
         let given = Given { names, ..Given::default() };
@@ -60,7 +64,7 @@ impl Driver<'_> {
         Ok(Arc::clone(self.plan.unit(grafted.unit)))
     }
 
-    /// Says what may be wrong with recipes that were found late.
+    /// Says what is to be known about steps that are being prepared.
     pub(super) fn tell_warnings(&mut self) -> Result<(), DriveError> {
         for (path, warning) in std::mem::take(&mut self.unsaid) {
             let message = self.mask.text(&warning).into_owned();
@@ -71,6 +75,7 @@ impl Driver<'_> {
 }
 
 fn refusal(name: &str, problems: Vec<String>) -> String {
+    let name = brief(name);
     format!("recipe `{name}` is invalid:\n  {}", problems.join("\n  "))
 }
 

@@ -135,7 +135,7 @@ pub struct Driver<'a> {
     is_due: bool,
     told_secrets: usize,
     env_names: BTreeSet<String>,
-    /// Warnings about recipes that were found late, with the steps that run them.
+    /// What is to be said about steps that are being prepared.
     unsaid: Vec<(String, String)>,
 }
 
@@ -292,13 +292,11 @@ impl<'a> Driver<'a> {
     fn prepare_acts(&mut self) -> Result<(), DriveError> {
         for act in std::mem::take(&mut self.unsettled) {
             match act {
-                Act::Start { path, attempt } => {
-                    self.start(&path, attempt)?;
-                    self.tell_warnings()?;
-                }
+                Act::Start { path, attempt } => self.start(&path, attempt)?,
                 Act::Close { path, frame } => self.close(&path, frame)?,
                 Act::Hook { path, failed } => self.start_hook(&path, failed),
             }
+            self.tell_warnings()?;
         }
         Ok(())
     }

@@ -352,7 +352,7 @@ impl Driver<'_> {
         let name = self.state.locate(path).map_or_else(String::new, |(frame, at)| {
             let frame = &self.state.frames[frame];
             match &frame.unit.steps[at].kind {
-                StepKind::Nested { target, .. } => target.called(frame),
+                StepKind::Nested { target, .. } => crate::attempt::brief(&target.called(frame)),
                 _ => String::new(),
             }
         });

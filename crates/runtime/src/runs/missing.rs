@@ -7,20 +7,28 @@ use super::{Runs, Start, canonical_recipe};
 use crate::{
     blocked::blocked,
     command_line::quote,
-    evidence::repro_command,
+    folder::{Batch, FolderError, RunFolder},
     mask::Mask,
     preflight::{self, Lack, Problem},
     programs,
+    repeat::{Repeated, keep_given},
     report::RunResult,
 };
 
 /// The result of a run that cannot begin, with the command that starts it again.
 pub(super) fn blocked_start(start: &Start<'_>, problems: &[Problem]) -> RunResult {
     let root = start.plan.root();
-    let mut mask = Mask::new(start.plan.units.iter().flat_map(|unit| unit.secrets.clone()));
+    let mut mask = declared(start);
     mask.learn(&start.given);
     let recipe = canonical_recipe(&root.path);
-    let mut again = repro_command(&recipe, &start.working_dir, &start.given, &start.options, &mask);
+    let repeated = Repeated {
+        recipe: &recipe,
+        dir: &start.working_dir,
+        given: &start.given,
+        options: &start.options,
+        folder: None,
+    };
+    let mut again = repeated.command(&mask);
     for problem in problems {
         if let Lack::Value(name) = &problem.lack {
             again.push_str(&format!(" --set {}", quote(&format!("{name}=VALUE"))));
@@ -32,6 +40,21 @@ pub(super) fn blocked_start(start: &Start<'_>, problems: &[Problem]) -> RunResul
         ..Commands::default()
     };
     blocked(&root.name, problems, &commands)
+}
+
+/// Writes down what a run is made from.
+pub(super) fn write_start(
+    start: &Start<'_>,
+    folder: &RunFolder,
+    files: &mut Batch,
+) -> Result<(), FolderError> {
+    start.recording.write(&folder.sources(0), files)?;
+    keep_given(folder, &start.given, &declared(start), files)
+}
+
+/// What its recipes declare secret.
+fn declared(start: &Start<'_>) -> Mask {
+    Mask::new(start.plan.units.iter().flat_map(|unit| unit.secrets.clone()))
 }
 
 impl Runs {

@@ -28,9 +28,10 @@ use crate::{
     clock,
     drive::Reporter,
     fault,
-    folder::{Options, RunFolder},
+    folder::{Batch, Options, RunFolder},
     host::Host,
     preflight::{Lack, Problem},
+    repeat::keep_given,
     report::RunResult,
     sources::{Recording, Remembered},
 };
@@ -197,6 +198,13 @@ impl Runs {
             None => shown.generation,
         };
         let Next { plan, warnings, .. } = next;
+        if !resume.given.is_empty() {
+            let mut given = shown.state.settings.given.clone();
+            given.extend(resume.given.clone());
+            let mut files = Batch::default();
+            keep_given(&folder, &given, &shown.mask, &mut files).map_err(OpenError::from)?;
+            files.sync().map_err(OpenError::from)?;
+        }
         let mut options = shown.header.options.clone();
         (resume.change)(&mut options);
         let audit = match &options.audit_dir {
