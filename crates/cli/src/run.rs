@@ -55,10 +55,12 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
     if args.previous_run_id.is_some() {
         return stored::resume(&resume_args(args, asked), environment, out);
     }
-    let outside = reading::outside(&args.context, environment)
-        .map_err(|failure| failure.announce(args.format.output_format, out))?;
-    let library = reading::library(&args.places, environment);
     let format = args.format.output_format;
+    let outside = match reading::outside(&args.context, environment) {
+        Ok(outside) => outside,
+        Err(failure) => return Ok(report_missing(&failure, &asked, format, out)),
+    };
+    let library = reading::library(&args.places, environment);
     let loaded = match reading::find(&library, &asked) {
         Ok(loaded) => loaded,
         Err(failure) => return Ok(report_missing(&failure, &asked, format, out)),

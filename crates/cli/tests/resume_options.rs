@@ -308,3 +308,16 @@ fn a_run_of_another_recipe_is_not_taken_for_one_of_this() {
     assert!(refused.stderr.contains("--recipe"), "{}", refused.all());
     assert_eq!(env.run(["renamed.yaml", "--start-from", "b", "--previous-run-id", "last", "--yes"]).code, 0);
 }
+
+#[test]
+fn a_run_that_waits_for_a_choice_names_the_choices() {
+    let env = half_way(", idempotent: false");
+    env.run(["r.yaml"]);
+    assert_eq!(env.run(["resume", "last"]).code, 6);
+    let shown = env.run(["show", "last", "--output-format", "json"]).json();
+    let advice = shown["advice"].to_string();
+    for flag in ["--rerun-interrupted", "--skip-interrupted"] {
+        assert!(advice.contains(flag), "{advice}");
+        assert!(env.run(["show", "last"]).all().contains(flag));
+    }
+}

@@ -182,3 +182,38 @@ fn colour_only_where_it_is_wanted() {
     let both = env().file("bad.yaml", bad).env("CLICOLOR_FORCE", "1").run(["bad.yaml"]);
     assert!(!both.stderr.contains('\u{1b}'), "NO_COLOR wins");
 }
+
+#[test]
+fn what_is_refused_has_the_keys_of_a_result() {
+    let env =
+        env().file("r.yaml", "name: r\nsteps:\n- {id: a, command: 'true'}\n").file("bad.yaml", "name: b\n");
+    for (arguments, code) in [
+        (&["r.yaml", "--set", "x"][..], 4),
+        (&["r.yaml", "--context-file", "nowhere"], 4),
+        (&["bad.yaml"], 2),
+        (&["nowhere.yaml"], 3),
+        (&["r.yaml", "--state-dir", "/dev/null/x"], 8),
+    ] {
+        let mut all = arguments.to_vec();
+        all.extend(["--output-format", "json"]);
+        let output = env.run(all);
+        assert_eq!(output.code, code, "{}", output.all());
+        let json = output.json();
+        for key in [
+            "schema_version",
+            "recipe_name",
+            "run_id",
+            "success",
+            "outcome",
+            "exit_code",
+            "duration",
+            "step_results",
+            "context",
+            "failure",
+            "error",
+        ] {
+            assert!(json.get(key).is_some(), "{arguments:?} lacks {key}: {json}");
+        }
+        assert_eq!(json["exit_code"], code);
+    }
+}

@@ -155,6 +155,7 @@ pub(super) fn refusal(recipe_name: String, exit: Exit) -> Json {
         "duration": 0.0,
         "step_results": [],
         "context": {},
+        "failure": null,
         "error": null,
         "diagnostics": [],
         "diagnosis": null,

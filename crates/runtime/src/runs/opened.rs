@@ -186,6 +186,9 @@ impl Shown {
         if self.status == RunStatus::Failed && result.auto_fix.as_ref().is_some_and(is_last) {
             result.outcome = "blocked";
         }
+        if matches!(self.status, RunStatus::Waiting | RunStatus::Interrupted | RunStatus::Failed) {
+            result.advice.extend(self.choices());
+        }
         result.evidence = Some(crate::evidence::gather(self));
         result
     }

@@ -1,6 +1,7 @@
 //! What a resume would do. Never does it.
 
 use engine::{
+    RunStatus,
     diagnosis::{Bucket, Commands},
     resume_plan::{self, Blame, Effects, Interrupted, Request, ResumePlan, Resumer},
 };
@@ -17,25 +18,53 @@ impl Runs {
     pub fn agents_done_again(&self, run: &str) -> Vec<String> {
         let shown = self.find(run).ok().and_then(|folder| self.open(folder).ok());
         let Some(shown) = shown else { return Vec::new() };
-        let Next { plan, late, .. } = shown.same();
-        let plan = resume_plan::plan(&Request {
-            state: &shown.state,
-            before: &shown.plan,
-            plan: &plan,
-            late: &late,
-            given: &Map::new(),
-            remains: &shown.remains(),
-            resumer: Resumer::Person { producers: resume_plan::Producers::Linked },
-            blame: blame(&shown),
-            from: None,
-            effects: Effects::Once,
-            interrupted: Interrupted::Ask,
-        });
-        plan.redo.into_iter().filter(|path| asks_agents(&shown, path)).collect()
+        shown.plain_plan().redo.into_iter().filter(|path| asks_agents(&shown, path)).collect()
     }
 }
 
 impl Shown {
+    /// What a resume would do that says nothing else.
+    fn plain_plan(&self) -> ResumePlan {
+        let Next { plan, late, .. } = self.same();
+        resume_plan::plan(&Request {
+            state: &self.state,
+            before: &self.plan,
+            plan: &plan,
+            late: &late,
+            given: &Map::new(),
+            remains: &self.remains(),
+            resumer: Resumer::Person { producers: resume_plan::Producers::Linked },
+            blame: blame(self),
+            from: None,
+            effects: Effects::Once,
+            interrupted: Interrupted::Ask,
+        })
+    }
+
+    /// What a person has to choose from before the run can go on, each as a command.
+    pub(super) fn choices(&self) -> Vec<String> {
+        let run = &self.header.run_id;
+        let command = |flag: &str| self.reach.command(&format!("resume {run} {flag}"));
+        if let Some(step) = self.undecided().first() {
+            return vec![
+                format!("look at what `{step}` did before it was interrupted"),
+                format!("run it again: {}", command("--rerun-interrupted")),
+                format!("or leave it out: {}", command("--skip-interrupted")),
+            ];
+        }
+        if self.status != RunStatus::Waiting {
+            return Vec::new();
+        }
+        match self.plain_plan().blocked_effects.as_slice() {
+            [] => Vec::new(),
+            effects => vec![format!(
+                "to go on, side effects that are done would be repeated: {}; allow it: {}",
+                effects.join(", "),
+                command("--rerun-effects")
+            )],
+        }
+    }
+
     /// What a resume would do, without doing it.
     pub fn resume_plan(&self, resume: &Resume<'_>) -> Result<ResumePlan, ResumeError> {
         self.plan_with(resume, &self.next(resume))
