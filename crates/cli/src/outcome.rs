@@ -228,7 +228,10 @@ pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
         };
         text.push_str(&format!("  logs:    {command}\n"));
     }
-    if let Some(command) = &result.resume_command {
+    for (at, choice) in result.choices.iter().enumerate() {
+        text.push_str(&format!("  {:<8} {choice}\n", if at == 0 { "choose:" } else { "" }));
+    }
+    if let Some(command) = result.resume_command.as_ref().filter(|_| result.choices.is_empty()) {
         text.push_str(&format!("  resume:  {command}\n"));
     }
     Some(text)

@@ -44,6 +44,7 @@ pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunRe
         step_results: vec![step],
         output: None,
         context: Map::new(),
+        choices: Vec::new(),
         advice: diagnosis.as_ref().map(|found| next(found, problems, commands)).unwrap_or_default(),
         diagnosis,
         fingerprint: None,

@@ -67,6 +67,9 @@ pub struct RunResult {
     pub fingerprint: Option<String>,
     /// What a person can do next.
     pub advice: Vec<String>,
+    /// Of this, what a person has to choose from before the run can go on.
+    #[serde(skip)]
+    pub choices: Vec<String>,
     /// What really happened, from the journal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<crate::evidence::Evidence>,
@@ -253,6 +256,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         failure,
         fingerprint: found.as_ref().and_then(|found| found.fingerprint.clone()),
         advice: found.as_ref().map(|found| found.advice.clone()).unwrap_or_default(),
+        choices: Vec::new(),
         diagnosis: found.map(|found| found.diagnosis),
         evidence: None,
         auto_fix: None,

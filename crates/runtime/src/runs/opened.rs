@@ -187,7 +187,8 @@ impl Shown {
             result.outcome = "blocked";
         }
         if matches!(self.status, RunStatus::Waiting | RunStatus::Interrupted | RunStatus::Failed) {
-            result.advice.extend(self.choices());
+            result.choices = self.choices();
+            result.advice.extend(result.choices.iter().cloned());
         }
         result.evidence = Some(crate::evidence::gather(self));
         result
