@@ -44,7 +44,7 @@ fn a_dry_run_fails_where_the_run_would() {
             "name: c\ncontext: {n: 5}\nsteps: [{id: x, command: 'true', condition: 'n.lower() == 5'}]\n",
             &[],
             1,
-            &["cannot be evaluated", "Sub-recipe 'c' failed"],
+            &["cannot be evaluated", "Sub-recipe 'child' failed"],
         ),
         (
             "name: r\nsteps: [{id: a, recipe: child, continue_on_error: true}]\n",

@@ -186,10 +186,8 @@ impl Shown {
         if self.status == RunStatus::Failed && result.auto_fix.as_ref().is_some_and(is_last) {
             result.outcome = "blocked";
         }
-        if matches!(self.status, RunStatus::Waiting | RunStatus::Interrupted | RunStatus::Failed) {
-            result.choices = self.choices();
-            result.advice.extend(result.choices.iter().cloned());
-        }
+        result.choices = self.choices();
+        result.advice.extend(result.choices.iter().cloned());
         result.evidence = Some(crate::evidence::gather(self));
         result
     }

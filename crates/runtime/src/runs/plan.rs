@@ -41,28 +41,32 @@ impl Shown {
         })
     }
 
-    /// What a person has to choose from before the run can go on, each as a command.
+    /// What a person has to choose from, each as a command, where a resume has stopped for that.
     pub(super) fn choices(&self) -> Vec<String> {
         let run = &self.header.run_id;
+        let said = self.state.finished.as_ref().filter(|finished| finished.status == RunStatus::Waiting);
+        let Some(said) = said.and_then(|finished| finished.error.as_deref()) else { return Vec::new() };
+        let is_why = |stop: ResumeError| stop.to_string() == said;
         let command = |flag: &str| self.reach.command(&format!("resume {run} {flag}"));
-        if let Some(step) = self.undecided().first() {
+        let undecided = self.undecided();
+        if let Some(step) = undecided.first()
+            && is_why(ResumeError::Choose { run: run.clone(), step: step.clone() })
+        {
             return vec![
                 format!("look at what `{step}` did before it was interrupted"),
                 format!("run it again: {}", command("--rerun-interrupted")),
                 format!("or leave it out: {}", command("--skip-interrupted")),
             ];
         }
-        if self.status != RunStatus::Waiting {
-            return Vec::new();
+        let steps = self.plain_plan().blocked_effects;
+        if !steps.is_empty() && is_why(ResumeError::Effects { run: run.clone(), steps: steps.clone() }) {
+            let list = steps.join(", ");
+            return vec![
+                format!("to go on, side effects that are done would be repeated: {list}"),
+                format!("allow it: {}", command("--rerun-effects")),
+            ];
         }
-        match self.plain_plan().blocked_effects.as_slice() {
-            [] => Vec::new(),
-            effects => vec![format!(
-                "to go on, side effects that are done would be repeated: {}; allow it: {}",
-                effects.join(", "),
-                command("--rerun-effects")
-            )],
-        }
+        Vec::new()
     }
 
     /// What a resume would do, without doing it.
