@@ -29,8 +29,6 @@ const SECRET_WORDS: &[&str] = &["token", "secret", "password", "key"];
 
 /// Shortest value that is masked wherever it stands.
 const SHORTEST: usize = 4;
-/// Shortest line of a secret of several lines that is masked by itself.
-const SHORTEST_LINE: usize = 8;
 
 /// Words of the program's own that messages are known by.
 const OWN_WORDS: &[&str] =
@@ -128,7 +126,7 @@ impl Mask {
         self.add(text);
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         if lines.len() > 1 {
-            lines.iter().filter(|line| line.chars().count() >= SHORTEST_LINE).for_each(|line| self.add(line));
+            lines.iter().filter(|line| line.chars().count() >= SHORTEST).for_each(|line| self.add(line));
         }
         let json = serde_json::Value::from(text).to_string();
         self.add(&json[1..json.len() - 1]);

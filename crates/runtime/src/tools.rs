@@ -50,14 +50,21 @@ pub fn exit_127(script: &str, said: &str, lookup: &Lookup) -> String {
 fn is_of_shell(line: &str) -> bool {
     let speaker = line.split(": ").next().unwrap_or_default();
     let name = speaker.rsplit('/').next().unwrap_or_default();
-    matches!(name, "sh" | "bash" | "dash" | "zsh" | "env" | "make") || line.contains(": line ")
+    const STARTERS: [&str; 13] = [
+        "sh", "bash", "dash", "zsh", "env", "make", "timeout", "nohup", "nice", "ionice", "xargs", "stdbuf",
+        "setsid",
+    ];
+    STARTERS.contains(&name) || line.contains(": line ")
 }
 
 /// What the last of these lines with one of these endings is about.
 fn named<'a>(lines: impl Iterator<Item = &'a str>, endings: &[&str]) -> Option<String> {
     let cut = |line: &'a str| endings.iter().find_map(|ending| line.split_once(ending));
     let (before, _) = lines.filter_map(cut).last()?;
-    let tool = before.rsplit(": ").next()?.trim_matches(['‘', '’', '\'', '"', ' ']);
+    let said = before.rsplit(": ").next()?;
+    let started =
+        ["failed to run command ", "failed to execute "].iter().find_map(|how| said.strip_prefix(how));
+    let tool = started.unwrap_or(said).trim_matches(['‘', '’', '\'', '"', ' ']);
     (!tool.is_empty()).then(|| tool.to_owned())
 }
 
@@ -275,6 +282,15 @@ mod tests {
         for (script, said, expected) in [
             ("nosuchx", "/bin/bash: line 1: nosuchx: command not found", named),
             ("x", "sh: 1: nosuchx: not found", named),
+            (
+                "timeout 5 nosuchx",
+                "timeout: failed to run command ‘nosuchx’: No such file or directory",
+                named,
+            ),
+            ("nohup nosuchx", "nohup: failed to run command 'nosuchx': No such file or directory", named),
+            ("nice nosuchx", "nice: ‘nosuchx’: No such file or directory", named),
+            ("xargs nosuchx", "xargs: nosuchx: No such file or directory", named),
+            ("setsid nosuchx", "setsid: failed to execute nosuchx: No such file or directory", named),
             ("nosuchx 2>/dev/null", "", named),
             ("nosuchx 2>/dev/null", "a word of another command", named),
             ("echo hi | exec nosuchx a b 2>/dev/null", "", named),

@@ -141,6 +141,9 @@ impl Phrase {
 }
 
 /// The program that a line says is not there.
+/// Programs that start others, and end as a shell does where there is none.
+const STARTERS: [&str; 7] = ["timeout", "nohup", "nice", "ionice", "xargs", "stdbuf", "setsid"];
+
 fn missing_program(facts: &Facts, line: &str, lower: &str, whole: &str) -> Option<String> {
     let name = |text: &str| {
         let name = text.rsplit([':', ' ']).find(|part| !part.is_empty())?;
@@ -156,11 +159,17 @@ fn missing_program(facts: &Facts, line: &str, lower: &str, whole: &str) -> Optio
     if is_shell && let Some(before) = trimmed.strip_suffix(": not found") {
         return name(before);
     }
+    let ended_so = facts.exit_code() == Some(127);
+    if let Some(before) =
+        trimmed.strip_suffix(": cannot execute: required file not found").filter(|_| ended_so)
+    {
+        return name(before);
+    }
     let no_file = trimmed.strip_suffix(": No such file or directory");
     let by_env = lower.starts_with("/usr/bin/env: ") || lower.starts_with("env: ");
     let by_make = lower.starts_with("make: ") && whole.contains("error 127");
     // a redirection from a missing file reads the same, and ends with another code
-    let by_shell = is_shell && facts.exit_code() == Some(127);
+    let by_shell = (is_shell || STARTERS.contains(&speaker)) && ended_so;
     if let Some(before) = no_file.filter(|_| by_env || by_make || by_shell) {
         return name(before);
     }

@@ -111,6 +111,20 @@ fn secrets_that_overlap_are_masked_whole() {
 }
 
 #[test]
+fn lines_of_a_secret_are_secret() {
+    let mut mask = Mask::default();
+    mask.learn_value("ssh_key", &Value::from("abcdefg\nhijk\nlmn\n"));
+    for (text, expected) in [
+        ("v=abcdefg", "v=[REDACTED]"),
+        ("hijk", "[REDACTED]"),
+        ("lmn", "lmn"),
+        ("abcdefg\nhijk\nlmn", "[REDACTED]"),
+    ] {
+        assert_eq!(mask.text(text), expected, "{text}");
+    }
+}
+
+#[test]
 fn words_of_the_run_itself_are_shown() {
     let mut mask = Mask::default().of_run("20261115-192427-2607bt6");
     mask.words.extend(["build".to_owned()]);
