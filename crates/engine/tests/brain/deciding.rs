@@ -266,6 +266,23 @@ fn a_failed_nested_recipe_says_where() {
 }
 
 #[test]
+fn a_failed_recipe_is_named_as_it_is_called_and_names_all_that_failed() {
+    const GROUP: &str = "name: leaf\nsteps:\n- {id: a, command: x, parallel_group: g, continue_on_error: true}\n\
+                         - {id: b, command: x, parallel_group: g}\n- {id: c, command: x, parallel_group: g}\n\
+                         - {id: d, command: x, parallel_group: g}\n- {id: e, command: x}\n";
+    let text = "name: top\nsteps:\n- {id: n, recipe: ./other.yaml}\n";
+    let mut run = Run::new(text, GROUP, parallel(4), &["n/a", "n/b", "n/d"]);
+    run.go();
+    assert_eq!(
+        decide::nested_error(&run.state, 1),
+        "Sub-recipe './other.yaml' failed at step 'b': [error] no message\nand at step 'd': [error] no message"
+    );
+    assert_eq!(decide::called(&run.state, 0), "top");
+    let causes: Vec<String> = run.state.causes().into_iter().map(|(path, _)| path).collect();
+    assert_eq!(causes, ["n/b", "n/d"]);
+}
+
+#[test]
 fn nothing_begins_in_a_nested_recipe_that_was_stopped() {
     let text = "name: top\nsteps:\n- {id: m, recipe: leaf, parallel_group: g}\n\
                 - {id: n, recipe: leaf, parallel_group: g}\n- {id: z, command: x}\n";

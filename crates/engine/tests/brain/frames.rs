@@ -27,6 +27,20 @@ fn check(steps: &str, settings: RunSettings, expected: &str) {
 }
 
 #[test]
+fn a_value_that_replaces_that_of_a_recipe_has_nothing_below_it() {
+    let steps = |name: &str| {
+        format!(
+            "- {{id: n, recipe: leaf, output: v}}\n- {{id: a, command: x, output: {name}}}\n- {{id: b, command: x, condition: \"v.k == 'vk'\"}}\n"
+        )
+    };
+    for (name, expected) in
+        [("w", "+n +n/k -n/k -n +a -a +b -b end"), ("v", "+n +n/k -n/k -n +a -a ~b Condition end")]
+    {
+        check(&steps(name), parallel(4), expected);
+    }
+}
+
+#[test]
 fn conditions_read_values_and_what_is_below() {
     let steps = |condition: &str| {
         format!(

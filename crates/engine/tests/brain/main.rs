@@ -1,6 +1,7 @@
 //! The engine without any outside: histories in, decisions and plans out.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends by panicking")]
 
+mod ambient;
 mod deciding;
 mod folding;
 mod frames;
