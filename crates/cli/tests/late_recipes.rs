@@ -162,3 +162,24 @@ fn a_resume_keeps_what_a_late_recipe_declares() {
         );
     }
 }
+
+#[test]
+fn what_a_run_was_made_from_is_never_written_again() {
+    let env = env();
+    env.write(
+        "c.yaml",
+        "name: c\nsteps: [{id: k, command: 'cp -r \"$RECIPE_RUNNER_HOME\"/runs/*/sources seen-{{n}}'}]\n",
+    );
+    env.write(
+        "r.yaml",
+        "name: r\ncontext: {w: c}\nsteps:\n- {id: a, recipe: '{{w}}', context: {n: 1}}\n- {id: b, recipe: '{{w}}', context: {n: 2}}\n",
+    );
+    let output = env.run(["r.yaml"]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    let listed = env.shell(
+        "ls seen-1; diff -r seen-1 seen-2; cat seen-2/index.json | tr -d ' \\n'; wc -l < seen-2/later.jsonl",
+    );
+    let expected = "00-r.yaml\n01-c.yaml\nindex.json\nlater.jsonl\n";
+    assert!(listed.stdout.starts_with(expected), "{}", listed.all());
+    assert!(!listed.stdout.contains("c.yaml\",\"file") && listed.stdout.ends_with("1\n"), "{}", listed.all());
+}

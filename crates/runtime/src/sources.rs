@@ -46,11 +46,10 @@ pub struct Recording<'a> {
     memory: Mutex<Memory>,
 }
 
-/// What is remembered, and how much of it is written where.
+/// What is remembered, and how much of it is written. The folder may be moved meanwhile.
 #[derive(Default)]
 struct Memory {
     answers: Vec<Known>,
-    dir: PathBuf,
     /// How many answers the folder holds.
     written: usize,
     /// The files in it, by what they hold.
@@ -59,14 +58,14 @@ struct Memory {
 
 impl Memory {
     /// Writes the files of the answers that are not written yet, and gives these answers.
-    fn take_new(&mut self, files: &mut Batch) -> Result<Vec<Answer>, FolderError> {
+    fn take_new(&mut self, dir: &Path, files: &mut Batch) -> Result<Vec<Answer>, FolderError> {
         let mut new = Vec::new();
         for (answer, bytes) in &self.answers[self.written..] {
             let mut answer = answer.clone();
             if let Some(bytes) = bytes {
                 if !self.files.contains_key(bytes) {
                     let file = source_name(self.files.len(), answer.path.as_deref().unwrap_or(&answer.name));
-                    files.write(self.dir.join(&file), bytes)?;
+                    files.write(dir.join(&file), bytes)?;
                     self.files.insert(Arc::clone(bytes), file);
                 }
                 answer.file = self.files.get(bytes).cloned();
@@ -86,7 +85,7 @@ impl<'a> Recording<'a> {
 
     /// Remembers what `remembered` answers besides everything that it knows already.
     pub fn going_on(remembered: &'a Remembered<'a>) -> Recording<'a> {
-        let mut memory = Memory { dir: remembered.dir.clone(), ..Memory::default() };
+        let mut memory = Memory::default();
         for answer in &remembered.answers {
             let bytes = answer.file.as_ref().and_then(|file| remembered.bytes(file).ok());
             if let (Some(bytes), Some(file)) = (&bytes, &answer.file) {
@@ -130,11 +129,11 @@ impl<'a> Recording<'a> {
     /// at any time, and the program may die at any time.
     pub fn save(&self, dir: &Path) -> Result<(), FolderError> {
         let mut files = Batch::default();
-        if self.memory().dir != dir {
+        if self.memory().written == 0 || !dir.join(INDEX).exists() {
             self.write(dir, &mut files)?;
             return files.sync();
         }
-        let new = self.memory().take_new(&mut files)?;
+        let new = self.memory().take_new(dir, &mut files)?;
         files.sync()?;
         append(&dir.join(LATER), &new)
     }
@@ -143,9 +142,8 @@ impl<'a> Recording<'a> {
     pub(crate) fn write(&self, dir: &Path, files: &mut Batch) -> Result<(), FolderError> {
         make_dir(dir)?;
         let mut memory = self.memory();
-        *memory =
-            Memory { answers: std::mem::take(&mut memory.answers), dir: dir.to_owned(), ..Memory::default() };
-        let index = memory.take_new(files)?;
+        *memory = Memory { answers: std::mem::take(&mut memory.answers), ..Memory::default() };
+        let index = memory.take_new(dir, files)?;
         let file = dir.join(INDEX);
         let json = to_json(&index).map_err(FolderError::at("write", &file))?;
         files.write(file, &json)
@@ -352,7 +350,9 @@ mod tests {
         let dir = home.path().join("sources");
         let recording = Recording::new(&Any);
         recording.root(&Any.recipe("root", "").unwrap());
-        recording.save(&dir).unwrap();
+        recording.save(&home.path().join("new")).unwrap();
+        // the folder of a run has its name only when it is complete
+        std::fs::rename(home.path().join("new"), &dir).unwrap();
         let index = std::fs::read(dir.join(INDEX)).unwrap();
         for name in ["a", "b", "a", "a"] {
             recording.recipe(name, "root.yaml").unwrap();
