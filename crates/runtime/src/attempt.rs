@@ -320,10 +320,10 @@ pub fn read_json(step: &Step, text: String, kind: &str, finished: &mut Finished)
         return;
     }
     let read = match finished.ended.cut_bytes {
-        // whatever would be found is a part of what was meant
-        Some(cut) => {
-            Err(format!("{cut} bytes in the middle of the output were cut, so its JSON cannot be read"))
-        }
+        // before the cut, whatever would be found may be a part of what was meant
+        Some(cut) => json_value(step, values::after_cut(&text, cut)).map_err(|_| {
+            format!("{cut} bytes in the middle of the output were cut, so its JSON cannot be read")
+        }),
         None => json_value(step, &text),
     };
     match read {

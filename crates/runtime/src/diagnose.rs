@@ -157,7 +157,7 @@ fn facts(
         answer: work.and_then(|work| work.answer),
         producer: producer(plan, frame, at),
         is_check: !step.reads.is_empty() && step.produces.is_empty(),
-        missing_env: Vec::new(),
+        missing_env: missing_env(&error),
         missing_values: Vec::new(),
         declared_names: declared_names(frame),
         missing_program: missing_program(&ended.outcome, &error),
@@ -197,6 +197,13 @@ fn first_line(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default();
     let line = if line.ends_with("===") { entry().unwrap_or(line) } else { line };
     line.split_once(" step failed: ").map_or(line, |(_, rest)| rest)
+}
+
+/// The variables that a recipe asks for and that are not set, by the runner's own words.
+fn missing_env(error: &str) -> Vec<String> {
+    let listed = error.lines().find_map(|line| line.trim_start().strip_prefix("- MISSING_ENV_VAR: "));
+    let names = listed.and_then(|line| line.split_once(':')).map_or("", |(names, _)| names);
+    names.split(", ").filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 /// The program that the runner itself could not start.

@@ -14,7 +14,7 @@ use std::{borrow::Cow, collections::HashSet, ops::Range, sync::OnceLock};
 use aho_corasick::AhoCorasick;
 use engine::frame::Frame;
 use recipe::{
-    plan::Unit,
+    plan::{JsonMode, Step, Unit},
     value::{Map, Value},
 };
 
@@ -90,6 +90,24 @@ impl Mask {
     /// Learns the secret ones of these variables.
     pub fn learn_variables(&mut self, variables: &[(String, String)]) {
         variables.iter().for_each(|(name, value)| self.learn_value(name, &Value::from(value.as_str())));
+    }
+
+    /// Learns the secrets in what a step gave.
+    pub fn learn_result(&mut self, step: &Step, value: &Value) {
+        if let Some(name) = &step.store {
+            self.learn_value(name, value);
+        }
+        if let (Value::Text(text), true) = (value, step.json != JsonMode::Text) {
+            self.learn_members(text);
+        }
+    }
+
+    /// Learns the secret members of a text that is meant to be JSON, whether it can be read or not.
+    fn learn_members(&mut self, text: &str) {
+        for place in members::members(text.as_bytes()) {
+            let value = text.get(place).unwrap_or_default().to_owned();
+            self.learn_text(&value);
+        }
     }
 
     /// Learns one value, and those inside of it. `name` is where it stands, with dots.

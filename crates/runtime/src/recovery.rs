@@ -127,8 +127,12 @@ fn unwrapped(text: &str) -> String {
     let mut unwrapped = String::with_capacity(text.len());
     for line in text.lines() {
         let goes_on = line.trim_start().starts_with(char::is_lowercase) && !unwrapped.trim_end().is_empty();
-        // an empty line ends a sentence, whatever comes after it
-        unwrapped.push(if goes_on && !unwrapped.ends_with('\n') { ' ' } else { '\n' });
+        // an empty line ends a sentence, whatever comes after it; so does the word itself, unless its line has a colon
+        // and the next one holds no more than the denial
+        let is_said = unwrapped.to_uppercase().trim_end().ends_with("RECOVERED");
+        let is_listed = unwrapped.ends_with(':') && line.split_whitespace().count() > 1;
+        let goes_on = goes_on && !unwrapped.ends_with('\n') && !is_said && !is_listed;
+        unwrapped.push(if goes_on { ' ' } else { '\n' });
         unwrapped.push_str(line.trim());
     }
     unwrapped
@@ -226,6 +230,8 @@ mod tests {
             ("Step k is not\r\nrecovered", false, true),
             ("I was unable to get it\nrecovered", false, true),
             ("Recovered:\nno", false, true),
+            ("Recovered\nno further action needed", true, true),
+            ("Recovered:\nnone of the tests fail now", true, true),
             ("Failed. Recovered state: none", false, true),
             ("No errors are left.\nRecovered.", true, true),
             ("No errors are left\nRecovered", true, true),

@@ -285,7 +285,14 @@ impl Runs {
     /// Makes the state directory. Whatever work tree it may be in, `git add` passes over what is stored in it, secrets
     /// included; what else the directory holds is nobody's business here.
     fn make_home(&self) -> Result<(), folder::FolderError> {
-        for dir in [self.dir(), Workspace::all(&self.home)] {
+        let parts = [self.dir(), Workspace::all(&self.home), Workspace::quarantine(&self.home)];
+        let is_ours = |entry: std::fs::DirEntry| {
+            parts.contains(&entry.path()) || entry.file_name().as_encoded_bytes() == b".gitignore"
+        };
+        let is_own = std::fs::read_dir(&self.home).map_or(true, |dir| dir.flatten().all(is_ours));
+        make_dir(&self.dir())?;
+        let hidden = if is_own { vec![self.home.clone()] } else { parts.to_vec() };
+        for dir in hidden {
             make_dir(&dir)?;
             let ignored = dir.join(".gitignore");
             if !ignored.exists() {
@@ -341,7 +348,7 @@ impl Runs {
             let message = match others.stale {
                 Stale::Cleared => format!(
                     "the mark of run {run}, whose process is gone, was moved aside to {}; the run itself is kept in {state}",
-                    self.home.join("quarantine").display()
+                    Workspace::quarantine(&self.home).display()
                 ),
                 Stale::Named => self.name_dead(run),
             };

@@ -120,6 +120,12 @@ fn without_newlines(mut text: String) -> String {
     text
 }
 
+/// What stands behind the cut, without the line that was cut in two.
+pub(crate) fn after_cut(text: &str, cut: u64) -> &str {
+    let tail = text.rsplit_once(&cut_mark(cut)).map_or("", |(_, tail)| tail);
+    tail.split_once('\n').map_or("", |(_, whole)| whole)
+}
+
 /// What to say about a value that was cut.
 pub(crate) fn cut_note(cut: u64) -> String {
     format!(

@@ -51,6 +51,11 @@ impl Claim {
 }
 
 impl Workspace {
+    /// Where marks are that were moved aside.
+    pub(crate) fn quarantine(home: &Path) -> PathBuf {
+        home.join("quarantine")
+    }
+
     /// Where the marks of all workspaces are.
     pub(crate) fn all(home: &Path) -> PathBuf {
         home.join("workspaces")
@@ -60,7 +65,7 @@ impl Workspace {
     pub fn new(home: &Path, recipe: &Path, working_dir: &Path) -> Workspace {
         let recipe = fs::canonicalize(recipe).unwrap_or_else(|_| recipe.to_owned());
         let key = sha256(format!("{}\0{}", recipe.display(), working_dir.display()).as_bytes());
-        Workspace { dir: Workspace::all(home).join(&key[..24]), quarantine: home.join("quarantine") }
+        Workspace { dir: Workspace::all(home).join(&key[..24]), quarantine: Workspace::quarantine(home) }
     }
 
     /// Takes the workspace for a run; the live owner if there is one.

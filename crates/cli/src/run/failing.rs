@@ -98,6 +98,7 @@ pub(super) fn report_failure(
     if format == OutputFormat::Json {
         result["error"] = json!(failure.message);
         result["advice"] = json!(failure.hints);
+        result["hints"] = json!(failure.hints);
         result["diagnosis"] = json!(match failure.exit {
             Exit::Conflict => Some(already_running(&failure.message)),
             Exit::Broken => explained(&failure.message),

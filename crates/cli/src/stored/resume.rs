@@ -31,13 +31,18 @@ use crate::{
     host,
     out::Out,
     outcome, reading,
-    run::{broken, detail, fix_failed, reporter, snippet, with_evidence},
+    run::{broken, detail, fix_failed, report_missing, reporter, snippet, with_evidence},
 };
 
 /// Goes on with a run from where it stopped.
 pub(crate) fn resume(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let format = args.format.output_format;
-    resume_run(args, environment, out).map_err(|failure| failure.announce(format, out))
+    resume_run(args, environment, out).or_else(|failure| {
+        let runs = runs_at(args.options.state_dir.as_deref(), environment).ok();
+        let header = runs.and_then(|runs| runs.find(&args.run).ok()).and_then(|folder| folder.header().ok());
+        let name = header.map(|header| header.recipe_name).unwrap_or_default();
+        Ok(report_missing(&failure, &name, format, out))
+    })
 }
 
 fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
@@ -182,6 +187,10 @@ fn show_plan(
     };
     let plan = opened.resume_plan(resume).map_err(|error| explain(error, asked))?;
     if args.format.output_format == OutputFormat::Json {
+        let mut plan = plan;
+        for step in &mut plan.steps {
+            step.reason = opened.mask.text(&step.reason).into_owned();
+        }
         let mut json = serde_json::to_value(&plan).unwrap_or_default();
         json["run_id"] = json!(run);
         json["changed_recipe"] = json!(changed.first());
@@ -189,6 +198,7 @@ fn show_plan(
         out.json(&json);
         return Ok(Exit::Success);
     }
+    out.hide(&opened.mask);
     for step in &plan.steps {
         let action = match step.action {
             Action::Keep => "keep",

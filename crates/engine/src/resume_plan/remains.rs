@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use recipe::{
     graph::{self, Link},
-    plan::{Step, StepKind, Unit},
+    plan::{Step, Unit},
 };
 
 use super::{
     Action, Entry, Work,
-    ways::{Ways, any_within, is_producer, step_path, unit_of},
+    ways::{Ways, any_within, step_path, unit_of},
 };
 
 /// What the steps of a run left behind, where it is not as they left it.
@@ -27,8 +27,8 @@ pub struct Remains {
 struct Unreliable {
     path: String,
     reason: String,
-    /// Whether doing it again makes something else, which those that got the old have to see.
-    is_new: bool,
+    /// Whether it has to write a file again.
+    is_file: bool,
 }
 
 impl Work<'_> {
@@ -48,7 +48,8 @@ impl Work<'_> {
             return;
         }
         while let Some(found) = self.unreliable(&self.list(), &deserted) {
-            if found.is_new {
+            if found.is_file {
+                // what it writes now may be something else, which those that got the old have to see
                 self.pass_on(&found.path);
             }
             self.reasons.insert(found.path, found.reason);
@@ -71,10 +72,11 @@ impl Work<'_> {
     }
 
     fn without_process(&self, steps: &[Entry], deserted: &[String]) -> Option<Unreliable> {
-        let mut kept = deserted.iter().filter(|path| is_kept(steps, path));
+        // nobody says that the process is needed: that is no reason to repeat an effect
+        let mut kept = deserted.iter().filter(|path| is_kept(steps, path) && !self.acts(path));
         let path = kept.find(|path| self.precedes_work(steps, path))?.clone();
         let reason = "the process it left running ended with the run".to_owned();
-        Some(Unreliable { path, reason, is_new: true })
+        Some(Unreliable { path, reason, is_file: false })
     }
 
     fn without_file(&self, steps: &[Entry]) -> Option<Unreliable> {
@@ -83,7 +85,7 @@ impl Work<'_> {
         kept.find_map(|(path, files)| {
             let (file, reader) = self.reader(steps, path, files)?;
             let reason = format!("its file `{file}` is gone, and `{reader}` needs it");
-            Some(Unreliable { path: path.clone(), reason, is_new: self.asks(path) })
+            Some(Unreliable { path: path.clone(), reason, is_file: true })
         })
     }
 
@@ -118,11 +120,11 @@ impl Work<'_> {
                 if !steps.iter().any(|entry| entry.path == reader && entry.runs()) {
                     continue;
                 }
-                // a step that says only which value it reads says nothing of files
+                // a step that says only which value it reads, or nothing at all, says nothing of files
                 let is_linked = named == path
-                    && edges
-                        .iter()
-                        .any(|edge| edge.from == at && edge.to == index && edge.link != Link::Value);
+                    && edges.iter().any(|edge| {
+                        edge.from == at && edge.to == index && !matches!(edge.link, Link::Value | Link::Order)
+                    });
                 let is_read =
                     |file: &&String| any_within(self.request.plan, step, &|step| reads_file(step, file));
                 if let Some(file) = files.iter().find(is_read).or_else(|| files.first().filter(|_| is_linked))
@@ -144,9 +146,9 @@ impl Work<'_> {
         Some((frame.path.clone(), unit, at))
     }
 
-    fn asks(&self, path: &str) -> bool {
-        self.place(path)
-            .is_some_and(|(_, unit, at)| is_producer(self.request.plan, &unit.steps[at], &mut HashSet::new()))
+    fn acts(&self, path: &str) -> bool {
+        let acts = |step: &Step| !step.effects.is_empty() || !step.idempotent;
+        self.place(path).is_some_and(|(_, unit, at)| acts(&unit.steps[at]))
     }
 
     /// Finished steps that got a value or a file of one that makes it anew.
@@ -180,22 +182,7 @@ fn is_kept(steps: &[Entry], path: &str) -> bool {
     false
 }
 
-/// Whether a step says, or shows, that it reads a file.
+/// Whether a step says that it reads a file.
 fn reads_file(step: &Step, file: &str) -> bool {
-    let text = match &step.kind {
-        StepKind::Shell { command } => command.text(),
-        StepKind::Agent(agent) => agent.prompt.text(),
-        StepKind::Nested { .. } => "",
-    };
-    step.reads.iter().any(|pattern| graph::patterns_meet(pattern, file)) || mentions(text, file)
-}
-
-/// Whether a path stands in a text as a word of its own, or at the end of a longer path.
-fn mentions(text: &str, file: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
-    text.match_indices(file).any(|(at, _)| {
-        let before = text[..at].chars().next_back();
-        let after = text[at + file.len()..].chars().next();
-        !before.is_some_and(is_part) && !after.is_some_and(is_part)
-    })
+    step.reads.iter().any(|pattern| graph::patterns_meet(pattern, file))
 }

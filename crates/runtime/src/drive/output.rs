@@ -18,13 +18,9 @@ use crate::{
 impl Driver<'_> {
     pub(super) fn learn_secret(&mut self, event: &Event, value: &Value) {
         let Event::StepFinished { path, .. } = event else { return };
-        let store = self
-            .state
-            .locate(path)
-            .and_then(|(frame, at)| self.state.frames[frame].unit.steps[at].store.clone());
-        if let Some(name) = store {
-            self.mask.learn_value(&name, value);
-        }
+        let Some((frame, at)) = self.state.locate(path) else { return };
+        let step = &self.state.frames[frame].unit.steps[at];
+        self.mask.learn_result(step, value);
     }
 
     /// Hands on what steps have printed, with secrets masked.

@@ -12,7 +12,7 @@ pub fn without_members(bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// Where the texts of members stand whose names look secret.
-fn members(bytes: &[u8]) -> Vec<Range<usize>> {
+pub(super) fn members(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut places = Vec::new();
     let mut at = 0;
     while let Some(open) = position(bytes, at, b'"') {

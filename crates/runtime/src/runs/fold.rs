@@ -150,10 +150,9 @@ fn learn_step(mask: &mut Mask, state: &RunState, event: &Event, value: Option<&V
     let Some((frame, at)) = state.locate(path) else { return };
     let frame = &state.frames[frame];
     let step = &frame.unit.steps[at];
-    match (value, &step.store) {
-        (Some(value), Some(name)) => mask.learn_value(name, value),
-        (Some(_), None) => {}
-        (None, _) => {
+    match value {
+        Some(value) => mask.learn_result(step, value),
+        None => {
             for (name, template) in
                 step.env.iter().filter(|(name, _)| mask.is_secret(name)).collect::<Vec<_>>()
             {
