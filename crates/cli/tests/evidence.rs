@@ -150,8 +150,9 @@ fn links_are_listed_by_what_they_lead_to() {
     let command = "mkdir o; echo x > o/f; ln -s f o/l; ln -s . o/dir; ln -s gone o/none";
     for produces in ["o/*", "o/dir, o/f, o/l, o/none"] {
         let env = env();
-        let steps =
-            format!("{{id: a, command: '{command}', produces: [{produces}]}}, {{id: b, command: exit 1}}");
+        let steps = format!(
+            "{{id: a, command: '{command}', produces: [{produces}]}}, {{id: b, command: exit 1, reads: [{produces}]}}"
+        );
         let output = env.json(&format!("name: r\nsteps: [{steps}]\n"), &[]);
         let found: Vec<(String, Json)> = output.step("a")["produced"]
             .as_array()

@@ -183,3 +183,14 @@ fn what_a_run_was_made_from_is_never_written_again() {
     assert!(listed.stdout.starts_with(expected), "{}", listed.all());
     assert!(!listed.stdout.contains("c.yaml\",\"file") && listed.stdout.ends_with("1\n"), "{}", listed.all());
 }
+
+#[test]
+fn a_variable_that_a_late_recipe_misses_is_the_environments_fault() {
+    let env = env().agent("claude", "result never");
+    env.write("c.yaml", "name: c\nenv: {required: [NOPE_Q]}\nsteps: [{id: k, command: 'true'}]\n");
+    env.write("r.yaml", "name: r\nsteps:\n- {id: p, command: echo c}\n- {id: s, recipe: '{{p}}'}\n");
+    let output = env.run(["r.yaml", "--auto-fix", "--output-format", "json"]);
+    assert_eq!(output.code, 1, "{}", output.all());
+    assert_eq!(output.json()["diagnosis"]["class"], "environment.missing_env", "{}", output.all());
+    assert_eq!(env.calls(), 0);
+}

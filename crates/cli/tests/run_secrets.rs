@@ -272,3 +272,20 @@ fn members_of_json_are_hidden_while_they_are_printed() {
         assert!(output.stdout.contains("value"), "{arguments:?}: {}", output.all());
     }
 }
+
+#[test]
+fn members_of_json_are_hidden_where_the_step_fails_too() {
+    for command in [r#"echo '{"api_key":"abcdef99"}'; exit 1"#, r#"echo '{"api_key":"abcdef99" oops'"#] {
+        let env = env();
+        env.write(
+            "recipe.yaml",
+            format!("name: r\nsteps:\n- id: a\n  parse_json: true\n  command: |\n    {command}\n"),
+        );
+        for arguments in
+            [&["recipe.yaml"][..], &["recipe.yaml", "--format", "json"], &["show", "last"], &["logs", "last"]]
+        {
+            let all = env.run(arguments).all();
+            assert!(!all.contains("abcdef99"), "{command} {arguments:?}: {all}");
+        }
+    }
+}

@@ -357,3 +357,11 @@ fn json_that_was_cut_is_not_read() {
     let error = output.step("s")["error"].to_string();
     assert!(error.contains("parse_json failed") && error.contains("were cut"), "{error}");
 }
+
+#[test]
+fn json_behind_a_cut_is_read() {
+    let env = env();
+    let recipe = "name: r\nsteps:\n- id: s\n  parse_json: true\n  command: |\n    yes 'a line of a log' | head -c 12000000; echo; echo '{\"a\": 1}'\n";
+    let output = env.json(recipe, &[]);
+    assert_eq!(output.value("s"), json!({"a": 1}), "{}", output.stderr);
+}

@@ -397,31 +397,3 @@ fn fingerprints_tell_steps_classes_and_outcomes_apart() {
     let timed_out = |seconds| Facts { outcome: Some(Outcome::TimedOut(seconds)), ..facts.clone() };
     assert_eq!(print("a", Class::Timeout, &timed_out(1.5)), print("a", Class::Timeout, &timed_out(2.5)));
 }
-
-#[test]
-fn what_another_step_failed_of_stands_beside() {
-    let first = diagnose(&exit("test -f a", 1, "", ""));
-    let other = diagnose(&exit("nosuch", 127, "/bin/bash: line 1: nosuch: command not found", ""));
-    let both = first.clone().with("b".to_owned(), other.clone());
-    assert_eq!(both.class, first.class);
-    assert_eq!(both.secondary.last(), Some(&Class::MissingBinary));
-    let beside: Vec<_> = both.beside.iter().map(|beside| (beside.step.as_str(), beside.class)).collect();
-    assert_eq!(beside, [("b", Class::MissingBinary)]);
-    assert_eq!(both.beside[0].signals, other.signals);
-}
-
-#[test]
-fn a_hollow_answer_names_the_step_that_gave_it() {
-    for (step, expected) in [(None, false), (Some("deep/asked"), true)] {
-        let facts = Facts {
-            outcome: Some(Outcome::Ok),
-            step_type: StepType::Agent,
-            answer: Some("I cannot access the repository.".to_owned()),
-            answer_of: step.map(str::to_owned),
-            ..Facts::default()
-        };
-        let found = diagnose(&facts);
-        assert_eq!(found.class, Class::HollowSuccess);
-        assert_eq!(found.signals[0].what.contains("`deep/asked`"), expected, "{:?}", found.signals);
-    }
-}

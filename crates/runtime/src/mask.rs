@@ -12,7 +12,7 @@ mod tests;
 use std::{borrow::Cow, collections::HashSet, ops::Range, sync::OnceLock};
 
 use aho_corasick::AhoCorasick;
-use engine::frame::Frame;
+use engine::{event::OutputRef, frame::Frame};
 use recipe::{
     plan::{JsonMode, Step, Unit},
     value::{Map, Value},
@@ -220,6 +220,13 @@ impl Mask {
             }
         }
         masked
+    }
+
+    /// Declared files; their names may hold what was put into them.
+    pub fn files(&self, files: &[OutputRef]) -> Vec<OutputRef> {
+        let masked =
+            |file: &OutputRef| OutputRef { file: self.text(&file.file).into_owned(), ..file.clone() };
+        files.iter().map(masked).collect()
     }
 
     /// The value without secret values; `name` is where it stands, with dots.

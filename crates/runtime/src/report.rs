@@ -361,7 +361,7 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
         definition_digest: definition.digest.clone(),
         input_digest: state.inputs.as_deref().map(str::to_owned),
         output_digest: output_digest(state, definition.store.as_deref(), mask),
-        produced: ended.map(|ended| produced(ended, mask)).unwrap_or_default(),
+        produced: ended.map(|ended| mask.files(&ended.produced)).unwrap_or_default(),
         steps: state.frame.map(|frame| steps(subject, &subject.state.frames[frame])).unwrap_or_default(),
         path,
     }
@@ -391,13 +391,4 @@ fn seconds(from: Option<Timestamp>, to: Option<Timestamp>) -> f64 {
         (Some(from), Some(to)) => (to.as_millisecond() - from.as_millisecond()).max(0) as f64 / 1000.0,
         _ => 0.0,
     }
-}
-
-/// The declared files of a step; their names may hold what was put into them.
-fn produced(ended: &Ended, mask: &Mask) -> Vec<engine::event::OutputRef> {
-    let masked = |file: &engine::event::OutputRef| engine::event::OutputRef {
-        file: mask.text(&file.file).into_owned(),
-        ..file.clone()
-    };
-    ended.produced.iter().map(masked).collect()
 }

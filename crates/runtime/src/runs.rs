@@ -4,6 +4,7 @@ mod cancel;
 mod compile;
 mod fold;
 mod hold;
+mod home;
 mod id;
 mod in_force;
 mod late;
@@ -280,27 +281,6 @@ impl Runs {
         };
         let hold = lock.map(|lock| Hold::new(lock).with(claim));
         Ok((job.run(first, reporter)?, hold))
-    }
-
-    /// Makes the state directory. Whatever work tree it may be in, `git add` passes over what is stored in it, secrets
-    /// included; what else the directory holds is nobody's business here.
-    fn make_home(&self) -> Result<(), folder::FolderError> {
-        let parts = [self.dir(), Workspace::all(&self.home), Workspace::quarantine(&self.home)];
-        let is_ours = |entry: std::fs::DirEntry| {
-            parts.contains(&entry.path()) || entry.file_name().as_encoded_bytes() == b".gitignore"
-        };
-        let is_own = std::fs::read_dir(&self.home).map_or(true, |dir| dir.flatten().all(is_ours));
-        make_dir(&self.dir())?;
-        let hidden = if is_own { vec![self.home.clone()] } else { parts.to_vec() };
-        for dir in hidden {
-            make_dir(&dir)?;
-            let ignored = dir.join(".gitignore");
-            if !ignored.exists() {
-                // a run does not depend on it
-                let _ = folder::write_private(&ignored, b"*\n");
-            }
-        }
-        Ok(())
     }
 
     /// The workspace of a recipe in a directory.

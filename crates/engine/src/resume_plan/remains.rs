@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use recipe::{
     graph::{self, Link},
-    plan::{Step, Unit},
+    plan::{Step, StepKind, Unit},
 };
+
+use crate::guard::{effects::effect, flow::follow};
 
 use super::{
     Action, Entry, Work,
@@ -147,7 +149,6 @@ impl Work<'_> {
     }
 
     fn acts(&self, path: &str) -> bool {
-        let acts = |step: &Step| !step.effects.is_empty() || !step.idempotent;
         self.place(path).is_some_and(|(_, unit, at)| acts(&unit.steps[at]))
     }
 
@@ -180,6 +181,17 @@ fn is_kept(steps: &[Entry], path: &str) -> bool {
         named = path.rsplit_once('/').map(|(around, _)| around);
     }
     false
+}
+
+/// Whether a step says, or shows, that it changes the world outside.
+fn acts(step: &Step) -> bool {
+    let shows = match &step.kind {
+        StepKind::Shell { command } => {
+            follow(command.text()).found.iter().any(|found| effect(&found.call).is_some())
+        }
+        _ => false,
+    };
+    shows || !step.effects.is_empty() || !step.idempotent
 }
 
 /// Whether a step says that it reads a file.

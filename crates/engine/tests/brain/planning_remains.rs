@@ -217,9 +217,13 @@ fn a_process_is_known_over_resumes_until_its_step_runs_again() {
 
 #[test]
 fn completed_effects_are_not_repeated_for_a_process() {
-    for care in ["effects: [deploy]", "idempotent: false"] {
-        let steps = [&*format!("{SRV}, {care}"), "id: g, command: y"];
+    for srv in [
+        "id: srv, command: x, effects: [deploy]",
+        "id: srv, command: x, idempotent: false",
+        "id: srv, command: git push",
+    ] {
+        let steps = [srv, "id: g, command: y"];
         let plan = left(&steps, "srv", Death::Killed, &OTHER);
-        assert_eq!((shown(&plan).as_str(), plan.blocked_effects.len()), ("=srv *g at g", 0), "{care}");
+        assert_eq!((shown(&plan).as_str(), plan.blocked_effects.len()), ("=srv *g at g", 0), "{srv}");
     }
 }
