@@ -29,14 +29,14 @@ fn run(child: &'static str) -> Run {
 }
 
 impl Run {
-    fn begin(&mut self, path: &str, attempt: u32) {
+    pub(crate) fn begin(&mut self, path: &str, attempt: u32) {
         self.record(
             Event::StepStarted { path: path.to_owned(), attempt, inputs: Some("i".to_owned()) },
             None,
         );
     }
 
-    fn enter(&mut self, path: &str, unit: &str) {
+    pub(crate) fn enter(&mut self, path: &str, unit: &str) {
         self.record(Event::RecipeEntered { path: path.to_owned(), unit: unit.to_owned() }, None);
     }
 
@@ -44,7 +44,7 @@ impl Run {
         self.record(Event::AttemptFailed { path: path.to_owned(), attempt: 1, ended, retry_in_ms: 0 }, None);
     }
 
-    fn finish(&mut self, path: &str, status: StepStatus, ended: Ended) {
+    pub(crate) fn finish(&mut self, path: &str, status: StepStatus, ended: Ended) {
         let path = path.to_owned();
         self.record(
             Event::StepFinished { path, attempt: 1, status, ended, recovered: false },
@@ -66,14 +66,14 @@ impl Run {
         self.record(Event::Spawned(spawned), None);
     }
 
-    fn resume(&mut self) {
+    pub(crate) fn resume(&mut self) {
         let (rerun, skip) = (Vec::new(), Vec::new());
         let resumed = RunResumed { pid: 1, sources: 1, rerun, skip, ..RunResumed::default() };
         self.record(Event::RunResumed(resumed), None);
     }
 }
 
-fn ended(outcome: Outcome) -> Ended {
+pub(crate) fn ended(outcome: Outcome) -> Ended {
     Ended::new(outcome, None)
 }
 

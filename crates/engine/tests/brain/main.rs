@@ -2,9 +2,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends by panicking")]
 
 mod ambient;
+mod begun;
+mod causes;
+mod cut_off;
 mod deciding;
 mod folding;
 mod frames;
+mod late;
+mod left;
 mod planning;
 mod planning_again;
 mod planning_reasons;

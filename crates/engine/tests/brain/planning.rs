@@ -62,11 +62,16 @@ pub(crate) fn made(before: &str, after: &str, fails: &[&'static str], ask: &Ask)
 
 /// The plan for a run as it stands.
 pub(crate) fn asked(run: &Run, after: &Plan, ask: &Ask) -> ResumePlan {
+    asked_late(run, after, &Late::new(), ask)
+}
+
+/// The same, where it is known what steps run now whose recipes have templates for names.
+pub(crate) fn asked_late(run: &Run, after: &Plan, late: &Late, ask: &Ask) -> ResumePlan {
     plan(&Request {
         state: &run.state,
         before: &run.plan,
         plan: after,
-        late: &Late::new(),
+        late,
         given: &ask.given.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect(),
         remains: &Remains {
             lost: ask.lost.iter().map(|path| (*path).to_owned()).collect(),

@@ -1,0 +1,107 @@
+//! Steps that somebody else brought to their end, and what a resume does about them.
+
+use engine::{
+    Outcome, StepStatus,
+    resume_plan::{Blame, Interrupted},
+};
+
+use crate::{
+    folding::ended,
+    planning::{Ask, USUAL, asked, shown},
+    run::{LEAF, Run, parallel},
+};
+
+const CUT: [Outcome; 4] = [Outcome::TimedOut(1.0), Outcome::Idle(1.0), Outcome::Cancelled, Outcome::Lost];
+
+fn run(steps: &str) -> Run {
+    Run::new(&format!("name: top\nsteps:\n{steps}"), LEAF, parallel(4), &[])
+}
+
+fn fail(run: &mut Run, path: &str, outcome: Outcome) {
+    run.finish(path, StepStatus::Failed, ended(outcome));
+}
+
+#[test]
+fn a_step_is_cut_off_by_who_ends_it() {
+    let others = [Outcome::Exit(1), Outcome::Signal(9), Outcome::Agent, Outcome::NotJson];
+    let all = CUT.into_iter().map(|cut| (cut, true)).chain(others.into_iter().map(|other| (other, false)));
+    for (outcome, is_cut) in all {
+        for (step, attempt, expected) in [
+            ("command: x", 1, is_cut),
+            // nothing of it had begun
+            ("command: x", 0, false),
+            ("command: x, continue_on_error: true", 1, false),
+        ] {
+            let mut run = run(&format!("- {{id: a, {step}}}\n"));
+            if attempt > 0 {
+                run.begin("a", attempt);
+            }
+            fail(&mut run, "a", outcome.clone());
+            let found = run.state.cut_off_steps();
+            assert_eq!(found.iter().any(|path| path == "a"), expected, "{outcome:?} {step} {attempt}");
+            assert_eq!(found.len(), usize::from(expected), "{outcome:?} {step} {attempt}");
+        }
+    }
+}
+
+#[test]
+fn what_is_in_flight_is_cut_off_and_what_is_done_is_not() {
+    let group = "- {id: a, command: x, parallel_group: g}\n- {id: b, command: x, parallel_group: g}\n\
+                 - {id: c, command: x, parallel_group: g}\n- {id: d, command: x}\n";
+    let mut run = run(group);
+    assert!(run.state.cut_off_steps().is_empty());
+    ["a", "b", "c"].into_iter().for_each(|path| run.begin(path, 1));
+    run.finish("a", StepStatus::Completed, ended(Outcome::Ok));
+    fail(&mut run, "b", Outcome::Lost);
+    assert_eq!(run.state.cut_off_steps(), ["c", "b"]);
+}
+
+#[test]
+fn a_step_inside_is_meant_rather_than_the_recipe_around_it() {
+    for (inner, outer, expected) in [
+        (Outcome::TimedOut(1.0), Outcome::Nested, &["n/k"][..]),
+        (Outcome::Cancelled, Outcome::TimedOut(1.0), &["n/k"]),
+        (Outcome::Exit(1), Outcome::TimedOut(1.0), &["n"]),
+        (Outcome::Exit(1), Outcome::Nested, &[]),
+    ] {
+        let mut run = run("- {id: n, recipe: leaf}\n");
+        run.begin("n", 1);
+        run.enter("n", "leaf");
+        run.begin("n/k", 1);
+        fail(&mut run, "n/k", inner.clone());
+        fail(&mut run, "n", outer.clone());
+        assert_eq!(run.state.cut_off_steps(), expected, "{inner:?} {outer:?}");
+    }
+}
+
+#[test]
+fn a_person_chooses_for_what_was_cut_off_and_is_not_idempotent() {
+    let choose = "it was interrupted and is not idempotent: choose --rerun-interrupted or --skip-interrupted";
+    for (care, outcome, interrupted, sign, reason) in [
+        (", idempotent: false", Outcome::Lost, Interrupted::Ask, '.', choose),
+        (
+            ", idempotent: false",
+            Outcome::TimedOut(1.0),
+            Interrupted::Rerun,
+            '*',
+            "it was interrupted, and a person chose so",
+        ),
+        (
+            ", idempotent: false",
+            Outcome::Cancelled,
+            Interrupted::Skip,
+            '=',
+            "it was interrupted, and a person chose to leave it out",
+        ),
+        (", idempotent: false", Outcome::Exit(1), Interrupted::Ask, '*', "it failed"),
+        ("", Outcome::Lost, Interrupted::Ask, '*', "it failed"),
+        ("", Outcome::Exit(1), Interrupted::Ask, '*', "it failed"),
+    ] {
+        let mut run = run(&format!("- {{id: a, command: x{care}}}\n"));
+        run.begin("a", 1);
+        fail(&mut run, "a", outcome.clone());
+        let plan = asked(&run, &run.plan, &Ask { blame: Blame::Other, interrupted, ..USUAL });
+        assert_eq!(shown(&plan), format!("{sign}a at a"), "{care} {outcome:?}");
+        assert_eq!(plan.steps[0].reason, reason, "{care} {outcome:?}");
+    }
+}
