@@ -138,9 +138,6 @@ pub fn graft(
     let id = checker.enqueue(found, None);
     checker.drain();
     let mut checked = checker.finish(plan.root, given);
-    // of what was there already everything has been told
-    let is_known = |place: &Place| plan.sources.iter().any(|(file, _)| file == place.file);
-    checked.diagnostics.retain(|problem| !problem.place.as_ref().is_some_and(is_known));
     match checked.plan.take() {
         Some(plan) => Ok(Grafted { plan, unit: id, warnings: checked.diagnostics }),
         None => Err(Box::new(checked)),

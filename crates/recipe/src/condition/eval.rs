@@ -85,7 +85,6 @@ impl Evaluation<'_> {
         match &expr.kind {
             Kind::Or(operands) => self.finds(operands, |truth| truth),
             Kind::And(operands) => self.finds(operands, |truth| !truth).map(|found| !found),
-            Kind::Not(operand) => self.truth(operand).map(|truth| !truth),
             _ => Ok(self.value(expr)?.is_truthy()),
         }
     }

@@ -146,6 +146,16 @@ fn below(step: &str, child: &str, used: &str) -> Vec<String> {
 }
 
 #[test]
+fn what_is_given_from_outside_may_have_any_members() {
+    let main = "name: main\nsteps:\n  - {id: s, recipe: child}\n  - {id: z, command: 'x {{s.nope}}'}\n";
+    let child = "name: child\nsteps: [{id: x, command: echo some words}]\n";
+    for (given, told) in [(&[][..], 1), (&["s"], 0)] {
+        let checked = check_files(&[("main.yaml", main), ("child.yaml", child)], given);
+        assert_eq!(checked.diagnostics.len(), told, "{given:?}: {:?}", checked.diagnostics);
+    }
+}
+
+#[test]
 fn what_nothing_defines_below_a_recipe_step_is_told() {
     const PLAIN: &str = "context: {only: 1}\nsteps: [{id: x, command: echo some words}]";
     const DEEPER: &str = "steps: [{id: x, command: echo X}, {id: d, recipe: deep}]";
@@ -183,6 +193,8 @@ fn what_nothing_defines_below_a_recipe_step_is_told() {
         // only a run will tell
         ("", "steps: [{id: x, recipe: '{{around}}'}]", "{{s.nope}}", ""),
         (", output: around", PLAIN, "{{around.nope}}", ""),
+        // a value that comes back is not what the recipe step gives
+        ("", PLAIN, "{{x.nope}}", ""),
     ] {
         let expected: Vec<&str> = [expected].into_iter().filter(|text| !text.is_empty()).collect();
         assert_eq!(below(step, child, used), expected, "{step} {child} {used}");
