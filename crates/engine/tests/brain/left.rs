@@ -36,7 +36,8 @@ fn what_was_left_is_alive_until_somebody_saw_its_end() {
     let swept = |run: &mut Run| over(run, Some(&["a#1"]));
     let unseen = |run: &mut Run| over(run, None);
     let other = |run: &mut Run| run.begin("b", 1);
-    let cases: [(&dyn Fn(&mut Run), bool); 5] =
+    type Happening<'a> = &'a dyn Fn(&mut Run);
+    let cases: [(Happening<'_>, bool); 5] =
         [(&begun, false), (&resumed, false), (&swept, false), (&unseen, true), (&other, true)];
     for (at, (event, expected)) in cases.into_iter().enumerate() {
         let mut run = Run::new(
