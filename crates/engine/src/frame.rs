@@ -175,7 +175,11 @@ impl Frame {
 
     /// Whether a step failed, and that is final: the recipe tolerates it, and nobody stopped the step from outside.
     pub fn is_tolerated(&self, at: usize) -> bool {
-        let step = &self.steps[at];
+        self.tolerates(at, &self.steps[at])
+    }
+
+    /// The same of a step as an earlier process left it.
+    pub(crate) fn tolerates(&self, at: usize, step: &StepState) -> bool {
         let was_stopped = step.ended.as_ref().is_some_and(|ended| ended.outcome == Outcome::Cancelled);
         step.status == StepStatus::Failed && self.unit.steps[at].continue_on_error && !was_stopped
     }

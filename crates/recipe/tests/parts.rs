@@ -232,6 +232,32 @@ fn what_steps_read() {
 }
 
 #[test]
+fn a_name_that_has_dots_is_read_where_it_is_known() {
+    let text = "name: r\ncontext: {a.b: 1}\nsteps: [{id: s, prompt: 'say {{a.b.c}}'}]\n";
+    let root = Loaded { path: "top".to_owned(), bytes: Arc::from(text.as_bytes()) };
+    let plan = check(root, &Leaf, &Given::default()).plan.unwrap_or_else(|| panic!("{text}"));
+    let known = ["a.b".to_owned(), "other".to_owned()];
+    let inputs = graph::inputs(&plan, &plan.root().steps[0], known.iter());
+    assert_eq!(inputs.into_iter().collect::<Vec<_>>(), ["a", "a.b"]);
+}
+
+#[test]
+fn a_key_of_json_stands_once_in_its_map() {
+    for (text, expected) in [
+        (r#"{"a": 1, "b": {"a": 1}}"#, ""),
+        (r#"{"a": 1, "a": 2}"#, "the key `a` stands twice in this map"),
+        ("{\"a\": [1,\n {\"b\": 1, \"b\": 2}]}", "the key `b` stands twice in this map"),
+        // what is no JSON may be YAML
+        ("{a: x}", ""),
+        ("a: x", ""),
+    ] {
+        let told = recipe::document::read(text.as_bytes()).err().map(|error| error.to_string());
+        assert_eq!(told.is_some(), !expected.is_empty(), "{text}: {told:?}");
+        assert!(told.unwrap_or_default().contains(expected), "{text}");
+    }
+}
+
+#[test]
 fn which_of_some_names_a_step_reads() {
     let plan = plan();
     for (at, names, expected) in [

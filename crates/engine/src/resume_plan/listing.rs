@@ -98,6 +98,7 @@ impl Work<'_> {
             let path = step_path(&old.path, &step.id);
             let index = old.index_of(&step.id);
             let status = |index| state.standing(id, index).map_or(StepStatus::Pending, |step| step.status);
+            let tolerates = |index| state.standing(id, index).is_some_and(|step| old.tolerates(index, step));
             let entry = match index.map(status) {
                 _ if around == Around::Redone => entry(&path, Action::Rerun, REDONE),
                 Some(status) if around == Around::Kept && !status.is_done() => {
@@ -110,9 +111,7 @@ impl Work<'_> {
                         entry(&path, Action::Keep, &self.done(&path))
                     }
                     (None, StepStatus::Skipped) => entry(&path, Action::Pending, SKIPPED),
-                    (None, StepStatus::Failed)
-                        if step.continue_on_error && index.is_some_and(|index| old.is_tolerated(index)) =>
-                    {
+                    (None, StepStatus::Failed) if step.continue_on_error && index.is_some_and(tolerates) => {
                         entry(&path, Action::Keep, "it failed, and the recipe tolerates that")
                     }
                     (None, StepStatus::Failed | StepStatus::Running)

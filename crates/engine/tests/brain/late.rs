@@ -1,9 +1,14 @@
 //! Recipes whose names are templates: what is asked about each of them, and what a plan makes of the answer.
 
-use engine::resume_plan::{Blame, Entered, Late, Now, ResumePlan, late};
+use engine::{
+    Outcome, StepStatus,
+    event::Ended,
+    resume_plan::{Blame, Entered, Late, Now, ResumePlan, late},
+};
 use recipe::plan::UnitId;
 
 use crate::{
+    folding::ended,
     planning::{Ask, USUAL, asked, asked_late, shown},
     run::{Run, parallel, plan},
 };
@@ -13,14 +18,24 @@ const TEXT: &str = "name: top\ncontext: {which: leaf}\nsteps:\n- {id: n, recipe:
 const CHILD: &str = "name: mid\nsteps:\n- {id: i, recipe: '{{which}}'}\n---\n\
                      name: leaf\nsteps:\n- {id: k, command: x}\n";
 
+fn done(run: &mut Run, path: &str) {
+    run.finish(path, StepStatus::Completed, ended(Outcome::Ok));
+}
+
 /// A run that entered `leaf` twice by a name that was a template, and failed behind that.
 fn failed() -> Run {
     let mut run = Run::new(TEXT, CHILD, parallel(4), &["g"]);
-    run.begin("n", 1);
-    run.enter("n", "leaf");
-    run.go();
-    run.begin("m/i", 1);
-    run.enter("m/i", "leaf");
+    for (path, unit) in [("n", "leaf"), ("m", "mid"), ("m/i", "leaf")] {
+        run.begin(path, 1);
+        run.enter(path, unit);
+        if unit == "leaf" {
+            let inner = format!("{path}/k");
+            run.begin(&inner, 1);
+            done(&mut run, &inner);
+            done(&mut run, path);
+        }
+    }
+    done(&mut run, "m");
     run.go();
     run
 }
@@ -58,14 +73,14 @@ fn what_it_runs_now_is_looked_into() {
     // `n` would run `mid` now, and has nothing of its `i`; in `k` of `leaf` is nothing to ask about
     let run = failed();
     assert_eq!(looked(&run, Now::Recipe(unit(&run, "mid"))).0.len(), 2);
-    let mut run = Run::new(&TEXT.replace("which: leaf", "which: mid"), CHILD, parallel(4), &["n/i"]);
+    let mut run = Run::new(&TEXT.replace("which: leaf", "which: mid"), CHILD, parallel(4), &["n/i/k"]);
     run.begin("n", 1);
     run.enter("n", "mid");
     run.begin("n/i", 1);
     run.enter("n/i", "leaf");
     run.go();
     let (said, found) = looked(&run, Now::Recipe(unit(&run, "mid")));
-    assert_eq!(said[..2], ["n: mid from top in \"\"", "n/i: leaf from mid in \"n\""]);
+    assert_eq!(said, ["n: mid from top in \"\"", "n/i: leaf from mid in \"n\""]);
     assert!(found.contains_key("n/i"));
     assert_eq!(looked(&run, Now::Gone).0[0], said[0]);
     assert!(!looked(&run, Now::Gone).1.contains_key("n/i"));
@@ -95,9 +110,8 @@ fn a_recipe_that_is_gone_is_out_of_date() {
 #[test]
 fn a_recipe_that_nobody_knows_any_more_is_kept_with_what_it_left() {
     let mut run = failed();
-    let mut end = crate::folding::ended(engine::Outcome::Ok);
-    end.left_running = true;
-    run.finish("n/k", engine::StepStatus::Completed, end);
+    let end = Ended { left_running: true, ..ended(Outcome::Ok) };
+    run.finish("n/k", StepStatus::Completed, end);
     let known = plan(TEXT, CHILD);
     assert_eq!(shown(&asked(&run, &known, &OTHER)), "*n =m =m/i *g .z at g");
     let without = plan(&TEXT.replace("- {id: z, recipe: leaf}\n", ""), CHILD);

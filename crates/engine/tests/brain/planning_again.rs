@@ -139,3 +139,44 @@ fn an_effect_is_not_repeated_unasked_though_a_resume_had_not_come_to_it() {
         assert!(blocked(Effects::Again).is_empty());
     }
 }
+
+const TOLERANT: &str =
+    "- {id: n, recipe: leaf, continue_on_error: true}\n- {id: y, command: x}\n- {id: z, command: x}\n";
+const THREE: &str =
+    "name: leaf\nsteps:\n- {id: j, command: x}\n- {id: k, command: x}\n- {id: l, command: x}\n";
+
+#[test]
+fn what_failed_in_a_recipe_that_has_its_result_stays_unless_it_is_asked_for() {
+    let run = ended(TOLERANT, THREE, &["n/k", "z"]);
+    let plan = |from| asked(&run, &run.plan, &Ask { from, ..OTHER });
+    let kept = plan(None);
+    assert_eq!(shown(&kept), "=n =n/j =n/k =n/l =y *z at z");
+    let reasons: Vec<&str> = kept.steps[1..4].iter().map(|step| step.reason.as_str()).collect();
+    let around = "the recipe around it has its result";
+    assert_eq!(reasons, ["it is done", around, around]);
+    let again = plan(Some("n/k"));
+    assert_eq!(shown(&again), "*n =n/j *n/k .n/l *y *z at n/k");
+    assert_eq!(
+        (again.redo, again.steps[2].reason.as_str()),
+        (vec!["n/k".to_owned(), "y".to_owned()], "asked for")
+    );
+}
+
+#[test]
+fn what_failed_is_not_given_up_though_it_is_asked_for() {
+    let run = ended(STEPS, PAIR, &["n/k"]);
+    for from in ["n/k", "n"] {
+        let plan = asked(&run, &run.plan, &Ask { from: Some(from), ..OTHER });
+        assert_eq!((shown(&plan), plan.redo.len()), (format!("=a *n *n/k .n/l .y .z at {from}"), 0));
+    }
+}
+
+#[test]
+fn a_tolerated_failure_stands_though_a_resume_had_not_come_to_it() {
+    let steps =
+        "- {id: a, command: x}\n- {id: b, command: x, continue_on_error: true}\n- {id: z, command: x}\n";
+    let mut run = ended(steps, PAIR, &["b", "z"]);
+    resume(&mut run, &Resume { rerun: &["a"], again: &["a"], ..PLAIN });
+    assert_eq!(told(&run, steps, PAIR, &OTHER), "*a =b .z at a, a: a");
+    assert_eq!(resume(&mut run, &PLAIN).1, "+a -a +z -z end");
+}

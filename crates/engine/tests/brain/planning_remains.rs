@@ -9,7 +9,7 @@ use engine::{
 
 use crate::{
     planning::{Ask, USUAL, asked, made, shown},
-    run::{LEAF, Run, parallel},
+    run::{LEAF, Run, parallel, plan},
 };
 
 const OUT: &[(&str, &str)] = &[("mk", "out.txt")];
@@ -107,6 +107,37 @@ fn a_file_inside_of_a_kept_recipe_is_made_again_for_who_reads_it_outside() {
         let text = recipe(&["id: n, recipe: leaf", &format!("id: g, command: {last}")]);
         assert_eq!(shown(&made(&text, &text, &["g"], &ask)), expected);
     }
+}
+
+#[test]
+fn a_recipe_may_run_itself() {
+    const SELF: &str =
+        "name: leaf\nsteps:\n- {id: k, command: x}\n- {id: again, recipe: leaf, condition: 'false'}\n";
+    for (child, expected) in [
+        (SELF.to_owned(), "=mk *g .n at g"),
+        (SELF.replace("command: x", "command: x, reads: [out.txt]"), "*mk *g .n at g"),
+    ] {
+        let text = recipe(&[MK, "id: g, command: y", "id: n, recipe: leaf"]);
+        let mut run = Run::new(&text, child.leak(), parallel(4), &["g"]);
+        run.go();
+        assert_eq!(shown(&asked(&run, &run.plan, &ASK)), expected);
+    }
+}
+
+#[test]
+fn a_file_is_not_made_again_for_what_stands_before_it() {
+    let child = |command: &str| {
+        format!(
+            "name: leaf\nsteps:\n- {{id: i, command: x}}\n- {{id: j, command: {command}, reads: [out.txt]}}\n\
+             - {{id: k, command: 'echo {{{{i}}}}', produces: [out.txt]}}\n"
+        )
+    };
+    let text = recipe(&["id: n, recipe: leaf"]);
+    let mut run = Run::new(&text, child("old").leak(), parallel(4), &[]);
+    run.go();
+    let now = plan(&text, child("new").leak());
+    let ask = Ask { missing: &[("n/k", "out.txt")], ..ASK };
+    assert_eq!(shown(&asked(&run, &now, &ask)), "*n =n/i *n/j =n/k at n/j");
 }
 
 #[test]

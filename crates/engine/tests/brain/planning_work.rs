@@ -1,6 +1,12 @@
 //! Which agents work again: those whose work a failed step checks, level by level, and never on a guess.
 
-use engine::resume_plan::{Blame, ResumePlan, Resumer, asks_an_agent};
+use std::sync::Arc;
+
+use engine::{
+    RunState,
+    resume_plan::{Blame, ResumePlan, Resumer, asks_an_agent},
+};
+use recipe::plan::StepKind;
 
 use crate::{
     planning::{AGAIN, Ask, LINKED, USUAL, asked, shown},
@@ -169,5 +175,59 @@ fn an_agent_is_asked_by_its_step_and_by_a_recipe_that_has_one() {
     ] {
         let plan = plan(&format!("name: top\ncontext: {{which: leaf}}\nsteps:\n- {{id: s, {step}}}\n"), leaf);
         assert_eq!(asks_an_agent(&plan, &plan.root().steps[0]), expected, "{step}");
+    }
+}
+
+#[test]
+fn a_plan_says_whether_the_failed_step_has_producers_done_again() {
+    let linked = "steps:\n- {id: ask, prompt: x}\n- {id: check, command: 'grep {{ask}}'}\n";
+    let plain = "steps:\n- {id: a, command: x}\n- {id: check, command: 'grep {{a}}'}\n";
+    for (text, ask, expected) in [
+        (linked, USUAL, true),
+        (linked, automatic(0), true),
+        (linked, OTHER, false),
+        (linked, automatic(1), false),
+        (linked, Ask { from: Some("ask"), ..USUAL }, false),
+        (plain, USUAL, false),
+        (plain, automatic(0), false),
+    ] {
+        let plan = planned((text, LEAF), (text, LEAF), &["check"], &ask);
+        assert_eq!(plan.takes_producers, expected, "{}", shown(&plan));
+    }
+}
+
+#[test]
+fn an_agent_whose_file_changed_works_again() {
+    let text = "name: top\nsteps:\n- {id: ask, prompt: x}\n- {id: t, command: 'echo {{ask}}'}\n- {id: check, command: y}\n";
+    let filed = |file: Option<&str>| {
+        let mut plan = plan(text, LEAF);
+        let step = Arc::make_mut(&mut Arc::make_mut(&mut plan.units[0]).steps[0]);
+        if let StepKind::Agent(agent) = &mut step.kind {
+            agent.system_prompt = file.map(Arc::from);
+        }
+        plan
+    };
+    for (before, now, is_changed) in [
+        (None, None, false),
+        // a run that did not keep the file knows nothing of it
+        (None, Some("new"), false),
+        (Some("old"), Some("old"), false),
+        (Some("old"), Some("new"), true),
+        (Some("old"), None, true),
+    ] {
+        let mut run = Run::new(text, LEAF, parallel(4), &["check"]);
+        run.plan = filed(before);
+        run.state = RunState::new(&run.plan, parallel(4));
+        run.go();
+        let plan = asked(&run, &filed(now), &OTHER);
+        let (shows, reason) = match is_changed {
+            true => ("*ask *t *check at check", "the file of its agent changed"),
+            false => ("=ask =t *check at check", "it is done"),
+        };
+        assert_eq!(
+            (shown(&plan).as_str(), plan.steps[0].reason.as_str()),
+            (shows, reason),
+            "{before:?} {now:?}"
+        );
     }
 }
