@@ -144,3 +144,53 @@ impl fmt::Display for Path {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{plan::Target, template::Template};
+
+    fn map(json: &str) -> Map {
+        let Ok(Value::Map(map)) = Value::from_json(json) else { panic!("{json}") };
+        Map::clone(&map)
+    }
+
+    /// A recipe `s` that ran a recipe `d`.
+    fn nested() -> Final {
+        let d = Arc::new(Final { context: map(r#"{"k": "K"}"#), below: HashMap::new() });
+        let s = Final {
+            context: map(r#"{"d": "L", "only": "ON"}"#),
+            below: HashMap::from([("d".to_owned(), d)]),
+        };
+        let below = HashMap::from([("s".to_owned(), Arc::new(s))]);
+        Final { context: map(r#"{"s": "C", "which": "s"}"#), below }
+    }
+
+    #[test]
+    fn paths_read_through_recipes() {
+        let (scope, unknown) = (nested(), HashSet::from(["late".to_owned()]));
+        let foreseen = Foreseen { scope: &scope, unknown: &unknown };
+        for (text, expected) in [
+            ("{{s}}", "C"),
+            ("{{s.d}}", "L"),
+            ("{{s.only}}", "ON"),
+            ("{{s.d.k}}", "K"),
+            ("{{s.d.nope}}", ""),
+            ("{{s.nope}}", ""),
+        ] {
+            let template = Template::parse(text).unwrap_or_else(|errors| panic!("{text}: {errors:?}"));
+            assert_eq!(template.render(&scope), expected, "{text}");
+            assert_eq!(template.render(&foreseen), expected, "{text}");
+        }
+        let late = Template::parse("{{late}}").unwrap_or_else(|errors| panic!("{errors:?}"));
+        assert_eq!(late.render(&foreseen), "{{late}}");
+    }
+
+    #[test]
+    fn a_recipe_is_called_as_it_is_written_or_rendered() {
+        let name = Template::parse("./{{which}}.yaml").unwrap_or_else(|errors| panic!("{errors:?}"));
+        let known = Target::Known { unit: crate::plan::UnitId(0), name: "a b".to_owned() };
+        assert_eq!(known.called(&nested()), "a b");
+        assert_eq!(Target::Dynamic { name, from: String::new() }.called(&nested()), "./s.yaml");
+    }
+}
