@@ -120,35 +120,18 @@ fn a_journal_of_garbage_is_not_an_empty_one() {
 }
 
 #[test]
-fn a_journal_that_is_lost_is_not_the_journal_of_a_run_that_did_nothing() {
+fn a_journal_without_its_beginning_is_refused() {
     let env = env(FAILING);
     env.run(["r.yaml"]);
     let journal = env.run_dir().join("events.jsonl");
     let good = fs::read_to_string(&journal).unwrap();
     let without_first = good.split_once('\n').map_or("", |(_, rest)| rest).to_owned();
-    let torn = good[..20].to_owned();
-    for (bytes, verbs) in [
-        (Some(String::new()), &["resume", "show", "cancel"][..]),
-        (None, &["resume", "show", "cancel"]),
-        (Some(torn), &["resume", "show", "cancel"]),
-        // its last record says that it is over
-        (Some(without_first), &["resume", "show"]),
-    ] {
-        match &bytes {
-            Some(bytes) => fs::write(&journal, bytes).unwrap(),
-            None => fs::remove_file(&journal).unwrap(),
-        }
-        for verb in verbs {
-            let verb = *verb;
-            let output = env.run([verb, "last"]);
-            assert_eq!(output.code, 8, "{verb} {bytes:?}: {}", output.all());
-            assert!(output.stderr.contains("is damaged at line 1"), "{verb} {bytes:?}: {}", output.all());
-            assert!(
-                output.stderr.contains("start a new run: recipe-runner-rs /"),
-                "{verb}: {}",
-                output.all()
-            );
-        }
+    fs::write(&journal, without_first).unwrap();
+    for verb in ["resume", "show"] {
+        let output = env.run([verb, "last"]);
+        assert_eq!(output.code, 8, "{verb}: {}", output.all());
+        assert!(output.stderr.contains("is damaged at line 1"), "{verb}: {}", output.all());
+        assert!(output.stderr.contains("start a new run: recipe-runner-rs /"), "{verb}: {}", output.all());
     }
     assert_eq!(env.read("ledger"), "a\nb\n");
 }

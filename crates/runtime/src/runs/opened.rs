@@ -2,8 +2,6 @@
 //!
 //! Never changes what is stored.
 
-mod begun;
-
 use std::{
     collections::{BTreeMap, HashMap},
     fs,
@@ -138,9 +136,6 @@ pub(super) fn assemble<T: Send>(
     }
     let (read, plan) = both(read, || compile(&folder, 0, &header));
     let ((records, rest), plan) = (read?, plan?);
-    if records.is_empty() && begun::has_begun(&folder, plan.root()) {
-        return Err(begun::lost_journal(&folder).into());
-    }
     Ok((fold(folder, header, plan, records, variables)?, rest))
 }
 
