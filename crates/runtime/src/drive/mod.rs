@@ -310,6 +310,10 @@ impl<'a> Driver<'a> {
                 // nobody is told what a killed runner could forget, nor of an end that a power loss could take back
                 match record.event {
                     Event::RunFinished(_) => journal.sync()?,
+                    // nothing comes after it that would wait for the disk
+                    Event::AttemptFailed { ref ended, .. } if ended.outcome == engine::Outcome::Cancelled => {
+                        journal.sync()?;
+                    }
                     _ => journal.write()?,
                 }
                 record
