@@ -50,12 +50,13 @@ impl Usage {
         if is_first {
             return;
         }
-        let is_same = before.program == more.program;
+        // a call that does not say who it was contradicts nothing
+        let agrees = |mine: &Option<String>, theirs: &Option<String>| theirs.is_none() || mine == theirs;
+        let is_same = agrees(&before.program, &more.program);
         let kept = |mine: &Option<String>, theirs: &Option<String>| {
-            // a call of the same program that did not say so contradicts nothing
-            mine.clone().filter(|_| is_same && (theirs.is_none() || mine == theirs))
+            mine.clone().filter(|_| is_same && agrees(mine, theirs))
         };
-        self.program = before.program.clone().filter(|_| is_same);
+        self.program = kept(&before.program, &more.program);
         self.model = kept(&before.model, &more.model);
         self.session = kept(&before.session, &more.session);
     }
@@ -121,5 +122,9 @@ mod tests {
         check(&[("claude", "m"), ("codex", "-")], ("-", "-"));
         check(&[("codex", "-"), ("claude", "m")], ("-", "-"));
         check(&[("claude", "m"), ("codex", "-"), ("claude", "m")], ("-", "-"));
+        // nobody saw the end of this one
+        check(&[("claude", "m"), ("-", "-")], ("claude", "m"));
+        check(&[("claude", "m"), ("codex", "-"), ("-", "-")], ("-", "-"));
+        check(&[("-", "-"), ("claude", "m")], ("-", "-"));
     }
 }
