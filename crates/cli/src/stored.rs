@@ -5,6 +5,7 @@
 mod asked;
 mod edited;
 mod logs;
+mod planned;
 mod resume;
 mod show;
 mod table;

@@ -2,6 +2,8 @@
 //!
 //! Preparing reads the state and writes private files; running touches only the process and its files.
 
+mod judge;
+
 use std::{
     ffi::OsString,
     fs::File,
@@ -13,52 +15,26 @@ use std::{
 use engine::{
     Outcome,
     event::{Ended, OutputRef},
-    outcome::ProgramEnd,
 };
-use recipe::{
-    plan::{JsonMode, Step, StepKind},
-    syntax::ExitMeaning,
-    value::Value,
-};
+use recipe::{plan::Step, value::Value};
 use tokio::sync::watch;
+
+pub use judge::{Quoted, json_value, read_json, signal_words};
 
 use crate::{
     environment::Environment,
     folder::{FolderError, check_room},
-    host::Host,
     output_files::OutputFiles,
     process::{self, Exit, Marker, Prepared, StartError, Stdin},
     started::Started,
-    tools::{Lookup, exit_127},
-    values::{self, Captured},
+    tools::Lookup,
+    values,
 };
 
 /// The shell that runs commands.
 pub const SHELL: &str = "/bin/bash";
 /// How long a hook may take.
 pub const HOOK_TIME: Duration = Duration::from_secs(30);
-/// What of the last output a message quotes.
-#[derive(Clone, Copy, Debug)]
-pub struct Quoted {
-    lines: usize,
-    bytes: u64,
-}
-
-impl Quoted {
-    const USUAL: Quoted = Quoted { lines: 20, bytes: 2048 };
-
-    /// As much as the environment wants.
-    pub fn by(host: &Host) -> Quoted {
-        let lines = host.number("AMPLIHACK_RECIPE_SNIPPET_LINES").map(|lines| lines as usize);
-        let bytes = host.number("AMPLIHACK_RECIPE_SNIPPET_BYTES");
-        Quoted { lines: lines.unwrap_or(Quoted::USUAL.lines), bytes: bytes.unwrap_or(Quoted::USUAL.bytes) }
-    }
-
-    fn tail(self, file: &Path) -> String {
-        values::tail(file, self.lines, self.bytes)
-    }
-}
-
 /// Whether an attempt goes on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Go {
@@ -226,7 +202,7 @@ pub async fn run_shell(
         ProcessEnd::Exited { exit: Exit::Code(code), .. } => Some(code),
         _ => None,
     };
-    let mut finished = judge(&run.join(&dir), &step, end, &outputs, quoted, &lookup)?;
+    let mut finished = judge::judge(&run.join(&dir), &step, end, &outputs, quoted, &lookup)?;
     finished.ended.left_running = left_running;
     finished.ended.note_code(code);
     if !matches!(finished.ended.outcome, Outcome::Ok | Outcome::Cancelled) {
@@ -237,159 +213,11 @@ pub async fn run_shell(
     Ok(finished)
 }
 
-fn judge(
-    dir: &Path,
-    step: &Step,
-    end: ProcessEnd,
-    outputs: &OutputFiles,
-    quoted: Quoted,
-    lookup: &Lookup,
-) -> Result<Finished, FolderError> {
-    let exit = match end {
-        ProcessEnd::NotStarted(error) => {
-            return Ok(Finished::refused(Outcome::NotStarted, format!("bash step failed: {error}")));
-        }
-        ProcessEnd::Stopped(exit) => {
-            let error = "bash step failed: stopped with the run".to_owned();
-            let mut finished = Finished::refused(Outcome::Cancelled, error);
-            finished.ended.stopped = exit.and_then(program_end);
-            return Ok(finished);
-        }
-        ProcessEnd::TimedOut(seconds) => Err(seconds),
-        ProcessEnd::Exited { exit, .. } => Ok(exit),
-    };
-    let (outcome, what) = match exit {
-        Err(seconds) => (Outcome::TimedOut(seconds), format!("timed out after {} s", number(seconds))),
-        Ok(Exit::Code(code)) => match (code, step.exit_meaning(code)) {
-            (_, Some(ExitMeaning::NeedsHuman)) => {
-                (Outcome::NeedsHuman, format!("exit code {code}: a person has to look at it"))
-            }
-            (0, None) | (_, Some(ExitMeaning::Ok)) => (Outcome::Ok, String::new()),
-            (127, None) => {
-                let said = Quoted::USUAL.tail(&dir.join("stderr"));
-                let script = match &step.kind {
-                    StepKind::Shell { command } => command.text(),
-                    _ => "",
-                };
-                (Outcome::Exit(127), exit_127(script, &said, lookup))
-            }
-            _ => (Outcome::Exit(code), format!("exit code {code}")),
-        },
-        Ok(Exit::Signal(signal)) => (Outcome::Signal(signal), format!("ended by {}", signal_words(signal))),
-        Ok(Exit::Lost) => (Outcome::Lost, "its exit status was lost".to_owned()),
-    };
-    let captured = outputs.capture()?;
-    if outcome == Outcome::Ok {
-        return Ok(succeed(step, captured));
-    }
-    let error = format!("bash step failed: {what}{}", last_words(dir, &outcome, quoted));
-    let mut finished = Finished::refused(outcome, error);
-    finished.ended.cut_bytes = captured.cut;
-    // a tolerated failure keeps what it printed
-    finished.value = captured.nul.is_none().then(|| Value::from(captured.text));
-    Ok(finished)
-}
-
-/// How a program ended, if that is known.
-fn program_end(exit: Exit) -> Option<ProgramEnd> {
-    match exit {
-        Exit::Code(code) => Some(ProgramEnd::Exit(code)),
-        Exit::Signal(signal) => Some(ProgramEnd::Signal(signal)),
-        Exit::Lost => None,
-    }
-}
-
-fn succeed(step: &Step, captured: Captured) -> Finished {
-    let mut finished = Finished::ok();
-    finished.ended.cut_bytes = captured.cut;
-    finished.notes.extend(captured.cut.map(values::cut_note));
-    if let Some(at) = captured.nul {
-        let message = format!(
-            "the output has a NUL byte at offset {at}, so it cannot become a value; remove it, for example with `| tr -d '\\0'`"
-        );
-        return Finished::refused(Outcome::Refused, format!("bash step failed: {message}"));
-    }
-    read_json(step, captured.text, "bash", &mut finished);
-    finished
-}
-
-/// Turns the text of a successful step into its value, by its JSON mode.
-pub fn read_json(step: &Step, text: String, kind: &str, finished: &mut Finished) {
-    if step.json == JsonMode::Text {
-        finished.value = Some(Value::from(text));
-        return;
-    }
-    let read = match finished.ended.cut_bytes {
-        // before the cut, whatever would be found may be a part of what was meant
-        Some(cut) => json_value(step, values::after_cut(&text, cut)).map_err(|_| {
-            format!("{cut} bytes in the middle of the output were cut, so its JSON cannot be read")
-        }),
-        None => json_value(step, &text),
-    };
-    match read {
-        Ok(value) if value.holds_nul() => {
-            finished.ended.outcome = Outcome::Refused;
-            finished.ended.error = Some(format!(
-                "{kind} step failed: a text in its JSON has a NUL character, so it cannot become a value"
-            ));
-        }
-        Ok(value) => finished.value = Some(value),
-        Err(problem) => {
-            let required = step.json == JsonMode::Required;
-            let error = match required {
-                true => format!("{kind} step failed: parse_json failed: {problem}"),
-                false => format!("parse_json failed: {problem}; the raw output is kept"),
-            };
-            finished.ended.error = Some(error);
-            finished.ended.outcome = Outcome::NotJson;
-            finished.degraded = !required;
-            finished.value = Some(Value::from(text));
-        }
-    }
-}
-
-/// The JSON in a text, if it is what the step asks for.
-pub fn json_value(step: &Step, text: &str) -> Result<Value, String> {
-    let value = recipe::json::extract(text).ok_or_else(|| {
-        let start: String = text.chars().take(120).collect();
-        format!("there is no JSON in the output, which begins with `{}`", start.escape_debug())
-    })?;
-    match &step.json_schema {
-        Some(schema) => crate::json_schema::check(schema, &value).map(|()| value),
-        None => Ok(value),
-    }
-}
-
 /// A reference to an output file for the journal.
 pub fn reference(run: &Path, relative: &Path) -> Result<Option<OutputRef>, FolderError> {
     let path = run.join(relative);
     let Ok(file) = File::open(&path) else { return Ok(None) };
     values::output_ref(relative, &file).map(Some).map_err(FolderError::at("read", &path))
-}
-
-/// The last thing that a failed step said, for its message.
-fn last_words(dir: &Path, outcome: &Outcome, quoted: Quoted) -> String {
-    if quoted.lines == 0 || quoted.bytes == 0 {
-        return String::new();
-    }
-    let [said, printed] = ["stderr", "stdout"].map(|name| quoted.tail(&dir.join(name)));
-    let quote = |stream: &str, text: &str| match text {
-        "" => String::new(),
-        text => format!("\nlast on {stream}:\n{text}"),
-    };
-    match quote("stdout", &printed) + &quote("stderr", &said) {
-        quoted if !quoted.is_empty() => quoted,
-        _ if matches!(outcome, Outcome::TimedOut(_)) => "; it printed nothing".to_owned(),
-        _ => "; it said nothing".to_owned(),
-    }
-}
-
-/// `SIGKILL (signal 9)`.
-pub fn signal_words(signal: i32) -> String {
-    match process::signal_name(signal) {
-        "" => format!("signal {signal}"),
-        name => format!("{name} (signal {signal})"),
-    }
 }
 
 /// A number of seconds without needless decimals.

@@ -4,9 +4,12 @@
 
 use std::{collections::HashSet, path::PathBuf, sync::Arc};
 
-use engine::guard::{
-    script::{Kind, List, parse},
-    words::Word,
+use engine::{
+    diagnosis::{SHELLS, STARTERS},
+    guard::{
+        script::{Kind, List, parse},
+        words::Word,
+    },
 };
 
 use crate::{environment::Environment, programs::is_program};
@@ -50,11 +53,8 @@ pub fn exit_127(script: &str, said: &str, lookup: &Lookup) -> String {
 fn is_of_shell(line: &str) -> bool {
     let speaker = line.split(": ").next().unwrap_or_default();
     let name = speaker.rsplit('/').next().unwrap_or_default();
-    const STARTERS: [&str; 13] = [
-        "sh", "bash", "dash", "zsh", "env", "make", "timeout", "nohup", "nice", "ionice", "xargs", "stdbuf",
-        "setsid",
-    ];
-    STARTERS.contains(&name) || line.contains(": line ")
+    SHELLS.iter().chain(&STARTERS).chain(&["env", "make"]).any(|known| *known == name)
+        || line.contains(": line ")
 }
 
 /// What the last of these lines with one of these endings is about.

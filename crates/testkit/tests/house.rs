@@ -21,9 +21,7 @@ const LONGER: &[(&str, usize)] = &[
     ("crates/recipe/src/condition/tests/meaning.rs", 450),
     ("crates/recipe/src/yaml/compose.rs", 455),
     ("crates/runtime/src/agent_call.rs", 450),
-    ("crates/runtime/src/attempt.rs", 450),
     ("crates/runtime/src/autofix/mod.rs", 450),
-    ("crates/runtime/src/runs.rs", 500),
 ];
 
 fn root() -> PathBuf {

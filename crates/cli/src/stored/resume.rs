@@ -4,14 +4,14 @@ use std::{io::Write as _, path::Path};
 
 use engine::{
     RunStatus,
-    resume_plan::{Action, Effects, Producers, ResumePlan, Resumer},
+    resume_plan::{Effects, Producers, ResumePlan, Resumer},
 };
 use recipe::plan::Plan;
 use runtime::{
     autofix::{self, AutoFixError, Loop},
     command_line::{Reach, option},
     discovery::Library,
-    folder::{Header, Options},
+    folder::{Header, Options, RunFolder},
     journal::JournalError,
     runs::{Interrupted, OpenError, Resume, ResumeError, RunError, Runs, Shown},
     sources::Recording,
@@ -21,7 +21,7 @@ use serde_json::json;
 use super::{
     asked::{self, Asked},
     edited::{self, Edited},
-    find, runs_at, unreadable,
+    find, planned, runs_at, unreadable,
 };
 use crate::{
     args::{options::OutputFormat, stored::ResumeArgs},
@@ -36,19 +36,36 @@ use crate::{
 
 /// Goes on with a run from where it stopped.
 pub(crate) fn resume(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
-    let format = args.format.output_format;
-    resume_run(args, environment, out).or_else(|failure| {
-        let runs = runs_at(args.options.state_dir.as_deref(), environment).ok();
-        let header = runs.and_then(|runs| runs.find(&args.run).ok()).and_then(|folder| folder.header().ok());
-        let name = header.map(|header| header.recipe_name).unwrap_or_default();
-        Ok(report_missing(&failure, &name, format, out))
-    })
+    let (result, name) = match meant(args, environment) {
+        Ok(meant) => {
+            let name = meant.header.recipe_name.clone();
+            (resume_run(args, meant, environment, out), name)
+        }
+        Err(failure) => (Err(failure), String::new()),
+    };
+    result.or_else(|failure| Ok(report_missing(&failure, &name, args.format.output_format, out)))
 }
 
-fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
+/// The run that is meant.
+struct Meant {
+    runs: Runs,
+    folder: RunFolder,
+    header: Header,
+}
+
+fn meant(args: &ResumeArgs, environment: &Environment) -> Result<Meant, Failure> {
     let runs = runs_at(args.options.state_dir.as_deref(), environment)?;
     let folder = find(&runs, &args.run)?;
     let header = folder.header().map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
+    Ok(Meant { runs, folder, header })
+}
+
+fn resume_run(
+    args: &ResumeArgs,
+    Meant { runs, folder, header }: Meant,
+    environment: &Environment,
+    out: &mut Out,
+) -> Result<Exit, Failure> {
     let looks_only = args.plan || args.options.dry_run;
     stays_in_place(args, &header, environment)?;
     let outside = reading::outside(&args.context, environment)?;
@@ -126,7 +143,14 @@ fn resume_run(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Re
         // a completed run stays as it is, wherever somebody would begin
         let is_over = opened.status == RunStatus::Completed;
         let from = resume.from.filter(|_| !is_over);
-        return show_plan(&asked, &opened, &Resume { from, ..resume }, args, out);
+        let resume = Resume { from, ..resume };
+        let plan = opened.resume_plan(&resume).map_err(|error| explain(error, &asked))?;
+        let changed = match resume.edited {
+            None => opened.changed_recipes(),
+            Some(_) => Vec::new(),
+        };
+        planned::show(&asked, &opened, plan, &changed, args.format.output_format, out);
+        return Ok(Exit::Success);
     }
     if asks {
         // the question comes after what was said before
@@ -170,69 +194,6 @@ fn ask(plan: &ResumePlan) -> bool {
     let _ = stderr.flush();
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
-}
-
-/// Shows what a resume would do.
-fn show_plan(
-    asked: &Asked<'_>,
-    opened: &Shown,
-    resume: &Resume<'_>,
-    args: &ResumeArgs,
-    out: &mut Out,
-) -> Result<Exit, Failure> {
-    let run = opened.folder.id();
-    let changed = match &resume.edited {
-        None => opened.changed_recipes(),
-        Some(_) => Vec::new(),
-    };
-    let plan = opened.resume_plan(resume).map_err(|error| explain(error, asked))?;
-    if args.format.output_format == OutputFormat::Json {
-        let mut plan = plan;
-        for step in &mut plan.steps {
-            step.reason = opened.mask.text(&step.reason).into_owned();
-        }
-        let mut json = serde_json::to_value(&plan).unwrap_or_default();
-        json["run_id"] = json!(run);
-        json["changed_recipe"] = json!(changed.first());
-        json["changed_recipes"] = json!(changed);
-        out.json(&json);
-        return Ok(Exit::Success);
-    }
-    out.hide(&opened.mask);
-    for step in &plan.steps {
-        let action = match step.action {
-            Action::Keep => "keep",
-            Action::Rerun => "rerun",
-            Action::Pending => "pending",
-        };
-        out.result(&format!("{action:<8} {}  ({})", step.path, step.reason));
-    }
-    if let Some(first) = &plan.goes_on_at {
-        let anchor = plan.anchor.iter().find(|anchor| *anchor != first);
-        let anchor = anchor.map(|anchor| format!(" (anchor `{anchor}`)")).unwrap_or_default();
-        out.result(&format!("goes on at `{first}`{anchor}"));
-    }
-    let note = runtime::runs::changed_note(asked.reach, &run, &opened.recipe.name(), &changed);
-    note.iter().for_each(|note| out.result(note));
-    let mut say = |what: &str, steps: &[String], how: &str, flag: &str| {
-        if !steps.is_empty() {
-            let command = asked.with(&run, flag);
-            out.result(&format!("{what}: {}; {how} `{command}`", steps.join(", ")));
-        }
-    };
-    say(
-        "kept, though what comes after them may depend on doing them again",
-        &plan.kept_producers,
-        "do them again with",
-        "--rerun-producers",
-    );
-    say(
-        "stops here: side effects that are done would be repeated",
-        &plan.blocked_effects,
-        "allow it with",
-        "--rerun-effects",
-    );
-    Ok(Exit::Success)
 }
 
 /// What a resume is made for, besides the run itself.

@@ -25,6 +25,7 @@ pub use advice::{Commands, GO_ON, advice};
 pub use class::{Bucket, Class, Confidence};
 pub use fingerprint::{fingerprint, normalize};
 pub use hollow::is_hollow;
+pub use text::{SHELLS, STARTERS};
 
 /// The longest quote of a signal, in characters.
 pub const MAX_QUOTE: usize = 160;

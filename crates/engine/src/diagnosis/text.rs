@@ -140,10 +140,12 @@ impl Phrase {
     }
 }
 
-/// The program that a line says is not there.
+/// Shells.
+pub const SHELLS: [&str; 4] = ["sh", "bash", "dash", "zsh"];
 /// Programs that start others, and end as a shell does where there is none.
-const STARTERS: [&str; 7] = ["timeout", "nohup", "nice", "ionice", "xargs", "stdbuf", "setsid"];
+pub const STARTERS: [&str; 7] = ["timeout", "nohup", "nice", "ionice", "xargs", "stdbuf", "setsid"];
 
+/// The program that a line says is not there.
 fn missing_program(facts: &Facts, line: &str, lower: &str, whole: &str) -> Option<String> {
     let name = |text: &str| {
         let name = text.rsplit([':', ' ']).find(|part| !part.is_empty())?;
@@ -155,7 +157,7 @@ fn missing_program(facts: &Facts, line: &str, lower: &str, whole: &str) -> Optio
         return name(before);
     }
     let speaker = line.split(": ").next().unwrap_or_default();
-    let is_shell = ["sh", "bash", "dash", "zsh"].contains(&speaker.rsplit('/').next().unwrap_or_default());
+    let is_shell = SHELLS.contains(&speaker.rsplit('/').next().unwrap_or_default());
     if is_shell && let Some(before) = trimmed.strip_suffix(": not found") {
         return name(before);
     }

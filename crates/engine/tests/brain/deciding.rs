@@ -4,7 +4,7 @@
 use engine::{
     Event, Outcome, RunSettings, RunStatus, StepStatus,
     decide::{self, decide},
-    event::{Ended, RunFinished},
+    event::Ended,
     frame::StepState,
 };
 use recipe::value::Value;
@@ -238,16 +238,7 @@ fn a_skip_or_the_end_is_seen_in_the_state() {
     assert_eq!((run.state.running, run.state.running_steps()), (0, Vec::new()));
     run.go();
     assert_eq!(run.trace.join(" "), "+b -b end");
-    let finished = RunFinished {
-        status: RunStatus::Completed,
-        exit_code: 0,
-        error: None,
-        output: None,
-        ended_processes: Vec::new(),
-        ended_steps: None,
-        usage: None,
-    };
-    run.record(Event::RunFinished(finished), None);
+    run.over(RunStatus::Completed, None);
     assert_eq!(run.state.finished.as_ref().map(|finished| finished.status), Some(RunStatus::Completed));
     assert!(run.state.finished_at.is_some());
 }

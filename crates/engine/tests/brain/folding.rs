@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use engine::{
     Event, Outcome, RunSettings, StepStatus,
-    event::{Ended, NameChange, RunFinished, RunResumed, Spawned, Usage},
+    event::{Ended, NameChange, RunResumed, Spawned, Usage},
     inputs::digest,
     outcome::{KnownBy, RunStatus, SkipReason},
     state::Tries,
@@ -192,24 +192,12 @@ fn what_was_about_to_begin_can_be_withdrawn() {
 
 #[test]
 fn a_run_that_had_ended_can_go_on() {
-    let finished = || {
-        let (status, error) = (RunStatus::Failed, None);
-        Event::RunFinished(RunFinished {
-            status,
-            exit_code: 1,
-            error,
-            output: None,
-            ended_processes: vec![],
-            ended_steps: None,
-            usage: None,
-        })
-    };
     let mut run = run(LEAF);
-    run.record(finished(), None);
+    run.over(RunStatus::Failed, None);
     assert!(run.state.finished.is_some() && run.state.finished_at.is_some());
     run.resume();
     assert!(run.state.finished.is_none() && run.state.finished_at.is_none());
-    run.record(finished(), None);
+    run.over(RunStatus::Failed, None);
     run.record(Event::FixWaits { seconds: 1.0, reason: String::new() }, None);
     assert!(run.state.finished.is_none() && run.state.finished_at.is_none());
 }

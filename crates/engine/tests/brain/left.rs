@@ -1,10 +1,6 @@
 //! Which steps left processes running whose end is not known, and what a resume starts again because of that.
 
-use engine::{
-    Event, Outcome, RunStatus, StepStatus,
-    event::{Ended, RunFinished},
-    resume_plan::Blame,
-};
+use engine::{Outcome, RunStatus, StepStatus, event::Ended, resume_plan::Blame};
 
 use crate::{
     folding::ended,
@@ -16,19 +12,6 @@ fn leave(run: &mut Run, path: &str) {
     run.finish(path, StepStatus::Completed, Ended { left_running: true, ..ended(Outcome::Ok) });
 }
 
-fn over(run: &mut Run, steps: Option<&[&str]>) {
-    let finished = RunFinished {
-        status: RunStatus::Failed,
-        exit_code: 1,
-        error: None,
-        output: None,
-        ended_processes: Vec::new(),
-        ended_steps: steps.map(|steps| steps.iter().map(|step| (*step).to_owned()).collect()),
-        usage: None,
-    };
-    run.record(Event::RunFinished(finished), None);
-}
-
 type Happens = fn(&mut Run);
 
 #[test]
@@ -36,9 +19,9 @@ fn what_was_left_is_alive_until_somebody_saw_its_end() {
     let cases: [(Happens, bool); 5] = [
         (|run| run.begin("a", 2), false),
         (Run::resume, false),
-        (|run| over(run, Some(&["a#1"])), false),
+        (|run| run.over(RunStatus::Failed, Some(&["a#1"])), false),
         // nobody looked
-        (|run| over(run, None), true),
+        (|run| run.over(RunStatus::Failed, None), true),
         (|run| run.begin("b", 1), true),
     ];
     for (at, (event, expected)) in cases.into_iter().enumerate() {

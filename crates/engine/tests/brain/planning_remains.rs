@@ -3,7 +3,7 @@
 
 use engine::{
     Event, Outcome, RunStatus, StepStatus,
-    event::{Ended, RunFinished, RunResumed},
+    event::{Ended, RunResumed},
     resume_plan::{Blame, Effects, ResumePlan, Resumer},
 };
 
@@ -173,21 +173,9 @@ fn left(steps: &[&str], srv: &str, death: Death, ask: &Ask) -> ResumePlan {
         None,
     );
     if let Death::Swept(steps) = death {
-        run.record(Event::RunFinished(finished(Some(steps))), None);
+        run.over(RunStatus::Failed, Some(steps));
     }
     asked(&run, &run.plan, ask)
-}
-
-fn finished(steps: Option<&[&str]>) -> RunFinished {
-    RunFinished {
-        status: RunStatus::Failed,
-        exit_code: 1,
-        error: None,
-        output: None,
-        ended_processes: Vec::new(),
-        ended_steps: steps.map(|steps| steps.iter().map(|step| (*step).to_owned()).collect()),
-        usage: None,
-    }
 }
 
 const SRV: &str = "id: srv, command: x";
@@ -235,7 +223,7 @@ fn a_process_is_known_over_resumes_until_its_step_runs_again() {
         None,
     );
     // a person was asked, and nobody looked
-    run.record(Event::RunFinished(finished(None)), None);
+    run.over(RunStatus::Failed, None);
     assert_eq!(shown(&asked(&run, &run.plan, &OTHER)), "*srv *g at g");
     run.record(Event::RunResumed(RunResumed::default()), None);
     run.go();

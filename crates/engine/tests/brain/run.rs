@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use engine::{
-    Event, Outcome, Record, RunSettings, RunState, StepStatus,
+    Event, Outcome, Record, RunSettings, RunState, RunStatus, StepStatus,
     decide::{self, Decision, decide},
-    event::Ended,
+    event::{Ended, RunFinished},
 };
 use jiff::Timestamp;
 use recipe::{
@@ -112,6 +112,20 @@ impl Run {
         let event =
             Event::StepFinished { path: path.to_owned(), attempt: 1, status, ended, recovered: false };
         self.record(event, value);
+    }
+
+    /// The run ends, and with it the processes that these steps left, if anybody looked.
+    pub(crate) fn over(&mut self, status: RunStatus, ended_steps: Option<&[&str]>) {
+        let finished = RunFinished {
+            status,
+            exit_code: u8::from(status != RunStatus::Completed),
+            error: None,
+            output: None,
+            ended_processes: Vec::new(),
+            ended_steps: ended_steps.map(|steps| steps.iter().map(|step| (*step).to_owned()).collect()),
+            usage: None,
+        };
+        self.record(Event::RunFinished(finished), None);
     }
 
     pub(crate) fn value(&self, name: &str) -> String {

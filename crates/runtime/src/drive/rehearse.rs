@@ -41,31 +41,18 @@ impl Driver<'_> {
     pub(super) fn rehearse(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<(), DriveError> {
         let scope = &self.state.frames[frame].foreseen();
         let (what, rendered) = match &step.kind {
-            StepKind::Shell { command } => ("would run: ", Some(command.render(scope))),
-            StepKind::Agent(agent) => ("would ask an agent: ", Some(agent.prompt.render(scope))),
+            StepKind::Shell { command } => ("would run: ".to_owned(), Some(command.render(scope))),
+            StepKind::Agent(agent) => ("would ask an agent: ".to_owned(), Some(agent.prompt.render(scope))),
             StepKind::Nested { target: Target::Dynamic { name, .. }, .. } if hides(scope, name) => {
-                let what =
-                    format!("would run the recipe `{}`, whose name is not known yet", name.render(scope));
-                return self.rehearsed(path, frame, step, &what, None);
+                let name = name.render(scope);
+                (format!("would run the recipe `{name}`, whose name is not known yet"), None)
             }
             StepKind::Nested { .. } if self.goes_round(path, frame, step) => {
-                ("would run a recipe that is being run already", None)
+                ("would run a recipe that is being run already".to_owned(), None)
             }
             StepKind::Nested { .. } => return self.rehearse_nested(path, frame, step),
         };
-        self.rehearsed(path, frame, step, what, rendered)
-    }
-
-    /// Records that a step was passed over, and what it would have done.
-    fn rehearsed(
-        &mut self,
-        path: &str,
-        frame: FrameId,
-        step: &Step,
-        what: &str,
-        rendered: Option<String>,
-    ) -> Result<(), DriveError> {
-        self.foretell(path, frame, step, what, rendered)?;
+        self.foretell(path, frame, step, &what, rendered)?;
         self.record(Event::StepSkipped { path: path.to_owned(), reason: SkipReason::DryRun }, None)
     }
 

@@ -1,0 +1,119 @@
+//! A run that is ready to go: drives it, and makes its result. Never decides what runs.
+
+use std::{collections::HashMap, path::PathBuf};
+
+use engine::{Event, RunState, RunStatus};
+use recipe::plan::Plan;
+
+use super::RunError;
+use crate::{
+    agent_attempt::AgentSettings,
+    audit::Audit,
+    clock,
+    command_line::Reach,
+    drive::{DriveError, Driver, Parts, Preview, Reporter},
+    folder::{Options, RunFolder},
+    host::Host,
+    journal::Journal,
+    mask::Mask,
+    report::{self, RunResult, Subject},
+    sources::Recording,
+};
+
+/// A run that is ready to go.
+pub(crate) struct Job<'a> {
+    pub(crate) run_id: String,
+    pub(crate) tracking_id: String,
+    pub(crate) folder: Option<RunFolder>,
+    pub(crate) journal: Option<Journal>,
+    pub(crate) plan: Plan,
+    pub(crate) state: RunState,
+    pub(crate) options: Options,
+    pub(crate) host: Host,
+    pub(crate) working_dir: PathBuf,
+    pub(crate) base: PathBuf,
+    pub(crate) recording: &'a Recording<'a>,
+    pub(crate) generation: u32,
+    pub(crate) audit: Option<Audit>,
+    pub(crate) agents: AgentSettings,
+    pub(crate) reach: Reach,
+    /// Its recipe, as it is named from any directory.
+    pub(crate) recipe: String,
+}
+
+impl Job<'_> {
+    /// Drives the run and makes its result.
+    pub(crate) fn run(self, first: Vec<Event>, reporter: &mut dyn Reporter) -> Result<RunResult, RunError> {
+        let known = Known {
+            run_id: self.run_id.clone(),
+            tracking_id: self.tracking_id.clone(),
+            reach: self.reach.clone(),
+            recipe: self.recipe,
+        };
+        let run_dir = self.folder.as_ref().map(|folder| folder.path().to_owned());
+        let work = async move {
+            let mut driver = Driver::new(Parts {
+                run_id: self.run_id,
+                folder: self.folder,
+                journal: self.journal,
+                plan: self.plan,
+                state: self.state,
+                options: self.options,
+                host: self.host,
+                working_dir: self.working_dir,
+                base: self.base,
+                loader: self.recording,
+                recording: Some(self.recording),
+                generation: self.generation,
+                reporter,
+                audit: self.audit,
+                agents: self.agents,
+            });
+            driver.run(first).await?;
+            Ok::<_, DriveError>(driver.into_parts())
+        };
+        let (plan, state, mask, previews) =
+            clock::block_on(work).map_err(RunError::Loop)?.map_err(|error| match &run_dir {
+                Some(dir) => RunError::Stopped { run: known.run_id.clone(), dir: dir.clone(), error },
+                None => RunError::Drive(error),
+            })?;
+        Ok(finished_result(&known, &plan, &state, &mask, &previews, run_dir))
+    }
+}
+
+/// What a run is known by.
+struct Known {
+    run_id: String,
+    tracking_id: String,
+    reach: Reach,
+    recipe: String,
+}
+
+fn finished_result(
+    known: &Known,
+    plan: &Plan,
+    state: &RunState,
+    mask: &Mask,
+    previews: &HashMap<String, Preview>,
+    run_dir: Option<PathBuf>,
+) -> RunResult {
+    let output = match (&run_dir, state.finished.as_ref().and_then(|finished| finished.output.as_ref())) {
+        (Some(dir), Some(stored)) => crate::values::load(dir, stored).ok(),
+        _ => None,
+    };
+    let has_folder = run_dir.is_some();
+    report::result(&Subject {
+        run_id: has_folder.then_some(known.run_id.as_str()),
+        tracking_id: has_folder.then_some(known.tracking_id.as_str()),
+        state,
+        mask,
+        status: state.finished.as_ref().map_or(RunStatus::Interrupted, |finished| finished.status),
+        now: clock::now(),
+        previews,
+        run_dir: run_dir.map(|dir| dir.to_string_lossy().into_owned()),
+        output,
+        plan,
+        reach: &known.reach,
+        recipe: known.recipe.clone(),
+    })
+}

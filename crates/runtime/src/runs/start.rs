@@ -1,0 +1,271 @@
+//! Starting a run: what is missing, who else works there, and the folder that a resume will need. Drives nothing itself.
+
+use std::path::{Path, PathBuf};
+
+use engine::{
+    Event, RunSettings, RunState,
+    event::{FORMAT, RunStarted},
+};
+use recipe::{plan::Plan, value::Map};
+
+use super::{
+    Hold, Job, RunError, Runs, canonical_recipe,
+    missing::{self, blocked_start, write_start},
+};
+use crate::{
+    agent_attempt::AgentSettings,
+    audit::Audit,
+    clock,
+    drive::Reporter,
+    folder::{self, Header, Options, RunFolder, make_dir},
+    host::Host,
+    journal::Journal,
+    process,
+    report::RunResult,
+    sources::Recording,
+    workspace::{Claim, Workspace},
+};
+
+/// What to run, and how.
+pub struct Start<'a> {
+    /// The checked recipe.
+    pub plan: Plan,
+    /// Context values from outside.
+    pub given: Map,
+    /// Options that a resume takes over.
+    pub options: Options,
+    /// How agents are run.
+    pub agents: AgentSettings,
+    /// The machine.
+    pub host: Host,
+    /// Where the recipe works.
+    pub working_dir: PathBuf,
+    /// What was brought so far; brings recipes whose names become known later, and remembers them too.
+    pub recording: &'a Recording<'a>,
+    /// Nothing is executed and nothing written.
+    pub dry_run: bool,
+    /// What other runs of the same recipe in the same directory mean.
+    pub others: Others,
+}
+
+/// What other runs of the same recipe in the same directory mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Others {
+    /// Whether this run may go beside a live one.
+    pub beside: Beside,
+    /// What becomes of the marks of dead ones.
+    pub stale: Stale,
+}
+
+/// Whether a run may go beside a live one in the same workspace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Beside {
+    /// It may not.
+    #[default]
+    Refused,
+    /// A person allows it.
+    Allowed,
+}
+
+/// What becomes of the marks of dead runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stale {
+    /// They are named and stay.
+    #[default]
+    Named,
+    /// They are moved aside.
+    Cleared,
+}
+
+impl Runs {
+    /// Runs a recipe to its end, or until it is told to stop.
+    pub fn start(&self, start: Start<'_>, reporter: &mut dyn Reporter) -> Result<RunResult, RunError> {
+        let (result, hold) = self.start_held(start, reporter)?;
+        if let Some(hold) = hold {
+            hold.release(result.status);
+        }
+        Ok(result)
+    }
+
+    /// The same, and keeps the run for this process: it may not be over.
+    pub(crate) fn start_held(
+        &self,
+        start: Start<'_>,
+        reporter: &mut dyn Reporter,
+    ) -> Result<(RunResult, Option<Hold>), RunError> {
+        // a dry run needs the recipe's own values, but neither programs nor credentials
+        let problems = match start.dry_run {
+            true => crate::preflight::context_problems(
+                start.plan.root(),
+                &missing::first_context(&start),
+                &start.working_dir,
+            ),
+            false => self.problems(&start),
+        };
+        let name = start.plan.root().name.clone();
+        if !problems.is_empty() {
+            let blocked = blocked_start(&start, &problems);
+            return Ok((RunResult { dry_run: start.dry_run, ..blocked }, None));
+        }
+        let settings = RunSettings {
+            given: start.given.clone(),
+            ambient: start.options.ambient.clone(),
+            include_tags: start.options.include_tags.clone(),
+            exclude_tags: start.options.exclude_tags.clone(),
+            max_parallel: start.options.max_parallel,
+            dry_run: start.dry_run,
+        };
+        let state = RunState::new(&start.plan, settings);
+        let run_id = self.new_id();
+        let mut first = vec![Event::RunStarted(RunStarted {
+            format: FORMAT,
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            run_id: run_id.clone(),
+            recipe: name.clone(),
+            pid: std::process::id(),
+        })];
+        let mut claim = None;
+        if !start.dry_run {
+            self.make_home()?;
+            let workspace = self.workspace(&start.plan.root().path, &start.working_dir);
+            claim = self.claim(&workspace, &run_id, &name, start.others, &start.host, &mut first)?;
+        }
+        // a run that cannot have its audit log leaves nothing behind that looks like a run
+        let audit = match &start.options.audit_dir {
+            Some(dir) => {
+                let made = Audit::create(dir, &name, &run_id, clock::now());
+                if let (Err(_), Some(claim)) = (&made, &claim) {
+                    claim.clear();
+                }
+                Some(made?)
+            }
+            None => None,
+        };
+        let mut made = None;
+        if !start.dry_run {
+            made = Some(self.make(&run_id, &start)?);
+        }
+        let tracking = run_id.clone();
+        let recipe = canonical_recipe(&start.plan.root().path);
+        let (folder, journal, lock) = match made {
+            Some((folder, journal, lock)) => (Some(folder), Some(journal), Some(lock)),
+            None => (None, None, None),
+        };
+        let job = Job {
+            run_id,
+            tracking_id: tracking,
+            folder,
+            journal,
+            plan: start.plan,
+            state,
+            options: start.options,
+            host: start.host,
+            working_dir: start.working_dir,
+            base: PathBuf::new(),
+            recording: start.recording,
+            generation: 0,
+            audit,
+            agents: start.agents,
+            reach: self.reach.clone(),
+            recipe,
+        };
+        let hold = lock.map(|lock| Hold::new(lock).with(claim));
+        Ok((job.run(first, reporter)?, hold))
+    }
+
+    /// The workspace of a recipe in a directory.
+    pub(crate) fn workspace(&self, recipe: &str, working_dir: &Path) -> Workspace {
+        Workspace::new(&self.home, Path::new(recipe), working_dir)
+    }
+
+    /// Takes the workspace, and tells about dead runs in it.
+    pub(crate) fn claim(
+        &self,
+        workspace: &Workspace,
+        run_id: &str,
+        recipe: &str,
+        others: Others,
+        host: &Host,
+        first: &mut Vec<Event>,
+    ) -> Result<Option<Claim>, RunError> {
+        let claim = match workspace.claim(run_id)? {
+            Ok(claim) => Some(claim),
+            // a run inside of itself is held back by the session depth, not by its own lock
+            Err(owner)
+                if others.beside == Beside::Allowed
+                    || host.var(process::RUN_VARIABLE).as_deref() == Some(&owner.run_id) =>
+            {
+                None
+            }
+            Err(owner) => {
+                let state = self.dir().join(&owner.run_id);
+                return Err(RunError::Busy { recipe: recipe.to_owned(), owner, state });
+            }
+        };
+        if claim.is_some() {
+            self.sweep_unborn(workspace, run_id);
+        }
+        let stale: Vec<String> = workspace
+            .stale(run_id)
+            .into_iter()
+            .filter(|run| RunFolder::at(self.dir().join(run)).owner().is_none())
+            .collect();
+        if others.stale == Stale::Cleared && !stale.is_empty() {
+            workspace.clear_stale(&stale)?;
+        }
+        first.extend(stale.iter().map(|run| {
+            let state = self.dir().join(run).display().to_string();
+            let message = match others.stale {
+                Stale::Cleared => format!(
+                    "the mark of run {run}, whose process is gone, was moved aside to {}; the run itself is kept in {state}",
+                    Workspace::quarantine(&self.home).display()
+                ),
+                Stale::Named => self.name_dead(run),
+            };
+            Event::Noted { path: None, message }
+        }));
+        Ok(claim)
+    }
+
+    /// Removes what is left of runs that died before they were complete: nobody can go on with them. Only for who has
+    /// the workspace, so that none of them can be one that is just being made.
+    fn sweep_unborn(&self, workspace: &Workspace, run_id: &str) {
+        for run in workspace.stale(run_id).iter().filter(|run| !self.dir().join(run).exists()) {
+            let _ = std::fs::remove_dir_all(self.dir().join(format!(".{run}")));
+            workspace.forget(run);
+        }
+    }
+
+    fn make(&self, run_id: &str, start: &Start<'_>) -> Result<(RunFolder, Journal, std::fs::File), RunError> {
+        make_dir(&self.dir())?;
+        let root = start.plan.root();
+        let header = Header {
+            format: folder::FORMAT,
+            run_id: run_id.to_owned(),
+            tracking_id: run_id.to_owned(),
+            recipe_name: root.name.clone(),
+            recipe_path: root.path.clone(),
+            recipe_file: std::fs::canonicalize(&root.path).ok(),
+            recipe_digest: root.digest.clone(),
+            working_dir: start.working_dir.clone(),
+            created_at: clock::now(),
+            boot_id: process::boot_id(),
+            given: engine::given::write(&start.given),
+            options: start.options.clone(),
+        };
+        // made under a hidden name: a run that can be seen has all that a resume needs
+        let mut files = folder::Batch::default();
+        let folder = RunFolder::create(self.dir().join(format!(".{run_id}")), &header, &mut files)?;
+        write_start(start, &folder, &mut files)?;
+        files.sync()?;
+        let lock = folder.lock()?.ok_or_else(|| folder::FolderError {
+            action: "lock",
+            path: folder.path().to_owned(),
+            source: std::io::ErrorKind::WouldBlock.into(),
+        })?;
+        let hidden = Journal::create(&folder.journal())?;
+        let folder = folder.publish(self.dir().join(run_id))?;
+        let journal = hidden.at(folder.journal());
+        Ok((folder, journal, lock))
+    }
+}
