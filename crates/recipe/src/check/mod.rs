@@ -135,6 +135,7 @@ pub fn graft(
     checker.by_path =
         plan.units.iter().enumerate().map(|(at, unit)| (unit.path.clone(), UnitId(at as u32))).collect();
     checker.notes = plan.units.iter().map(|_| names::Notes::default()).collect();
+    checker.before = plan.units.len();
     let id = checker.enqueue(found, None);
     checker.drain();
     let mut checked = checker.finish(plan.root, given);
@@ -168,6 +169,8 @@ struct Checker<'a> {
     by_path: HashMap<String, UnitId>,
     queue: VecDeque<(UnitId, Loaded)>,
     notes: Vec<names::Notes>,
+    /// How many of the units were checked before.
+    before: usize,
     comparisons: Comparisons,
 }
 
@@ -181,6 +184,7 @@ impl<'a> Checker<'a> {
             by_path: HashMap::new(),
             queue: VecDeque::new(),
             notes: Vec::new(),
+            before: 0,
             comparisons: Comparisons::default(),
         }
     }
@@ -217,7 +221,7 @@ impl<'a> Checker<'a> {
     /// understood, so that every problem is told at once; only a plan without errors leaves this place.
     fn finish(mut self, root: UnitId, given: &Given) -> Checked {
         let plan = Plan { root, units: self.units, sources: self.sources.clone() };
-        names::check(&plan, &self.notes, given, &mut self.diagnostics);
+        names::check(&plan, self.before, &self.notes, given, &mut self.diagnostics);
         limits::check(&plan, &mut self.diagnostics);
         outside::check(&plan, &self.notes, given, &mut self.diagnostics);
         let mut diagnostics: Vec<Diagnostic> = Vec::with_capacity(self.diagnostics.len());

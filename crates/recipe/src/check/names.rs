@@ -60,10 +60,17 @@ const HOOK_NAMES: &[&str] = &["step_id", "step_type", "step_status", "step_error
 /// Names that prompts know besides the context.
 const PROMPT_NAMES: &[&str] = &["working_directory", "NONINTERACTIVE"];
 
-pub(super) fn check(plan: &Plan, notes: &[Notes], given: &Given, diagnostics: &mut Vec<Diagnostic>) {
+/// Looks at the names of all units but the first ones, which were looked at `before`.
+pub(super) fn check(
+    plan: &Plan,
+    before: usize,
+    notes: &[Notes],
+    given: &Given,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     let flow = Flow::new(plan, notes);
     let mut told = HashSet::new();
-    for (at, unit) in plan.units.iter().enumerate() {
+    for (at, unit) in plan.units.iter().enumerate().skip(before) {
         let mut outside: BTreeSet<&str> = flow.above[at].iter().map(String::as_str).collect();
         outside.extend(given.names.iter().map(String::as_str));
         if !notes[at].is_partial && !flow.is_open_above[at] {

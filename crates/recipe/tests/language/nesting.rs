@@ -292,3 +292,22 @@ fn a_recipe_whose_name_becomes_known_later_joins_the_plan() {
     let refused = graft(&plan, found("broken"), &shelf, &Given::default()).expect_err("a broken recipe");
     assert_eq!(told(&refused), ["error field-typo broken.yaml:2:17"]);
 }
+
+/// What the caller of such a recipe knows is compared with that recipe, not with those that were there before.
+#[test]
+fn a_recipe_that_joins_the_plan_is_not_refused_for_the_names_of_others() {
+    let main = "name: main\nsteps: [{id: a, recipe: other}, {id: b, recipe: \"{{which}}\"}]\n";
+    let other = "name: other\nsteps: [{id: c, command: x, output: item_id}]\n";
+    let child = "name: child\nsteps: [{id: d, command: x, output: item_no}]\n";
+    let files = [("main.yaml", main), ("other.yaml", other), ("child.yaml", child)];
+    let plan = check_files(&files, &["which"]).plan.expect("a plan");
+    let shelf = Shelf::new(&files);
+    let graft_with = |names: &[&str]| {
+        let child = shelf.recipe("child", "main.yaml").expect("on the shelf");
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        graft(&plan, child, &shelf, &Given { names, ..Given::default() })
+    };
+    graft_with(&["which", "item-id"]).expect("nobody in it is called so");
+    let refused = graft_with(&["which", "item-no"]).expect_err("two names, one variable");
+    assert_eq!(told(&refused), ["error name-collision child.yaml:2:14"]);
+}
