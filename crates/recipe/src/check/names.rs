@@ -59,6 +59,8 @@ impl Where {
 const HOOK_NAMES: &[&str] = &["step_id", "step_type", "step_status", "step_error", "recipe_name", "run_id"];
 /// Names that prompts know besides the context.
 const PROMPT_NAMES: &[&str] = &["working_directory", "NONINTERACTIVE"];
+/// Names by which conditions mean that there is nothing.
+const CONDITION_NAMES: &[&str] = &["none", "None"];
 
 /// Looks at the names of all units but the first ones, which were looked at `before`.
 pub(super) fn check(
@@ -227,6 +229,7 @@ fn undefined(
         let special = match used.at {
             Where::Hook => HOOK_NAMES.contains(&root),
             Where::Prompt(_) => PROMPT_NAMES.contains(&root),
+            Where::Condition(_) => CONDITION_NAMES.contains(&root),
             _ => false,
         };
         if special {

@@ -129,6 +129,10 @@ fn braces_that_are_no_templates_stay() {
 fn optional_names_are_allowed_in_conditions_but_slips_are_told() {
     expect(&with_step("command: x\ncondition: maybe_given == 'yes'"), &[]);
     expect(&with_step("command: x\ncondition: x == none or y == null"), &[]);
+    for word in ["none", "None"] {
+        let step = with_step(&format!("command: x\ncondition: done == {word}"));
+        expect(&(step + "context: {done: 1, one: 2, None2: 3}\n"), &[]);
+    }
     expect(
         &(with_step("command: x\ncondition: enviroment == 'a'") + "context: {environment: a}\n"),
         &["warning undefined-variable 5:16"],
