@@ -49,7 +49,7 @@ pub(crate) fn explain(args: &ExplainArgs, environment: &Environment, out: &mut O
             return Ok(Exit::Invalid);
         }
     };
-    let machine = machine::Machine::new(args, environment);
+    let machine = machine::Machine::new(args, &plan, environment);
     let mask = secrets(&plan);
     out.hide(&mask);
     match args.graph {

@@ -124,6 +124,11 @@ fn the_program_that_would_be_asked_is_shown() {
             "PATH=/nowhere \"$RUNNER\" explain main.yaml --agent-binary codex",
             "Program: codex (`codex` is not found in PATH)",
         ),
+        // what a run would read
+        (
+            "echo AMPLIHACK_AGENT_BINARY=other >.env; env -u AMPLIHACK_AGENT_BINARY \"$RUNNER\" explain main.yaml; rm .env",
+            "Program: other (./nothing does not exist)",
+        ),
     ] {
         let text = show(line);
         assert!(text.contains(expected), "{line}\n{text}");

@@ -2,13 +2,14 @@
 //!
 //! Never starts one.
 
+use recipe::plan::Plan;
 use runtime::{
     agent_attempt::AgentSettings,
     host::Host,
     programs::{self, Presence, from_here},
 };
 
-use crate::{args::ExplainArgs, environment::Environment, host};
+use crate::{args::ExplainArgs, environment::Environment, host, run::working_dir};
 
 /// This machine, as far as agents are concerned.
 pub(super) struct Machine {
@@ -28,10 +29,10 @@ pub(super) struct Asked {
 }
 
 impl Machine {
-    /// Looks at the configuration.
-    pub(super) fn new(args: &ExplainArgs, environment: &Environment) -> Machine {
-        let dir = args.places.working_dir.as_deref();
-        let dir = dir.map_or_else(|| environment.cwd.clone(), |dir| environment.absolute(dir));
+    /// Looks at the configuration, and at the `.env` files of the recipe: a run of it does.
+    pub(super) fn new(args: &ExplainArgs, plan: &Plan, environment: &Environment) -> Machine {
+        let dir = working_dir(args.places.working_dir.as_deref(), environment);
+        let environment = &host::with_files(plan, &environment.cwd, &dir, environment);
         let settings =
             host::agents(args.agent_binary.as_deref(), host::Allowance::default(), &dir, environment);
         Machine {
