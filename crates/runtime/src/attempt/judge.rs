@@ -27,7 +27,7 @@ pub struct Quoted {
 }
 
 impl Quoted {
-    const USUAL: Quoted = Quoted { lines: 20, bytes: 2048 };
+    const USUAL: Quoted = Quoted { lines: 20, bytes: 8192 };
 
     /// As much as the environment wants.
     pub fn by(host: &Host) -> Quoted {
