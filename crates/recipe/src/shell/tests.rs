@@ -45,6 +45,15 @@ fn substitutions() {
     check("$((echo '@'); echo @)", &[Single, Bare]);
 }
 
+/// How far is looked ahead is bounded: what lies too deep is held to be arithmetic, which lets less through.
+#[test]
+fn how_far_is_looked_ahead_is_bounded() {
+    for (depth, expected) in [(10, Single), (200, Arithmetic)] {
+        let command = format!("{}echo '@'{}", "$((:; ".repeat(depth), "); :)".repeat(depth));
+        check(&command, &[expected]);
+    }
+}
+
 #[test]
 fn parameters() {
     check("${x:-@} ${x:-'@'} \"${x:-'@'}\"", &[Bare, Single, Double]);
