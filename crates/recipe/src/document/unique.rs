@@ -9,16 +9,14 @@ use serde::{
 
 use super::DocumentError;
 
-/// The first key that stands twice in its map, at any depth. What is no JSON has none.
-pub(super) fn check(text: &str) -> Result<(), DocumentError> {
-    match serde_json::from_str::<Unique>(text) {
-        Err(error) if error.is_data() => {
-            let place = format!(" at line {} column {}", error.line(), error.column());
-            let message = error.to_string().replace(&place, "");
-            Err(DocumentError::Invalid { line: error.line(), message })
-        }
-        _ => Ok(()),
-    }
+/// The first key of this JSON that stands twice in its map, at any depth.
+pub(super) fn check(json: &str) -> Result<(), DocumentError> {
+    let twice = |error: serde_json::Error| {
+        let place = format!(" at line {} column {}", error.line(), error.column());
+        let message = error.to_string().replace(&place, "");
+        DocumentError::Invalid { line: error.line(), message }
+    };
+    serde_json::from_str::<Unique>(json).map(|_| ()).map_err(twice)
 }
 
 /// Any JSON without such a key.
