@@ -231,8 +231,13 @@ steps:
     let started = env.spawn(["r.yaml"]);
     env.wait_for("up");
     started.kill();
+    let shown = env.run(["show", "last", "--output-format", "json"]);
+    let error = shown.step("b")["error"].as_str().unwrap_or_default().to_owned();
+    assert!(error.contains("not idempotent, so a resume asks"), "{error}");
     assert_eq!(resume(&env, &["--skip-interrupted"]).code, 1);
     env.write("go", "");
+    let plan = env.run(["resume", "last", "--plan"]);
+    assert!(plan.stdout.contains("keep     b  (a person chose to leave it out)"), "{}", plan.all());
     let output = resume(&env, &[]);
     assert_eq!(output.code, 0, "{}", output.all());
     assert_eq!(env.read("ledger"), "b\nc\nc\n");

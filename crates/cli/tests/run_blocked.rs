@@ -50,6 +50,14 @@ fn what_is_missing_is_told_all_together() {
             "`repo` must be a git work tree",
         ],
     );
+    let twice = "inputs: [{name: ticket, required: true}]\ncontext_validation: {ticket: nonempty}";
+    let output = env().json(&recipe(twice), &[]);
+    let said = output.json()["advice"].to_string();
+    assert_eq!(
+        (said.matches("give `ticket`").count(), said.matches("ticket=VALUE").count()),
+        (1, 2),
+        "{said}"
+    );
     let output = env().json(&recipe("context_validation: {a: sometimes}"), &[]);
     assert_eq!(output.code, 2, "another word is an error");
 }

@@ -329,6 +329,9 @@ pub struct Ended {
     /// Whether processes that it had started went on when it ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub left_running: bool,
+    /// Whether all of them had made sessions of their own, as daemons do: nobody left them for later steps.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub left_daemons: bool,
 }
 
 impl Ended {
@@ -349,6 +352,7 @@ impl Ended {
             produced: Vec::new(),
             files_changed: None,
             left_running: false,
+            left_daemons: false,
         }
     }
 

@@ -25,7 +25,7 @@ use crate::{
     environment::Environment,
     folder::{FolderError, check_room},
     output_files::OutputFiles,
-    process::{self, Exit, Marker, Prepared, StartError, Stdin},
+    process::{self, Exit, Left, Marker, Prepared, StartError, Stdin},
     started::Started,
     tools::Lookup,
     values,
@@ -118,8 +118,8 @@ pub enum ProcessEnd {
     Exited {
         /// How.
         exit: Exit,
-        /// Whether others that it had started went on.
-        left_running: bool,
+        /// What of what it had started went on.
+        left: Left,
     },
     /// It took too long.
     TimedOut(f64),
@@ -155,7 +155,7 @@ pub async fn run_command(
     tokio::select! {
         biased;
         exit = running.wait() => {
-            ProcessEnd::Exited { exit, left_running: !running.survivors().is_empty() }
+            ProcessEnd::Exited { exit, left: running.left() }
         }
         () = stopped(&mut go) => {
             ProcessEnd::Stopped(running.end(grace).await.exit)
@@ -197,13 +197,17 @@ pub async fn run_shell(
 ) -> Result<Finished, FolderError> {
     let ShellTask { run, step, dir, outputs, timeout, grace, quoted, lookup } = task;
     let end = run_command(prepared, timeout, grace, go, report).await;
-    let left_running = matches!(end, ProcessEnd::Exited { left_running: true, .. });
+    let left = match end {
+        ProcessEnd::Exited { left, .. } => left,
+        _ => Left::Nothing,
+    };
     let code = match end {
         ProcessEnd::Exited { exit: Exit::Code(code), .. } => Some(code),
         _ => None,
     };
     let mut finished = judge::judge(&run.join(&dir), &step, end, &outputs, quoted, &lookup)?;
-    finished.ended.left_running = left_running;
+    finished.ended.left_running = left != Left::Nothing;
+    finished.ended.left_daemons = left == Left::Daemons;
     finished.ended.note_code(code);
     if !matches!(finished.ended.outcome, Outcome::Ok | Outcome::Cancelled) {
         // a step that cannot print fails for that reason alone: it is not the recipe's failure

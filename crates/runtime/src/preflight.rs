@@ -78,8 +78,10 @@ pub fn context_problems(unit: &Unit, context: &Map, dir: &Path) -> Vec<Problem> 
         let path = dir.join(value(name).render().as_ref());
         let is_secret = Mask::new(unit.secrets.iter().cloned()).is_secret(name);
         let shown = if is_secret { MASK.to_owned() } else { path.display().to_string() };
+        let is_told = problems.iter().any(|told| told.lack == Lack::Value(name.clone()));
         let text = match rule {
             Rule::Optional => continue,
+            _ if is_told => continue,
             _ if is_empty(name) => format!("`{name}` is empty: pass it with `--set {name}=…`"),
             Rule::Nonempty => continue,
             Rule::Path | Rule::GitRepo if !path.exists() => {

@@ -13,7 +13,7 @@ use engine::{
 };
 use jiff::Timestamp;
 use recipe::{
-    plan::{Plan, StepKind},
+    plan::{Plan, Step, StepKind},
     value::{Map, Value},
 };
 use serde::Serialize;
@@ -24,7 +24,13 @@ use crate::{command_line::Reach, diagnose::Found, drive::Preview, mask::Mask};
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// What is said of a step that did not come to its end.
-const INTERRUPTED: &str = "interrupted before its end; a resume runs it again";
+fn interrupted_words(step: &Step) -> String {
+    let then = match step.idempotent {
+        true => "a resume runs it again",
+        false => "it is not idempotent, so a resume asks what to do with it",
+    };
+    format!("interrupted before its end; {then}")
+}
 
 /// The result of a run.
 #[derive(Clone, Debug, Serialize)]
@@ -331,7 +337,7 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
         interrupted,
         output: output(state, definition.store.as_deref(), mask),
         error: match interrupted {
-            true => Some(INTERRUPTED.to_owned()),
+            true => Some(interrupted_words(definition)),
             false => {
                 ended.and_then(|ended| ended.error.as_deref()).map(|error| mask.text(error).into_owned())
             }

@@ -7,7 +7,7 @@ mod process;
 use std::time::{Duration, Instant};
 
 use process::{Place, children, is_alive};
-use runtime::process::{Exit, Filter, Running, become_reaper, end_marked, reap_adopted};
+use runtime::process::{Exit, Filter, Left, Running, become_reaper, end_marked, reap_adopted};
 use tokio::sync::{Mutex, MutexGuard};
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
@@ -34,6 +34,27 @@ async fn a_step_that_leaves_nothing_has_no_survivors() {
     let mut running = place.shell("clean", "sleep 0.01 | cat");
     running.wait().await;
     assert_eq!(running.survivors(), []);
+    assert_eq!(children(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_a_step_leaves_is_a_daemon_if_it_made_a_session_of_its_own() {
+    let _alone = alone().await;
+    let place = Place::new();
+    let daemon = "setsid -f bash -c 'echo $$ > pid; exec sleep 60'; while [ ! -s pid ]; do sleep 0.01; done";
+    for (name, command, expected) in [
+        ("nothing", "true".to_owned(), Left::Nothing),
+        ("server", "sleep 60 &".to_owned(), Left::Processes),
+        ("pipe", "set -m; sleep 60 | cat &".to_owned(), Left::Processes),
+        ("daemon", daemon.to_owned(), Left::Daemons),
+        ("both", format!("sleep 60 & {daemon}"), Left::Processes),
+    ] {
+        let _ = std::fs::remove_file(place.file("pid"));
+        let mut running = place.shell(name, &command);
+        assert_eq!(running.wait().await, Exit::Code(0));
+        assert_eq!(running.left(), expected, "{name}");
+        running.end(LONG).await;
+    }
     assert_eq!(children(), Vec::<String>::new());
 }
 

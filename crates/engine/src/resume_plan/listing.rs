@@ -5,7 +5,10 @@ use std::collections::HashSet;
 use recipe::plan::Unit;
 
 use super::{Action, Effects, Entry, Interrupted, ResumePlan, Work, ways::step_path};
-use crate::{frame::FrameId, outcome::StepStatus};
+use crate::{
+    frame::FrameId,
+    outcome::{SkipReason, StepStatus},
+};
 
 impl Work<'_> {
     pub(super) fn finish(self) -> ResumePlan {
@@ -99,6 +102,9 @@ impl Work<'_> {
             let index = old.index_of(&step.id);
             let status = |index| state.standing(id, index).map_or(StepStatus::Pending, |step| step.status);
             let tolerates = |index| state.standing(id, index).is_some_and(|step| old.tolerates(index, step));
+            let left_out = |index| {
+                state.standing(id, index).is_some_and(|step| step.skipped == Some(SkipReason::Chosen))
+            };
             let entry = match index.map(status) {
                 _ if around == Around::Redone => entry(&path, Action::Rerun, REDONE),
                 Some(status) if around == Around::Kept && !status.is_done() => {
@@ -109,6 +115,9 @@ impl Work<'_> {
                     (Some(reason), _) => entry(&path, Action::Rerun, &reason),
                     (None, StepStatus::Completed | StepStatus::Degraded) => {
                         entry(&path, Action::Keep, &self.done(&path))
+                    }
+                    (None, StepStatus::Skipped) if index.is_some_and(left_out) => {
+                        entry(&path, Action::Keep, "a person chose to leave it out")
                     }
                     (None, StepStatus::Skipped) => entry(&path, Action::Pending, SKIPPED),
                     (None, StepStatus::Failed) if step.continue_on_error && index.is_some_and(tolerates) => {

@@ -7,6 +7,7 @@ use engine::{
 
 use crate::{
     folding::ended,
+    frames::{PLAIN, Resume, resume},
     planning::{Ask, USUAL, asked, shown},
     run::{LEAF, Run, parallel},
 };
@@ -72,6 +73,19 @@ fn a_step_inside_is_meant_rather_than_the_recipe_around_it() {
         fail(&mut run, "n", outer.clone());
         assert_eq!(run.state.cut_off_steps(), expected, "{inner:?} {outer:?}");
     }
+}
+
+#[test]
+fn what_a_person_left_out_stays_left_out() {
+    let mut run = run("- {id: a, command: x, idempotent: false}\n- {id: b, command: y}\n");
+    run.begin("a", 1);
+    let ask = Ask { blame: Blame::Other, ..USUAL };
+    let how = Resume { skip: &["a"], again: &["b"], ..PLAIN };
+    let (_, trace) = resume(&mut run, &how);
+    assert_eq!(trace, "+b !b end");
+    let plan = asked(&run, &run.plan, &ask);
+    assert_eq!(shown(&plan), "=a *b at b");
+    assert_eq!(plan.steps[0].reason, "a person chose to leave it out");
 }
 
 #[test]

@@ -40,6 +40,31 @@ fn what_was_left_is_alive_until_somebody_saw_its_end() {
     }
 }
 
+/// A program's own daemon is ended like everything else, and nobody misses it.
+#[test]
+fn nothing_is_started_again_for_a_daemon() {
+    let endings: [Happens; 3] = [
+        |_| {},
+        |run| run.over(RunStatus::Failed, Some(&["n/k#1"])),
+        |run| {
+            run.resume();
+            run.over(RunStatus::Failed, None);
+        },
+    ];
+    for (daemons, expected) in [(false, "*n *n/k *b at b"), (true, "=n =n/k *b at b")] {
+        for end in endings {
+            let text = "name: top\nsteps:\n- {id: n, recipe: leaf}\n- {id: b, command: x}\n";
+            let mut run = Run::new(text, LEAF, parallel(4), &["b"]);
+            run.go();
+            let ended = Ended { left_running: true, left_daemons: daemons, ..ended(Outcome::Ok) };
+            run.finish("n/k", StepStatus::Completed, ended);
+            assert_eq!(run.state.left_running_below("n"), ["n/k#1"], "ended where the recipe fails");
+            end(&mut run);
+            assert_eq!(shown(&asked(&run, &run.plan, &OTHER)), expected);
+        }
+    }
+}
+
 #[test]
 fn what_a_recipe_left_is_named_as_processes_are_marked() {
     let mut run = Run::new(

@@ -92,6 +92,17 @@ pub struct Survivor {
     pub step: Option<String>,
 }
 
+/// What a step left behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// Nothing.
+    Nothing,
+    /// Only processes that made sessions of their own, as daemons do.
+    Daemons,
+    /// Processes, as the shell starts them with `&`.
+    Processes,
+}
+
 /// Which processes are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {

@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, getpid, kill_process_group, test_kill_process
 use tokio::process::Child;
 use tokio::time::{Instant, sleep};
 
-use super::{Filter, Marker, ProcessId, Survivor, Swept};
+use super::{Filter, Left, Marker, ProcessId, Survivor, Swept};
 
 /// How often to look whether a group has ended.
 const POLL: Duration = Duration::from_millis(50);
@@ -66,6 +66,11 @@ pub(super) fn has_nothing_left(filter: &Filter) -> bool {
 
 pub(super) fn survivors(filter: &Filter) -> Vec<Survivor> {
     groups(filter).map(|group| describe(group, filter)).collect()
+}
+
+/// See [`crate::process::Running::left`]: who has a session of its own cannot be told here.
+pub(super) fn left(filter: &Filter) -> Left {
+    if has_nothing_left(filter) { Left::Nothing } else { Left::Processes }
 }
 
 pub(super) async fn sweep(filter: &Filter, grace: Duration) -> Swept {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::process::Child;
 
 use super::launch::Origin;
-use super::{Exit, Filter, Launch, Marker, ProcessId, StartError, Survivor, Swept, platform, terminal};
+use super::{Exit, Filter, Launch, Left, Marker, ProcessId, StartError, Survivor, Swept, platform, terminal};
 
 /// A child that was started. Dropping it lets the process live on; it is then found by its marker.
 #[derive(Debug)]
@@ -81,6 +81,12 @@ impl Running {
     #[must_use]
     pub fn survivors(&self) -> Vec<Survivor> {
         if self.has_nothing_left() { Vec::new() } else { platform::survivors(&self.filter) }
+    }
+
+    /// What the step left behind, after [`Self::wait`].
+    #[must_use]
+    pub fn left(&self) -> Left {
+        if self.has_nothing_left() { Left::Nothing } else { platform::left(&self.filter) }
     }
 
     /// Ends the main process and all its descendants; after [`Self::wait`], what the step left behind.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::sleep_until;
 
 use super::{is_on, with};
-use crate::process::{Ended, Exit, Filter, Launch, ProcessId, StartError, Survivor, Swept, running};
+use crate::process::{Ended, Exit, Filter, Launch, Left, ProcessId, StartError, Survivor, Swept, running};
 
 /// A child that was started.
 #[derive(Debug)]
@@ -75,6 +75,15 @@ impl Running {
         match self {
             Running::Real(running) => running.survivors(),
             Running::Simulated(at) => survivors(&step_of(*at)),
+        }
+    }
+
+    /// What the step left behind.
+    pub fn left(&self) -> Left {
+        match self {
+            Running::Real(running) => running.left(),
+            Running::Simulated(at) if survivors(&step_of(*at)).is_empty() => Left::Nothing,
+            Running::Simulated(_) => Left::Processes,
         }
     }
 

@@ -12,7 +12,7 @@ pub(super) use family::{
     become_reaper, forget, forget_aside, has_nothing_left, note_end, reap, register, start_aside,
     until_lasting,
 };
-pub(super) use sweep::{survivors, sweep};
+pub(super) use sweep::{left, survivors, sweep};
 pub(super) use target::{is_alive, is_running};
 
 /// See [`ProcessId::current`].

@@ -8,8 +8,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::time::{Instant, timeout_at};
 
 use super::target::{Pressure, Target};
-use super::{census, family};
-use crate::process::{Filter, ProcessId, Survivor, Swept};
+use super::{census, family, table::Row};
+use crate::process::{Filter, Left, ProcessId, Survivor, Swept};
 
 /// How long to go on killing; only a process that hangs in the kernel, or one that forks faster than it is
 /// killed, needs more than an instant.
@@ -23,6 +23,19 @@ const EMPTY_LOOKS: u32 = 2;
 pub(in crate::process) fn survivors(filter: &Filter) -> Vec<Survivor> {
     let members = census::members(filter, &HashSet::new());
     members.iter().map(|row| census::describe(row, filter)).collect()
+}
+
+/// See [`crate::process::Running::left`].
+pub(in crate::process) fn left(filter: &Filter) -> Left {
+    let members = census::members(filter, &HashSet::new());
+    let own = rustix::process::getsid(None).map_or(0, |session| session.as_raw_nonzero().get());
+    // a step has our session, or leads one
+    let is_of_step = |row: &Row| row.session == own || filter.groups.iter().any(|id| id.pid == row.session);
+    match members.iter().any(is_of_step) {
+        true => Left::Processes,
+        false if members.is_empty() => Left::Nothing,
+        false => Left::Daemons,
+    }
 }
 
 /// See [`crate::process::end_marked`].
