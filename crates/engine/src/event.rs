@@ -329,7 +329,8 @@ pub struct Ended {
     /// Whether processes that it had started went on when it ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub left_running: bool,
-    /// Whether all of them had made sessions of their own, as daemons do: nobody left them for later steps.
+    /// Whether all of them had made sessions of their own, as daemons do, or only passed on its output: nobody left
+    /// them for later steps.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub left_daemons: bool,
 }

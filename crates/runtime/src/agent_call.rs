@@ -258,6 +258,13 @@ impl<'a> Session<'a> {
     /// Stays with the program to its end.
     async fn listen(mut self, answer_file: Option<PathBuf>, watch: &mut Watch) -> Call {
         let end = self.supervise(watch).await;
+        if matches!(end, End::Exited(_)) {
+            tokio::select! {
+                biased;
+                () = stopped(&mut watch.go) => {}
+                () = self.running.drain() => {}
+            }
+        }
         // also after an exit: what an agent leaves behind ends with it
         self.running.end(self.task.grace).await;
         while self.feed(watch) == Fed::More {

@@ -155,6 +155,11 @@ pub async fn run_command(
     tokio::select! {
         biased;
         exit = running.wait() => {
+            tokio::select! {
+                biased;
+                () = stopped(&mut go) => {}
+                () = running.drain() => {}
+            }
             ProcessEnd::Exited { exit, left: running.left() }
         }
         () = stopped(&mut go) => {

@@ -48,6 +48,10 @@ async fn what_a_step_leaves_is_a_daemon_if_it_made_a_session_of_its_own() {
         ("pipe", "set -m; sleep 60 | cat &".to_owned(), Left::Processes),
         ("daemon", daemon.to_owned(), Left::Daemons),
         ("both", format!("sleep 60 & {daemon}"), Left::Processes),
+        // who only passes on what was printed serves nobody
+        ("filter", "exec > >(sleep 60; cat)".to_owned(), Left::Daemons),
+        ("filters", "exec > >(sleep 60 | cat)".to_owned(), Left::Daemons),
+        ("source", "sleep 60 </dev/null | cat &".to_owned(), Left::Processes),
     ] {
         let _ = std::fs::remove_file(place.file("pid"));
         let mut running = place.shell(name, &command);
@@ -56,6 +60,29 @@ async fn what_a_step_leaves_is_a_daemon_if_it_made_a_session_of_its_own() {
         running.end(LONG).await;
     }
     assert_eq!(children(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_a_step_printed_is_passed_on_before_it_is_over() {
+    let _alone = alone().await;
+    for (script, expected) in [
+        ("exec > >(cat); echo said", "said\n"),
+        ("exec > >(sleep 0.3; cat); echo said", "said\n"),
+        ("exec > >(sed s/s/S/ | (sleep 0.3; cat)); echo said", "Said\n"),
+        ("exec > >(while read -r line; do sleep 0.1; echo \"$line.\"; done); echo a; echo b", "a.\nb.\n"),
+        // somebody goes on writing to it
+        ("exec > >(cat); sleep 60 & echo said", "said\n"),
+        // nobody waits for who has nothing to pass on
+        ("sleep 60 & echo said", "said\n"),
+        ("sleep 60 </dev/null | cat & echo said", "said\n"),
+    ] {
+        let place = Place::new();
+        let mut running = place.shell("speaks", script);
+        running.wait().await;
+        running.drain().await;
+        assert_eq!(place.stdout(), expected, "{script}");
+        running.end(LONG).await;
+    }
 }
 
 #[tokio::test]

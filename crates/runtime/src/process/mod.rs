@@ -97,7 +97,8 @@ pub struct Survivor {
 pub enum Left {
     /// Nothing.
     Nothing,
-    /// Only processes that made sessions of their own, as daemons do.
+    /// Only processes that made sessions of their own, as daemons do, or that end when they have read what they were
+    /// given.
     Daemons,
     /// Processes, as the shell starts them with `&`.
     Processes,

@@ -73,6 +73,9 @@ pub(super) fn left(filter: &Filter) -> Left {
     if has_nothing_left(filter) { Left::Nothing } else { Left::Processes }
 }
 
+/// See [`crate::process::Running::drain`]: who reads from whom cannot be told here.
+pub(super) async fn drain(_: &Filter) {}
+
 pub(super) async fn sweep(filter: &Filter, grace: Duration) -> Swept {
     let asked = signal_all(filter, Signal::TERM);
     wait_all(filter, grace).await;

@@ -83,6 +83,14 @@ impl Running {
         if self.has_nothing_left() { Vec::new() } else { platform::survivors(&self.filter) }
     }
 
+    /// After [`Self::wait`], waits for those who pass on what the step has printed, as `exec > >(tee log)` has them:
+    /// not for long, and not for whoever works on. Only where the system shows who reads from whom.
+    pub async fn drain(&self) {
+        if !self.has_nothing_left() {
+            platform::drain(&self.filter).await;
+        }
+    }
+
     /// What the step left behind, after [`Self::wait`].
     #[must_use]
     pub fn left(&self) -> Left {

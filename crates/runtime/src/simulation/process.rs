@@ -78,6 +78,13 @@ impl Running {
         }
     }
 
+    /// Waits for those who pass on what the step has printed.
+    pub async fn drain(&self) {
+        if let Running::Real(running) = self {
+            running.drain().await;
+        }
+    }
+
     /// What the step left behind.
     pub fn left(&self) -> Left {
         match self {

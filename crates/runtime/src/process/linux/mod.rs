@@ -2,6 +2,7 @@
 
 mod census;
 mod family;
+mod filters;
 mod sweep;
 mod table;
 mod target;
@@ -12,6 +13,7 @@ pub(super) use family::{
     become_reaper, forget, forget_aside, has_nothing_left, note_end, reap, register, start_aside,
     until_lasting,
 };
+pub(super) use filters::drain;
 pub(super) use sweep::{left, survivors, sweep};
 pub(super) use target::{is_alive, is_running};
 

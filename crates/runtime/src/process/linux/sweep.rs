@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::time::{Instant, timeout_at};
 
 use super::target::{Pressure, Target};
-use super::{census, family, table::Row};
+use super::{census, family, filters, table::Row};
 use crate::process::{Filter, Left, ProcessId, Survivor, Swept};
 
 /// How long to go on killing; only a process that hangs in the kernel, or one that forks faster than it is
@@ -31,7 +31,9 @@ pub(in crate::process) fn left(filter: &Filter) -> Left {
     let own = rustix::process::getsid(None).map_or(0, |session| session.as_raw_nonzero().get());
     // a step has our session, or leads one
     let is_of_step = |row: &Row| row.session == own || filter.groups.iter().any(|id| id.pid == row.session);
-    match members.iter().any(is_of_step) {
+    let draining = filters::draining(&members);
+    let serves = |row: &Row| is_of_step(row) && !draining.contains(&row.id.pid);
+    match members.iter().any(serves) {
         true => Left::Processes,
         false if members.is_empty() => Left::Nothing,
         false => Left::Daemons,
