@@ -12,6 +12,19 @@ echo '{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"d
 echo '{"type":"turn.completed","usage":{"input_tokens":3,"output_tokens":1}}'"#;
 
 #[test]
+fn tokens_are_recorded_as_the_program_says() {
+    let codex = CODEX.replace("\"input_tokens\":3", "\"input_tokens\":7,\"cached_input_tokens\":4");
+    let output = env().agent("codex", &codex).json(
+        "name: r\nsteps: [{id: a, prompt: x, agent_binary: codex}, {id: b, prompt: x, agent_binary: codex}]\n",
+        &[],
+    );
+    for (usage, times) in [(&output.step("a")["usage"], 1), (&output.json()["usage"], 2)] {
+        let found = ["input_tokens", "cache_read_tokens", "output_tokens"].map(|name| usage[name].clone());
+        assert_eq!(found, [7 * times, 4 * times, times].map(|number| json!(number)), "{usage}");
+    }
+}
+
+#[test]
 fn a_cost_that_is_known_in_part_is_said_to_be() {
     let recipe = "name: r\nsteps:\n  - {id: a, prompt: x}\n  - {id: b, prompt: x, agent_binary: codex}\n";
     let env = env().agent("claude", "result done 0.01").agent("codex", CODEX).file("r.yaml", recipe);

@@ -397,6 +397,8 @@ fn used(usage: &agents::Usage, task: &AgentTask, began: Instant, runs: u64) -> U
         session: usage.session.clone(),
         input_tokens: usage.input_tokens,
         output_tokens: usage.output_tokens,
+        cache_read_tokens: usage.cache_read_tokens,
+        cache_write_tokens: usage.cache_write_tokens,
         cost_usd: usage.cost_usd,
         turns: usage.turns,
         runs,

@@ -14,12 +14,18 @@ pub struct Usage {
     /// The session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Tokens read.
+    /// Tokens read, as the program counts them: some count those from a cache, some do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
     /// Tokens written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
+    /// Tokens read from a cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_read_tokens: Option<u64>,
+    /// Tokens written into a cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_tokens: Option<u64>,
     /// Dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
@@ -71,6 +77,8 @@ impl Usage {
         }
         sum(&mut self.input_tokens, more.input_tokens);
         sum(&mut self.output_tokens, more.output_tokens);
+        sum(&mut self.cache_read_tokens, more.cache_read_tokens);
+        sum(&mut self.cache_write_tokens, more.cache_write_tokens);
         sum(&mut self.cost_usd, more.cost_usd);
         sum(&mut self.turns, more.turns);
         self.runs += more.runs;

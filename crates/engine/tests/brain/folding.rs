@@ -232,6 +232,8 @@ fn usage_adds_up_and_what_nobody_knows_stays_unknown() {
         session: Some(format!("s{number}")),
         input_tokens: Some(number),
         output_tokens: Some(10 * number),
+        cache_read_tokens: Some(3 * number),
+        cache_write_tokens: Some(2 * number),
         cost_usd: Some(number as f64),
         turns: Some(number),
         runs: number,

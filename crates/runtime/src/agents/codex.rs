@@ -78,13 +78,10 @@ fn changed_files(item: &Value) -> String {
     preview(&paths.collect::<Vec<_>>().join(", "))
 }
 
-/// Cached tokens are part of its input tokens.
 fn read_usage(event: &Value, draft: &mut Draft) {
-    let cached = number(event, "/usage/cached_input_tokens");
-    let input = number(event, "/usage/input_tokens");
     let usage = &mut draft.usage;
-    usage.input_tokens = input.map(|input| input.saturating_sub(cached.unwrap_or(0)));
-    usage.cache_read_tokens = cached;
+    usage.input_tokens = number(event, "/usage/input_tokens");
+    usage.cache_read_tokens = number(event, "/usage/cached_input_tokens");
     usage.cache_write_tokens = number(event, "/usage/cache_write_input_tokens");
     usage.output_tokens = number(event, "/usage/output_tokens");
 }

@@ -75,10 +75,8 @@ fn read_message(data: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
 /// Its `cost` counts premium requests, not dollars, and is left out.
 fn read_usage(data: &Value, draft: &mut Draft) {
     let usage = &mut draft.usage;
-    let cached = number(data, "/cacheReadTokens");
-    let input = number(data, "/inputTokens");
-    add(&mut usage.input_tokens, input.map(|input| input.saturating_sub(cached.unwrap_or(0))));
-    add(&mut usage.cache_read_tokens, cached);
+    add(&mut usage.input_tokens, number(data, "/inputTokens"));
+    add(&mut usage.cache_read_tokens, number(data, "/cacheReadTokens"));
     add(&mut usage.cache_write_tokens, number(data, "/cacheWriteTokens"));
     add(&mut usage.output_tokens, number(data, "/outputTokens"));
 }

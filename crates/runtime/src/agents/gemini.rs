@@ -54,7 +54,7 @@ fn read_message(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
 
 fn read_result(event: &Value, draft: &mut Draft) {
     let usage = &mut draft.usage;
-    usage.input_tokens = number(event, "/stats/input");
+    usage.input_tokens = number(event, "/stats/input_tokens");
     usage.output_tokens = number(event, "/stats/output_tokens");
     usage.cache_read_tokens = number(event, "/stats/cached");
     if text(event, "/status") == Some("success") {
@@ -81,11 +81,8 @@ fn read_whole(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) -> bo
     for (name, model) in models.into_iter().flatten() {
         draft.set_model(Some(name), out);
         let usage = &mut draft.usage;
-        let cached = number(model, "/tokens/cached");
-        let prompt = number(model, "/tokens/prompt");
-        let input = prompt.map(|prompt| prompt.saturating_sub(cached.unwrap_or(0)));
-        super::draft::add(&mut usage.input_tokens, input);
-        super::draft::add(&mut usage.cache_read_tokens, cached);
+        super::draft::add(&mut usage.input_tokens, number(model, "/tokens/prompt"));
+        super::draft::add(&mut usage.cache_read_tokens, number(model, "/tokens/cached"));
         super::draft::add(&mut usage.output_tokens, number(model, "/tokens/candidates"));
     }
     if failed {

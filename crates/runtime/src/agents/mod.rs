@@ -252,7 +252,7 @@ pub struct Usage {
     /// The program's session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Input tokens that came from no cache.
+    /// Input tokens, as the program counts them: some count those from a cache, some do not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
     /// Output tokens.
@@ -270,16 +270,6 @@ pub struct Usage {
     /// Turns of the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turns: Option<u64>,
-}
-
-impl Usage {
-    /// All tokens together; unknown if none of them is known.
-    pub fn total_tokens(&self) -> Option<u64> {
-        [self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_write_tokens]
-            .into_iter()
-            .flatten()
-            .reduce(u64::saturating_add)
-    }
 }
 
 /// The prompt for a program without a place of its own for a system prompt.

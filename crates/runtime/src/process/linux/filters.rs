@@ -1,0 +1,117 @@
+//! Processes that only pass on what a step has printed, as `exec > >(tee log)` starts them: they end when they have read
+//! everything. Only looks; never signals anybody.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::time::Duration;
+
+use rustix::io::ioctl_fionread;
+use tokio::time::{Instant, sleep};
+
+use super::{census, table::Row};
+use crate::process::Filter;
+
+/// How long those are waited for to whom nobody writes any more.
+const TO_THE_END: Duration = Duration::from_secs(5);
+/// How long those that somebody may still write to have to read what they were given, and new ones to begin.
+const TO_SETTLE: Duration = Duration::from_millis(100);
+/// How long to wait between two looks, at first and at most.
+const LOOKS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
+
+/// See [`crate::process::Running::drain`].
+pub(in crate::process) async fn drain(filter: &Filter) {
+    let (begun, mut pause) = (Instant::now(), LOOKS.0);
+    loop {
+        let members = census::members(filter, &HashSet::new());
+        let pipes = Pipes::of(&members);
+        let limit = match pipes.draining().is_empty() {
+            true if pipes.is_settled() => return,
+            true => TO_SETTLE,
+            false => TO_THE_END,
+        };
+        if begun.elapsed() >= limit {
+            return;
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(LOOKS.1);
+    }
+}
+
+/// Those that end when they have read what they were given, by number.
+pub(super) fn draining(rows: &[Row]) -> HashSet<i32> {
+    Pipes::of(rows).draining()
+}
+
+/// Which processes read from which pipes, and which write to them.
+struct Pipes<'a> {
+    rows: &'a [Row],
+    /// The ends that each reads from: the pipe, and the file that leads to it.
+    read: HashMap<i32, Vec<(String, String)>>,
+    written: HashMap<String, HashSet<i32>>,
+}
+
+impl Pipes<'_> {
+    fn of(rows: &[Row]) -> Pipes<'_> {
+        let mut pipes = Pipes { rows, read: HashMap::new(), written: HashMap::new() };
+        for pid in rows.iter().map(|row| row.id.pid) {
+            let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+            for number in files.filter_map(|file| file.file_name().into_string().ok()) {
+                let file = format!("/proc/{pid}/fd/{number}");
+                let Some(pipe) =
+                    fs::read_link(&file).ok().and_then(|to| to.into_os_string().into_string().ok())
+                else {
+                    continue;
+                };
+                match access(pid, &number).filter(|_| pipe.starts_with("pipe:")) {
+                    Some(0) => pipes.read.entry(pid).or_default().push((pipe, file)),
+                    Some(_) => _ = pipes.written.entry(pipe).or_default().insert(pid),
+                    None => {}
+                }
+            }
+        }
+        pipes
+    }
+
+    /// Those that read from a pipe to which nobody writes, or only others of them.
+    fn draining(&self) -> HashSet<i32> {
+        let mut draining: HashSet<i32> = self.read.keys().copied().collect();
+        loop {
+            let ends = |pid: &i32| {
+                let is_dry = |(pipe, _): &(String, String)| {
+                    let mut writers = self.written.get(pipe).into_iter().flatten();
+                    writers.all(|writer| writer != pid && draining.contains(writer))
+                };
+                self.read.get(pid).into_iter().flatten().any(is_dry)
+            };
+            let left: HashSet<i32> = draining.iter().copied().filter(ends).collect();
+            if left.len() == draining.len() {
+                return draining;
+            }
+            draining = left;
+        }
+    }
+
+    /// Whether those that somebody may still write to have read everything, and none is just being made.
+    fn is_settled(&self) -> bool {
+        let is_busy = |row: &Row| {
+            let ends = self.read.get(&row.id.pid).into_iter().flatten();
+            let waits = |(pipe, file): &(String, String)| {
+                let is_new = self.written.get(pipe).is_some_and(|writers| writers.contains(&row.id.pid));
+                row.state != b'S' || is_new || has_bytes(file)
+            };
+            ends.into_iter().any(waits)
+        };
+        !self.rows.iter().any(is_busy)
+    }
+}
+
+/// How a file is open: 0 for reading alone.
+fn access(pid: i32, number: &str) -> Option<u32> {
+    let info = fs::read_to_string(format!("/proc/{pid}/fdinfo/{number}")).ok()?;
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
+    u32::from_str_radix(flags.trim(), 8).ok().map(|flags| flags & 3)
+}
+
+fn has_bytes(pipe: &str) -> bool {
+    File::open(pipe).is_ok_and(|pipe| ioctl_fionread(&pipe).is_ok_and(|bytes| bytes > 0))
+}
