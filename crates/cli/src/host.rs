@@ -103,6 +103,15 @@ pub(crate) fn agents(
     })
 }
 
+/// The variables that choose the agent program.
+const CHOOSING: [&str; 2] = ["AMPLIHACK_AGENT_BINARY", "AMPLIHACK_LAUNCHER_BINARY"];
+
+/// Those of the variables that choose the agent program which are set.
+pub(crate) fn agent_variables(environment: &Environment) -> BTreeMap<String, String> {
+    let value = |name: &str| Some((name.to_owned(), environment.get(name)?.to_owned()));
+    CHOOSING.into_iter().filter_map(value).collect()
+}
+
 fn rate_limits(environment: &Environment) -> RateLimits {
     let number = |name: &str| {
         let name = format!("AMPLIHACK_RATELIMIT_{name}");

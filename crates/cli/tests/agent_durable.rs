@@ -101,3 +101,34 @@ fn a_result_that_was_given_survives_the_end_of_the_run() {
     assert_eq!(env.calls(), 3);
     assert_eq!(output.json()["step_results"][0]["output"], "answer 1");
 }
+
+/// Another shell, as that of a night job, has not the variables of the one that began.
+#[test]
+fn a_resume_asks_the_program_that_the_environment_chose_when_the_run_began() {
+    let recipe = "name: r\nsteps:\n- {id: a, command: test -f go}\n- {id: p, prompt: x}\n";
+    for (variables, expected) in [
+        ("AMPLIHACK_AGENT_BINARY=codex", "by codex"),
+        ("AMPLIHACK_LAUNCHER_BINARY=launcher", "by the launcher"),
+        ("", "by claude"),
+    ] {
+        let env = TestEnv::new(PROGRAM)
+            .agent("claude", "result 'by claude'")
+            .agent("codex", "echo 'by codex'")
+            .agent("launcher", "echo 'by the launcher'")
+            .file("r.yaml", recipe);
+        assert_eq!(env.shell(&format!("{variables} \"$RUNNER\" r.yaml --quiet")).code, 1, "{variables}");
+        env.write("go", "");
+        let output = env.run(["resume", "last", "--output-format", "json"]);
+        assert_eq!(output.code, 0, "{}", output.all());
+        assert_eq!(output.step("p")["output"], expected, "{}", output.all());
+    }
+    // who says something else now is heard
+    let env = TestEnv::new(PROGRAM)
+        .agent("claude", "result 'by claude'")
+        .agent("codex", "echo 'by codex'")
+        .file("r.yaml", recipe);
+    assert_eq!(env.shell("AMPLIHACK_AGENT_BINARY=codex \"$RUNNER\" r.yaml --quiet").code, 1);
+    env.write("go", "");
+    let output = env.shell("AMPLIHACK_AGENT_BINARY=claude \"$RUNNER\" resume last --output-format json");
+    assert_eq!(output.step("p")["output"], "by claude", "{}", output.all());
+}

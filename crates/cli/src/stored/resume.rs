@@ -11,6 +11,7 @@ use runtime::{
     autofix::{self, AutoFixError, Loop},
     command_line::{Reach, option},
     discovery::Library,
+    dotenv,
     folder::{Header, Options, RunFolder},
     journal::JournalError,
     runs::{Interrupted, OpenError, Resume, ResumeError, RunError, Runs, Shown},
@@ -101,7 +102,10 @@ fn resume_run(
         Some(_) => environment.cwd.clone(),
         None => opened.recipe.base(&header.working_dir),
     };
-    let environment = &host::with_files(plan, &base, &header.working_dir, environment);
+    // what chose the agent when the run began is there no more if this is another shell
+    let before = header.options.agent_variables.clone();
+    let files = dotenv::definitions(plan, &base, &header.working_dir);
+    let environment = &environment.with_files(files.into_iter().chain(before));
     let host = host::known(plan, environment);
     host::warn(&host, out);
     let program = args.options.agent_binary.clone().or(header.options.agent_binary.clone());

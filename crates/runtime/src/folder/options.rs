@@ -1,6 +1,6 @@
 //! What a run was asked for besides its values, as its folder keeps it. Decides nothing.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,9 @@ pub struct Options {
     pub step_timeout: Option<f64>,
     /// `--agent-binary`.
     pub agent_binary: Option<String>,
+    /// Variables of the environment that chose the agent program: another shell may not have them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub agent_variables: BTreeMap<String, String>,
     /// `--no-auto-stage`.
     pub no_auto_stage: bool,
     /// `--recovery`.
