@@ -158,3 +158,29 @@ fn a_resume_starts_again_what_was_ended_with_a_failed_recipe() {
     let output = env.run(["resume", "last", "--output-format", "json"]);
     assert_eq!((output.code, output.value("seen")), (0, json!("alive")), "{}", output.all());
 }
+
+#[test]
+fn a_time_limit_is_the_steps_own_else_what_is_asked_for_else_the_recipes() {
+    for (default, own, asked, said) in [
+        ("", "", "0.3", "after 0.3 s"),
+        ("default_step_timeout: 9", "", "0.3", "after 0.3 s"),
+        ("default_step_timeout: 0.3", "", "0.6", "after 0.6 s"),
+        ("default_step_timeout: 9", ", timeout: 0.3", "9", "after 0.3 s"),
+    ] {
+        let recipe = format!("name: r\n{default}\nsteps: [{{id: s, command: sleep 30{own}}}]\n");
+        let output = env().json(&recipe, &["--step-timeout", asked]);
+        assert!(output.step("s")["error"].to_string().contains(said), "{default}{own}: {}", output.all());
+    }
+}
+
+#[test]
+fn the_error_of_a_step_quotes_8192_bytes_at_most() {
+    for (length, lines) in [(300, 20), (400, 20), (500, 16), (10_000, 0)] {
+        let command = format!("for i in $(seq 40); do printf 'n%0{length}d\\n' 0; done >&2; exit 1");
+        let recipe = format!("name: r\nsteps: [{{id: a, command: \"{command}\"}}]\n");
+        let output = env().json(&recipe, &[]);
+        let error = output.step("a")["error"].as_str().unwrap_or_default().to_owned();
+        assert_eq!(error.lines().filter(|line| line.starts_with('n')).count(), lines, "{length}: {error}");
+        assert!(error.len() < 8192 + 200, "{length}: {}", error.len());
+    }
+}

@@ -150,3 +150,18 @@ fn wrong_shapes_are_noticed() {
         assert!(!validator.is_valid(&value), "{pointer}");
     }
 }
+
+#[test]
+fn a_result_that_should_be_json_and_is_not_is_told() {
+    for (title, is_told) in [("plain", false), ("say \\\"hi\\\"", true)] {
+        let recipe = format!(
+            "name: r\ncontext: {{title: \"{title}\"}}\nsteps: [{{id: a, command: 'true'}}]\n\
+             output: {{format: json, template: '{{\"title\": \"{{{{title}}}}\"}}'}}\n"
+        );
+        let output = env().json(&recipe, &[]);
+        assert_eq!(output.code, 0, "{}", output.all());
+        let notes = output.json()["evidence"]["notes"].to_string();
+        assert_eq!(notes.contains("its text is no JSON"), is_told, "{}", output.all());
+        assert_eq!(output.stderr.contains("its text is no JSON"), is_told, "{}", output.all());
+    }
+}

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::{
     condition::Condition,
     source::{Place, Sources},
-    syntax::{Backoff, ExitMeaning, OutputFormat, RetryOn, Rule},
+    syntax::{Backoff, ExitMeaning, RetryOn, Rule},
     template::Template,
     value::{Map, Value},
 };
@@ -137,7 +137,7 @@ pub struct Input {
 #[derive(Clone, Debug)]
 pub struct Output {
     /// What the text is.
-    pub format: OutputFormat,
+    pub format: String,
     /// How it is made.
     pub template: Template,
 }
@@ -190,6 +190,8 @@ pub struct Step {
     pub working_dir: Option<Template>,
     /// Seconds after which it is ended.
     pub timeout: Option<f64>,
+    /// Whether they are the step's own, and not the recipe's default.
+    pub has_own_timeout: bool,
     /// Extra environment variables.
     pub env: Vec<(String, Template)>,
     /// Largest value in bytes that travels in an environment variable.
@@ -221,6 +223,14 @@ pub struct Step {
 }
 
 impl Step {
+    /// Seconds after which it is ended, where others are asked for on the command line: the step's own stand.
+    pub fn timeout_beside(&self, asked: Option<f64>) -> Option<f64> {
+        match self.has_own_timeout {
+            true => self.timeout,
+            false => asked.or(self.timeout),
+        }
+    }
+
     /// What an exit code means, where the step says so.
     pub fn exit_meaning(&self, code: i32) -> Option<ExitMeaning> {
         self.exit_codes.iter().find(|(known, _)| *known == code).map(|(_, meaning)| *meaning)

@@ -69,6 +69,7 @@ impl Checker<'_> {
             json: self.json_mode(fields),
             json_schema: fields.json_schema.as_ref().map(|schema| schema.value.clone()),
             working_dir: working_dir.flatten(),
+            has_own_timeout: timeout.is_some(),
             timeout: timeout.or(scope.default_timeout.filter(|_| fields.recipe.is_none())),
             env,
             max_env_value_bytes: fields.max_env_value_bytes.as_ref().map(|bytes| bytes.value),

@@ -9,7 +9,7 @@ use crate::{
     scope::Path,
     source::Place,
     syntax::{
-        self, OutputFormat, Recipe,
+        self, Recipe,
         kinds::Written,
         shape::{Optional, Spanned},
     },
@@ -277,15 +277,8 @@ impl Checker<'_> {
 
     fn output(&mut self, recipe: &Recipe, unit: UnitId) -> Option<Output> {
         let output = &recipe.output.as_ref()?.value;
-        let template = match &output.template {
-            Some(template) => self.template(template, Where::End, unit)?,
-            None if output.unread.contains(&"template") => return None,
-            None => {
-                self.required_text(None, "template", "`output` map", output.place);
-                return None;
-            }
-        };
-        let format = output.format.as_ref().map_or(OutputFormat::Text, |format| format.value);
+        let template = self.template(output.template.as_ref()?, Where::End, unit)?;
+        let format = output.format.as_ref().map_or_else(|| "text".to_owned(), |format| format.value.clone());
         Some(Output { format, template })
     }
 

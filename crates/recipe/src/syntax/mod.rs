@@ -99,9 +99,9 @@ shape! {
 shape! {
     /// The result text of a recipe.
     Output "`output` map" {
-        /// What the text is: `text`, `json`, `markdown` or `yaml`.
-        "format" format: OutputFormat;
-        /// Template of the text.
+        /// What the text is, for who reads it: `text`, `markdown`. A text that is to be `json` and is not is told.
+        "format" format: String;
+        /// Template of the text; without one, the result is what the last step gave.
         "template" template: String;
     }
 }
@@ -273,20 +273,6 @@ words! {
         GitRepo "git_repo",
         /// Anything, also nothing.
         Optional "optional",
-    }
-}
-
-words! {
-    /// What the result text is.
-    OutputFormat {
-        /// Plain text.
-        Text "text",
-        /// JSON.
-        Json "json",
-        /// Markdown.
-        Markdown "markdown",
-        /// YAML.
-        Yaml "yaml",
     }
 }
 

@@ -92,8 +92,9 @@ pub(super) fn outside(changes: &[Change], aside: &Path) -> Vec<Regression> {
 fn is_same(before: &Unit, after: &Unit) -> bool {
     let steps =
         |unit: &Unit| unit.steps.iter().map(|step| (step.digest.clone(), step.timeout)).collect::<Vec<_>>();
-    let output =
-        |unit: &Unit| unit.output.as_ref().map(|output| (output.format, output.template.text().to_owned()));
+    let output = |unit: &Unit| {
+        unit.output.as_ref().map(|output| (output.format.clone(), output.template.text().to_owned()))
+    };
     steps(before) == steps(after)
         && before.context == after.context
         && inputs(before).eq(inputs(after))

@@ -229,7 +229,7 @@ impl Driver<'_> {
             step: Arc::clone(step),
             dir,
             outputs,
-            timeout: step.timeout.or(self.options.step_timeout),
+            timeout: step.timeout_beside(self.options.step_timeout),
             grace: self.host.grace,
             quoted: Quoted::by(&self.host),
             lookup,

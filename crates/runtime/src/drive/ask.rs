@@ -65,7 +65,7 @@ impl Driver<'_> {
             }),
             model: agent.model.as_ref().map(|model| model.render(&scope)).filter(|model| !model.is_empty()),
             program: agent.program.clone(),
-            timeout: step.timeout.or(self.options.step_timeout),
+            timeout: step.timeout_beside(self.options.step_timeout),
             idle_timeout: agent.idle_timeout,
             auto_stage: agent.auto_stage && !self.options.no_auto_stage,
             json_retries: agent.json_retries,

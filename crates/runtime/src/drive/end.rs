@@ -45,6 +45,7 @@ impl Driver<'_> {
         }
         self.forward_output();
         self.dismiss_agents()?;
+        self.check_output()?;
         let finished = self.result(ended)?;
         self.record(Event::RunFinished(finished), None)
     }
@@ -89,6 +90,26 @@ impl Driver<'_> {
             ended_steps,
             usage,
         })
+    }
+
+    /// A result that says it is JSON, and is not, is told.
+    fn check_output(&mut self) -> Result<(), DriveError> {
+        let root = self.state.root();
+        let says = root.unit.output.as_ref().is_some_and(|output| output.format.eq_ignore_ascii_case("json"));
+        if self.state.settings.dry_run || !says || !root.is_complete() {
+            return Ok(());
+        }
+        let text = engine::decide::result(root).map(|value| value.render().into_owned()).unwrap_or_default();
+        match recipe::value::Value::from_json(&text) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let message = format!(
+                    "warning: `output` says `format: json`, and its text is no JSON: {error}; values are put in as they \
+                     are, so make it in a step, for example with `jq -n --arg name \"$NAME\" '{{name: $name}}'`"
+                );
+                self.record(Event::Noted { path: None, message }, None)
+            }
+        }
     }
 
     fn final_output(&self) -> Result<Option<Stored>, DriveError> {

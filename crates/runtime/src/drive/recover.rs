@@ -72,7 +72,7 @@ impl Driver<'_> {
             system_prompt: None,
             model: model.filter(|model| !model.is_empty()),
             program: recoverer.program,
-            timeout: step.timeout.or(self.options.step_timeout),
+            timeout: step.timeout_beside(self.options.step_timeout),
             idle_timeout: None,
             auto_stage: false,
             json_retries: 0,
