@@ -73,10 +73,13 @@ pub(super) fn check(
     let flow = Flow::new(plan, notes);
     let mut told = HashSet::new();
     for (at, unit) in plan.units.iter().enumerate().skip(before) {
-        let mut outside: BTreeSet<&str> = flow.above[at].iter().map(String::as_str).collect();
-        outside.extend(given.names.iter().map(String::as_str));
+        let with_given = |names: &BTreeSet<String>| -> BTreeSet<String> {
+            names.iter().chain(&given.names).cloned().collect()
+        };
+        let (before, outside) = (with_given(&flow.before[at]), with_given(&flow.above[at]));
+        let [before, outside] = [&before, &outside].map(|names| names.iter().map(String::as_str).collect());
         if !notes[at].is_partial && !flow.is_open_above[at] {
-            undefined(plan, unit, &notes[at].uses, &flow, &outside, diagnostics);
+            undefined(plan, unit, &notes[at].uses, &flow, &before, diagnostics);
         }
         let mut collisions = Collisions { plan, unit, notes: &notes[at], told: &mut told, diagnostics };
         collisions.own(given);
@@ -92,8 +95,10 @@ pub(super) struct Flow {
     pub(super) below: Vec<BTreeSet<String>>,
     /// What steps of a unit and of the recipes below assign.
     assigned: Vec<BTreeSet<String>>,
-    /// What the recipes that call a unit may hand down.
+    /// What the recipes that call a unit may hold at any time.
     above: Vec<BTreeSet<String>>,
+    /// What of that they may hold before one of the calls, and hand down.
+    before: Vec<BTreeSet<String>>,
     /// What of that they always hand down: names that they declare, and names that calls give a value.
     surely_above: Vec<BTreeSet<String>>,
     /// Whether a unit can also define names that only a run will tell.
@@ -125,7 +130,35 @@ impl Flow {
             is_open_above[child] |= opened;
             opened | flow_into(&mut above, parent, child) | flow_into(&mut surely_above, parent, child)
         });
-        Flow { below, assigned, above, surely_above, is_open, is_open_above }
+        let before = Vec::new();
+        let mut flow = Flow { below, assigned, above, before, surely_above, is_open, is_open_above };
+        let mut before = flow.handed_before(plan);
+        spread(plan, |parent, child| flow_into(&mut before, parent, child));
+        flow.before = before;
+        flow
+    }
+
+    /// For every unit, what the steps that call it hand down directly: what is declared, and what steps before the
+    /// call define.
+    fn handed_before(&self, plan: &Plan) -> Vec<BTreeSet<String>> {
+        let mut handed: Vec<BTreeSet<String>> = vec![BTreeSet::new(); plan.units.len()];
+        for unit in &plan.units {
+            let mut known: BTreeSet<String> = visible(unit).cloned().collect();
+            let (mut defined, mut after) = (Vec::new(), 0);
+            for (at, step) in unit.steps.iter().enumerate() {
+                if at >= after {
+                    known.extend(defined.drain(..));
+                    after = next_after_group(unit, at);
+                }
+                if let StepKind::Nested { target: Target::Known { unit, .. }, overrides, .. } = &step.kind {
+                    let child = &mut handed[unit.0 as usize];
+                    child.extend(known.iter().cloned());
+                    child.extend(overrides.iter().map(|(name, _)| name.clone()));
+                }
+                defined.extend(self.defined_by(step).into_iter().map(str::to_owned));
+            }
+        }
+        handed
     }
 
     /// The names that a step defines for the steps after it.
@@ -191,6 +224,11 @@ fn spread(plan: &Plan, mut step: impl FnMut(usize, usize) -> bool) {
     while calls.iter().fold(false, |changed, (parent, child)| step(*parent, *child) | changed) {}
 }
 
+/// Names that every step of a unit can see: a rule is a promise that the caller gives the variable.
+fn visible(unit: &Unit) -> impl Iterator<Item = &String> {
+    unit.declared().chain(unit.rules.iter().map(|(name, _)| name))
+}
+
 fn undefined(
     plan: &Plan,
     unit: &Unit,
@@ -199,10 +237,8 @@ fn undefined(
     outside: &BTreeSet<&str>,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
-    // a rule is a promise that the caller gives the variable
-    let declared = unit.declared().chain(unit.rules.iter().map(|(name, _)| name));
     // the index of the first step that can see a name; later definitions do not count
-    let mut visible: HashMap<&str, usize> = declared.map(|name| (name.as_str(), 0)).collect();
+    let mut visible: HashMap<&str, usize> = visible(unit).map(|name| (name.as_str(), 0)).collect();
     // the first step that can see names which only a run will tell
     let mut open_from = None;
     let mut assigned: HashMap<&str, usize> = HashMap::new();

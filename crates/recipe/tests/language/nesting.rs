@@ -311,3 +311,29 @@ fn a_recipe_that_joins_the_plan_is_not_refused_for_the_names_of_others() {
     let refused = graft_with(&["which", "item-no"]).expect_err("two names, one variable");
     assert_eq!(told(&refused), ["error name-collision child.yaml:2:14"]);
 }
+
+#[test]
+fn a_nested_recipe_sees_what_is_there_before_it_is_called() {
+    let child = "name: c\nsteps: [{id: l, command: 'echo {{k}}'}, {id: k, command: x}]\n";
+    let told = &["warning undefined-variable c.yaml:2:32"][..];
+    for (steps, expected) in [
+        ("{id: s, recipe: c}", told),
+        ("{id: s, recipe: c}, {id: k, command: x}", told),
+        ("{id: s, recipe: c, parallel_group: g}, {id: k, command: x, parallel_group: g}", told),
+        ("{id: k, command: x}, {id: s, recipe: c}", &[]),
+        ("{id: s, recipe: c, context: {k: v}}", &[]),
+        // what the first call leaves is there for the second
+        ("{id: s, recipe: c}, {id: t, recipe: c}", &[]),
+        ("{id: s, recipe: d}, {id: k, command: x}", told),
+        ("{id: k, command: x}, {id: s, recipe: d}", &[]),
+    ] {
+        let main = format!("name: main\nsteps: [{steps}]\n");
+        let between = "name: d\nsteps: [{id: n, recipe: c}]\n";
+        expect_files(&[("main.yaml", &main), ("c.yaml", child), ("d.yaml", between)], &[], expected);
+    }
+    let files =
+        [("main.yaml", "name: main\ncontext: {k: v}\nsteps: [{id: s, recipe: c}]\n"), ("c.yaml", child)];
+    expect_files(&files, &[], &[]);
+    let files = [("main.yaml", "name: main\nsteps: [{id: s, recipe: c}]\n"), ("c.yaml", child)];
+    expect_files(&files, &["k"], &[]);
+}
