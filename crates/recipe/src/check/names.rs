@@ -287,7 +287,9 @@ fn undefined(
         if matches!(used.at, Where::Condition(_)) && meant.is_none() && !visible.contains_key(root) {
             let is_term = |word: &str| sees(word) || word.bytes().all(|byte| byte.is_ascii_digit());
             let is_sum = root.split_once('-').is_some_and(|(name, rest)| sees(name) && is_term(rest));
+            let is_number = root.starts_with(|c: char| c.is_ascii_digit());
             diagnostics.extend(is_sum.then(|| not_a_sum(root, used)));
+            diagnostics.extend((is_number && !is_sum).then(|| not_a_number(root, used)));
             continue;
         }
         diagnostics.push(undefined_name(root, used, meant, visible.get(root).copied(), unit));
@@ -300,6 +302,14 @@ fn not_a_sum(root: &str, used: &Use) -> Diagnostic {
     Diagnostic::new(Code::ConditionSyntax, used.place, message)
         .label("not a subtraction")
         .help("compute it in a bash step, and compare its output")
+}
+
+/// `1_000` and `0x10` are names in a condition: taken for numbers they would be false without a word.
+fn not_a_number(root: &str, used: &Use) -> Diagnostic {
+    let message = format!("`{root}` is no number that conditions know, and nothing is called so");
+    Diagnostic::new(Code::ConditionSyntax, used.place, message)
+        .label("not a number")
+        .help("write digits, as in `1000` or `0.5`; put a text into quotes")
 }
 
 fn undefined_name(

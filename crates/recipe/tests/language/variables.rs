@@ -144,6 +144,20 @@ fn optional_names_are_allowed_in_conditions_but_slips_are_told() {
 }
 
 #[test]
+fn what_looks_like_a_number_and_is_none_is_an_error() {
+    for word in ["1_000", "0x10", "5px", "1_0-3"] {
+        let step = with_step(&format!("command: x\ncondition: n > {word}"));
+        expect(&(step + "context: {n: 1}\n"), &["error condition-syntax 5:20"]);
+    }
+    for (condition, context) in
+        [("n > 1000 and n < 0.5", "n: 1"), ("n == 2fa", "n: 1, 2fa: 1"), ("n == '5px'", "n: 1")]
+    {
+        let step = with_step(&format!("command: x\ncondition: {condition}"));
+        expect(&(step + &format!("context: {{{context}}}\n")), &[]);
+    }
+}
+
+#[test]
 fn an_id_never_overwrites_a_declared_name() {
     let yaml = "name: r\ncontext: {build: x}\nsteps:\n  - {id: build, command: x}\n";
     expect(yaml, &["warning id-not-stored 4:10"]);
