@@ -103,7 +103,7 @@ fn resume_run(
     };
     let environment = &host::with_files(plan, &base, &header.working_dir, environment);
     let host = host::known(plan, environment);
-    host::warn(&host, out);
+    host::warn(&host, plan, &base, &header.working_dir, out);
     let program = args.options.agent_binary.clone().or(header.options.agent_binary.clone());
     let change = |options: &mut Options| change(options, args);
     let asks = environment.stdin_is_terminal && environment.stderr_is_terminal && !args.yes;
