@@ -9,7 +9,7 @@ use engine::{
 use recipe::plan::Plan;
 use runtime::{
     autofix::{self, AutoFixError, Loop},
-    command_line::{Reach, option},
+    command_line::{Reach, option, quote},
     discovery::Library,
     folder::{Header, Options, RunFolder},
     journal::JournalError,
@@ -183,7 +183,15 @@ fn stays_in_place(args: &ResumeArgs, header: &Header, environment: &Environment)
     }
     let (run, place) = (&header.run_id, header.working_dir.display());
     let message = format!("run `{run}` works in `{place}`, and cannot go on in `{}`", dir.display());
-    Err(Failure::new(Exit::BadArguments, message).hint("leave out `-C`, or start a new run there"))
+    let failure = Failure::new(Exit::BadArguments, message);
+    if header.working_dir.exists() {
+        return Err(failure.hint("leave out `-C`, or start a new run there"));
+    }
+    let moved = [environment.absolute(dir), header.working_dir.clone()];
+    let [new, old] = moved.map(|dir| quote(&dir.to_string_lossy()));
+    Err(failure
+        .hint(format!("if it was moved, put a link where it was: `ln -s {new} {old}`, and leave out `-C`"))
+        .hint("or start a new run there"))
 }
 
 /// Asks a person whether completed agent steps may be done again.

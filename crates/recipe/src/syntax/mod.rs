@@ -109,7 +109,7 @@ shape! {
 shape! {
     /// Environment variables that a recipe needs.
     Environment "`env` map" {
-        /// Names that must be set before the first step.
+        /// Names that must be set, and not to nothing, before the first step.
         "required" required: Texts;
         /// Files of `NAME=value` lines to read; `.env.local` and `.env` unless set.
         "files" files: Texts;
