@@ -349,3 +349,12 @@ fn lines_of_env_files_that_nobody_understands_are_told_once_and_without_what_the
         assert!(!output.all().contains("hush-hush"), "{}", output.all());
     }
 }
+
+#[test]
+fn output_that_is_no_json_is_quoted_as_it_was_printed() {
+    let recipe = "name: r\nsteps: [{id: a, command: 'cat j', parse_json_required: true}]\n";
+    let output = env().file("j", "{\"a\\b\":1,}\n\tx").json(recipe, &[]);
+    let error = output.step("a")["error"].clone();
+    let begins = r#"begins with `{"a\b":1,}\n\tx`"#;
+    assert!(error.as_str().unwrap_or_default().contains(begins), "{begins}\n{error}");
+}

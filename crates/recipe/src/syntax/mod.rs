@@ -165,7 +165,7 @@ shape! {
         "json_schema" json_schema: Value;
         /// How often an agent is asked again for valid JSON; 1 unless set.
         "json_retries" json_retries: u64;
-        /// Execution mode, handed to the agent program's configuration.
+        /// Execution mode; accepted, and without effect on the agent programs.
         "mode" mode: String;
         /// Directory that the step runs in.
         "working_dir" working_dir: String;
