@@ -20,7 +20,13 @@ use runtime::{
     runs::Runs,
 };
 
-use crate::{environment::Environment, exit::Exit, failure::Failure, guard, out::Out};
+use crate::{
+    environment::Environment,
+    exit::Exit,
+    failure::{Failure, clean},
+    guard,
+    out::Out,
+};
 
 /// How long a process has to end itself.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
@@ -63,10 +69,12 @@ pub(crate) fn bare(env: BTreeMap<OsString, OsString>, environment: &Environment)
     }
 }
 
-/// Says what the environment has that cannot be used.
-pub(crate) fn warn(host: &Host, out: &mut Out) {
-    if let Some(problem) = host.sessions_problem() {
-        out.notice(&format!("warning: {problem}"));
+/// Says what the environment and the `.env` files of a plan have that cannot be used; `base` is where relative paths
+/// of recipes begin.
+pub(crate) fn warn(host: &Host, plan: &Plan, base: &Path, working_dir: &Path, out: &mut Out) {
+    let of_files = dotenv::problems(plan, base, working_dir);
+    for problem in host.sessions_problem().into_iter().chain(of_files) {
+        out.notice(&clean(&format!("warning: {problem}")));
     }
 }
 

@@ -131,7 +131,9 @@ impl<'a> Progress<'a> {
             }
             Event::HookFinished { path, hook, error: Some(error) } => {
                 let label = label(path, state);
-                self.line(&format!("{label} warning: hook {hook} failed: {}", mask.text(error)));
+                // also where nothing else is shown: it may be what should have called somebody
+                self.out
+                    .notice(&clean(&format!("{label} warning: hook {hook} failed: {}", mask.text(error))));
             }
             // said together with the step being skipped
             Event::Noted { path: Some(path), message } if state.settings.dry_run => {

@@ -106,7 +106,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
     let working_dir = working_dir(args.places.working_dir.as_deref(), environment);
     let runs = host::runs(options.state_dir.as_deref(), environment)?;
     let mut host = host::known(&job.plan, environment);
-    host::warn(&host, out);
+    host::warn(&host, &job.plan, &environment.cwd, &working_dir, out);
     let agents = host::agents(
         options.agent_binary.as_deref(),
         host::Allowance { budget: options.budget.to_budget(), raised: recipe::plan::Budget::default() },

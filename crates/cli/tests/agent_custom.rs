@@ -77,3 +77,20 @@ fn amplifier_is_asked_as_its_documentation_says() {
         assert!(output.code == 1 && told.contains(expected), "{}", output.all());
     }
 }
+
+#[test]
+fn a_configuration_without_any_field_changes_nothing() {
+    for config in ["", "# nothing yet\n", "agents:\n", "agents:\n#  - name: mine\nagent:\n"] {
+        let env = env().file(".recipe-runner.yaml", config);
+        let output = run(&env, "name: r\nsteps: [{id: a, command: echo on}]\n");
+        assert_eq!(output.code, 0, "{config:?}\n{}", output.all());
+    }
+    let env = env().file(".recipe-runner.yaml", "agent: codex\nagents: {mine: 1}\n");
+    let output = run(&env, "name: r\nsteps: [{id: a, command: echo on}]\n");
+    assert_eq!(output.code, 4, "{}", output.all());
+    assert!(
+        output.stderr.contains("line 2: `agents` is a list of programs, but this is a map"),
+        "{}",
+        output.all()
+    );
+}

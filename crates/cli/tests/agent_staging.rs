@@ -24,3 +24,71 @@ fn a_state_directory_with_files_of_others_hides_only_what_is_stored() {
         assert!(!listed.contains("runs/") && !listed.contains("workspaces/"), "{listed}");
     }
 }
+
+/// A git that notes when two of it add at once, and takes its time.
+const SLOW_GIT: &str = r#"#!/bin/sh
+case "$*" in "add -A") ;; *) exec "$REAL_GIT" "$@" ;; esac
+mkdir "$HOME/adding" 2>/dev/null || echo "two at once" >> "$HOME/collisions"
+sleep 0.3
+"$REAL_GIT" "$@"; code=$?
+rmdir "$HOME/adding"
+exit $code
+"#;
+
+#[test]
+fn agents_of_a_group_are_staged_one_after_the_other() {
+    let env = env().agent("claude", "echo made > made-$RANDOM$$.txt; result ok");
+    let real = env.shell("command -v git").stdout.trim().to_owned();
+    let env = env.env("REAL_GIT", &real).file("~/slow-git", SLOW_GIT);
+    assert_eq!(
+        env.shell("git init -q . && chmod +x ~/slow-git && mv ~/slow-git \"$ZOO_DIR/bin/git\"").code,
+        0
+    );
+    let steps: String =
+        (1..=5).map(|n| format!("  - {{id: a{n}, prompt: write, parallel_group: g}}\n")).collect();
+    let status = "  - {id: left, command: git status --short}\n";
+    env.write("r.yaml", format!("name: r\nsteps:\n{steps}{status}"));
+    let run = env.run(["r.yaml", "--output-format", "json"]);
+    assert_eq!(run.code, 0, "{}", run.all());
+    assert_eq!(run.json()["evidence"]["notes"], serde_json::json!([]), "{}", run.all());
+    assert!(!env.home().join("collisions").exists(), "{}", run.all());
+    let left = run.step("left")["output"].as_str().unwrap_or_default().to_owned();
+    assert!(!left.contains("?? made"), "{left}");
+}
+
+/// A run in a repository in which a step beside the agent locks the index; what is noted, and what is staged.
+fn run_beside_a_lock(holder: &str) -> (String, String) {
+    let env = env().agent(
+        "claude",
+        "until [ -e .git/index.lock ] || [ -e gone ]; do sleep 0.05; done; echo made > made.txt; result ok",
+    );
+    assert_eq!(env.shell("git init -q .").code, 0);
+    env.write(
+        "r.yaml",
+        format!(
+            "name: r\nsteps:\n  - {{id: a, prompt: write, parallel_group: g}}\n  \
+             - {{id: b, command: '{holder}', parallel_group: g}}\n"
+        ),
+    );
+    let run = env.run(["r.yaml", "--output-format", "json"]);
+    assert_eq!(run.code, 0, "{}", run.all());
+    let notes = run.json()["evidence"]["notes"].to_string();
+    (notes, env.shell("git diff --cached --name-only").stdout)
+}
+
+#[test]
+fn the_lock_of_somebody_else_is_waited_for() {
+    let (notes, staged) =
+        run_beside_a_lock("touch .git/index.lock; sleep 1.5; touch gone; rm .git/index.lock");
+    assert_eq!(notes, "[]");
+    assert!(staged.contains("made.txt"), "{staged}");
+}
+
+#[test]
+fn a_lock_that_stays_is_told_without_the_advice_to_remove_it() {
+    let (notes, staged) = run_beside_a_lock("touch .git/index.lock");
+    assert!(notes.contains("could not stage changes: another git process holds"), "{notes}");
+    assert!(notes.contains(".git/index.lock` (waited up to"), "{notes}");
+    assert!(!notes.contains("remove the file manually"), "{notes}");
+    assert_eq!(staged, "");
+}

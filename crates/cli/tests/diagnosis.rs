@@ -345,6 +345,10 @@ fn a_resume_that_is_blocked_says_why_and_can_be_tried_again() {
     let gone = run("WANTED_NAME=1 \"$RUNNER\" resume last --output-format json");
     assert_eq!(gone.code, 5);
     check(&diagnosis(&gone), "environment.missing_path high", "place");
+    assert!(gone.all().contains("a link to where it is now: `ln -s NEW OLD`"), "{}", gone.all());
+    let there = run("WANTED_NAME=1 \"$RUNNER\" resume last -C moved");
+    let link = format!("ln -s {} {}", env.path("moved").display(), env.path("place").display());
+    assert!(there.code == 4 && there.stderr.contains(&link), "{link}\n{}", there.all());
     std::fs::rename(env.path("moved"), env.path("place")).unwrap();
     env.write("place/ok", "");
     assert_eq!(run("WANTED_NAME=1 \"$RUNNER\" resume last").code, 0);

@@ -105,3 +105,14 @@ fn a_hollow_answer_is_found_behind_a_recipe_and_beside_others() {
         assert!(signal.contains(named), "{steps}: {signal}");
     }
 }
+
+#[test]
+fn an_agent_that_stops_at_a_limit_is_told_in_its_own_words() {
+    let stops = r#"echo '{"type":"result","subtype":"error_max_turns","is_error":true,"session_id":"s"}'"#;
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs")).agent("claude", stops);
+    let output = env.json("name: r\nsteps: [{id: p, prompt: work}]\n", &[]);
+    check(&output, "unknown low");
+    let advice = output.json()["advice"].to_string();
+    assert!(advice.contains("the agent of `p` stopped at a limit (error_max_turns)"), "{}", output.all());
+    assert!(!advice.contains("nothing explains"), "{advice}");
+}

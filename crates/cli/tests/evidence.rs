@@ -357,6 +357,21 @@ fn hooks_are_among_the_processes_that_were_started() {
 }
 
 #[test]
+fn a_failed_hook_is_kept_and_told_whatever_is_shown() {
+    let env = env();
+    let recipe = "name: r\nhooks: {on_error: no-such-pager now}\nsteps: [{id: s, command: exit 3}]\n";
+    let output = env.json(recipe, &["--quiet"]);
+    assert_eq!(output.code, 1, "{}", output.all());
+    assert!(output.stderr.contains("warning: hook on_error failed: exit code 127"), "{}", output.all());
+    let notes = output.json()["evidence"]["notes"].clone();
+    assert_eq!((notes.as_array().map(Vec::len), &notes[0]["step"]), (Some(1), &json!("s")), "{notes}");
+    assert!(notes[0]["message"].to_string().contains("hook on_error failed: exit code 127"), "{notes}");
+    assert_eq!(env.run(["show", "last", "--output-format", "json"]).json()["evidence"]["notes"], notes);
+    let shown = env.run(["show", "last"]).stdout;
+    assert!(shown.contains("\nnotes\n  s: warning: hook on_error failed: exit code 127"), "{shown}");
+}
+
+#[test]
 fn the_repair_agent_is_among_the_processes_that_were_started() {
     let mended = "name: r\nsteps: [{id: a, command: git --version}]\n";
     let env = TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), &format!("cat <<'EOF'\n{mended}EOF"))

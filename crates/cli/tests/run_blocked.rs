@@ -238,7 +238,9 @@ fn a_secret_that_is_no_path_is_not_shown() {
 fn required_variables_come_from_the_environment_or_files() {
     let fields = "env: {required: [FIRST_VAR, SECOND_VAR], files: [.env.local, .env]}";
     check_blocked(&env(), fields, &[], &["MISSING_ENV_VAR: FIRST_VAR, SECOND_VAR", "export FIRST_VAR="]);
-    check_blocked(&env().env("FIRST_VAR", "x"), fields, &[], &["MISSING_ENV_VAR: SECOND_VAR"]);
+    check_blocked(&env().env("FIRST_VAR", "x"), fields, &[], &["MISSING_ENV_VAR: SECOND_VAR: set it with"]);
+    let empty = env().env("FIRST_VAR", "x").file(".env", "SECOND_VAR=\n");
+    check_blocked(&empty, fields, &[], &["MISSING_ENV_VAR: SECOND_VAR: it is set to nothing: set it with"]);
     let env = env()
         .env("EXPORTED", "exported")
         .file(".env", "export FIRST_VAR='from env' # note\nSECOND_VAR=env\nEXPORTED=no\n")

@@ -332,3 +332,29 @@ fn a_value_is_not_larger_than_the_cap() {
     let size: u64 = output.value("n").as_str().unwrap().trim().parse().unwrap();
     assert!(size <= 10_000_000, "{size}");
 }
+
+#[test]
+fn lines_of_env_files_that_nobody_understands_are_told_once_and_without_what_they_say() {
+    let env = env().file(".env", "GOOD=1\nhush-hush\nA B=hush-hush\nC=\"hush-hush\n");
+    let recipe = "name: r\nsteps: [{id: s, command: echo $GOOD}, {id: t, command: test -e go}]\n";
+    let first = env.json(recipe, &[]);
+    assert_eq!((first.code, first.value("s")), (1, json!("1")), "{}", first.all());
+    let resumed = env.run(["resume", "last"]);
+    for output in [first, resumed] {
+        for line in [2, 3, 4] {
+            let told = format!("/.env` line {line} ");
+            assert_eq!(output.stderr.matches(&told).count(), 1, "{told}\n{}", output.all());
+        }
+        assert!(output.stderr.contains("defines nothing: write `NAME=value`"), "{}", output.all());
+        assert!(!output.all().contains("hush-hush"), "{}", output.all());
+    }
+}
+
+#[test]
+fn output_that_is_no_json_is_quoted_as_it_was_printed() {
+    let recipe = "name: r\nsteps: [{id: a, command: 'cat j', parse_json_required: true}]\n";
+    let output = env().file("j", "{\"a\\b\":1,}\n\tx").json(recipe, &[]);
+    let error = output.step("a")["error"].clone();
+    let begins = r#"begins with `{"a\b":1,}\n\tx`"#;
+    assert!(error.as_str().unwrap_or_default().contains(begins), "{begins}\n{error}");
+}

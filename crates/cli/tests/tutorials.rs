@@ -56,3 +56,19 @@ fn patterns_do_what_they_say() {
         check(&world(), &file);
     }
 }
+
+#[test]
+fn the_verdict_of_the_pipeline_is_the_same_when_it_is_given_again() {
+    let env = world();
+    assert_eq!(env.shell("bash examples/sample-project/setup.sh demo").code, 0);
+    // dies when its work is done and not yet recorded
+    let spoil = "sed '$a\\      test -e ../go' examples/patterns/ci-pipeline.yaml > spoilt.yaml";
+    assert_eq!(env.shell(spoil).code, 0);
+    let first = env.run(["spoilt.yaml", "-C", "demo", "--output-format", "json"]);
+    assert_eq!((first.code, &first.json()["failure"]["step"]), (1, &"verdict".into()), "{}", first.all());
+    env.write("go", "");
+    let again = env.run(["resume", "last", "--output-format", "json"]);
+    assert_eq!(again.code, 0, "{}", again.all());
+    let commit = env.shell("git -C demo log -1 --format='PASS %h %s'").stdout;
+    assert_eq!(again.value("verdict"), commit.trim_end(), "{}", again.all());
+}

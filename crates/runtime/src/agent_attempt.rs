@@ -24,6 +24,7 @@ use crate::{
     environment::Environment,
     file_changes,
     folder::FolderError,
+    staging::stage,
     values,
 };
 
@@ -163,7 +164,7 @@ pub async fn run_agent(
     finished.ended.files_changed = changed_files(&task, &finished, began);
     let staged = finished.degraded || finished.ended.outcome == Outcome::Ok;
     if task.auto_stage && staged {
-        finished.notes.extend(stage(&task).await);
+        finished.notes.extend(stage(&task.cwd, &task.env, &mut watch).await);
     }
     finished.ended.usage = Some(usage);
     finished.ended.stdout = reference(&task.run, &task.dir.join("stdout"))?;
@@ -323,29 +324,4 @@ pub fn unknown_program(name: &str) -> String {
         "agent program `{name}` is not known: use one of {}, or describe it under `agents:` in `.recipe-runner.yaml`",
         Program::KNOWN.join(", ")
     )
-}
-
-/// Stages what an agent changed; says what went wrong, if anything did.
-async fn stage(task: &AgentTask) -> Option<String> {
-    let inside = git(task, &["rev-parse", "--is-inside-work-tree"]).await;
-    if !matches!(inside, Ok(Ok(output)) if output.status.success() && output.stdout.starts_with(b"true")) {
-        return None;
-    }
-    match git(task, &["add", "-A"]).await {
-        Ok(Ok(output)) if output.status.success() => None,
-        Ok(Ok(output)) => {
-            Some(format!("could not stage changes: {}", String::from_utf8_lossy(&output.stderr).trim()))
-        }
-        Ok(Err(error)) => Some(format!("could not stage changes: {error}")),
-        Err(_) => Some("could not stage changes: git took longer than 60 s".to_owned()),
-    }
-}
-
-type Git = Result<std::io::Result<std::process::Output>, tokio::time::error::Elapsed>;
-
-async fn git(task: &AgentTask, args: &[&str]) -> Git {
-    let mut command = tokio::process::Command::new("git");
-    command.args(args).current_dir(&task.cwd).env_clear().envs(task.env.entries());
-    command.stdin(std::process::Stdio::null()).kill_on_drop(true);
-    tokio::time::timeout(Duration::from_secs(60), command.output()).await
 }

@@ -1,6 +1,12 @@
 //! `.env` files: `NAME=value` lines that are set for a run unless the environment has them already.
+//!
+//! Never shows what a file holds: what is wrong with it is told by its line.
 
-use std::{collections::BTreeSet, path::Path, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use recipe::plan::{Plan, Unit};
 
@@ -12,20 +18,41 @@ pub fn definitions(plan: &Plan, base: &Path, working_dir: &Path) -> Vec<(String,
 
 /// The same for some of its recipes.
 pub(crate) fn definitions_of(units: &[Arc<Unit>], base: &Path, working_dir: &Path) -> Vec<(String, String)> {
-    let mut definitions = Vec::new();
+    let found = files(units, base, working_dir).into_iter().flat_map(|file| parse(&text(&file)));
+    found.map(|(name, value)| (name, value.replace('\0', ""))).collect()
+}
+
+/// What is wrong in the `.env` files of a plan, each file and line once, without what stands there.
+pub fn problems(plan: &Plan, base: &Path, working_dir: &Path) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut problems = Vec::new();
+    for file in files(&plan.units, base, working_dir) {
+        if seen.insert(std::fs::canonicalize(&file).unwrap_or_else(|_| file.clone())) {
+            let wrong = scan(&text(&file)).1;
+            problems.extend(
+                wrong.into_iter().map(|(line, why)| format!("`{}` line {line} {why}", file.display())),
+            );
+        }
+    }
+    problems
+}
+
+fn files(units: &[Arc<Unit>], base: &Path, working_dir: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
     for unit in units {
         let recipe = base.join(&unit.path);
         for file in &unit.env_files {
-            for file in recipe.parent().into_iter().chain([working_dir]).map(|dir| dir.join(file)) {
-                // what is no file, as a pipe that nobody writes to, defines nothing
-                let bytes = if file.is_file() { std::fs::read(file).unwrap_or_default() } else { Vec::new() };
-                // one strange byte does not take the other definitions away
-                let found = parse(&String::from_utf8_lossy(&bytes));
-                definitions.extend(found.into_iter().map(|(name, value)| (name, value.replace('\0', ""))));
-            }
+            files.extend(recipe.parent().into_iter().chain([working_dir]).map(|dir| dir.join(file)));
         }
     }
-    definitions
+    files
+}
+
+/// The text of a file. What is no file, as a pipe that nobody writes to, has none; one strange byte does not take the
+/// other definitions away.
+fn text(file: &Path) -> String {
+    let bytes = if file.is_file() { std::fs::read(file).unwrap_or_default() } else { Vec::new() };
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The variables that the recipes of a plan ask for or that their `.env` files define, with the values that count;
@@ -42,27 +69,52 @@ pub fn named(
 
 /// The definitions in a text. `export NAME=value`, quotes and `#` comments are understood.
 pub fn parse(text: &str) -> Vec<(String, String)> {
+    scan(text).0
+}
+
+/// A line, counted from 1, and why it is not understood.
+type Wrong = (usize, &'static str);
+
+/// The definitions in a text, and the lines that nobody understands.
+fn scan(text: &str) -> (Vec<(String, String)>, Vec<Wrong>) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut found = Vec::new();
-    let mut at = 0;
+    let (mut found, mut wrong) = (Vec::new(), Vec::new());
+    let (mut at, mut number) = (0, 0);
     while at < text.len() {
         let end = text[at..].find('\n').map_or(text.len(), |length| at + length);
         let line = &text[at..end];
+        number += 1;
         let Some((name, value)) = definition(line) else {
+            if !is_blank(line) {
+                wrong.push((number, "is not understood and defines nothing: write `NAME=value`"));
+            }
             at = end + 1;
             continue;
         };
         let start = end - value.len();
         let (value, used) = match value.chars().next() {
             // a quoted value may go on over several lines
-            Some(quote @ ('"' | '\'')) => quoted(&text[start..], quote),
+            Some(quote @ ('"' | '\'')) => quoted(&text[start..], quote).unwrap_or_else(|open| {
+                wrong.push((number, "has a quote that is not closed: the rest of the file is one value"));
+                (open, text.len() - start)
+            }),
             _ => (value[..value.find(" #").unwrap_or(value.len())].trim().to_owned(), value.len()),
         };
         let after = start + used;
-        at = text[after..].find('\n').map_or(text.len(), |length| after + length + 1);
+        number += text[start..after].matches('\n').count();
+        let end = text[after..].find('\n').map_or(text.len(), |length| after + length);
+        if !is_blank(&text[after..end]) {
+            wrong.push((number, "has text behind a closing quote, which is left out"));
+        }
+        at = end + 1;
         found.push((name.to_owned(), value));
     }
-    found
+    (found, wrong)
+}
+
+fn is_blank(line: &str) -> bool {
+    let line = line.trim();
+    line.is_empty() || line.starts_with('#')
 }
 
 /// The name that a line defines, and the rest of the line from its value on.
@@ -74,13 +126,13 @@ fn definition(line: &str) -> Option<(&str, &str)> {
     is_name.then_some((name, value.trim_start()))
 }
 
-/// The text of a quoted value, and how many bytes it takes with its quotes.
-fn quoted(text: &str, quote: char) -> (String, usize) {
+/// The text of a quoted value, and how many bytes it takes with its quotes; only the text if no quote ends it.
+fn quoted(text: &str, quote: char) -> Result<(String, usize), String> {
     let mut value = String::new();
     let mut chars = text.char_indices().skip(1);
     while let Some((at, c)) = chars.next() {
         match c {
-            c if c == quote => return (value, at + 1),
+            c if c == quote => return Ok((value, at + 1)),
             '\\' if quote == '"' => match chars.next() {
                 Some((_, 'n')) => value.push('\n'),
                 Some((_, 't')) => value.push('\t'),
@@ -94,7 +146,7 @@ fn quoted(text: &str, quote: char) -> (String, usize) {
             c => value.push(c),
         }
     }
-    (value, text.len())
+    Err(value)
 }
 
 #[cfg(test)]
@@ -120,6 +172,22 @@ mod tests {
             let expected: Vec<(String, String)> =
                 expected.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
             assert_eq!(parse(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn lines_that_nobody_understands_are_counted() {
+        for (text, lines) in [
+            ("A=1\n# note\n\n  # more\nexport B=2\n", vec![]),
+            ("FOO\nA=1\nA B=1\n", vec![1, 3]),
+            ("A=\"two\nlines\"\nnonsense\n", vec![3]),
+            ("\u{feff}A=1\r\n\r\n=x\r\n", vec![3]),
+            ("B=1\nA=\"unclosed\nC=2\n", vec![2]),
+            ("A='it'\\''s'\nB='1' # note\n", vec![1]),
+            ("A=\"unclosed\nB=\"2\"\nC=3\n", vec![2]),
+        ] {
+            let wrong: Vec<usize> = scan(text).1.into_iter().map(|(line, _)| line).collect();
+            assert_eq!(wrong, lines, "{text:?}");
         }
     }
 }

@@ -248,6 +248,10 @@ impl<'a> Gathering<'a> {
                 let note = Note { step: path.clone(), message: self.masked(message) };
                 self.evidence.notes.push(note);
             }
+            Event::HookFinished { path, hook, error: Some(error) } => {
+                let message = format!("warning: hook {hook} failed: {}", self.masked(error));
+                self.evidence.notes.push(Note { step: Some(path.clone()), message });
+            }
             _ => {}
         }
     }

@@ -46,6 +46,7 @@ pub mod script;
 #[cfg(test)]
 mod simulation;
 pub mod sources;
+mod staging;
 pub mod started;
 pub mod tools;
 pub mod values;

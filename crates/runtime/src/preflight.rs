@@ -129,8 +129,12 @@ fn missing_names<'p>(required: impl Iterator<Item = &'p String>, host: &Host) ->
         .collect();
     let first = missing.first()?;
     let list = missing.join(", ");
+    let set = match missing.iter().all(|name| host.var(name).is_some()) {
+        true => "it is set to nothing: set it",
+        false => "set it",
+    };
     let text =
-        format!("MISSING_ENV_VAR: {list}: set it with `export {first}=…`, or in `.env` beside the recipe");
+        format!("MISSING_ENV_VAR: {list}: {set} with `export {first}=…`, or in `.env` beside the recipe");
     Some(Problem { text, lack: Lack::Variables(missing) })
 }
 

@@ -9,7 +9,7 @@ use engine::{
 use recipe::plan::Plan;
 use runtime::{
     autofix::{self, AutoFixError, Loop},
-    command_line::{Reach, option},
+    command_line::{Reach, option, quote},
     discovery::Library,
     dotenv,
     folder::{Header, Options, RunFolder},
@@ -107,7 +107,7 @@ fn resume_run(
     let files = dotenv::definitions(plan, &base, &header.working_dir);
     let environment = &environment.with_files(files.into_iter().chain(before));
     let host = host::known(plan, environment);
-    host::warn(&host, out);
+    host::warn(&host, plan, &base, &header.working_dir, out);
     let program = args.options.agent_binary.clone().or(header.options.agent_binary.clone());
     let change = |options: &mut Options| change(options, args);
     let asks = environment.stdin_is_terminal && environment.stderr_is_terminal && !args.yes;
@@ -187,7 +187,15 @@ fn stays_in_place(args: &ResumeArgs, header: &Header, environment: &Environment)
     }
     let (run, place) = (&header.run_id, header.working_dir.display());
     let message = format!("run `{run}` works in `{place}`, and cannot go on in `{}`", dir.display());
-    Err(Failure::new(Exit::BadArguments, message).hint("leave out `-C`, or start a new run there"))
+    let failure = Failure::new(Exit::BadArguments, message);
+    if header.working_dir.exists() {
+        return Err(failure.hint("leave out `-C`, or start a new run there"));
+    }
+    let moved = [environment.absolute(dir), header.working_dir.clone()];
+    let [new, old] = moved.map(|dir| quote(&dir.to_string_lossy()));
+    Err(failure
+        .hint(format!("if it was moved, put a link where it was: `ln -s {new} {old}`, and leave out `-C`"))
+        .hint("or start a new run there"))
 }
 
 /// Asks a person whether completed agent steps may be done again.

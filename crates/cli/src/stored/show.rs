@@ -9,7 +9,7 @@ use crate::{
     failure::clean,
     out::Out,
     outcome::{Snippet, agents, failure, fixed, steps},
-    words::{count, duration},
+    words::{count, duration, shortened},
 };
 
 /// Writes a run to stdout.
@@ -21,6 +21,7 @@ pub(super) fn write(shown: &Shown, snippet: &Snippet, out: &mut Out) {
     lines.extend(fixed(&result).iter().map(|line| format!("  {line}")));
     lines.push("steps".to_owned());
     lines.extend(steps(&result));
+    lines.extend(notes(&result));
     if let Some(text) = result.output.as_ref().filter(|text| !text.is_empty()) {
         lines.push("output".to_owned());
         lines.extend(text.lines().map(|line| format!("  {line}")));
@@ -52,6 +53,19 @@ fn facts(shown: &Shown, result: &RunResult) -> Vec<String> {
     }
     facts.extend(result.run_dir.clone().map(|dir| ("files", dir)));
     facts.into_iter().map(|(name, text)| format!("  {name:<10} {text}")).collect()
+}
+
+/// What people should know, as they were told while it ran.
+fn notes(result: &RunResult) -> Vec<String> {
+    let notes = result.evidence.iter().flat_map(|evidence| &evidence.notes);
+    let lines: Vec<String> = notes
+        .map(|note| {
+            let step = note.step.as_ref().map(|step| format!("{step}: ")).unwrap_or_default();
+            format!("  {step}{}", shortened(&note.message))
+        })
+        .collect();
+    let heading = (!lines.is_empty()).then(|| "notes".to_owned());
+    heading.into_iter().chain(lines).collect()
 }
 
 fn when(at: Timestamp, now: Timestamp) -> String {

@@ -77,6 +77,13 @@ fn first_step(class: Class, step: &str, quote: &str) -> String {
         Class::MissingBinary => {
             format!("install the missing program or put it on PATH{}", in_brackets(quote))
         }
+        // a run does not move: where it worked has to be there again
+        Class::MissingPath if quote.ends_with("does not exist any more") => {
+            format!(
+                "put the directory back, or a link to where it is now: `ln -s NEW OLD`{}",
+                in_brackets(quote)
+            )
+        }
         Class::MissingPath => format!("make what is missing, or name another path{}", in_brackets(quote)),
         Class::Credentials => "log in again, or renew the token or key that the step uses".to_owned(),
         Class::RateLimit => "wait until the service allows more requests".to_owned(),
@@ -104,8 +111,19 @@ fn first_step(class: Class, step: &str, quote: &str) -> String {
             format!("every attempt that `{step}` may have is used: look for what stays the same")
         }
         Class::Interrupted => "nothing is wrong with the recipe: the run was stopped".to_owned(),
+        Class::Unknown if quote.starts_with("the agent ") => said_by_agent(step, quote),
         Class::Unknown => {
             format!("nothing explains why `{step}` failed: read what it printed before trying again")
         }
+    }
+}
+
+/// What to do where only the agent's own words say why it failed.
+fn said_by_agent(step: &str, quote: &str) -> String {
+    match quote.strip_prefix("the agent stops at a limit: ") {
+        Some(limit) => format!(
+            "the agent of `{step}` stopped at a limit ({limit}): give it a smaller task, or raise its limit"
+        ),
+        None => format!("read what the agent of `{step}` did before trying again: {quote}"),
     }
 }

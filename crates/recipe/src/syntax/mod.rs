@@ -109,7 +109,7 @@ shape! {
 shape! {
     /// Environment variables that a recipe needs.
     Environment "`env` map" {
-        /// Names that must be set before the first step.
+        /// Names that must be set, and not to nothing, before the first step.
         "required" required: Texts;
         /// Files of `NAME=value` lines to read; `.env.local` and `.env` unless set.
         "files" files: Texts;
@@ -165,7 +165,7 @@ shape! {
         "json_schema" json_schema: Value;
         /// How often an agent is asked again for valid JSON; 1 unless set.
         "json_retries" json_retries: u64;
-        /// Execution mode, handed to the agent program's configuration.
+        /// Execution mode; accepted, and without effect on the agent programs.
         "mode" mode: String;
         /// Directory that the step runs in.
         "working_dir" working_dir: String;

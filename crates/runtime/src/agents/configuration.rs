@@ -4,25 +4,28 @@
 
 use std::path::{Path, PathBuf};
 
-use recipe::{source::Sources, yaml};
-use serde::Deserialize;
+use recipe::{
+    diagnostic::{Code, Diagnostic},
+    source::{Place, Sources},
+    yaml::{self, Entry, Kind, Node},
+};
+use serde_json::Value;
 
 use super::{CustomProgram, custom::CustomError, unknown_field};
 
 /// What a configuration file says.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default)]
 pub struct Configuration {
     /// The agent program for steps that name none.
     pub agent: Option<String>,
     /// Programs that are described instead of known.
-    #[serde(default)]
     pub agents: Vec<CustomProgram>,
 }
 
 /// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigurationError {
-    /// It is not YAML.
+    /// It is not YAML, or has other fields than a configuration has.
     #[error("line {line}: {message}")]
     Yaml {
         /// Where, from 1.
@@ -30,29 +33,30 @@ pub enum ConfigurationError {
         /// Why.
         message: String,
     },
-    /// It has other fields than a configuration has.
-    #[error(transparent)]
-    Shape(#[from] serde_json::Error),
     /// The description of a program makes no sense.
     #[error(transparent)]
     Program(#[from] CustomError),
 }
 
 impl Configuration {
-    /// Reads the text of a file that stands in `dir`.
+    /// Reads the text of a file that stands in `dir`. A file without any field configures nothing.
     pub fn read(text: &str, dir: &Path) -> Result<Configuration, ConfigurationError> {
         let mut sources = Sources::default();
         let id = sources.add("configuration", text);
         let mut problems = Vec::new();
         let root = yaml::parse(&sources, id, &mut problems);
+        let at = |place: Option<Place>, message: String| {
+            let line = place.map_or(1, |place| sources.line_column(place).line);
+            ConfigurationError::Yaml { line, message }
+        };
         problems.extend(root.as_ref().and_then(unknown_field));
-        if let Some(problem) = problems.first() {
-            let line = problem.place.map_or(1, |place| sources.line_column(place).line);
-            return Err(ConfigurationError::Yaml { line, message: problem.message.clone() });
+        match problems.first() {
+            Some(problem) if problem.code == Code::EmptyFile => return Ok(Configuration::default()),
+            Some(problem) => return Err(at(problem.place, message(problem))),
+            None => {}
         }
         let Some(root) = root else { return Ok(Configuration::default()) };
-        let value = serde_json::to_value(root.to_value())?;
-        let mut configuration: Configuration = serde_json::from_value(value)?;
+        let mut configuration = understand(&root).map_err(|(place, message)| at(Some(place), message))?;
         for program in &mut configuration.agents {
             program.check()?;
             locate(program, dir);
@@ -61,10 +65,125 @@ impl Configuration {
     }
 }
 
+/// What is wrong with the text; what reads it takes every file for a recipe.
+fn message(problem: &Diagnostic) -> String {
+    match problem.code {
+        Code::WrongType => problem.message.replacen("a recipe", "a configuration", 1),
+        _ => problem.message.clone(),
+    }
+}
+
+type Wrong = (Place, String);
+
+fn understand(root: &Node) -> Result<Configuration, Wrong> {
+    let agent = match written(root, "agent") {
+        None => None,
+        Some(entry) => match value(&entry.value)? {
+            Value::String(name) => Some(name),
+            _ => return Err(unfit(entry, "the name of a program")),
+        },
+    };
+    let agents = match written(root, "agents") {
+        None => Vec::new(),
+        Some(Entry { value: Node { kind: Kind::List(programs), .. }, .. }) => {
+            programs.iter().map(program).collect::<Result<_, _>>()?
+        }
+        Some(entry) => return Err(unfit(entry, "a list of programs")),
+    };
+    Ok(Configuration { agent, agents })
+}
+
+/// A field that has a value.
+fn written<'a>(node: &'a Node, name: &str) -> Option<&'a Entry> {
+    node.get(name).filter(|entry| !entry.value.is_null())
+}
+
+fn unfit(entry: &Entry, wanted: &str) -> Wrong {
+    let message = format!("`{}` is {wanted}, but this is {}", entry.key.text, entry.value.type_name());
+    (entry.key.place, message)
+}
+
+fn value(node: &Node) -> Result<Value, Wrong> {
+    serde_json::to_value(node.to_value()).map_err(|error| (node.place, error.to_string()))
+}
+
+fn program(node: &Node) -> Result<CustomProgram, Wrong> {
+    let Kind::Map(entries) = &node.kind else {
+        let message = format!("a program of `agents` is a map of fields, but this is {}", node.type_name());
+        return Err((node.place, message));
+    };
+    let written = entries.iter().filter(|entry| !entry.value.is_null());
+    let mut members = serde_json::Map::new();
+    for entry in written {
+        let value = value(&entry.value)?;
+        // each alone first: what is wrong then is this field
+        let mut alone = serde_json::Map::from_iter([("name".to_owned(), Value::from("?"))]);
+        alone.insert(entry.key.text.clone(), value.clone());
+        serde_json::from_value::<CustomProgram>(alone.into())
+            .map_err(|error| (entry.key.place, format!("`{}`: {error}", entry.key.text)))?;
+        members.insert(entry.key.text.clone(), value);
+    }
+    serde_json::from_value(members.into())
+        .map_err(|error| (node.place, format!("a program of `agents`: {error}")))
+}
+
 /// A command with a relative path is meant from where the configuration is, not from where a step works.
 fn locate(program: &mut CustomProgram, dir: &Path) {
     if let Some(command) = program.command.as_mut().filter(|command| command.contains('/')) {
         let path: PathBuf = dir.join(&*command).components().collect();
         *command = path.to_string_lossy().into_owned();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> String {
+        match Configuration::read(text, Path::new("/d")) {
+            Ok(read) => {
+                let names: Vec<&str> = read.agents.iter().map(|program| program.name.as_str()).collect();
+                format!("{} [{}]", read.agent.unwrap_or_else(|| "-".to_owned()), names.join(" "))
+            }
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn what_configures_nothing_is_taken() {
+        for text in [
+            "",
+            "\n\n",
+            "# nothing yet\n",
+            "agents:\n",
+            "agents: []\n",
+            "agent:\n",
+            "agents:\n  # - name: a\n",
+            "{}\n",
+        ] {
+            assert_eq!(read(text), "- []", "{text:?}");
+        }
+        assert_eq!(read("agent: codex\nagents:\n"), "codex []");
+        assert_eq!(read("agents:\n  - name: a\n    args:\n    env:\n  - {name: b}\n"), "- [a b]");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named_with_its_line() {
+        for (text, expected) in [
+            ("- a\n", "line 1: a configuration is a map of fields, but this is a list"),
+            ("text\n", "line 1: a configuration is a map of fields, but this is text"),
+            ("\nagent: 5\n", "line 2: `agent` is the name of a program, but this is a number"),
+            ("agent: x\nagents: {mine: 1}\n", "line 2: `agents` is a list of programs, but this is a map"),
+            ("agents:\n  - mine\n", "line 2: a program of `agents` is a map of fields, but this is text"),
+            ("agents:\n  - args: []\n", "line 2: a program of `agents`: missing field `name`"),
+            (
+                "agents:\n  - name: a\n    args: -x\n",
+                "line 3: `args`: invalid type: string \"-x\", expected a sequence",
+            ),
+        ] {
+            assert_eq!(read(text), expected, "{text:?}");
+        }
+        let said = read("agents:\n  - name: a\n    prompt: telepathy\n");
+        assert!(said.starts_with("line 3: `prompt`: unknown variant `telepathy`"), "{said}");
     }
 }

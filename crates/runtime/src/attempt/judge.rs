@@ -156,8 +156,10 @@ pub fn read_json(step: &Step, text: String, kind: &str, finished: &mut Finished)
 /// The JSON in a text, if it is what the step asks for.
 pub fn json_value(step: &Step, text: &str) -> Result<Value, String> {
     let value = recipe::json::extract(text).ok_or_else(|| {
-        let start: String = text.chars().take(120).collect();
-        format!("there is no JSON in the output, which begins with `{}`", start.escape_debug())
+        // quotes and backslashes stay as they were printed
+        let shown = |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() };
+        let start: String = text.chars().take(120).map(shown).collect();
+        format!("there is no JSON in the output, which begins with `{start}`")
     })?;
     match &step.json_schema {
         Some(schema) => crate::json_schema::check(schema, &value).map(|()| value),
