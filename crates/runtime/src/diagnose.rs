@@ -157,6 +157,7 @@ fn facts(
         answer: work.and_then(|work| work.answer),
         producer: producer(plan, frame, at),
         is_check: !step.reads.is_empty() && step.produces.is_empty(),
+        has_effects: !step.effects.is_empty(),
         missing_env: missing_env(&error),
         missing_values: Vec::new(),
         declared_names: declared_names(frame),
