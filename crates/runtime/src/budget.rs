@@ -153,20 +153,23 @@ pub fn of_run(declared: &Budget, agents: &AgentSettings, before: Usage) -> Limit
     Limit { prefix: String::new(), budget, before }
 }
 
-/// How to go on after a budget was used up, from the message that says which and the command that resumes.
-pub fn raise(error: &str, resume: &str) -> Option<String> {
+/// What is used up, and the option of a resume that gives enough for more, from the message that says which. A resume's
+/// budget is that of the whole run, so what all of it used counts.
+pub fn raise(error: &str, used: &Usage) -> Option<(String, String)> {
     let what = error.rsplit_once("the budget is used up: ")?.1.split([';', ',', '\n']).next()?.trim();
-    let twice = |number: &str| number.parse::<f64>().ok().map(|number| number * 2.0);
-    let (flag, number) = match what.split_once(' ') {
-        None => ("--budget-usd", twice(what.strip_prefix('$')?)?),
-        Some((number, "agent runs")) => ("--budget-agent-runs", twice(number)?),
-        Some((number, "tokens")) => ("--budget-tokens", twice(number)?),
-        Some((number, "minutes")) => ("--budget-minutes", twice(number)?),
+    let (flag, limit, spent) = match what.split_once(' ') {
+        None => ("--budget-usd", what.strip_prefix('$')?, used.cost_usd.unwrap_or(0.0)),
+        Some((number, "agent runs")) => ("--budget-agent-runs", number, used.runs as f64),
+        Some((number, "tokens")) => ("--budget-tokens", number, used.tokens().unwrap_or(0) as f64),
+        Some((number, "minutes")) => ("--budget-minutes", number, used.seconds / 60.0),
         Some(_) => return None,
     };
     // a budget of nothing would be doubled to nothing
-    let number = if number > 0.0 { number } else { 1.0 };
-    Some(format!("the budget of {what} is used up: raise it with `{resume} {flag} {number}`"))
+    let mut enough = Some(limit.parse::<f64>().ok()? * 2.0).filter(|number| *number > 0.0).unwrap_or(1.0);
+    while enough <= spent {
+        enough *= 2.0;
+    }
+    Some((what.to_owned(), format!("{flag} {enough}")))
 }
 
 /// The budget with what another one says put in its place.
@@ -225,18 +228,29 @@ mod tests {
 
     #[test]
     fn a_used_up_budget_says_how_to_raise_it() {
-        for (what, flag) in [
-            ("3 agent runs", "--budget-agent-runs 6"),
-            ("$0.5", "--budget-usd 1"),
-            ("1000 tokens", "--budget-tokens 2000"),
-            ("1.5 minutes", "--budget-minutes 3"),
-            ("0 agent runs", "--budget-agent-runs 1"),
+        let used = Usage {
+            runs: 5,
+            cost_usd: Some(1.0),
+            input_tokens: Some(4000),
+            seconds: 90.0,
+            ..Usage::default()
+        };
+        for (what, used, option) in [
+            ("3 agent runs", &Usage::default(), "--budget-agent-runs 6"),
+            ("$0.5", &Usage::default(), "--budget-usd 1"),
+            ("1000 tokens", &Usage::default(), "--budget-tokens 2000"),
+            ("1.5 minutes", &Usage::default(), "--budget-minutes 3"),
+            ("0 agent runs", &Usage::default(), "--budget-agent-runs 1"),
+            // twice as much would be used up as well
+            ("1 agent runs", &used, "--budget-agent-runs 8"),
+            ("$0.5", &used, "--budget-usd 2"),
+            ("1000 tokens", &used, "--budget-tokens 8000"),
+            ("0.5 minutes", &used, "--budget-minutes 2"),
         ] {
             let error = format!("agent step failed: the budget is used up: {what}");
-            let said = raise(&error, "resume r1").unwrap();
-            assert!(said.contains(&format!("`resume r1 {flag}`")), "{said}");
+            assert_eq!(raise(&error, used), Some((what.to_owned(), option.to_owned())));
         }
-        assert_eq!(raise("agent step failed: no", "resume r1"), None);
+        assert_eq!(raise("agent step failed: no", &used), None);
     }
 
     #[test]
