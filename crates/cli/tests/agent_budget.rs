@@ -128,6 +128,7 @@ fn the_resume_command_of_a_used_up_budget_gives_enough() {
         (recipe("budget: {agent_runs: 2}\n", 3), "--budget-agent-runs 4"),
         (recipe("budget: {usd: 0.1}\n", 2), "--budget-usd 0.4"),
         (recipe("budget: {tokens: 50}\n", 2), "--budget-tokens 200"),
+        (recipe("budget: {agent_runs: 2, usd: 0.5}\n", 3), "--budget-agent-runs 4 --budget-usd 1"),
         (around.to_owned(), "--budget-agent-runs 4"),
     ] {
         let env = env("result ok").file("child.yaml", &child);
