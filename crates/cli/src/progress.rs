@@ -109,9 +109,10 @@ impl<'a> Progress<'a> {
                 self.line(&format!("[recipe {}] started: {steps}, {run}", started.recipe));
             }
             Event::RunResumed(resumed) => {
-                let redone = match resumed.rerun.len() {
+                let given_up = resumed.given_up();
+                let redone = match given_up.len() {
                     0 => String::new(),
-                    _ => format!("; done again: {}", resumed.rerun.join(", ")),
+                    _ => format!("; done again: {}", given_up.join(", ")),
                 };
                 let (recipe, kept) = (&state.root().unit.name, kept(state));
                 self.line(&format!("[recipe {recipe}] resumed: {kept}{redone}"));

@@ -120,6 +120,31 @@ fn a_run_goes_on_with_a_higher_budget_and_pays_nothing_twice() {
 }
 
 #[test]
+fn the_resume_command_of_a_used_up_budget_gives_enough() {
+    // each call: $0.25, 120 tokens
+    let child = recipe("budget: {agent_runs: 1}\n", 2);
+    let around = "name: o\nsteps:\n- {id: a, prompt: x}\n- {id: b, prompt: x}\n- {id: n, recipe: child}\n";
+    for (recipe, option) in [
+        (recipe("budget: {agent_runs: 2}\n", 3), "--budget-agent-runs 4"),
+        (recipe("budget: {usd: 0.1}\n", 2), "--budget-usd 0.4"),
+        (recipe("budget: {tokens: 50}\n", 2), "--budget-tokens 200"),
+        (recipe("budget: {agent_runs: 2, usd: 0.5}\n", 3), "--budget-agent-runs 4 --budget-usd 1"),
+        (around.to_owned(), "--budget-agent-runs 4"),
+    ] {
+        let env = env("result ok").file("child.yaml", &child);
+        env.write("r.yaml", recipe);
+        let output = env.run(["r.yaml"]);
+        let run = env.run_ids().remove(0);
+        let command = format!("recipe-runner-rs resume {run} {option}");
+        assert!(output.all().contains(&format!("resume:  {command}\n")), "{}", output.all());
+        let shown = env.run(["show", &run, "--output-format", "json"]).json();
+        assert_eq!(shown["resume_command"], command.as_str());
+        let words: Vec<&str> = command.split(' ').skip(1).collect();
+        assert_eq!(env.run(&words).code, 0, "{command}");
+    }
+}
+
+#[test]
 fn a_program_that_does_not_tell_its_cost_is_said_to_be_unknown() {
     let env = env("echo plain");
     let output = run(&env, &recipe("budget: {usd: 1}\n", 2), &[]);

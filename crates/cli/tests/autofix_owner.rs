@@ -194,6 +194,8 @@ fn a_repair_whose_runner_was_killed_is_undone() {
     assert_eq!(resumed.code, 1, "{}", resumed.all());
     assert!(resumed.stderr.contains("put back"), "{}", resumed.all());
     check_mended(&env);
+    let usage = json(&env, &["show", &dead]).json()["usage"].clone();
+    assert_eq!((&usage["runs"], &usage["runs_without_cost"]), (&1.into(), &1.into()), "{usage}");
     let kept = env.state().join("runs").join(&dead).join("repairs/1/candidate.yaml");
     assert!(std::fs::read_to_string(kept).unwrap().contains("WEAKER"));
 }

@@ -107,6 +107,7 @@ fn a_hollow_answer_is_found_behind_a_recipe_and_beside_others() {
 }
 
 #[test]
+<<<<<<< HEAD
 fn an_agent_that_stops_at_a_limit_is_told_in_its_own_words() {
     let stops = r#"echo '{"type":"result","subtype":"error_max_turns","is_error":true,"session_id":"s"}'"#;
     let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs")).agent("claude", stops);
@@ -115,4 +116,24 @@ fn an_agent_that_stops_at_a_limit_is_told_in_its_own_words() {
     let advice = output.json()["advice"].to_string();
     assert!(advice.contains("the agent of `p` stopped at a limit (error_max_turns)"), "{}", output.all());
     assert!(!advice.contains("nothing explains"), "{advice}");
+=======
+fn an_agent_is_not_asked_again_because_a_push_failed() {
+    let agent = "echo asked >> asked; echo notes";
+    let guard = "[ -n \"{{notes}}\" ] || { echo none >&2; exit 1; }";
+    for (publish, extra, expected) in [
+        (format!("{guard}\n      git push nowhere main"), "", "unknown low"),
+        ("git push nowhere main # {{notes}}".to_owned(), "", "unknown low"),
+        (format!("{guard}\n      test -f shipped && rm ship.lock"), ", effects: [release]", "unknown low"),
+    ] {
+        let steps = format!(
+            "steps:\n  - {{id: ask, prompt: p, output: notes}}\n  - id: publish\n    command: |\n      {publish}\n"
+        );
+        let extra = extra.strip_prefix(", ").map(|more| format!("    {more}\n")).unwrap_or_default();
+        let env = with_agent(agent);
+        let output = env.json(&format!("name: r\n{steps}{extra}"), &[]);
+        check(&output, expected);
+        assert_eq!(env.run(["resume", "last"]).code, 1);
+        assert_eq!(env.read("asked"), "asked\n", "{publish}");
+    }
+>>>>>>> h2
 }

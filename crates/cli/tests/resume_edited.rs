@@ -349,3 +349,20 @@ fn an_edited_agent_file_is_a_change_of_its_step() {
         assert_eq!(actions(&plain), "ag:keep other:keep gate:rerun");
     }
 }
+
+#[test]
+fn a_recipe_that_is_only_entered_again_is_not_done_again() {
+    let outer = "name: o\ncontext: {x: web}\nsteps:\n  - {id: second, recipe: 'svc-{{x}}'}\n";
+    let inner = "name: svc\nsteps:\n  - {id: build, command: echo built >> ledger}\n  - {id: check, command: test -f go}\n";
+    let env = world()
+        .file("o.yaml", outer)
+        .file("svc-web.yaml", format!("{inner}  - {{id: ship, command: echo 1}}\n"));
+    assert_eq!(env.run(["o.yaml"]).code, 1);
+    env.write("svc-web.yaml", format!("{inner}  - {{id: ship, command: echo 2}}\n"));
+    let output = env.run(["resume", "last", "--recipe", "o.yaml"]);
+    assert_eq!(output.code, 1, "{}", output.all());
+    assert!(output.stderr.contains("resumed: ") && !output.all().contains("done again"), "{}", output.all());
+    let shown = json(&env, &["show", "last"]).json().to_string();
+    assert!(!shown.contains("second/\""), "{shown}");
+    assert_eq!(env.read("ledger"), "built\n");
+}

@@ -262,6 +262,13 @@ pub struct RunResumed {
     pub given: Vec<(String, Given)>,
 }
 
+impl RunResumed {
+    /// The steps whose results are given up. A recipe that is only entered again, as `path/`, keeps what was done in it.
+    pub fn given_up(&self) -> Vec<&str> {
+        self.rerun.iter().map(String::as_str).filter(|path| !path.ends_with('/')).collect()
+    }
+}
+
 /// The end of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunFinished {

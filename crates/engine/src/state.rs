@@ -172,10 +172,13 @@ impl RunState {
                 }
             }
             Event::Noted { .. } => {}
-            Event::AgentUsed { usage, .. } => self.used.count(usage),
+            Event::AgentUsed { usage, .. } => self.count_repair(usage),
             Event::FixWaits { .. } => self.reopen(None),
             Event::RepairBegan(began) => self.reopen(Some(began.clone())),
-            Event::RepairEnded { .. } => self.repair = None,
+            Event::RepairEnded { .. } => {
+                self.count_lost_repair();
+                self.repair = None;
+            }
             Event::RunResumed(resumed) => {
                 self.count_lost_agents();
                 self.resume(plan, resumed);

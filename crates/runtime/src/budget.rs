@@ -91,33 +91,28 @@ impl Limit {
         (used, working)
     }
 
-    /// What is used up, so that no agent may start any more.
-    pub fn used_up(&self, ledger: &Ledger) -> Option<String> {
+    /// Everything that is used up, so that no agent may start any more.
+    fn used_up(&self, ledger: &Ledger) -> Vec<String> {
         let (used, _) = self.used(ledger);
         let Budget { usd, tokens, agent_runs, minutes } = self.budget;
-        if let Some(runs) = agent_runs.filter(|runs| used.runs >= *runs) {
-            return Some(format!("{runs} agent runs"));
-        }
-        if let Some(usd) = usd.filter(|usd| used.cost_usd.unwrap_or(0.0) >= *usd) {
-            return Some(format!("${usd}"));
-        }
-        if let Some(tokens) = tokens.filter(|tokens| used.tokens().unwrap_or(0) >= *tokens) {
-            return Some(format!("{tokens} tokens"));
-        }
-        minutes.filter(|minutes| used.seconds >= minutes * 60.0).map(|minutes| format!("{minutes} minutes"))
+        in_words(&Budget {
+            agent_runs: agent_runs.filter(|runs| used.runs >= *runs),
+            usd: usd.filter(|usd| used.cost_usd.unwrap_or(0.0) >= *usd),
+            tokens: tokens.filter(|tokens| used.tokens().unwrap_or(0) >= *tokens),
+            minutes: minutes.filter(|minutes| used.seconds >= minutes * 60.0),
+        })
     }
 
-    /// What is exceeded, so that agents at work have to stop.
-    fn exceeded(&self, ledger: &Ledger) -> Option<String> {
+    /// Everything that is exceeded, so that agents at work have to stop.
+    fn exceeded(&self, ledger: &Ledger) -> Vec<String> {
         let (used, _) = self.used(ledger);
         let Budget { usd, tokens, minutes, .. } = self.budget;
-        if let Some(usd) = usd.filter(|usd| used.cost_usd.is_some_and(|cost| cost > *usd)) {
-            return Some(format!("${usd}"));
-        }
-        if let Some(tokens) = tokens.filter(|tokens| used.tokens().is_some_and(|count| count > *tokens)) {
-            return Some(format!("{tokens} tokens"));
-        }
-        minutes.filter(|minutes| used.seconds >= minutes * 60.0).map(|minutes| format!("{minutes} minutes"))
+        in_words(&Budget {
+            agent_runs: None,
+            usd: usd.filter(|usd| used.cost_usd.is_some_and(|cost| cost > *usd)),
+            tokens: tokens.filter(|tokens| used.tokens().is_some_and(|count| count > *tokens)),
+            minutes: minutes.filter(|minutes| used.seconds >= minutes * 60.0),
+        })
     }
 
     /// How long the agents at work can go on before the minutes must be looked at again.
@@ -128,14 +123,27 @@ impl Limit {
     }
 }
 
-/// What is exceeded of any of the limits.
-pub fn exceeded(limits: &[Limit], ledger: &Ledger) -> Option<String> {
-    limits.iter().find_map(|limit| limit.exceeded(ledger))
+fn in_words(budget: &Budget) -> Vec<String> {
+    let runs = budget.agent_runs.map(|runs| format!("{runs} agent runs"));
+    let usd = budget.usd.map(|usd| format!("${usd}"));
+    let tokens = budget.tokens.map(|tokens| format!("{tokens} tokens"));
+    let minutes = budget.minutes.map(|minutes| format!("{minutes} minutes"));
+    [runs, usd, tokens, minutes].into_iter().flatten().collect()
 }
 
-/// What is used up of any of the limits.
+/// What joins several limits in a message.
+const AND: &str = " and ";
+
+/// What is exceeded of all the limits.
+pub fn exceeded(limits: &[Limit], ledger: &Ledger) -> Option<String> {
+    let all: Vec<String> = limits.iter().flat_map(|limit| limit.exceeded(ledger)).collect();
+    (!all.is_empty()).then(|| all.join(AND))
+}
+
+/// What is used up of all the limits.
 pub fn used_up(limits: &[Limit], ledger: &Ledger) -> Option<String> {
-    limits.iter().find_map(|limit| limit.used_up(ledger))
+    let all: Vec<String> = limits.iter().flat_map(|limit| limit.used_up(ledger)).collect();
+    (!all.is_empty()).then(|| all.join(AND))
 }
 
 /// Returns when the minutes must be looked at again; never without a limit on them.
@@ -153,20 +161,37 @@ pub fn of_run(declared: &Budget, agents: &AgentSettings, before: Usage) -> Limit
     Limit { prefix: String::new(), budget, before }
 }
 
-/// How to go on after a budget was used up, from the message that says which and the command that resumes.
-pub fn raise(error: &str, resume: &str) -> Option<String> {
+/// What is used up, and the options of a resume that give enough for more, from the message that says which. A resume's
+/// budget is that of the whole run, so what all of it used counts.
+pub fn raise(error: &str, used: &Usage) -> Option<(String, String)> {
     let what = error.rsplit_once("the budget is used up: ")?.1.split([';', ',', '\n']).next()?.trim();
-    let twice = |number: &str| number.parse::<f64>().ok().map(|number| number * 2.0);
-    let (flag, number) = match what.split_once(' ') {
-        None => ("--budget-usd", twice(what.strip_prefix('$')?)?),
-        Some((number, "agent runs")) => ("--budget-agent-runs", twice(number)?),
-        Some((number, "tokens")) => ("--budget-tokens", twice(number)?),
-        Some((number, "minutes")) => ("--budget-minutes", twice(number)?),
+    let mut options: Vec<(&str, f64)> = Vec::new();
+    for limit in what.split(AND) {
+        let (flag, enough) = enough(limit, used)?;
+        match options.iter_mut().find(|(known, _)| *known == flag) {
+            Some((_, most)) => *most = most.max(enough),
+            None => options.push((flag, enough)),
+        }
+    }
+    let options: Vec<String> = options.iter().map(|(flag, enough)| format!("{flag} {enough}")).collect();
+    Some((what.to_owned(), options.join(" ")))
+}
+
+/// Twice a limit, or as often twice as what is spent asks for.
+fn enough(limit: &str, used: &Usage) -> Option<(&'static str, f64)> {
+    let (flag, number, spent) = match limit.split_once(' ') {
+        None => ("--budget-usd", limit.strip_prefix('$')?, used.cost_usd.unwrap_or(0.0)),
+        Some((number, "agent runs")) => ("--budget-agent-runs", number, used.runs as f64),
+        Some((number, "tokens")) => ("--budget-tokens", number, used.tokens().unwrap_or(0) as f64),
+        Some((number, "minutes")) => ("--budget-minutes", number, used.seconds / 60.0),
         Some(_) => return None,
     };
     // a budget of nothing would be doubled to nothing
-    let number = if number > 0.0 { number } else { 1.0 };
-    Some(format!("the budget of {what} is used up: raise it with `{resume} {flag} {number}`"))
+    let mut enough = Some(number.parse::<f64>().ok()? * 2.0).filter(|number| *number > 0.0).unwrap_or(1.0);
+    while enough <= spent {
+        enough *= 2.0;
+    }
+    Some((flag, enough))
 }
 
 /// The budget with what another one says put in its place.
@@ -205,7 +230,7 @@ mod tests {
         ledger.charge(b, &spent(0.5, 50));
         let limit = |prefix: &str, budget: Budget| {
             let limit = Limit { prefix: prefix.to_owned(), budget, before: Usage::default() };
-            (limit.used_up(&ledger).is_some(), limit.exceeded(&ledger).is_some())
+            (!limit.used_up(&ledger).is_empty(), !limit.exceeded(&ledger).is_empty())
         };
         for (prefix, budget, expected) in [
             ("", Budget { usd: Some(1.5), ..Budget::default() }, (true, false)),
@@ -225,18 +250,30 @@ mod tests {
 
     #[test]
     fn a_used_up_budget_says_how_to_raise_it() {
-        for (what, flag) in [
-            ("3 agent runs", "--budget-agent-runs 6"),
-            ("$0.5", "--budget-usd 1"),
-            ("1000 tokens", "--budget-tokens 2000"),
-            ("1.5 minutes", "--budget-minutes 3"),
-            ("0 agent runs", "--budget-agent-runs 1"),
+        let used = Usage {
+            runs: 5,
+            cost_usd: Some(1.0),
+            input_tokens: Some(4000),
+            seconds: 90.0,
+            ..Usage::default()
+        };
+        for (what, used, option) in [
+            ("3 agent runs", &Usage::default(), "--budget-agent-runs 6"),
+            ("$0.5", &Usage::default(), "--budget-usd 1"),
+            ("1000 tokens", &Usage::default(), "--budget-tokens 2000"),
+            ("1.5 minutes", &Usage::default(), "--budget-minutes 3"),
+            ("0 agent runs", &Usage::default(), "--budget-agent-runs 1"),
+            // twice as much would be used up as well
+            ("1 agent runs", &used, "--budget-agent-runs 8"),
+            ("$0.5", &used, "--budget-usd 2"),
+            ("1000 tokens", &used, "--budget-tokens 8000"),
+            ("0.5 minutes", &used, "--budget-minutes 2"),
+            ("1 agent runs and $0.5 and 9 agent runs", &used, "--budget-agent-runs 18 --budget-usd 2"),
         ] {
             let error = format!("agent step failed: the budget is used up: {what}");
-            let said = raise(&error, "resume r1").unwrap();
-            assert!(said.contains(&format!("`resume r1 {flag}`")), "{said}");
+            assert_eq!(raise(&error, used), Some((what.to_owned(), option.to_owned())));
         }
-        assert_eq!(raise("agent step failed: no", "resume r1"), None);
+        assert_eq!(raise("agent step failed: no", &used), None);
     }
 
     #[test]
@@ -244,6 +281,6 @@ mod tests {
         let budget = Budget { agent_runs: Some(2), ..Budget::default() };
         let before = Usage { runs: 2, ..Usage::default() };
         let limit = Limit { prefix: String::new(), budget, before };
-        assert_eq!(limit.used_up(&Ledger::default()).as_deref(), Some("2 agent runs"));
+        assert_eq!(used_up(&[limit], &Ledger::default()).as_deref(), Some("2 agent runs"));
     }
 }

@@ -61,7 +61,11 @@ pub fn failure(
     let commands = commands(&path);
     let own = match (&ended.outcome, &ended.error, &commands.resume) {
         (Outcome::Budget, Some(error), Some(resume)) => {
-            crate::budget::raise(error, resume).map(|raise| vec![raise])
+            crate::budget::raise(error, &state.used).map(|(what, option)| {
+                let command = format!("{resume} {option}");
+                let raise = format!("the budget of {what} is used up: raise it with `{command}`");
+                vec![raise, format!("{GO_ON}{command}")]
+            })
         }
         (Outcome::NeedsHuman, ..) => Some(for_a_person(&path, &commands)),
         _ => None,
@@ -157,6 +161,7 @@ fn facts(
         answer: work.and_then(|work| work.answer),
         producer: producer(plan, frame, at),
         is_check: !step.reads.is_empty() && step.produces.is_empty(),
+        has_effects: !step.effects.is_empty(),
         missing_env: missing_env(&error),
         missing_values: Vec::new(),
         declared_names: declared_names(frame),

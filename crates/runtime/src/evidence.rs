@@ -328,5 +328,8 @@ fn begun(path: &str, attempt: u32, at: Timestamp, input_digest: Option<String>) 
 
 /// What a resume did again; a journal from before this was kept names only what was finished.
 fn rerun(resumed: &RunResumed) -> Vec<String> {
-    if resumed.again.is_empty() { resumed.rerun.clone() } else { resumed.again.clone() }
+    match resumed.again.is_empty() {
+        true => resumed.given_up().into_iter().map(str::to_owned).collect(),
+        false => resumed.again.clone(),
+    }
 }

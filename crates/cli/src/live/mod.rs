@@ -176,9 +176,10 @@ impl<'a> Live<'a> {
                 self.view.since = Some(record.at);
             }
             Event::RunResumed(resumed) => {
-                let again = match resumed.rerun.len() {
+                let given_up = resumed.given_up();
+                let again = match given_up.len() {
                     0 => String::new(),
-                    _ => format!(", runs again: {}", resumed.rerun.join(", ")),
+                    _ => format!(", runs again: {}", given_up.join(", ")),
                 };
                 self.line('▶', &format!("{} goes on: {}{again}", state.root().unit.name, kept(state)));
                 self.view.since = Some(record.at);

@@ -201,7 +201,9 @@ fn stays_in_place(args: &ResumeArgs, header: &Header, environment: &Environment)
 /// Asks a person whether completed agent steps may be done again.
 fn ask(plan: &ResumePlan) -> bool {
     let mut stderr = std::io::stderr();
-    let list = plan.redo.join(", ");
+    // a recipe that is only entered again keeps what was done in it
+    let again: Vec<&str> = plan.redo.iter().map(String::as_str).filter(|path| !path.ends_with('/')).collect();
+    let list = again.join(", ");
     let _ = write!(stderr, "These steps are done and would be done again: {list}\nGo on? [y/N] ");
     let _ = stderr.flush();
     let mut answer = String::new();

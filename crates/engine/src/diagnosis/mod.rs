@@ -16,7 +16,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    guard::{checks, flow},
+    guard::speaker::{Ended, Speaker, speaker},
     outcome::Outcome,
 };
 
@@ -104,6 +104,8 @@ pub struct Facts {
     pub producer: Producer,
     /// Whether the recipe declares that it is a check.
     pub is_check: bool,
+    /// Whether the recipe declares that it changes the world outside.
+    pub has_effects: bool,
     /// Required environment variables that are not set.
     pub missing_env: Vec<String>,
     /// Names in the context that need a value and have none.
@@ -237,7 +239,7 @@ impl Diagnosis {
 pub fn diagnose(facts: &Facts) -> Diagnosis {
     let view = View::new(facts);
     let found = rules::typed(facts, &view)
-        .or_else(|| hollow_success(facts))
+        .or_else(|| hollow_success(facts, &view))
         .or_else(|| rules::missing_program(facts, &view))
         .or_else(|| rules::by_text(facts, &view))
         .or_else(|| rules::by_check(facts, &view))
@@ -247,8 +249,9 @@ pub fn diagnose(facts: &Facts) -> Diagnosis {
     found.also(view.hints.iter().map(|hint| hint.class)).also(exhausted)
 }
 
-fn hollow_success(facts: &Facts) -> Option<Diagnosis> {
-    let failed_check = matches!(facts.outcome, Some(Outcome::Exit(_))) && facts.producer != Producer::None;
+fn hollow_success(facts: &Facts, view: &View) -> Option<Diagnosis> {
+    let after_agent = facts.producer != Producer::None && !view.is_effect();
+    let failed_check = matches!(facts.outcome, Some(Outcome::Exit(_))) && after_agent;
     let completed = facts.outcome == Some(Outcome::Ok) && facts.step_type == StepType::Agent;
     if !(failed_check || completed) {
         return None;
@@ -262,26 +265,48 @@ fn hollow_success(facts: &Facts) -> Option<Diagnosis> {
 
 /// What the command and the texts of a failure show, read once.
 struct View {
-    /// The check that the command makes, as written.
-    check: Option<String>,
+    /// Who speaks for the command that failed.
+    speaker: Speaker,
     /// What lines of its output speak for.
     hints: Vec<text::Hint>,
 }
 
 impl View {
     fn new(facts: &Facts) -> View {
-        let check = match facts.step_type {
-            StepType::Bash => check_of(facts),
-            _ => None,
+        let speaker = match facts.step_type {
+            StepType::Bash => speaker(&facts.command, &ended(facts)),
+            _ => Speaker::Other,
         };
-        let hints = text::hints(facts, check.is_some() || facts.is_check);
-        View { check, hints }
+        let mut view = View { speaker, hints: Vec::new() };
+        view.hints = text::hints(facts, view.check().is_some() || view.is_declared(facts));
+        view
+    }
+
+    /// The check that failed, as written.
+    fn check(&self) -> Option<&str> {
+        match &self.speaker {
+            Speaker::Check(words) | Speaker::Likely(words) => Some(words),
+            Speaker::Effect(_) | Speaker::Other => None,
+        }
+    }
+
+    /// Whether what failed changes the world outside, and so checks nobody's work.
+    fn is_effect(&self) -> bool {
+        matches!(self.speaker, Speaker::Effect(_))
+    }
+
+    /// Whether the recipe says that it is a check.
+    fn is_declared(&self, facts: &Facts) -> bool {
+        facts.is_check && !self.is_effect()
     }
 }
 
-/// The command that makes a step a check.
-fn check_of(facts: &Facts) -> Option<String> {
-    let flow = flow::follow(&facts.command);
-    let counted = flow.found.iter().rev().filter(|found| found.level != flow::Level::Ignored);
-    counted.filter(|found| checks::kind(&found.call).is_some()).map(|found| found.call.words.join(" ")).next()
+/// How the command ended, as far as that tells which part of it failed.
+fn ended(facts: &Facts) -> Ended<'_> {
+    Ended {
+        code: facts.exit_code(),
+        stderr: &facts.stderr,
+        has_verdict: text::has_verdict(facts),
+        has_effects: facts.has_effects,
+    }
 }

@@ -5,7 +5,7 @@
 use super::{
     AgentTrouble, Class, Confidence, Diagnosis, Facts, KnownBy, Obstacle, Producer, Signal, StepType, View,
 };
-use crate::outcome::Outcome;
+use crate::{guard::speaker::Speaker, outcome::Outcome};
 
 /// Signals by which somebody asks a program to end.
 const HANGUP: i32 = 1;
@@ -151,24 +151,26 @@ pub(super) fn by_check(facts: &Facts, view: &View) -> Option<Diagnosis> {
     let ended = match facts.outcome.as_ref()? {
         Outcome::Exit(code) => format!("exit {code}"),
         // a check that crashes did not pass
-        Outcome::Signal(signal) if view.check.is_some() && *signal != 9 => format!("signal {signal}"),
+        Outcome::Signal(signal) if view.check().is_some() && *signal != 9 => format!("signal {signal}"),
         _ => return None,
     };
-    if facts.step_type != StepType::Bash {
+    // a push that is refused says nothing about what an agent wrote
+    if facts.step_type != StepType::Bash || view.is_effect() {
         return None;
     }
-    let is_check = view.check.is_some() || facts.is_check;
+    let is_check = view.check().is_some() || facts.is_check;
     if !is_check && facts.producer == Producer::None {
         return None;
     }
     let mut signals = vec![Signal::new("plain failure", &ended, "outcome")];
-    match &view.check {
+    match view.check() {
         Some(check) => signals.push(Signal::new("the command is a check", check, "command")),
         None if facts.is_check => signals.push(Signal::new("declared as a check", &facts.command, "recipe")),
         None => signals.push(Signal::new("comes right after an agent", &facts.command, "recipe")),
     }
     signals.extend(last_line(facts));
-    let confidence = if is_check { Confidence::High } else { Confidence::Medium };
+    let is_sure = facts.is_check || matches!(view.speaker, Speaker::Check(_));
+    let confidence = if is_sure { Confidence::High } else { Confidence::Medium };
     let diagnosis = |class| Diagnosis::new(class, confidence, signals);
     Some(match (facts.producer, is_check) {
         (Producer::Product, true) => diagnosis(Class::AgentDrift).also([Class::Verification]),

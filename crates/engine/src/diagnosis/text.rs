@@ -37,6 +37,12 @@ pub(super) fn has_words(text: &str, phrase: &str) -> bool {
     })
 }
 
+/// Whether a test runner or a linter has given its verdict.
+pub(super) fn has_verdict(facts: &Facts) -> bool {
+    let said = [&facts.stderr, &facts.stdout].map(|text| text.to_lowercase());
+    said.iter().any(|text| VERDICTS.iter().any(|verdict| has_words(text, verdict)))
+}
+
 /// Everything that the output speaks for.
 pub(super) fn hints(facts: &Facts, is_check: bool) -> Vec<Hint> {
     // a service that answered with a status of its own has said what is wrong; its words are about the request

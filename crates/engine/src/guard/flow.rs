@@ -61,6 +61,8 @@ pub struct Found {
     pub is_fed: bool,
     /// `NAME=value` before it.
     pub assignments: Vec<String>,
+    /// Whether it belongs to what refuses: its failure tells of what another command found.
+    pub answers: bool,
 }
 
 /// Everything that a script can reach.
@@ -176,7 +178,9 @@ impl Walk {
                 Link::Or => self.last = Status::Fail,
             }
             let ignores = way.ignores || !last;
-            let status = self.pipeline(pipeline, Way { level: own, guarded, maybe, ignores, ..way });
+            let answers = way.answers || (*link == Link::Or && self.is_refusal(pipeline));
+            let way = Way { level: own, guarded, maybe, ignores, answers, ..way };
+            let status = self.pipeline(pipeline, way);
             known = join(*link, known, status);
         }
         if item.background {

@@ -132,6 +132,14 @@ pub(super) fn known(words: &[Word]) -> Status {
     program::known_status(&Call::new(words), words)
 }
 
+fn is_bad_end(status: Status, found: Status) -> bool {
+    match status {
+        Status::Exit(Some(false)) | Status::Return(Some(false)) => true,
+        Status::Fail => found == Status::Fail,
+        _ => false,
+    }
+}
+
 impl Walk {
     /// What a list does that always ends in a failure.
     pub(super) fn refusal(&self, list: &List, last: Status, way: Way) -> Option<Level> {
@@ -141,6 +149,17 @@ impl Walk {
             Status::Fail => Some(way.level),
             _ => None,
         }
+    }
+
+    /// Whether a list refuses what was found before it. One that ends badly after a success may do so for its own
+    /// sake, unless it ends the script.
+    pub(super) fn refuses(&self, list: &List, found: Status) -> bool {
+        is_bad_end(self.known_list(list, found, 0), found)
+    }
+
+    /// Whether a pipeline refuses the failure before it.
+    pub(super) fn is_refusal(&self, pipeline: &Pipeline) -> bool {
+        is_bad_end(self.known_pipeline(pipeline, Status::Fail, 0), Status::Fail)
     }
 
     fn known_list(&self, list: &List, last: Status, depth: usize) -> Status {

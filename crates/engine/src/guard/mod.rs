@@ -21,6 +21,7 @@ mod reach;
 mod redirects;
 pub mod script;
 mod settings;
+pub mod speaker;
 mod steps;
 pub mod words;
 mod world;

@@ -33,6 +33,8 @@ pub(super) struct Way {
     pub(super) ignores: bool,
     /// Whether its input is text of the script.
     pub(super) fed: bool,
+    /// Whether it refuses what was found before.
+    pub(super) answers: bool,
 }
 
 impl Way {
@@ -45,6 +47,7 @@ impl Way {
         maybe: false,
         ignores: false,
         fed: false,
+        answers: false,
     };
 
     /// A part that only runs under a condition.
@@ -197,7 +200,9 @@ impl Walk {
                 self.last = Status::Ok;
                 let sure = known == Status::Ok && !guarded;
                 let inner = if sure { way } else { way.branch(guarded || known != Status::Ok) };
-                let status = self.list(body, inner);
+                let asked = if is_negated(condition) { Status::Fail } else { Status::Ok };
+                let answers = way.answers || self.refuses(body, asked);
+                let status = self.list(body, Way { answers, ..inner });
                 if known == Status::Ok {
                     return status;
                 }
@@ -208,6 +213,7 @@ impl Walk {
             return if guarded { Status::Unknown } else { Status::Ok };
         };
         self.last = Status::Fail;
+        let way = Way { answers: way.answers || self.refuses(list, Status::Fail), ..way };
         let status = self.list(list, if guarded { way.branch(true) } else { way });
         if guarded { Status::Unknown } else { status }
     }
@@ -334,6 +340,7 @@ impl Walk {
             inputs: Vec::new(),
             feeds: Vec::new(),
             is_fed: way.fed,
+            answers: way.answers,
             assignments,
             call,
         });

@@ -5,6 +5,9 @@ use recipe::plan::StepKind;
 use super::RunState;
 use crate::event::{Ended, Spawned, Usage};
 
+/// Where an agent that repairs counts: in the run, and in no recipe of it.
+const REPAIR: &str = "";
+
 impl RunState {
     /// Adds what an attempt used up to the run and to every recipe around its step.
     pub(super) fn count_usage(&mut self, path: &str, ended: &Ended) {
@@ -30,9 +33,26 @@ impl RunState {
         }
     }
 
-    /// An agent was started, for an agent step or to recover a recipe step: until its end is known, it counts as
-    /// lost.
+    /// Adds what a repair used up.
+    pub(super) fn count_repair(&mut self, usage: &Usage) {
+        self.started_agents.remove(REPAIR);
+        self.used.count(usage);
+    }
+
+    /// The repair is over: an agent whose end nobody saw has run too.
+    pub(super) fn count_lost_repair(&mut self) {
+        if let Some(runs) = self.started_agents.remove(REPAIR) {
+            self.used.count(&Usage { runs, runs_without_cost: runs, ..Usage::default() });
+        }
+    }
+
+    /// An agent was started, for an agent step, to recover a recipe step or to repair: until its end is known, it
+    /// counts as lost.
     pub(super) fn spawned(&mut self, spawned: &Spawned) {
+        if self.repair.is_some() && spawned.purpose.as_deref() == Some("repair") {
+            *self.started_agents.entry(REPAIR.to_owned()).or_default() += 1;
+            return;
+        }
         let is_agent = self.locate(&spawned.path).is_some_and(|(frame, at)| {
             !matches!(self.frames[frame].unit.steps[at].kind, StepKind::Shell { .. })
         });

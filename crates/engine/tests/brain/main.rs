@@ -15,4 +15,5 @@ mod planning_again;
 mod planning_reasons;
 mod planning_remains;
 mod planning_work;
+mod repairs;
 mod run;

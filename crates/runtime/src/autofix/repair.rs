@@ -307,7 +307,7 @@ impl Repairer<'_> {
         let step = Arc::new(Step { json, json_schema: None, exit_codes, ..Step::clone(step) });
         let run_id = self.folder.id();
         let ledger: Arc<Ledger> = Arc::default();
-        if let Some(what) = limit.used_up(&ledger) {
+        if let Some(what) = budget::used_up(std::slice::from_ref(&limit), &ledger) {
             return Ok((Err(Silence::Agent(format!("the budget is used up: {what}"))), None));
         }
         let task = AgentTask {
