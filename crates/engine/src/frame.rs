@@ -195,7 +195,7 @@ impl Frame {
         if let Some(child) = child {
             self.take_child(&step, child);
         }
-        if let (Some(name), Some(value)) = (&step.store, self.steps[at].value.clone()) {
+        if let (Some(name), Some(value)) = (&step.store, self.value_of(at)) {
             if !is_nested {
                 self.below.remove(name);
             }
@@ -203,6 +203,15 @@ impl Frame {
             self.log.push(name.clone());
             self.context.insert(name.clone(), value);
         }
+    }
+
+    /// What a step gives. A failure that left nothing gives empty text: what an earlier step stored under the same name
+    /// is not what this one came to. One whose value is lost gives none.
+    fn value_of(&self, at: usize) -> Option<Value> {
+        let step = &self.steps[at];
+        let stores_nothing = || step.ended.as_ref().is_none_or(|ended| ended.value.is_none());
+        let is_empty = || step.status == StepStatus::Failed && stores_nothing();
+        step.value.clone().or_else(|| is_empty().then(|| Value::from("")))
     }
 
     fn take_child(&mut self, step: &Step, child: ChildResult) {

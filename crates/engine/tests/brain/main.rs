@@ -16,3 +16,4 @@ mod planning_reasons;
 mod planning_remains;
 mod planning_work;
 mod run;
+mod tolerated;
