@@ -124,6 +124,7 @@ impl Run {
             ended_processes: Vec::new(),
             ended_steps: ended_steps.map(|steps| steps.iter().map(|step| (*step).to_owned()).collect()),
             usage: None,
+            asks: None,
         };
         self.record(Event::RunFinished(finished), None);
     }
