@@ -54,3 +54,32 @@ fn a_failure_that_printed_something_leaves_that() {
     check("command: 'echo said; exit 1'", "said");
     check("recipe: late", "J");
 }
+
+#[test]
+fn a_limit_is_not_for_a_step_to_tolerate() {
+    let may = "continue_on_error: true";
+    let step = |id: &str| format!("- {{id: {id}, command: 'echo {id} >>ledger', {may}}}\n");
+    let steps: String = ["a", "b", "c"].map(step).concat();
+    let limit = "recursion: {max_total_steps: 2}\n";
+    let inner = |limit: &str| format!("name: inner\n{limit}steps:\n{steps}");
+    let outer =
+        |limit: &str| format!("name: r\n{limit}steps:\n- {{id: n, recipe: inner, {may}}}\n{}", step("z"));
+    for (recipe, nested, code, ledger) in [
+        (format!("name: r\n{limit}steps:\n{steps}"), inner(""), 1, "a\nb\n"),
+        (outer(limit), inner(""), 1, "a\nb\n"),
+        // that the recipe of a step has come to its own limit is a failure of the step
+        (outer(""), inner(limit), 0, "a\nb\nz\n"),
+        (outer("recursion: {max_depth: 0}\n"), inner(""), 1, ""),
+    ] {
+        let env = env().file("inner.yaml", &nested);
+        let output = env.json(&recipe, &[]);
+        assert_eq!(
+            (output.code, env.read("ledger")),
+            (code, ledger.to_owned()),
+            "{recipe}: {}",
+            output.all()
+        );
+        assert!(output.stdout.contains(") exceeded"), "{}", output.all());
+        assert_eq!(output.json()["success"], code == 0, "{}", output.all());
+    }
+}

@@ -170,7 +170,14 @@ impl Frame {
 
     /// Whether a failure of this step ends the frame.
     pub fn is_fatal(&self, at: usize) -> bool {
-        self.steps[at].status == StepStatus::Failed && !self.unit.steps[at].continue_on_error
+        let step = &self.steps[at];
+        step.status == StepStatus::Failed && !self.may_fail(at, step)
+    }
+
+    /// Whether the recipe goes on behind this failure of a step. A limit is the recipe's, and not the step's to exceed.
+    pub(crate) fn may_fail(&self, at: usize, step: &StepState) -> bool {
+        let is_limit = step.ended.as_ref().is_some_and(|ended| ended.outcome == Outcome::Limit);
+        self.unit.steps[at].continue_on_error && !is_limit
     }
 
     /// Whether a step failed, and that is final: the recipe tolerates it, and nobody stopped the step from outside.
@@ -181,7 +188,7 @@ impl Frame {
     /// The same of a step as an earlier process left it.
     pub(crate) fn tolerates(&self, at: usize, step: &StepState) -> bool {
         let was_stopped = step.ended.as_ref().is_some_and(|ended| ended.outcome == Outcome::Cancelled);
-        step.status == StepStatus::Failed && self.unit.steps[at].continue_on_error && !was_stopped
+        step.status == StepStatus::Failed && self.may_fail(at, step) && !was_stopped
     }
 
     /// Puts a step's value into the context. `child` is the finished frame of a recipe step.

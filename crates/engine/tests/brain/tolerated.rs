@@ -9,7 +9,7 @@ use recipe::value::Value;
 use crate::{
     folding::ended,
     frames::{PLAIN, resume},
-    run::{LEAF, Run, parallel},
+    run::{LEAF, Run, parallel, plan},
 };
 
 /// `v` has a value, and a step that may fail stores under the same name.
@@ -69,4 +69,55 @@ fn a_skipped_step_leaves_what_is_there() {
     let mut run = run("command: x, condition: \"n == 6\"", &[]);
     run.go();
     assert_eq!(value(&run), Some(Value::from("va")));
+}
+
+/// Three levels, each with limits of its own, in which every step may fail.
+#[track_caller]
+fn limited(limits: [&str; 3], expected: &str) {
+    let [top, mid, leaf] = limits;
+    let may = "continue_on_error: true";
+    let below = format!(
+        "name: mid\nrecursion: {mid}\nsteps:\n- {{id: i, recipe: leaf, {may}}}\n- {{id: j, command: x, {may}}}\n---\n\
+         name: leaf\nrecursion: {leaf}\nsteps:\n- {{id: k, command: x, {may}}}\n- {{id: l, command: x, {may}}}\n"
+    );
+    let text = format!(
+        "name: top\nrecursion: {top}\nsteps:\n- {{id: m, recipe: mid, {may}}}\n- {{id: z, command: x, {may}}}\n"
+    );
+    let mut run = Run::new(&text, below.leak(), parallel(4), &[]);
+    run.go();
+    let trace = run.trace.join(" ").replace(" Maximum recipe recursion depth (0) exceeded", "=depth");
+    let trace: Vec<&str> = trace.split(' ').filter(|word| word.contains(['!', '+'])).collect();
+    let ends = if run.state.root().failed_at.is_some() { "failed" } else { "completed" };
+    assert_eq!(format!("{} {ends}", trace.join(" ")), expected, "{limits:?}");
+}
+
+#[test]
+fn a_limit_ends_the_recipe_that_has_it_whatever_its_steps_tolerate() {
+    let (none, one, two) = ("{}", "{max_total_steps: 1}", "{max_total_steps: 2}");
+    limited([none, none, none], "+m +m/i +m/i/k +m/i/l +m/j +z completed");
+    // the limit of a recipe ends it, and who runs it may tolerate that
+    limited([none, none, one], "+m +m/i +m/i/k !m/i/l !m/i +m/j +z completed");
+    limited([none, one, none], "+m +m/i +m/i/k !m/i/l !m/i !m +z completed");
+    limited([one, none, none], "+m +m/i +m/i/k !m/i/l !m/i !m failed");
+    limited([none, two, none], "+m +m/i +m/i/k +m/i/l !m/j !m +z completed");
+    limited([two, none, none], "+m +m/i +m/i/k +m/i/l !m/j !m failed");
+    // of two limits the outer one counts
+    limited([one, one, one], "+m +m/i +m/i/k !m/i/l !m/i !m failed");
+    let flat = "{max_depth: 0}";
+    limited([none, flat, none], "+m !m/i=depth !m +z completed");
+    limited([flat, none, none], "!m=depth failed");
+}
+
+#[test]
+fn a_limit_that_was_raised_is_no_reason_to_keep_what_exceeded_it() {
+    let text = |most: u32| {
+        format!(
+            "name: top\nrecursion: {{max_total_steps: {most}}}\nsteps:\n- {{id: a, command: x}}\n\
+             - {{id: b, command: x, continue_on_error: true}}\n"
+        )
+    };
+    let mut run = Run::new(&text(1), LEAF, parallel(4), &[]);
+    run.go();
+    run.plan = plan(&text(2), LEAF);
+    assert_eq!(resume(&mut run, &PLAIN).1, "+b -b end");
 }

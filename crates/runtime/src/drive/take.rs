@@ -327,7 +327,8 @@ impl Driver<'_> {
         }
     }
 
-    /// What a failed nested recipe counts as: a plea for a person and a used-up budget reach the top.
+    /// What a failed nested recipe counts as: a plea for a person and a used-up budget reach the top, and a limit the
+    /// recipe whose limit it is.
     fn nested_outcome(&self, id: FrameId) -> Outcome {
         let frame = &self.state.frames[id];
         if frame.stopped.is_some() {
@@ -338,6 +339,7 @@ impl Driver<'_> {
         match ended.map(|ended| &ended.outcome) {
             Some(Outcome::NeedsHuman) => Outcome::NeedsHuman,
             Some(Outcome::Budget) => Outcome::Budget,
+            _ if self.state.exceeds_outer_limit(id) => Outcome::Limit,
             _ => Outcome::Nested,
         }
     }

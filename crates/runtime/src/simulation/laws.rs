@@ -79,7 +79,7 @@ fn success_is_earned(shown: &Shown, id: FrameId) {
         let fine = match step.status {
             StepStatus::Completed | StepStatus::Degraded => true,
             StepStatus::Skipped => step.skipped.is_some(),
-            StepStatus::Failed => frame.unit.steps[at].continue_on_error,
+            StepStatus::Failed => !frame.is_fatal(at),
             StepStatus::Pending | StepStatus::Running => false,
         };
         if !fine {
