@@ -6,6 +6,7 @@ mod begun;
 mod causes;
 mod cut_off;
 mod deciding;
+mod effects;
 mod folding;
 mod frames;
 mod late;
