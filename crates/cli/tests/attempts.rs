@@ -159,6 +159,7 @@ fn a_resume_starts_again_what_was_ended_with_a_failed_recipe() {
     assert_eq!((output.code, output.value("seen")), (0, json!("alive")), "{}", output.all());
 }
 
+<<<<<<< HEAD
 #[test]
 fn a_time_limit_is_the_steps_own_else_what_is_asked_for_else_the_recipes() {
     for (default, own, asked, said) in [
@@ -170,10 +171,69 @@ fn a_time_limit_is_the_steps_own_else_what_is_asked_for_else_the_recipes() {
         let recipe = format!("name: r\n{default}\nsteps: [{{id: s, command: sleep 30{own}}}]\n");
         let output = env().json(&recipe, &["--step-timeout", asked]);
         assert!(output.step("s")["error"].to_string().contains(said), "{default}{own}: {}", output.all());
+=======
+/// A recipe that charges, pushes and then looks; the look fails until `go` is there.
+fn deployment(step: &str) -> TestEnv {
+    env()
+        .file(
+            "dep.yaml",
+            "name: dep\nsteps:\n- {id: charge, idempotent: false, command: echo charge >>ledger}\n\
+             - {id: push, effects: [push], command: echo push >>ledger}\n\
+             - {id: smoke, command: 'echo smoke >>ledger; test -e go'}\n",
+        )
+        .file("r.yaml", format!("name: r\nsteps:\n- {{id: deploy, recipe: dep, retry: 3{step}}}\n"))
+}
+
+#[test]
+fn a_retry_repeats_no_effect_that_is_done() {
+    let env = deployment("");
+    let output = env.run(["r.yaml", "--output-format", "json"]);
+    assert_eq!(
+        (output.code, env.read("ledger")),
+        (1, "charge\npush\nsmoke\n".to_owned()),
+        "{}",
+        output.all()
+    );
+    let error = output.step("deploy")["error"].to_string();
+    let note =
+        "not retried: `deploy/charge`, `deploy/push` are done and must not be done again; a resume goes on";
+    assert!(error.contains(note), "{error}");
+    assert!(error.contains("Sub-recipe 'dep' failed at step 'smoke': [error]"), "{error}");
+    env.write("go", "");
+    let output = env.run(["resume", "last"]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    assert_eq!(env.read("ledger"), "charge\npush\nsmoke\nsmoke\n");
+}
+
+#[test]
+fn a_failure_that_is_tolerated_is_not_offered_to_a_resume() {
+    let env = deployment(", continue_on_error: true");
+    let output = env.run(["r.yaml", "--output-format", "json"]);
+    let error = output.step("deploy")["error"].to_string();
+    assert!(error.contains("must not be done again") && !error.contains("a resume"), "{error}");
+    assert_eq!(
+        (output.code, env.read("ledger")),
+        (0, "charge\npush\nsmoke\n".to_owned()),
+        "{}",
+        output.all()
+    );
+}
+
+#[test]
+fn a_recipe_whose_result_is_not_json_repeats_no_effect_either() {
+    for (more, code, status) in [("", 0, "degraded"), (", parse_json_required: true", 1, "failed")] {
+        let env = deployment(&format!(", parse_json: true{more}")).file("go", "");
+        let output = env.run(["r.yaml", "--output-format", "json"]);
+        let step = output.step("deploy");
+        assert_eq!((output.code, &step["status"]), (code, &json!(status)), "{}", output.all());
+        assert!(step["error"].to_string().contains("not retried: "), "{step}");
+        assert_eq!(env.read("ledger"), "charge\npush\nsmoke\n");
+>>>>>>> h3
     }
 }
 
 #[test]
+<<<<<<< HEAD
 fn the_error_of_a_step_quotes_8192_bytes_at_most() {
     for (length, lines) in [(300, 20), (400, 20), (500, 16), (10_000, 0)] {
         let command = format!("for i in $(seq 40); do printf 'n%0{length}d\\n' 0; done >&2; exit 1");
@@ -182,5 +242,30 @@ fn the_error_of_a_step_quotes_8192_bytes_at_most() {
         let error = output.step("a")["error"].as_str().unwrap_or_default().to_owned();
         assert_eq!(error.lines().filter(|line| line.starts_with('n')).count(), lines, "{length}: {error}");
         assert!(error.len() < 8192 + 200, "{length}: {}", error.len());
+=======
+fn a_recipe_is_retried_until_something_in_it_is_done_for_good() {
+    let env = env()
+        .file(
+            "dep.yaml",
+            "name: dep\nsteps:\n- {id: try, command: 'echo try >>ledger; [ $(wc -l <ledger) -ge 2 ]'}\n\
+             - {id: push, effects: [push], command: echo push >>ledger}\n",
+        )
+        .file("r.yaml", "name: r\nsteps:\n- {id: deploy, recipe: dep, retry: {max_attempts: 3, delay: 0}}\n");
+    let output = env.run(["r.yaml"]);
+    assert_eq!((output.code, env.read("ledger")), (0, "try\ntry\npush\n".to_owned()), "{}", output.all());
+}
+
+#[test]
+fn explain_says_what_a_retry_repeats() {
+    let explained = deployment("").run(["explain", "r.yaml"]);
+    let until = "s apart, until something in it is done that must not be repeated";
+    assert!(explained.stdout.contains(until), "{}", explained.all());
+    let own = "name: r\nsteps:\n- {id: a, command: x, idempotent: false, retry: 2}\n- {id: b, command: x, idempotent: false}\n";
+    let explained = env().file("r.yaml", own).run(["explain", "r.yaml"]);
+    for part in
+        ["no: repeated by its own retry, else never without asking", "no: never repeated without asking"]
+    {
+        assert!(explained.stdout.contains(part), "{}", explained.all());
+>>>>>>> h3
     }
 }

@@ -321,3 +321,39 @@ fn a_run_that_waits_for_a_choice_names_the_choices() {
         assert!(env.run(["show", "last"]).all().contains(flag));
     }
 }
+
+#[test]
+fn every_interrupted_step_that_a_choice_holds_for_is_named() {
+    let env = env();
+    let once = "idempotent: false, timeout: 1";
+    env.write("c.yaml", format!("name: c\nsteps:\n- {{id: eff, {once}, command: sleep 60}}\n"));
+    env.write(
+        "r.yaml",
+        format!(
+            "name: r\nsteps:\n- {{id: mig-a, {once}, parallel_group: g, command: sleep 60}}\n\
+             - {{id: mig-b, {once}, parallel_group: g, command: sleep 60}}\n\
+             - {{id: plain, timeout: 1, parallel_group: g, command: sleep 60}}\n\
+             - {{id: nested, recipe: c, parallel_group: g}}\n"
+        ),
+    );
+    assert_eq!(env.run(["r.yaml"]).code, 1);
+    let all = "steps `mig-a`, `mig-b`, `nested/eff` of run";
+    let text = env.run(["resume", "last"]);
+    assert_eq!(text.code, 6, "{}", text.all());
+    let json = env.run(["resume", "last", "--output-format", "json"]).json();
+    let shown = env.run(["show", "last", "--output-format", "json"]).json();
+    let hints = json["hints"].to_string();
+    for (said, part) in [
+        (&text.stderr, all),
+        (&text.stderr, "choose for all of them"),
+        (&text.stderr, "--plan"),
+        (&json["error"].to_string(), all),
+        (&hints, "run them again: "),
+        (&hints, "leave them out: "),
+        (&hints, "--plan"),
+        (&shown["advice"].to_string(), "`mig-a`, `mig-b`, `nested/eff`"),
+        (&shown["advice"].to_string(), "run all of them again"),
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}

@@ -84,7 +84,7 @@ fn consider(state: &RunState, id: FrameId, at: usize) -> Option<Decision> {
             }
         }
     }
-    if let Some(message) = exceeded(state, id, step) {
+    if let Some(message) = exceeded(state, Some(id), frame.depth, step) {
         return Some(fail(path, Outcome::Limit, message));
     }
     let nested = matches!(step.kind, StepKind::Nested { .. });
@@ -138,11 +138,16 @@ pub fn undecided<'a>(frame: &Frame, step: &'a Step) -> Option<&'a Condition> {
     step.condition.as_ref().filter(|condition| condition.decide(&frame.foreseen()) == Ok(None))
 }
 
-/// The limit that a step would exceed.
-fn exceeded(state: &RunState, id: FrameId, step: &Step) -> Option<String> {
+/// The limit that a step at this depth would exceed, of a recipe or of one around it.
+pub(crate) fn exceeded(
+    state: &RunState,
+    innermost: Option<FrameId>,
+    depth: u64,
+    step: &Step,
+) -> Option<String> {
     let nested = matches!(step.kind, StepKind::Nested { .. });
-    let depth = state.frames[id].depth + 1;
-    let mut at = Some(id);
+    let depth = depth + 1;
+    let mut at = innermost;
     while let Some(id) = at {
         let frame = &state.frames[id];
         let is_root = frame.parent.is_none();

@@ -290,6 +290,19 @@ pub struct RunFinished {
     /// What agents used up in the whole run, over all resumes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// What a person is asked, where a resume stopped for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asks: Option<Question>,
+}
+
+/// What a person has to decide before a run goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Question {
+    /// What becomes of interrupted steps that are not idempotent.
+    Interrupted,
+    /// Whether completed side effects may be repeated.
+    Effects,
 }
 
 /// The end of an attempt.

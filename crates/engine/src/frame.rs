@@ -170,7 +170,14 @@ impl Frame {
 
     /// Whether a failure of this step ends the frame.
     pub fn is_fatal(&self, at: usize) -> bool {
-        self.steps[at].status == StepStatus::Failed && !self.unit.steps[at].continue_on_error
+        let step = &self.steps[at];
+        step.status == StepStatus::Failed && !self.may_fail(at, step)
+    }
+
+    /// Whether the recipe goes on behind this failure of a step. A limit is the recipe's, and not the step's to exceed.
+    pub(crate) fn may_fail(&self, at: usize, step: &StepState) -> bool {
+        let is_limit = step.ended.as_ref().is_some_and(|ended| ended.outcome == Outcome::Limit);
+        self.unit.steps[at].continue_on_error && !is_limit
     }
 
     /// Whether a step failed, and that is final: the recipe tolerates it, and nobody stopped the step from outside.
@@ -181,7 +188,7 @@ impl Frame {
     /// The same of a step as an earlier process left it.
     pub(crate) fn tolerates(&self, at: usize, step: &StepState) -> bool {
         let was_stopped = step.ended.as_ref().is_some_and(|ended| ended.outcome == Outcome::Cancelled);
-        step.status == StepStatus::Failed && self.unit.steps[at].continue_on_error && !was_stopped
+        step.status == StepStatus::Failed && self.may_fail(at, step) && !was_stopped
     }
 
     /// Puts a step's value into the context. `child` is the finished frame of a recipe step.
@@ -195,7 +202,7 @@ impl Frame {
         if let Some(child) = child {
             self.take_child(&step, child);
         }
-        if let (Some(name), Some(value)) = (&step.store, self.steps[at].value.clone()) {
+        if let (Some(name), Some(value)) = (&step.store, self.value_of(at)) {
             if !is_nested {
                 self.below.remove(name);
             }
@@ -203,6 +210,15 @@ impl Frame {
             self.log.push(name.clone());
             self.context.insert(name.clone(), value);
         }
+    }
+
+    /// What a step gives. A failure that left nothing gives empty text: what an earlier step stored under the same name
+    /// is not what this one came to. One whose value is lost gives none.
+    fn value_of(&self, at: usize) -> Option<Value> {
+        let step = &self.steps[at];
+        let stores_nothing = || step.ended.as_ref().is_none_or(|ended| ended.value.is_none());
+        let is_empty = || step.status == StepStatus::Failed && stores_nothing();
+        step.value.clone().or_else(|| is_empty().then(|| Value::from("")))
     }
 
     fn take_child(&mut self, step: &Step, child: ChildResult) {

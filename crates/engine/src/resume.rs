@@ -104,9 +104,10 @@ impl RunState {
 
     /// Whether there is a result that would be kept.
     pub(crate) fn is_finished(&self, id: FrameId, at: usize) -> bool {
-        let tolerates = self.frames[id].unit.steps[at].continue_on_error;
-        self.standing(id, at)
-            .is_some_and(|step| step.status.is_done() || (step.status == StepStatus::Failed && tolerates))
+        let may_fail = |step: &StepState| self.frames[id].may_fail(at, step);
+        self.standing(id, at).is_some_and(|step| {
+            step.status.is_done() || (step.status == StepStatus::Failed && may_fail(step))
+        })
     }
 
     /// The frame and the index of a step, also of one that this process has not come to.

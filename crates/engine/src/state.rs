@@ -5,6 +5,7 @@
 
 mod causes;
 mod cut_off;
+pub(crate) mod effects;
 mod left;
 mod tries;
 mod usage;

@@ -233,6 +233,7 @@ impl<'a> Run<'a> {
             ended_processes: Vec::new(),
             ended_steps: None,
             usage: None,
+            asks: None,
         };
         self.record(Event::RunFinished(finished), None);
     }

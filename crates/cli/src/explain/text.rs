@@ -115,7 +115,7 @@ impl<'a> Page<'a> {
         self.line(indent, "Tags", step.tags.join(", "));
         self.line(indent, "Parallel group", group(unit, step));
         self.line(indent, "Timeout", step.timeout.map(|timeout| format!("{timeout} s")).unwrap_or_default());
-        self.line(indent, "Retry", step.retry.as_ref().map(retry).unwrap_or_default());
+        self.line(indent, "Retry", retry(step));
         self.line(indent, "Working directory", step.working_dir.as_ref().map_or("", |dir| dir.text()));
         self.line(indent, "On failure", if step.continue_on_error { "the recipe goes on" } else { "" });
         self.repetition(step, indent);
@@ -128,11 +128,12 @@ impl<'a> Page<'a> {
         let codes: Vec<String> = step.exit_codes.iter().map(meaning).collect();
         self.line(indent, "Exit codes", codes.join(", "));
         self.line(indent, "Effects", step.effects.join(", "));
-        self.line(
-            indent,
-            "Idempotent",
-            if step.idempotent { "" } else { "no: never repeated without asking" },
-        );
+        let idempotent = match (step.idempotent, &step.retry) {
+            (true, _) => "",
+            (false, None) => "no: never repeated without asking",
+            (false, Some(_)) => "no: repeated by its own retry, else never without asking",
+        };
+        self.line(indent, "Idempotent", idempotent);
     }
 
     fn condition(&mut self, step: &Step, indent: &str) {
@@ -250,8 +251,13 @@ fn group(unit: &Unit, step: &Step) -> String {
     }
 }
 
-fn retry(retry: &Retry) -> String {
-    format!("up to {} attempts, {} s apart", retry.max_attempts, retry.delay)
+fn retry(step: &Step) -> String {
+    let Some(Retry { max_attempts, delay, .. }) = &step.retry else { return String::new() };
+    let unless = match step.kind {
+        StepKind::Nested { .. } => ", until something in it is done that must not be repeated",
+        _ => "",
+    };
+    format!("up to {max_attempts} attempts, {delay} s apart{unless}")
 }
 
 fn show(value: &Value) -> String {

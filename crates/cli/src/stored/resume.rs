@@ -316,10 +316,17 @@ fn explain(error: ResumeError, asked: &Asked<'_>) -> Failure {
             .hint(format!("watch it: {}", typed(format!("logs {run} -f"))))
             .hint(format!("stop it:  {}", typed(format!("cancel {run}"))))
             .fact("run_id", run),
-        ResumeError::Choose { run, .. } => wait(&run)
-            .hint("look at what it did, then choose:")
-            .hint(format!("run it again: {}", asked.with(&run, "--rerun-interrupted")))
-            .hint(format!("leave it out: {}", asked.with(&run, "--skip-interrupted"))),
+        ResumeError::Choose { run, steps } => {
+            let (look, it) = match steps.len() {
+                1 => ("look at what it did, then choose:", "it"),
+                _ => ("look at what each of them did, then choose for all of them:", "them"),
+            };
+            wait(&run)
+                .hint(look)
+                .hint(format!("run {it} again: {}", asked.with(&run, "--rerun-interrupted")))
+                .hint(format!("leave {it} out: {}", asked.with(&run, "--skip-interrupted")))
+                .hint(format!("see the plan: {}", asked.with(&run, "--plan")))
+        }
         ResumeError::Effects { run, .. } => wait(&run)
             .hint(format!("see why:     {}", asked.with(&run, "--plan")))
             .hint(format!("repeat them: {}", asked.with(&run, "--rerun-effects"))),

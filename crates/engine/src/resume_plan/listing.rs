@@ -8,6 +8,7 @@ use super::{Action, Effects, Entry, Interrupted, ResumePlan, Work, ways::step_pa
 use crate::{
     frame::FrameId,
     outcome::{SkipReason, StepStatus},
+    state::effects::is_for_once,
 };
 
 impl Work<'_> {
@@ -77,7 +78,7 @@ impl Work<'_> {
         let state = self.request.state;
         let step = &state.frames[id].unit.steps[at];
         let is_done = state.standing(id, at).is_some_and(|step| step.status.is_done());
-        let own = is_done && (!step.effects.is_empty() || !step.idempotent);
+        let own = is_done && is_for_once(step);
         let below =
             |child: FrameId| (0..state.frames[child].steps.len()).any(|index| self.did_effect(child, index));
         own || state.below(id, at).is_some_and(below)

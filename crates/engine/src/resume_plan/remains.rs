@@ -7,7 +7,10 @@ use recipe::{
     plan::{Step, StepKind, Unit},
 };
 
-use crate::guard::{effects::effect, flow::follow};
+use crate::{
+    guard::{effects::effect, flow::follow},
+    state::effects::is_for_once,
+};
 
 use super::{
     Action, Entry, Work,
@@ -191,7 +194,7 @@ fn acts(step: &Step) -> bool {
         }
         _ => false,
     };
-    shows || !step.effects.is_empty() || !step.idempotent
+    shows || is_for_once(step)
 }
 
 /// Whether a step says that it reads a file.

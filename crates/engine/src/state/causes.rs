@@ -4,6 +4,7 @@ use recipe::{graph, plan::Plan};
 
 use super::RunState;
 use crate::{
+    decide::exceeded,
     event::Ended,
     frame::{Frame, FrameId},
     outcome::Outcome,
@@ -70,6 +71,16 @@ impl RunState {
                 }
                 _ => false,
             }
+        })
+    }
+
+    /// Whether a recipe failed because of a limit of one around it, which is not for the step that runs it to tolerate.
+    pub fn exceeds_outer_limit(&self, recipe: FrameId) -> bool {
+        let around = self.frames[recipe].parent.map(|(parent, _)| parent);
+        self.causes_in(recipe).iter().any(|(id, at, ended)| {
+            let frame = &self.frames[*id];
+            ended.outcome == Outcome::Limit
+                && exceeded(self, around, frame.depth, &frame.unit.steps[*at]).is_some()
         })
     }
 

@@ -80,13 +80,14 @@ fn a_recipe_with_an_agent_makes_something_and_one_without_does_not() {
     let nested = nested.replace("recipe: leaf", "recipe: mid");
     check(&nested, deep, &["check"], &automatic(0), "*n *n/i *n/i/k *check at n, kept []");
     // one that could not be entered is judged by what it would run, and one that nobody knows is suspected
-    let tolerant = "- {id: n, recipe: leaf, continue_on_error: true}\n- {id: check, command: 'grep {{n}}'}\n";
-    let limited = |child| {
-        let text = format!("recursion: {{max_depth: 0}}\nsteps:\n{tolerant}");
+    let tolerant = "- {id: n, recipe: leaf, condition: five.lower(), continue_on_error: true}\n\
+                    - {id: check, command: 'grep {{n}}'}\n";
+    let refused = |child| {
+        let text = format!("context: {{five: 5}}\nsteps:\n{tolerant}");
         shown(&planned((&text, child), (&text, child), &["check"], &automatic(0)))
     };
-    assert_eq!(limited(WORK), "*n *check at n");
-    assert_eq!(limited(PLAIN), "=n *check at check");
+    assert_eq!(refused(WORK), "*n *check at n");
+    assert_eq!(refused(PLAIN), "=n *check at check");
     let dynamic = "- {id: n, recipe: '{{which}}'}\n- {id: check, command: 'grep {{n}}'}\n";
     let text = format!("context: {{which: leaf}}\nsteps:\n{dynamic}");
     let plan = planned((&text, PLAIN), (&text, PLAIN), &["check"], &automatic(0));

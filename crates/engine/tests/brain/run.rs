@@ -76,8 +76,12 @@ impl Run {
                 Some(Decision::Start { path, attempt }) => self.start(path, attempt),
                 Some(Decision::Close { path, frame }) => {
                     let value = decide::result(&self.state.frames[frame]);
-                    let complete = self.state.frames[frame].is_complete();
-                    self.end(&path, if complete { Outcome::Ok } else { Outcome::Nested }, value);
+                    let outcome = match self.state.frames[frame].is_complete() {
+                        true => Outcome::Ok,
+                        false if self.state.exceeds_outer_limit(frame) => Outcome::Limit,
+                        false => Outcome::Nested,
+                    };
+                    self.end(&path, outcome, value);
                 }
                 Some(Decision::End) => return self.trace.push("end".to_owned()),
                 None if self.working.is_empty() => return self.trace.push("waits".to_owned()),
@@ -124,6 +128,7 @@ impl Run {
             ended_processes: Vec::new(),
             ended_steps: ended_steps.map(|steps| steps.iter().map(|step| (*step).to_owned()).collect()),
             usage: None,
+            asks: None,
         };
         self.record(Event::RunFinished(finished), None);
     }

@@ -89,6 +89,7 @@ impl Driver<'_> {
             ended_processes: ended.into_iter().map(|survivor| survivor.command).collect(),
             ended_steps,
             usage,
+            asks: None,
         })
     }
 

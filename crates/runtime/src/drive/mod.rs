@@ -4,6 +4,7 @@
 //! the run; a reporter cannot.
 
 mod act;
+mod again;
 mod ask;
 mod end;
 mod hooks;

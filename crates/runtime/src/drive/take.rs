@@ -14,7 +14,7 @@ use recipe::{
 };
 use tokio::task::JoinError;
 
-use super::{DriveError, Driver, Notice, TaskDone, hooks::HookReport, recover::Refusal};
+use super::{DriveError, Driver, Notice, TaskDone, again::Again, hooks::HookReport, recover::Refusal};
 use crate::{
     attempt::{Finished, Go, number, read_json, stopped},
     folder::{Recovery, RunFolder, make_dir},
@@ -114,7 +114,7 @@ impl Driver<'_> {
     }
 
     /// Seconds before another attempt, if there is one.
-    fn retry_delay(&mut self, path: &str, step: &Step, ended: &Ended) -> Option<f64> {
+    pub(super) fn retry_delay(&mut self, path: &str, step: &Step, ended: &Ended) -> Option<f64> {
         let kind = match ended.outcome {
             Outcome::Exit(_)
             | Outcome::Signal(_)
@@ -185,7 +185,7 @@ impl Driver<'_> {
     }
 
     /// Whether the recipe around a step was stopped.
-    fn is_stopped(&self, path: &str) -> bool {
+    pub(super) fn is_stopped(&self, path: &str) -> bool {
         self.state.locate(path).is_some_and(|(frame, _)| self.state.frames[frame].stopped.is_some())
     }
 
@@ -265,12 +265,7 @@ impl Driver<'_> {
                 Some(value) => read_json(&step, value.render().into_owned(), "recipe", &mut finished),
                 None => finished.value = Some(Value::from("")),
             }
-            let is_over = finished.ended.outcome == Outcome::Ok || self.halt.is_some();
-            let again = if is_over { None } else { self.retry_delay(path, &step, &finished.ended) };
-            return match again {
-                Some(seconds) => self.schedule(path, attempt, finished.ended, seconds),
-                None => self.finish_recipe(path, attempt, id, finished),
-            };
+            return self.end_recipe(path, attempt, id, &step, finished);
         }
         let StepKind::Nested { recovery, .. } = &step.kind else { return Ok(()) };
         let wanted = match self.options.recovery {
@@ -283,7 +278,7 @@ impl Driver<'_> {
         // nor does it take the place of the person that a step asks for
         let asks_a_person = ended.outcome == Outcome::NeedsHuman;
         let may = wanted && !asks_a_person && self.halt.is_none() && self.state.frames[id].stopped.is_none();
-        if may && self.delay_of_nested(path, id, &step, &ended).is_none() {
+        if may && !matches!(self.again(path, id, &step, &ended), Again::After(_)) {
             return self.start_recovery(path, id);
         }
         self.nested_close_failed(path, id, None)
@@ -295,6 +290,8 @@ impl Driver<'_> {
         id: FrameId,
         refusal: Option<Refusal>,
     ) -> Result<(), DriveError> {
+        let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
+        let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);
         let mut error = engine::decide::nested_error(&self.state, id);
         if let Some(refusal) = &refusal {
             error = format!("{error}\n[recovery] {}", refusal.message);
@@ -302,32 +299,32 @@ impl Driver<'_> {
         let outcome = self.nested_outcome(id);
         // text, as a recipe that went well gives it
         let value = self.state.frames[id].last_value().map(|value| Value::from(value.render().into_owned()));
-        let attempt = self.state.step(path).map_or(0, |step| step.attempt);
+        let attempt = self.state.frames[frame].steps[at].attempt;
         let mut finished = Finished::refused(outcome, error);
         finished.value = value;
         finished.ended.usage = refusal.and_then(|refusal| refusal.usage);
-        let step =
-            self.state.locate(path).map(|(frame, at)| Arc::clone(&self.state.frames[frame].unit.steps[at]));
-        if let Some(step) = step
-            && self.halt.is_none()
-            // what a dry run finds would be found again
-            && !self.state.settings.dry_run
-            && let Some(seconds) = self.delay_of_nested(path, id, &step, &finished.ended)
-        {
-            return self.schedule(path, attempt, finished.ended, seconds);
+        self.end_recipe(path, attempt, id, &step, finished)
+    }
+
+    /// Ends an attempt at a nested recipe: another one follows, or the step is over.
+    fn end_recipe(
+        &mut self,
+        path: &str,
+        attempt: u32,
+        id: FrameId,
+        step: &Step,
+        mut finished: Finished,
+    ) -> Result<(), DriveError> {
+        match self.again(path, id, step, &finished.ended) {
+            Again::After(seconds) => return self.schedule(path, attempt, finished.ended, seconds),
+            Again::Forbidden(steps) => self.tell_forbidden(path, &steps, &mut finished.ended),
+            Again::Never => {}
         }
         self.finish_recipe(path, attempt, id, finished)
     }
 
-    /// Seconds before a failed nested recipe is done again, if it is and that can help.
-    fn delay_of_nested(&mut self, path: &str, id: FrameId, step: &Step, ended: &Ended) -> Option<f64> {
-        match self.state.fails_again(&self.plan, id) {
-            true => None,
-            false => self.retry_delay(path, step, ended),
-        }
-    }
-
-    /// What a failed nested recipe counts as: a plea for a person and a used-up budget reach the top.
+    /// What a failed nested recipe counts as: a plea for a person and a used-up budget reach the top, and a limit the
+    /// recipe whose limit it is.
     fn nested_outcome(&self, id: FrameId) -> Outcome {
         let frame = &self.state.frames[id];
         if frame.stopped.is_some() {
@@ -338,6 +335,7 @@ impl Driver<'_> {
         match ended.map(|ended| &ended.outcome) {
             Some(Outcome::NeedsHuman) => Outcome::NeedsHuman,
             Some(Outcome::Budget) => Outcome::Budget,
+            _ if self.state.exceeds_outer_limit(id) => Outcome::Limit,
             _ => Outcome::Nested,
         }
     }

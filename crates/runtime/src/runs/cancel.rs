@@ -79,6 +79,7 @@ impl Runs {
             ended_processes,
             ended_steps: None,
             usage,
+            asks: None,
         };
         journal.append(clock::now(), Event::RunFinished(finished));
         journal.sync()?;

@@ -82,6 +82,7 @@ impl Runs {
                 ended_processes: last.map(|last| last.ended_processes).unwrap_or_default(),
                 ended_steps: None,
                 usage,
+                asks: None,
             };
             tell(&mut shown, &mut journal, Event::RunFinished(finished), reporter)?;
         }

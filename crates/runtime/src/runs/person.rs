@@ -4,7 +4,10 @@
 
 use std::path::PathBuf;
 
-use engine::{Event, RunStatus, event::RunFinished};
+use engine::{
+    Event, RunStatus,
+    event::{Question, RunFinished},
+};
 
 use super::{OpenError, Resume, ResumeError, Shown, opened::spent};
 use crate::{
@@ -51,6 +54,17 @@ fn with_recipe(reach: &Reach, run: &str, file: &str) -> String {
     reach.command(&format!("resume {run} --recipe {}", quote(file)))
 }
 
+impl ResumeError {
+    /// What it asks a person.
+    fn question(&self) -> Option<Question> {
+        match self {
+            ResumeError::Choose { .. } => Some(Question::Interrupted),
+            ResumeError::Effects { .. } => Some(Question::Effects),
+            _ => None,
+        }
+    }
+}
+
 /// Writes down that a run waits until a person has chosen; the choice itself is the caller's to explain.
 pub(super) fn wait_for_person(
     shown: &Shown,
@@ -63,11 +77,9 @@ pub(super) fn wait_for_person(
         let _ = crate::folder::write_new(&offered(&shown.folder), name.as_bytes());
     }
     let error = Some(stop.to_string());
-    let is_said = shown
-        .state
-        .finished
-        .as_ref()
-        .is_some_and(|said| said.status == RunStatus::Waiting && said.error == error);
+    let is_said = shown.state.finished.as_ref().is_some_and(|said| {
+        said.status == RunStatus::Waiting && (said.asks, &said.error) == (stop.question(), &error)
+    });
     if is_said {
         return stop;
     }
@@ -79,6 +91,7 @@ pub(super) fn wait_for_person(
         ended_processes: Vec::new(),
         ended_steps: None,
         usage: spent(&shown.records),
+        asks: stop.question(),
     };
     journal.append(clock::now(), Event::RunFinished(finished));
     match journal.sync() {

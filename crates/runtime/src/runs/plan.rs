@@ -3,6 +3,7 @@
 use engine::{
     RunStatus,
     diagnosis::{Bucket, Commands},
+    event::Question,
     resume_plan::{self, Blame, Effects, Interrupted, Request, ResumePlan, Resumer},
 };
 use recipe::value::Map;
@@ -10,7 +11,7 @@ use recipe::value::Map;
 use super::{
     Runs, Shown,
     late::Next,
-    resume::{Resume, ResumeError, asks_agents},
+    resume::{Resume, ResumeError, asks_agents, named},
 };
 
 impl Runs {
@@ -45,28 +46,12 @@ impl Shown {
     pub(super) fn choices(&self) -> Vec<String> {
         let run = &self.header.run_id;
         let said = self.state.finished.as_ref().filter(|finished| finished.status == RunStatus::Waiting);
-        let Some(said) = said.and_then(|finished| finished.error.as_deref()) else { return Vec::new() };
-        let is_why = |stop: ResumeError| stop.to_string() == said;
         let command = |flag: &str| self.reach.command(&format!("resume {run} {flag}"));
-        let undecided = self.undecided();
-        if let Some(step) = undecided.first()
-            && is_why(ResumeError::Choose { run: run.clone(), step: step.clone() })
-        {
-            return vec![
-                format!("look at what `{step}` did before it was interrupted"),
-                format!("run it again: {}", command("--rerun-interrupted")),
-                format!("or leave it out: {}", command("--skip-interrupted")),
-            ];
+        match said.and_then(|finished| finished.asks) {
+            Some(Question::Interrupted) => about_interrupted(&self.undecided(), command),
+            Some(Question::Effects) => about_effects(&self.plain_plan().blocked_effects, command),
+            None => Vec::new(),
         }
-        let steps = self.plain_plan().blocked_effects;
-        if !steps.is_empty() && is_why(ResumeError::Effects { run: run.clone(), steps: steps.clone() }) {
-            let list = steps.join(", ");
-            return vec![
-                format!("to go on, side effects that are done would be repeated: {list}"),
-                format!("allow it: {}", command("--rerun-effects")),
-            ];
-        }
-        Vec::new()
     }
 
     /// What a resume would do, without doing it.
@@ -94,6 +79,37 @@ impl Shown {
             effects: resume.effects,
             interrupted: resume.interrupted,
         }))
+    }
+}
+
+/// What to do about steps that were cut off: what is chosen holds for all of them.
+fn about_interrupted(steps: &[String], command: impl Fn(&str) -> String) -> Vec<String> {
+    let (again, out) = (command("--rerun-interrupted"), command("--skip-interrupted"));
+    let see = format!("or see the plan: {}", command("--plan"));
+    match steps {
+        [] => Vec::new(),
+        [step] => vec![
+            format!("look at what `{step}` did before it was interrupted"),
+            format!("run it again: {again}"),
+            format!("or leave it out: {out}"),
+            see,
+        ],
+        steps => vec![
+            format!("look at what each of {} did before it was interrupted", named(steps)),
+            format!("run all of them again: {again}"),
+            format!("or leave all of them out: {out}"),
+            see,
+        ],
+    }
+}
+
+fn about_effects(steps: &[String], command: impl Fn(&str) -> String) -> Vec<String> {
+    match steps {
+        [] => Vec::new(),
+        steps => vec![
+            format!("to go on, side effects that are done would be repeated: {}", steps.join(", ")),
+            format!("allow it: {}", command("--rerun-effects")),
+        ],
     }
 }
 

@@ -1,6 +1,10 @@
 //! Going on with a run: what is kept, what is done again, and what a person has to choose.
 
-use std::{collections::HashMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use engine::{
     Event, RunStatus,
@@ -84,12 +88,12 @@ pub enum ResumeError {
     #[error("run `{0}` is completed: there is nothing to resume")]
     Completed(String),
     /// Steps were interrupted that must not simply run again.
-    #[error("step `{step}` of run `{run}` was interrupted and says that it is not idempotent")]
+    #[error("{}", interrupted(run, steps))]
     Choose {
         /// The run.
         run: String,
-        /// The step.
-        step: String,
+        /// The steps.
+        steps: Vec<String>,
     },
     /// The step to go on from does not exist.
     #[error("there is no step `{step}` in run `{run}`")]
@@ -307,18 +311,29 @@ impl Runs {
 
     /// Interrupted steps that are to be skipped; an error if a person has to choose.
     fn interrupted_steps(&self, shown: &Shown, choice: Interrupted) -> Result<Vec<String>, ResumeError> {
-        let mut skip = Vec::new();
-        for path in shown.undecided() {
-            match choice {
-                Interrupted::Rerun => {}
-                Interrupted::Skip => skip.push(path),
-                Interrupted::Ask => {
-                    return Err(ResumeError::Choose { run: shown.header.run_id.clone(), step: path });
-                }
+        let steps = shown.undecided();
+        match choice {
+            Interrupted::Ask if !steps.is_empty() => {
+                Err(ResumeError::Choose { run: shown.header.run_id.clone(), steps })
             }
+            Interrupted::Skip => Ok(steps),
+            Interrupted::Ask | Interrupted::Rerun => Ok(Vec::new()),
         }
-        Ok(skip)
     }
+}
+
+/// Says of steps that a person has to decide about them.
+fn interrupted(run: &str, steps: &[String]) -> String {
+    let list = named(steps);
+    match steps {
+        [_] => format!("step {list} of run `{run}` was interrupted and says that it is not idempotent"),
+        _ => format!("steps {list} of run `{run}` were interrupted and say that they are not idempotent"),
+    }
+}
+
+/// Steps by their names.
+pub(super) fn named(steps: &[String]) -> String {
+    steps.iter().map(|step| format!("`{step}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// What the remaining steps need from outside and is not there.
@@ -355,9 +370,9 @@ impl Shown {
     /// Steps that were cut off half-way and must not simply run again.
     pub(crate) fn undecided(&self) -> Vec<String> {
         let cut_off = self.state.cut_off_steps();
-        let mut paths: Vec<String> = cut_off.iter().filter_map(|path| not_idempotent(self, path)).collect();
-        paths.dedup();
-        paths
+        let mut seen = HashSet::new();
+        let paths = cut_off.iter().filter_map(|path| not_idempotent(self, path));
+        paths.filter(|path| seen.insert(path.clone())).collect()
     }
 }
 

@@ -22,6 +22,7 @@ pub(super) fn check(story: &Story) {
     match story.runs().open(folder) {
         Ok(shown) => {
             nothing_is_done_twice(&shown.records);
+            effects_are_not_retried(&shown);
             acts_are_recorded(&shown);
             ends_are_true(&shown);
             limits_hold(&shown);
@@ -79,7 +80,7 @@ fn success_is_earned(shown: &Shown, id: FrameId) {
         let fine = match step.status {
             StepStatus::Completed | StepStatus::Degraded => true,
             StepStatus::Skipped => step.skipped.is_some(),
-            StepStatus::Failed => frame.unit.steps[at].continue_on_error,
+            StepStatus::Failed => !frame.is_fatal(at),
             StepStatus::Pending | StepStatus::Running => false,
         };
         if !fine {
@@ -97,6 +98,28 @@ fn is_below(inner: &str, outer: &str) -> bool {
 
 fn is_redone(path: &str, rerun: &[String]) -> bool {
     rerun.iter().any(|named| named == path || is_below(path, named) || is_below(named, path))
+}
+
+/// A recipe is not tried again once something in it is done that must not be done twice.
+fn effects_are_not_retried(shown: &Shown) {
+    let is_for_once = |path: &str| {
+        let place = shown.state.locate(path);
+        let step = place.map(|(frame, at)| &shown.state.frames[frame].unit.steps[at]);
+        step.is_some_and(|step| !step.idempotent || !step.effects.is_empty())
+    };
+    let mut done: BTreeSet<&str> = BTreeSet::new();
+    for record in &shown.records {
+        match &record.event {
+            Event::RunResumed(resumed) => done.retain(|path| !is_redone(path, &resumed.rerun)),
+            Event::StepFinished { path, status, .. } if status.is_done() => drop(done.insert(path)),
+            Event::AttemptFailed { path, ended, .. } if ended.outcome != Outcome::Cancelled => {
+                if let Some(inner) = done.iter().find(|done| is_below(done, path) && is_for_once(done)) {
+                    complain(format!("`{path}` is tried again, though `{inner}` is done"));
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// A completed step starts again only if a resume says so.

@@ -1,0 +1,35 @@
+//! What was done and must not be done a second time. Never decides what becomes of it.
+
+use recipe::plan::Step;
+
+use super::RunState;
+use crate::frame::FrameId;
+
+/// Whether a step says that what it did must not be done again unasked.
+pub(crate) fn is_for_once(step: &Step) -> bool {
+    !step.effects.is_empty() || !step.idempotent
+}
+
+impl RunState {
+    /// Steps of a recipe, and of those below it, that doing all of it again would repeat though they must not be: effects
+    /// that are done, and what is not idempotent and was ended half-way.
+    pub fn done_for_good(&self, recipe: FrameId) -> Vec<String> {
+        let mut paths = Vec::new();
+        self.find_done_for_good(recipe, &mut paths);
+        paths
+    }
+
+    fn find_done_for_good(&self, id: FrameId, paths: &mut Vec<String>) {
+        let frame = &self.frames[id];
+        for (at, step) in frame.steps.iter().enumerate() {
+            let said = &frame.unit.steps[at];
+            let is_done = step.status.is_done() && is_for_once(said);
+            let is_half_done = !said.idempotent && self.is_cut_off(id, at);
+            match step.frame {
+                _ if is_done || is_half_done => paths.push(frame.step_path(at)),
+                Some(child) => self.find_done_for_good(child, paths),
+                None => {}
+            }
+        }
+    }
+}
