@@ -159,7 +159,6 @@ fn a_resume_starts_again_what_was_ended_with_a_failed_recipe() {
     assert_eq!((output.code, output.value("seen")), (0, json!("alive")), "{}", output.all());
 }
 
-<<<<<<< HEAD
 #[test]
 fn a_time_limit_is_the_steps_own_else_what_is_asked_for_else_the_recipes() {
     for (default, own, asked, said) in [
@@ -171,7 +170,9 @@ fn a_time_limit_is_the_steps_own_else_what_is_asked_for_else_the_recipes() {
         let recipe = format!("name: r\n{default}\nsteps: [{{id: s, command: sleep 30{own}}}]\n");
         let output = env().json(&recipe, &["--step-timeout", asked]);
         assert!(output.step("s")["error"].to_string().contains(said), "{default}{own}: {}", output.all());
-=======
+    }
+}
+
 /// A recipe that charges, pushes and then looks; the look fails until `go` is there.
 fn deployment(step: &str) -> TestEnv {
     env()
@@ -228,12 +229,10 @@ fn a_recipe_whose_result_is_not_json_repeats_no_effect_either() {
         assert_eq!((output.code, &step["status"]), (code, &json!(status)), "{}", output.all());
         assert!(step["error"].to_string().contains("not retried: "), "{step}");
         assert_eq!(env.read("ledger"), "charge\npush\nsmoke\n");
->>>>>>> h3
     }
 }
 
 #[test]
-<<<<<<< HEAD
 fn the_error_of_a_step_quotes_8192_bytes_at_most() {
     for (length, lines) in [(300, 20), (400, 20), (500, 16), (10_000, 0)] {
         let command = format!("for i in $(seq 40); do printf 'n%0{length}d\\n' 0; done >&2; exit 1");
@@ -242,7 +241,10 @@ fn the_error_of_a_step_quotes_8192_bytes_at_most() {
         let error = output.step("a")["error"].as_str().unwrap_or_default().to_owned();
         assert_eq!(error.lines().filter(|line| line.starts_with('n')).count(), lines, "{length}: {error}");
         assert!(error.len() < 8192 + 200, "{length}: {}", error.len());
-=======
+    }
+}
+
+#[test]
 fn a_recipe_is_retried_until_something_in_it_is_done_for_good() {
     let env = env()
         .file(
@@ -266,6 +268,5 @@ fn explain_says_what_a_retry_repeats() {
         ["no: repeated by its own retry, else never without asking", "no: never repeated without asking"]
     {
         assert!(explained.stdout.contains(part), "{}", explained.all());
->>>>>>> h3
     }
 }

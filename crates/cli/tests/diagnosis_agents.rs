@@ -107,7 +107,6 @@ fn a_hollow_answer_is_found_behind_a_recipe_and_beside_others() {
 }
 
 #[test]
-<<<<<<< HEAD
 fn an_agent_that_stops_at_a_limit_is_told_in_its_own_words() {
     let stops = r#"echo '{"type":"result","subtype":"error_max_turns","is_error":true,"session_id":"s"}'"#;
     let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs")).agent("claude", stops);
@@ -116,7 +115,9 @@ fn an_agent_that_stops_at_a_limit_is_told_in_its_own_words() {
     let advice = output.json()["advice"].to_string();
     assert!(advice.contains("the agent of `p` stopped at a limit (error_max_turns)"), "{}", output.all());
     assert!(!advice.contains("nothing explains"), "{advice}");
-=======
+}
+
+#[test]
 fn an_agent_is_not_asked_again_because_a_push_failed() {
     let agent = "echo asked >> asked; echo notes";
     let guard = "[ -n \"{{notes}}\" ] || { echo none >&2; exit 1; }";
@@ -135,5 +136,4 @@ fn an_agent_is_not_asked_again_because_a_push_failed() {
         assert_eq!(env.run(["resume", "last"]).code, 1);
         assert_eq!(env.read("asked"), "asked\n", "{publish}");
     }
->>>>>>> h2
 }
