@@ -260,6 +260,19 @@ fn a_key_of_json_stands_once_in_its_map() {
 }
 
 #[test]
+fn a_nul_is_found_at_any_depth() {
+    for (json, expected) in [
+        (r#""a\u0000b""#, true),
+        (r#"[1, ["\u0000"]]"#, true),
+        (r#"{"a": {"b": "\u0000"}}"#, true),
+        (r#"{"a": [null, true, 1.5, "x", {}, []]}"#, false),
+    ] {
+        let value = recipe::value::Value::from_json(json).unwrap();
+        assert_eq!(value.holds_nul(), expected, "{json}");
+    }
+}
+
+#[test]
 fn which_of_some_names_a_step_reads() {
     let plan = plan();
     for (at, names, expected) in [

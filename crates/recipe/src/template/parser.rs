@@ -87,7 +87,6 @@ impl Parser<'_> {
             search = self.at;
         }
         push_text(&mut parts, text_start..self.text.len());
-        self.at = self.text.len();
         Ok((parts, End::Text))
     }
 

@@ -15,6 +15,26 @@ fn check(yaml: &str, message: &str, label: &str, help: &str) {
 }
 
 #[test]
+fn durations_are_told_in_seconds() {
+    for (text, seconds) in [
+        ("500ms", "0.5"),
+        ("30 s", "30"),
+        ("2 seconds", "2"),
+        ("1min", "60"),
+        ("2h", "7200"),
+        ("1.5d", "129600"),
+    ] {
+        let help = format!("write the seconds as a plain number: `{seconds}`");
+        check(
+            &with_step(&format!("command: x\ntimeout: {text}")),
+            "`timeout` takes a number, but this is text",
+            "not a number",
+            &help,
+        );
+    }
+}
+
+#[test]
 fn values_of_another_kind() {
     let range = "write a number within the range";
     for (fields, message, label, help) in [

@@ -117,6 +117,16 @@ fn a_broken_template_is_told_inside_the_text() {
 }
 
 #[test]
+fn names_in_comments_of_commands_read_nothing() {
+    expect(&with_step("command: |\n  true # {{nowhere}}"), &[]);
+    expect(
+        &with_step("command: |\n  echo {{s}} # {{nowhere}} '{{never}}'\n"),
+        &["warning undefined-variable 5:12"],
+    );
+    expect(&with_step("command: |\n  echo a#{{nowhere}}"), &["warning undefined-variable 5:14"]);
+}
+
+#[test]
 fn braces_that_are_no_templates_stay() {
     for command in
         ["docker ps --format '{{.Names}}'", "echo '{{}}'", "awk '{ print $1 }'", "echo ${a} {{\"a\": 1}}"]
