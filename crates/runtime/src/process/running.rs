@@ -86,9 +86,7 @@ impl Running {
     /// After [`Self::wait`], waits for those who pass on what the step has printed, as `exec > >(tee log)` has them:
     /// not for long, and not for whoever works on. Only where the system shows who reads from whom.
     pub async fn drain(&self) {
-        if !self.has_nothing_left() {
-            platform::drain(&self.filter).await;
-        }
+        platform::drain(&self.filter).await;
     }
 
     /// What the step left behind, after [`Self::wait`].

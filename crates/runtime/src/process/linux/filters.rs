@@ -8,30 +8,29 @@ use std::time::Duration;
 use rustix::io::ioctl_fionread;
 use tokio::time::{Instant, sleep};
 
-use super::{census, table::Row};
+use super::{census, family, table::Row};
 use crate::process::Filter;
 
 /// How long those are waited for to whom nobody writes any more.
 const TO_THE_END: Duration = Duration::from_secs(5);
-/// How long those that somebody may still write to have to read what they were given, and new ones to begin.
+/// How long a shell has to become one of them, which is just being made.
+const TO_BEGIN: Duration = Duration::from_secs(1);
+/// How long those that somebody may still write to have to read what they were given.
 const TO_SETTLE: Duration = Duration::from_millis(100);
 /// How long to wait between two looks, at first and at most.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
+/// How many looks one after the other must find nobody: processes and files that change while they are listed can slip
+/// through one.
+const QUIET_LOOKS: u32 = 3;
+
 /// See [`crate::process::Running::drain`].
 pub(in crate::process) async fn drain(filter: &Filter) {
-    let (begun, mut pause) = (Instant::now(), LOOKS.0);
-    loop {
+    let (begun, mut pause, mut quiet) = (Instant::now(), LOOKS.0, 0);
+    while quiet < QUIET_LOOKS && !family::has_nothing_left(filter) {
         let members = census::members(filter, &HashSet::new());
-        let pipes = Pipes::of(&members);
-        let limit = match pipes.draining().is_empty() {
-            true if pipes.is_settled() => return,
-            true => TO_SETTLE,
-            false => TO_THE_END,
-        };
-        if begun.elapsed() >= limit {
-            return;
-        }
+        let is_quiet = begun.elapsed() >= Pipes::of(&members).patience();
+        quiet = if is_quiet { quiet + 1 } else { 0 };
         sleep(pause).await;
         pause = (pause * 2).min(LOOKS.1);
     }
@@ -91,17 +90,27 @@ impl Pipes<'_> {
         }
     }
 
-    /// Whether those that somebody may still write to have read everything, and none is just being made.
-    fn is_settled(&self) -> bool {
-        let is_busy = |row: &Row| {
-            let ends = self.read.get(&row.id.pid).into_iter().flatten();
-            let waits = |(pipe, file): &(String, String)| {
-                let is_new = self.written.get(pipe).is_some_and(|writers| writers.contains(&row.id.pid));
-                row.state != b'S' || is_new || has_bytes(file)
-            };
-            ends.into_iter().any(waits)
+    /// How long these processes are waited for, from when the step ended.
+    fn patience(&self) -> Duration {
+        if !self.draining().is_empty() {
+            return TO_THE_END;
+        }
+        let any = |waits: &dyn Fn(&Row, &str, &str) -> bool| {
+            self.rows.iter().any(|row| {
+                let mut ends = self.read.get(&row.id.pid).into_iter().flatten();
+                ends.any(|(pipe, file)| waits(row, pipe, file))
+            })
         };
-        !self.rows.iter().any(is_busy)
+        // it still has the end that others will write to
+        let has_both = |row: &Row, pipe: &str, _: &str| {
+            row.is_shell() && self.written.get(pipe).is_some_and(|writers| writers.contains(&row.id.pid))
+        };
+        let is_busy = |row: &Row, _: &str, file: &str| row.state != b'S' || has_bytes(file);
+        match () {
+            () if any(&has_both) => TO_BEGIN,
+            () if any(&is_busy) => TO_SETTLE,
+            () => Duration::ZERO,
+        }
     }
 }
 

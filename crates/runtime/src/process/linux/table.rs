@@ -64,6 +64,11 @@ impl Row {
         }
     }
 
+    /// Whether it is a shell, or a part of one that is still to become something else.
+    pub(super) fn is_shell(&self) -> bool {
+        self.name == "bash" || self.name == "sh"
+    }
+
     /// The marker in the environment with which it was executed.
     pub(super) fn marker(&self) -> Option<Marker> {
         let environment = self.environment()?;
