@@ -18,7 +18,7 @@ fn check(step: &str, expected: &str) {
     let env = env();
     env.write(
         "r.yaml",
-        &format!(
+        format!(
             "name: r\ncontext: {{word: x, n: 5}}\nsteps:\n- {{id: a, command: echo PASS, output: v}}\n\
              - {{id: b, {step}, output: v, continue_on_error: true}}\n\
              - {{id: gate, command: touch opened, condition: \"v == 'PASS'\"}}\n\
