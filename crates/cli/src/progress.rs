@@ -7,7 +7,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{Event, Outcome, Record, RunState, event::RunFinished, frame::StepState, outcome::SkipReason};
+use engine::{
+    Event, Outcome, Record, RunState,
+    event::RunFinished,
+    frame::StepState,
+    outcome::{SkipReason, StopCause},
+};
 use runtime::{
     drive::{Notice, Reporter},
     mask::Mask,
@@ -144,7 +149,7 @@ impl<'a> Progress<'a> {
                 let label = path.as_ref().map_or_else(|| "[run]".to_owned(), |path| label(path, state));
                 self.line(&format!("{label} {}", mask.text(message)));
             }
-            Event::RecipeStopped { path, error } => {
+            Event::RecipeStopped { path, error, cause: StopCause::Timeout } => {
                 let label = label(path, state);
                 self.line(&format!("{label} {}: ending what runs in it", mask.text(error)));
             }
@@ -152,7 +157,9 @@ impl<'a> Progress<'a> {
                 self.line(&format!("[auto-fix] {}", mask.text(&fixing(event))));
             }
             Event::RunFinished(finished) => self.run_finished(finished, state, mask),
-            Event::RecipeEntered { .. }
+            // said with what becomes of it
+            Event::RecipeStopped { cause: StopCause::Refused, .. }
+            | Event::RecipeEntered { .. }
             | Event::Spawned(_)
             | Event::StepNotBegun { .. }
             | Event::AgentUsed { .. }

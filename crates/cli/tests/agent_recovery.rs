@@ -315,3 +315,79 @@ fn a_recipe_has_its_own_attempts_before_an_agent_is_asked() {
         assert_eq!((output.code, env.calls()), (0, calls), "{child}: {}", output.all());
     }
 }
+
+/// A world in which the recipe of `sub` cannot come to its end.
+fn stuck(answer: &str, step: &str, child: &str) -> TestEnv {
+    env(&format!("result '{answer}'"))
+        .file("parent.yaml", format!("name: parent\nsteps:\n- {{id: sub, recipe: child, {step}}}\n"))
+        .file("child.yaml", format!("name: child\n{child}"))
+}
+
+#[test]
+fn a_recipe_that_took_too_long_or_may_not_begin_is_offered_too() {
+    let slow = "steps:\n- {id: a, command: echo a >>ledger; sleep 60}\n";
+    let lacks = "inputs: [{name: must, required: true}]\nsteps:\n- {id: a, command: echo a >>ledger}\n";
+    let invalid = "context_validation: {must: nonempty}\nsteps:\n- {id: a, command: echo a >>ledger}\n";
+    for (child, more, reason, failed, ledger) in [
+        (slow, ", timeout: 3", "timed out after 3 s", " (step 'a')", "a\n"),
+        (lacks, "", "PRE-FLIGHT VALIDATION FAILED", "", ""),
+        (invalid, "", "PRE-FLIGHT VALIDATION FAILED", "", ""),
+    ] {
+        for (declared, args, offered) in [
+            (", recovery_on_failure: true", &[][..], true),
+            ("", &["--recovery", "always"], true),
+            ("", &[], false),
+            (", recovery_on_failure: true", &["--recovery", "off"], false),
+        ] {
+            let step = format!("output: v{more}{declared}");
+            for (answer, helps) in [("STATUS: COMPLETE", true), ("UNRECOVERABLE: no", false)] {
+                let env = stuck(answer, &step, child);
+                let output = run(&env, args);
+                let code = i32::from(!(offered && helps));
+                assert_eq!((output.code, env.calls()), (code, usize::from(offered)), "{}", output.all());
+                assert_eq!(env.read("ledger"), ledger, "{}", output.all());
+                let told = format!("Sub-recipe 'child' failed{failed}. Attempting agent recovery.");
+                assert_eq!(output.stderr.contains(&told), offered, "{}", output.stderr);
+                let error = output.step("sub")["error"].to_string();
+                let says = |part: &str| error.contains(part);
+                let is_told = says("Sub-recipe 'child' failed") && says("[error]") && says(reason);
+                assert_eq!((is_told, says("[recovery]")), (code == 1, offered && !helps), "{error}");
+                assert_eq!(output.step("sub")["recovered"] == true, code == 0, "{}", output.all());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_recipe_that_took_too_long_is_tried_again_before_an_agent_is_asked() {
+    let step = "timeout: 2, retry: {max_attempts: 2, delay: 0}, recovery_on_failure: true";
+    let env = stuck("STATUS: COMPLETE", step, "steps:\n- {id: a, command: echo a >>ledger; sleep 60}\n");
+    let output = run(&env, &[]);
+    assert_eq!(
+        (output.code, env.calls(), env.read("ledger")),
+        (0, 1, "a\na\n".to_owned()),
+        "{}",
+        output.all()
+    );
+}
+
+#[test]
+fn what_is_stopped_with_the_recipe_around_it_is_not_offered() {
+    let inner = "steps:\n- {id: inner, recipe: leaf, recovery_on_failure: true}\n";
+    for (args, code, calls) in [(&[][..], 1, 0), (&["--recovery", "always"], 0, 1)] {
+        let env = stuck("STATUS: COMPLETE", "timeout: 2", inner)
+            .file("leaf.yaml", "name: leaf\nsteps:\n- {id: a, command: sleep 60}\n");
+        let output = run(&env, args);
+        assert_eq!((output.code, env.calls()), (code, calls), "{}", output.all());
+    }
+}
+
+#[test]
+fn a_refused_recipe_that_an_agent_could_not_save_goes_on_when_it_has_what_it_needs() {
+    let child =
+        "inputs: [{name: must, required: true}]\nsteps:\n- {id: a, command: 'echo {{must}} >>ledger'}\n";
+    let env = stuck("UNRECOVERABLE: no", "recovery_on_failure: true", child);
+    assert_eq!(run(&env, &[]).code, 1);
+    let output = env.run(["resume", "last", "--set", "must=1"]);
+    assert_eq!((output.code, env.read("ledger"), env.calls()), (0, "1\n".to_owned(), 1), "{}", output.all());
+}

@@ -11,7 +11,7 @@ use recipe::{
 
 use crate::{
     event::{Ended, Event},
-    frame::{Frame, FrameId, StepState},
+    frame::{Frame, FrameId, StepState, Stopped},
     outcome::{Outcome, SkipReason, StepStatus},
     state::RunState,
 };
@@ -194,10 +194,10 @@ pub fn called(state: &RunState, frame: FrameId) -> String {
 pub fn nested_error(state: &RunState, frame: FrameId) -> String {
     let name = called(state, frame);
     let frame = &state.frames[frame];
-    if let Some(reason) = &frame.stopped {
+    if let Some(Stopped { error, .. }) = &frame.stopped {
         let at = frame.steps.iter().position(|step| step.status == StepStatus::Failed);
         let step = at.map(|at| format!(" at step '{}'", frame.unit.steps[at].id)).unwrap_or_default();
-        return format!("Sub-recipe '{name}' failed{step}: [error] {reason}");
+        return format!("Sub-recipe '{name}' failed{step}: [error] {error}");
     }
     let Some(first) = frame.failed_at else { return format!("Sub-recipe '{name}' failed") };
     // all members of a group come to their end

@@ -11,7 +11,9 @@ use recipe::value::Value;
 use serde::{Deserialize, Serialize};
 
 use crate::given::Given;
-use crate::outcome::{AgentTrouble, KnownBy, Outcome, ProgramEnd, RunStatus, SkipReason, StepStatus};
+use crate::outcome::{
+    AgentTrouble, KnownBy, Outcome, ProgramEnd, RunStatus, SkipReason, StepStatus, StopCause,
+};
 pub use usage::Usage;
 
 /// Version of the journal's format.
@@ -105,8 +107,11 @@ pub enum Event {
     RecipeStopped {
         /// The step that runs it.
         path: String,
-        /// Why.
+        /// Why, in words.
         error: String,
+        /// Why.
+        #[serde(default, skip_serializing_if = "StopCause::is_timeout")]
+        cause: StopCause,
     },
     /// Something that people should know and that changes nothing.
     Noted {

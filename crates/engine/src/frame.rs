@@ -20,7 +20,7 @@ use recipe::{
 
 use crate::{
     event::Ended,
-    outcome::{Outcome, SkipReason, StepStatus},
+    outcome::{Outcome, SkipReason, StepStatus, StopCause},
 };
 
 /// Which frame of a [`crate::RunState`].
@@ -72,10 +72,19 @@ pub struct Frame {
     /// The step that ended it.
     pub failed_at: Option<usize>,
     /// Why nothing new starts in it.
-    pub stopped: Option<String>,
+    pub stopped: Option<Stopped>,
     /// Whether its end was reported.
     pub closed: bool,
     index: Arc<HashMap<String, usize>>,
+}
+
+/// Why nothing new starts in a recipe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    /// In words.
+    pub error: String,
+    /// What it was.
+    pub cause: StopCause,
 }
 
 /// A step in execution.

@@ -181,6 +181,24 @@ impl KnownBy {
     }
 }
 
+/// Why nothing new starts in a nested recipe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopCause {
+    /// It took too long.
+    #[default]
+    Timeout,
+    /// It may not begin with the values that it got.
+    Refused,
+}
+
+impl StopCause {
+    /// Whether it took too long.
+    pub fn is_timeout(&self) -> bool {
+        *self == StopCause::Timeout
+    }
+}
+
 /// Why a step was not executed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

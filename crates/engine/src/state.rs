@@ -24,8 +24,8 @@ use recipe::{
 
 use crate::{
     event::{Ended, Event, Record, RepairBegan, RunFinished, Usage},
-    frame::{ChildResult, Frame, FrameId, StepState},
-    outcome::{SkipReason, StepStatus},
+    frame::{ChildResult, Frame, FrameId, StepState, Stopped},
+    outcome::{SkipReason, StepStatus, StopCause},
 };
 pub use tries::Tries;
 
@@ -157,7 +157,7 @@ impl RunState {
             Event::StepStarted { path, attempt, inputs } => self.start(path, *attempt, inputs, record.at),
             Event::RecipeEntered { path, unit } => self.enter(plan, path, unit),
             Event::AttemptFailed { path, ended, .. } => self.attempt_failed(path, ended),
-            Event::RecipeStopped { path, error } => self.stop(path, error),
+            Event::RecipeStopped { path, error, cause } => self.stop(path, error, *cause),
             Event::StepFinished { path, status, ended, recovered, .. } => {
                 self.count_usage(path, ended);
                 self.tries.remove(path);
@@ -438,12 +438,12 @@ impl RunState {
     }
 
     /// Keeps a nested recipe, and everything in it, from starting anything new.
-    fn stop(&mut self, path: &str, error: &str) {
+    fn stop(&mut self, path: &str, error: &str, cause: StopCause) {
         let below = format!("{path}/");
         for id in self.active.clone() {
             let frame = &mut self.frames[id];
             if frame.path == path || frame.path.starts_with(&below) {
-                frame.stopped.get_or_insert_with(|| error.to_owned());
+                frame.stopped.get_or_insert_with(|| Stopped { error: error.to_owned(), cause });
             }
         }
     }

@@ -56,7 +56,10 @@ pub fn prompt(state: &RunState, id: FrameId, mask: &Mask) -> String {
          2. If it cannot be done (something is missing, or contradicts itself), answer 'UNRECOVERABLE: <reason>'.\n\n\
          Current context summary:\n{}",
         frame.unit.name,
-        failed_steps(frame).join(", "),
+        match failed_steps(frame) {
+            steps if steps.is_empty() => "none had begun".to_owned(),
+            steps => steps.join(", "),
+        },
         mask.text(&reason(&decide::nested_error(state, id))),
         summary(&outer.context, mask),
     )

@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{Event, Outcome, Record, RunState, RunStatus, StepStatus};
+use engine::{Event, Outcome, Record, RunState, RunStatus, StepStatus, outcome::StopCause};
 use jiff::Timestamp;
 use runtime::{
     clock,
@@ -211,7 +211,7 @@ impl<'a> Live<'a> {
                 let path = path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default();
                 self.line('·', &format!("{path}{}", mask.text(message)));
             }
-            Event::RecipeStopped { path, error } => {
+            Event::RecipeStopped { path, error, cause: StopCause::Timeout } => {
                 self.line('⚠', &format!("{path}: {}: ending what runs in it", mask.text(error)));
             }
             event @ (Event::FixWaits { .. } | Event::RepairBegan(_) | Event::RepairEnded { .. }) => {
@@ -225,7 +225,9 @@ impl<'a> Live<'a> {
                     self.run_finished(finished.status, state);
                 }
             }
-            Event::RecipeEntered { .. }
+            // said with what becomes of it
+            Event::RecipeStopped { cause: StopCause::Refused, .. }
+            | Event::RecipeEntered { .. }
             | Event::Spawned(_)
             | Event::StepNotBegun { .. }
             | Event::AgentUsed { .. }

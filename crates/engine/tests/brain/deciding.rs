@@ -282,9 +282,30 @@ fn nothing_begins_in_a_nested_recipe_that_was_stopped() {
         run.record(Event::StepStarted { path: path.to_owned(), attempt: 1, inputs: None }, None);
         run.record(Event::RecipeEntered { path: path.to_owned(), unit: "leaf".to_owned() }, None);
     }
-    run.record(Event::RecipeStopped { path: "n".to_owned(), error: "enough".to_owned() }, None);
+    run.record(
+        Event::RecipeStopped {
+            path: "n".to_owned(),
+            error: "enough".to_owned(),
+            cause: engine::outcome::StopCause::Timeout,
+        },
+        None,
+    );
     assert_eq!(decide::nested_error(&run.state, 2), "Sub-recipe 'leaf' failed: [error] enough");
     assert!(run.state.frames[1].stopped.is_none());
     run.go();
     assert_eq!(run.trace.join(" "), "!n +m/k -m/k -m end");
+}
+
+#[test]
+fn a_recipe_that_may_not_begin_comes_to_its_end_without_a_step() {
+    let mut run = Run::new("name: top\nsteps:\n- {id: n, recipe: leaf}\n", LEAF, parallel(4), &[]);
+    run.record(Event::StepStarted { path: "n".to_owned(), attempt: 1, inputs: None }, None);
+    run.record(Event::RecipeEntered { path: "n".to_owned(), unit: "leaf".to_owned() }, None);
+    let (path, error) = ("n".to_owned(), "lacks `x`".to_owned());
+    let cause = engine::outcome::StopCause::Refused;
+    run.record(Event::RecipeStopped { path, error, cause }, None);
+    assert_eq!(decide::nested_error(&run.state, 1), "Sub-recipe 'leaf' failed: [error] lacks `x`");
+    assert_eq!(run.state.frames[1].stopped.as_ref().map(|stopped| stopped.cause), Some(cause));
+    run.go();
+    assert_eq!(run.trace.join(" "), "!n end");
 }

@@ -6,7 +6,7 @@ use engine::{
     Event, Outcome, RunSettings, StepStatus,
     event::{Ended, NameChange, RunResumed, Spawned, Usage},
     inputs::digest,
-    outcome::{KnownBy, RunStatus, SkipReason},
+    outcome::{KnownBy, RunStatus, SkipReason, StopCause},
     state::Tries,
 };
 use recipe::value::Value;
@@ -214,7 +214,14 @@ fn the_step_at_the_bottom_is_to_blame() {
         run.enter("sub", "leaf");
         run.begin("sub/k", 1);
         if stopped {
-            run.record(Event::RecipeStopped { path: "sub".to_owned(), error: "e".to_owned() }, None);
+            run.record(
+                Event::RecipeStopped {
+                    path: "sub".to_owned(),
+                    error: "e".to_owned(),
+                    cause: StopCause::Timeout,
+                },
+                None,
+            );
         }
         assert_eq!((run.state.root_cause().is_some(), run.state.needs_human()), (false, false));
         run.finish("sub/k", StepStatus::Failed, ended(outcome));

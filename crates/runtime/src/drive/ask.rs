@@ -250,12 +250,10 @@ impl Driver<'_> {
 
     /// Why a waiting agent is not wanted any more.
     fn dismissal(&self, waiting: &Waiting) -> Option<String> {
-        let (path, nested) = match waiting {
-            Waiting::Step { path, .. } => (path, None),
-            Waiting::Recovery { path, frame } => (path, Some(*frame)),
-        };
-        let frames = nested.into_iter().chain(self.state.locate(path).map(|(frame, _)| frame));
-        frames.into_iter().find_map(|frame| self.state.frames[frame].stopped.clone())
+        // a recipe that took too long itself is recovered all the same
+        let (Waiting::Step { path, .. } | Waiting::Recovery { path, .. }) = waiting;
+        let (around, _) = self.state.locate(path)?;
+        self.state.frames[around].stopped.as_ref().map(|stopped| stopped.error.clone())
     }
 
     /// A nested recipe was stopped: who waits in it need not wait for others to end.

@@ -6,6 +6,7 @@ use engine::{
     Event, Outcome, StepStatus, decide,
     event::{Ended, Usage},
     frame::FrameId,
+    outcome::StopCause,
 };
 use recipe::{
     plan::{JsonMode, Recoverer, Step, StepKind},
@@ -16,6 +17,7 @@ use super::{DriveError, Driver, TaskDone, Waiting, ask::Question};
 use crate::{
     agent_attempt::run_once,
     attempt::{Finished, read_json},
+    folder::Recovery,
     preflight, programs,
     recovery::{self, Verdict},
 };
@@ -27,12 +29,37 @@ pub(super) struct Refusal {
 }
 
 impl Driver<'_> {
+    /// Whether the recipe of a step is offered to an agent if it fails.
+    pub(super) fn is_offered(&self, step: &Step) -> bool {
+        let StepKind::Nested { recovery, .. } = &step.kind else { return false };
+        match self.options.recovery {
+            Recovery::Off => false,
+            Recovery::Declared => *recovery,
+            Recovery::Always => true,
+        }
+    }
+
+    /// A recipe step whose recipe may not begin with what it got. Where an agent is to be asked the recipe is entered
+    /// all the same, and nothing in it starts: so it comes to its end as every recipe that fails.
+    pub(super) fn refuse_entry(&mut self, path: &str, error: String) -> Result<(), DriveError> {
+        let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
+        let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);
+        let unit = self.is_offered(&step).then(|| self.target(path, frame, &step).ok()).flatten();
+        let Some(unit) = unit else { return self.nested_failed(path, Outcome::Refused, error) };
+        let path = path.to_owned();
+        self.record(Event::RecipeEntered { path: path.clone(), unit: unit.path.clone() }, None)?;
+        self.record(Event::RecipeStopped { path, error, cause: StopCause::Refused }, None)
+    }
+
     /// Says that an agent is to finish the work of a nested recipe; it is asked when it is its turn.
     pub(super) fn start_recovery(&mut self, path: &str, id: FrameId) -> Result<(), DriveError> {
         self.closing.insert(id);
         let name = decide::called(&self.state, id);
-        let failed = recovery::failed_steps(&self.state.frames[id]).join(", ");
-        let message = format!("Sub-recipe '{name}' failed (step '{failed}'). Attempting agent recovery.");
+        let failed = match recovery::failed_steps(&self.state.frames[id]) {
+            steps if steps.is_empty() => String::new(),
+            steps => format!(" (step '{}')", steps.join(", ")),
+        };
+        let message = format!("Sub-recipe '{name}' failed{failed}. Attempting agent recovery.");
         self.note(path, format!("warning: {message}"))?;
         if let Some(preflight::Problem { text: problem, .. }) = self.recoverer_problem(id) {
             let message = format!("Cannot attempt agent recovery: no adapter configured: {problem}");

@@ -6,6 +6,7 @@ use engine::{
     Event, Outcome, StepStatus,
     event::{Ended, Stored},
     frame::FrameId,
+    outcome::StopCause,
 };
 use recipe::{
     plan::{Step, StepKind},
@@ -17,7 +18,7 @@ use tokio::task::JoinError;
 use super::{DriveError, Driver, Notice, TaskDone, again::Again, hooks::HookReport, recover::Refusal};
 use crate::{
     attempt::{Finished, Go, number, read_json, stopped},
-    folder::{Recovery, RunFolder, make_dir},
+    folder::{RunFolder, make_dir},
     values,
 };
 
@@ -46,7 +47,7 @@ impl Driver<'_> {
                 match problem {
                     _ if self.halt.is_some() => Ok(()),
                     _ if self.is_stopped(&path) => self.give_up(&path),
-                    Some(problem) => self.nested_failed(&path, Outcome::Refused, problem),
+                    Some(problem) => self.refuse_entry(&path, problem),
                     None => self.enter(&path),
                 }
             }
@@ -192,7 +193,8 @@ impl Driver<'_> {
     /// Ends a step that was about to begin, because the recipe around it was stopped.
     fn give_up(&mut self, path: &str) -> Result<(), DriveError> {
         let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
-        let reason = self.state.frames[frame].stopped.clone().unwrap_or_default();
+        let reason =
+            self.state.frames[frame].stopped.clone().map(|stopped| stopped.error).unwrap_or_default();
         let attempt = self.state.frames[frame].steps[at].attempt;
         self.finish_step(path, attempt, Finished::refused(Outcome::Cancelled, reason))
     }
@@ -267,17 +269,11 @@ impl Driver<'_> {
             }
             return self.end_recipe(path, attempt, id, &step, finished);
         }
-        let StepKind::Nested { recovery, .. } = &step.kind else { return Ok(()) };
-        let wanted = match self.options.recovery {
-            Recovery::Off => false,
-            Recovery::Declared => *recovery,
-            Recovery::Always => true,
-        };
         // an agent comes when the recipe has had all its own attempts
         let ended = Ended::new(self.nested_outcome(id), None);
         // nor does it take the place of the person that a step asks for
         let asks_a_person = ended.outcome == Outcome::NeedsHuman;
-        let may = wanted && !asks_a_person && self.halt.is_none() && self.state.frames[id].stopped.is_none();
+        let may = self.is_offered(&step) && !asks_a_person && self.halt.is_none() && !self.is_stopped(path);
         if may && !matches!(self.again(path, id, &step, &ended), Again::After(_)) {
             return self.start_recovery(path, id);
         }
@@ -327,6 +323,9 @@ impl Driver<'_> {
     /// recipe whose limit it is.
     fn nested_outcome(&self, id: FrameId) -> Outcome {
         let frame = &self.state.frames[id];
+        if frame.stopped.as_ref().is_some_and(|stopped| stopped.cause == StopCause::Refused) {
+            return Outcome::Refused;
+        }
         if frame.stopped.is_some() {
             let step = frame.parent.map(|(parent, at)| &self.state.frames[parent].unit.steps[at]);
             return Outcome::TimedOut(step.and_then(|step| step.timeout).unwrap_or_default());
@@ -365,7 +364,7 @@ impl Driver<'_> {
             return Ok(());
         }
         let error = format!("timed out after {} s", number(seconds));
-        self.record(Event::RecipeStopped { path: path.to_owned(), error }, None)?;
+        self.record(Event::RecipeStopped { path: path.to_owned(), error, cause: StopCause::Timeout }, None)?;
         let below = format!("{path}/");
         for (key, gate) in &self.gates {
             if key.starts_with(&below) {

@@ -158,8 +158,8 @@ fn nothing_is_done_twice(records: &[Record]) {
                 done.retain(|done| !done.starts_with(&below));
             }
             Event::RecipeStopped { path, .. } => drop(stopped.insert(path)),
-            Event::StepFinished { path, status, .. } => {
-                if stopped.contains(path.as_str()) && status.is_done() {
+            Event::StepFinished { path, status, recovered, .. } => {
+                if stopped.contains(path.as_str()) && status.is_done() && !recovered {
                     complain(format!("`{path}` took too long, and is {status:?}"));
                 }
                 if done.contains(path.as_str()) {
