@@ -107,8 +107,13 @@ fn a_tag_that_means_nothing_is_an_error() {
             "error yaml-syntax 4:14",
         ),
     ] {
-        let told = crate::shelf::told(&crate::shelf::check_files(&[("r.yaml", &yaml)], &[]));
+        let checked = crate::shelf::check_files(&[("r.yaml", &yaml)], &[]);
+        let told = crate::shelf::told(&checked);
         assert_eq!(told.first().map(String::as_str), Some(expected), "{yaml}");
+        // all that is lost is marked
+        let span = checked.diagnostics[0].place.unwrap().span;
+        let marked = &yaml[span.start as usize..span.end as usize];
+        assert!(marked.starts_with('!') && yaml.contains(&format!("{marked}\n")), "{marked}");
     }
     for field in [
         "condition: \"!skip\"",
