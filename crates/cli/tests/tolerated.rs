@@ -69,7 +69,8 @@ fn a_limit_is_not_for_a_step_to_tolerate() {
         (outer(limit), inner(""), 1, "a\nb\n"),
         // that the recipe of a step has come to its own limit is a failure of the step
         (outer(""), inner(limit), 0, "a\nb\nz\n"),
-        (outer("recursion: {max_depth: 0}\n"), inner(""), 1, ""),
+        // and so is that it lies too deep
+        (outer("recursion: {max_depth: 0}\n"), inner(""), 0, "z\n"),
     ] {
         let env = env().file("inner.yaml", &nested);
         let output = env.json(&recipe, &[]);

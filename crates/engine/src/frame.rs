@@ -183,9 +183,11 @@ impl Frame {
         step.status == StepStatus::Failed && !self.may_fail(at, step)
     }
 
-    /// Whether the recipe goes on behind this failure of a step. A limit is the recipe's, and not the step's to exceed.
+    /// Whether the recipe goes on behind this failure of a step. How many steps may run is the recipe's to say, and not
+    /// the step's to exceed; a recipe that lies too deep is merely not entered.
     pub(crate) fn may_fail(&self, at: usize, step: &StepState) -> bool {
-        let is_limit = step.ended.as_ref().is_some_and(|ended| ended.outcome == Outcome::Limit);
+        let is_limit = step.ended.as_ref().is_some_and(|ended| ended.outcome == Outcome::Limit)
+            && !(self.is_nested(at) && step.frame.is_none());
         self.unit.steps[at].continue_on_error && !is_limit
     }
 

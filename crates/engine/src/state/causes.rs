@@ -74,12 +74,14 @@ impl RunState {
         })
     }
 
-    /// Whether a recipe failed because of a limit of one around it, which is not for the step that runs it to tolerate.
+    /// Whether a recipe failed because no more steps of one around it may run, which is not for the step that runs it to
+    /// tolerate.
     pub fn exceeds_outer_limit(&self, recipe: FrameId) -> bool {
         let around = self.frames[recipe].parent.map(|(parent, _)| parent);
         self.causes_in(recipe).iter().any(|(id, at, ended)| {
             let frame = &self.frames[*id];
             ended.outcome == Outcome::Limit
+                && !frame.is_nested(*at)
                 && exceeded(self, around, frame.depth, &frame.unit.steps[*at]).is_some()
         })
     }
