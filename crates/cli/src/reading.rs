@@ -136,7 +136,8 @@ pub(crate) fn examine(
     tags: &[String],
     strictness: &Strictness,
 ) -> Checked {
-    let given = Given { names: outside.names(), typed: outside.typed(), tags: tags.to_vec() };
+    let given =
+        Given { names: outside.names(), typed: outside.typed(), tags: tags.to_vec(), ..Given::default() };
     let checked = check(loaded, loader, &given);
     if strictness.strict { checked.strict() } else { checked }
 }

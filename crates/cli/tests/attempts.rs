@@ -207,6 +207,21 @@ fn a_retry_repeats_no_effect_that_is_done() {
 }
 
 #[test]
+fn why_a_recipe_is_not_retried_is_told_everywhere() {
+    let env = deployment("");
+    let output = env.run(["r.yaml"]);
+    assert!(
+        output.stderr.contains("warning: not retried: `deploy/charge`, `deploy/push` are done"),
+        "{}",
+        output.all()
+    );
+    let half = env.file("half.yaml", "name: half\nsteps: [{id: sl, idempotent: false, command: sleep 30}]\n");
+    let output = half.json("name: r\nsteps: [{id: deploy, recipe: half, retry: 3, timeout: 0.5}]\n", &[]);
+    let told = "not retried: `deploy/sl` was ended half-way and is not idempotent; a resume asks what to do";
+    assert!(output.step("deploy")["error"].to_string().contains(told), "{}", output.all());
+}
+
+#[test]
 fn a_failure_that_is_tolerated_is_not_offered_to_a_resume() {
     let env = deployment(", continue_on_error: true");
     let output = env.run(["r.yaml", "--output-format", "json"]);

@@ -194,3 +194,34 @@ fn a_variable_that_a_late_recipe_misses_is_the_environments_fault() {
     assert_eq!(output.json()["diagnosis"]["class"], "environment.missing_env", "{}", output.all());
     assert_eq!(env.calls(), 0);
 }
+
+#[test]
+fn a_recipe_that_is_found_late_knows_what_its_step_hands_it() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
+        .file("c.yaml", "name: c\nsteps: [{id: z, command: 'echo {{v}}', condition: \"2fa == 'on'\"}]\n");
+    let recipe =
+        "name: r\ncontext: {w: c}\nsteps: [{id: s, recipe: '{{w}}', context: {2fa: 'on', v: said}}]\n";
+    let output = env.json(recipe, &["--strict"]);
+    assert_eq!((output.code, &output.step("s")["output"]), (0, &"said".into()), "{}", output.all());
+}
+
+/// What its callers may define may be there, whether it is or not.
+#[test]
+fn a_recipe_that_is_found_late_may_read_what_its_callers_may_have() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs")).file(
+        "c.yaml",
+        "name: c\nsteps: [{id: z, command: 'echo \"[{{k}}]\"', condition: \"2fa != 'on'\"}]\n",
+    );
+    for (steps, arguments) in [
+        (
+            "{id: k, command: x, condition: 'false'}, {id: 2fa, command: x, condition: 'false'}",
+            &["--strict"][..],
+        ),
+        ("{id: k, command: echo k}, {id: 2fa, command: echo off}", &["--strict", "--dry-run"]),
+    ] {
+        let recipe =
+            format!("name: r\ncontext: {{w: c}}\nsteps: [{steps}, {{id: s, recipe: '{{{{w}}}}'}}]\n");
+        let output = env.json(&recipe, arguments);
+        assert_eq!(output.code, 0, "{arguments:?} {}", output.all());
+    }
+}

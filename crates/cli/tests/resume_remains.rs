@@ -132,18 +132,24 @@ fn a_process_that_ended_by_itself_is_not_missed() {
     assert_eq!(fate(&env, "srv"), "keep: it is done");
 }
 
-/// A commit is not made twice because git tidies up behind it.
+/// A commit is not made twice because git tidies up behind it. Who writes `setsid` means it.
 #[test]
 fn a_daemon_of_a_program_is_not_missed() {
-    let commit = "id: c, command: 'echo c >>ledger; setsid -f bash -c \"echo up >up; exec sleep 60\" >/dev/null 2>&1; \
-                  until test -f up; do sleep 0.05; done'";
-    let env = world(&[commit, "id: g, command: test -f go"]);
-    assert_eq!(env.run(["r.yaml"]).code, 1);
-    assert_eq!(env.survivors(), Vec::<String>::new());
-    env.write("go", "");
-    assert_eq!(fate(&env, "c"), "keep: it is done");
-    let output = resume(&env, &[]);
-    assert_eq!((output.code, env.read("ledger")), (0, "c\n".to_owned()), "{}", output.all());
+    let daemon = "setsid -f bash -c 'echo up >up; exec sleep 60' >/dev/null 2>&1; until test -f up; do sleep 0.05; done\n";
+    for (command, expected, ledger) in [
+        ("bash commit.sh".to_owned(), "keep: it is done", "c\n"),
+        (format!("{}; bash commit.sh", "setsid true"), STARTED_AGAIN, "c\nc\n"),
+    ] {
+        let env =
+            world(&[&format!("id: c, command: 'echo c >>ledger; {command}'"), "id: g, command: test -f go"]);
+        env.write("commit.sh", daemon);
+        assert_eq!(env.run(["r.yaml"]).code, 1);
+        assert_eq!(env.survivors(), Vec::<String>::new());
+        env.write("go", "");
+        assert_eq!(fate(&env, "c"), expected);
+        let output = resume(&env, &[]);
+        assert_eq!((output.code, env.read("ledger")), (0, ledger.to_owned()), "{}", output.all());
+    }
 }
 
 #[test]

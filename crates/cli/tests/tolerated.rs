@@ -84,3 +84,20 @@ fn a_limit_is_not_for_a_step_to_tolerate() {
         assert_eq!(output.json()["success"], code == 0, "{}", output.all());
     }
 }
+
+/// Nor is it for an agent to get round.
+#[test]
+fn a_limit_is_not_offered_to_recovery() {
+    let inner = |limit: &str| {
+        format!("name: inner\n{limit}steps:\n- {{id: x, command: 'true'}}\n- {{id: y, command: 'true'}}\n")
+    };
+    let outer = |limit: &str| {
+        format!("name: r\n{limit}steps:\n- {{id: o, recipe: inner, recovery_on_failure: true}}\n")
+    };
+    let limit = "recursion: {max_total_steps: 1}\n";
+    for (recipe, nested, code) in [(outer(limit), inner(""), 1), (outer(""), inner(limit), 0)] {
+        let env = env().agent("claude", "result 'STATUS: COMPLETE'").file("inner.yaml", &nested);
+        let output = env.json(&recipe, &[]);
+        assert_eq!((output.code, env.calls()), (code, 1 - code as usize), "{}", output.all());
+    }
+}

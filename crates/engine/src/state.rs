@@ -27,6 +27,7 @@ use crate::{
     frame::{ChildResult, Frame, FrameId, StepState, Stopped},
     outcome::{SkipReason, StepStatus, StopCause},
 };
+pub use effects::ForGood;
 pub use tries::Tries;
 
 /// What a run was asked to do besides its recipe.

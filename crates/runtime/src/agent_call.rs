@@ -28,7 +28,7 @@ use crate::{
     agent_end::{End, by_exit_code, cut_short, failure_outcome, failure_text},
     agent_news::{News, describe},
     agents::{self, Invocation, Program, Reader, Request, Said},
-    attempt::{Command, Go, Progress, stopped},
+    attempt::{Command, Go, Progress, drained, stopped},
     budget::{self, Account},
     folder::{FolderError, make_dir, write_private},
     process::{self, Exit, Launch, Marker, Running, Stdin},
@@ -257,13 +257,9 @@ impl<'a> Session<'a> {
 
     /// Stays with the program to its end.
     async fn listen(mut self, answer_file: Option<PathBuf>, watch: &mut Watch) -> Call {
-        let end = self.supervise(watch).await;
-        if matches!(end, End::Exited(_)) {
-            tokio::select! {
-                biased;
-                () = stopped(&mut watch.go) => {}
-                () = self.running.drain() => {}
-            }
+        let mut end = self.supervise(watch).await;
+        if matches!(end, End::Exited(_)) && drained(&self.running, &mut watch.go).await.is_none() {
+            end = End::Stopped;
         }
         // also after an exit: what an agent leaves behind ends with it
         self.running.end(self.task.grace).await;

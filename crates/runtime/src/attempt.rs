@@ -8,6 +8,7 @@ use std::{
     ffi::OsString,
     fs::File,
     path::{Path, PathBuf},
+    pin::pin,
     sync::Arc,
     time::Duration,
 };
@@ -16,7 +17,10 @@ use engine::{
     Outcome,
     event::{Ended, OutputRef},
 };
-use recipe::{plan::Step, value::Value};
+use recipe::{
+    plan::{Step, StepKind},
+    value::Value,
+};
 use tokio::sync::watch;
 
 pub use judge::{Quoted, json_value, read_json, signal_words};
@@ -25,7 +29,7 @@ use crate::{
     environment::Environment,
     folder::{FolderError, check_room},
     output_files::OutputFiles,
-    process::{self, Exit, Left, Marker, Prepared, StartError, Stdin},
+    process::{self, Drained, Exit, Left, Marker, Prepared, StartError, Stdin},
     started::Started,
     tools::Lookup,
     values,
@@ -49,6 +53,15 @@ pub enum Go {
 pub async fn stopped(go: &mut watch::Receiver<Go>) {
     // a gate that is gone stops too: nobody is left who could ask for the result
     let _ = go.wait_for(|go| *go == Go::Stop).await;
+}
+
+/// Waits until nobody passes on any more what a process has printed; says nothing if the gate says stop before.
+pub async fn drained(running: &process::Running, go: &mut watch::Receiver<Go>) -> Option<Drained> {
+    tokio::select! {
+        biased;
+        drained = running.drain() => Some(drained),
+        () = stopped(go) => None,
+    }
 }
 
 /// A process that is ready to be started.
@@ -120,6 +133,8 @@ pub enum ProcessEnd {
         exit: Exit,
         /// What of what it had started went on.
         left: Left,
+        /// Whether all that it printed is there.
+        drained: Drained,
     },
     /// It took too long.
     TimedOut(f64),
@@ -146,29 +161,32 @@ pub async fn run_command(
         Err(error) => return ProcessEnd::NotStarted(error),
     };
     spawned(&running);
-    let limit = async {
+    let mut limit = pin!(async {
         match timeout {
-            Some(seconds) => tokio::time::sleep(Duration::from_secs_f64(seconds)).await,
+            Some(seconds) => tokio::time::sleep(duration(seconds)).await,
             None => std::future::pending().await,
         }
-    };
-    tokio::select! {
+    });
+    let exit = tokio::select! {
         biased;
-        exit = running.wait() => {
-            tokio::select! {
-                biased;
-                () = stopped(&mut go) => {}
-                () = running.drain() => {}
-            }
-            ProcessEnd::Exited { exit, left: running.left() }
-        }
+        exit = running.wait() => exit,
         () = stopped(&mut go) => {
-            ProcessEnd::Stopped(running.end(grace).await.exit)
+            return ProcessEnd::Stopped(running.end(grace).await.exit);
         }
-        () = limit => {
+        () = &mut limit => {
             running.end(grace).await;
-            ProcessEnd::TimedOut(timeout.unwrap_or_default())
+            return ProcessEnd::TimedOut(timeout.unwrap_or_default());
         }
+    };
+    let drained = tokio::select! {
+        biased;
+        drained = drained(&running, &mut go) => drained,
+        () = &mut limit => Some(Drained::InPart),
+    };
+    match drained {
+        Some(drained) => ProcessEnd::Exited { exit, left: running.left(), drained },
+        // what it printed is not all there
+        None => ProcessEnd::Stopped(running.end(grace).await.exit),
     }
 }
 
@@ -202,9 +220,9 @@ pub async fn run_shell(
 ) -> Result<Finished, FolderError> {
     let ShellTask { run, step, dir, outputs, timeout, grace, quoted, lookup } = task;
     let end = run_command(prepared, timeout, grace, go, report).await;
-    let left = match end {
-        ProcessEnd::Exited { left, .. } => left,
-        _ => Left::Nothing,
+    let (left, drained) = match end {
+        ProcessEnd::Exited { left, drained, .. } => (left, drained),
+        _ => (Left::Nothing, Drained::Whole),
     };
     let code = match end {
         ProcessEnd::Exited { exit: Exit::Code(code), .. } => Some(code),
@@ -212,7 +230,14 @@ pub async fn run_shell(
     };
     let mut finished = judge::judge(&run.join(&dir), &step, end, &outputs, quoted, &lookup)?;
     finished.ended.left_running = left != Left::Nothing;
-    finished.ended.left_daemons = left == Left::Daemons;
+    // whoever writes it knows what it starts
+    let is_meant = matches!(&step.kind, StepKind::Shell { command } if command.text().contains("setsid"));
+    finished.ended.left_daemons = left == Left::Daemons && !is_meant;
+    if drained == Drained::InPart {
+        let note = "warning: a process that passes on what the step printed was still at work: what it wrote later is \
+                    in the log, and not in the value";
+        finished.notes.push(note.to_owned());
+    }
     finished.ended.note_code(code);
     if !matches!(finished.ended.outcome, Outcome::Ok | Outcome::Cancelled) {
         // a step that cannot print fails for that reason alone: it is not the recipe's failure
@@ -227,6 +252,11 @@ pub fn reference(run: &Path, relative: &Path) -> Result<Option<OutputRef>, Folde
     let path = run.join(relative);
     let Ok(file) = File::open(&path) else { return Ok(None) };
     values::output_ref(relative, &file).map(Some).map_err(FolderError::at("read", &path))
+}
+
+/// So many seconds; what is no time that can pass is for ever.
+pub(crate) fn duration(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
 /// A number of seconds without needless decimals.

@@ -189,7 +189,7 @@ impl From<RecoveryMode> for runtime::folder::Recovery {
 #[derive(Debug, Default, Args)]
 pub(crate) struct BudgetOptions {
     /// Dollars that agents may cost
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", value_parser = amount)]
     pub(crate) budget_usd: Option<f64>,
     /// Tokens that agents may use
     #[arg(long, value_name = "N")]
@@ -198,7 +198,7 @@ pub(crate) struct BudgetOptions {
     #[arg(long, value_name = "N")]
     pub(crate) budget_agent_runs: Option<u64>,
     /// Minutes that agents may work, added up
-    #[arg(long, value_name = "MINUTES")]
+    #[arg(long, value_name = "MINUTES", value_parser = amount)]
     pub(crate) budget_minutes: Option<f64>,
 }
 
@@ -214,10 +214,20 @@ impl BudgetOptions {
     }
 }
 
+/// The largest number that recipes may name, too.
+const LARGEST: f64 = 1e12;
+
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(seconds) if seconds > 0.0 && seconds.is_finite() => Ok(seconds),
-        _ => Err("expected a number of seconds above 0".to_owned()),
+        Ok(seconds) if seconds > 0.0 && seconds <= LARGEST => Ok(seconds),
+        _ => Err(format!("expected a number of seconds above 0, at most {LARGEST}")),
+    }
+}
+
+fn amount(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(amount) if (0.0..=LARGEST).contains(&amount) => Ok(amount),
+        _ => Err(format!("expected a number from 0 to {LARGEST}")),
     }
 }
 

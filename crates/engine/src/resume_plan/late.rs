@@ -36,6 +36,8 @@ pub struct Entered<'a> {
     pub from: &'a str,
     /// The recipe around it.
     pub around: &'a Frame,
+    /// Names that the step hands it.
+    pub handed: Vec<String>,
 }
 
 /// Looks for all such recipes; `find` adds to the plan what it finds.
@@ -55,13 +57,15 @@ fn look(
 ) {
     let old = &state.frames[id];
     for step in &new.steps {
-        let StepKind::Nested { target, .. } = &step.kind else { continue };
+        let StepKind::Nested { target, overrides, .. } = &step.kind else { continue };
         let Some(child) = old.index_of(&step.id).and_then(|at| state.below(id, at)) else { continue };
         let frame = &state.frames[child];
         let now = match target {
             Target::Known { unit, .. } => Now::Recipe(*unit),
             Target::Dynamic { from, .. } => {
-                let now = find(plan, &Entered { path: &frame.path, unit: &frame.unit, from, around: old });
+                let handed = overrides.iter().map(|(name, _)| name.clone()).collect();
+                let entered = Entered { path: &frame.path, unit: &frame.unit, from, around: old, handed };
+                let now = find(plan, &entered);
                 late.insert(frame.path.clone(), now);
                 now
             }

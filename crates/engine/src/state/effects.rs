@@ -10,24 +10,33 @@ pub(crate) fn is_for_once(step: &Step) -> bool {
     !step.effects.is_empty() || !step.idempotent
 }
 
+/// Steps that must not be repeated unasked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ForGood {
+    /// Effects that are done.
+    pub done: Vec<String>,
+    /// What is not idempotent and was ended half-way.
+    pub half_done: Vec<String>,
+}
+
 impl RunState {
-    /// Steps of a recipe, and of those below it, that doing all of it again would repeat though they must not be: effects
-    /// that are done, and what is not idempotent and was ended half-way.
-    pub fn done_for_good(&self, recipe: FrameId) -> Vec<String> {
-        let mut paths = Vec::new();
-        self.find_done_for_good(recipe, &mut paths);
-        paths
+    /// Steps of a recipe, and of those below it, that doing all of it again would repeat though they must not be.
+    pub fn done_for_good(&self, recipe: FrameId) -> ForGood {
+        let mut steps = ForGood::default();
+        self.find_done_for_good(recipe, &mut steps);
+        steps
     }
 
-    fn find_done_for_good(&self, id: FrameId, paths: &mut Vec<String>) {
+    fn find_done_for_good(&self, id: FrameId, steps: &mut ForGood) {
         let frame = &self.frames[id];
         for (at, step) in frame.steps.iter().enumerate() {
             let said = &frame.unit.steps[at];
             let is_done = step.status.is_done() && is_for_once(said);
             let is_half_done = !said.idempotent && self.is_cut_off(id, at);
             match step.frame {
-                _ if is_done || is_half_done => paths.push(frame.step_path(at)),
-                Some(child) => self.find_done_for_good(child, paths),
+                _ if is_done => steps.done.push(frame.step_path(at)),
+                _ if is_half_done => steps.half_done.push(frame.step_path(at)),
+                Some(child) => self.find_done_for_good(child, steps),
                 None => {}
             }
         }

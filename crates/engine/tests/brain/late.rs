@@ -15,7 +15,7 @@ use crate::{
 
 const TEXT: &str = "name: top\ncontext: {which: leaf}\nsteps:\n- {id: n, recipe: '{{which}}'}\n\
                     - {id: m, recipe: mid}\n- {id: g, command: x}\n- {id: z, recipe: leaf}\n";
-const CHILD: &str = "name: mid\nsteps:\n- {id: i, recipe: '{{which}}'}\n---\n\
+const CHILD: &str = "name: mid\nsteps:\n- {id: i, recipe: '{{which}}', context: {own: v}}\n---\n\
                      name: leaf\nsteps:\n- {id: k, command: x}\n";
 
 fn done(run: &mut Run, path: &str) {
@@ -49,8 +49,9 @@ fn unit(run: &Run, name: &str) -> UnitId {
 fn looked(run: &Run, answer: Now) -> (Vec<String>, Late) {
     let mut said = Vec::new();
     let found = late(&run.state, &mut run.plan.clone(), &mut |_, entered: &Entered<'_>| {
-        let Entered { path, unit, from, around } = entered;
-        said.push(format!("{path}: {} from {from} in {:?}", unit.name, around.path));
+        let Entered { path, unit, from, around, handed } = entered;
+        let handed = handed.iter().map(|name| format!(" with {name}")).collect::<String>();
+        said.push(format!("{path}: {} from {from} in {:?}{handed}", unit.name, around.path));
         answer
     });
     (said, found)
@@ -59,7 +60,7 @@ fn looked(run: &Run, answer: Now) -> (Vec<String>, Late) {
 #[test]
 fn every_such_recipe_is_asked_about() {
     let run = failed();
-    let both = ["n: leaf from top in \"\"", "m/i: leaf from mid in \"m\""];
+    let both = ["n: leaf from top in \"\"", "m/i: leaf from mid in \"m\" with own"];
     for answer in [Now::Gone, Now::Unknown, Now::Recipe(unit(&run, "leaf"))] {
         let (said, found) = looked(&run, answer);
         assert_eq!(said, both, "{answer:?}");
@@ -80,7 +81,7 @@ fn what_it_runs_now_is_looked_into() {
     run.enter("n/i", "leaf");
     run.go();
     let (said, found) = looked(&run, Now::Recipe(unit(&run, "mid")));
-    assert_eq!(said, ["n: mid from top in \"\"", "n/i: leaf from mid in \"n\""]);
+    assert_eq!(said, ["n: mid from top in \"\"", "n/i: leaf from mid in \"n\" with own"]);
     assert!(found.contains_key("n/i"));
     assert_eq!(looked(&run, Now::Gone).0[0], said[0]);
     assert!(!looked(&run, Now::Gone).1.contains_key("n/i"));

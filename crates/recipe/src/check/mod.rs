@@ -69,7 +69,9 @@ pub trait Loader {
 pub struct Given {
     /// Context names that are set from outside.
     pub names: Vec<String>,
-    /// Those of them that a person typed for this recipe.
+    /// Names that may be there besides: who reads one of them is not mistaken.
+    pub possible: Vec<String>,
+    /// Those of `names` that a person typed for this recipe.
     pub typed: Vec<String>,
     /// Tags by which steps are chosen.
     pub tags: Vec<String>,
@@ -122,7 +124,8 @@ pub struct Grafted {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Adds a recipe to a plan whose name became known only now, with everything that it reaches.
+/// Adds a recipe to a plan whose name became known only now, with everything that it reaches. Whoever runs it may have
+/// what any recipe of the plan defines.
 pub fn graft(
     plan: &Plan,
     found: Loaded,
@@ -138,7 +141,10 @@ pub fn graft(
     checker.before = plan.units.len();
     let id = checker.enqueue(found, None);
     checker.drain();
-    let mut checked = checker.finish(plan.root, given);
+    let possible =
+        plan.units.iter().flat_map(|unit| unit.names.iter().chain(unit.rules.iter().map(|(name, _)| name)));
+    let given = Given { possible: possible.chain(&given.possible).cloned().collect(), ..given.clone() };
+    let mut checked = checker.finish(plan.root, &given);
     match checked.plan.take() {
         Some(plan) => Ok(Grafted { plan, unit: id, warnings: checked.diagnostics }),
         None => Err(Box::new(checked)),

@@ -76,7 +76,8 @@ pub(super) fn check(
         let with_given = |names: &BTreeSet<String>| -> BTreeSet<String> {
             names.iter().chain(&given.names).cloned().collect()
         };
-        let (before, outside) = (with_given(&flow.before[at]), with_given(&flow.above[at]));
+        let (mut before, outside) = (with_given(&flow.before[at]), with_given(&flow.above[at]));
+        before.extend(given.possible.iter().cloned());
         let [before, outside] = [&before, &outside].map(|names| names.iter().map(String::as_str).collect());
         if !notes[at].is_partial && !flow.is_open_above[at] {
             undefined(plan, unit, &notes[at].uses, &flow, &before, diagnostics);
@@ -307,7 +308,7 @@ fn not_a_sum(root: &str, used: &Use) -> Diagnostic {
 /// `1_000` and `0x10` are names in a condition: taken for numbers they would be false without a word.
 fn not_a_number(root: &str, used: &Use) -> Diagnostic {
     let message = format!("`{root}` is no number that conditions know, and nothing is called so");
-    Diagnostic::new(Code::ConditionSyntax, used.place, message)
+    Diagnostic::new(Code::UndefinedVariable, used.place, message)
         .label("not a number")
         .help("write digits, as in `1000` or `0.5`; put a text into quotes")
 }

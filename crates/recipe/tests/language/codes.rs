@@ -97,7 +97,7 @@ fn deep_recipes() -> Vec<Code> {
 fn from_the_command_line(typed: &[&str], tags: &[&str]) -> Vec<Diagnostic> {
     let text = "name: r\ncontext: {topic: 1}\nsteps:\n  - {id: s, command: 'echo {{topic}} $FROM_ENV', when_tags: [fast]}\n";
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
-    let given = Given { names: owned(typed), typed: owned(typed), tags: owned(tags) };
+    let given = Given { names: owned(typed), typed: owned(typed), tags: owned(tags), ..Given::default() };
     check_given(text, &given).diagnostics
 }
 

@@ -7,7 +7,7 @@ use crate::shelf::check_given;
 /// What is told about names and tags that were typed: message and help.
 fn told(text: &str, typed: &str, tags: &str) -> Vec<(String, String)> {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
-    let given = Given { names: words(typed), typed: words(typed), tags: words(tags) };
+    let given = Given { names: words(typed), typed: words(typed), tags: words(tags), ..Given::default() };
     let told = check_given(text, &given).diagnostics;
     let of_typing = told.into_iter().filter(|told| told.place.is_none());
     of_typing.map(|told| (told.message, told.help.unwrap_or_default())).collect()

@@ -154,10 +154,10 @@ fn optional_names_are_allowed_in_conditions_but_slips_are_told() {
 }
 
 #[test]
-fn what_looks_like_a_number_and_is_none_is_an_error() {
+fn what_looks_like_a_number_and_is_none_is_told() {
     for word in ["1_000", "0x10", "5px", "1_0-3"] {
         let step = with_step(&format!("command: x\ncondition: n > {word}"));
-        expect(&(step + "context: {n: 1}\n"), &["error condition-syntax 5:20"]);
+        expect(&(step + "context: {n: 1}\n"), &["warning undefined-variable 5:20"]);
     }
     for (condition, context) in
         [("n > 1000 and n < 0.5", "n: 1"), ("n == 2fa", "n: 1, 2fa: 1"), ("n == '5px'", "n: 1")]

@@ -5,7 +5,6 @@ use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
 use engine::{Event, Outcome, frame::FrameId};
@@ -18,7 +17,7 @@ use tokio::sync::{Notify, watch};
 
 use super::{DriveError, Driver, TaskDone, Waiting};
 use crate::{
-    attempt::{Command, Finished, Go, Quoted, SHELL, ShellTask, brief, run_shell, stopped},
+    attempt::{Command, Finished, Go, Quoted, SHELL, ShellTask, brief, duration, run_shell, stopped},
     context_file::{ContextFile, Sharing},
     environment::Environment,
     export::own_room,
@@ -329,7 +328,7 @@ impl Driver<'_> {
         self.tasks.spawn(async move {
             tokio::select! {
                 biased;
-                () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => {}
+                () = tokio::time::sleep(duration(seconds)) => {}
                 () = stopped(&mut go) => return TaskDone::NestedTimeout { path, seconds: 0.0 },
             }
             TaskDone::NestedTimeout { path, seconds }

@@ -16,7 +16,9 @@ use crate::attempt::brief;
 impl Driver<'_> {
     /// The recipe that a step runs; one whose name is a template is found and checked now.
     pub(super) fn target(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<Arc<Unit>, String> {
-        let StepKind::Nested { target, .. } = &step.kind else { return Err("it runs no recipe".to_owned()) };
+        let StepKind::Nested { target, overrides, .. } = &step.kind else {
+            return Err("it runs no recipe".to_owned());
+        };
         let (name, from) = match target {
             Target::Known { unit, .. } => return Ok(Arc::clone(self.plan.unit(*unit))),
             Target::Dynamic { name, from } => (name.render(&self.state.frames[frame]), from),
@@ -33,7 +35,8 @@ impl Driver<'_> {
                 format!("`{}` cannot be read: {}", brief(&path), brief(&reason))
             }
         })?;
-        let names = self.state.frames[frame].context.keys().cloned().collect();
+        let handed = overrides.iter().map(|(name, _)| name);
+        let names = self.state.frames[frame].context.keys().chain(handed).cloned().collect();
         let given = Given { names, ..Given::default() };
         let grafted = graft(&self.plan, found, self.loader, &given).map_err(|checked| {
             let is_told = |problem: &&Diagnostic| self.options.strict || problem.severity == Severity::Error;

@@ -202,7 +202,7 @@ impl Driver<'_> {
     }
 
     /// Notes something about a step, without secrets: it is shown as it is.
-    fn note(&mut self, path: &str, message: String) -> Result<(), DriveError> {
+    pub(super) fn note(&mut self, path: &str, message: String) -> Result<(), DriveError> {
         let message = self.mask.text(&message).into_owned();
         self.record(Event::Noted { path: Some(path.to_owned()), message }, None)
     }

@@ -271,9 +271,9 @@ impl Driver<'_> {
         }
         // an agent comes when the recipe has had all its own attempts
         let ended = Ended::new(self.nested_outcome(id), None);
-        // nor does it take the place of the person that a step asks for
-        let asks_a_person = ended.outcome == Outcome::NeedsHuman;
-        let may = self.is_offered(&step) && !asks_a_person && self.halt.is_none() && !self.is_stopped(path);
+        // nor does it take the place of the person that a step asks for, or get round a limit
+        let is_final = matches!(ended.outcome, Outcome::NeedsHuman | Outcome::Limit);
+        let may = self.is_offered(&step) && !is_final && self.halt.is_none() && !self.is_stopped(path);
         if may && !matches!(self.again(path, id, &step, &ended), Again::After(_)) {
             return self.start_recovery(path, id);
         }
@@ -313,7 +313,7 @@ impl Driver<'_> {
     ) -> Result<(), DriveError> {
         match self.again(path, id, step, &finished.ended) {
             Again::After(seconds) => return self.schedule(path, attempt, finished.ended, seconds),
-            Again::Forbidden(steps) => self.tell_forbidden(path, &steps, &mut finished.ended),
+            Again::Forbidden(steps) => self.tell_forbidden(path, &steps, &mut finished.ended)?,
             Again::Never => {}
         }
         self.finish_recipe(path, attempt, id, finished)

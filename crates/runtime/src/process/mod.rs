@@ -25,6 +25,7 @@ mod platform;
 mod platform;
 
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::process::{Child, Command};
 use std::time::Duration;
 
@@ -90,6 +91,33 @@ pub struct Survivor {
     pub command: String,
     /// The step (`path#attempt`) that it belongs to, where that is known.
     pub step: Option<String>,
+}
+
+/// Whether all that a step has printed is in its files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drained {
+    /// It is.
+    Whole,
+    /// Somebody still passes it on.
+    InPart,
+}
+
+/// A file, whatever it is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileId {
+    device: u64,
+    number: u64,
+}
+
+impl FileId {
+    fn of(file: &std::fs::File) -> Option<FileId> {
+        file.metadata().ok().map(|known| FileId { device: known.dev(), number: known.ino() })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn at(path: &str) -> Option<FileId> {
+        std::fs::metadata(path).ok().map(|known| FileId { device: known.dev(), number: known.ino() })
+    }
 }
 
 /// What a step left behind.

@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, getpid, kill_process_group, test_kill_process
 use tokio::process::Child;
 use tokio::time::{Instant, sleep};
 
-use super::{Filter, Left, Marker, ProcessId, Survivor, Swept};
+use super::{Drained, FileId, Filter, Left, Marker, ProcessId, Survivor, Swept};
 
 /// How often to look whether a group has ended.
 const POLL: Duration = Duration::from_millis(50);
@@ -69,12 +69,14 @@ pub(super) fn survivors(filter: &Filter) -> Vec<Survivor> {
 }
 
 /// See [`crate::process::Running::left`]: who has a session of its own cannot be told here.
-pub(super) fn left(filter: &Filter) -> Left {
+pub(super) fn left(filter: &Filter, _: &[FileId]) -> Left {
     if has_nothing_left(filter) { Left::Nothing } else { Left::Processes }
 }
 
 /// See [`crate::process::Running::drain`]: who reads from whom cannot be told here.
-pub(super) async fn drain(_: &Filter) {}
+pub(super) async fn drain(_: &Filter, _: &[FileId]) -> Drained {
+    Drained::Whole
+}
 
 pub(super) async fn sweep(filter: &Filter, grace: Duration) -> Swept {
     let asked = signal_all(filter, Signal::TERM);

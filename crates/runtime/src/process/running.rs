@@ -6,7 +6,10 @@ use std::time::Duration;
 use tokio::process::Child;
 
 use super::launch::Origin;
-use super::{Exit, Filter, Launch, Left, Marker, ProcessId, StartError, Survivor, Swept, platform, terminal};
+use super::{
+    Drained, Exit, FileId, Filter, Launch, Left, Marker, ProcessId, StartError, Survivor, Swept, platform,
+    terminal,
+};
 
 /// A child that was started. Dropping it lets the process live on; it is then found by its marker.
 #[derive(Debug)]
@@ -14,6 +17,7 @@ pub struct Running {
     child: Child,
     id: ProcessId,
     filter: Filter,
+    outputs: Vec<FileId>,
     exit: Option<Exit>,
 }
 
@@ -32,15 +36,17 @@ pub struct Prepared {
     command: tokio::process::Command,
     origin: Origin,
     marker: Marker,
+    outputs: Vec<FileId>,
 }
 
 /// Prepares a child. Nothing of it exists yet.
 #[cfg_attr(test, expect(unreachable_pub, reason = "in tests it stands behind another face"))]
 pub fn prepare(launch: Launch) -> Result<Prepared, StartError> {
     let marker = launch.marker.clone();
+    let outputs = [&launch.stdout, &launch.stderr].into_iter().filter_map(FileId::of).collect();
     let (mut command, origin) = launch.into_command()?;
     terminal::set_apart(&mut command);
-    Ok(Prepared { command: command.into(), origin, marker })
+    Ok(Prepared { command: command.into(), origin, marker, outputs })
 }
 
 /// Starts a child in a process group of its own. Must be called inside a tokio runtime.
@@ -52,11 +58,11 @@ pub fn start(launch: Launch) -> Result<Running, StartError> {
 impl Prepared {
     /// Starts it in a process group of its own. Must be called inside a tokio runtime.
     pub fn start(self) -> Result<Running, StartError> {
-        let Prepared { mut command, origin, marker } = self;
+        let Prepared { mut command, origin, marker, outputs } = self;
         let spawned = platform::register(&marker, || command.spawn());
         let (child, id) = spawned.map_err(|source| origin.explain(source))?;
         let filter = Filter { run: marker.run, step: Some(marker.step), groups: vec![id] };
-        Ok(Running { child, id, filter, exit: None })
+        Ok(Running { child, id, filter, outputs, exit: None })
     }
 }
 
@@ -85,14 +91,14 @@ impl Running {
 
     /// After [`Self::wait`], waits for those who pass on what the step has printed, as `exec > >(tee log)` has them:
     /// not for long, and not for whoever works on. Only where the system shows who reads from whom.
-    pub async fn drain(&self) {
-        platform::drain(&self.filter).await;
+    pub async fn drain(&self) -> Drained {
+        platform::drain(&self.filter, &self.outputs).await
     }
 
     /// What the step left behind, after [`Self::wait`].
     #[must_use]
     pub fn left(&self) -> Left {
-        if self.has_nothing_left() { Left::Nothing } else { platform::left(&self.filter) }
+        if self.has_nothing_left() { Left::Nothing } else { platform::left(&self.filter, &self.outputs) }
     }
 
     /// Ends the main process and all its descendants; after [`Self::wait`], what the step left behind.

@@ -96,7 +96,7 @@ impl Search<'_> {
         let name = self.known.iter().find_map(|sources| sources.name_of(&entered.unit.path));
         let Some(name) = name else { return Now::Unknown };
         let Ok(found) = self.loader.recipe(name, entered.from) else { return Now::Gone };
-        let names = entered.around.context.keys().cloned().collect();
+        let names = entered.around.context.keys().chain(&entered.handed).cloned().collect();
         let Ok(grafted) = graft(plan, found, self.loader, &Given { names, ..Given::default() }) else {
             return Now::Gone;
         };

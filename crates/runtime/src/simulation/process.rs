@@ -6,7 +6,9 @@ use std::time::Duration;
 use tokio::time::sleep_until;
 
 use super::{is_on, with};
-use crate::process::{Ended, Exit, Filter, Launch, Left, ProcessId, StartError, Survivor, Swept, running};
+use crate::process::{
+    Drained, Ended, Exit, Filter, Launch, Left, ProcessId, StartError, Survivor, Swept, running,
+};
 
 /// A child that was started.
 #[derive(Debug)]
@@ -79,9 +81,10 @@ impl Running {
     }
 
     /// Waits for those who pass on what the step has printed.
-    pub async fn drain(&self) {
-        if let Running::Real(running) = self {
-            running.drain().await;
+    pub async fn drain(&self) -> Drained {
+        match self {
+            Running::Real(running) => running.drain().await,
+            Running::Simulated(_) => Drained::Whole,
         }
     }
 

@@ -9,14 +9,14 @@ use rustix::io::ioctl_fionread;
 use tokio::time::{Instant, sleep};
 
 use super::{census, family, table::Row};
-use crate::process::Filter;
+use crate::process::{Drained, FileId, Filter};
 
 /// How long those are waited for to whom nobody writes any more.
 const TO_THE_END: Duration = Duration::from_secs(5);
 /// How long a shell has to become one of them, which is just being made.
 const TO_BEGIN: Duration = Duration::from_secs(1);
 /// How long those that somebody may still write to have to read what they were given.
-const TO_SETTLE: Duration = Duration::from_millis(100);
+const TO_SETTLE: Duration = Duration::from_millis(500);
 /// How long to wait between two looks, at first and at most.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
@@ -25,20 +25,25 @@ const LOOKS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_mi
 const QUIET_LOOKS: u32 = 3;
 
 /// See [`crate::process::Running::drain`].
-pub(in crate::process) async fn drain(filter: &Filter) {
+pub(in crate::process) async fn drain(filter: &Filter, outputs: &[FileId]) -> Drained {
     let (begun, mut pause, mut quiet) = (Instant::now(), LOOKS.0, 0);
     while quiet < QUIET_LOOKS && !family::has_nothing_left(filter) {
         let members = census::members(filter, &HashSet::new());
-        let is_quiet = begun.elapsed() >= Pipes::of(&members).patience();
-        quiet = if is_quiet { quiet + 1 } else { 0 };
+        let pipes = Pipes::of(&members, outputs);
+        let is_late = begun.elapsed() >= pipes.patience();
+        if is_late && !pipes.filters().is_empty() {
+            return Drained::InPart;
+        }
+        quiet = if is_late { quiet + 1 } else { 0 };
         sleep(pause).await;
         pause = (pause * 2).min(LOOKS.1);
     }
+    Drained::Whole
 }
 
-/// Those that end when they have read what they were given, by number.
-pub(super) fn draining(rows: &[Row]) -> HashSet<i32> {
-    Pipes::of(rows).draining()
+/// Those that only pass on what others print into these files, by number.
+pub(super) fn filters(rows: &[Row], outputs: &[FileId]) -> HashSet<i32> {
+    Pipes::of(rows, outputs).filters()
 }
 
 /// Which processes read from which pipes, and which write to them.
@@ -47,11 +52,14 @@ struct Pipes<'a> {
     /// The ends that each reads from: the pipe, and the file that leads to it.
     read: HashMap<i32, Vec<(String, String)>>,
     written: HashMap<String, HashSet<i32>>,
+    /// Those who can write what the step prints.
+    printing: HashSet<i32>,
 }
 
 impl Pipes<'_> {
-    fn of(rows: &[Row]) -> Pipes<'_> {
-        let mut pipes = Pipes { rows, read: HashMap::new(), written: HashMap::new() };
+    fn of<'a>(rows: &'a [Row], outputs: &[FileId]) -> Pipes<'a> {
+        let mut pipes =
+            Pipes { rows, read: HashMap::new(), written: HashMap::new(), printing: HashSet::new() };
         for pid in rows.iter().map(|row| row.id.pid) {
             let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
             for number in files.filter_map(|file| file.file_name().into_string().ok()) {
@@ -61,6 +69,9 @@ impl Pipes<'_> {
                 else {
                     continue;
                 };
+                if number == "1" && FileId::at(&file).is_some_and(|id| outputs.contains(&id)) {
+                    pipes.printing.insert(pid);
+                }
                 match access(pid, &number).filter(|_| pipe.starts_with("pipe:")) {
                     Some(0) => pipes.read.entry(pid).or_default().push((pipe, file)),
                     Some(_) => _ = pipes.written.entry(pipe).or_default().insert(pid),
@@ -90,13 +101,30 @@ impl Pipes<'_> {
         }
     }
 
+    /// Those of them whose work ends in the output of the step.
+    fn filters(&self) -> HashSet<i32> {
+        let draining = self.draining();
+        let mut filters: HashSet<i32> = draining.intersection(&self.printing).copied().collect();
+        loop {
+            let feeds = |pid: &i32| {
+                let read = filters.iter().filter_map(|filter| self.read.get(filter)).flatten();
+                read.into_iter().any(|(pipe, _)| self.written.get(pipe).is_some_and(|all| all.contains(pid)))
+            };
+            let more: Vec<i32> = draining.difference(&filters).copied().filter(feeds).collect();
+            if more.is_empty() {
+                return filters;
+            }
+            filters.extend(more);
+        }
+    }
+
     /// How long these processes are waited for, from when the step ended.
     fn patience(&self) -> Duration {
-        if !self.draining().is_empty() {
+        if !self.filters().is_empty() {
             return TO_THE_END;
         }
         let any = |waits: &dyn Fn(&Row, &str, &str) -> bool| {
-            self.rows.iter().any(|row| {
+            self.rows.iter().filter(|row| self.printing.contains(&row.id.pid)).any(|row| {
                 let mut ends = self.read.get(&row.id.pid).into_iter().flatten();
                 ends.any(|(pipe, file)| waits(row, pipe, file))
             })

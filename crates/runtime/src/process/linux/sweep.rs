@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::target::{Pressure, Target};
 use super::{census, family, filters, table::Row};
-use crate::process::{Filter, Left, ProcessId, Survivor, Swept};
+use crate::process::{FileId, Filter, Left, ProcessId, Survivor, Swept};
 
 /// How long to go on killing; only a process that hangs in the kernel, or one that forks faster than it is
 /// killed, needs more than an instant.
@@ -26,13 +26,13 @@ pub(in crate::process) fn survivors(filter: &Filter) -> Vec<Survivor> {
 }
 
 /// See [`crate::process::Running::left`].
-pub(in crate::process) fn left(filter: &Filter) -> Left {
+pub(in crate::process) fn left(filter: &Filter, outputs: &[FileId]) -> Left {
     let members = census::members(filter, &HashSet::new());
     let own = rustix::process::getsid(None).map_or(0, |session| session.as_raw_nonzero().get());
     // a step has our session, or leads one
     let is_of_step = |row: &Row| row.session == own || filter.groups.iter().any(|id| id.pid == row.session);
-    let draining = filters::draining(&members);
-    let serves = |row: &Row| is_of_step(row) && !draining.contains(&row.id.pid);
+    let filters = filters::filters(&members, outputs);
+    let serves = |row: &Row| is_of_step(row) && !filters.contains(&row.id.pid);
     match members.iter().any(serves) {
         true => Left::Processes,
         false if members.is_empty() => Left::Nothing,
