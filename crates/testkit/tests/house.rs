@@ -17,7 +17,6 @@ const LONGER: &[(&str, usize)] = &[
     ("crates/cli/tests/resilience.rs", 450),
     ("crates/cli/tests/run_shell.rs", 450),
     ("crates/engine/src/event.rs", 450),
-    ("crates/engine/src/state.rs", 450),
     ("crates/recipe/src/condition/tests/meaning.rs", 450),
     ("crates/recipe/src/yaml/compose.rs", 455),
     ("crates/runtime/src/agent_call.rs", 450),
