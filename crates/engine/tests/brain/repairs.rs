@@ -12,7 +12,7 @@ fn began() -> Event {
     Event::RepairBegan(RepairBegan { number: 1, file, digest, original })
 }
 
-fn spawned() -> Event {
+fn spawned(purpose: &str) -> Event {
     Event::Spawned(Spawned {
         path: "repair".to_owned(),
         attempt: 1,
@@ -20,7 +20,7 @@ fn spawned() -> Event {
         start_time: 1,
         argv: Vec::new(),
         cwd: String::new(),
-        purpose: Some("repair".to_owned()),
+        purpose: Some(purpose.to_owned()),
         env: NameChange::default(),
     })
 }
@@ -37,11 +37,14 @@ fn ended() -> Event {
 #[test]
 fn a_repair_whose_end_nobody_saw_has_run_too() {
     for (events, expected) in [
-        (vec![began(), spawned(), used(), ended()], (1, 0)),
-        (vec![began(), spawned()], (1, 1)),
-        (vec![began(), spawned(), ended()], (1, 1)),
-        (vec![began(), spawned(), ended(), began(), spawned(), used(), ended()], (2, 1)),
+        (vec![began(), spawned("repair"), used(), ended()], (1, 0)),
+        (vec![began(), spawned("repair")], (1, 1)),
+        (vec![began(), spawned("repair"), ended()], (1, 1)),
+        (vec![began(), spawned("repair"), ended(), began(), spawned("repair"), used(), ended()], (2, 1)),
         (vec![began(), ended()], (0, 0)),
+        // what else is started meanwhile is no agent, and no repair has begun here
+        (vec![began(), spawned("pre_step"), ended()], (0, 0)),
+        (vec![spawned("repair")], (0, 0)),
     ] {
         let recipe = "name: r\nsteps:\n- {id: a, command: x}\n";
         let mut run = Run::new(recipe, LEAF, RunSettings::default(), &[]);

@@ -110,6 +110,14 @@ fn a_limit_ends_the_recipe_that_has_it_whatever_its_steps_tolerate() {
 }
 
 #[test]
+fn a_failure_of_its_own_is_tolerated_also_where_no_more_steps_may_run() {
+    let text = "name: top\nrecursion: {max_total_steps: 1}\nsteps:\n- {id: n, recipe: leaf, continue_on_error: true}\n";
+    let mut run = Run::new(text, LEAF, parallel(4), &["n/k"]);
+    run.go();
+    assert!(!run.state.exceeds_outer_limit(1));
+}
+
+#[test]
 fn a_limit_that_was_raised_is_no_reason_to_keep_what_exceeded_it() {
     let text = |most: u32| {
         format!(
