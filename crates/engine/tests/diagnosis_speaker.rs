@@ -34,6 +34,7 @@ fn a_check_that_ends_the_script_speaks_for_it() {
         "cd sub && test -f a && grep -q x a",
         "set -e; ./gen; grep -q x a",
         "set -e; grep -q x a; echo fine",
+        "set -e; grep -q x a; unset X; shopt -s nullglob; readonly Y=1; trap - EXIT",
         "grep -q x a || exit 1",
         "grep -q x a || exit 1; echo fine; exit 0",
         "grep -q x a || { echo none >&2; exit 1; }; echo fine",
