@@ -129,3 +129,31 @@ fn every_class_has_advice_and_survives_json() {
         assert_eq!(serde_json::from_str::<Diagnosis>(&json).unwrap(), diagnosis);
     }
 }
+
+#[test]
+fn the_first_advice_fits_what_was_said() {
+    for (class, quote, expected) in [
+        (
+            Class::MissingPath,
+            "`/a` does not exist any more",
+            "put the directory back, or a link to where it is now",
+        ),
+        (Class::MissingPath, "`/a` does not exist", "make what is missing, or name another path"),
+        (
+            Class::Unknown,
+            "the agent stops at a limit: error_max_turns",
+            "the agent of `p` stopped at a limit (error_max_turns): give it a smaller task",
+        ),
+        (
+            Class::Unknown,
+            "the agent says: no",
+            "read what the agent of `p` did before trying again: the agent says: no",
+        ),
+        (Class::Unknown, "boom", "nothing explains why `p` failed"),
+    ] {
+        let signals = vec![Signal::new("said", quote, "stderr:1")];
+        let found = Diagnosis::new(class, Confidence::Low, signals);
+        let told = advice(&found, "p", &Commands::default());
+        assert!(told[0].starts_with(expected), "{told:?}");
+    }
+}

@@ -116,6 +116,12 @@ fn nothing_is_started_again_for_what_stands_before_it() {
 }
 
 #[test]
+fn what_a_recipe_step_left_is_started_again_too() {
+    let steps = "- {id: n, recipe: leaf}\n- {id: b, command: old}\n";
+    check((steps, LEAF), ("command: old", "command: new"), "n", "*n *n/k *b at n");
+}
+
+#[test]
 fn what_is_gone_from_the_recipe_is_not_started_again() {
     let steps = "- {id: srv, command: x}\n- {id: b, command: old}\n";
     check(
