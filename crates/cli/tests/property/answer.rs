@@ -11,6 +11,9 @@ use crate::{
     world::Facts,
 };
 
+/// How a resume says that it would repeat effects.
+pub(crate) const REPEATS: &str = "would repeat side effects";
+
 /// What the person says.
 pub(crate) struct Answer {
     pub(crate) flag: &'static str,

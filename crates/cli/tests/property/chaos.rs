@@ -17,7 +17,7 @@ use serde_json::Value as Json;
 use testkit::{Output, Started, TestEnv, until};
 
 use crate::{
-    answer::answer,
+    answer::{REPEATS, answer},
     clock::{self, Moves},
     judge::{self, Verdict, must},
     links::{careful, failed},
@@ -342,7 +342,7 @@ fn go_on(
                 judge::same_result(expected, &output.json(), &left_out)?;
                 return once(&after, recipe, trouble, repeats);
             }
-            6 if output.all().contains("--rerun-effects") && may_fail => {
+            6 if output.all().contains(REPEATS) && may_fail => {
                 repeats = true;
                 flags.push("--rerun-effects");
             }

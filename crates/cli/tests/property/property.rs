@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use testkit::{Output, TestEnv};
 
 use crate::{
-    answer::answer,
+    answer::{REPEATS, answer},
     judge::{self, Verdict, must},
     links::{careful, edited, failed},
     random::Random,
@@ -272,7 +272,8 @@ impl<'a> Course<'a> {
     /// A question to a person: it must have a reason, and is answered by what the ledger says.
     fn asked(&mut self, output: &Output, facts: &Facts) -> Verdict {
         let said = output.all();
-        if said.contains("--rerun-effects") {
+        // the commands that it names repeat what was asked for, and so does who answers
+        if said.contains(REPEATS) {
             let declared: BTreeSet<String> = [Care::Effect, Care::NotIdempotent]
                 .into_iter()
                 .flat_map(|care| {
@@ -283,6 +284,9 @@ impl<'a> Course<'a> {
             must(declared.iter().any(is_due), || format!("no effect would be repeated: {said}"))?;
             self.repeated_effects = true;
             self.flags.push("--rerun-effects".to_owned());
+            let chosen =
+                ["--rerun-interrupted", "--skip-interrupted"].iter().find(|flag| said.contains(**flag));
+            self.flags.extend(chosen.map(|flag| (*flag).to_owned()));
             // the answer belongs to the same edit
             self.must_edit = self.wanted != self.stage;
             return Ok(());
@@ -292,6 +296,7 @@ impl<'a> Course<'a> {
         self.left_out.extend(answer.left_out);
         self.repeated_effects |= answer.repeats;
         self.flags.push(answer.flag.to_owned());
+        self.flags.extend(said.contains("--rerun-effects").then(|| "--rerun-effects".to_owned()));
         Ok(())
     }
 
