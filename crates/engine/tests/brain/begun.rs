@@ -95,3 +95,12 @@ fn a_program_ends_with_a_code_or_by_a_signal() {
         assert_eq!(ended.exit_code(), code, "{end:?}");
     }
 }
+
+#[test]
+fn a_recipe_that_is_only_entered_again_is_not_given_up() {
+    let rerun = ["a", "n/", "n/k"].map(str::to_owned).to_vec();
+    assert_eq!(
+        engine::event::RunResumed { rerun, ..engine::event::RunResumed::default() }.given_up(),
+        ["a", "n/k"]
+    );
+}

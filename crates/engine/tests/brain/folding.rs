@@ -394,9 +394,3 @@ fn journals_name_the_exit_code_of_a_success_in_two_ways() {
         assert_eq!(ended.exit_code(), known, "{line}");
     }
 }
-
-#[test]
-fn a_recipe_that_is_only_entered_again_is_not_given_up() {
-    let rerun = ["a", "n/", "n/k"].map(str::to_owned).to_vec();
-    assert_eq!(RunResumed { rerun, ..RunResumed::default() }.given_up(), ["a", "n/k"]);
-}
