@@ -184,6 +184,8 @@ pub async fn run_command(
         () = &mut limit => Some(Drained::InPart),
     };
     match drained {
+        // whoever looks at processes looks at all of the machine
+        Some(Drained::Alone) => ProcessEnd::Exited { exit, left: Left::Nothing, drained: Drained::Alone },
         Some(drained) => ProcessEnd::Exited { exit, left: running.left(), drained },
         // what it printed is not all there
         None => ProcessEnd::Stopped(running.end(grace).await.exit),
@@ -222,7 +224,7 @@ pub async fn run_shell(
     let end = run_command(prepared, timeout, grace, go, report).await;
     let (left, drained) = match end {
         ProcessEnd::Exited { left, drained, .. } => (left, drained),
-        _ => (Left::Nothing, Drained::Whole),
+        _ => (Left::Nothing, Drained::Alone),
     };
     let code = match end {
         ProcessEnd::Exited { exit: Exit::Code(code), .. } => Some(code),

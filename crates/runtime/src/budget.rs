@@ -188,10 +188,11 @@ fn enough(limit: &str, used: &Usage) -> Option<(&'static str, f64)> {
     };
     // a budget of nothing would be doubled to nothing
     let mut enough = Some(number.parse::<f64>().ok()? * 2.0).filter(|number| *number > 0.0).unwrap_or(1.0);
-    while enough <= spent {
+    while enough <= spent && enough.is_finite() {
         enough *= 2.0;
     }
-    Some((flag, enough))
+    // no number is enough for what was told of
+    enough.is_finite().then_some((flag, enough))
 }
 
 /// The budget with what another one says put in its place.
@@ -274,6 +275,8 @@ mod tests {
             assert_eq!(raise(&error, used), Some((what.to_owned(), option.to_owned())));
         }
         assert_eq!(raise("agent step failed: no", &used), None);
+        let endless = Usage { cost_usd: Some(f64::INFINITY), ..Usage::default() };
+        assert_eq!(raise("the budget is used up: $0.5", &endless), None);
     }
 
     #[test]

@@ -73,12 +73,9 @@ pub(super) fn check(
     let flow = Flow::new(plan, notes);
     let mut told = HashSet::new();
     for (at, unit) in plan.units.iter().enumerate().skip(before) {
-        let with_given = |names: &BTreeSet<String>| -> BTreeSet<String> {
-            names.iter().chain(&given.names).cloned().collect()
-        };
-        let (mut before, outside) = (with_given(&flow.before[at]), with_given(&flow.above[at]));
-        before.extend(given.possible.iter().cloned());
-        let [before, outside] = [&before, &outside].map(|names| names.iter().map(String::as_str).collect());
+        let outside = flow.above[at].iter().chain(&given.names).map(String::as_str).collect();
+        let before = flow.before[at].iter().chain(&given.names).chain(&given.possible);
+        let before = before.map(String::as_str).collect();
         if !notes[at].is_partial && !flow.is_open_above[at] {
             undefined(plan, unit, &notes[at].uses, &flow, &before, diagnostics);
         }

@@ -96,6 +96,8 @@ pub struct Survivor {
 /// Whether all that a step has printed is in its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drained {
+    /// It is, and nobody of the step is left.
+    Alone,
     /// It is.
     Whole,
     /// Somebody still passes it on.

@@ -74,8 +74,8 @@ pub(super) fn left(filter: &Filter, _: &[FileId]) -> Left {
 }
 
 /// See [`crate::process::Running::drain`]: who reads from whom cannot be told here.
-pub(super) async fn drain(_: &Filter, _: &[FileId]) -> Drained {
-    Drained::Whole
+pub(super) async fn drain(filter: &Filter, _: &[FileId]) -> Drained {
+    if has_nothing_left(filter) { Drained::Alone } else { Drained::Whole }
 }
 
 pub(super) async fn sweep(filter: &Filter, grace: Duration) -> Swept {

@@ -98,7 +98,7 @@ impl Running {
     /// What the step left behind, after [`Self::wait`].
     #[must_use]
     pub fn left(&self) -> Left {
-        if self.has_nothing_left() { Left::Nothing } else { platform::left(&self.filter, &self.outputs) }
+        platform::left(&self.filter, &self.outputs)
     }
 
     /// Ends the main process and all its descendants; after [`Self::wait`], what the step left behind.

@@ -72,18 +72,11 @@ impl Running {
         }
     }
 
-    /// The processes of this step that are alive.
-    pub fn survivors(&self) -> Vec<Survivor> {
-        match self {
-            Running::Real(running) => running.survivors(),
-            Running::Simulated(at) => survivors(&step_of(*at)),
-        }
-    }
-
     /// Waits for those who pass on what the step has printed.
     pub async fn drain(&self) -> Drained {
         match self {
             Running::Real(running) => running.drain().await,
+            Running::Simulated(at) if survivors(&step_of(*at)).is_empty() => Drained::Alone,
             Running::Simulated(_) => Drained::Whole,
         }
     }

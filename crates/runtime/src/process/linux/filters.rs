@@ -27,7 +27,10 @@ const QUIET_LOOKS: u32 = 3;
 /// See [`crate::process::Running::drain`].
 pub(in crate::process) async fn drain(filter: &Filter, outputs: &[FileId]) -> Drained {
     let (begun, mut pause, mut quiet) = (Instant::now(), LOOKS.0, 0);
-    while quiet < QUIET_LOOKS && !family::has_nothing_left(filter) {
+    while quiet < QUIET_LOOKS {
+        if family::has_nothing_left(filter) {
+            return Drained::Alone;
+        }
         let members = census::members(filter, &HashSet::new());
         let pipes = Pipes::of(&members, outputs);
         let is_late = begun.elapsed() >= pipes.patience();
