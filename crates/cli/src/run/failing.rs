@@ -79,6 +79,9 @@ fn remedy(error: &DriveError, dir: &Path) -> String {
             "its disk may be full, failing or read-only: `df -h {}` shows how full it is",
             quote(&dir.to_string_lossy())
         ),
+        DriveError::Task(broken) if broken.is_panic() => {
+            "this is a mistake of the runner, not of the recipe: report it with what it said above".to_owned()
+        }
         _ => "the machine may lack processes, memory or open files: `ulimit -a` shows the limits".to_owned(),
     }
 }

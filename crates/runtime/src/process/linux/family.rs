@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, WaitId, WaitIdOptions, WaitIdStatus, WaitOptions, getpgid, getpgrp, getpid, set_child_subreaper,
-    waitid, waitpid,
+    Pid, WaitId, WaitIdOptions, WaitIdStatus, WaitOptions, getpid, set_child_subreaper, waitid, waitpid,
 };
 use tokio::process::Child;
 
@@ -203,14 +202,17 @@ impl Family {
         if self.runs.is_empty() || matches!(ended_child(), Err(Errno::CHILD)) {
             return Some(Vec::new());
         }
-        let children = own_children()?;
-        let own_group = getpgrp();
-        let mut orphans = Vec::new();
         let is_strange = |pid: &i32| !self.live.contains_key(pid) && !self.aside.contains(pid);
-        for pid in children.into_iter().filter(is_strange).collect::<Vec<_>>() {
+        let strange: Vec<i32> = own_children()?.into_iter().filter(is_strange).collect();
+        if strange.is_empty() {
+            return Some(Vec::new());
+        }
+        let own_group = Row::own()?.group;
+        let mut orphans = Vec::new();
+        for pid in strange {
             let Some(number) = Pid::from_raw(pid) else { continue };
             let Some(row) = Row::read(pid) else { continue };
-            if row.id.start_time < self.since || getpgid(Some(number)).is_ok_and(|group| group == own_group) {
+            if row.id.start_time < self.since || row.group == own_group {
                 continue;
             }
             match waitpid(Some(number), WaitOptions::NOHANG) {

@@ -28,7 +28,7 @@ pub(in crate::process) fn survivors(filter: &Filter) -> Vec<Survivor> {
 /// See [`crate::process::Running::left`].
 pub(in crate::process) fn left(filter: &Filter, outputs: &[FileId]) -> Left {
     let members = census::members(filter, &HashSet::new());
-    let own = rustix::process::getsid(None).map_or(0, |session| session.as_raw_nonzero().get());
+    let own = Row::own().map_or(0, |own| own.session);
     // a step has our session, or leads one
     let is_of_step = |row: &Row| row.session == own || filter.groups.iter().any(|id| id.pid == row.session);
     let filters = filters::filters(&members, outputs);

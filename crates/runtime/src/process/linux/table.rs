@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::time::Duration;
 
+use rustix::process::getpid;
+
 use crate::process::{Marker, ProcessId, RUN_VARIABLE, STEP_VARIABLE};
 
 /// One process.
@@ -34,6 +36,12 @@ impl Row {
         let length =
             File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read(&mut line)).ok()?;
         Self::parse(&line[..length])
+    }
+
+    /// This process. Its group and its session can be 0: those of a process whose leader lives outside of its pid
+    /// namespace, as in many containers. The calls for them take that for impossible.
+    pub(super) fn own() -> Option<Self> {
+        Self::read(getpid().as_raw_nonzero().get())
     }
 
     /// The name stands in parentheses and may itself contain them, so the fields are counted from the last one.

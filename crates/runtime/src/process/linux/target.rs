@@ -4,9 +4,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{
-    Pid, PidfdFlags, Signal, getpgid, getpid, kill_process, pidfd_open, pidfd_send_signal,
-};
+use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::sleep;
@@ -71,8 +69,7 @@ impl Target {
     /// Whether it was in one of these groups when they were signalled, and so was signalled with them; one
     /// that left for a session of its own since the census was not.
     pub(super) fn shares(&self, groups: &[i32]) -> bool {
-        groups.contains(&self.group)
-            && getpgid(Some(self.pid)).map_or(true, |group| group.as_raw_nonzero().get() == self.group)
+        groups.contains(&self.group) && Row::read(self.id().pid).is_none_or(|row| row.group == self.group)
     }
 
     /// Lets a stopped process go on: it could not even end.
