@@ -328,8 +328,9 @@ pub(crate) fn second_recipe(usage: &clap::Error) -> Option<String> {
 
 /// Reads the command line. Options may stand before and after the verb.
 pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
-    let command = everywhere::taken(Cli::command());
+    let command = Cli::command();
     let ordered = order::verb_first(arguments, &command);
+    let command = everywhere::taken(command, ordered.get(1));
     let matches = command.try_get_matches_from(ordered)?;
     Cli::from_arg_matches(&matches)
 }

@@ -2,6 +2,8 @@
 //!
 //! Never changes what an option means to the verbs that define it themselves.
 
+use std::ffi::OsString;
+
 use clap::{Arg, Command};
 
 /// What a caller may say of every call: where things are, and how much is shown.
@@ -13,33 +15,35 @@ const NOT_THEIRS: &[&str] = &["help", "validate-only", "explain", "graph"];
 /// The verbs that stand for flags of a run, and take what a run takes.
 const LIKE_A_RUN: &[&str] = &["validate", "explain"];
 
-/// The command line with these options added to the verbs that lack them. They are not shown there.
-pub(super) fn taken(command: Command) -> Command {
-    let options: Vec<Arg> = command.get_arguments().filter(|arg| arg.get_long().is_some()).cloned().collect();
-    command.mut_subcommands(|verb| {
-        let is_run = LIKE_A_RUN.contains(&verb.get_name());
-        let wanted = |arg: &&Arg| {
-            let long = arg.get_long().unwrap_or_default();
-            PLACES.contains(&long) || (is_run && !NOT_THEIRS.contains(&long))
-        };
-        let missing: Vec<Arg> = options.iter().filter(wanted).filter_map(|arg| hidden(arg, &verb)).collect();
+/// The command line with these options added to the verb that is asked for, where it lacks them. They are not shown there.
+pub(super) fn taken(command: Command, asked: Option<&OsString>) -> Command {
+    let is_verb = |name: &&str| command.find_subcommand(name).is_some();
+    let Some(name) = asked.and_then(|word| word.to_str()).filter(is_verb) else { return command };
+    let is_run = LIKE_A_RUN.contains(&name);
+    let is_taken = |long: &str| PLACES.contains(&long) || (is_run && !NOT_THEIRS.contains(&long));
+    let wanted = |arg: &&Arg| arg.get_long().is_some_and(is_taken);
+    let options: Vec<Arg> = command.get_arguments().filter(wanted).cloned().collect();
+    command.mut_subcommand(name, |verb| {
+        let missing: Vec<Arg> = options.iter().filter_map(|arg| hidden(arg, &verb)).collect();
         verb.args(missing)
     })
 }
 
 /// The option as the verb can take it, unless it has one of that name.
 fn hidden(option: &Arg, verb: &Command) -> Option<Arg> {
-    let longs = |arg: &Arg| {
-        let others = arg.get_all_aliases().unwrap_or_default();
-        arg.get_long().into_iter().chain(others).map(str::to_owned).collect::<Vec<String>>()
-    };
-    let known = |arg: &Arg| longs(arg).iter().any(|long| longs(option).contains(long));
+    let own: Vec<&str> = longs(option).collect();
+    let known = |arg: &Arg| longs(arg).any(|long| own.contains(&long));
     if verb.get_arguments().any(|arg| known(arg) || arg.get_id() == option.get_id()) {
         return None;
     }
     let is_taken = verb.get_arguments().any(|arg| arg.get_short() == option.get_short());
     let short = option.get_short().filter(|_| !is_taken);
     Some(option.clone().short(short).hide(true))
+}
+
+/// The long names of an option.
+pub(super) fn longs(arg: &Arg) -> impl Iterator<Item = &str> {
+    arg.get_long().into_iter().chain(arg.get_all_aliases().unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use std::ffi::OsString;
 
 use clap::Command;
 
+use super::everywhere::longs;
+
 /// The arguments with the verb directly after the program's name, if there is one.
 pub(super) fn verb_first(mut arguments: Vec<OsString>, command: &Command) -> Vec<OsString> {
     let Some(at) = first_word(&arguments, command) else { return arguments };
@@ -35,17 +37,13 @@ fn first_word(arguments: &[OsString], command: &Command) -> Option<usize> {
 /// Whether the argument after this option belongs to it.
 fn takes_next(option: &str, command: &Command) -> bool {
     match option.strip_prefix("--") {
-        Some(long) => !long.contains('=') && takes_value(command, &|arg| has_long(arg, long)),
+        Some(long) => !long.contains('=') && takes_value(command, &|arg| longs(arg).any(|name| name == long)),
         None => {
             let letters = &option[1..];
             let value = |letter: char| takes_value(command, &|arg| arg.get_short() == Some(letter));
             letters.find(value).is_some_and(|at| at + 1 == letters.len())
         }
     }
-}
-
-fn has_long(arg: &clap::Arg, long: &str) -> bool {
-    arg.get_long() == Some(long) || arg.get_all_aliases().is_some_and(|names| names.contains(&long))
 }
 
 fn takes_value(command: &Command, wanted: &dyn Fn(&clap::Arg) -> bool) -> bool {
