@@ -53,6 +53,12 @@ fn an_answer_without_a_deed_is_hollow() {
         ("I cannot access the repository.somewhere", None, true),
         ("I cannot access the repository a.b_c", None, true),
         ("I cannot access the repository .. .", None, true),
+        ("I cannot access the files but parse_args() returns null.", None, false),
+        ("I cannot access the files ().", None, true),
+        ("The login handler cannot access files outside root; that is it.", None, false),
+        ("Sorry, the agent cannot access files here.", None, true),
+        ("This environment cannot access the repository.", None, true),
+        ("The task: I cannot access the repository.", None, true),
     ] {
         assert_eq!(is_hollow(answer, changed).is_some(), expected, "{answer:?} {changed:?}");
     }

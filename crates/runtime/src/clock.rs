@@ -14,6 +14,8 @@ use std::{
 
 use jiff::{SignedDuration, Timestamp, Unit};
 
+use crate::process;
+
 /// The wall clock when this process first asked, and what the machine had been up for.
 static FIRST: OnceLock<(Timestamp, SignedDuration)> = OnceLock::new();
 /// Milliseconds that a run which goes on is ahead of the wall clock.
@@ -52,7 +54,7 @@ pub(crate) fn now_beside(pid: u32, last: Timestamp) -> Timestamp {
 
 /// How long a process has lived, where the system tells.
 fn age(pid: u32) -> Option<SignedDuration> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let stat = process::shows_us().then(|| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok())??;
     let began: f64 = stat.rsplit(") ").next()?.split(' ').nth(19)?.parse().ok()?;
     Some(uptime() - SignedDuration::try_from_secs_f64(began / TICKS_PER_SECOND).ok()?)
 }

@@ -66,6 +66,10 @@ const DEEDS: [&str; 22] = [
     "committed",
 ];
 
+/// What an agent calls itself, and the place where it is.
+const SELF: [&str; 9] =
+    ["i", "we", "agent", "assistant", "model", "session", "sandbox", "environment", "tools"];
+
 /// The evidence that an answer is hollow. `files_changed` says whether files changed while the agent worked.
 pub fn is_hollow(answer: &str, files_changed: Option<bool>) -> Option<Signal> {
     if files_changed == Some(true) {
@@ -75,12 +79,21 @@ pub fn is_hollow(answer: &str, files_changed: Option<bool>) -> Option<Signal> {
     let has_result = DEEDS.iter().any(|deed| has_words(&lower, deed)) || mentions_code(answer);
     let mut lines = lower.lines().enumerate();
     let (at, _) = lines.find(|(_, line)| {
-        CANNOT.iter().any(|phrase| has_words(line, phrase))
+        CANNOT.iter().any(|phrase| has_words(line, phrase) && !is_of_others(line, phrase))
             && PLACES.iter().any(|place| has_words(line, place))
     })?;
     let quote = answer.lines().nth(at).unwrap_or_default();
     (!has_result)
         .then(|| Signal::new("the agent could not reach the work", quote, format!("agent:{}", at + 1)))
+}
+
+/// Whether it is something else that cannot: `the handler cannot access files outside its root` is a finding.
+fn is_of_others(line: &str, phrase: &str) -> bool {
+    let before = line.split(phrase).next().unwrap_or_default();
+    let subject = before.rsplit(['.', ';', ':', '!', '?', ',', '(']).next().unwrap_or_default();
+    let mut words = subject.split_whitespace();
+    words.next().is_some_and(|first| ["the", "this", "that", "a", "an"].contains(&first))
+        && !words.any(|word| SELF.contains(&word))
 }
 
 /// Whether a path, a diff or a piece of code stands in the text.
@@ -90,6 +103,9 @@ fn mentions_code(answer: &str) -> bool {
 }
 
 fn is_reference(word: &str) -> bool {
+    if word.contains("()") {
+        return word.starts_with(|c: char| c.is_alphabetic() || c == '`');
+    }
     let word = word.trim_matches(|c: char| !c.is_alphanumeric());
     let Some((stem, extension)) = word.rsplit_once('.') else { return word.contains("::") };
     let extension = extension.split(':').next().unwrap_or_default();

@@ -9,6 +9,7 @@ mod hollow;
 mod phrases;
 mod rules;
 mod text;
+mod tools;
 
 #[cfg(test)]
 mod tests;

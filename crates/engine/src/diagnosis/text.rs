@@ -5,7 +5,8 @@
 
 use super::{
     AgentTrouble, Class, Facts, Producer, Signal, StepType,
-    phrases::{PHRASES, Phrase, TOOL_LINES, VERDICTS},
+    phrases::{NO_SUCH_HOST, PHRASES, Phrase},
+    tools::{TOOL_LINES, VERDICTS},
 };
 use crate::outcome::Outcome;
 
@@ -61,16 +62,20 @@ pub(super) fn hints(facts: &Facts, is_check: bool) -> Vec<Hint> {
             let Some((class, subject, what)) = read(facts, line, &whole) else { continue };
             let by_tool = is_tool_line(line);
             let needs_tool = is_check || (stream == "stdout" && facts.step_type == StepType::Bash);
-            let plain = matches!(
-                class,
-                Class::ValidationStrategy | Class::Structure | Class::MissingEnv | Class::Memory
-            );
+            let plain = match class {
+                Class::ValidationStrategy | Class::Structure | Class::MissingEnv | Class::Memory => {
+                    stream != "agent"
+                }
+                Class::Disk => stream == "stderr",
+                Class::Network => stream == "stderr" && names_nobody(line),
+                _ => false,
+            };
             let is_own = match class {
                 Class::Network => is_own_server(facts, line),
                 Class::MissingEnv => subject.as_ref().is_some_and(|name| facts.declared_names.contains(name)),
                 _ => false,
             };
-            let is_said = !needs_tool || by_tool || (plain && stream != "agent");
+            let is_said = !needs_tool || by_tool || plain;
             hints.push(Hint {
                 class,
                 subject,
@@ -98,6 +103,11 @@ fn is_own_server(facts: &Facts, line: &str) -> bool {
     local && facts.producer != Producer::None
 }
 
+fn names_nobody(line: &str) -> bool {
+    let lower = line.to_lowercase();
+    NO_SUCH_HOST.iter().any(|phrase| has_words(&lower, phrase))
+}
+
 fn is_tool_line(line: &str) -> bool {
     let lower = line.trim_start().to_lowercase();
     TOOL_LINES.iter().any(|prefix| lower.starts_with(prefix))
@@ -112,7 +122,7 @@ fn read(facts: &Facts, line: &str, whole: &str) -> Option<(Class, Option<String>
     if let Some(name) = missing_program(facts, line, &lower, whole) {
         return Some((Class::MissingBinary, Some(name), "a program is not there"));
     }
-    if let Some(name) = missing_variable(line, &lower, whole) {
+    if let Some(name) = missing_variable(facts, line, &lower, whole) {
         return Some((Class::MissingEnv, Some(name), "a variable is not set"));
     }
     let phrase = PHRASES.iter().find(|phrase| phrase.matches(&lower))?;
@@ -196,7 +206,15 @@ fn missing_program(facts: &Facts, line: &str, lower: &str, whole: &str) -> Optio
 }
 
 /// The variable that a line says is not set.
-fn missing_variable(line: &str, lower: &str, whole: &str) -> Option<String> {
+fn missing_variable(facts: &Facts, line: &str, lower: &str, whole: &str) -> Option<String> {
+    // `${NAME:?what is wanted}`: the shell says its words
+    let is_asked = |name: &&str| {
+        is_identifier(name)
+            && [":?", "?"].iter().any(|sign| facts.command.contains(&format!("${{{name}{sign}")))
+    };
+    if let Some(name) = line.split(": ").skip(1).find(is_asked) {
+        return Some(name.to_owned());
+    }
     for ending in [": unbound variable", ": parameter null or not set", ": parameter not set"] {
         if let Some(before) = line.trim_end().strip_suffix(ending) {
             let name = before.rsplit([':', ' ']).next().unwrap_or_default();
@@ -217,8 +235,9 @@ fn missing_variable(line: &str, lower: &str, whole: &str) -> Option<String> {
         "undefined",
         "client option must be set",
     ];
-    let says_absent = absent.iter().any(|phrase| has_words(lower, phrase));
     let spoken_of = has_words(lower, "environment variable") || has_words(lower, "environment variables");
+    let says_absent =
+        absent.iter().any(|phrase| has_words(lower, phrase)) || (spoken_of && has_words(lower, "missing"));
     if !says_absent {
         return None;
     }

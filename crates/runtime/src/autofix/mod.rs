@@ -6,6 +6,7 @@
 pub mod answer;
 pub mod budget;
 mod changes;
+mod decide;
 mod desk;
 mod escalation;
 mod git;
@@ -17,11 +18,10 @@ mod subject;
 mod surface;
 mod work;
 
-use std::{ffi::OsStr, path::PathBuf, time::Duration};
+use std::{ffi::OsStr, path::PathBuf};
 
 use engine::{
-    Event, Outcome, RunStatus,
-    diagnosis::{Bucket, Class},
+    Event, RunStatus,
     resume_plan::{Effects, Resumer},
 };
 use recipe::{check::Loader, plan::Plan, value::Map};
@@ -38,6 +38,7 @@ use crate::{
 };
 use budget::Budget;
 pub use budget::{forbid, is_forbidden, prepare};
+use decide::Next;
 use desk::{Desk, Ear};
 pub use judge::Regression;
 use repair::Repair;
@@ -45,7 +46,7 @@ use report::save;
 pub use report::{Attempt, Escalation, PlanSummary, RepairReport, Report, load, not_wanted};
 use subject::Replaced;
 pub use work::unfinished;
-use work::{Prepared, Round, Work, is_same_failure, is_unexplained};
+use work::{Prepared, Round, Work};
 
 /// How auto-fix is done.
 #[derive(Clone, Debug)]
@@ -91,27 +92,6 @@ pub enum AutoFixError {
     /// A file failed.
     #[error(transparent)]
     Folder(#[from] FolderError),
-}
-
-/// Longest wait for a rate limit or the network.
-const LONGEST_WAIT: Duration = Duration::from_secs(600);
-
-/// What happens next.
-enum Next {
-    /// The plan decides what is done again.
-    Resume,
-    /// The same with one more level of producers.
-    Widen,
-    /// The same after a wait.
-    Wait(Duration),
-    /// The repair agent is asked.
-    Repair,
-    /// Somebody else has to mend the environment.
-    Blocked(String),
-    /// Somebody has to allow more to be used up.
-    Spent,
-    /// A person has to look at it.
-    Escalate(String),
 }
 
 impl Loop<'_> {
@@ -253,61 +233,6 @@ impl Loop<'_> {
             .var(budget::VARIABLE)
             .map_or_else(|| folder.path().join("auto-fix-budget"), PathBuf::from);
         Budget::open(&path, self.policy.max_attempts.saturating_sub(1))
-    }
-
-    /// Classifies before anything else.
-    fn decide(&self, result: &RunResult, report: &Report) -> Next {
-        if result.failure.as_ref().is_some_and(|failure| failure.outcome == Outcome::Budget) {
-            return Next::Spent;
-        }
-        let Some(diagnosis) = &result.diagnosis else {
-            return Next::Escalate("the failure could not be classified".to_owned());
-        };
-        let earlier = &report.attempts[..report.attempts.len() - 1];
-        let same: Vec<&Attempt> = earlier.iter().filter(|attempt| is_same_failure(attempt, result)).collect();
-        // what came of an attempt before which nothing was tried, because the loop was stopped, says nothing
-        let was_followed = |attempt: &Attempt| attempt.plan.is_some();
-        let changed_since = |attempt: &Attempt| attempt.repair.as_ref().is_some_and(|repair| repair.accepted);
-        if same.iter().any(|attempt| was_followed(attempt) && !changed_since(attempt))
-            && diagnosis.bucket != Bucket::Environment
-        {
-            // once, one level of producers further up
-            let may_widen = self.level == 0 && diagnosis.bucket == Bucket::Work;
-            return match may_widen && self.has_producers(result, 1) {
-                true => Next::Widen,
-                false => Next::Escalate("the same failure came twice on the same recipe".to_owned()),
-            };
-        }
-        match diagnosis.bucket {
-            Bucket::Environment => match diagnosis.class {
-                Class::RateLimit | Class::Network => Next::Wait(self.wait(same.len() as u32)),
-                _ => Next::Blocked(format!(
-                    "{}: something outside of the recipe has to be mended first",
-                    diagnosis.class.as_str()
-                )),
-            },
-            Bucket::Recipe => Next::Repair,
-            Bucket::Work if self.has_producers(result, self.level) => Next::Resume,
-            Bucket::Work => Next::Repair,
-            Bucket::Run | Bucket::None if earlier.iter().any(is_unexplained) => {
-                Next::Escalate("nothing explains the failure, and doing it again did not help".to_owned())
-            }
-            Bucket::Run | Bucket::None => Next::Resume,
-        }
-    }
-
-    fn wait(&self, tries: u32) -> Duration {
-        let base = self.agents.rate.base_delay;
-        Duration::from_secs_f64((base * 2f64.powi(tries.min(20) as i32)).min(self.agents.rate.max_delay))
-            .min(LONGEST_WAIT)
-    }
-
-    fn has_producers(&self, result: &RunResult, level: usize) -> bool {
-        let Some(run) = &result.run_id else { return false };
-        let Ok(folder) = self.runs.find(run) else { return false };
-        let resume = Resume { resumer: Resumer::Automatic { level }, ..self.resumed(None) };
-        let Ok(opened) = self.runs.open(folder) else { return false };
-        opened.resume_plan(&resume).is_ok_and(|plan| plan.takes_producers)
     }
 
     fn resumed<'b>(&'b self, edited: Option<(Plan, &'b Recording<'b>)>) -> Resume<'b> {

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use engine::{RunStatus, diagnosis::Bucket};
+use engine::RunStatus;
 
 use super::{
     Policy,
@@ -74,18 +74,6 @@ impl Work<'_> {
         self.report.outcome = word.to_owned();
         Ending { status, exit_code, error: Some(halt.error().to_owned()) }
     }
-}
-
-/// Whether an earlier attempt failed in the same way.
-pub(super) fn is_same_failure(attempt: &Attempt, result: &RunResult) -> bool {
-    attempt.failed_step == result.failure.as_ref().map(|failure| failure.step.clone())
-        && attempt.fingerprint == result.fingerprint
-}
-
-/// Whether an attempt failed for a reason that only doing it again could help with.
-pub(super) fn is_unexplained(attempt: &Attempt) -> bool {
-    let found = attempt.classification.as_ref();
-    found.is_some_and(|found| matches!(found.bucket, Bucket::Run | Bucket::None))
 }
 
 /// The loop of a run that did not come to its end: how it is done, and where its budget is.

@@ -10,9 +10,11 @@
 //! [`Running::survivors`] of a step that leaves nothing behind read one small file per thread of the runner;
 //! only when something is left, or when something has to be ended, is `/proc` scanned.
 //!
-//! Outside Linux there is no `/proc` and no subreaper: there, only process groups are seen and ended.
+//! Where no `/proc` shows this process (outside Linux, or where it is not mounted or that of another pid namespace) only
+//! the process groups that it has started are seen and ended: see [`shows_us`].
 
 mod exit;
+mod groups;
 mod launch;
 pub(crate) mod running;
 mod terminal;
@@ -147,6 +149,10 @@ pub struct Filter {
 }
 
 impl Filter {
+    fn means(&self, marker: &Marker) -> bool {
+        self.run == marker.run && self.step.as_ref().is_none_or(|step| *step == marker.step)
+    }
+
     /// Everything of one run.
     pub fn run(run: impl Into<String>) -> Self {
         Self { run: run.into(), step: None, groups: Vec::new() }
@@ -238,6 +244,13 @@ pub(crate) fn forget_aside(child: &Child) {
 /// when a step has left something behind.
 pub(crate) fn until_lasting(limit: Duration) -> Duration {
     platform::until_lasting(limit)
+}
+
+/// Whether `/proc` shows this process under its own number, and so those that it starts. In a pid namespace of our own
+/// `/proc` can be that of the namespace outside: whoever is killed by a number from there is somebody else.
+#[must_use]
+pub fn shows_us() -> bool {
+    platform::shows_us()
 }
 
 /// Whether this process was started so that it outlives its terminal (`nohup`).

@@ -55,7 +55,7 @@ impl Census<'_> {
         let is_near = self.filter.step.is_some() && family::is_reaper();
         self.rows()
             .filter(move |row| !is_near || self.table.descends(row, self.own))
-            .filter(|row| row.marker().is_some_and(|marker| family::matches(self.filter, &marker)))
+            .filter(|row| row.marker().is_some_and(|marker| self.filter.means(&marker)))
             .map(pid)
     }
 

@@ -12,8 +12,9 @@ use rustix::process::{
 };
 use tokio::process::Child;
 
+use super::shows_us;
 use super::table::{Row, own_children};
-use crate::process::{Filter, Marker, ProcessId};
+use crate::process::{Filter, Marker, ProcessId, groups};
 
 /// What this process remembers of its children.
 #[derive(Default)]
@@ -61,7 +62,8 @@ fn family() -> MutexGuard<'static, Family> {
 
 /// See [`crate::process::become_reaper`].
 pub(in crate::process) fn become_reaper() {
-    family().is_reaper = set_child_subreaper(Some(getpid())).is_ok();
+    // whom nobody sees, nobody can take care of
+    family().is_reaper = shows_us() && set_child_subreaper(Some(getpid())).is_ok();
 }
 
 /// Spawns and remembers a child in one step, so that it is never mistaken for an adopted one.
@@ -72,7 +74,11 @@ pub(in crate::process) fn register(
     let mut family = family();
     let child = spawn()?;
     let pid = child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap_or_default();
-    let id = Row::read(pid).map_or(ProcessId { pid, start_time: 0 }, |row| row.id);
+    let row = if shows_us() { Row::read(pid) } else { None };
+    let id = row.map_or(ProcessId { pid, start_time: 0 }, |row| row.id);
+    if !shows_us() {
+        groups::remember(marker, id);
+    }
     if family.runs.is_empty() {
         family.since = id.start_time;
     }
@@ -88,6 +94,9 @@ pub(in crate::process) fn register(
 pub(in crate::process) fn start_aside(
     spawn: impl FnOnce() -> io::Result<std::process::Child>,
 ) -> io::Result<std::process::Child> {
+    if !shows_us() {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
     let mut family = family();
     let child = spawn()?;
     family.aside.extend(i32::try_from(child.id()));
@@ -120,6 +129,7 @@ pub(in crate::process) fn forget(id: ProcessId) {
     let mut family = family();
     family.live.remove(&id.pid);
     family.births.remove(&id.pid);
+    groups::note_end(id);
 }
 
 /// Whether this child is ours and its status was not yet taken, so that its number cannot have been reused.
@@ -185,12 +195,7 @@ pub(super) fn claimed(filter: &Filter) -> Vec<ProcessId> {
 /// The main processes of this process that belong to what is meant.
 pub(super) fn started(filter: &Filter) -> Vec<ProcessId> {
     let family = family();
-    family.live.values().filter(|(_, marker)| matches(filter, marker)).map(|(id, _)| *id).collect()
-}
-
-/// Whether a marker is among those that are meant.
-pub(super) fn matches(filter: &Filter, marker: &Marker) -> bool {
-    filter.run == marker.run && filter.step.as_ref().is_none_or(|step| *step == marker.step)
+    family.live.values().filter(|(_, marker)| filter.means(marker)).map(|(id, _)| *id).collect()
 }
 
 impl Family {
@@ -199,6 +204,9 @@ impl Family {
     /// Everything that we start leads its own group, so a child in *our* group was started by other code of
     /// this program and is left alone, as is one that is older than our first child.
     fn orphans(&mut self) -> Option<Vec<Row>> {
+        if !shows_us() {
+            return None;
+        }
         if self.runs.is_empty() || matches!(ended_child(), Err(Errno::CHILD)) {
             return Some(Vec::new());
         }

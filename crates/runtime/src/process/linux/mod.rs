@@ -7,26 +7,70 @@ mod sweep;
 mod table;
 mod target;
 
-use super::ProcessId;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use super::{Drained, FileId, Filter, Left, ProcessId, Survivor, Swept, groups};
 
 pub(super) use family::{
-    become_reaper, forget, forget_aside, has_nothing_left, note_end, reap, register, start_aside,
-    until_lasting,
+    become_reaper, forget, forget_aside, note_end, reap, register, start_aside, until_lasting,
 };
-pub(super) use filters::drain;
-pub(super) use sweep::{left, survivors, sweep};
-pub(super) use target::{is_alive, is_running};
+
+/// See [`crate::process::shows_us`].
+pub(super) fn shows_us() -> bool {
+    static SHOWS: LazyLock<bool> = LazyLock::new(|| {
+        let own = rustix::process::getpid().as_raw_nonzero().to_string();
+        std::fs::read_link("/proc/self").is_ok_and(|shown| shown.as_os_str() == own.as_str())
+    });
+    *SHOWS
+}
+
+/// See [`crate::process::survivors`].
+pub(super) fn survivors(filter: &Filter) -> Vec<Survivor> {
+    if shows_us() { sweep::survivors(filter) } else { groups::survivors(filter) }
+}
+
+/// See [`crate::process::end_marked`].
+pub(super) async fn sweep(filter: &Filter, grace: Duration) -> Swept {
+    if shows_us() { sweep::sweep(filter, grace).await } else { groups::sweep(filter, grace).await }
+}
+
+/// See [`crate::process::Running::left`].
+pub(super) fn left(filter: &Filter, outputs: &[FileId]) -> Left {
+    if shows_us() { sweep::left(filter, outputs) } else { groups::left(filter, outputs) }
+}
+
+/// See [`crate::process::Running::drain`].
+pub(super) async fn drain(filter: &Filter, outputs: &[FileId]) -> Drained {
+    if shows_us() { filters::drain(filter, outputs).await } else { groups::drain(filter, outputs).await }
+}
+
+/// Whether a step whose main process has ended certainly left nothing alive.
+pub(super) fn has_nothing_left(filter: &Filter) -> bool {
+    if shows_us() { family::has_nothing_left(filter) } else { groups::has_nothing_left(filter) }
+}
+
+/// See [`ProcessId::is_alive`].
+pub(super) fn is_alive(id: ProcessId) -> bool {
+    if shows_us() { target::is_alive(id) } else { groups::is_alive(id) }
+}
+
+/// See [`crate::process::is_running`].
+pub(super) fn is_running(pid: i32) -> bool {
+    if shows_us() { target::is_running(pid) } else { groups::is_running(pid) }
+}
 
 /// See [`ProcessId::current`].
 pub(super) fn current() -> ProcessId {
-    let pid = rustix::process::getpid().as_raw_nonzero().get();
-    table::Row::read(pid).map_or(ProcessId { pid, start_time: 0 }, |row| row.id)
+    table::Row::own().map_or_else(groups::current, |row| row.id)
 }
 
 /// See [`crate::process::boot_id`].
 pub(super) fn boot_id() -> Option<String> {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    Some(text.trim().to_owned())
+    // numbers are told from those of another boot by when their processes began, which nobody can tell there
+    shows_us()
+        .then(|| std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok())?
+        .map(|id| id.trim().to_owned())
 }
 
 /// See [`crate::process::ignores_hangup`].

@@ -38,10 +38,10 @@ impl Row {
         Self::parse(&line[..length])
     }
 
-    /// This process. Its group and its session can be 0: those of a process whose leader lives outside of its pid
+    /// This process; `None` where `/proc` shows it under another number, or not at all. Its group and its session can be 0: those of a process whose leader lives outside of its pid
     /// namespace, as in many containers. The calls for them take that for impossible.
     pub(super) fn own() -> Option<Self> {
-        Self::read(getpid().as_raw_nonzero().get())
+        super::shows_us().then(|| Self::read(getpid().as_raw_nonzero().get()))?
     }
 
     /// The name stands in parentheses and may itself contain them, so the fields are counted from the last one.

@@ -1,0 +1,102 @@
+//! What comes after a failed attempt, by its diagnosis and by what was tried before. Never acts.
+
+use std::time::Duration;
+
+use engine::{
+    Outcome,
+    diagnosis::{Bucket, Class},
+    resume_plan::Resumer,
+};
+
+use super::{Attempt, Loop, Report};
+use crate::{report::RunResult, runs::Resume};
+
+/// Longest wait for a rate limit or the network.
+const LONGEST_WAIT: Duration = Duration::from_secs(600);
+
+/// What happens next.
+pub(super) enum Next {
+    /// The plan decides what is done again.
+    Resume,
+    /// The same with one more level of producers.
+    Widen,
+    /// The same after a wait.
+    Wait(Duration),
+    /// The repair agent is asked.
+    Repair,
+    /// Somebody else has to mend the environment.
+    Blocked(String),
+    /// Somebody has to allow more to be used up.
+    Spent,
+    /// A person has to look at it.
+    Escalate(String),
+}
+
+impl Loop<'_> {
+    /// Classifies before anything else.
+    pub(super) fn decide(&self, result: &RunResult, report: &Report) -> Next {
+        if result.failure.as_ref().is_some_and(|failure| failure.outcome == Outcome::Budget) {
+            return Next::Spent;
+        }
+        let Some(diagnosis) = &result.diagnosis else {
+            return Next::Escalate("the failure could not be classified".to_owned());
+        };
+        let earlier = &report.attempts[..report.attempts.len() - 1];
+        let same: Vec<&Attempt> = earlier.iter().filter(|attempt| is_same_failure(attempt, result)).collect();
+        // what came of an attempt before which nothing was tried, because the loop was stopped, says nothing
+        let was_followed = |attempt: &Attempt| attempt.plan.is_some();
+        let changed_since = |attempt: &Attempt| attempt.repair.as_ref().is_some_and(|repair| repair.accepted);
+        if same.iter().any(|attempt| was_followed(attempt) && !changed_since(attempt))
+            && diagnosis.bucket != Bucket::Environment
+        {
+            // once, one level of producers further up
+            let may_widen = self.level == 0 && diagnosis.bucket == Bucket::Work;
+            return match may_widen && self.has_producers(result, 1) {
+                true => Next::Widen,
+                false => Next::Escalate("the same failure came twice on the same recipe".to_owned()),
+            };
+        }
+        match diagnosis.bucket {
+            Bucket::Environment => match diagnosis.class {
+                Class::RateLimit | Class::Network => Next::Wait(self.wait(same.len() as u32)),
+                _ => Next::Blocked(format!(
+                    "{}: something outside of the recipe has to be mended first",
+                    diagnosis.class.as_str()
+                )),
+            },
+            Bucket::Recipe => Next::Repair,
+            Bucket::Work if self.has_producers(result, self.level) => Next::Resume,
+            Bucket::Work => Next::Repair,
+            Bucket::Run | Bucket::None if earlier.iter().any(is_unexplained) => {
+                Next::Escalate("nothing explains the failure, and doing it again did not help".to_owned())
+            }
+            Bucket::Run | Bucket::None => Next::Resume,
+        }
+    }
+
+    fn wait(&self, tries: u32) -> Duration {
+        let base = self.agents.rate.base_delay;
+        Duration::from_secs_f64((base * 2f64.powi(tries.min(20) as i32)).min(self.agents.rate.max_delay))
+            .min(LONGEST_WAIT)
+    }
+
+    fn has_producers(&self, result: &RunResult, level: usize) -> bool {
+        let Some(run) = &result.run_id else { return false };
+        let Ok(folder) = self.runs.find(run) else { return false };
+        let resume = Resume { resumer: Resumer::Automatic { level }, ..self.resumed(None) };
+        let Ok(opened) = self.runs.open(folder) else { return false };
+        opened.resume_plan(&resume).is_ok_and(|plan| plan.takes_producers)
+    }
+}
+
+/// Whether an earlier attempt failed in the same way.
+fn is_same_failure(attempt: &Attempt, result: &RunResult) -> bool {
+    attempt.failed_step == result.failure.as_ref().map(|failure| failure.step.clone())
+        && attempt.fingerprint == result.fingerprint
+}
+
+/// Whether an attempt failed for a reason that only doing it again could help with.
+fn is_unexplained(attempt: &Attempt) -> bool {
+    let found = attempt.classification.as_ref();
+    found.is_some_and(|found| matches!(found.bucket, Bucket::Run | Bucket::None))
+}
