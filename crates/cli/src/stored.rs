@@ -124,14 +124,13 @@ pub(crate) fn cancel(args: &CancelArgs, environment: &Environment, out: &mut Out
             Exit::Success,
         ),
         Cancelled::StillAlive(pid) => {
-            let failure =
-                Failure::new(Exit::Broken, format!("run {id} does not stop: process {pid} is alive")).hint(
-                    format!(
-                        "end it by force: kill -9 {pid}; then `{}` clears up",
-                        reach.command(&format!("cancel {id}"))
-                    ),
-                );
-            return Err(failure.announce(format, out));
+            let message = format!("run {id} does not stop: {} is alive", runtime::folder::owner_words(pid));
+            let again = reach.command(&format!("cancel {id}"));
+            let force = match pid {
+                0 => format!("end that process there; then `{again}` clears up"),
+                pid => format!("end it by force: kill -9 {pid}; then `{again}` clears up"),
+            };
+            return Err(Failure::new(Exit::Broken, message).hint(force).announce(format, out));
         }
     };
     match format {

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use batch::Batch;
 pub use options::{Options, Recovery};
 
-use crate::fault;
+use crate::{fault, process};
 
 /// Version of `run.json`.
 pub const FORMAT: u32 = 1;
@@ -195,7 +195,7 @@ impl RunFolder {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {
                     let _ = file.set_len(0);
-                    let _ = (&file).write_all(format!("{}\n", std::process::id()).as_bytes());
+                    let _ = (&file).write_all(format!("{}\n", signature()).as_bytes());
                     return Ok(Some(file));
                 }
                 Err(rustix::io::Errno::WOULDBLOCK) if is_owned(&file) && !is_orphaned(&path) => {
@@ -228,7 +228,7 @@ impl RunFolder {
         }
     }
 
-    /// The process that has the run, if one is alive.
+    /// The process that has the run, if one is alive; 0 for one that has no number here.
     pub fn owner(&self) -> Option<u32> {
         let path = self.path.join("lock");
         let file = File::open(&path).ok()?;
@@ -253,12 +253,32 @@ pub(crate) const LOCK_TRIES: u32 = 1500;
 /// Whether a lock belongs to a process that is dead. What it was just starting when it died holds the lock on until
 /// it is a program of its own: a moment later it is free.
 pub(crate) fn is_orphaned(lock: &Path) -> bool {
-    written_pid(lock).is_some_and(|pid| !crate::process::is_running(pid))
+    written_pid(lock).is_some_and(|pid| !process::is_running(pid))
 }
 
-/// The number that the owner of a lock wrote into it, as the last word.
+/// What the owner of a lock writes into it: where it is, and its number there.
+pub(crate) fn signature() -> String {
+    format!("{} {}", process::place().unwrap_or_else(|| "unknown".to_owned()), std::process::id())
+}
+
+/// The number in a signature, which ends the text, if it means a process here: the same number is somebody else's in
+/// another container, or on another machine.
+pub(crate) fn signed_pid(text: &str) -> Option<u32> {
+    let mut words = text.split_whitespace().rev();
+    let pid = words.next()?.parse().ok()?;
+    (words.next()? == process::place()?).then_some(pid)
+}
+
+/// A process for people, by what [`RunFolder::owner`] says.
+pub fn owner_words(pid: u32) -> String {
+    match pid {
+        0 => "a process in another container or on another machine".to_owned(),
+        pid => format!("process {pid}"),
+    }
+}
+
 fn written_pid(lock: &Path) -> Option<u32> {
-    fs::read_to_string(lock).ok()?.split_whitespace().last()?.parse().ok()
+    signed_pid(&fs::read_to_string(lock).ok()?)
 }
 
 /// Whether a process holds the lock, and not merely looks at it.

@@ -70,7 +70,7 @@ pub enum RunError {
     #[error(transparent)]
     Journal(#[from] crate::journal::JournalError),
     /// Another live run has the workspace.
-    #[error("recipe `{recipe}` is already running here: run `{}`, process {}", owner.run_id, owner.pid)]
+    #[error("recipe `{recipe}` is already running here: run `{}`, {}", owner.run_id, folder::owner_words(owner.pid))]
     Busy {
         /// The recipe.
         recipe: String,

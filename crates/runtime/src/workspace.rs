@@ -15,7 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::{
     fault,
-    folder::{FolderError, LOCK_TRIES, is_orphaned, make_dir, write_private},
+    folder::{FolderError, LOCK_TRIES, is_orphaned, make_dir, signature, signed_pid, write_private},
 };
 
 /// A workspace, as the state directory knows it.
@@ -30,7 +30,7 @@ pub struct Workspace {
 pub struct Owner {
     /// Its run.
     pub run_id: String,
-    /// Its process.
+    /// Its process; 0 for one that has no number here.
     pub pid: u32,
 }
 
@@ -86,7 +86,7 @@ impl Workspace {
                 Err(error) => return Err(FolderError::at("lock", &path)(error.into())),
             }
         }
-        let text = format!("{run_id} {}\n", std::process::id());
+        let text = format!("{run_id} {}\n", signature());
         file.set_len(0)
             .and_then(|()| file.write_all(text.as_bytes()))
             .map_err(FolderError::at("write", &path))?;
@@ -126,8 +126,8 @@ impl Workspace {
 fn owner(path: &Path) -> Owner {
     for _ in 0..50 {
         let text = fs::read_to_string(path).unwrap_or_default();
-        if let Some((run_id, pid)) = text.trim().split_once(' ') {
-            return Owner { run_id: run_id.to_owned(), pid: pid.parse().unwrap_or(0) };
+        if let Some((run_id, signature)) = text.trim().split_once(' ') {
+            return Owner { run_id: run_id.to_owned(), pid: signed_pid(signature).unwrap_or(0) };
         }
         std::thread::sleep(Duration::from_millis(10));
     }

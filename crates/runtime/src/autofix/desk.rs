@@ -14,7 +14,7 @@ use tokio::{
 use super::AutoFixError;
 use crate::{
     attempt::{Go, Progress},
-    drive::{DriveError, Halt, Notice, Reporter, Signals, TOLD_AGAIN, cancel_requested},
+    drive::{DriveError, Halt, INBOX, Notice, Reporter, Signals, TOLD_AGAIN, cancel_requested},
     folder::RunFolder,
     process,
     runs::{RunError, Runs},
@@ -39,12 +39,19 @@ impl Ear {
     }
 }
 
-/// The next word that means this run.
-async fn told(signals: &mut Signals, folder: &RunFolder) -> Halt {
+/// The next word that means this run; a request in the inbox is a word only to who has not heard any.
+async fn told(signals: &mut Signals, folder: &RunFolder, heard: Option<Halt>) -> Halt {
     loop {
-        match signals.next().await {
-            Halt::Cancel if !cancel_requested(folder) => {}
-            halt => return halt,
+        if heard.is_none() && cancel_requested(folder) {
+            return Halt::Cancel;
+        }
+        tokio::select! {
+            biased;
+            halt = signals.next() => match halt {
+                Halt::Cancel if !cancel_requested(folder) => {}
+                halt => return halt,
+            },
+            () = tokio::time::sleep(INBOX) => {}
         }
     }
 }
@@ -79,7 +86,7 @@ impl Desk<'_> {
         let halt = self.ear.event_loop.block_on(async {
             tokio::select! {
                 biased;
-                halt = told(signals, folder) => Some(halt),
+                halt = told(signals, folder, None) => Some(halt),
                 () = tokio::time::sleep(time) => None,
             }
         });
@@ -105,7 +112,7 @@ impl Desk<'_> {
             let done = loop {
                 tokio::select! {
                     biased;
-                    halt = told(signals, folder) => match halted {
+                    halt = told(signals, folder, halted) => match halted {
                         None => {
                             reporter.notice(Notice::Stopping { why: halt.why() });
                             halted = Some(halt);

@@ -43,7 +43,7 @@ pub use notice::{Notice, Reporter};
 pub use parts::Parts;
 pub use rehearse::Preview;
 pub use signals::{Halt, wait_unless_told};
-pub(crate) use signals::{Signals, TOLD_AGAIN, cancel_requested};
+pub(crate) use signals::{INBOX, Signals, TOLD_AGAIN, cancel_requested};
 use spare::Spare;
 
 use crate::{
@@ -206,6 +206,8 @@ impl<'a> Driver<'a> {
             ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             ticks.tick().await;
         }
+        let mut inbox = tokio::time::interval(INBOX);
+        inbox.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let reaper = process::reap_adopted();
         tokio::pin!(reaper);
         loop {
@@ -231,6 +233,7 @@ impl<'a> Driver<'a> {
                 Some(progress) = self.progress.1.recv() => self.take_progress(progress)?,
                 Some(done) = self.tasks.join_next() => self.take(done)?,
                 () = self.outputs.changed() => self.forward_output(),
+                _ = inbox.tick(), if self.halt.is_none() && !crate::fault::is_on() => self.halt(Halt::Cancel),
                 () = tick => self.reporter.notice(Notice::Tick { state: &self.state }),
                 _ = &mut reaper => {}
             }

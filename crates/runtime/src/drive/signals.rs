@@ -85,6 +85,9 @@ pub(crate) fn cancel_requested(folder: &RunFolder) -> bool {
     folder.inbox().join("cancel").exists()
 }
 
+/// How often the inbox is looked into: whoever has no way to send a signal can only leave a request there.
+pub(crate) const INBOX: Duration = Duration::from_secs(1);
+
 impl Driver<'_> {
     pub(super) fn halt(&mut self, halt: Halt) {
         let halt = match halt {

@@ -112,7 +112,7 @@ fn forget_empty(known: &mut HashMap<i32, Group>) {
 }
 
 fn has_members(pid: Pid, group: &Group) -> bool {
-    // orphans come back to the first process of a namespace, and are members until somebody asks how they ended
+    // orphans come back to us, and are members until somebody asks how they ended
     while group.is_over && matches!(waitpgid(pid, WaitOptions::NOHANG), Ok(Some(_))) {}
     !group.is_over || test_kill_process_group(pid).is_ok()
 }

@@ -253,6 +253,13 @@ pub fn shows_us() -> bool {
     platform::shows_us()
 }
 
+/// Where the numbers of processes mean the same as here: this boot of this machine, and this pid namespace. `None` where
+/// nobody can tell.
+#[must_use]
+pub(crate) fn place() -> Option<String> {
+    platform::place()
+}
+
 /// Whether this process was started so that it outlives its terminal (`nohup`).
 #[must_use]
 pub fn ignores_hangup() -> bool {

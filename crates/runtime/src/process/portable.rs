@@ -55,6 +55,11 @@ pub(super) fn ignores_hangup() -> bool {
     false
 }
 
+/// See [`crate::process::place`]: there are no namespaces here.
+pub(super) fn place() -> Option<String> {
+    Some("here".to_owned())
+}
+
 /// See [`crate::process::shows_us`].
 pub(super) fn shows_us() -> bool {
     false

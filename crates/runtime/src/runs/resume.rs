@@ -32,7 +32,7 @@ use crate::{
     clock,
     drive::Reporter,
     fault,
-    folder::{Batch, Options, RunFolder},
+    folder::{Batch, Options, RunFolder, owner_words},
     host::Host,
     preflight::{Lack, Problem},
     repeat::keep_given,
@@ -77,7 +77,7 @@ pub enum ResumeError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// Another live process has it.
-    #[error("run `{run}` is being worked on by process {pid}")]
+    #[error("run `{run}` is being worked on by {}", owner_words(*pid))]
     Owned {
         /// The run.
         run: String,

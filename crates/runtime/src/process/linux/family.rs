@@ -62,8 +62,7 @@ fn family() -> MutexGuard<'static, Family> {
 
 /// See [`crate::process::become_reaper`].
 pub(in crate::process) fn become_reaper() {
-    // whom nobody sees, nobody can take care of
-    family().is_reaper = shows_us() && set_child_subreaper(Some(getpid())).is_ok();
+    family().is_reaper = set_child_subreaper(Some(getpid())).is_ok();
 }
 
 /// Spawns and remembers a child in one step, so that it is never mistaken for an adopted one.

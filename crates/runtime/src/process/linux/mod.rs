@@ -7,6 +7,7 @@ mod sweep;
 mod table;
 mod target;
 
+use std::os::unix::fs::MetadataExt as _;
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -23,6 +24,15 @@ pub(super) fn shows_us() -> bool {
         std::fs::read_link("/proc/self").is_ok_and(|shown| shown.as_os_str() == own.as_str())
     });
     *SHOWS
+}
+
+/// See [`crate::process::place`].
+pub(super) fn place() -> Option<String> {
+    static PLACE: LazyLock<Option<String>> = LazyLock::new(|| {
+        let namespace = std::fs::metadata("/proc/self/ns/pid").ok()?.ino();
+        Some(format!("{}/{namespace}", boot_id()?))
+    });
+    PLACE.clone()
 }
 
 /// See [`crate::process::survivors`].
