@@ -41,6 +41,27 @@ fn names_travel_over_two_levels() {
 }
 
 #[test]
+fn a_called_recipe_knows_what_was_there_before_its_call() {
+    let step = |id: &str, more: &str| format!("  - {{id: {id}, command: x{more}}}\n");
+    let call = |more: &str| format!("  - {{id: call, recipe: child{more}}}\n");
+    let group = ", parallel_group: g";
+    for (steps, expected) in [
+        ([step("a", ""), step("made", ""), call("")], vec![]),
+        ([step("made", ""), step("b", ""), call("")], vec![]),
+        ([call(""), step("made", ""), step("b", "")], vec!["warning undefined-variable child.yaml:3:25"]),
+        (
+            [step("a", ""), step("made", group), call(group)],
+            vec!["warning undefined-variable child.yaml:3:25"],
+        ),
+        ([step("made", group), step("b", group), call("")], vec![]),
+    ] {
+        let main = format!("name: main\nsteps:\n{}", steps.concat());
+        let child = "name: child\nsteps:\n  - {id: k, command: 'x {{made}}'}\n";
+        expect_files(&[("main.yaml", &main), ("child.yaml", child)], &[], &expected);
+    }
+}
+
+#[test]
 fn members_of_a_map_that_nothing_replaces_must_exist() {
     let deep = "it has `host`, `ports`; declare `user` there if it is meant";
     let plain = "  - {id: s, command: 'x";

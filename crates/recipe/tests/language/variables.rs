@@ -123,6 +123,7 @@ fn names_in_comments_of_commands_read_nothing() {
         &with_step("command: |\n  echo {{s}} # {{nowhere}} '{{never}}'\n"),
         &["warning undefined-variable 5:12"],
     );
+    expect(&with_step("command: |\n  true # {{#if nowhere}}x{{/if}}"), &[]);
     expect(&with_step("command: |\n  echo a#{{nowhere}}"), &["warning undefined-variable 5:14"]);
 }
 
