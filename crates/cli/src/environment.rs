@@ -47,7 +47,8 @@ impl Environment {
         let colour = |terminal: bool| wants_colour(&variables, terminal);
         Environment {
             cwd: env::current_dir().unwrap_or_default(),
-            home: variables.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from),
+            // as the system has it where the variable does not say
+            home: env::home_dir().filter(|home| !home.as_os_str().is_empty()),
             stdout_is_terminal: stdout().is_terminal(),
             program: env::current_exe().ok(),
             stderr_is_terminal: stderr().is_terminal(),

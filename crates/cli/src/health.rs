@@ -8,16 +8,17 @@ use crate::{
     environment::Environment,
     exit::Exit,
     failure::{Failure, clean},
-    host,
     out::Out,
     outcome::cost,
+    stored,
 };
 
 /// Shows the health of recipes.
 pub(crate) fn show(args: &HealthArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let format = args.format.output_format;
     let query = query(args).map_err(|failure| failure.announce(format, out))?;
-    let runs = host::runs(args.state.state_dir.as_deref(), environment)?;
+    let runs = stored::runs_at(args.state.state_dir.as_deref(), environment)
+        .map_err(|failure| failure.announce(format, out))?;
     let found = health(&runs, &query);
     match format {
         OutputFormat::Json => out.json(&found),

@@ -10,7 +10,7 @@ mod resume;
 mod show;
 mod table;
 
-use std::path::Path;
+use std::{fs, io::ErrorKind, path::Path};
 
 use runtime::{
     folder::RunFolder,
@@ -39,8 +39,18 @@ use crate::{
 };
 use table::Reader;
 
-fn runs_at(state_dir: Option<&Path>, environment: &Environment) -> Result<Runs, Failure> {
-    host::runs(state_dir, environment)
+/// The runs that are stored there; none yet is none, but what cannot be read is an error.
+pub(crate) fn runs_at(state_dir: Option<&Path>, environment: &Environment) -> Result<Runs, Failure> {
+    let runs = host::runs(state_dir, environment)?;
+    match fs::read_dir(runs.dir()) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            let message = format!("cannot read `{}`: {error}", runs.dir().display());
+            Err(Failure::new(Exit::Broken, message).hint(
+                "runs are stored there: name another directory with `--state-dir DIR`, or make it readable",
+            ))
+        }
+        _ => Ok(runs),
+    }
 }
 
 fn find(runs: &Runs, asked: &str) -> Result<RunFolder, Failure> {
@@ -68,8 +78,10 @@ fn unreadable(error: &OpenError, folder: &RunFolder) -> Failure {
 
 /// Lists past and present runs.
 pub(crate) fn runs(args: &RunsArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
-    let list = runs_at(args.state.state_dir.as_deref(), environment)?.list(args.limit);
-    match args.format.output_format {
+    let format = args.format.output_format;
+    let runs = runs_at(args.state.state_dir.as_deref(), environment);
+    let list = runs.map_err(|failure| failure.announce(format, out))?.list(args.limit);
+    match format {
         OutputFormat::Json => out.json(&list),
         OutputFormat::Text if list.is_empty() => {
             out.notice("no runs yet; `recipe-runner-rs RECIPE` starts one");

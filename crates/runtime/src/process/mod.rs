@@ -31,6 +31,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::process::{Child, Command};
 use std::time::Duration;
 
+use nix::sys::signal::SigSet;
 use tokio::signal::unix::{SignalKind, signal};
 
 pub use exit::{Exit, signal_name};
@@ -198,6 +199,13 @@ pub async fn end_marked(filter: &Filter, grace: Duration) -> Swept {
         return crate::simulation::process::sweep(filter, grace).await;
     }
     platform::sweep(filter, grace).await
+}
+
+/// Lets all signals through: whoever starts programs from where signals are blocked hands that on, and nobody could stop
+/// this one, or what it starts. Call it before there is a second thread.
+pub fn hear_signals() {
+    // an empty set is never refused
+    let _ = SigSet::empty().thread_set_mask();
 }
 
 /// Makes this process the one to which orphaned descendants return. Call it once, before the first [`start`].
