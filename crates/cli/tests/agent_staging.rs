@@ -92,3 +92,27 @@ fn a_lock_that_stays_is_told_without_the_advice_to_remove_it() {
     assert!(!notes.contains("remove the file manually"), "{notes}");
     assert_eq!(staged, "");
 }
+
+/// In a hook git names a repository and its index in variables; the agent may work in another one.
+#[test]
+fn a_hook_stages_in_the_repository_where_the_agent_worked() {
+    let env = env().agent("claude", "echo made > made.txt; result ok");
+    env.write("r.yaml", "name: r\nsteps: [{id: a, prompt: write, working_dir: ../other}]\n");
+    let setup = "git config --global user.name n; git config --global user.email e@example.com
+        git init -q main && git init -q other
+        cd main && echo 1 > one && git add . && git commit -qm one && git worktree add -q ../linked
+        printf '#!/bin/sh\\n\"$RUNNER\" ../r.yaml --quiet\\n' > .git/hooks/pre-commit
+        chmod +x .git/hooks/pre-commit";
+    assert_eq!(env.shell(setup).code, 0);
+    for dir in ["main", "linked"] {
+        let commit = format!(
+            "cd {dir} && echo 2 > mine-{dir} && echo 3 > one && git add mine-{dir} && git commit -qam x"
+        );
+        let output = env.shell(&commit);
+        assert_eq!(output.code, 0, "{}", output.all());
+        let changed = env.shell(&format!("cd {dir} && git show --name-status --format= HEAD")).stdout;
+        assert_eq!(changed, format!("A\tmine-{dir}\nM\tone\n"), "{}", output.all());
+        let staged = env.shell("cd other && git diff --cached --name-only && git reset -q").stdout;
+        assert_eq!(staged, "made.txt\n", "{}", output.all());
+    }
+}

@@ -223,6 +223,27 @@ steps:
     }
 }
 
+/// A script that goes on behind a command that could not print ends well all the same.
+#[test]
+fn a_step_whose_output_found_no_room_is_not_done() {
+    for size in (36..=72).step_by(4) {
+        let env = env("name: r\nsteps:\n\
+             - {id: a, command: echo A}\n\
+             - {id: b, command: 'head -c 9000 /dev/zero | tr \"\\0\" x; true'}\n\
+             - {id: c, command: 'x={{b}}; echo ${#x}'}\n");
+        let state = env.state();
+        let Some(_small) = Small::mount(&state, &format!("{size}k")) else { return };
+        let output = env.run(["r.yaml"]);
+        assert_eq!(env.shell(&format!("mount -o remount,size=30m '{}'", state.display())).code, 0);
+        let output = match (output.code, env.run_ids().is_empty()) {
+            (8, true) => continue,
+            (8, false) => env.run(["resume", "last", "--output-format", "json"]),
+            _ => env.run(["show", "last", "--output-format", "json"]),
+        };
+        assert_eq!(output.value("c"), "9000", "{size}k: {}", output.all());
+    }
+}
+
 #[test]
 fn a_file_size_limit_stops_the_run_and_loses_nothing() {
     let steps: String =

@@ -27,7 +27,7 @@ pub use judge::{Quoted, json_value, read_json, signal_words};
 
 use crate::{
     environment::Environment,
-    folder::{FolderError, check_room},
+    folder::{FolderError, check_room, is_tight},
     output_files::OutputFiles,
     process::{self, Drained, Exit, Left, Marker, Prepared, StartError, Stdin},
     started::Started,
@@ -241,8 +241,14 @@ pub async fn run_shell(
         finished.notes.push(note.to_owned());
     }
     finished.ended.note_code(code);
-    if !matches!(finished.ended.outcome, Outcome::Ok | Outcome::Cancelled) {
+    let is_suspect = match finished.ended.outcome {
+        Outcome::Cancelled => false,
+        // a script goes on behind a command that could not print, and has no value then
+        Outcome::Ok => is_tight(&run),
         // a step that cannot print fails for that reason alone: it is not the recipe's failure
+        _ => true,
+    };
+    if is_suspect {
         check_room(&run)?;
     }
     [finished.ended.stdout, finished.ended.stderr] = outputs.references(&dir)?;

@@ -16,7 +16,7 @@ use std::{
 use engine::given::{self, Given};
 use jiff::Timestamp;
 use recipe::value::Map;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, flock, statvfs};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use batch::Batch;
@@ -336,6 +336,14 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<File, FolderErr
         .map_err(FolderError::at("create", path))?;
     fault::write_all("file.write", &mut file, bytes).map_err(FolderError::at("write", path))?;
     Ok(file)
+}
+
+/// Below so many free bytes it is worth trying whether there is room.
+const TIGHT: u64 = 1 << 20;
+
+/// Whether a folder may have no room for another file.
+pub(crate) fn is_tight(path: &Path) -> bool {
+    statvfs(path).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < TIGHT)
 }
 
 /// An error if a folder has no room for another file: what its processes write there is lost then.
