@@ -131,6 +131,8 @@ pub(crate) struct ValidateArgs {
     #[command(flatten)]
     pub(crate) context: Context,
     #[command(flatten)]
+    pub(crate) tags: Tags,
+    #[command(flatten)]
     pub(crate) strictness: Strictness,
     #[command(flatten)]
     pub(crate) format: Format,

@@ -150,7 +150,10 @@ pub(crate) fn summary(diagnostics: &[Diagnostic], sources: &Sources) -> String {
             files.push(path);
         }
     }
-    format!("{} in {}", counts.join(", "), files.join(", "))
+    match files.is_empty() {
+        true => format!("{} about the command line", counts.join(", ")),
+        false => format!("{} in {}", counts.join(", "), files.join(", ")),
+    }
 }
 
 /// Where a place stands: its line from 1, its column in characters from 1, the line's text, and the span in it.

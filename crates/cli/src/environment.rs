@@ -48,7 +48,10 @@ impl Environment {
         Environment {
             cwd: env::current_dir().unwrap_or_default(),
             // as the system has it where the variable does not say
-            home: env::home_dir().filter(|home| !home.as_os_str().is_empty()),
+            home: env::var_os("HOME")
+                .filter(|home| !home.is_empty())
+                .map(PathBuf::from)
+                .or_else(runtime::host::home_of_user),
             stdout_is_terminal: stdout().is_terminal(),
             program: env::current_exe().ok(),
             stderr_is_terminal: stderr().is_terminal(),

@@ -262,6 +262,7 @@ fn validate_args(args: RunArgs, asked: String) -> ValidateArgs {
     ValidateArgs {
         recipes: vec![asked],
         places: args.places,
+        tags: args.tags,
         context: args.context,
         strictness: args.strictness,
         format: args.format,

@@ -160,7 +160,8 @@ pub(crate) fn prune(args: &PruneArgs, environment: &Environment, out: &mut Out) 
             Failure::new(Exit::BadArguments, "say what to remove: `--older-than DAYS`, `--keep N`, or both");
         return Err(failure.announce(format, out));
     }
-    let runs = runs_at(args.state.state_dir.as_deref(), environment)?;
+    let runs = runs_at(args.state.state_dir.as_deref(), environment)
+        .map_err(|failure| failure.announce(format, out))?;
     let before = args.older_than.map(|days| {
         let age =
             jiff::SignedDuration::try_from_secs_f64(days * 86_400.0).unwrap_or(jiff::SignedDuration::ZERO);

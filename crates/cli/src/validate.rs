@@ -58,7 +58,7 @@ fn examine(
     outside: &Outside,
 ) -> Result<Checked, Failure> {
     let loaded = reading::find(library, asked)?;
-    Ok(reading::examine(library, loaded, outside, &[], &args.strictness))
+    Ok(reading::examine(library, loaded, outside, &args.tags.all(), &args.strictness))
 }
 
 fn judge(

@@ -152,6 +152,17 @@ fn tags_are_trimmed_and_unknown_ones_are_told() {
         assert_eq!(done.join(" "), ran, "{arguments:?}");
         assert_eq!(output.stderr.contains("unknown-tag"), !parts.is_empty(), "{}", output.stderr);
         contains(&output, parts);
+        // a check says the same as a run, and whose mistake it is
+        let env = env();
+        env.write("r.yaml", recipe);
+        for words in [&["r.yaml"][..], &["validate", "r.yaml"], &["r.yaml", "--validate-only"]] {
+            let output = env.run(words.iter().chain(&["--strict"]).chain(&arguments));
+            assert_eq!(output.code, if parts.is_empty() { 0 } else { 2 }, "{words:?} {}", output.all());
+            let is_told = output.stderr.contains("1 error about the command line");
+            assert_eq!(is_told, !parts.is_empty(), "{words:?} {}", output.all());
+        }
+        let output = env.run(["r.yaml", "--strict", "--output-format", "json"].iter().chain(&arguments));
+        assert!(!output.stdout.contains("correct the recipe"), "{}", output.all());
     }
 }
 

@@ -30,7 +30,7 @@ pub fn values<'a>(unit: &Unit, variable: impl Fn(&str) -> Option<&'a str>) -> Ma
         Some(Value::Text(_)) => Value::text(text),
         _ => typed(text),
     };
-    unit.declared()
+    unit.expected()
         .filter_map(|name| {
             let text = variables(name).find_map(|known| variable(&known))?;
             Some((name.clone(), value(name, text)))
@@ -42,7 +42,7 @@ pub fn values<'a>(unit: &Unit, variable: impl Fn(&str) -> Option<&'a str>) -> Ma
 /// is under way nobody knows which.
 pub fn below(plan: &Plan, mut all: Ambient) -> Ambient {
     let names =
-        |unit: &Unit| -> BTreeSet<String> { unit.declared().flat_map(|name| variables(name)).collect() };
+        |unit: &Unit| -> BTreeSet<String> { unit.expected().flat_map(|name| variables(name)).collect() };
     // what the first recipe declares is handed down by it
     let own = names(plan.root());
     all.retain(|name, _| !own.contains(name));

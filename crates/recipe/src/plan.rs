@@ -92,6 +92,11 @@ impl Unit {
         self.context.keys().chain(self.inputs.iter().map(|input| &input.name))
     }
 
+    /// Those, and the names that a rule of it speaks of: a rule is a promise that the caller gives the variable.
+    pub fn expected(&self) -> impl Iterator<Item = &String> {
+        self.declared().chain(self.rules.iter().map(|(name, _)| name))
+    }
+
     /// The context that the recipe declares: its values, and the defaults of its inputs.
     pub fn defaults(&self) -> Map {
         let mut context = self.context.clone();

@@ -189,6 +189,9 @@ fn facts(
 fn obstacle(outcome: &Outcome, error: &str) -> Option<Obstacle> {
     match outcome {
         Outcome::Signal(9) if error.contains("out of memory") => Some(Obstacle::OutOfMemory),
+        Outcome::NotStarted if error.contains("the limit on processes is reached") => {
+            Some(Obstacle::NoProcesses)
+        }
         Outcome::Refused if error.contains("working directory `") => Some(Obstacle::MissingPath),
         Outcome::Refused => Some(Obstacle::Unusable),
         _ => None,

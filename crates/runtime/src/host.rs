@@ -53,6 +53,12 @@ pub struct Host {
     pub named: Vec<(String, String)>,
 }
 
+/// The home directory of the user, as the system has it.
+pub fn home_of_user() -> Option<PathBuf> {
+    let user = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok()??;
+    Some(user.dir).filter(|home| !home.as_os_str().is_empty())
+}
+
 impl Host {
     /// A variable as text.
     pub fn var(&self, name: &str) -> Option<String> {

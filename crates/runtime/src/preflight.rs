@@ -24,6 +24,21 @@ use crate::{
 /// Name of the step that stands for everything that is missing.
 pub const STEP: &str = "preflight-validation";
 
+/// Why nothing can be run in a directory, if nothing can.
+pub(crate) fn dir_problem(dir: &Path) -> Option<&'static str> {
+    match dir.is_dir() {
+        true if may_execute(dir) => None,
+        true => Some("cannot be entered: permission denied"),
+        false if dir.exists() => Some("is not a directory"),
+        false => Some("does not exist"),
+    }
+}
+
+/// Whether this process may execute a program, or enter a directory.
+pub(crate) fn may_execute(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
 /// What is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lack {

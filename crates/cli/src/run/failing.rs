@@ -134,8 +134,10 @@ pub(crate) fn report_refused(refused: &Checked, asked: &str, format: OutputForma
         let first = refused.diagnostics.iter().find(|problem| problem.severity == Severity::Error);
         let what = first.map(|problem| problem.message.as_str()).unwrap_or_default();
         result["diagnosis"] = json!(found(obstacle, what));
-        result["advice"] =
-            json!([format!("correct the recipe, then check it: recipe-runner-rs validate {}", quote(asked))]);
+        result["advice"] = json!([match first.filter(|problem| problem.place.is_none()) {
+            Some(typed) => typed.help.clone().unwrap_or_else(|| "correct the command line".to_owned()),
+            None => format!("correct the recipe, then check it: recipe-runner-rs validate {}", quote(asked)),
+        }]);
         out.json(&result);
     }
     Exit::Invalid

@@ -103,6 +103,7 @@ fn set_beats_the_file_which_beats_the_environment() {
     check(context, &[("RECIPE_VAR_undeclared", "1")], "{}", &[], "{}");
     check(context, &[("RECIPE_VAR_a", "1")], r#"{"a": 2}"#, &[], r#"{"a":2}"#);
     check(context, &[("RECIPE_VAR_a", "1")], r#"{"a": 2}"#, &["a=3"], r#"{"a":3}"#);
+    check("context_validation: {q: nonempty}", &[("RECIPE_VAR_q", "x")], "{}", &[], r#"{"q":"x"}"#);
     check(context, &[], "{}", &["a=1", "a=2"], r#"{"a":2}"#);
     check(context, &[], r#"{"new": [1]}"#, &["newer=x"], r#"{"new":[1],"newer":"x"}"#);
 }

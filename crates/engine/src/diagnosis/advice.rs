@@ -89,6 +89,9 @@ fn first_step(class: Class, step: &str, quote: &str) -> String {
         Class::RateLimit => "wait until the service allows more requests".to_owned(),
         Class::Network => "see whether the service is up and can be reached from this machine".to_owned(),
         Class::Disk => "free some disk space".to_owned(),
+        Class::Memory if quote.contains("the limit on processes") => {
+            "let other programs end, or raise the limit on processes (`ulimit -u`)".to_owned()
+        }
         Class::Memory => "free memory, or let the step do less at a time".to_owned(),
         Class::WorkdirDirty => "commit or stash what is uncommitted in the working directory".to_owned(),
         Class::StaleState => {

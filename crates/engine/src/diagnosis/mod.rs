@@ -70,6 +70,8 @@ pub enum Obstacle {
     AlreadyRunning,
     /// The kernel ended the step because there was no memory left.
     OutOfMemory,
+    /// The system starts no more processes.
+    NoProcesses,
     /// A directory or file that is needed is not there.
     MissingPath,
     /// The step cannot be prepared as the recipe has it.

@@ -37,7 +37,10 @@ fn by_obstacle(facts: &Facts) -> Option<Diagnosis> {
         Obstacle::StaleState => (Class::StaleState, "an earlier run left its marks behind"),
         Obstacle::AlreadyRunning => (Class::AlreadyRunning, "another run owns the workspace"),
         Obstacle::OutOfMemory => (Class::Memory, "the kernel ended the step for lack of memory"),
-        Obstacle::MissingPath => (Class::MissingPath, "a path that is needed is not there"),
+        Obstacle::NoProcesses => (Class::Memory, "the system starts no more processes"),
+        Obstacle::MissingPath => {
+            (Class::MissingPath, "a path that is needed is not there, or cannot be used")
+        }
         Obstacle::Unusable => (Class::Structure, "the step cannot be prepared as it is written"),
     };
     let quote = if facts.detail.is_empty() { &facts.command } else { &facts.detail };

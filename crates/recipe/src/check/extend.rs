@@ -106,7 +106,7 @@ fn merge(child: Recipe, parent: Recipe) -> Recipe {
         inputs: child.inputs.or(parent.inputs),
         output: child.output.or(parent.output),
         default_step_timeout: child.default_step_timeout.or(parent.default_step_timeout),
-        secrets: child.secrets.or(parent.secrets),
+        secrets: merge_with(child.secrets, parent.secrets, merge_secrets),
         env: child.env.or(parent.env),
         budget: child.budget.or(parent.budget),
         steps: merge_with(child.steps, parent.steps, merge_steps),
@@ -133,6 +133,13 @@ fn merge_context(child: Named<Value>, parent: Named<Value>) -> Named<Value> {
         }
     }
     Named(merged)
+}
+
+/// Whoever adds a secret does not mean to tell another one.
+fn merge_secrets(child: Vec<Spanned<String>>, parent: Vec<Spanned<String>>) -> Vec<Spanned<String>> {
+    let is_new = |name: &Spanned<String>| child.iter().all(|known| known.value != name.value);
+    let kept: Vec<Spanned<String>> = parent.into_iter().filter(is_new).collect();
+    child.iter().cloned().chain(kept).collect()
 }
 
 fn merge_hooks(child: Hooks, parent: Hooks) -> Hooks {

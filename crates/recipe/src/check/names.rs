@@ -141,7 +141,7 @@ impl Flow {
     fn handed_before(&self, plan: &Plan) -> Vec<BTreeSet<String>> {
         let mut handed: Vec<BTreeSet<String>> = vec![BTreeSet::new(); plan.units.len()];
         for unit in &plan.units {
-            let mut known: BTreeSet<String> = visible(unit).cloned().collect();
+            let mut known: BTreeSet<String> = unit.expected().cloned().collect();
             let (mut defined, mut after) = (Vec::new(), 0);
             for (at, step) in unit.steps.iter().enumerate() {
                 if at >= after {
@@ -222,11 +222,6 @@ fn spread(plan: &Plan, mut step: impl FnMut(usize, usize) -> bool) {
     while calls.iter().fold(false, |changed, (parent, child)| step(*parent, *child) | changed) {}
 }
 
-/// Names that every step of a unit can see: a rule is a promise that the caller gives the variable.
-fn visible(unit: &Unit) -> impl Iterator<Item = &String> {
-    unit.declared().chain(unit.rules.iter().map(|(name, _)| name))
-}
-
 fn undefined(
     plan: &Plan,
     unit: &Unit,
@@ -236,7 +231,7 @@ fn undefined(
     diagnostics: &mut Vec<Diagnostic>,
 ) {
     // the index of the first step that can see a name; later definitions do not count
-    let mut visible: HashMap<&str, usize> = visible(unit).map(|name| (name.as_str(), 0)).collect();
+    let mut visible: HashMap<&str, usize> = unit.expected().map(|name| (name.as_str(), 0)).collect();
     // the first step that can see names which only a run will tell
     let mut open_from = None;
     let mut assigned: HashMap<&str, usize> = HashMap::new();

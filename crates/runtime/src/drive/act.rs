@@ -24,6 +24,7 @@ use crate::{
     folder::{FolderError, RunFolder, make_dir},
     output_files::OutputFiles,
     outputs::Stream,
+    preflight,
     process::{Marker, Stdin},
     script,
     started::{Starter, spawn_report},
@@ -88,11 +89,9 @@ impl Driver<'_> {
             }
             None => base,
         };
-        let name = || brief(&dir.to_string_lossy());
-        match dir.is_dir() {
-            true => Ok(dir),
-            false if dir.exists() => Err(format!("working directory `{}` is not a directory", name())),
-            false => Err(format!("working directory `{}` does not exist", name())),
+        match preflight::dir_problem(&dir) {
+            None => Ok(dir),
+            Some(what) => Err(format!("working directory `{}` {what}", brief(&dir.to_string_lossy()))),
         }
     }
 

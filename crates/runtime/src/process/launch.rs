@@ -82,6 +82,12 @@ pub enum StartError {
         /// What the system says.
         source: io::Error,
     },
+    /// The system starts no more processes.
+    #[error("cannot start `{}`: the limit on processes is reached; `ulimit -u` shows it", program.display())]
+    NoRoom {
+        /// The program.
+        program: PathBuf,
+    },
     /// The system refuses for another reason.
     #[error("cannot start `{}` in `{}`: {source}", program.display(), cwd.display())]
     Other {
@@ -157,6 +163,7 @@ impl Origin {
             Some(Errno::NOENT | Errno::NOTDIR) if !cwd.is_dir() => StartError::NoDirectory { program, cwd },
             Some(Errno::NOENT) if file.exists() => StartError::NoInterpreter { program },
             Some(Errno::NOENT | Errno::NOTDIR) => StartError::NotFound { program },
+            Some(Errno::AGAIN) => StartError::NoRoom { program },
             Some(Errno::TOOBIG) => StartError::TooLong { program },
             _ => StartError::Other { program, cwd, source },
         }

@@ -1,10 +1,13 @@
 //! What a run needs and does not find before its first step. Starts nothing.
 
+use std::path::Path;
+
 use engine::diagnosis::Commands;
 use recipe::plan::{Step, Unit};
 
 use super::{Runs, Start, canonical_recipe};
 use crate::{
+    attempt::SHELL,
     blocked::blocked,
     command_line::quote,
     folder::{Batch, FolderError, RunFolder},
@@ -62,8 +65,7 @@ impl Runs {
     pub(super) fn problems(&self, start: &Start<'_>) -> Vec<Problem> {
         let root = start.plan.root();
         let mut problems = Vec::new();
-        if !start.working_dir.is_dir() {
-            let what = if start.working_dir.exists() { "is not a directory" } else { "does not exist" };
+        if let Some(what) = preflight::dir_problem(&start.working_dir) {
             let text = match start.working_dir.as_os_str().is_empty() {
                 true => "the current directory does not exist any more: go to another one with `cd`, or name one with `-C DIR`".to_owned(),
                 false => format!("working directory `{}` {what}", start.working_dir.display()),
@@ -92,10 +94,10 @@ impl Runs {
         problems.extend(preflight::missing_programs(&start.plan, &start.agents, &start.host, runs));
         let repairer = options.repair_agent.as_deref().filter(|_| options.auto_fix.is_some());
         problems.extend(programs::repairer(repairer, &start.agents, &start.host));
-        if !std::path::Path::new(crate::attempt::SHELL).exists() {
-            let (name, text) =
-                (crate::attempt::SHELL, format!("the shell `{}` is not installed", crate::attempt::SHELL));
-            problems.push(Problem { lack: Lack::Program(name.to_owned()), text });
+        if !preflight::may_execute(Path::new(SHELL)) {
+            let what = if Path::new(SHELL).exists() { "cannot be executed" } else { "is not installed" };
+            let text = format!("the shell `{SHELL}` {what}");
+            problems.push(Problem { lack: Lack::Program(SHELL.to_owned()), text });
         }
         problems
     }

@@ -34,7 +34,7 @@ use crate::{
     fault,
     folder::{Batch, Options, RunFolder, owner_words},
     host::Host,
-    preflight::{Lack, Problem},
+    preflight::{self, Lack, Problem},
     repeat::keep_given,
     report::RunResult,
     sources::{Recording, Remembered},
@@ -162,8 +162,9 @@ impl Runs {
         // looks at what it did
         end_orphans(&shown, resume.host.grace);
         let working_dir = shown.header.working_dir.clone();
-        if !working_dir.is_dir() {
-            let text = format!("working directory `{}` does not exist any more", working_dir.display());
+        if let Some(what) = preflight::dir_problem(&working_dir) {
+            let more = if working_dir.exists() { "" } else { " any more" };
+            let text = format!("working directory `{}` {what}{more}", working_dir.display());
             let blocked = self.blocked_resume(&shown, &[Problem { lack: Lack::Path, text }]);
             return Ok((blocked, is_ours.then_some(hold)));
         }
@@ -349,7 +350,7 @@ fn missing(plan: &Plan, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<Problem>
         .filter_map(|entry| entry.path.rsplit('/').next())
         .flat_map(|id| by_id.get(id).into_iter().flatten().copied())
         .collect();
-    let mut problems = crate::preflight::missing_for(plan, &remaining, &resume.agents, &resume.host);
+    let mut problems = preflight::missing_for(plan, &remaining, &resume.agents, &resume.host);
     problems.extend(resume.host.depth_problem().map(|text| Problem { lack: Lack::Depth, text }));
     problems
 }

@@ -131,7 +131,7 @@ impl Runs {
             }
             if !dry_run {
                 // the lock keeps a resume out while the folder goes
-                let Ok(Some(_lock)) = folder.lock() else { continue };
+                let Some(_lock) = folder.lock()? else { continue };
                 fs::remove_dir_all(folder.path()).map_err(FolderError::at("remove", folder.path()))?;
             }
             removed.push(id);

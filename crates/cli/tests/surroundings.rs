@@ -1,0 +1,106 @@
+//! What the runner finds around it: no `HOME`, blocked signals, directories that it may not use.
+
+use std::time::{Duration, Instant};
+
+use testkit::TestEnv;
+
+fn env() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
+}
+
+/// The beginning of a command line that has no rights of its own; the tests may run as root.
+const NOBODY: &str = "setpriv --reuid 12345 --regid 12345 --clear-groups";
+
+fn can_be_nobody(env: &TestEnv) -> bool {
+    env.shell(&format!("chmod 755 .. . && {NOBODY} true")).code == 0
+}
+
+#[test]
+fn the_home_directory_is_looked_up_where_nobody_names_it() {
+    let env = env().file("r.yaml", "name: r\nsteps: [{id: s, command: 'echo $HOME'}]\n");
+    let known = env.shell("getent passwd \"$(id -u)\" | cut -d: -f6").stdout.trim().to_owned();
+    if known.is_empty() {
+        return;
+    }
+    for unset in ["env -u HOME", "env HOME="] {
+        let output = env.shell(&format!("{unset} \"$RUNNER\" r.yaml --output-format json"));
+        assert_eq!((output.code, output.value("s")), (0, known.clone().into()), "{unset} {}", output.all());
+    }
+}
+
+#[test]
+fn blocked_signals_are_heard_and_not_handed_on() {
+    let env = env().file(
+        "r.yaml",
+        "name: r\nsteps:\n- {id: s, command: grep SigBlk /proc/self/status}\n- {id: t, command: 'touch began; sleep 60'}\n",
+    );
+    let block = "use POSIX; sigprocmask(SIG_BLOCK, POSIX::SigSet->new(1..31)); exec @ARGV";
+    if env.shell("perl -MPOSIX -e 1").code != 0 {
+        return;
+    }
+    let mut command = env.command("perl".as_ref());
+    command.args(["-e", block, env!("CARGO_BIN_EXE_recipe-runner-rs"), "r.yaml", "--output-format", "json"]);
+    let started = env.start(command);
+    env.wait_for("began");
+    let asked = Instant::now();
+    started.signal("TERM");
+    let output = started.wait();
+    assert_eq!(output.code, 143, "{}", output.all());
+    assert!(asked.elapsed() < Duration::from_secs(20), "{}", output.all());
+    assert_eq!(output.value("s"), "SigBlk:\t0000000000000000", "{}", output.all());
+}
+
+#[test]
+fn a_state_directory_that_cannot_be_read_is_not_an_empty_one() {
+    let env = env().file("plain", "no directory");
+    if !can_be_nobody(&env) {
+        return;
+    }
+    assert_eq!(
+        env.shell("mkdir -p closed/runs && chmod 700 closed closed/runs && mkdir open && chmod 777 open")
+            .code,
+        0
+    );
+    for verb in ["runs", "health", "show last", "logs last", "resume last", "cancel last", "prune --keep 0"] {
+        for dir in ["closed", "plain"] {
+            for format in ["text", "json"] {
+                let output = env.shell(&format!(
+                    "{NOBODY} \"$RUNNER\" {verb} --state-dir {dir} --output-format {format}"
+                ));
+                assert_eq!(output.code, 8, "{verb} {dir} {}", output.all());
+                assert!(output.stderr.contains("cannot read `"), "{verb} {dir} {}", output.all());
+                assert!(format == "text" || output.json().is_object(), "{verb} {dir} {}", output.all());
+            }
+        }
+    }
+    let output = env.shell("\"$RUNNER\" runs --state-dir nowhere --output-format json");
+    assert_eq!((output.code, output.json()), (0, serde_json::json!([])));
+}
+
+#[test]
+fn directories_that_cannot_be_entered_are_said() {
+    let env = env()
+        .file("r.yaml", "name: r\nsteps: [{id: s, command: pwd}]\n")
+        .file("w.yaml", "name: w\nsteps: [{id: s, command: pwd, working_dir: ../closed}]\n");
+    if !can_be_nobody(&env) {
+        return;
+    }
+    assert_eq!(
+        env.shell("mkdir closed open && chmod 700 closed && chmod 777 open && chmod 644 *.yaml").code,
+        0
+    );
+    for (arguments, code, class) in [
+        ("r.yaml -C closed", 5, "environment.missing_path"),
+        ("w.yaml -C open", 1, "environment.missing_path"),
+        ("r.yaml -C open", 0, ""),
+    ] {
+        let output = env.shell(&format!(
+            "HOME=$PWD/open {NOBODY} \"$RUNNER\" {arguments} --state-dir open/state --output-format json"
+        ));
+        assert_eq!(output.code, code, "{arguments} {}", output.all());
+        let said = output.all().contains("cannot be entered: permission denied");
+        assert!(code == 0 || said, "{arguments} {}", output.all());
+        let found = output.json()["diagnosis"]["class"].as_str().unwrap_or_default().to_owned();
+        assert_eq!(found, class, "{arguments} {}", output.all());
+    }
+}
