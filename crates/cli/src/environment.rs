@@ -45,13 +45,15 @@ impl Environment {
         let variables: BTreeMap<String, String> =
             env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect();
         let colour = |terminal: bool| wants_colour(&variables, terminal);
+        let cwd = env::current_dir().unwrap_or_default();
         Environment {
-            cwd: env::current_dir().unwrap_or_default(),
+            cwd: cwd.clone(),
             // as the system has it where the variable does not say
             home: env::var_os("HOME")
                 .filter(|home| !home.is_empty())
                 .map(PathBuf::from)
-                .or_else(runtime::host::home_of_user),
+                .or_else(runtime::host::home_of_user)
+                .map(|home| cwd.join(home)),
             stdout_is_terminal: stdout().is_terminal(),
             program: env::current_exe().ok(),
             stderr_is_terminal: stderr().is_terminal(),

@@ -24,8 +24,8 @@ use crate::{
     live::{Keep, fit, printable},
     out::Out,
     words::{
-        count, counter, ending, first_line, fixing, icon, kept, label, next_attempt, run_ending, shortened,
-        so_far,
+        count, counter, ending, first_line, fixing, icon, kept, label, next_attempt, processes, run_ending,
+        shortened, so_far,
     },
 };
 
@@ -168,8 +168,8 @@ impl<'a> Progress<'a> {
     }
 
     fn run_finished(&mut self, finished: &RunFinished, state: &RunState, mask: &Mask) {
-        for process in &finished.ended_processes {
-            self.line(&format!("[run] ended a background process: {}", mask.text(process)));
+        for text in processes(finished) {
+            self.line(&format!("[run] {}", mask.text(&text)));
         }
         let ending = match (state.settings.dry_run, finished.status) {
             (true, engine::RunStatus::Completed) => "dry run completed, nothing was executed".to_owned(),

@@ -35,7 +35,7 @@ use crate::{
     host,
     out::Out,
     run::snippet,
-    words::count,
+    words::{count, still_alive},
 };
 use table::Reader;
 
@@ -129,6 +129,13 @@ pub(crate) fn cancel(args: &CancelArgs, environment: &Environment, out: &mut Out
     let (status, text, exit) = match cancelled {
         Cancelled::Stopped => {
             ("cancelled", format!("run {id} is cancelled; nothing of it is alive"), Exit::Success)
+        }
+        Cancelled::Left(processes) => {
+            let failure = processes.iter().fold(
+                Failure::new(Exit::Broken, format!("run {id} is cancelled, but not all of it has ended")),
+                |failure, process| failure.hint(still_alive(process)),
+            );
+            return Err(failure.announce(format, out));
         }
         Cancelled::AlreadyOver(status) => (
             status.as_str(),

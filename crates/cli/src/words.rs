@@ -4,7 +4,9 @@
 
 use std::borrow::Cow;
 
-use engine::{Event, RunState, RunStatus, StepStatus, frame::StepState, outcome::SkipReason};
+use engine::{
+    Event, RunState, RunStatus, StepStatus, event::RunFinished, frame::StepState, outcome::SkipReason,
+};
 use runtime::mask::Mask;
 
 /// `▶ ✓ ✗ ⊘ ⚠`.
@@ -77,6 +79,20 @@ fn long(seconds: f64) -> String {
         0 => format!("{minutes}m {:02}s", seconds % 60),
         _ => format!("{hours}h {:02}m", minutes % 60),
     }
+}
+
+/// What is said of a process of a run that could not be ended.
+pub(crate) fn still_alive(process: &str) -> String {
+    format!(
+        "{process} is still alive: it belongs to another user, or hangs in the system; end it with the rights that it has (`sudo kill`)"
+    )
+}
+
+/// What is said of the background processes of a run that is over.
+pub(crate) fn processes(finished: &RunFinished) -> impl Iterator<Item = String> {
+    let ended =
+        finished.ended_processes.iter().map(|process| format!("ended a background process: {process}"));
+    ended.chain(finished.left_processes.iter().map(|process| format!("warning: {}", still_alive(process))))
 }
 
 /// `1 step`, `2 steps`.

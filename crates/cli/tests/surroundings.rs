@@ -32,7 +32,7 @@ fn the_home_directory_is_looked_up_where_nobody_names_it() {
 fn blocked_signals_are_heard_and_not_handed_on() {
     let env = env().file(
         "r.yaml",
-        "name: r\nsteps:\n- {id: s, command: grep SigBlk /proc/self/status}\n- {id: t, command: 'touch began; sleep 60'}\n",
+        "name: r\nsteps:\n- {id: s, command: grep SigBlk /proc/self/status}\n- {id: t, command: 'echo x >began; sleep 60'}\n",
     );
     let block = "use POSIX; sigprocmask(SIG_BLOCK, POSIX::SigSet->new(1..31)); exec @ARGV";
     if env.shell("perl -MPOSIX -e 1").code != 0 {
@@ -102,5 +102,57 @@ fn directories_that_cannot_be_entered_are_said() {
         assert!(code == 0 || said, "{arguments} {}", output.all());
         let found = output.json()["diagnosis"]["class"].as_str().unwrap_or_default().to_owned();
         assert_eq!(found, class, "{arguments} {}", output.all());
+    }
+}
+
+/// What `sudo` starts belongs to somebody else.
+#[test]
+fn a_process_that_may_not_be_ended_is_not_said_to_be() {
+    let env = env().file(
+        "as_root.c",
+        "#include <unistd.h>\nint main(int n, char **v) { setuid(0); setgid(0); execvp(v[1], v + 1); return 1; }\n",
+    );
+    let is_root = env.shell("test $(id -u) = 0 && cc -o as_root as_root.c && chmod 4755 as_root").code == 0;
+    if !is_root || !can_be_nobody(&env) || env.shell(&format!("{NOBODY} ./as_root true")).code != 0 {
+        return;
+    }
+    env.write("r.yaml", "name: r\nsteps: [{id: s, command: '../as_root sleep 3217 & sleep 0.2'}]\n");
+    env.write(
+        "w.yaml",
+        "name: w\nsteps: [{id: s, command: '../as_root sleep 3217 & echo x >began; sleep 300'}]\n",
+    );
+    assert_eq!(env.shell("mkdir open && chmod 777 open && chmod 644 *.yaml").code, 0);
+    let runner = format!("HOME=$PWD/open {NOBODY} \"$RUNNER\"");
+    let options = "-C open --state-dir open/state --output-format json";
+    let output =
+        env.shell(&format!("{runner} r.yaml {options}; code=$?; pkill -f '^sleep 3217'; exit $code"));
+    assert_eq!(
+        (output.code, &output.json()["ended_processes"]),
+        (0, &serde_json::json!([])),
+        "{}",
+        output.all()
+    );
+    let left = output.json()["left_processes"].to_string();
+    assert!(left.contains("(`sleep 3217`)") && output.stderr.contains("is still alive"), "{}", output.all());
+    let cancelled = env.shell(&format!(
+        "{runner} w.yaml {options} >/dev/null 2>&1 & until [ -e open/began ]; do sleep 0.05; done; sleep 0.3
+         {runner} cancel last --state-dir open/state; code=$?; pkill -f '^sleep 3217'; wait; exit $code"
+    ));
+    assert_eq!(cancelled.code, 8, "{}", cancelled.all());
+    assert!(cancelled.stderr.contains("not all of it has ended"), "{}", cancelled.all());
+}
+
+#[test]
+fn a_large_value_arrives_with_any_home_and_shell_options() {
+    let env = env().file(
+        "r.yaml",
+        "name: r\nsteps:\n- {id: big, command: head -c 300000 /dev/zero | tr '\\0' x}\n\
+         - {id: use, working_dir: sub, command: 'x={{big}}; echo ${#x}'}\n",
+    );
+    assert_eq!(env.shell("mkdir sub").code, 0);
+    for place in ["HOME=rel", "SHELLOPTS=allexport"] {
+        let unset = if place.starts_with("HOME") { "-u RECIPE_RUNNER_HOME" } else { "" };
+        let output = env.shell(&format!("env {unset} {place} \"$RUNNER\" r.yaml --output-format json"));
+        assert_eq!((output.code, output.value("use")), (0, "300000".into()), "{place} {}", output.all());
     }
 }

@@ -288,6 +288,9 @@ pub struct RunFinished {
     /// Background processes that were ended with the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ended_processes: Vec<String>,
+    /// Processes of the run that could not be ended, for people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_processes: Vec<String>,
     /// The steps (`path#attempt`) that had left them; absent where nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_steps: Option<Vec<String>>,

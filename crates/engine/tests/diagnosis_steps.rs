@@ -2,7 +2,7 @@
 
 use engine::{
     Outcome,
-    diagnosis::{Class, Facts, StepType, diagnose},
+    diagnosis::{Class, Facts, diagnose},
 };
 
 fn exit(command: &str, code: i32, stderr: &str) -> Facts {
@@ -24,20 +24,4 @@ fn what_another_step_failed_of_stands_beside() {
     let beside: Vec<_> = both.beside.iter().map(|beside| (beside.step.as_str(), beside.class)).collect();
     assert_eq!(beside, [("b", Class::MissingBinary)]);
     assert_eq!(both.beside[0].signals, other.signals);
-}
-
-#[test]
-fn a_hollow_answer_names_the_step_that_gave_it() {
-    for (step, expected) in [(None, false), (Some("deep/asked"), true)] {
-        let facts = Facts {
-            outcome: Some(Outcome::Ok),
-            step_type: StepType::Agent,
-            answer: Some("I cannot access the repository.".to_owned()),
-            answer_of: step.map(str::to_owned),
-            ..Facts::default()
-        };
-        let found = diagnose(&facts);
-        assert_eq!(found.class, Class::HollowSuccess);
-        assert_eq!(found.signals[0].what.contains("`deep/asked`"), expected, "{:?}", found.signals);
-    }
 }

@@ -231,6 +231,7 @@ impl<'a> Run<'a> {
             error: None,
             output: None,
             ended_processes: Vec::new(),
+            left_processes: Vec::new(),
             ended_steps: None,
             usage: None,
             asks: None,

@@ -53,6 +53,7 @@ pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunRe
         usage: None,
         resumes: 0,
         ended_processes: Vec::new(),
+        left_processes: Vec::new(),
         resume_command: None,
         run_dir: None,
         mask: Mask::default(),

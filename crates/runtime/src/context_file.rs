@@ -123,7 +123,9 @@ impl ContextFile {
     }
 
     fn copy(&self, to: &Path) -> io::Result<()> {
-        fs::copy(&self.path, to).map(drop)
+        // not `fs::copy`: some file systems know no rights, and that is an error to it
+        let mut copy = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(to)?;
+        io::copy(&mut File::open(&self.path)?, &mut copy).map(drop)
     }
 }
 

@@ -12,7 +12,6 @@ use serde::Serialize;
 use crate::{
     mask::Mask,
     repeat::Repeated,
-    report::signal,
     runs::{InForce, Shown},
 };
 
@@ -303,7 +302,7 @@ impl<'a> Gathering<'a> {
         entry.finished_at = Some(at);
         entry.outcome = Some(ended.outcome.clone());
         entry.exit_code = ended.exit_code();
-        entry.signal = signal(ended);
+        entry.signal = ended.signal();
         entry.error = error;
         entry.stdout.clone_from(&ended.stdout);
         entry.stderr.clone_from(&ended.stderr);

@@ -311,15 +311,17 @@ pub fn own_room(own: Vec<(String, String)>) -> (Vec<(String, String)>, Vec<(Stri
 
 /// The lines of shell that read large values from private files, given with their variables. `$(<…)` is the fastest
 /// way that every bash has; it drops newlines at the end, so such a value has one more character in its file, which
-/// is taken off again. A variable that was inherited would stay exported, and no program could be started any more.
+/// is taken off again. A variable that was inherited, or under `allexport`, would be exported, and no program could be
+/// started any more. A value that cannot be read is not an empty one: the script ends.
 pub fn prologue(large: &[(String, Arc<str>)], files: &[PathBuf]) -> String {
     let mut lines = String::new();
     for ((name, text), file) in large.iter().zip(files) {
         let file = quote(&file.to_string_lossy());
-        lines.push_str(&format!("unset -v {name}; {name}=$(<{file}); "));
+        lines.push_str(&format!("unset -v {name}; {name}=$(<{file}) || exit; "));
         if text.ends_with('\n') {
             lines.push_str(&format!("{name}=${{{name}%.}}; "));
         }
+        lines.push_str(&format!("export -n {name}; "));
     }
     lines
 }
@@ -327,4 +329,25 @@ pub fn prologue(large: &[(String, Arc<str>)], files: &[PathBuf]) -> String {
 /// A word in single quotes.
 fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_cannot_be_read_ends_the_script() {
+        let dir = tempfile::tempdir().unwrap();
+        let (here, gone) = (dir.path().join("here"), dir.path().join("gone"));
+        std::fs::write(&here, "a'b\n\n.").unwrap();
+        let large = [("V".to_owned(), Arc::from("a'b\n\n"))];
+        for (file, said, code) in [(here, "a'b\n\n|unset", 0), (gone, "", 1)] {
+            let script =
+                prologue(&large, &[file]) + "printf '%s|' \"$V\"; bash -c 'printf %s \"${V-unset}\"'";
+            let mut bash = std::process::Command::new("/bin/bash");
+            let output = bash.args(["-a", "-c", &script]).env("V", "inherited").output().unwrap();
+            let seen = (String::from_utf8_lossy(&output.stdout).into_owned(), output.status.code());
+            assert_eq!(seen, (said.to_owned(), Some(code)), "{script}");
+        }
+    }
 }

@@ -4,7 +4,7 @@
 
 use std::{
     collections::BTreeMap,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -89,7 +89,9 @@ impl Host {
         let mut env = self.env.clone();
         env.remove(&OsString::from("CLAUDECODE"));
         let home = self.home.clone().unwrap_or_else(|| PathBuf::from("/"));
-        env.entry("HOME".into()).or_insert_with(|| home.into());
+        if env.get(OsStr::new("HOME")).is_none_or(|home| home.is_empty()) {
+            env.insert("HOME".into(), home.into());
+        }
         env.entry("PATH".into()).or_insert_with(|| DEFAULT_PATH.into());
         for (name, value) in QUIET {
             env.insert((*name).into(), (*value).into());

@@ -9,7 +9,6 @@ use engine::{
     diagnosis::{Commands, Diagnosis, advice},
     event::{Ended, Usage},
     frame::{Frame, StepState},
-    outcome::ProgramEnd,
 };
 use jiff::Timestamp;
 use recipe::{
@@ -88,6 +87,9 @@ pub struct RunResult {
     pub resumes: u32,
     /// Background processes that were ended with it.
     pub ended_processes: Vec<String>,
+    /// Processes of it that could not be ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_processes: Vec<String>,
     /// How it is continued.
     pub resume_command: Option<String>,
     /// Where everything about it is kept.
@@ -218,6 +220,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
     let root = state.root();
     let finished = state.finished.as_ref();
     let masked = |text: &str| mask.text(text).into_owned();
+    let all_masked = |texts: &[String]| texts.iter().map(|text| masked(text)).collect();
     let failure = match status {
         RunStatus::Failed | RunStatus::Waiting => state.root_cause().map(|(step, ended)| Failure {
             written: written(state, &step).map(|text| masked(&text)),
@@ -268,9 +271,8 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         auto_fix: None,
         usage: (state.used.runs > 0).then(|| state.used.clone()),
         resumes: state.resumes,
-        ended_processes: finished
-            .map(|finished| finished.ended_processes.iter().map(|text| masked(text)).collect())
-            .unwrap_or_default(),
+        ended_processes: finished.map(|finished| all_masked(&finished.ended_processes)).unwrap_or_default(),
+        left_processes: finished.map(|finished| all_masked(&finished.left_processes)).unwrap_or_default(),
         resume_command,
         run_dir: subject.run_dir.clone(),
         mask: mask.clone(),
@@ -355,7 +357,7 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
             (false, _) => ended.map(|ended| ended.outcome.clone()),
         },
         exit_code: ended.filter(|_| !interrupted).and_then(Ended::exit_code),
-        signal: ended.filter(|_| !interrupted).and_then(signal),
+        signal: ended.filter(|_| !interrupted).and_then(Ended::signal),
         skip_reason: state.skipped.as_ref().map(|reason| Preview::reason(preview, reason)),
         preview: preview.cloned(),
         recovered: state.recovered,
@@ -382,14 +384,6 @@ fn output(state: &StepState, name: Option<&str>, mask: &Mask) -> Option<String> 
 fn output_digest(state: &StepState, name: Option<&str>, mask: &Mask) -> Option<String> {
     let value = state.value.as_ref().filter(|_| !name.is_some_and(|name| mask.is_secret(name)))?;
     Some(recipe::digest::sha256(value.render().as_bytes()))
-}
-
-/// The signal that ended a program.
-pub(crate) fn signal(ended: &Ended) -> Option<i32> {
-    match ended.outcome {
-        Outcome::Signal(signal) => Some(signal),
-        _ => ended.stopped.and_then(ProgramEnd::signal),
-    }
 }
 
 fn seconds(from: Option<Timestamp>, to: Option<Timestamp>) -> f64 {

@@ -16,11 +16,9 @@ const LONGER: &[(&str, usize)] = &[
     ("crates/cli/tests/durable_resume.rs", 550),
     ("crates/cli/tests/resilience.rs", 450),
     ("crates/cli/tests/run_shell.rs", 450),
-    ("crates/engine/src/event.rs", 450),
     ("crates/recipe/src/condition/tests/meaning.rs", 450),
     ("crates/recipe/src/yaml/compose.rs", 455),
     ("crates/runtime/src/agent_call.rs", 450),
-    ("crates/runtime/src/autofix/mod.rs", 450),
 ];
 
 fn root() -> PathBuf {

@@ -40,7 +40,7 @@ use crate::{
     progress::{Audience, answer, is_agent},
     words::{
         count, counter, duration, ending, ends_block, first_line, fixing, icon, kept, next_attempt,
-        run_ending,
+        processes, run_ending,
     },
 };
 
@@ -218,8 +218,8 @@ impl<'a> Live<'a> {
                 self.line('·', &format!("auto-fix: {}", mask.text(&fixing(event))));
             }
             Event::RunFinished(finished) => {
-                for process in &finished.ended_processes {
-                    self.line('⚠', &format!("ended a background process: {}", mask.text(process)));
+                for text in processes(finished) {
+                    self.line('⚠', &mask.text(&text));
                 }
                 if !self.out.stdout_is_terminal {
                     self.run_finished(finished.status, state);

@@ -76,7 +76,7 @@ fn remedy(error: &DriveError, dir: &Path) -> String {
     match error {
         DriveError::Audit { .. } => OTHER_AUDIT_DIR.to_owned(),
         DriveError::Journal(_) | DriveError::Folder(_) => format!(
-            "its disk may be full, failing or read-only: `df -h {}` shows how full it is",
+            "its disk may be full, failing or read-only: `df -h {0}` shows how full it is, `df -i {0}` its number of files",
             quote(&dir.to_string_lossy())
         ),
         DriveError::Task(broken) if broken.is_panic() => {

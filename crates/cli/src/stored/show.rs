@@ -51,6 +51,9 @@ fn facts(shown: &Shown, result: &RunResult) -> Vec<String> {
     if !result.ended_processes.is_empty() {
         facts.push(("ended", result.ended_processes.join(", ")));
     }
+    if !result.left_processes.is_empty() {
+        facts.push(("alive", result.left_processes.join(", ")));
+    }
     facts.extend(result.run_dir.clone().map(|dir| ("files", dir)));
     facts.into_iter().map(|(name, text)| format!("  {name:<10} {text}")).collect()
 }

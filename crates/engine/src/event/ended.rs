@@ -88,6 +88,14 @@ impl Ended {
         self.code = code.filter(|_| !is_told);
     }
 
+    /// The signal that ended its process.
+    pub fn signal(&self) -> Option<i32> {
+        match self.outcome {
+            Outcome::Signal(signal) => Some(signal),
+            _ => self.stopped.and_then(ProgramEnd::signal),
+        }
+    }
+
     /// The exit code that a process ended with by itself; absent where there was none, or nobody knows.
     pub fn exit_code(&self) -> Option<i32> {
         match self.outcome {

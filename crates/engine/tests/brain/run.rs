@@ -126,6 +126,7 @@ impl Run {
             error: None,
             output: None,
             ended_processes: Vec::new(),
+            left_processes: Vec::new(),
             ended_steps: ended_steps.map(|steps| steps.iter().map(|step| (*step).to_owned()).collect()),
             usage: None,
             asks: None,

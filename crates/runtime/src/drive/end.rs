@@ -26,7 +26,7 @@ impl Driver<'_> {
 
     /// Ends what is left of the run's processes and writes its last record.
     pub(super) async fn finish(&mut self, signals: &mut Signals) -> Result<(), DriveError> {
-        let mut ended: Vec<Survivor> = std::mem::take(&mut self.cleared);
+        let (mut ended, mut left) = (std::mem::take(&mut self.cleared), Vec::new());
         if self.folder.is_some() {
             let filter = process::Filter::run(&self.run_id);
             let mut swept = vec![tokio::select! {
@@ -40,13 +40,15 @@ impl Driver<'_> {
                 self.tasks.shutdown().await;
                 swept.push(process::end_marked(&filter, self.host.grace).await);
             }
-            let all = swept.into_iter().map(|swept| [swept.ended, swept.killed, swept.left].concat());
-            ended.extend(all.flatten());
+            for swept in swept {
+                ended.extend(swept.gone().cloned());
+                left = swept.left;
+            }
         }
         self.forward_output();
         self.dismiss_agents()?;
         self.check_output()?;
-        let finished = self.result(ended)?;
+        let finished = self.result(ended, &left)?;
         self.record(Event::RunFinished(finished), None)
     }
 
@@ -62,7 +64,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    fn result(&self, ended: Vec<Survivor>) -> Result<RunFinished, DriveError> {
+    fn result(&self, ended: Vec<Survivor>, left: &[Survivor]) -> Result<RunFinished, DriveError> {
         let (status, exit_code) = match self.halt {
             Some(halt) => halt.ending(),
             None if self.state.root().failed_at.is_none() => (RunStatus::Completed, 0),
@@ -87,6 +89,7 @@ impl Driver<'_> {
             error,
             output: self.final_output()?,
             ended_processes: ended.into_iter().map(|survivor| survivor.command).collect(),
+            left_processes: left.iter().map(Survivor::words).collect(),
             ended_steps,
             usage,
             asks: None,

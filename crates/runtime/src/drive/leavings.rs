@@ -32,7 +32,7 @@ impl Leavings {
         let mut gone = Vec::new();
         while let Some(swept) = sweeps.join_next().await {
             // what could not be ended is looked for again at the end of the run
-            gone.extend(swept.into_iter().flat_map(|swept| [swept.ended, swept.killed].concat()));
+            gone.extend(swept.into_iter().flat_map(|swept| swept.gone().cloned().collect::<Vec<_>>()));
         }
         gone
     }

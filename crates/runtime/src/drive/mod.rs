@@ -206,8 +206,7 @@ impl<'a> Driver<'a> {
             ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             ticks.tick().await;
         }
-        let mut inbox = tokio::time::interval(INBOX);
-        inbox.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut inbox = signals::inbox();
         let reaper = process::reap_adopted();
         tokio::pin!(reaper);
         loop {

@@ -88,6 +88,13 @@ pub(crate) fn cancel_requested(folder: &RunFolder) -> bool {
 /// How often the inbox is looked into: whoever has no way to send a signal can only leave a request there.
 pub(crate) const INBOX: Duration = Duration::from_secs(1);
 
+/// Says when to look into it.
+pub(super) fn inbox() -> tokio::time::Interval {
+    let mut inbox = tokio::time::interval(INBOX);
+    inbox.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    inbox
+}
+
 impl Driver<'_> {
     pub(super) fn halt(&mut self, halt: Halt) {
         let halt = match halt {

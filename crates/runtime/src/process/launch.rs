@@ -82,6 +82,12 @@ pub enum StartError {
         /// What the system says.
         source: io::Error,
     },
+    /// There is nothing that a child could read nothing from.
+    #[error("cannot start `{}`: `/dev/null` is not there; a container or chroot needs it", program.display())]
+    NoNull {
+        /// The program.
+        program: PathBuf,
+    },
     /// The system starts no more processes.
     #[error("cannot start `{}`: the limit on processes is reached; `ulimit -u` shows it", program.display())]
     NoRoom {
@@ -161,6 +167,7 @@ impl Origin {
         let Self { asked: program, file, cwd } = self;
         match Errno::from_io_error(&source) {
             Some(Errno::NOENT | Errno::NOTDIR) if !cwd.is_dir() => StartError::NoDirectory { program, cwd },
+            Some(Errno::NOENT) if !Path::new("/dev/null").exists() => StartError::NoNull { program },
             Some(Errno::NOENT) if file.exists() => StartError::NoInterpreter { program },
             Some(Errno::NOENT | Errno::NOTDIR) => StartError::NotFound { program },
             Some(Errno::AGAIN) => StartError::NoRoom { program },

@@ -96,6 +96,14 @@ pub struct Survivor {
     pub step: Option<String>,
 }
 
+impl Survivor {
+    /// The process for people who have to end it themselves.
+    #[must_use]
+    pub fn words(&self) -> String {
+        format!("process {} (`{}`)", self.id.pid, self.command)
+    }
+}
+
 /// Whether all that a step has printed is in its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drained {
@@ -172,6 +180,11 @@ pub struct Swept {
 }
 
 impl Swept {
+    /// Those that are gone.
+    pub fn gone(&self) -> impl Iterator<Item = &Survivor> {
+        self.ended.iter().chain(&self.killed)
+    }
+
     /// Whether nothing is left alive.
     #[must_use]
     pub fn is_clean(&self) -> bool {

@@ -5,17 +5,28 @@ use std::{fs, time::Duration};
 use engine::{Event, RunStatus, event::RunFinished};
 
 use super::{OpenError, Runs, opened::spent, orphans::end_orphans, stored::last_finish};
-use crate::{clock, folder::RunFolder};
+use crate::{clock, folder::RunFolder, process::Survivor};
 
 /// What came of a request to cancel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cancelled {
     /// It is stopped, and nothing of it is alive.
     Stopped,
+    /// It is stopped, but these processes of it could not be ended.
+    Left(Vec<String>),
     /// It was over already.
     AlreadyOver(RunStatus),
     /// Its process does not react.
     StillAlive(u32),
+}
+
+impl Cancelled {
+    fn of(finished: &RunFinished) -> Cancelled {
+        match finished.left_processes.is_empty() {
+            true => Cancelled::Stopped,
+            false => Cancelled::Left(finished.left_processes.clone()),
+        }
+    }
 }
 
 impl Runs {
@@ -52,7 +63,7 @@ impl Runs {
         }
         let _ = fs::remove_file(request);
         let outcome = match last_finish(folder) {
-            Some(finished) if finished.status == RunStatus::Cancelled => Cancelled::Stopped,
+            Some(finished) if finished.status == RunStatus::Cancelled => Cancelled::of(&finished),
             // it came to its end before it was asked
             Some(finished) if finished.status != RunStatus::Interrupted => {
                 Cancelled::AlreadyOver(finished.status)
@@ -70,22 +81,24 @@ impl Runs {
         let (mut shown, mut journal) = self.take(folder.clone())?;
         let usage = spent(&shown.records);
         super::hold::undo(&mut shown, &mut journal, grace)?;
-        let ended_processes = end_orphans(&shown, grace);
+        let swept = end_orphans(&shown, grace);
         let finished = RunFinished {
             status: RunStatus::Cancelled,
             exit_code: 130,
             error: Some("cancelled".to_owned()),
             output: None,
-            ended_processes,
+            ended_processes: swept.gone().map(|survivor| survivor.command.clone()).collect(),
+            left_processes: swept.left.iter().map(Survivor::words).collect(),
             ended_steps: None,
             usage,
             asks: None,
         };
+        let outcome = Cancelled::of(&finished);
         journal.append(clock::now(), Event::RunFinished(finished));
         journal.sync()?;
         drop(lock);
         self.forget(folder);
-        Ok(Cancelled::Stopped)
+        Ok(outcome)
     }
 
     /// A cancelled run does not wait for anybody any more.

@@ -8,11 +8,10 @@ use super::{Shown, opened::assemble, stored::last_finish};
 use crate::{clock, folder::RunFolder, journal, process};
 
 /// Ends every process that a dead runner left behind. Only for who has taken the run.
-pub(super) fn end_orphans(shown: &Shown, grace: Duration) -> Vec<String> {
+pub(super) fn end_orphans(shown: &Shown, grace: Duration) -> process::Swept {
     // it is doing the same, and would end what is started from now on
     shown.folder.await_guardian();
-    let swept = clock::block_on(process::end_marked(&orphans(shown), grace)).unwrap_or_default();
-    swept.ended.iter().chain(&swept.killed).map(|survivor| survivor.command.clone()).collect()
+    clock::block_on(process::end_marked(&orphans(shown), grace)).unwrap_or_default()
 }
 
 /// Everything that a dead runner left behind.

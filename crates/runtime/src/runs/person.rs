@@ -89,6 +89,7 @@ pub(super) fn wait_for_person(
         error,
         output: None,
         ended_processes: Vec::new(),
+        left_processes: Vec::new(),
         ended_steps: None,
         usage: spent(&shown.records),
         asks: stop.question(),

@@ -82,7 +82,11 @@ impl Target {
 
     fn send(&self, signal: Signal) -> Result<(), Errno> {
         match &self.handle {
-            Some(handle) => pidfd_send_signal(handle.get_ref(), signal),
+            Some(handle) => match pidfd_send_signal(handle.get_ref(), signal) {
+                // some sandboxes let handles be opened, and not used
+                Err(Errno::NOSYS) if self.is_alive() => kill_process(self.pid, signal),
+                sent => sent,
+            },
             None if self.is_alive() => kill_process(self.pid, signal),
             None => Err(Errno::SRCH),
         }
