@@ -1,6 +1,6 @@
 //! New files that are brought to disk together. Never leaves one behind.
 
-use std::{fs::File, path::PathBuf};
+use std::{fs::File, path::PathBuf, thread};
 
 use super::{FolderError, write_private};
 use crate::fault;
@@ -31,12 +31,14 @@ impl Batch {
             return bring(&self.files);
         }
         let (own, others) = self.files.split_at(self.files.len().div_ceil(SYNCERS));
-        std::thread::scope(|scope| {
-            let syncers: Vec<_> =
-                others.chunks(own.len()).map(|files| scope.spawn(move || bring(files))).collect();
+        thread::scope(|scope| {
+            let start = |files| thread::Builder::new().spawn_scoped(scope, move || bring(files));
+            let syncers: Vec<_> = others.chunks(own.len()).map(start).collect();
             let first = bring(own);
             syncers.into_iter().fold(first, |so_far, syncer| {
-                so_far.and(syncer.join().unwrap_or_else(|_| bring(&self.files)))
+                // where there is no room for another thread, this one does it
+                let synced = syncer.ok().and_then(|syncer| syncer.join().ok());
+                so_far.and(synced.unwrap_or_else(|| bring(&self.files)))
             })
         })
     }
