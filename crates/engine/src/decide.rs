@@ -192,12 +192,17 @@ pub fn called(state: &RunState, frame: FrameId) -> String {
 
 /// What a failed nested recipe says about itself.
 pub fn nested_error(state: &RunState, frame: FrameId) -> String {
+    nested_error_with(state, frame, str::to_owned)
+}
+
+/// The same, with what its steps say about themselves in another form.
+pub fn nested_error_with(state: &RunState, frame: FrameId, mut form: impl FnMut(&str) -> String) -> String {
     let name = called(state, frame);
     let frame = &state.frames[frame];
     if let Some(Stopped { error, .. }) = &frame.stopped {
         let at = frame.steps.iter().position(|step| step.status == StepStatus::Failed);
         let step = at.map(|at| format!(" at step '{}'", frame.unit.steps[at].id)).unwrap_or_default();
-        return format!("Sub-recipe '{name}' failed{step}: [error] {error}");
+        return format!("Sub-recipe '{name}' failed{step}: [error] {}", form(error));
     }
     let Some(first) = frame.failed_at else { return format!("Sub-recipe '{name}' failed") };
     // all members of a group come to their end
@@ -206,7 +211,7 @@ pub fn nested_error(state: &RunState, frame: FrameId) -> String {
         .map(|at| {
             let ended = frame.steps[at].ended.as_ref();
             let error = ended.and_then(|ended| ended.error.as_deref()).unwrap_or("no message");
-            format!("at step '{}': [error] {error}", frame.unit.steps[at].id)
+            format!("at step '{}': [error] {}", frame.unit.steps[at].id, form(error))
         })
         .collect();
     format!("Sub-recipe '{name}' failed {}", errors.join("\nand "))

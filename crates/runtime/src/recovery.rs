@@ -13,8 +13,13 @@ use crate::{
     mask::{MASK, Mask},
 };
 
-/// How much of the partial outputs the agent gets.
+/// How much of what the failed run printed the agent gets, in the error and the partial outputs together: whoever
+/// wrote it may be nobody to trust.
 const PARTIAL_CHARS: usize = 500;
+/// How much of that the error may quote.
+const QUOTED_CHARS: usize = 200;
+/// How much of a quote is its beginning, with the exit code.
+const QUOTE_START: usize = 40;
 /// How many context names it gets.
 const CONTEXT_NAMES: usize = 20;
 /// How much of each value.
@@ -43,7 +48,9 @@ pub fn prompt(state: &RunState, id: FrameId, mask: &Mask) -> String {
             state.value.as_ref().map(|value| format!("{}: {}", step.id, value.render()))
         })
         .collect();
-    let partial: String = mask.text(&outputs.join("\n")).chars().take(PARTIAL_CHARS).collect();
+    let (error, quoted) = reason(state, id, mask);
+    let room = PARTIAL_CHARS.saturating_sub(quoted);
+    let partial: String = mask.text(&outputs.join("\n")).chars().take(room).collect();
     format!(
         "A nested recipe failed, and it is up to you whether its work can still be done.\n\n\
          Sub-recipe: {}\n\
@@ -60,14 +67,46 @@ pub fn prompt(state: &RunState, id: FrameId, mask: &Mask) -> String {
             steps if steps.is_empty() => "none had begun".to_owned(),
             steps => steps.join(", "),
         },
-        mask.text(&reason(&decide::nested_error(state, id))),
+        error,
         summary(&outer.context, mask),
     )
 }
 
-/// Why a recipe failed. It quotes what the failed step printed, so it has the same limit.
-fn reason(error: &str) -> String {
-    error.chars().take(PARTIAL_CHARS).collect()
+/// Why a recipe failed, and how much of that may be words of what failed.
+fn reason(state: &RunState, id: FrameId, mask: &Mask) -> (String, usize) {
+    let mut quoted = 0;
+    let error = decide::nested_error_with(state, id, |error| {
+        let (own, said) = own_words(error);
+        let said = shortened(&mask.text(said), QUOTED_CHARS.saturating_sub(quoted));
+        quoted += said.chars().count();
+        format!("{}{said}", mask.text(own))
+    });
+    (error, quoted)
+}
+
+/// What the runner says about a failure, and what it may have from the step.
+fn own_words(error: &str) -> (&str, &str) {
+    const KIND: &str = " step failed: ";
+    let said = error.find(KIND).map_or(0, |at| at + KIND.len());
+    let code = error[said..].strip_prefix("exit code ").unwrap_or_default();
+    let digits = code.len() - code.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    error.split_at(if digits > 0 { error.len() - code.len() + digits } else { said })
+}
+
+/// The beginning and the end of a text that is too long: the last words tell the most.
+fn shortened(text: &str, room: usize) -> String {
+    let count = text.chars().count();
+    if count <= room {
+        return text.to_owned();
+    }
+    let start = QUOTE_START.min(room / 2);
+    let end = room.saturating_sub(start + 1);
+    let mut shown: String = text.chars().take(start).collect();
+    if room > 0 {
+        shown.push('…');
+    }
+    shown.extend(text.chars().skip(count - end));
+    shown
 }
 
 /// Ids of the steps of a recipe that failed.
@@ -218,6 +257,41 @@ fn says_recovered(clause: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_quote_keeps_its_start_and_its_end() {
+        for (text, room, expected) in [
+            ("", 0, ""),
+            ("abc", 3, "abc"),
+            ("abcdef", 5, "ab…ef"),
+            ("abcdef", 1, "…"),
+            ("abcdef", 0, ""),
+            ("äöüäöü", 4, "äö…ü"),
+        ] {
+            assert_eq!(shortened(text, room), expected, "{text} {room}");
+        }
+        let long = shortened(&format!("{}{}", "a".repeat(900), "z".repeat(900)), QUOTED_CHARS);
+        assert_eq!(long.chars().count(), QUOTED_CHARS);
+        assert_eq!(long.matches('a').count(), QUOTE_START);
+    }
+
+    #[test]
+    fn the_runners_words_are_told_from_the_steps() {
+        for (error, own) in [
+            ("bash step failed: exit code 1\nlast on stdout:\nQ", "bash step failed: exit code 1"),
+            ("bash step failed: exit code 12; it said nothing", "bash step failed: exit code 12"),
+            ("agent step failed: Q", "agent step failed: "),
+            ("bash step failed: exit code Q", "bash step failed: "),
+            (
+                "Sub-recipe 'b' failed at step 'y': [error] bash step failed: exit code 7\nQ step failed: Q",
+                "Sub-recipe 'b' failed at step 'y': [error] bash step failed: exit code 7",
+            ),
+            ("something else", ""),
+            ("", ""),
+        ] {
+            assert_eq!(own_words(error).0, own, "{error}");
+        }
+    }
 
     #[test]
     fn answers_are_judged() {

@@ -309,6 +309,7 @@ fn ended(facts: &Facts) -> Ended<'_> {
     Ended {
         code: facts.exit_code(),
         stderr: &facts.stderr,
+        stdout: &facts.stdout,
         has_verdict: text::has_verdict(facts),
         has_effects: facts.has_effects,
     }

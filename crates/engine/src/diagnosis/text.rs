@@ -40,8 +40,13 @@ pub(super) fn has_words(text: &str, phrase: &str) -> bool {
 
 /// Whether a test runner or a linter has given its verdict.
 pub(super) fn has_verdict(facts: &Facts) -> bool {
-    let said = [&facts.stderr, &facts.stdout].map(|text| text.to_lowercase());
-    said.iter().any(|text| VERDICTS.iter().any(|verdict| has_words(text, verdict)))
+    [&facts.stderr, &facts.stdout].iter().any(|text| judges(&text.to_lowercase()))
+}
+
+/// Whether a text, in lower case, has a verdict. What npm says about a request that failed is none.
+fn judges(text: &str) -> bool {
+    let text = text.replace("failed, reason:", "");
+    VERDICTS.iter().any(|verdict| has_words(&text, verdict))
 }
 
 /// Everything that the output speaks for.
@@ -54,7 +59,7 @@ pub(super) fn hints(facts: &Facts, is_check: bool) -> Vec<Hint> {
     let failure = facts.agent_failure.as_deref().unwrap_or_default();
     let texts = [("stderr", facts.stderr.as_str()), ("stdout", facts.stdout.as_str()), ("agent", failure)];
     let whole = texts.map(|(_, text)| text.to_lowercase()).join("\n");
-    let judged = is_check && VERDICTS.iter().any(|verdict| has_words(&whole, verdict));
+    let judged = is_check && judges(&whole);
     let mut hints = Vec::new();
     for (stream, text) in texts {
         for (at, line) in text.lines().enumerate() {

@@ -47,6 +47,9 @@ pub(super) const TOOL_LINES: &[&str] = &[
     "error: could not find",
     "cp:",
     "tar:",
+    "the connection to the server",
+    "unable to connect to the server",
+    "error during connect",
 ];
 
 /// What shows that a check did its work and gave its verdict.

@@ -2,7 +2,12 @@
 //!
 //! Only known programs count; a program of the project itself is nobody's check until the recipe says so.
 
-use super::program::Call;
+use super::{
+    check_names::{COMPARES, COMPILERS, LINTERS, OPTIONS, TESTS, VERBS},
+    contained::contained,
+    flow::{Found, Level, follow},
+    program::{Call, base_name},
+};
 
 /// How a command checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,80 +22,8 @@ pub enum CheckKind {
     Compare,
 }
 
-const TESTS: [&str; 27] = [
-    "pytest",
-    "py.test",
-    "jest",
-    "vitest",
-    "mocha",
-    "ava",
-    "tox",
-    "nox",
-    "unittest",
-    "rspec",
-    "minitest",
-    "phpunit",
-    "ctest",
-    "bats",
-    "playwright",
-    "cypress",
-    "ginkgo",
-    "behave",
-    "karma",
-    "tap",
-    "nextest",
-    "cucumber",
-    "pest",
-    "gotestsum",
-    "busted",
-    "prove",
-    "trial",
-];
-
-const LINTERS: [&str; 32] = [
-    "eslint",
-    "ruff",
-    "flake8",
-    "pylint",
-    "mypy",
-    "pyright",
-    "shellcheck",
-    "tsc",
-    "golangci-lint",
-    "staticcheck",
-    "hadolint",
-    "yamllint",
-    "markdownlint",
-    "stylelint",
-    "rubocop",
-    "biome",
-    "actionlint",
-    "tflint",
-    "jsonlint",
-    "xmllint",
-    "clippy",
-    "ktlint",
-    "swiftlint",
-    "vale",
-    "ansible-lint",
-    "cargo-deny",
-    "semgrep",
-    "bandit",
-    "oxlint",
-    "clang-tidy",
-    "cppcheck",
-    "vulture",
-];
-
-const COMPILERS: [&str; 18] = [
-    "rustc", "gcc", "g++", "cc", "c++", "clang", "clang++", "javac", "ninja", "kotlinc", "swiftc", "ghc",
-    "scalac", "msbuild", "nvcc", "meson", "make", "gmake",
-];
-
-const COMPARES: [&str; 10] = ["grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "[", "[[", "zgrep"];
-
-/// What a command decides about, if it does: beside the well-known checks also what the shell itself compares, and
-/// pieces of code that refuse something.
+/// What a command decides about, if it does: beside the well-known checks also pieces of code that refuse something,
+/// and calculations.
 pub(super) fn judged(call: &Call) -> Option<CheckKind> {
     let refuses = |code: &str| {
         ["assert", "exit(", "raise", "throw", "die", "exit ", "abort"].iter().any(|word| code.contains(word))
@@ -106,39 +39,108 @@ pub(super) fn judged(call: &Call) -> Option<CheckKind> {
 
 /// What a command checks, if it does.
 pub fn kind(call: &Call) -> Option<CheckKind> {
-    let program = call.program.as_str();
     let verb = call.verbs().first().copied().unwrap_or_default();
-    let has = |words: &[&str]| words.iter().any(|word| call.has(word));
-    match program {
-        "make" | "gmake" | "just" | "task" if is_test_word(verb) => Some(CheckKind::Tests),
-        "make" | "gmake" | "just" | "task" if is_lint_word(verb) => Some(CheckKind::Lint),
+    let found = match call.program.as_str() {
+        "make" | "gmake" | "just" | "task" | "ninja" if is_test_word(verb) => Some(CheckKind::Tests),
+        "make" | "gmake" | "just" | "task" | "ninja" if is_lint_word(verb) => Some(CheckKind::Lint),
+        "meson" if verb == "test" => Some(CheckKind::Tests),
         "cargo" => cargo(verb, call),
-        "npm" | "yarn" | "pnpm" | "bun" | "deno" => package_script(call),
-        "go" => go(verb),
-        "mvn" | "mvnw" | "gradle" | "gradlew" | "sbt" | "bazel" | "dotnet" | "swift" | "flutter" | "mix"
-        | "rake" => {
+        "go" => go(verb, call),
+        "mvn" | "mvnw" | "gradle" | "gradlew" | "sbt" | "bazel" | "bazelisk" | "dotnet" | "swift"
+        | "flutter" | "mix" | "rake" => {
             let tests = call.operands().any(|word| is_test_word(word.rsplit(':').next().unwrap_or(word)));
             Some(if tests { CheckKind::Tests } else { CheckKind::Build })
         }
-        "cmake" => has(&["--build"]).then_some(CheckKind::Build),
-        "black" | "isort" | "prettier" | "rustfmt" | "gofmt" => {
-            has(&["--check", "-c", "-l", "--list-different", "--check-only", "-d"]).then_some(CheckKind::Lint)
+        "cmake" => call.has("--build").then_some(CheckKind::Build),
+        "jq" => {
+            let asks = call.has("-e") || call.has("--exit-status") || call.words.len() > 2;
+            asks.then_some(CheckKind::Compare)
         }
-        "terraform" | "helm" | "nginx" | "docker-compose" => {
-            matches!(verb, "validate" | "lint").then_some(CheckKind::Lint)
-        }
-        "jq" => (has(&["-e", "--exit-status"]) || call.words.len() > 2).then_some(CheckKind::Compare),
-        "git" => {
-            (verb == "diff" && has(&["--exit-code", "--quiet", "--check"])).then_some(CheckKind::Compare)
-        }
-        "sha256sum" | "md5sum" | "sha1sum" | "shasum" | "sha512sum" => {
-            has(&["-c", "--check"]).then_some(CheckKind::Compare)
-        }
-        _ if TESTS.contains(&program) => Some(CheckKind::Tests),
-        _ if LINTERS.contains(&program) => Some(CheckKind::Lint),
-        _ if COMPILERS.contains(&program) => Some(CheckKind::Build),
-        _ if COMPARES.contains(&program) => Some(CheckKind::Compare),
-        _ => None,
+        "git" => git(verb, call).then_some(CheckKind::Compare),
+        "((" => is_comparison(&call.words).then_some(CheckKind::Compare),
+        "expr" => expr_compares(call).then_some(CheckKind::Compare),
+        "case" => Some(CheckKind::Compare),
+        "bash" | "sh" | "zsh" | "php" | "node" | "python" | "python3" | "ruby" | "perl" => given_script(call),
+        program => by_name(program),
+    };
+    found.or_else(|| by_verb(call)).or_else(|| package_script(call)).or_else(|| inside(call))
+}
+
+fn by_name(program: &str) -> Option<CheckKind> {
+    let tables = [
+        (TESTS, CheckKind::Tests),
+        (LINTERS, CheckKind::Lint),
+        (COMPILERS, CheckKind::Build),
+        (COMPARES, CheckKind::Compare),
+    ];
+    let knows = |names: &str| names.split_whitespace().any(|name| name == program);
+    tables.iter().find(|(names, _)| knows(names)).map(|(_, kind)| *kind)
+}
+
+/// What a program checks for the verb or the option that it is given.
+fn by_verb(call: &Call) -> Option<CheckKind> {
+    let verbs = call.verbs();
+    let said = |verb: &&str| match verb.split_once(' ') {
+        Some((first, second)) => verbs.len() > 1 && verbs[0] == first && verbs[1] == second,
+        None => verbs.first() == Some(verb),
+    };
+    let own = |name: &str| name == call.program;
+    let told = VERBS.iter().filter(|(name, ..)| own(name)).find(|(_, verbs, _)| verbs.iter().any(said));
+    let given = || {
+        let has = |options: &[&str]| options.iter().any(|option| has_option(call, option));
+        OPTIONS.iter().filter(|(name, ..)| own(name)).find(|(_, options, _)| has(options))
+    };
+    told.or_else(given).map(|(_, _, kind)| *kind)
+}
+
+/// Whether an option is given, by itself or with a value.
+fn has_option(call: &Call, option: &str) -> bool {
+    let valued = |word: &String| option.starts_with("--") && word.split('=').next() == Some(option);
+    call.arguments().iter().any(|word| word == option || valued(word))
+}
+
+/// A script of a well-known name, whoever reads it: `python manage.py test`, `php vendor/bin/phpunit`.
+fn given_script(call: &Call) -> Option<CheckKind> {
+    if call.inline_code().is_some() {
+        return None;
+    }
+    let at = call.words.iter().skip(1).position(|word| !word.starts_with('-'))? + 1;
+    let words = call.words[at..].to_vec();
+    let script = Call { program: base_name(&words[0]).to_owned(), words };
+    // the name of a builtin is any script's
+    by_verb(&script).or_else(|| by_name(&script.program).filter(|kind| *kind != CheckKind::Compare))
+}
+
+/// What a command checks that runs in a container.
+fn inside(call: &Call) -> Option<CheckKind> {
+    let inner = contained(call)?;
+    let Some(script) = inner.script() else { return kind(&inner) };
+    let flow = follow(&script);
+    let decides = |found: &&Found| found.level == Level::Counts && !found.call.is_constant();
+    flow.found.iter().rev().find(decides).and_then(|found| kind(&found.call))
+}
+
+/// Whether a calculation only compares, and changes no variable.
+fn is_comparison(words: &[String]) -> bool {
+    let text = words.get(1).map(String::as_str).unwrap_or_default();
+    let plain = ["==", "!=", "<=", ">="].iter().fold(text.to_owned(), |text, sign| text.replace(sign, " "));
+    !["=", "++", "--"].iter().any(|sign| plain.contains(sign))
+}
+
+/// Whether `expr` compares, and does not count.
+fn expr_compares(call: &Call) -> bool {
+    const SIGNS: [&str; 10] = ["=", "==", "!=", "<", "<=", ">", ">=", ":", "|", "&"];
+    call.arguments().iter().any(|word| SIGNS.contains(&word.as_str()) || word == "match")
+}
+
+fn git(verb: &str, call: &Call) -> bool {
+    let has = |words: &[&str]| words.iter().any(|word| call.has(word));
+    match verb {
+        "diff" | "diff-index" | "diff-files" | "diff-tree" => has(&["--exit-code", "--quiet", "--check"]),
+        "merge-base" => has(&["--is-ancestor"]),
+        "ls-files" => has(&["--error-unmatch"]),
+        "show-ref" | "rev-parse" => has(&["--verify", "--exists"]),
+        _ => false,
     }
 }
 
@@ -157,30 +159,46 @@ fn is_lint_word(word: &str) -> bool {
 
 fn cargo(verb: &str, call: &Call) -> Option<CheckKind> {
     match verb {
-        "test" | "t" | "nextest" => Some(CheckKind::Tests),
-        "clippy" | "deny" | "audit" => Some(CheckKind::Lint),
-        "fmt" => call.has("--check").then_some(CheckKind::Lint),
-        "build" | "check" | "b" | "c" | "doc" => Some(CheckKind::Build),
+        "test" | "t" | "nextest" | "tarpaulin" | "llvm-cov" | "miri" | "mutants" | "insta" => {
+            Some(CheckKind::Tests)
+        }
+        "clippy" | "deny" | "audit" | "machete" | "udeps" | "semver-checks" | "vet" | "spellcheck" => {
+            Some(CheckKind::Lint)
+        }
+        "fmt" | "sort" => call.has("--check").then_some(CheckKind::Lint),
+        "build" | "check" | "b" | "c" | "doc" | "hack" => Some(CheckKind::Build),
         _ => None,
     }
 }
 
-fn go(verb: &str) -> Option<CheckKind> {
+fn go(verb: &str, call: &Call) -> Option<CheckKind> {
     match verb {
         "test" => Some(CheckKind::Tests),
         "vet" => Some(CheckKind::Lint),
         "build" => Some(CheckKind::Build),
+        "mod" => call.has("verify").then_some(CheckKind::Lint),
         _ => None,
     }
 }
 
+/// Programs whose `run` runs what the project calls by a name.
+const SCRIPT_RUNNERS: [&str; 15] = [
+    "npm", "yarn", "pnpm", "bun", "deno", "composer", "hatch", "pdm", "pixi", "devbox", "poetry", "turbo",
+    "lerna", "rush", "poe",
+];
+
 fn package_script(call: &Call) -> Option<CheckKind> {
+    if !SCRIPT_RUNNERS.contains(&call.program.as_str()) {
+        return None;
+    }
     let mut operands = call.verbs().into_iter();
     let verb = operands.next()?;
-    let script = if matches!(verb, "run" | "run-script") { operands.next()? } else { verb };
+    let runs = matches!(verb, "run" | "run-script" | "task" | "workspace" | "workspaces");
+    let script = if runs { operands.next()? } else { verb };
     if is_test_word(script) && script != "ci" {
         Some(CheckKind::Tests)
-    } else if is_lint_word(script) {
+    } else if is_lint_word(script) || (!runs && script == "audit") || (script == "fmt" && call.has("--check"))
+    {
         Some(CheckKind::Lint)
     } else if script.starts_with("build") {
         Some(CheckKind::Build)

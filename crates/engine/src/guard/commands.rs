@@ -90,6 +90,21 @@ fn matters(found: &Found) -> bool {
     acts || (found.level != Level::Ignored && !found.call.is_toothless())
 }
 
+/// The commands of a step that must have counterparts. What a declared effect writes is the effect, however harmless
+/// the command looks; if it has nothing else, so is what it says.
+fn mattering<'f>(case: &Case<'_>, old: &'f Flow) -> Vec<&'f Found> {
+    let declared = case.role.declared;
+    let counts = |found: &&Found| found.level != Level::Ignored;
+    let does = |found: &Found| !found.writes.is_empty() || !found.call.is_constant();
+    let deeds = old.found.iter().filter(|found| matters(found) || (declared && counts(found) && does(found)));
+    let deeds: Vec<&Found> = deeds.collect();
+    if !declared || !deeds.is_empty() {
+        return deeds;
+    }
+    let says = |found: &&Found| matches!(found.call.program.as_str(), "echo" | "printf");
+    old.found.iter().filter(counts).filter(says).collect()
+}
+
 /// A check or an effect keeps something whose failure means something; other commands only have to be able to fail.
 fn neutered(role: Role, old: &Flow, new: &Flow) -> Option<&'static str> {
     let strict = role.check || role.effect;
@@ -160,7 +175,7 @@ pub(super) fn is_comparison(found: &Found) -> bool {
 fn counterparts(case: &Case<'_>, old: &Flow, new: &Flow) -> Vec<Objection> {
     let mut taken = HashSet::new();
     let mut left = Vec::new();
-    for found in old.found.iter().filter(|found| matters(found)) {
+    for found in mattering(case, old) {
         let covers = |candidate: &&Found| {
             narrowing::covers(&found.call, &candidate.call)
                 && objection(case, found, candidate).is_some_and(|objection| objection.is_none())
@@ -221,6 +236,7 @@ fn absent(case: &Case<'_>, old: &Found) -> Option<Objection> {
         (None, Some(CheckKind::Build)) if case.role.failed => None,
         (None, Some(_)) => Some(("check_replaced", format!("`{words}` no longer decides"))),
         (None, None) if case.role.failed => None,
+        (None, None) if case.role.declared => Some(("effect_lost", format!("`{words}` is no longer done"))),
         (None, None) => Some(("command_replaced", format!("`{words}` no longer decides"))),
     }
 }
@@ -258,6 +274,9 @@ fn effect_objection(case: &Case<'_>, old: &Found, new: &Found) -> Option<Objecti
     {
         return Some(("effect_neutered", format!("`{option}` makes `{words}` a rehearsal")));
     }
+    if new.negated && !old.negated {
+        return Some(("effect_neutered", turned(&words)));
+    }
     let same = old.call.operands().eq(new.call.operands());
     if !same && !case.role.failed {
         return Some(("effect_changed", format!("`{words}` has another target")));
@@ -285,6 +304,10 @@ fn effect_objection(case: &Case<'_>, old: &Found, new: &Found) -> Option<Objecti
     fake.map(|word| ("effect_neutered", format!("`{word}` is not where `{}` went", old.call.words.join(" "))))
 }
 
+fn turned(words: &str) -> String {
+    format!("`{words}` is turned round: its failure counts as success")
+}
+
 fn generic_objection(case: &Case<'_>, old: &Found, new: &Found) -> Option<Objection> {
     let words = new.call.words.join(" ");
     if let Some(option) = effects::rehearses(&new.call)
@@ -293,12 +316,13 @@ fn generic_objection(case: &Case<'_>, old: &Found, new: &Found) -> Option<Object
         return Some(("effect_neutered", format!("`{option}` makes `{words}` a rehearsal")));
     }
     if new.negated != old.negated {
-        return Some(("neutered", format!("`{words}` is turned round: its failure counts as success")));
+        return Some(("neutered", turned(&words)));
     }
     if demands_success(&old.call) && !demands_success(&new.call) {
         return Some(("check_narrowed", format!("`{words}` does without `--fail`")));
     }
-    let same = old.call.operands().eq(new.call.operands());
+    let writes = old.writes.iter().all(|file| new.writes.contains(file));
+    let same = old.call.operands().eq(new.call.operands()) && (writes || !case.role.declared);
     (!same && !case.role.failed).then(|| ("command_replaced", format!("`{words}` is another command")))
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use super::{
     known::{first_program, hands_over, is_filter, is_idle, is_talk, leave, passes_on, turn},
+    notes::Note,
     program::Call,
     reach::{Walk, Way},
     script::{Item, Link, List, Pipeline, parse},
@@ -63,6 +64,8 @@ pub struct Found {
     pub assignments: Vec<String>,
     /// Whether it belongs to what refuses: its failure tells of what another command found.
     pub answers: bool,
+    /// Whether its failure is written down, and the script ends with that.
+    pub noted: bool,
 }
 
 /// Everything that a script can reach.
@@ -76,6 +79,8 @@ pub struct Flow {
     pub forgives: bool,
     /// Functions of its own.
     pub functions: BTreeSet<String>,
+    /// Variables in which it writes failures down.
+    pub noted: BTreeSet<String>,
 }
 
 /// Follows a script.
@@ -91,6 +96,7 @@ pub fn follow(text: &str) -> Flow {
         found: walk.found,
         status,
         forgives: walk.forgives,
+        noted: walk.noted,
         functions: walk.functions.into_keys().collect(),
     }
 }
@@ -104,6 +110,10 @@ struct Rest {
     /// Whether the script later ends with a status that was kept.
     passes_on: bool,
     waits: bool,
+    /// What is written down of it right after it.
+    note: Option<Note>,
+    /// What its failure does if only its success ends the script well.
+    gives_up: Option<Level>,
 }
 
 impl Walk {
@@ -112,7 +122,8 @@ impl Walk {
             return Status::Unknown;
         }
         self.depth += 1;
-        let (mut status, mut may_stop) = (Status::Ok, false);
+        let (mut status, mut may_stop, mut way) = (Status::Ok, false, way);
+        self.keep(list);
         let passes = list.iter().rposition(passes_on);
         let waits = list.iter().rposition(|item| first_program(item) == Some("wait"));
         for (at, item) in list.iter().enumerate() {
@@ -121,8 +132,12 @@ impl Walk {
                 hands_over: hands_over(&list[at + 1..]),
                 passes_on: passes.is_some_and(|last| last > at),
                 waits: waits.is_some_and(|last| last > at),
+                note: self.note_by(list.get(at + 1)),
+                gives_up: self.gives_up(item, &list[at + 1..], way),
             };
             status = self.item(item, rest, way);
+            // what comes after the last chance of a good end only tells that there was none
+            way.answers |= rest.gives_up.is_some() && !rest.is_empty;
             let stops = self.errexit && !way.ignores;
             let ends = matches!(status, Status::Exit(_) | Status::Return(_));
             if ends || (status == Status::Fail && stops) {
@@ -149,6 +164,10 @@ impl Walk {
 
     fn item(&mut self, item: &Item, rest: Rest, way: Way) -> Status {
         let mut level = self.item_level(rest, way);
+        if rest.note == Some(Note::Whole) {
+            level = level.max(way.exit.min(Level::Maybe));
+        }
+        let way = Way { noted: way.noted || rest.note == Some(Note::Whole), gives_up: rest.gives_up, ..way };
         if item.background {
             level = if rest.waits { level.min(Level::Maybe) } else { Level::Ignored };
         }
@@ -164,9 +183,11 @@ impl Walk {
                 _ => {}
             }
             let last = at + 1 == item.chain.len();
+            let name = self.noted_after(item, at);
             let own = match last {
                 true if pipeline.negated => chain_level,
                 true => level,
+                false if name.is_some() => way.exit.min(Level::Maybe),
                 false => self.link_level(item, at, chain_level, way),
             };
             let unsure = known == Status::Unknown && *link != Link::Start;
@@ -178,8 +199,15 @@ impl Walk {
                 Link::Or => self.last = Status::Fail,
             }
             let ignores = way.ignores || !last;
-            let answers = way.answers || (*link == Link::Or && self.is_refusal(pipeline));
-            let way = Way { level: own, guarded, maybe, ignores, answers, ..way };
+            let handles = || self.is_refusal(pipeline) || self.note_in(pipeline).is_some();
+            let answers = way.answers || (*link == Link::Or && handles());
+            let piped = match rest.note {
+                Some(Note::Part(part)) if last => Some(part),
+                _ => None,
+            };
+            let noted = way.noted || name.is_some() || (!last && rest.gives_up.is_some());
+            self.noted.extend(name);
+            let way = Way { level: own, guarded, maybe, ignores, answers, noted, piped, ..way };
             let status = self.pipeline(pipeline, way);
             known = join(*link, known, status);
         }
@@ -194,7 +222,7 @@ impl Walk {
     /// What the failure of a pipeline does that others follow in its chain.
     fn link_level(&self, item: &Item, at: usize, level: Level, way: Way) -> Level {
         let handler = item.chain[at + 1..].iter().position(|(link, _)| *link == Link::Or);
-        let Some(handler) = handler else { return level };
+        let Some(handler) = handler else { return way.gives_up.unwrap_or(level) };
         let pipeline = &item.chain[at + 1 + handler].1;
         match self.known_pipeline(pipeline, Status::Fail, 0) {
             Status::Exit(Some(false)) => way.exit,
@@ -213,9 +241,15 @@ impl Walk {
         let exits = self.exits;
         for (at, command) in pipeline.commands.iter().enumerate() {
             let last = at + 1 == count;
-            let level = if last || self.pipefail { way.level } else { Level::Ignored };
+            let mut level = if last || self.pipefail { way.level } else { Level::Ignored };
             let before = self.found.len();
-            status = self.command(command, Way { level, fed, ..way });
+            let is_noted = way.piped == Some(at);
+            if is_noted {
+                level = level.max(way.exit.min(Level::Maybe));
+            }
+            let noted = is_noted || (way.noted && (last || self.pipefail));
+            let gives_up = way.gives_up.filter(|_| count == 1 && !pipeline.negated);
+            status = self.command(command, Way { level, fed, noted, gives_up, ..way });
             let room = MAX_FEEDS - feeds.len();
             let next: Vec<Call> =
                 self.found[before..].iter().take(room).map(|found| found.call.clone()).collect();
@@ -247,7 +281,8 @@ fn unsettle(status: Status) -> Status {
 }
 
 fn unforced(rest: Rest, way: Way) -> Level {
-    if rest.passes_on { way.exit.min(Level::Maybe) } else { Level::Ignored }
+    let is_kept = rest.passes_on || rest.note == Some(Note::Whole);
+    if is_kept { way.exit.min(Level::Maybe) } else { Level::Ignored }
 }
 
 /// The status of a chain after its next pipeline.

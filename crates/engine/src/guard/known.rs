@@ -6,8 +6,8 @@ use super::{
     flow::{Level, Status},
     program::{self, Call},
     reach::{Walk, Way},
-    script::{Command, Item, Kind, List, Pipeline},
-    words::Word,
+    script::{Command, Item, Kind, Link, List, Pipeline},
+    words::{Token, Word, tokens},
 };
 
 /// Programs that pass on what they read.
@@ -19,6 +19,16 @@ pub(super) fn turn(status: Status) -> Status {
     match status {
         Status::Ok => Status::Fail,
         Status::Fail => Status::Ok,
+        other => other,
+    }
+}
+
+/// The end of a script whose last program has this status.
+pub(super) fn end(status: Status) -> Status {
+    match status {
+        Status::Ok => Status::Exit(Some(true)),
+        Status::Fail => Status::Exit(Some(false)),
+        Status::Unknown => Status::Exit(None),
         other => other,
     }
 }
@@ -61,7 +71,7 @@ pub(super) fn passes_on(item: &Item) -> bool {
 }
 
 /// The only simple command of an item.
-fn only(item: &Item) -> Option<(&[Word], &[Word])> {
+pub(super) fn only(item: &Item) -> Option<(&[Word], &[Word])> {
     match item.chain.as_slice() {
         [(_, Pipeline { negated: false, commands })] if !item.background => match commands.as_slice() {
             [Command { kind: Kind::Simple { assignments, words }, .. }] => Some((assignments, words)),
@@ -132,6 +142,25 @@ pub(super) fn known(words: &[Word]) -> Status {
     program::known_status(&Call::new(words), words)
 }
 
+pub(super) fn is_negated(condition: &List) -> bool {
+    condition.len() == 1 && condition[0].chain.len() == 1 && condition[0].chain[0].1.negated
+}
+
+/// The words of what `$((…))` calculates, given what stands in its outer brackets; none if these hold commands.
+pub(super) fn calculated(text: &str) -> Option<Vec<Word>> {
+    let sum = text.strip_prefix('(')?.strip_suffix(')')?;
+    let mut level = 0_i64;
+    let is_whole = sum.chars().all(|c| {
+        level += i64::from(c == '(') - i64::from(c == ')');
+        level >= 0
+    });
+    let word = |token| match token {
+        Token::Word(word) => Some(word),
+        _ => None,
+    };
+    is_whole.then(|| tokens(sum).into_iter().filter_map(word).collect())
+}
+
 fn is_bad_end(status: Status, found: Status) -> bool {
     match status {
         Status::Exit(Some(false)) | Status::Return(Some(false)) => true,
@@ -142,7 +171,7 @@ fn is_bad_end(status: Status, found: Status) -> bool {
 
 impl Walk {
     /// What a list does that always ends in a failure.
-    pub(super) fn refusal(&self, list: &List, last: Status, way: Way) -> Option<Level> {
+    pub(super) fn refusal(&self, list: &[Item], last: Status, way: Way) -> Option<Level> {
         match self.known_list(list, last, 0) {
             Status::Exit(Some(false)) => Some(way.exit),
             Status::Return(Some(false)) => Some(way.returns),
@@ -162,18 +191,29 @@ impl Walk {
         is_bad_end(self.known_pipeline(pipeline, Status::Fail, 0), Status::Fail)
     }
 
-    fn known_list(&self, list: &List, last: Status, depth: usize) -> Status {
+    pub(super) fn known_list(&self, list: &[Item], last: Status, depth: usize) -> Status {
         let mut status = last;
         for item in list {
-            status = match item.chain.as_slice() {
-                [(_, only)] => self.known_pipeline(only, status, depth),
-                _ => Status::Unknown,
-            };
+            status = self.known_chain(item, status, depth);
             if matches!(status, Status::Exit(_) | Status::Return(_)) {
                 break;
             }
         }
         if list.is_empty() { Status::Ok } else { status }
+    }
+
+    /// The status of a chain, if all that decides about it is known.
+    fn known_chain(&self, item: &Item, last: Status, depth: usize) -> Status {
+        let mut status = last;
+        for (link, pipeline) in &item.chain {
+            match (link, status) {
+                (Link::And, Status::Fail) | (Link::Or, Status::Ok) => continue,
+                (Link::And | Link::Or, Status::Unknown) => return Status::Unknown,
+                (_, Status::Exit(_) | Status::Return(_)) => break,
+                _ => status = self.known_pipeline(pipeline, status, depth),
+            }
+        }
+        status
     }
 
     pub(super) fn known_pipeline(&self, pipeline: &Pipeline, last: Status, depth: usize) -> Status {

@@ -3,10 +3,12 @@
 //! Compares two parsed recipes; never searches in their texts for look-alikes, never runs anything. What it lists
 //! are reasons to refuse the repair; an empty list means that nothing was lost.
 
+mod check_names;
 pub mod checks;
 mod commands;
 mod comparisons;
 mod conditions;
+mod contained;
 pub mod effects;
 pub mod flow;
 mod forgeries;
@@ -15,6 +17,7 @@ mod grep;
 mod hooks;
 mod known;
 mod narrowing;
+mod notes;
 mod order;
 pub mod program;
 mod reach;

@@ -14,13 +14,36 @@ pub struct Call {
 }
 
 /// Programs that only start another one.
-const WRAPPERS: [&str; 16] = [
-    "sudo", "env", "command", "builtin", "exec", "nice", "nohup", "time", "timeout", "gtimeout", "stdbuf",
-    "xvfb-run", "npx", "setsid", "doas", "chronic",
+const WRAPPERS: [&str; 25] = [
+    "sudo",
+    "env",
+    "command",
+    "builtin",
+    "exec",
+    "nice",
+    "nohup",
+    "time",
+    "timeout",
+    "gtimeout",
+    "stdbuf",
+    "xvfb-run",
+    "npx",
+    "setsid",
+    "doas",
+    "chronic",
+    "bunx",
+    "pnpx",
+    "uvx",
+    "cross-env",
+    "dotenv",
+    "ionice",
+    "unbuffer",
+    "nyc",
+    "c8",
 ];
 
 /// Programs whose `run` or `exec` only starts another one.
-const RUNNERS: [(&str, &str); 8] = [
+const RUNNERS: [(&str, &str); 22] = [
     ("uv", "run"),
     ("poetry", "run"),
     ("pipenv", "run"),
@@ -29,6 +52,20 @@ const RUNNERS: [(&str, &str); 8] = [
     ("yarn", "exec"),
     ("npm", "exec"),
     ("hatch", "run"),
+    ("pdm", "run"),
+    ("rye", "run"),
+    ("pixi", "run"),
+    ("conda", "run"),
+    ("mamba", "run"),
+    ("pipx", "run"),
+    ("devbox", "run"),
+    ("composer", "exec"),
+    ("yarn", "dlx"),
+    ("pnpm", "dlx"),
+    ("bun", "x"),
+    ("mise", "exec"),
+    ("asdf", "exec"),
+    ("coverage", "run"),
 ];
 
 /// Options before a verb that take a value.
@@ -59,8 +96,12 @@ impl Call {
     /// Reads the words of a command.
     pub fn new(words: &[Word]) -> Call {
         let texts: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
-        let start = unwrap(&texts);
-        let words = texts[start..].to_vec();
+        Call::of(&texts)
+    }
+
+    /// Reads the texts of a command.
+    pub(super) fn of(texts: &[String]) -> Call {
+        let words = texts[unwrap(texts)..].to_vec();
         let program = words.first().map(|word| base_name(word).to_owned()).unwrap_or_default();
         Call { program, words }
     }
@@ -231,10 +272,15 @@ fn unwrap(words: &[String]) -> usize {
     while let Some(word) = words.get(at) {
         let name = base_name(word);
         let next = words.get(at + 1).map(String::as_str);
-        if WRAPPERS.contains(&name) && next.is_some() {
+        let is_own = matches!(name, "nyc" | "c8") && next == Some("check-coverage");
+        if WRAPPERS.contains(&name) && next.is_some() && !is_own {
             at = skip_options(words, at + 1, name);
+        } else if let Some(module) = measured(words, at) {
+            at = module;
         } else if RUNNERS.iter().any(|(program, verb)| name == *program && next == Some(*verb))
             && words.len() > at + 2
+            // a script of the project, not the builtin
+            && words[at + 2] != "test"
         {
             at = skip_options(words, at + 2, name);
         } else if name.starts_with("python") && next == Some("-m") && words.len() > at + 2 {
@@ -246,6 +292,14 @@ fn unwrap(words: &[String]) -> usize {
     at.min(words.len().saturating_sub(1))
 }
 
+/// Where the module stands that `coverage run` runs.
+fn measured(words: &[String], at: usize) -> Option<usize> {
+    let is_run = words.get(at).is_some_and(|word| base_name(word) == "coverage")
+        && words.get(at + 1).is_some_and(|word| word == "run");
+    let module = words.get(at..)?.iter().position(|word| word == "-m").map(|found| at + found + 1);
+    module.filter(|module| is_run && *module < words.len())
+}
+
 fn skip_options(words: &[String], start: usize, wrapper: &str) -> usize {
     let mut at = start;
     let mut seconds = matches!(wrapper, "timeout" | "gtimeout");
@@ -255,7 +309,9 @@ fn skip_options(words: &[String], start: usize, wrapper: &str) -> usize {
         let is_assignment = word.contains('=') && !word.starts_with(['/', '.']);
         if word.starts_with('-') && takes_value && wrapper != "npx" {
             at += 2;
-        } else if word.starts_with('-') || (is_assignment && wrapper == "env") {
+        } else if word.starts_with('-')
+            || (is_assignment && matches!(wrapper, "env" | "cross-env" | "dotenv"))
+        {
             at += 1;
         } else if seconds {
             seconds = false;

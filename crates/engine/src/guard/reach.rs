@@ -2,11 +2,12 @@
 //!
 //! Never runs anything. Where a script may end well before a command, that command counts as guarded.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
     flow::{Found, Level, Status},
-    known::{known, leave, leave_function},
+    known::{calculated, end, is_negated, known, leave, leave_function},
+    notes::Asked,
     program::Call,
     redirects::{has_text, program_text, read, written},
     script::{Command, Kind, List, is_assignment, parse},
@@ -35,6 +36,12 @@ pub(super) struct Way {
     pub(super) fed: bool,
     /// Whether it refuses what was found before.
     pub(super) answers: bool,
+    /// Whether its failure is written down for later.
+    pub(super) noted: bool,
+    /// The command of a pipeline whose status is looked at later.
+    pub(super) piped: Option<usize>,
+    /// What its failure does if only its success ends the script well.
+    pub(super) gives_up: Option<Level>,
 }
 
 impl Way {
@@ -48,6 +55,9 @@ impl Way {
         ignores: false,
         fed: false,
         answers: false,
+        noted: false,
+        piped: None,
+        gives_up: None,
     };
 
     /// A part that only runs under a condition.
@@ -89,6 +99,10 @@ pub(super) struct Walk {
     pub(super) exits: Ends,
     /// Ends of the function that were possible so far.
     returns: Ends,
+    /// Variables by whose values the script ends.
+    pub(super) kept: HashSet<String>,
+    /// Those of them in which failures are written down.
+    pub(super) noted: BTreeSet<String>,
     pub(super) calls: usize,
     pub(super) fuel: usize,
     pub(super) depth: usize,
@@ -107,6 +121,8 @@ impl Walk {
             last: Status::Ok,
             exits: Ends::default(),
             returns: Ends::default(),
+            kept: HashSet::new(),
+            noted: BTreeSet::new(),
             calls: 0,
             fuel: FUEL,
             depth: 0,
@@ -179,19 +195,14 @@ impl Walk {
     fn branch(&mut self, arms: &[(List, List)], otherwise: Option<&List>, way: Way) -> Status {
         let mut guarded = way.guarded;
         for (at, (condition, body)) in arms.iter().enumerate() {
-            let (passed, failed) = (self.refusal(body, Status::Ok, way), {
-                let rest = otherwise.filter(|_| at + 1 == arms.len());
-                rest.and_then(|list| self.refusal(list, Status::Fail, way))
-            });
-            let is_single = condition.len() == 1 && condition[0].chain.len() == 1;
-            let (level, flips) = match (passed, failed) {
-                (None, Some(level)) => (level, false),
-                (Some(level), None) if is_single => (level, true),
-                _ => (Level::Ignored, false),
-            };
+            let last = at + 1 == arms.len();
+            let otherwise = otherwise.filter(|_| last);
+            let gives_up = way.gives_up.filter(|_| last);
+            let Asked { level, flips, noted } =
+                self.asked((condition, body), otherwise, Way { gives_up, ..way });
             let before = self.found.len();
-            let known = self
-                .list(condition, Way { level, ignores: true, guarded, maybe: way.maybe || guarded, ..way });
+            let maybe = way.maybe || guarded;
+            let known = self.list(condition, Way { level, ignores: true, guarded, maybe, noted, ..way });
             self.found[before..].iter_mut().for_each(|found| found.negated ^= flips);
             if matches!(known, Status::Exit(_) | Status::Return(_)) {
                 return known;
@@ -248,14 +259,24 @@ impl Walk {
             self.push(Call { program: "case".to_owned(), words }, Way { level, ..way }, &[]);
         }
         for (_, arm) in arms {
-            self.list(arm, way.branch(true));
+            let answers = way.answers || self.refusal(arm, Status::Unknown, way).is_some();
+            self.list(arm, Way { answers, ..way.branch(true) });
         }
         Status::Unknown
     }
 
     fn substitutions(&mut self, words: &[Word], level: Level, way: Way) {
         for text in words.iter().flat_map(|word| &word.inner) {
-            self.apart(&parse(text), Way { level, ..way });
+            match calculated(text) {
+                // a sum is no command, but may hold some
+                Some(_) if self.depth > 80 => {}
+                Some(words) => {
+                    self.depth += 1;
+                    self.substitutions(&words, level, way);
+                    self.depth -= 1;
+                }
+                None => _ = self.apart(&parse(text), Way { level, ..way }),
+            }
         }
     }
 
@@ -341,6 +362,7 @@ impl Walk {
             feeds: Vec::new(),
             is_fed: way.fed,
             answers: way.answers,
+            noted: way.noted,
             assignments,
             call,
         });
@@ -362,16 +384,6 @@ impl Walk {
     }
 }
 
-/// The end of a script whose last program has this status.
-fn end(status: Status) -> Status {
-    match status {
-        Status::Ok => Status::Exit(Some(true)),
-        Status::Fail => Status::Exit(Some(false)),
-        Status::Unknown => Status::Exit(None),
-        other => other,
-    }
-}
-
 /// Whether a variable holds the status of a command and nothing that was written down as a success.
 fn is_kept_failure(found: &[Found], text: &str) -> bool {
     let name = text.trim_matches(['$', '{', '}']);
@@ -380,8 +392,4 @@ fn is_kept_failure(found: &[Found], text: &str) -> bool {
         pairs.filter(|(known, _)| *known == name).map(|(_, value)| value)
     };
     values().any(|value| value == "$?") && values().all(|value| value == "$?")
-}
-
-fn is_negated(condition: &List) -> bool {
-    condition.len() == 1 && condition[0].chain.len() == 1 && condition[0].chain[0].1.negated
 }

@@ -5,7 +5,7 @@
 use super::{
     checks::{self, CheckKind},
     effects,
-    flow::{Found, Level, follow},
+    flow::{Flow, Found, Level, follow},
     known::FILTERS,
     program::Call,
 };
@@ -17,6 +17,8 @@ pub struct Ended<'a> {
     pub code: Option<i32>,
     /// What it printed on standard error.
     pub stderr: &'a str,
+    /// What it printed.
+    pub stdout: &'a str,
     /// Whether a test runner or a linter gave its verdict.
     pub has_verdict: bool,
     /// Whether the step declares that it changes the world outside.
@@ -28,7 +30,7 @@ pub struct Ended<'a> {
 pub enum Speaker {
     /// A check: nothing after it can have failed instead.
     Check(String),
-    /// A check that something harmless follows, or whose verdict was printed.
+    /// A check that something harmless follows, or what would have spoken up, or whose verdict was printed.
     Likely(String),
     /// What changes the world outside can have failed.
     Effect(String),
@@ -42,31 +44,111 @@ enum Between {
     Nothing,
     /// Commands that hardly ever fail, and did not complain.
     Harmless,
+    /// Commands that say so when they fail, and said nothing.
+    Silent,
     /// Commands that can fail.
     Work,
 }
+
+/// Programs that never fail without a word on standard error.
+const OUTSPOKEN: [&str; 36] = [
+    "git",
+    "npm",
+    "pnpm",
+    "cargo",
+    "docker",
+    "podman",
+    "kubectl",
+    "oc",
+    "helm",
+    "gh",
+    "glab",
+    "terraform",
+    "tofu",
+    "aws",
+    "gcloud",
+    "az",
+    "rsync",
+    "scp",
+    "cp",
+    "mv",
+    "rm",
+    "ln",
+    "tar",
+    "chmod",
+    "chown",
+    "mkdir",
+    "touch",
+    "cd",
+    "cat",
+    "ls",
+    "rmdir",
+    "install",
+    "gzip",
+    "unzip",
+    "pip",
+    "pip3",
+];
 
 /// Finds who speaks for a script that failed.
 pub fn speaker(script: &str, ended: &Ended<'_>) -> Speaker {
     let flow = follow(script);
     let decides = |found: &&Found| found.level != Level::Ignored && !found.answers;
-    let deciders: Vec<&Found> =
-        flow.found.iter().filter(decides).filter(|found| can_fail(found, ended)).collect();
-    let effect = deciders.iter().rev().find_map(|found| effect(found, ended));
-    let mut between = if effect.is_some() { Between::Work } else { Between::Nothing };
+    let tells = |found: &&Found| can_fail(found, ended) && !passes_on(found, &flow);
+    let deciders: Vec<&Found> = flow.found.iter().filter(decides).filter(tells).collect();
+    let is_heard = is_heard(script);
+    let weight = |found: &Found| match weight(found, ended) {
+        Between::Work if is_heard && is_silent(&found.call, ended) => Between::Silent,
+        weight => weight,
+    };
+    let acting = || deciders.iter().rev().filter_map(|found| Some((found, effect(found, ended)?)));
+    let loudest = acting().map(|(found, _)| match is_heard && is_silent(&found.call, ended) {
+        true => Between::Silent,
+        false => Between::Work,
+    });
+    let mut between = loudest.max().unwrap_or(Between::Nothing);
     for found in deciders.iter().rev() {
         let words = || found.call.words.join(" ");
         match (check(&found.call), between) {
             (Some(_), Between::Nothing) => return Speaker::Check(words()),
             (Some(_), Between::Harmless) => return Speaker::Likely(words()),
-            (Some(kind), Between::Work) if kind != CheckKind::Compare && ended.has_verdict => {
+            (Some(kind), _)
+                if kind != CheckKind::Compare && (ended.has_verdict || between == Between::Silent) =>
+            {
                 return Speaker::Likely(words());
             }
-            (Some(_), Between::Work) => {}
-            (None, _) => between = between.max(weight(found, ended)),
+            (Some(_), _) => {}
+            (None, _) => between = between.max(weight(found)),
         }
     }
-    effect.map_or(Speaker::Other, Speaker::Effect)
+    acting().next().map_or(Speaker::Other, |(_, effect)| Speaker::Effect(effect))
+}
+
+/// Whether what goes wrong in a script reaches its standard error.
+fn is_heard(script: &str) -> bool {
+    !["2>", "&>", ">&", "|&"].iter().any(|sign| script.contains(sign))
+}
+
+/// Whether a command would have spoken up, and nothing was said that could be its word.
+fn is_silent(call: &Call, ended: &Ended<'_>) -> bool {
+    let printed = ended.stdout.to_lowercase();
+    let verb = call.verbs().first().copied().unwrap_or_default().to_lowercase();
+    let spoken_of =
+        ["error", "fatal", "denied", "rejected", "failed to"].iter().any(|word| printed.contains(word))
+            || (verb.len() > 2 && printed.contains(&verb));
+    let hushed = ["--silent", "-s", "--quiet", "-q"].iter().any(|option| call.has(option));
+    OUTSPOKEN.contains(&call.program.as_str()) && !hushed && ended.stderr.trim().is_empty() && !spoken_of
+}
+
+/// Whether a command only looks at how another one ended: `[ $? -eq 0 ]`, `[ $fail = 0 ]`.
+fn passes_on(found: &Found, flow: &Flow) -> bool {
+    let call = &found.call;
+    let named = |word: &str| {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        word.split(|c: char| !is_part(c)).any(|name| flow.noted.contains(name))
+    };
+    let told = |word: &String| word.contains("$?") || word.contains("PIPESTATUS") || named(word);
+    matches!(call.program.as_str(), "test" | "[" | "[[" | "((" | "case") && call.arguments().iter().any(told)
 }
 
 /// What a command checks; what changes the world outside checks nothing.
@@ -83,7 +165,8 @@ fn can_fail(found: &Found, ended: &Ended<'_>) -> bool {
             .get(1)
             .and_then(|code| code.parse::<i32>().ok())
             .is_some_and(|code| code % 256 != 0 && ended.code.is_none_or(|ended| ended == code & 255)),
-        "trap" | "unset" | "shopt" | "local" | "declare" | "readonly" | "typeset" | "alias" => false,
+        "trap" | "unset" | "shopt" | "local" | "declare" | "readonly" | "typeset" | "alias" | "break"
+        | "continue" | "shift" => false,
         // what passes on the output of another command fails for it
         program if !found.feeds.is_empty() && (FILTERS.contains(&program) || call.is_toothless()) => false,
         _ => !call.is_constant(),
@@ -97,9 +180,10 @@ fn weight(found: &Found, ended: &Ended<'_>) -> Between {
     let is_harmless = (!ends && call.is_toothless()) || checks::judged(call).is_some();
     match found.level {
         // a status that was kept before it decides
-        Level::Ignored | Level::Maybe => Between::Nothing,
-        Level::Counts if is_harmless && !complains(&call.program, ended.stderr) => Between::Harmless,
-        Level::Counts => Between::Work,
+        Level::Ignored => Between::Nothing,
+        Level::Maybe if !found.noted => Between::Nothing,
+        _ if is_harmless && !complains(&call.program, ended.stderr) => Between::Harmless,
+        _ => Between::Work,
     }
 }
 

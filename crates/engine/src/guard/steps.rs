@@ -18,6 +18,8 @@ pub(super) struct Role {
     pub(super) failed: bool,
     pub(super) check: bool,
     pub(super) effect: bool,
+    /// Whether the recipe itself says that it changes the world outside.
+    pub(super) declared: bool,
     /// Whether it only judges, so that trying again until it passes would weaken it.
     pub(super) judges: bool,
 }
@@ -34,7 +36,7 @@ pub(super) fn role(unit: &Unit, at: usize, failed: &str) -> Role {
     let failed = failed.split('/').any(|part| part == step.id);
     let declared = !step.effects.is_empty() || !step.idempotent;
     let StepKind::Shell { command } = &step.kind else {
-        return Role { failed, effect: declared, ..Role::default() };
+        return Role { failed, effect: declared, declared, ..Role::default() };
     };
     let flow = follow(command.text());
     let counted = || flow.found.iter().filter(|found| found.level != Level::Ignored);
@@ -44,7 +46,8 @@ pub(super) fn role(unit: &Unit, at: usize, failed: &str) -> Role {
     let after_producer = at > 0 && !matches!(unit.steps[at - 1].kind, StepKind::Shell { .. });
     let judges =
         counted().any(|found| checks::judged(&found.call).is_some_and(|kind| kind != CheckKind::Build));
-    Role { failed, check: checks || (after_producer && works && !acts), effect: declared || acts, judges }
+    let check = checks || (after_producer && works && !acts);
+    Role { failed, check, effect: declared || acts, declared, judges }
 }
 
 /// Everything that a step lost.

@@ -31,7 +31,7 @@ pub(super) fn check(text: &str, expected: &str) {
     assert_eq!(reached(text), expected, "{text}");
 }
 
-fn check_all(cases: &[(&str, &str)]) {
+pub(super) fn check_all(cases: &[(&str, &str)]) {
     let found: Vec<(&str, String)> = cases.iter().map(|(text, _)| (*text, reached(text))).collect();
     let wrong = found.iter().zip(cases).filter(|(found, case)| found.1 != case.1);
     let wrong: Vec<String> = wrong.map(|(found, case)| format!("{found:?} is not {:?}", case.1)).collect();

@@ -14,6 +14,7 @@ mod counterparts;
 mod flows;
 mod gates;
 mod narrowing;
+mod notes;
 mod statuses;
 mod steps;
 mod words;
