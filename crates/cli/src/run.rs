@@ -117,6 +117,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
     if is_unwanted {
         autofix::forbid(&mut host);
     }
+    let is_off = is_unwanted && (options.no_auto_fix || options.auto_fix.is_some());
     let mut policy = options.auto_fix().filter(|_| !options.dry_run && !is_unwanted);
     let auto_fix_budget = match &mut policy {
         Some(policy) => Some(
@@ -154,7 +155,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
             recovery: options.recovery.map(Into::into).unwrap_or_default(),
             audit_dir: options.audit_dir.as_deref().map(|dir| environment.absolute(dir)),
             auto_fix,
-            no_auto_fix: options.no_auto_fix,
+            no_auto_fix: is_off,
             repair_agent: options.repair_agent.clone(),
             auto_fix_budget,
             budget: options.budget.to_budget(),
@@ -176,10 +177,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
             None => runs.start(start, &mut *reporter).map_err(|error| broken(error, runs.reach()))?,
         }
     };
-    let result = match is_unwanted && (options.no_auto_fix || options.auto_fix.is_some()) {
-        true => autofix::not_wanted(result),
-        false => result,
-    };
+    let result = if is_off { autofix::not_wanted(result) } else { result };
     let result = with_evidence(&runs, result, args.format.output_format);
     let detail = detail(options, environment);
     let exit = outcome::show(&result, args.format.output_format, detail, &snippet(environment), out);

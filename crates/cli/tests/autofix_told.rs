@@ -117,3 +117,44 @@ fn a_repair_that_cannot_be_written_is_handed_over() {
     let resumed = env.shell(&command);
     assert_eq!(resumed.code, 0, "{command}\n{}", resumed.all());
 }
+
+/// What a command prints is what `show` prints after it.
+#[track_caller]
+fn check_shown(env: &TestEnv, arguments: &[&str], enabled: Option<bool>) {
+    let printed = env.run(arguments.iter().copied().chain(["--output-format", "json"]));
+    let shown = env.run(["show", "last", "--output-format", "json"]);
+    assert_eq!(printed.stdout, shown.stdout, "{arguments:?}");
+    assert_eq!(printed.json()["auto_fix"]["enabled"].as_bool(), enabled, "{arguments:?}: {}", printed.all());
+}
+
+#[test]
+fn what_is_shown_of_auto_fix_is_what_was_printed() {
+    let world = || {
+        let env = TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), "echo I cannot");
+        env.file("r.yaml", BROKEN)
+    };
+    let (off, on) = (Some(false), Some(true));
+    for steps in [
+        &[(&["r.yaml", "--no-auto-fix"][..], off), (&["resume", "last"], off)][..],
+        &[(&["r.yaml", "--no-auto-fix", "--auto-fix"], off), (&["resume", "last", "--auto-fix"], on)],
+        &[(&["r.yaml"], None), (&["resume", "last", "--no-auto-fix"], off), (&["resume", "last"], None)],
+        &[
+            (&["r.yaml", "--auto-fix"], on),
+            (&["resume", "last"], None),
+            (&["resume", "last", "--auto-fix"], on),
+        ],
+        &[(&["r.yaml", "--auto-fix"], on), (&["resume", "last", "--no-auto-fix"], off)],
+    ] {
+        let env = world();
+        for (arguments, enabled) in steps {
+            check_shown(&env, arguments, *enabled);
+        }
+    }
+    // a run inside of one that is not to be repaired
+    let env = world().env("RECIPE_RUNNER_NO_AUTO_FIX", "1");
+    check_shown(&env, &["r.yaml", "--auto-fix"], off);
+    check_shown(&env, &["resume", "last"], off);
+    let env = world().env("RECIPE_RUNNER_NO_AUTO_FIX", "1");
+    check_shown(&env, &["r.yaml"], None);
+    check_shown(&env, &["resume", "last", "--auto-fix"], off);
+}

@@ -264,6 +264,9 @@ pub struct RunResumed {
     /// Values from outside that replace those of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<(String, Given)>,
+    /// Whether somebody chose that auto-fix stays away.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_auto_fix: bool,
 }
 
 impl RunResumed {

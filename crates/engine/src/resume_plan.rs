@@ -8,17 +8,22 @@ mod failure;
 mod late;
 mod listing;
 mod remains;
+mod renewed;
 mod rewired;
 mod ways;
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    rc::Rc,
+};
 
 use recipe::{plan::Plan, value::Map};
 use serde::Serialize;
 
-use crate::state::RunState;
+use crate::{frame::FrameId, state::RunState};
 pub use late::{Entered, Late, Now, late};
 pub use remains::Remains;
+use ways::Graph;
 pub use ways::asks_an_agent;
 
 /// Who resumes.
@@ -54,6 +59,10 @@ pub enum Blame {
     Other,
 }
 
+/// What the failure of each step is put down to that failed: the members of a parallel group may fail of different
+/// things.
+pub type Blames = BTreeMap<String, Blame>;
+
 /// What to plan for.
 pub struct Request<'a> {
     /// The state of the run so far.
@@ -70,8 +79,8 @@ pub struct Request<'a> {
     pub remains: &'a Remains,
     /// Who resumes.
     pub resumer: Resumer,
-    /// What the failure is put down to.
-    pub blame: Blame,
+    /// What the failures are put down to.
+    pub blames: &'a Blames,
     /// Where to go on, if somebody says so.
     pub from: Option<&'a str>,
     /// Whether completed side effects may be repeated.
@@ -136,7 +145,7 @@ pub struct ResumePlan {
     /// Of these, the ones whose result is given up; what failed has none.
     #[serde(skip)]
     pub redo: Vec<String>,
-    /// Whether the failed step has producers done again.
+    /// Whether a failed step has producers done again.
     #[serde(skip)]
     pub takes_producers: bool,
     /// Every step.
@@ -154,8 +163,9 @@ pub fn plan(request: &Request<'_>) -> ResumePlan {
         reasons: BTreeMap::new(),
         changed: HashSet::new(),
         anchor: None,
-        takes_producers: false,
+        producers: Vec::new(),
         kept_producers: Vec::new(),
+        graphs: HashMap::new(),
     };
     work.changes(0, request.plan.root());
     work.losses();
@@ -173,10 +183,13 @@ struct Work<'a> {
     reasons: BTreeMap<String, String>,
     /// Steps whose own definition changed.
     changed: HashSet<String>,
-    /// What was asked for, or the latest of the producers that are done again.
+    /// What was asked for, or the first step that failed.
     anchor: Option<String>,
-    takes_producers: bool,
+    /// Producers that are done again because of what failed.
+    producers: Vec<String>,
     kept_producers: Vec<String>,
+    /// The recipes that were walked through: of a hundred steps that failed, each goes up the same ways.
+    graphs: HashMap<FrameId, Rc<Graph>>,
 }
 
 impl Work<'_> {

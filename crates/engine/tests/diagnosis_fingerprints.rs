@@ -1,6 +1,6 @@
 //! Which words of a failure change by themselves, and which tell it from another one.
 
-use engine::diagnosis::normalize;
+use engine::diagnosis::{fingerprint_of_all, normalize};
 
 #[test]
 fn words_that_change_by_themselves_are_taken_out() {
@@ -35,5 +35,18 @@ fn words_that_change_by_themselves_are_taken_out() {
             normalize(left),
             normalize(right)
         );
+    }
+}
+
+#[test]
+fn several_that_fail_beside_each_other_are_one_failure() {
+    let all =
+        |names: &[&str]| fingerprint_of_all(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    assert_eq!(all(&[]), None);
+    assert_eq!(all(&["a"]).as_deref(), Some("a"));
+    assert_eq!(all(&["a", "b"]), all(&["a", "b"]));
+    assert_eq!(all(&["a", "b"]).map(|name| name.len()), Some(16));
+    for other in [&["a"][..], &["b"], &["ab"], &["a", "c"], &["a", "b", "c"]] {
+        assert_ne!(all(&["a", "b"]), all(other), "{other:?}");
     }
 }

@@ -8,6 +8,7 @@ use engine::{
     Outcome, RunState,
     diagnosis::{
         Commands, Diagnosis, Facts, GO_ON, Obstacle, Producer, StepType, advice, diagnose, fingerprint,
+        fingerprint_of_all,
     },
     event::Ended,
     frame::{Frame, FrameId},
@@ -31,7 +32,7 @@ use producers::checked_work;
 pub struct Found {
     /// The diagnosis.
     pub diagnosis: Diagnosis,
-    /// The same for the same failure.
+    /// The same for the same failure; of several steps that failed beside each other, for all of them.
     pub fingerprint: Option<String>,
     /// What a person can do next.
     pub advice: Vec<String>,
@@ -48,16 +49,15 @@ pub fn failure(
     let (path, ended) = state.root_cause()?;
     let (id, at) = state.locate(&path)?;
     let facts = facts(plan, state, (id, at), ended, run_dir, mask);
-    let alone = diagnose(&facts);
-    let fingerprint = fingerprint(&path, alone.class, &facts);
-    let diagnosis = state.causes().into_iter().skip(1).fold(alone, |diagnosis, (path, ended)| {
-        let place = state.locate(&path);
-        let facts = place.map(|place| self::facts(plan, state, place, ended, run_dir, mask));
-        match facts {
-            Some(facts) => diagnosis.with(path, diagnose(&facts)),
-            None => diagnosis,
-        }
-    });
+    let mut diagnosis = diagnose(&facts);
+    let mut fingerprints = vec![fingerprint(&path, diagnosis.class, &facts)];
+    for (path, ended) in state.causes().into_iter().skip(1) {
+        let Some(place) = state.locate(&path) else { continue };
+        let facts = self::facts(plan, state, place, ended, run_dir, mask);
+        let other = diagnose(&facts);
+        fingerprints.push(fingerprint(&path, other.class, &facts));
+        diagnosis = diagnosis.with(path, other);
+    }
     let commands = commands(&path);
     let own = match (&ended.outcome, &ended.error, &commands.resume) {
         (Outcome::Budget, Some(error), Some(resume)) => {
@@ -71,7 +71,7 @@ pub fn failure(
         _ => None,
     };
     Some(Found {
-        fingerprint: Some(fingerprint),
+        fingerprint: fingerprint_of_all(&fingerprints),
         advice: own.unwrap_or_else(|| advice(&diagnosis, &path, &commands)),
         diagnosis,
     })

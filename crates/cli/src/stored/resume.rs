@@ -238,7 +238,13 @@ fn go_on(
     }
     // a loop that was killed goes on within its own budget
     let unfinished = autofix::unfinished(&folder, &opened.header.options);
-    let is_known = is_said || args.options.auto_fix.is_some() || unfinished.is_some();
+    let is_off = is_unwanted && (is_said || args.options.auto_fix.is_some() || unfinished.is_some());
+    let change = resume.change;
+    let change = |options: &mut Options| {
+        change(options);
+        options.no_auto_fix = is_off;
+    };
+    resume.change = &change;
     let unfinished = unfinished.filter(|_| !is_unwanted);
     let known = unfinished.as_ref().map(|(_, budget)| budget.clone());
     if known.is_some() {
@@ -277,7 +283,7 @@ fn go_on(
     };
     match result {
         Ok(result) => {
-            let result = if is_unwanted && is_known { autofix::not_wanted(result) } else { result };
+            let result = if is_off { autofix::not_wanted(result) } else { result };
             let result = with_evidence(runs, result, format);
             let detail = detail(&args.options, environment);
             let exit = outcome::show(&result, format, detail, &snippet(environment), out);
@@ -372,7 +378,6 @@ fn change(options: &mut Options, args: &ResumeArgs) {
     }
     options.no_auto_stage |= given.no_auto_stage;
     options.strict |= args.strictness.strict;
-    options.no_auto_fix = given.no_auto_fix || (options.no_auto_fix && given.auto_fix.is_none());
     let (include, exclude) = (args.tags.included(), args.tags.excluded());
     if !(include.is_empty() && exclude.is_empty()) {
         (options.include_tags, options.exclude_tags) = (include, exclude);

@@ -26,6 +26,16 @@ pub fn fingerprint(step: &str, class: Class, facts: &Facts) -> String {
     recipe::digest::sha256(parts.join("\u{1}").as_bytes()).chars().take(16).collect()
 }
 
+/// The name of a failure of several steps beside each other: where one of them is mended, or fails in another way, it
+/// is not the same failure any more.
+pub fn fingerprint_of_all(fingerprints: &[String]) -> Option<String> {
+    match fingerprints {
+        [] => None,
+        [only] => Some(only.clone()),
+        all => Some(recipe::digest::sha256(all.join("\u{1}").as_bytes()).chars().take(16).collect()),
+    }
+}
+
 /// The text without what changes from attempt to attempt.
 pub fn normalize(text: &str) -> String {
     let plain = strip_colours(text);

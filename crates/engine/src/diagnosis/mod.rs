@@ -24,7 +24,7 @@ use crate::{
 pub use crate::outcome::{AgentTrouble, KnownBy};
 pub use advice::{Commands, GO_ON, advice};
 pub use class::{Bucket, Class, Confidence};
-pub use fingerprint::{fingerprint, normalize};
+pub use fingerprint::{fingerprint, fingerprint_of_all, normalize};
 pub use hollow::is_hollow;
 pub use text::{SHELLS, STARTERS};
 

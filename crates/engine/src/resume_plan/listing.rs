@@ -23,11 +23,17 @@ impl Work<'_> {
         let rerun: Vec<String> = steps.iter().filter(is_again).map(|entry| entry.path.clone()).collect();
         let goes_on_at = self.first(&steps);
         let mut kept_producers = self.kept_producers;
-        kept_producers.retain(|path| !rerun.contains(path));
+        let is_again =
+            |path: &String| steps.iter().any(|entry| entry.path == *path && entry.action == Action::Rerun);
+        kept_producers.retain(|path| !is_again(path));
         let mut seen = HashSet::new();
         kept_producers.retain(|path| seen.insert(path.clone()));
-        let anchor = self.anchor.or_else(|| goes_on_at.clone());
-        let takes_producers = self.takes_producers;
+        let latest = steps.iter().rev().find(|entry| self.producers.contains(&entry.path));
+        let anchor = (latest.map(|entry| entry.path.clone()))
+            .or_else(|| self.producers.last().cloned())
+            .or(self.anchor)
+            .or_else(|| goes_on_at.clone());
+        let takes_producers = !self.producers.is_empty();
         ResumePlan {
             anchor,
             goes_on_at,

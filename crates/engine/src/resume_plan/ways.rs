@@ -1,13 +1,18 @@
 //! Ways through the steps of a recipe: who makes something, who reads it, what lies between. Decides nothing.
 
-use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::{
+    collections::{BTreeSet, HashSet, VecDeque},
+    rc::Rc,
+    sync::Arc,
+};
 
 use recipe::{
-    graph::{Edge, Link},
+    graph::{self, Edge, Link},
     plan::{Plan, Step, StepKind, Target, Unit, UnitId},
 };
 
-use crate::frame::Frame;
+use super::Work;
+use crate::frame::{Frame, FrameId};
 
 /// The path of a step in a frame.
 pub(super) fn step_path(frame: &str, id: &str) -> String {
@@ -15,11 +20,11 @@ pub(super) fn step_path(frame: &str, id: &str) -> String {
 }
 
 /// The recipe that a frame would run now.
-pub(super) fn unit_of(plan: &Plan, frame: &Frame) -> Option<std::sync::Arc<Unit>> {
+pub(super) fn unit_of(plan: &Plan, frame: &Frame) -> Option<Arc<Unit>> {
     if frame.path.is_empty() {
-        return Some(std::sync::Arc::clone(plan.root()));
+        return Some(Arc::clone(plan.root()));
     }
-    plan.units.iter().find(|unit| unit.path == frame.unit.path).map(std::sync::Arc::clone)
+    plan.units.iter().find(|unit| unit.path == frame.unit.path).map(Arc::clone)
 }
 
 /// Whether a step, or one of the recipe that it runs, meets a condition.
@@ -51,6 +56,33 @@ pub(super) fn is_producer(plan: &Plan, step: &Step, seen: &mut HashSet<UnitId>) 
         // nobody knows what it contains
         StepKind::Nested { .. } => true,
         StepKind::Shell { .. } => false,
+    }
+}
+
+/// A recipe as it is now, with what depends on what in it.
+pub(super) struct Graph {
+    pub(super) unit: Arc<Unit>,
+    pub(super) edges: Vec<Edge>,
+}
+
+impl Graph {
+    pub(super) fn ways(&self) -> Ways<'_> {
+        Ways::new(&self.edges, self.unit.steps.len())
+    }
+}
+
+impl Work<'_> {
+    /// The recipe of a frame as it is now.
+    pub(super) fn graph(&mut self, id: FrameId) -> Option<Rc<Graph>> {
+        if let Some(known) = self.graphs.get(&id) {
+            return Some(Rc::clone(known));
+        }
+        let plan = self.request.plan;
+        let unit = unit_of(plan, &self.request.state.frames[id])?;
+        let edges = graph::edges_in(plan, &unit);
+        let graph = Rc::new(Graph { unit, edges });
+        self.graphs.insert(id, Rc::clone(&graph));
+        Some(graph)
     }
 }
 

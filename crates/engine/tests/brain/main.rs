@@ -15,6 +15,7 @@ mod planning;
 mod planning_again;
 mod planning_reasons;
 mod planning_remains;
+mod planning_several;
 mod planning_work;
 mod repairs;
 mod run;

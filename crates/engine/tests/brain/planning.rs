@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::resume_plan::{
-    Action, Blame, Effects, Interrupted, Late, Producers, Remains, Request, ResumePlan, Resumer, plan,
+    Action, Blame, Blames, Effects, Interrupted, Late, Producers, Remains, Request, ResumePlan, Resumer, plan,
 };
 use recipe::{plan::Plan, value::Value};
 
@@ -26,6 +26,8 @@ pub(crate) const AGAIN: Resumer = Resumer::Person { producers: Producers::Again 
 pub(crate) struct Ask {
     pub(crate) resumer: Resumer,
     pub(crate) blame: Blame,
+    /// Failed steps that do not blame the work, whatever the others do.
+    pub(crate) unblaming: &'static [&'static str],
     pub(crate) from: Option<&'static str>,
     pub(crate) lost: &'static [&'static str],
     /// Steps with a declared file that is gone.
@@ -40,6 +42,7 @@ pub(crate) struct Ask {
 pub(crate) const USUAL: Ask = Ask {
     resumer: LINKED,
     blame: Blame::Work,
+    unblaming: &[],
     from: None,
     lost: &[],
     missing: &[],
@@ -79,11 +82,16 @@ pub(crate) fn asked_late(run: &Run, after: &Plan, late: &Late, ask: &Ask) -> Res
             altered: files(ask.altered),
         },
         resumer: ask.resumer,
-        blame: ask.blame,
+        blames: &blames(run, ask),
         from: ask.from,
         effects: ask.effects,
         interrupted: ask.interrupted,
     })
+}
+
+fn blames(run: &Run, ask: &Ask) -> Blames {
+    let blame = |path: &str| if ask.unblaming.contains(&path) { Blame::Other } else { ask.blame };
+    run.state.causes().into_iter().map(|(path, _)| (path.clone(), blame(&path))).collect()
 }
 
 /// The plan in one line: `=` keep, `*` again, `.` still to do.

@@ -89,7 +89,8 @@ impl Loop<'_> {
     }
 }
 
-/// Whether an earlier attempt failed in the same way.
+/// Whether an earlier attempt failed in the same way: the same steps, each as it did then. Where fewer fail than
+/// before, doing it again has helped.
 fn is_same_failure(attempt: &Attempt, result: &RunResult) -> bool {
     attempt.failed_step == result.failure.as_ref().map(|failure| failure.step.clone())
         && attempt.fingerprint == result.fingerprint

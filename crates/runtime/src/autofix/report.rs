@@ -47,6 +47,11 @@ impl Report {
         report
     }
 
+    /// Whether it tells of what a run came to last: not of a loop that was over before the run was resumed without one.
+    pub(crate) fn is_of(&self, result: &RunResult) -> bool {
+        self.outcome.is_empty() || self.resumes == result.resumes
+    }
+
     /// The attempts that failed, each in one line.
     pub fn failed_attempts(&self) -> Vec<String> {
         self.attempts.iter().filter(|attempt| attempt.failed_step.is_some()).map(describe).collect()

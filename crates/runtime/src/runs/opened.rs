@@ -175,16 +175,27 @@ impl Shown {
             run_dir: Some(self.folder.path().to_string_lossy().into_owned()),
             output: output.and_then(|stored| values::load(self.folder.path(), stored).ok()),
         });
-        result.auto_fix = crate::autofix::load(&self.folder);
-        let is_last =
-            |fix: &crate::autofix::Report| fix.outcome == "blocked" && fix.resumes == result.resumes;
-        if self.status == RunStatus::Failed && result.auto_fix.as_ref().is_some_and(is_last) {
+        result.auto_fix = crate::autofix::load(&self.folder).filter(|fix| fix.is_of(&result));
+        if self.has_no_auto_fix() {
+            result = crate::autofix::not_wanted(result);
+        }
+        let is_blocked = |fix: &crate::autofix::Report| fix.outcome == "blocked";
+        if self.status == RunStatus::Failed && result.auto_fix.as_ref().is_some_and(is_blocked) {
             result.outcome = "blocked";
         }
         result.choices = self.choices();
         result.advice.extend(result.choices.iter().cloned());
         result.evidence = Some(crate::evidence::gather(self));
         result
+    }
+
+    /// Whether auto-fix was to stay away when somebody worked on it last.
+    fn has_no_auto_fix(&self) -> bool {
+        let said = self.records.iter().rev().find_map(|record| match &record.event {
+            Event::RunResumed(resumed) => Some(resumed.no_auto_fix),
+            _ => None,
+        });
+        said.unwrap_or(self.header.options.no_auto_fix)
     }
 
     /// What is written now stands behind what was written before, whatever the clock says.

@@ -4,7 +4,7 @@ use engine::{
     RunStatus,
     diagnosis::{Bucket, Commands},
     event::Question,
-    resume_plan::{self, Blame, Effects, Interrupted, Request, ResumePlan, Resumer},
+    resume_plan::{self, Blame, Blames, Effects, Interrupted, Request, ResumePlan, Resumer},
 };
 use recipe::value::Map;
 
@@ -35,7 +35,7 @@ impl Shown {
             given: &Map::new(),
             remains: &self.remains(),
             resumer: Resumer::Person { producers: resume_plan::Producers::Linked },
-            blame: blame(self),
+            blames: &blames(self),
             from: None,
             effects: Effects::Once,
             interrupted: Interrupted::Ask,
@@ -74,7 +74,7 @@ impl Shown {
             late: &next.late,
             remains: &self.remains(),
             resumer: resume.resumer,
-            blame: blame(self),
+            blames: &blames(self),
             from: resume.from.as_deref(),
             effects: resume.effects,
             interrupted: resume.interrupted,
@@ -113,8 +113,8 @@ fn about_effects(steps: &[String], command: impl Fn(&str) -> String) -> Vec<Stri
     }
 }
 
-/// What the failure is put down to.
-fn blame(shown: &Shown) -> Blame {
+/// What the failures are put down to, each by itself.
+fn blames(shown: &Shown) -> Blames {
     let found = crate::diagnose::failure(
         &shown.plan,
         &shown.state,
@@ -122,8 +122,15 @@ fn blame(shown: &Shown) -> Blame {
         |_| Commands::default(),
         &shown.mask,
     );
-    match found.map(|found| found.diagnosis.bucket) {
-        Some(Bucket::Work) => Blame::Work,
+    let (Some(found), Some((first, _))) = (found, shown.state.root_cause()) else { return Blames::new() };
+    let beside = found.diagnosis.beside.into_iter().map(|beside| (beside.step, beside.bucket));
+    let all = std::iter::once((first, found.diagnosis.bucket)).chain(beside);
+    all.map(|(step, bucket)| (step, blame(bucket))).collect()
+}
+
+fn blame(bucket: Bucket) -> Blame {
+    match bucket {
+        Bucket::Work => Blame::Work,
         _ => Blame::Other,
     }
 }

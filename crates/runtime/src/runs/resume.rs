@@ -234,6 +234,8 @@ impl Runs {
             by: Some(by.to_owned()),
             anchor: steps.anchor.clone(),
             given: given::write(&resume.given),
+            // the attempts of a loop are not asked what the run was begun with
+            no_auto_fix: options.no_auto_fix && matches!(resume.resumer, Resumer::Person { .. }),
         })];
         let in_force = text_in_force(&shown, &self.reach, &resume);
         let _ = std::fs::remove_file(offered(&folder));
