@@ -174,6 +174,7 @@ fn programs_that_fetch_say_it_by_their_exit_code() {
     for (command, stderr, expected) in [
         ("curl -s http://localhost:3000/", "", "verification medium"),
         ("curl -s $URL", "curl: (7) Failed to connect to localhost port 1", "verification medium"),
+        ("./ask http://localhost:3000/", "connection refused", "verification medium"),
         ("curl -s https://a.example/", "", "environment.network high"),
     ] {
         check(&Facts { producer: Producer::Before, ..exit(command, 7, stderr) }, expected);
@@ -219,6 +220,11 @@ fn a_step_names_the_program_that_it_misses() {
     ] {
         check(&exit(command, code, stderr), expected);
     }
+    // the shell knows best what ended it, and the runner what is nowhere
+    let noisy = exit("./x", 127, "config not found\nbash: line 1: frob: command not found");
+    assert_eq!(diagnose(&noisy).signals[1].what, "the program `frob` is not there");
+    let silent = Facts { absent_program: Some("frob".to_owned()), ..exit("./x", 127, "config not found") };
+    assert_eq!(diagnose(&silent).signals[1].what, "the program `frob` is not there");
     let named = diagnose(&exit("./np.sh", 126, "bash: line 1: ./np.sh: Permission denied"));
     assert_eq!(named.signals[0].what, "the program `./np.sh` cannot be executed");
     // an agent that wrote it forgot something
@@ -266,6 +272,8 @@ fn whoever_ended_a_check_gave_no_verdict() {
     ] {
         check(&facts, expected);
     }
+    check(&ended_by(11, "./x"), "unknown low");
+    assert_eq!(diagnose(&ended_by(9, "./x")).secondary, [Class::Memory]);
     let after = Facts { producer: Producer::Before, ..ended_by(15, "./x") };
     check(&after, "interrupted medium");
 }

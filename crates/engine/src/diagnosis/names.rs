@@ -60,6 +60,19 @@ fn told(facts: &Facts, line: &str) -> Option<String> {
     named.or_else(|| strip(&ASKED_FOR).and_then(last_name).filter(looked)).filter(is_name)
 }
 
+/// Whether the shell itself says that a program is not there.
+fn shell_misses(lower: &str) -> bool {
+    let line = lower.trim_end();
+    let endings = [": not found", ": no such file or directory", ": required file not found"];
+    line.ends_with(": command not found")
+        || (is_of_shell(line) && endings.iter().any(|ending| line.ends_with(ending)))
+}
+
+fn is_of_shell(line: &str) -> bool {
+    let speaker = line.split(": ").next().unwrap_or_default();
+    SHELLS.contains(&speaker.rsplit('/').next().unwrap_or_default())
+}
+
 /// The program that a line says is not there.
 pub(super) fn missing_program(facts: &Facts, line: &str, lower: &str, whole: &str) -> Option<String> {
     let name = last_name;
@@ -68,12 +81,16 @@ pub(super) fn missing_program(facts: &Facts, line: &str, lower: &str, whole: &st
         return name(before);
     }
     let speaker = line.split(": ").next().unwrap_or_default();
-    let is_shell = SHELLS.contains(&speaker.rsplit('/').next().unwrap_or_default());
+    let is_shell = is_of_shell(line);
     let ended_so = facts.exit_code() == Some(127);
-    if let Some(before) = trimmed.strip_suffix(": not found").filter(|_| is_shell || ended_so) {
+    let not_found = trimmed.strip_suffix(": not found");
+    if let Some(before) = not_found.filter(|_| is_shell) {
         return name(before);
     }
-    if let Some(name) = told(facts, line) {
+    // what the shell says, or the runner found to be nowhere, is the one; what else was missed did not end it
+    let named = not_found.filter(|_| ended_so).and_then(name).or_else(|| told(facts, line));
+    let is_other = |name: &String| facts.absent_program.as_ref().is_some_and(|absent| absent != name);
+    if let Some(name) = named.filter(|name| !is_other(name) && !whole.lines().any(shell_misses)) {
         return Some(name);
     }
     if let Some(before) =

@@ -158,7 +158,9 @@ impl<'a> Reader<'a> {
     /// Whether what is missing was to be made here.
     fn is_own(&self, class: Class, subject: Option<&str>, line: &str) -> bool {
         match class {
-            Class::Network => is_own_server(self.facts, line),
+            Class::Network => {
+                is_own_server(self.facts, line) || is_own_server(self.facts, &self.facts.command)
+            }
             Class::MissingEnv => {
                 subject.is_some_and(|name| self.facts.declared_names.iter().any(|own| own == name))
             }
