@@ -78,7 +78,7 @@ fn output_that_is_no_json_is_not_called_a_check() {
 fn a_value_that_a_nested_recipe_was_not_given_is_nobodys_to_repair() {
     for needs in ["inputs: [{name: zed, required: true}]", "context_validation: {zed: nonempty}"] {
         let env = TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), "touch asked; echo '{}'")
-            .file("c.yaml", &format!("name: c\n{needs}\nsteps: [{{id: k, command: 'true'}}]\n"));
+            .file("c.yaml", format!("name: c\n{needs}\nsteps: [{{id: k, command: 'true'}}]\n"));
         let recipe = "name: r\nsteps: [{id: a, command: 'true'}, {id: s, recipe: c}]\n";
         let output = env.json(recipe, &["--auto-fix"]);
         check(&output, "environment.missing_env high", "in the `context` of that step (zed)");
