@@ -79,6 +79,8 @@ fn end(facts: &mut Facts, ended: &str) {
         "cancelled" => outcome = Outcome::Cancelled,
         "lost" => outcome = Outcome::Lost,
         "signal9" => outcome = Outcome::Signal(9),
+        "signal11" => outcome = Outcome::Signal(11),
+        "signal15" => outcome = Outcome::Signal(15),
         "invalid" => facts.obstacle = Some(Obstacle::InvalidRecipe),
         "deadlock" => facts.obstacle = Some(Obstacle::Deadlock),
         "dirty" => facts.obstacle = Some(Obstacle::WorkdirDirty),

@@ -130,19 +130,6 @@ fn evidence_says_what_and_where() {
 }
 
 #[test]
-fn what_ends_a_check_by_a_signal_failed_it() {
-    for (command, signal, class) in
-        [("pytest", 11, Class::Verification), ("pytest", 9, Class::Unknown), ("./x", 11, Class::Unknown)]
-    {
-        let facts =
-            Facts { outcome: Some(Outcome::Signal(signal)), command: command.to_owned(), ..Facts::default() };
-        assert_eq!(diagnose(&facts).class, class, "{command} {signal}");
-    }
-    let killed = Facts { outcome: Some(Outcome::Signal(9)), ..Facts::default() };
-    assert_eq!(diagnose(&killed).secondary, [Class::Memory]);
-}
-
-#[test]
 fn whose_lines_are_believed() {
     let refused = "curl: (7) Failed to connect to 10.0.0.1: Connection refused";
     let said = "connect ECONNREFUSED 10.0.0.1:80";

@@ -128,11 +128,16 @@ fn facts(
     let work = checked_work(plan, state, id, at, mask);
     let step = &frame.unit.steps[at];
     let tail = |output: &Option<engine::event::OutputRef>| match (run_dir, output) {
-        (Some(dir), Some(output)) => mask.text(&values::tail(&dir.join(&output.file), 60, 8192)).into_owned(),
-        _ => String::new(),
+        (Some(dir), Some(output)) => {
+            let (tail, before) = values::placed_tail(&dir.join(&output.file), 60, 8192);
+            (mask.text(&tail).into_owned(), before)
+        }
+        _ => Default::default(),
     };
+    let (stderr, stderr_before) = tail(&ended.stderr);
     let error = ended.error.clone().unwrap_or_default();
     let is_agent = matches!(step.kind, StepKind::Agent(_));
+    let (stdout, stdout_before) = if is_agent { Default::default() } else { tail(&ended.stdout) };
     let limit = match ended.outcome {
         Outcome::Limit => Some(error.clone()),
         _ => None,
@@ -148,11 +153,10 @@ fn facts(
             StepKind::Shell { command } => command.text().to_owned(),
             _ => String::new(),
         },
-        stderr: match tail(&ended.stderr) {
-            said if said.is_empty() && !is_agent => String::new(),
-            said => said,
-        },
-        stdout: if is_agent { String::new() } else { tail(&ended.stdout) },
+        stderr,
+        stdout,
+        stderr_before,
+        stdout_before,
         agent_failure: is_agent.then(|| mask.text(&error).into_owned()),
         agent_trouble: ended.trouble,
         trouble_by: ended.trouble_by,
@@ -163,7 +167,7 @@ fn facts(
         is_check: !step.reads.is_empty() && step.produces.is_empty(),
         has_effects: !step.effects.is_empty(),
         missing_env: missing_env(&error),
-        missing_values: Vec::new(),
+        missing_values: missing_values(&ended.outcome, &error),
         declared_names: declared_names(frame),
         missing_program: missing_program(&ended.outcome, &error),
         absent_program: absent_program(&ended.outcome, &error),
@@ -212,6 +216,21 @@ fn missing_env(error: &str) -> Vec<String> {
     let listed = error.lines().find_map(|line| line.trim_start().strip_prefix("- MISSING_ENV_VAR: "));
     let names = listed.and_then(|line| line.split_once(':')).map_or("", |(names, _)| names);
     names.split(", ").filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// The values that a recipe needs and was not given, by the runner's own words.
+fn missing_values(outcome: &Outcome, error: &str) -> Vec<String> {
+    let name = |line: &str| {
+        let line = line.trim_start().strip_prefix("- ")?;
+        let told = line.strip_prefix("input ").unwrap_or(line);
+        let (name, rest) = told.strip_prefix('`')?.split_once('`')?;
+        let lacks = rest.contains(" has no value: pass it") || rest.starts_with(" is empty: pass it");
+        lacks.then(|| name.to_owned())
+    };
+    match outcome {
+        Outcome::Refused => error.lines().filter_map(name).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// The program that the runner itself could not start.

@@ -210,22 +210,64 @@ pub fn tail(path: &Path, lines: usize, bytes: u64) -> String {
 
 /// The same of what stands behind an offset.
 pub fn tail_from(path: &Path, from: u64, lines: usize, bytes: u64) -> String {
-    let read = || -> io::Result<Vec<u8>> {
-        let mut file = File::open(path)?;
-        let size = file.metadata()?.len();
-        file.seek(SeekFrom::Start(size.saturating_sub(bytes).max(from)))?;
-        let mut tail = Vec::new();
-        file.take(bytes).read_to_end(&mut tail)?;
-        Ok(tail)
-    };
-    let text = String::from_utf8_lossy(&read().unwrap_or_default()).into_owned();
-    let kept: Vec<&str> = text.trim_end_matches('\n').lines().rev().take(lines).collect();
-    kept.into_iter().rev().collect::<Vec<_>>().join("\n")
+    last_lines(path, from, lines, bytes).unwrap_or_default().0
+}
+
+/// The same, and how many lines stand before it.
+pub fn placed_tail(path: &Path, lines: usize, bytes: u64) -> (String, usize) {
+    let Ok((tail, starts)) = last_lines(path, 0, lines, bytes) else { return Default::default() };
+    (tail, newlines(path, starts).unwrap_or_default())
+}
+
+/// The end of a file, and where it begins.
+fn last_lines(path: &Path, from: u64, lines: usize, bytes: u64) -> io::Result<(String, u64)> {
+    let mut file = File::open(path)?;
+    let start = file.metadata()?.len().saturating_sub(bytes).max(from);
+    file.seek(SeekFrom::Start(start))?;
+    let mut tail = Vec::new();
+    file.take(bytes).read_to_end(&mut tail)?;
+    let end = tail.iter().rposition(|byte| *byte != b'\n').map_or(0, |at| at + 1);
+    let mut breaks = tail[..end].iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n');
+    let first = breaks.nth(lines.saturating_sub(1)).map_or(0, |(at, _)| at + 1);
+    let text = String::from_utf8_lossy(&tail[first..end]);
+    Ok((text.lines().collect::<Vec<_>>().join("\n"), start + first as u64))
+}
+
+/// How many lines end before an offset.
+fn newlines(path: &Path, before: u64) -> io::Result<usize> {
+    let mut file = File::open(path)?.take(before);
+    let (mut buffer, mut count) = (vec![0; 64 * 1024], 0);
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(count),
+            read => count += buffer[..read].iter().filter(|byte| **byte == b'\n').count(),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_end_of_a_file_knows_its_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out");
+        for (printed, lines, bytes, tail, before) in [
+            ("", 2, 100, "", 0),
+            ("\n\n", 2, 100, "", 0),
+            ("a", 2, 100, "a", 0),
+            ("a\nb\n", 2, 100, "a\nb", 0),
+            ("a\nb\nc\n\n", 2, 100, "b\nc", 1),
+            ("a\r\nb\r\nc", 2, 100, "b\nc", 1),
+            ("a\nbcdef\ng", 2, 5, "def\ng", 1),
+        ] {
+            std::fs::write(&path, printed).unwrap();
+            assert_eq!(placed_tail(&path, lines, bytes), (tail.to_owned(), before), "{printed:?}");
+            assert_eq!(super::tail(&path, lines, bytes), tail, "{printed:?}");
+        }
+        assert_eq!(placed_tail(&dir.path().join("none"), 2, 100), (String::new(), 0));
+    }
 
     #[test]
     fn trailing_newlines_go_and_everything_else_stays() {

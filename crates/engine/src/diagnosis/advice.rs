@@ -2,7 +2,10 @@
 //!
 //! Names only commands that it is given; never invents one.
 
-use super::{Class, Diagnosis};
+use super::{
+    Class, Diagnosis,
+    rules::{CANNOT_BE_EXECUTED, ENDED_BY_SIGNAL, NO_JSON},
+};
 
 /// Commands that work for this run, as they are typed.
 #[derive(Clone, Debug, Default)]
@@ -32,12 +35,14 @@ pub fn advice(diagnosis: &Diagnosis, step: &str, commands: &Commands) -> Vec<Str
     // what was said tells more than how it ended
     let said = quotes().find(|signal| signal.at != "outcome").or_else(|| quotes().next());
     let quote = said.map(|signal| signal.quote.as_str()).unwrap_or_default();
-    let mut steps = vec![first_step(diagnosis.class, step, quote)];
+    let first = by_evidence(diagnosis, step);
+    let is_stopped = diagnosis.class == Class::Interrupted && first.is_none();
+    let mut steps = vec![first.unwrap_or_else(|| first_step(diagnosis.class, step, quote))];
     let then =
         |text: &str, command: &Option<String>| command.as_ref().map(|command| format!("{text}: {command}"));
     match diagnosis.class {
         Class::Structure | Class::Deadlock => steps.extend(then("check the recipe", &commands.validate)),
-        Class::Interrupted => {}
+        _ if is_stopped => {}
         Class::MissingBinary if commands.logs.is_none() => {
             steps.extend(then("see which programs are here", &commands.doctor));
         }
@@ -51,11 +56,46 @@ pub fn advice(diagnosis: &Diagnosis, step: &str, commands: &Commands) -> Vec<Str
         Class::Structure | Class::Deadlock | Class::ValidationStrategy => {
             commands.resume_edited.as_ref().or(commands.resume.as_ref())
         }
+        Class::MissingEnv if lacks_value(diagnosis) => {
+            commands.resume_edited.as_ref().or(commands.resume.as_ref())
+        }
         _ => commands.resume.as_ref(),
     };
     steps.extend(resume.map(|command| format!("{GO_ON}{command}")));
     steps.extend(then("then start again", &commands.start));
     steps
+}
+
+/// Whether a recipe was not given a value that it needs.
+fn lacks_value(diagnosis: &Diagnosis) -> bool {
+    diagnosis.signals.iter().any(|signal| signal.at == "context")
+}
+
+/// What to do where the evidence says more than the class.
+fn by_evidence(diagnosis: &Diagnosis, step: &str) -> Option<String> {
+    let signal = |what: &str| diagnosis.signals.iter().find(|signal| signal.what.ends_with(what));
+    match diagnosis.class {
+        Class::Interrupted => signal(ENDED_BY_SIGNAL).map(|signal| {
+            format!("`{step}` was ended by {} while the run went on: see who sent that", signal.quote)
+        }),
+        Class::Verification => signal(NO_JSON).map(|signal| {
+            format!(
+                "`{step}` has to print JSON and did not: mend what it prints{}",
+                in_brackets(&signal.quote)
+            )
+        }),
+        Class::MissingBinary => signal(CANNOT_BE_EXECUTED).map(|signal| {
+            let said = in_brackets(&signal.quote);
+            format!("make the program executable (`chmod +x`), or get one for this machine{said}")
+        }),
+        Class::MissingEnv if lacks_value(diagnosis) => diagnosis.signals.first().map(|signal| {
+            format!(
+                "give the recipe of `{step}` what it needs, in the `context` of that step ({})",
+                signal.quote
+            )
+        }),
+        _ => None,
+    }
 }
 
 /// What was seen, if anything was.

@@ -86,7 +86,8 @@ fn mark_run(word: &str) -> Cow<'_, str> {
 /// Length of a run's id.
 const RUN_ID: usize = 23;
 
-fn strip_colours(text: &str) -> String {
+/// The text without escape sequences.
+pub(super) fn strip_colours(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {

@@ -6,6 +6,8 @@ mod advice;
 mod class;
 mod fingerprint;
 mod hollow;
+mod names;
+mod network;
 mod phrases;
 mod rules;
 mod text;
@@ -17,7 +19,10 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    guard::speaker::{Ended, Speaker, speaker},
+    guard::{
+        program::base_name,
+        speaker::{Ended, Speaker, speaker},
+    },
     outcome::Outcome,
 };
 
@@ -26,7 +31,7 @@ pub use advice::{Commands, GO_ON, advice};
 pub use class::{Bucket, Class, Confidence};
 pub use fingerprint::{fingerprint, fingerprint_of_all, normalize};
 pub use hollow::is_hollow;
-pub use text::{SHELLS, STARTERS};
+pub use names::{SHELLS, STARTERS};
 
 /// The longest quote of a signal, in characters.
 pub const MAX_QUOTE: usize = 160;
@@ -91,6 +96,10 @@ pub struct Facts {
     pub stderr: String,
     /// The end of what it printed.
     pub stdout: String,
+    /// How many lines it printed on standard error before that.
+    pub stderr_before: usize,
+    /// How many lines it printed before that.
+    pub stdout_before: usize,
     /// Why the agent failed, in its own words.
     pub agent_failure: Option<String>,
     /// What is wrong with the agent's service.
@@ -139,6 +148,11 @@ impl Facts {
             _ => None,
         }
     }
+
+    /// Whether its script says itself that it ends with this code.
+    fn exits_with(&self, code: i32) -> bool {
+        ["exit", "return"].iter().any(|word| text::has_words(&self.command, &format!("{word} {code}")))
+    }
 }
 
 /// A piece of evidence.
@@ -155,10 +169,7 @@ pub struct Signal {
 impl Signal {
     /// Evidence, its quote cut to what people read.
     pub fn new(what: impl Into<String>, quote: &str, at: impl Into<String>) -> Signal {
-        let quote = quote.trim();
-        let cut: String = quote.chars().take(MAX_QUOTE - 1).collect();
-        let quote = if quote.chars().count() > MAX_QUOTE { cut + "…" } else { quote.to_owned() };
-        Signal { what: what.into(), quote, at: at.into() }
+        Signal { what: what.into(), quote: text::excerpt(quote, ""), at: at.into() }
     }
 }
 
@@ -244,6 +255,7 @@ pub fn diagnose(facts: &Facts) -> Diagnosis {
     let found = rules::typed(facts, &view)
         .or_else(|| hollow_success(facts, &view))
         .or_else(|| rules::missing_program(facts, &view))
+        .or_else(|| network::by_transfer(facts))
         .or_else(|| rules::by_text(facts, &view))
         .or_else(|| rules::by_check(facts, &view))
         .or_else(|| rules::by_plain_output(facts, &view))
@@ -266,6 +278,17 @@ fn hollow_success(facts: &Facts, view: &View) -> Option<Diagnosis> {
     Some(Diagnosis::new(Class::HollowSuccess, Confidence::Medium, vec![signal]))
 }
 
+/// Whose output it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// A command's that checks nothing.
+    Plain,
+    /// A check's.
+    Check,
+    /// A check's that prints what stands in files.
+    Comparison,
+}
+
 /// What the command and the texts of a failure show, read once.
 struct View {
     /// Who speaks for the command that failed.
@@ -281,8 +304,19 @@ impl View {
             _ => Speaker::Other,
         };
         let mut view = View { speaker, hints: Vec::new() };
-        view.hints = text::hints(facts, view.check().is_some() || view.is_declared(facts));
+        view.hints = text::hints(facts, view.source(facts));
         view
+    }
+
+    /// Whose output it is.
+    fn source(&self, facts: &Facts) -> Source {
+        let program = self.check().and_then(|words| words.split(' ').next()).map(base_name);
+        match program {
+            Some(program) if tools::COMPARISONS.contains(&program) => Source::Comparison,
+            Some(_) => Source::Check,
+            None if self.is_declared(facts) => Source::Check,
+            None => Source::Plain,
+        }
     }
 
     /// The check that failed, as written.

@@ -2,7 +2,10 @@
 //!
 //! Only tables: each phrase with the context that it needs.
 
-use super::Class;
+use super::{
+    Class,
+    network::{NO_SUCH_HOST, UNREACHABLE},
+};
 
 /// Words that speak for a class.
 pub(super) struct Phrase {
@@ -53,42 +56,59 @@ const AUTH: &[&str] = &[
 const HTTP: &[&str] =
     &["http", "https", "status", "error", "code", "response", "curl", "too many requests", "client error"];
 
-/// Names that nothing answers to: no work of anybody changes that, whoever says it.
-pub(super) const NO_SUCH_HOST: &[&str] = &[
-    "could not resolve host",
-    "couldn't resolve host",
-    "could not resolve hostname",
-    "name or service not known",
-    "temporary failure in name resolution",
-    "temporary failure resolving",
-    "unable to resolve host address",
-    "getaddrinfo enotfound",
-    "getaddrinfo eai_again",
-    "no such host",
-    "nodename nor servname provided",
-];
-
 /// The phrases, in the order in which a line is tried.
 pub(super) const PHRASES: &[Phrase] = &[
     phrase(
         Class::Disk,
         "the disk is full",
-        &["no space left on device", "disk quota exceeded", "(os error 28)"],
+        &[
+            "no space left",
+            "disk quota exceeded",
+            "(os error 28)",
+            "errno 28",
+            "disk full",
+            "disk is full",
+            "filesystem full",
+            "filesystem is full",
+            "file system is full",
+            "out of disk space",
+            "not enough disk space",
+            "insufficient disk space",
+        ],
     ),
-    with(Class::Disk, "the disk is full", &["enospc"], &["no space left on device", "code", "nospc"]),
+    // the same name stands for the limit on watched files
+    Phrase {
+        class: Class::Disk,
+        what: "the disk is full",
+        any: &["enospc"],
+        with: &[],
+        without: &["watcher"],
+    },
+    Phrase {
+        class: Class::Memory,
+        what: "memory ran out",
+        any: &["out of memory"],
+        with: &[],
+        without: &["memory-mapped", "memory map"],
+    },
     phrase(
         Class::Memory,
         "memory ran out",
         &[
-            "javascript heap out of memory",
+            "enomem",
+            "bad_alloc",
+            "oom-killer",
+            "oom killer",
+            "memory exhausted",
+            "memory allocation of",
+            "not enough memory",
+            "insufficient memory",
             "java.lang.outofmemoryerror",
             "cannot allocate memory",
-            "runtime: out of memory",
             "signal: 9, sigkill: kill",
             "killed signal terminated program",
             "ld terminated with signal 9",
             "oomkilled",
-            "out of memory: killed process",
             "oom-kill",
             "memoryerror",
         ],
@@ -118,13 +138,22 @@ pub(super) const PHRASES: &[Phrase] = &[
             "e429",
             "rate limited",
             "rate-limited",
-            "rate limiting",
             "exceeded rate limit",
             "exceeded your current quota",
             "hit your limit",
             "usage limit",
             "hit the rate limit",
+            "hour limit reached",
+            "daily limit reached",
+            "weekly limit reached",
+            "session limit reached",
         ],
+    ),
+    with(
+        Class::RateLimit,
+        "the service asks to slow down",
+        &["rate limiting"],
+        &["api", "http", "error", "request", "requests", "retry", "try again", "due to"],
     ),
     with(
         Class::RateLimit,
@@ -189,54 +218,12 @@ pub(super) const PHRASES: &[Phrase] = &[
         HTTP,
     ),
     phrase(Class::Network, "the service cannot be found", NO_SUCH_HOST),
-    phrase(
-        Class::Network,
-        "the service cannot be reached",
-        &[
-            "network is unreachable",
-            "no route to host",
-            "connection timed out",
-            "couldn't connect to server",
-            "failed to connect to",
-            "econnrefused",
-            "econnreset",
-            "etimedout",
-            "ehostunreach",
-            "connection reset by peer",
-            "ssl certificate problem",
-            "certificate has expired",
-            "certificate verify failed",
-            "tls handshake timeout",
-            "unable to get local issuer certificate",
-            "cannot connect to the docker daemon",
-            "failed to establish a new connection",
-            "operation timed out",
-            "spurious network error",
-            "could not transfer artifact",
-            "server misbehaving",
-            "socket hang up",
-            "network request failed",
-            "i/o timeout",
-            "can't connect to mysql server",
-            "could not connect to server",
-        ],
-    ),
+    phrase(Class::Network, "the service cannot be reached", UNREACHABLE),
     with(
         Class::Network,
         "the connection is refused",
-        &["connection refused", "was refused"],
-        &[
-            "connect",
-            "connection to",
-            "port",
-            "dial",
-            "url",
-            "server",
-            "host",
-            "curl",
-            "errno 111",
-            "(os error 111)",
-        ],
+        &["was refused"],
+        &["connection to the server", "port", "dial", "url", "host", "curl"],
     ),
     with(
         Class::Network,
@@ -254,6 +241,10 @@ pub(super) const PHRASES: &[Phrase] = &[
             "you have unstaged changes",
             "not yet committed into git",
             "working tree is dirty",
+            "working directory not clean",
+            "working directory is not clean",
+            "working tree is not clean",
+            "index contains uncommitted changes",
         ],
     ),
     with(
@@ -261,6 +252,16 @@ pub(super) const PHRASES: &[Phrase] = &[
         "a lock was left behind",
         &["index.lock", "shallow.lock", "head.lock"],
         &["file exists"],
+    ),
+    phrase(
+        Class::StaleState,
+        "an operation of git was left unfinished",
+        &[
+            "already a rebase-merge directory",
+            "already a rebase-apply directory",
+            "you have not concluded your merge",
+            "cherry-pick or revert is already in progress",
+        ],
     ),
     phrase(
         Class::AlreadyRunning,
@@ -285,6 +286,7 @@ pub(super) const PHRASES: &[Phrase] = &[
             "unknown option",
             "unknown flag",
             "unknown shorthand flag",
+            "flag provided but not defined",
             "unknown subcommand",
             "invalid option",
             "illegal option",

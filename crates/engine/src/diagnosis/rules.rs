@@ -4,6 +4,7 @@
 
 use super::{
     AgentTrouble, Class, Confidence, Diagnosis, Facts, KnownBy, Obstacle, Producer, Signal, StepType, View,
+    text::has_verdict,
 };
 use crate::{guard::speaker::Speaker, outcome::Outcome};
 
@@ -11,6 +12,18 @@ use crate::{guard::speaker::Speaker, outcome::Outcome};
 const HANGUP: i32 = 1;
 const INTERRUPT: i32 = 2;
 const TERMINATE: i32 = 15;
+const KILL: i32 = 9;
+/// Signals that a program brings upon itself by what it does: ILL, TRAP, ABRT, BUS, FPE, SEGV and SYS.
+const CRASHES: [i32; 7] = [4, 5, 6, 7, 8, 11, 31];
+/// What a shell adds to the number of a signal that ended its command.
+const BY_SIGNAL: i32 = 128;
+
+/// What is said of a step that a signal ended while its run went on.
+pub(super) const ENDED_BY_SIGNAL: &str = "ended by a signal";
+/// What is said of a command whose output is not the JSON that it owes.
+pub(super) const NO_JSON: &str = "the output is not the JSON that the step requires";
+/// What is said of a program that is there and cannot be started.
+pub(super) const CANNOT_BE_EXECUTED: &str = "cannot be executed";
 
 /// What typed facts decide alone.
 pub(super) fn typed(facts: &Facts, view: &View) -> Option<Diagnosis> {
@@ -76,7 +89,7 @@ fn by_outcome(facts: &Facts, view: &View) -> Option<Diagnosis> {
         Outcome::NotJson if facts.step_type == StepType::Agent => {
             says(Class::AgentDrift, "the answer is not the JSON that the step requires")
         }
-        Outcome::NotJson => says(Class::Verification, "the output is not the JSON that the step requires"),
+        Outcome::NotJson => says(Class::Verification, NO_JSON),
         _ if limit.is_some() => says(Class::Structure, "a limit of the recipe is exceeded"),
         _ => None,
     }
@@ -152,11 +165,15 @@ pub(super) fn by_text(facts: &Facts, view: &View) -> Option<Diagnosis> {
 /// A plain non-zero exit of a step that checks something.
 pub(super) fn by_check(facts: &Facts, view: &View) -> Option<Diagnosis> {
     let ended = match facts.outcome.as_ref()? {
+        Outcome::Exit(code) if is_ended_by_others(facts, *code) => return None,
         Outcome::Exit(code) => format!("exit {code}"),
-        // a check that crashes did not pass
-        Outcome::Signal(signal) if view.check().is_some() && *signal != 9 => format!("signal {signal}"),
+        // a check that crashes did not pass; one that somebody ended has not said
+        Outcome::Signal(signal) if view.check().is_some() && CRASHES.contains(signal) => {
+            format!("signal {signal}")
+        }
         _ => return None,
     };
+    let crashed = facts.exit_code().is_none();
     // a push that is refused says nothing about what an agent wrote
     if facts.step_type != StepType::Bash || view.is_effect() {
         return None;
@@ -165,14 +182,15 @@ pub(super) fn by_check(facts: &Facts, view: &View) -> Option<Diagnosis> {
     if !is_check && facts.producer == Producer::None {
         return None;
     }
-    let mut signals = vec![Signal::new("plain failure", &ended, "outcome")];
+    let what = if crashed { "the check crashed" } else { "plain failure" };
+    let mut signals = vec![Signal::new(what, &ended, "outcome")];
     match view.check() {
         Some(check) => signals.push(Signal::new("the command is a check", check, "command")),
         None if facts.is_check => signals.push(Signal::new("declared as a check", &facts.command, "recipe")),
         None => signals.push(Signal::new("comes right after an agent", &facts.command, "recipe")),
     }
     signals.extend(last_line(facts));
-    let is_sure = facts.is_check || matches!(view.speaker, Speaker::Check(_));
+    let is_sure = !crashed && (facts.is_check || matches!(view.speaker, Speaker::Check(_)));
     let confidence = if is_sure { Confidence::High } else { Confidence::Medium };
     let diagnosis = |class| Diagnosis::new(class, confidence, signals);
     Some(match (facts.producer, is_check) {
@@ -180,6 +198,13 @@ pub(super) fn by_check(facts: &Facts, view: &View) -> Option<Diagnosis> {
         (Producer::None, _) => diagnosis(Class::Verification),
         _ => diagnosis(Class::Verification).also([Class::AgentDrift]),
     })
+}
+
+/// Whether a shell says by its exit code that somebody ended its command, before that could give a verdict.
+fn is_ended_by_others(facts: &Facts, code: i32) -> bool {
+    [HANGUP, INTERRUPT, KILL, TERMINATE].contains(&(code - BY_SIGNAL))
+        && !facts.exits_with(code)
+        && !has_verdict(facts)
 }
 
 /// A step that says nothing on stderr and names the trouble on stdout: where nothing else explains it, this does.
@@ -190,10 +215,12 @@ pub(super) fn by_plain_output(facts: &Facts, view: &View) -> Option<Diagnosis> {
     Some(Diagnosis::new(first.class, Confidence::Medium, signals))
 }
 
-fn last_line(facts: &Facts) -> Option<Signal> {
-    [("stderr", &facts.stderr), ("stdout", &facts.stdout)].into_iter().find_map(|(stream, text)| {
+pub(super) fn last_line(facts: &Facts) -> Option<Signal> {
+    let streams =
+        [("stderr", &facts.stderr, facts.stderr_before), ("stdout", &facts.stdout, facts.stdout_before)];
+    streams.into_iter().find_map(|(stream, text, before)| {
         let (at, line) = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).last()?;
-        Some(Signal::new("last line", line, format!("{stream}:{}", at + 1)))
+        Some(Signal::new("last line", line, format!("{stream}:{}", before + at + 1)))
     })
 }
 
@@ -204,7 +231,7 @@ fn ended(facts: &Facts) -> Option<Signal> {
         Outcome::Signal(number) => {
             let quote =
                 if facts.detail.is_empty() { format!("signal {number}") } else { facts.detail.clone() };
-            Some(Signal::new("ended by a signal", &quote, "outcome"))
+            Some(Signal::new(ENDED_BY_SIGNAL, &quote, "outcome"))
         }
         _ if !facts.detail.is_empty() => Some(Signal::new("what the runner says", &facts.detail, "outcome")),
         _ => None,
@@ -226,6 +253,6 @@ pub(super) fn unexplained(facts: &Facts, view: &View) -> Diagnosis {
         return Diagnosis::new(Class::RetryExhausted, Confidence::Medium, signals);
     }
     let unknown = Diagnosis::new(Class::Unknown, Confidence::Low, signals);
-    let killed = matches!(facts.outcome, Some(Outcome::Signal(9)) | Some(Outcome::Exit(137)));
+    let killed = matches!(facts.outcome, Some(Outcome::Signal(KILL) | Outcome::Exit(137)));
     unknown.also(killed.then_some(Class::Memory))
 }

@@ -3,15 +3,23 @@
 //! A line of a check is believed only if the tool itself says it and no verdict was given: what a test prints about
 //! a refused connection is the test's business.
 
+use std::borrow::Cow;
+
 use super::{
-    AgentTrouble, Class, Facts, Producer, Signal, StepType,
-    phrases::{NO_SUCH_HOST, PHRASES, Phrase},
-    tools::{TOOL_LINES, VERDICTS},
+    AgentTrouble, Class, Facts, MAX_QUOTE, Producer, Signal, Source, StepType,
+    fingerprint::strip_colours,
+    names,
+    network::{NO_SUCH_HOST, is_own_server},
+    phrases::{PHRASES, Phrase},
+    rules::CANNOT_BE_EXECUTED,
+    tools::{TEST_ENDS, TEST_LINES, TOOL_LINES, VERDICTS},
 };
 use crate::outcome::Outcome;
 
 /// The part of a line that is looked at, in bytes.
 const MAX_LINE: usize = 2_000;
+/// How much of a long line stands before the words that matter, in characters.
+const BEFORE: usize = 40;
 
 /// A line that speaks for a class.
 pub(super) struct Hint {
@@ -40,7 +48,7 @@ pub(super) fn has_words(text: &str, phrase: &str) -> bool {
 
 /// Whether a test runner or a linter has given its verdict.
 pub(super) fn has_verdict(facts: &Facts) -> bool {
-    [&facts.stderr, &facts.stdout].iter().any(|text| judges(&text.to_lowercase()))
+    [&facts.stderr, &facts.stdout].iter().any(|text| judges(&strip_colours(text).to_lowercase()))
 }
 
 /// Whether a text, in lower case, has a verdict. What npm says about a request that failed is none.
@@ -49,49 +57,171 @@ fn judges(text: &str) -> bool {
     VERDICTS.iter().any(|verdict| has_words(&text, verdict))
 }
 
+/// At most 160 characters of a text, without escape sequences, around the words that matter.
+pub(super) fn excerpt(text: &str, words: &str) -> String {
+    let plain = strip_colours(text);
+    let plain: Vec<char> =
+        plain.trim().chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
+    if plain.len() <= MAX_QUOTE {
+        return plain.into_iter().collect();
+    }
+    let lower: String = plain.iter().flat_map(|c| c.to_lowercase()).collect();
+    let found = lower.find(words).map_or(0, |at| lower[..at].chars().count());
+    let end = found + words.chars().count();
+    if end < MAX_QUOTE {
+        return plain[..MAX_QUOTE - 1].iter().chain(&['…']).collect();
+    }
+    let from = found.saturating_sub(BEFORE).min(plain.len() - (MAX_QUOTE - 1));
+    let to = from + MAX_QUOTE - 2;
+    let (to, last) = if to + 1 >= plain.len() { (plain.len(), "") } else { (to, "…") };
+    let kept: String = plain[from..to].iter().collect();
+    format!("…{kept}{last}")
+}
+
 /// Everything that the output speaks for.
-pub(super) fn hints(facts: &Facts, is_check: bool) -> Vec<Hint> {
+pub(super) fn hints(facts: &Facts, source: Source) -> Vec<Hint> {
     // a service that answered with a status of its own has said what is wrong; its words are about the request
     let is_told = facts.agent_trouble == Some(AgentTrouble::Request);
     if is_told || matches!(facts.outcome, Some(Outcome::Ok) | None) {
         return Vec::new();
     }
     let failure = facts.agent_failure.as_deref().unwrap_or_default();
-    let texts = [("stderr", facts.stderr.as_str()), ("stdout", facts.stdout.as_str()), ("agent", failure)];
-    let whole = texts.map(|(_, text)| text.to_lowercase()).join("\n");
-    let judged = is_check && judges(&whole);
+    let stdout = if source == Source::Comparison { "" } else { facts.stdout.as_str() };
+    let texts = [
+        ("stderr", strip_colours(&facts.stderr), facts.stderr_before),
+        ("stdout", strip_colours(stdout), facts.stdout_before),
+        ("agent", strip_colours(failure), 0),
+    ];
+    let whole = texts.each_ref().map(|(_, text, _)| text.to_lowercase()).join("\n");
+    let reader = Reader::new(facts, source, &whole);
     let mut hints = Vec::new();
-    for (stream, text) in texts {
-        for (at, line) in text.lines().enumerate() {
-            let line = cut(line);
-            let Some((class, subject, what)) = read(facts, line, &whole) else { continue };
-            let by_tool = is_tool_line(line);
-            let needs_tool = is_check || (stream == "stdout" && facts.step_type == StepType::Bash);
-            let plain = match class {
-                Class::ValidationStrategy | Class::Structure | Class::MissingEnv | Class::Memory => {
-                    stream != "agent"
-                }
-                Class::Disk => stream == "stderr",
-                Class::Network => stream == "stderr" && names_nobody(line),
-                _ => false,
-            };
-            let is_own = match class {
-                Class::Network => is_own_server(facts, line),
-                Class::MissingEnv => subject.as_ref().is_some_and(|name| facts.declared_names.contains(name)),
-                _ => false,
-            };
-            let is_said = !needs_tool || by_tool || plain;
-            hints.push(Hint {
-                class,
-                subject,
-                signal: Signal::new(what, line, format!("{stream}:{}", at + 1)),
-                rank: rank_of(class),
-                is_believed: is_said && !judged && !is_own,
-                is_plain: stream == "stdout" && !is_check && !is_own,
-            });
-        }
+    for (stream, text, before) in &texts {
+        let lines = text.lines().enumerate();
+        hints.extend(lines.filter_map(|(at, line)| reader.hint(stream, before + at + 1, cut(line))));
     }
     hints
+}
+
+/// What a line speaks for.
+struct Read {
+    class: Class,
+    /// What it is about.
+    subject: Option<String>,
+    what: Cow<'static, str>,
+    /// The words that say so, in lower case.
+    words: String,
+}
+
+/// Reads the lines of one failure.
+struct Reader<'a> {
+    facts: &'a Facts,
+    source: Source,
+    /// Everything that was said, in lower case.
+    whole: &'a str,
+    /// Whether a check gave its verdict.
+    is_judged: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn new(facts: &'a Facts, source: Source, whole: &'a str) -> Reader<'a> {
+        let is_judged = source != Source::Plain && judges(whole);
+        Reader { facts, source, whole, is_judged }
+    }
+
+    fn hint(&self, stream: &str, at: usize, line: &str) -> Option<Hint> {
+        let Read { class, subject, what, words } = self.read(line)?;
+        let is_check = self.source != Source::Plain;
+        let is_printed = stream == "stdout" && self.facts.step_type == StepType::Bash;
+        let is_own = self.is_own(class, subject.as_deref(), line);
+        let is_said = !(is_check || is_printed) || is_tool_line(line) || self.is_plain(class, stream, line);
+        let is_open = !self.is_judged || (class == Class::Disk && self.is_no_subject(line));
+        let quote = excerpt(line, &words);
+        Some(Hint {
+            class,
+            subject,
+            signal: Signal { what: what.into_owned(), quote, at: format!("{stream}:{at}") },
+            rank: rank_of(class),
+            is_believed: is_said && is_open && !is_own,
+            is_plain: stream == "stdout" && !is_check && !is_own,
+        })
+    }
+
+    /// Whether a line of this class is believed though no tool begins it: nobody says it of what he checks.
+    fn is_plain(&self, class: Class, stream: &str, line: &str) -> bool {
+        // test runners speak on standard output
+        let is_heard = stream == "stderr" || (stream == "stdout" && self.source != Source::Plain);
+        match class {
+            Class::ValidationStrategy | Class::Structure | Class::MissingEnv | Class::Memory => {
+                stream != "agent"
+            }
+            Class::Disk => is_heard,
+            Class::Network => is_heard && names_nobody(line),
+            _ => false,
+        }
+    }
+
+    /// Whether what is missing was to be made here.
+    fn is_own(&self, class: Class, subject: Option<&str>, line: &str) -> bool {
+        match class {
+            Class::Network => {
+                is_own_server(self.facts, line) || is_own_server(self.facts, &self.facts.command)
+            }
+            Class::MissingEnv => {
+                subject.is_some_and(|name| self.facts.declared_names.iter().any(|own| own == name))
+            }
+            // a script that an agent wrote and nobody can execute
+            Class::MissingBinary => {
+                self.facts.exit_code() == Some(126) && self.facts.producer != Producer::None
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a full disk beside the verdict of a test is the machine's: no test, no file of tests and no assertion
+    /// is about disks.
+    fn is_no_subject(&self, line: &str) -> bool {
+        let is_about = |text: &str| {
+            ["disk", "enospc", "no_space", "nospace", "quota"].iter().any(|word| text.contains(word))
+        };
+        let says_so = |line: &&str| !PHRASES.iter().any(|known| known.says(line).is_some());
+        let lower = line.to_lowercase();
+        has_words(&lower, "no space left on device")
+            && !["assert", "expect"].iter().any(|word| lower.contains(word))
+            && !is_about(&self.facts.command.to_lowercase())
+            && !self.whole.lines().filter(says_so).any(is_about)
+    }
+
+    fn read(&self, line: &str) -> Option<Read> {
+        let lower = line.to_lowercase();
+        if line.trim().is_empty() || tells_of_a_test(&lower) {
+            return None;
+        }
+        let (facts, whole) = (self.facts, self.whole);
+        let named = |class, name: String, what: Cow<'static, str>| {
+            Some(Read { class, words: name.to_lowercase(), subject: Some(name), what })
+        };
+        if let Some(name) = names::missing_program(facts, line, &lower, whole) {
+            return named(Class::MissingBinary, name, "a program is not there".into());
+        }
+        if let Some(name) = names::unexecutable(facts, line) {
+            let what = format!("the program `{name}` {CANNOT_BE_EXECUTED}");
+            return named(Class::MissingBinary, name, what.into());
+        }
+        if let Some(name) = names::missing_variable(facts, line, &lower, whole) {
+            return named(Class::MissingEnv, name, "a variable is not set".into());
+        }
+        let said = |class, what: &'static str, words: &str| {
+            Some(Read { class, subject: None, what: what.into(), words: words.to_owned() })
+        };
+        // the shell's word for it, and the code that goes with it
+        let is_killed = matches!(facts.outcome, Some(Outcome::Exit(137) | Outcome::Signal(9)));
+        if is_killed && has_words(&lower, "killed") && !lower.contains("killed by user") {
+            return said(Class::Memory, "a process was killed", "killed");
+        }
+        let (phrase, words) =
+            PHRASES.iter().find_map(|phrase| phrase.says(&lower).map(|words| (phrase, words)))?;
+        said(phrase.class, phrase.what, words)
+    }
 }
 
 fn cut(line: &str) -> &str {
@@ -100,12 +230,6 @@ fn cut(line: &str) -> &str {
         end -= 1;
     }
     &line[..end]
-}
-
-/// A local server that an agent was to provide: that it does not answer is about the work.
-fn is_own_server(facts: &Facts, line: &str) -> bool {
-    let local = ["localhost", "127.0.0.1", "0.0.0.0", "[::1]"].iter().any(|host| line.contains(host));
-    local && facts.producer != Producer::None
 }
 
 fn names_nobody(line: &str) -> bool {
@@ -118,20 +242,11 @@ fn is_tool_line(line: &str) -> bool {
     TOOL_LINES.iter().any(|prefix| lower.starts_with(prefix))
 }
 
-/// What a line speaks for, what it is about, and what it shows.
-fn read(facts: &Facts, line: &str, whole: &str) -> Option<(Class, Option<String>, &'static str)> {
-    if line.trim().is_empty() {
-        return None;
-    }
-    let lower = line.to_lowercase();
-    if let Some(name) = missing_program(facts, line, &lower, whole) {
-        return Some((Class::MissingBinary, Some(name), "a program is not there"));
-    }
-    if let Some(name) = missing_variable(facts, line, &lower, whole) {
-        return Some((Class::MissingEnv, Some(name), "a variable is not set"));
-    }
-    let phrase = PHRASES.iter().find(|phrase| phrase.matches(&lower))?;
-    Some((phrase.class, None, phrase.what))
+/// Whether a line tells how one test went: the words before that are its name.
+fn tells_of_a_test(lower: &str) -> bool {
+    let line = lower.trim().trim_end_matches(['.', '!']);
+    let ends = TEST_ENDS.iter().any(|end| line.ends_with(end)) && !line.ends_with("not ok");
+    ends || TEST_LINES.iter().any(|start| line.starts_with(start))
 }
 
 /// Causes come before their consequences: a full disk before a failed connection, a refused login before both.
@@ -154,115 +269,11 @@ fn rank_of(class: Class) -> usize {
 }
 
 impl Phrase {
-    fn matches(&self, line: &str) -> bool {
-        self.any.iter().any(|phrase| has_words(line, phrase))
-            && (self.with.is_empty() || self.with.iter().any(|phrase| has_words(line, phrase)))
-            && !self.without.iter().any(|phrase| line.contains(phrase))
+    /// The words of it that stand in a line, with what they need around them.
+    fn says(&self, line: &str) -> Option<&'static str> {
+        let words = self.any.iter().find(|phrase| has_words(line, phrase))?;
+        let fits = (self.with.is_empty() || self.with.iter().any(|phrase| has_words(line, phrase)))
+            && !self.without.iter().any(|phrase| line.contains(phrase));
+        fits.then_some(*words)
     }
-}
-
-/// Shells.
-pub const SHELLS: [&str; 4] = ["sh", "bash", "dash", "zsh"];
-/// Programs that start others, and end as a shell does where there is none.
-pub const STARTERS: [&str; 7] = ["timeout", "nohup", "nice", "ionice", "xargs", "stdbuf", "setsid"];
-
-/// The program that a line says is not there.
-fn missing_program(facts: &Facts, line: &str, lower: &str, whole: &str) -> Option<String> {
-    let name = |text: &str| {
-        let name = text.rsplit([':', ' ']).find(|part| !part.is_empty())?;
-        let name = name.trim_matches(['\'', '"', '`', '‘', '’']);
-        (!name.is_empty() && name.len() < 80).then(|| name.to_owned())
-    };
-    let trimmed = line.trim_end();
-    if let Some(before) = trimmed.strip_suffix(": command not found") {
-        return name(before);
-    }
-    let speaker = line.split(": ").next().unwrap_or_default();
-    let is_shell = SHELLS.contains(&speaker.rsplit('/').next().unwrap_or_default());
-    if is_shell && let Some(before) = trimmed.strip_suffix(": not found") {
-        return name(before);
-    }
-    let ended_so = facts.exit_code() == Some(127);
-    if let Some(before) =
-        trimmed.strip_suffix(": cannot execute: required file not found").filter(|_| ended_so)
-    {
-        return name(before);
-    }
-    let no_file = trimmed.strip_suffix(": No such file or directory");
-    let by_env = lower.starts_with("/usr/bin/env: ") || lower.starts_with("env: ");
-    let by_make = lower.starts_with("make: ") && whole.contains("error 127");
-    // a redirection from a missing file reads the same, and ends with another code
-    let by_shell = (is_shell || STARTERS.contains(&speaker)) && ended_so;
-    if let Some(before) = no_file.filter(|_| by_env || by_make || by_shell) {
-        return name(before);
-    }
-    if lower.contains("executable file not found in $path") {
-        return lower.split("exec: ").last().and_then(|rest| rest.split('"').nth(1)).map(str::to_owned);
-    }
-    if let Some(rest) = line.strip_prefix("error: linker `") {
-        return rest.split('`').next().filter(|_| lower.ends_with("not found")).map(str::to_owned);
-    }
-    if has_words(lower, "spawn") && lower.trim_end().ends_with("enoent") {
-        return line.split("spawn ").last().and_then(|rest| rest.split(' ').next()).map(str::to_owned);
-    }
-    let python = line.starts_with("FileNotFoundError: [Errno 2] No such file or directory: '");
-    let program = python.then(|| line.rsplit('\'').nth(1)).flatten()?;
-    (whole.contains("subprocess.py") && !program.contains('/')).then(|| program.to_owned())
-}
-
-/// The variable that a line says is not set.
-fn missing_variable(facts: &Facts, line: &str, lower: &str, whole: &str) -> Option<String> {
-    // `${NAME:?what is wanted}`: the shell says its words
-    let is_asked = |name: &&str| {
-        is_identifier(name)
-            && [":?", "?"].iter().any(|sign| facts.command.contains(&format!("${{{name}{sign}")))
-    };
-    if let Some(name) = line.split(": ").skip(1).find(is_asked) {
-        return Some(name.to_owned());
-    }
-    for ending in [": unbound variable", ": parameter null or not set", ": parameter not set"] {
-        if let Some(before) = line.trim_end().strip_suffix(ending) {
-            let name = before.rsplit([':', ' ']).next().unwrap_or_default();
-            return is_identifier(name).then(|| name.to_owned());
-        }
-    }
-    if let Some(rest) = line.trim_start().strip_prefix("KeyError: '")
-        && whole.contains("os.environ")
-    {
-        return rest.split('\'').next().map(str::to_owned);
-    }
-    let absent = [
-        "not set",
-        "is not defined",
-        "must be set",
-        "is required",
-        "is missing",
-        "undefined",
-        "client option must be set",
-    ];
-    let spoken_of = has_words(lower, "environment variable") || has_words(lower, "environment variables");
-    let says_absent =
-        absent.iter().any(|phrase| has_words(lower, phrase)) || (spoken_of && has_words(lower, "missing"));
-    if !says_absent {
-        return None;
-    }
-    line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-        .find(|word| is_constant(word) && (spoken_of || word.contains('_')))
-        .map(str::to_owned)
-}
-
-fn is_identifier(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-/// Whether a word looks like the name of an environment variable.
-fn is_constant(word: &str) -> bool {
-    word.len() > 3
-        && word.starts_with(|c: char| c.is_ascii_uppercase())
-        && word.contains(|c: char| c.is_ascii_uppercase())
-        && (word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
-            || word.starts_with("TF_VAR_"))
-        && word != "ERROR"
-        && word != "FATAL"
 }

@@ -84,3 +84,14 @@ pub(super) const VERDICTS: &[&str] = &[
     "did not match",
     "asserterror",
 ];
+
+/// Checks whose output is what they found in files, and nothing about themselves.
+pub(super) const COMPARISONS: &[&str] =
+    &["grep", "egrep", "fgrep", "rg", "zgrep", "diff", "cmp", "test", "[", "[[", "jq", "git"];
+
+/// How lines begin that tell how one test went.
+pub(super) const TEST_LINES: &[&str] =
+    &["✓", "✔", "√", "ok ", "not ok ", "--- pass", "--- fail", "--- skip", "pass ", "pass:"];
+
+/// How they end.
+pub(super) const TEST_ENDS: &[&str] = &[" ok", " passed", " pass", "... failed", "... ignored"];

@@ -1,0 +1,88 @@
+//! What a diagnosis shows and advises, tried from the outside: places, quotes, signals, exit codes, missing values.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
+
+use serde_json::Value as Json;
+use testkit::{Output, TestEnv};
+
+fn env() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
+}
+
+fn run(command: &str) -> Output {
+    let lines = command.replace('\n', "\n      ");
+    env().json(&format!("name: r\nsteps:\n  - id: s\n    command: |\n      {lines}\n"), &[])
+}
+
+/// `class confidence` of a failure, and the first thing to do about it.
+#[track_caller]
+fn check(output: &Output, expected: &str, advice: &str) {
+    let (result, found) = (output.json(), output.json()["diagnosis"].clone());
+    let class = format!("{} {}", found["class"].as_str().unwrap(), found["confidence"].as_str().unwrap());
+    assert_eq!(class, expected, "{found}");
+    let first = result["advice"][0].as_str().unwrap();
+    assert!(first.contains(advice), "{advice}: {first}");
+}
+
+fn signal(output: &Output, at: &str) -> Json {
+    let found = output.json()["diagnosis"]["signals"].clone();
+    let one = found.as_array().unwrap().iter().find(|signal| signal["at"] == at).cloned();
+    one.unwrap_or_else(|| Json::from(found.to_string()))
+}
+
+#[test]
+fn what_a_step_says_and_how_it_ends_is_understood() {
+    for (command, expected, advice) in [
+        ("echo 'connection refused' >&2; exit 1", "environment.network medium", "can be reached"),
+        ("echo 'DNS lookup failed'; exit 1", "environment.network medium", "can be reached"),
+        (
+            "mkdir b; printf '#!/bin/sh\\nexit $((3 + 4))\\n' > b/curl; chmod +x b/curl; PATH=$PWD/b:$PATH\ncurl -s http://127.0.0.1:1/",
+            "environment.network high",
+            "can be reached",
+        ),
+        ("echo ENOSPC >&2; exit 1", "environment.disk medium", "disk space"),
+        ("echo Killed >&2; exit 137", "environment.memory medium", "free memory"),
+        ("echo 'nosuchprog not found' >&2; exit 127", "environment.missing_binary high", "nosuchprog"),
+        ("touch np.sh; ./np.sh", "environment.missing_binary medium", "chmod +x"),
+        ("kill -TERM $$", "interrupted medium", "`s` was ended by SIGTERM (signal 15) while the run went on"),
+        ("test -d / || exit 1; kill -TERM $$; sleep 3", "interrupted medium", "see who sent that"),
+        ("test -d / || exit 1; kill -KILL $$; sleep 3", "unknown low", "nothing explains"),
+        ("test -d / || exit 1; kill -SEGV $$; sleep 3", "verification medium", "mend the work"),
+    ] {
+        check(&run(command), expected, advice);
+    }
+}
+
+#[test]
+fn evidence_stands_where_it_was_printed() {
+    for (before, after, at) in [(0, 0, 1), (99, 0, 100), (29, 50, 30), (200_000, 0, 200_001)] {
+        let says = "echo 'No space left on device' >&2";
+        let output = run(&format!("seq {before} >&2; {says}; seq {after} >&2; exit 1"));
+        let said = signal(&output, &format!("stderr:{at}"));
+        assert_eq!(said["quote"], "No space left on device", "{said}");
+    }
+    let wide = run("printf 'é%.0s' {1..500} >&2; echo ' connect: Connection refused' >&2; exit 1");
+    let quote = signal(&wide, "stderr:1")["quote"].as_str().unwrap().to_owned();
+    assert!(quote.starts_with("…é") && quote.ends_with("connect: Connection refused"), "{quote}");
+    let coloured = run(r"printf '\033[31mboom\033[0m\n' >&2; exit 1");
+    assert_eq!(signal(&coloured, "stderr:1")["quote"], "boom");
+}
+
+#[test]
+fn output_that_is_no_json_is_not_called_a_check() {
+    let recipe = "name: r\nsteps: [{id: a, command: echo no, parse_json: true, parse_json_required: true}]\n";
+    check(&env().json(recipe, &[]), "verification high", "`a` has to print JSON and did not");
+}
+
+#[test]
+fn a_value_that_a_nested_recipe_was_not_given_is_nobodys_to_repair() {
+    for needs in ["inputs: [{name: zed, required: true}]", "context_validation: {zed: nonempty}"] {
+        let env = TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), "touch asked; echo '{}'")
+            .file("c.yaml", format!("name: c\n{needs}\nsteps: [{{id: k, command: 'true'}}]\n"));
+        let recipe = "name: r\nsteps: [{id: a, command: 'true'}, {id: s, recipe: c}]\n";
+        let output = env.json(recipe, &["--auto-fix"]);
+        check(&output, "environment.missing_env high", "in the `context` of that step (zed)");
+        assert_eq!((output.code, &output.json()["outcome"]), (1, &Json::from("blocked")), "{}", output.all());
+        assert!(!env.path("asked").exists(), "the repair agent is not asked");
+    }
+}

@@ -1,0 +1,203 @@
+//! The programs and variables that lines of output say are not there, or cannot be used.
+//!
+//! Never takes a word for a name without its context: "not found" alone is nothing.
+
+use super::{Facts, text::has_words};
+
+/// Shells.
+pub const SHELLS: [&str; 4] = ["sh", "bash", "dash", "zsh"];
+/// Programs that start others, and end as a shell does where there is none.
+pub const STARTERS: [&str; 7] = ["timeout", "nohup", "nice", "ionice", "xargs", "stdbuf", "setsid"];
+
+/// How a step says itself, with the exit code of a shell, that a program is not there.
+const NOT_THERE: [&str; 7] = [
+    " could not be found",
+    " was not found",
+    " is not found",
+    " not found",
+    " is required but not installed",
+    " is not installed",
+    " not installed",
+];
+/// The same where it only asks for one.
+const ASKED_FOR: [&str; 2] = [" is missing", " is required"];
+
+/// The last word of a text.
+fn last_name(text: &str) -> Option<String> {
+    let name = text.rsplit([':', ' ']).find(|part| !part.is_empty())?;
+    let name = name.trim_matches(['\'', '"', '`', '‘', '’']);
+    (!name.is_empty() && name.len() < 80).then(|| name.to_owned())
+}
+
+/// The program that a line says is there and cannot be executed.
+///
+/// It counts as a missing one: the machine has nothing by this name that it can start, and a person changes that, by
+/// a permission or with a build for this machine. The recipe may be right.
+pub(super) fn unexecutable(facts: &Facts, line: &str) -> Option<String> {
+    let endings =
+        [": Permission denied", ": cannot execute binary file: Exec format error", ": Exec format error"];
+    let ended_so = facts.exit_code() == Some(126);
+    let before = endings.iter().find_map(|ending| line.trim_end().strip_suffix(ending));
+    before.filter(|_| ended_so).and_then(last_name)
+}
+
+/// The program that a step itself looked for, and says is not there.
+fn told(facts: &Facts, line: &str) -> Option<String> {
+    let line = line.trim_end().trim_end_matches(['.', '!']);
+    let strip = |endings: &[&str]| endings.iter().find_map(|ending| line.strip_suffix(ending));
+    let is_name = |name: &String| {
+        let general = ["command", "program", "binary", "executable", "file", "tool", "it"];
+        name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.+/".contains(c))
+            && !is_constant(name)
+            && !general.contains(&name.as_str())
+    };
+    let looked = |name: &String| {
+        let by = |word: &&str| has_words(&facts.command, &format!("{word} {name}"));
+        ["command -v", "which", "type", "type -p", "hash"].iter().any(by)
+    };
+    let ended_so = facts.exit_code() == Some(127);
+    let named = strip(&NOT_THERE).and_then(last_name).filter(|name| ended_so || looked(name));
+    named.or_else(|| strip(&ASKED_FOR).and_then(last_name).filter(looked)).filter(is_name)
+}
+
+/// Whether the shell itself says that a program is not there.
+fn shell_misses(lower: &str) -> bool {
+    let line = lower.trim_end();
+    let endings = [": not found", ": no such file or directory", ": required file not found"];
+    line.ends_with(": command not found")
+        || (is_of_shell(line) && endings.iter().any(|ending| line.ends_with(ending)))
+}
+
+fn is_of_shell(line: &str) -> bool {
+    let speaker = line.split(": ").next().unwrap_or_default();
+    SHELLS.contains(&speaker.rsplit('/').next().unwrap_or_default())
+}
+
+/// The program that a line says is not there.
+pub(super) fn missing_program(facts: &Facts, line: &str, lower: &str, whole: &str) -> Option<String> {
+    let name = last_name;
+    let trimmed = line.trim_end();
+    if let Some(before) = trimmed.strip_suffix(": command not found") {
+        return name(before);
+    }
+    let speaker = line.split(": ").next().unwrap_or_default();
+    let is_shell = is_of_shell(line);
+    let ended_so = facts.exit_code() == Some(127);
+    let not_found = trimmed.strip_suffix(": not found");
+    if let Some(before) = not_found.filter(|_| is_shell) {
+        return name(before);
+    }
+    // what the shell says, or the runner found to be nowhere, is the one; what else was missed did not end it
+    let named = not_found.filter(|_| ended_so).and_then(name).or_else(|| told(facts, line));
+    let is_other = |name: &String| facts.absent_program.as_ref().is_some_and(|absent| absent != name);
+    if let Some(name) = named.filter(|name| !is_other(name) && !whole.lines().any(shell_misses)) {
+        return Some(name);
+    }
+    if let Some(before) =
+        trimmed.strip_suffix(": cannot execute: required file not found").filter(|_| ended_so)
+    {
+        return name(before);
+    }
+    let no_file = trimmed.strip_suffix(": No such file or directory");
+    let by_env = lower.starts_with("/usr/bin/env: ") || lower.starts_with("env: ");
+    let by_make = lower.starts_with("make: ") && whole.contains("error 127");
+    // a redirection from a missing file reads the same, and ends with another code
+    let by_shell = (is_shell || STARTERS.contains(&speaker)) && ended_so;
+    if let Some(before) = no_file.filter(|_| by_env || by_make || by_shell) {
+        return name(before);
+    }
+    if lower.contains("executable file not found in $path") {
+        return lower.split("exec: ").last().and_then(|rest| rest.split('"').nth(1)).map(str::to_owned);
+    }
+    if let Some(rest) = line.strip_prefix("error: linker `") {
+        return rest.split('`').next().filter(|_| lower.ends_with("not found")).map(str::to_owned);
+    }
+    if has_words(lower, "spawn") && lower.trim_end().ends_with("enoent") {
+        return line.split("spawn ").last().and_then(|rest| rest.split(' ').next()).map(str::to_owned);
+    }
+    let python = line.starts_with("FileNotFoundError: [Errno 2] No such file or directory: '");
+    let program = python.then(|| line.rsplit('\'').nth(1)).flatten()?;
+    (whole.contains("subprocess.py") && !program.contains('/')).then(|| program.to_owned())
+}
+
+/// The variable that a line says is not set.
+pub(super) fn missing_variable(facts: &Facts, line: &str, lower: &str, whole: &str) -> Option<String> {
+    // `${NAME:?what is wanted}`: the shell says its words
+    let is_asked = |name: &&str| {
+        is_identifier(name)
+            && [":?", "?"].iter().any(|sign| facts.command.contains(&format!("${{{name}{sign}")))
+    };
+    if let Some(name) = line.split(": ").skip(1).find(is_asked) {
+        return Some(name.to_owned());
+    }
+    for ending in [": unbound variable", ": parameter null or not set", ": parameter not set"] {
+        if let Some(before) = line.trim_end().strip_suffix(ending) {
+            let name = before.rsplit([':', ' ']).next().unwrap_or_default();
+            return is_identifier(name).then(|| name.to_owned());
+        }
+    }
+    if let Some(rest) = line.trim_start().strip_prefix("KeyError: '")
+        && whole.contains("os.environ")
+    {
+        return rest.split('\'').next().map(str::to_owned);
+    }
+    // the runner's own words, in what a step that starts it prints
+    if let Some((_, names)) = line.split_once("MISSING_ENV_VAR: ") {
+        let name = names.split([',', ':', ' ']).next().unwrap_or_default();
+        return is_identifier(name).then(|| name.to_owned());
+    }
+    let spoken_of = SPOKEN_OF.iter().any(|phrase| has_words(lower, phrase));
+    let says = |phrases: &[&str]| phrases.iter().any(|phrase| has_words(lower, phrase));
+    let words = || line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    if !(says(ABSENT) || (spoken_of && says(ABSENT_VARIABLE))) {
+        return asked_for(line, lower, spoken_of);
+    }
+    words().find(|word| is_constant(word) && (spoken_of || word.contains('_'))).map(str::to_owned)
+}
+
+/// What a line calls a variable.
+const SPOKEN_OF: [&str; 6] =
+    ["environment variable", "environment variables", "env variable", "env variables", "env var", "env vars"];
+/// What is said of something that is not there.
+const ABSENT: &[&str] = &[
+    "not set",
+    "is not defined",
+    "must be set",
+    "is required",
+    "is missing",
+    "undefined",
+    "client option must be set",
+];
+/// What says so only of what is called a variable.
+const ABSENT_VARIABLE: &[&str] =
+    &["missing", "not found", "not defined", "not provided", "not present", "unset", "required", "is empty"];
+
+/// The variable that somebody is asked to set: `please set the NAME environment variable`.
+fn asked_for(line: &str, lower: &str, spoken_of: bool) -> Option<String> {
+    let at = ["please set ", "you must set ", "need to set ", "needs to set ", "please export "]
+        .iter()
+        .find_map(|phrase| lower.find(phrase).map(|at| at + phrase.len()))?;
+    let rest = line.get(at..)?;
+    let mut words = rest
+        .split_whitespace()
+        .map(|word| word.trim_matches(|c: char| !(c.is_ascii_alphanumeric() || c == '_')));
+    let name = words.by_ref().take(5).find(|word| is_constant(word))?;
+    let ends = words.next().is_none() && name.contains('_');
+    (spoken_of || ends).then(|| name.to_owned())
+}
+
+fn is_identifier(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Whether a word looks like the name of an environment variable.
+fn is_constant(word: &str) -> bool {
+    word.len() > 3
+        && word.starts_with(|c: char| c.is_ascii_uppercase())
+        && word.contains(|c: char| c.is_ascii_uppercase())
+        && (word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+            || word.starts_with("TF_VAR_"))
+        && word != "ERROR"
+        && word != "FATAL"
+}
