@@ -1,8 +1,9 @@
 //! Which commands check something: test runners, linters, compilers, and comparisons of files and texts.
 //!
-//! Only known programs count; a program of the project itself is nobody's check until the recipe says so.
+//! Known programs count, and scripts that say by their names that they check; any other program of the project itself
+//! is nobody's check until the recipe says so.
 
-use super::program::Call;
+use super::{names, program::Call};
 
 /// How a command checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +139,7 @@ pub fn kind(call: &Call) -> Option<CheckKind> {
         _ if LINTERS.contains(&program) => Some(CheckKind::Lint),
         _ if COMPILERS.contains(&program) => Some(CheckKind::Build),
         _ if COMPARES.contains(&program) => Some(CheckKind::Compare),
-        _ => None,
+        _ => names::check(call),
     }
 }
 

@@ -14,13 +14,13 @@ pub struct Call {
 }
 
 /// Programs that only start another one.
-const WRAPPERS: [&str; 16] = [
+const WRAPPERS: [&str; 18] = [
     "sudo", "env", "command", "builtin", "exec", "nice", "nohup", "time", "timeout", "gtimeout", "stdbuf",
-    "xvfb-run", "npx", "setsid", "doas", "chronic",
+    "xvfb-run", "npx", "setsid", "doas", "chronic", "bunx", "pnpx",
 ];
 
 /// Programs whose `run` or `exec` only starts another one.
-const RUNNERS: [(&str, &str); 8] = [
+const RUNNERS: [(&str, &str); 10] = [
     ("uv", "run"),
     ("poetry", "run"),
     ("pipenv", "run"),
@@ -29,6 +29,8 @@ const RUNNERS: [(&str, &str); 8] = [
     ("yarn", "exec"),
     ("npm", "exec"),
     ("hatch", "run"),
+    ("yarn", "dlx"),
+    ("pnpm", "dlx"),
 ];
 
 /// Options before a verb that take a value.

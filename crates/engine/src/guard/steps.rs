@@ -10,6 +10,7 @@ use super::{
     commands, conditions, effects,
     flow::{Level, follow},
     gates,
+    program::Call,
 };
 
 /// What a step is for.
@@ -18,13 +19,17 @@ pub(super) struct Role {
     pub(super) failed: bool,
     pub(super) check: bool,
     pub(super) effect: bool,
+    /// Whether the recipe itself says that it changes the world outside.
+    pub(super) declared: bool,
+    /// Whether it comes right after what an agent or a nested recipe made, and is more than talk.
+    pub(super) trails: bool,
     /// Whether it only judges, so that trying again until it passes would weaken it.
     pub(super) judges: bool,
 }
 
 impl Role {
     pub(super) fn is_protected(self) -> bool {
-        self.failed || self.check || self.effect
+        self.failed || self.check || self.effect || self.trails
     }
 }
 
@@ -34,17 +39,25 @@ pub(super) fn role(unit: &Unit, at: usize, failed: &str) -> Role {
     let failed = failed.split('/').any(|part| part == step.id);
     let declared = !step.effects.is_empty() || !step.idempotent;
     let StepKind::Shell { command } = &step.kind else {
-        return Role { failed, effect: declared, ..Role::default() };
+        return Role { failed, effect: declared, declared, ..Role::default() };
     };
     let flow = follow(command.text());
     let counted = || flow.found.iter().filter(|found| found.level != Level::Ignored);
     let acts = flow.found.iter().any(|found| effects::effect(&found.call).is_some());
     let checks = counted().any(|found| checks::judged(&found.call).is_some());
     let works = counted().any(|found| !found.call.is_toothless());
+    let speaks = counted().any(|found| !Call::is_talk(&found.call.program));
     let after_producer = at > 0 && !matches!(unit.steps[at - 1].kind, StepKind::Shell { .. });
     let judges =
         counted().any(|found| checks::judged(&found.call).is_some_and(|kind| kind != CheckKind::Build));
-    Role { failed, check: checks || (after_producer && works && !acts), effect: declared || acts, judges }
+    Role {
+        failed,
+        check: checks || (after_producer && works && !acts),
+        effect: declared || acts,
+        declared,
+        trails: after_producer && speaks && !acts,
+        judges,
+    }
 }
 
 /// Everything that a step lost.

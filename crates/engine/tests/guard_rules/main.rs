@@ -11,9 +11,11 @@
 mod commands;
 mod conditions;
 mod counterparts;
+mod declared;
 mod flows;
 mod gates;
 mod narrowing;
+mod scripts;
 mod statuses;
 mod steps;
 mod words;
