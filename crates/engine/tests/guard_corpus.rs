@@ -147,7 +147,7 @@ fn no_degenerate_repair_is_accepted_and_honest_ones_are() {
     println!("degenerate {}, honest {}", degenerate.len(), honest.len());
     println!("precision {:.3}", caught as f64 / (caught + wronged.len()) as f64);
     println!("recall {:.3}", caught as f64 / degenerate.len() as f64);
-    assert!(degenerate.len() >= 370 && honest.len() >= 153);
+    assert!(degenerate.len() >= 410 && honest.len() >= 170);
     assert_eq!(invalid(&honest), 0);
     assert!(invalid(&degenerate) <= 3, "the guard has to judge, not the checker");
     assert!(missed.is_empty());
