@@ -152,6 +152,8 @@ pub(super) fn by_text(facts: &Facts, view: &View) -> Option<Diagnosis> {
 /// A plain non-zero exit of a step that checks something.
 pub(super) fn by_check(facts: &Facts, view: &View) -> Option<Diagnosis> {
     let ended = match facts.outcome.as_ref()? {
+        // a script that nobody may run has checked nothing
+        Outcome::Exit(126) if facts.producer == Producer::None => return None,
         Outcome::Exit(code) => format!("exit {code}"),
         // a check that crashes did not pass
         Outcome::Signal(signal) if view.check().is_some() && *signal != 9 => format!("signal {signal}"),
