@@ -120,7 +120,9 @@ fn a_script_that_is_named_for_a_check_is_one() {
     check(&failed("./check.sh", 126, "bash: ./check.sh: Permission denied"), "unknown low");
     let missing = "python3: can't open file '/srv/tests/run.py': [Errno 2] No such file or directory";
     check(&failed("python3 tests/run.py", 2, missing), "validation_strategy medium");
-    for command in ["./build.sh", "./setup-tests.sh", "python3 main.py", "./checkout.sh", "source test.sh"] {
+    for command in
+        ["./build.sh", "./setup-tests.sh", "python3 main.py", "./checkout.sh", "source test.sh", "bash test"]
+    {
         check(&failed(command, 1, ""), "unknown low");
     }
 }

@@ -160,7 +160,8 @@ pub(super) fn check(call: &Call) -> Option<CheckKind> {
         return Some(CheckKind::Tests);
     }
     let script = script(call)?;
-    if is_named_for_effect(script) || matches!(call.program.as_str(), "source" | ".") {
+    let is_file = has_ending(script) || script.contains('/');
+    if !is_file || is_named_for_effect(script) || matches!(call.program.as_str(), "source" | ".") {
         return None;
     }
     let words = words(script);
