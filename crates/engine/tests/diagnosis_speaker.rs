@@ -98,6 +98,40 @@ fn what_was_printed_tells_whether_a_harmless_command_failed() {
 }
 
 #[test]
+fn a_script_that_is_named_for_a_check_is_one() {
+    for command in [
+        "./run-tests.sh",
+        "bash tests/run.sh",
+        "./scripts/test.sh",
+        "sh test.sh",
+        "python3 tests/run.py",
+        "node test.js",
+        "node --test",
+        "./check.sh",
+        "./verify.sh",
+        "./validate.sh",
+        "./scripts/lint.sh",
+        "bash ci/check.sh",
+        "python3 check.py",
+    ] {
+        check(&failed(command, 1, ""), "verification high");
+    }
+    // it was not run at all
+    check(
+        &failed("./check.sh", 126, "bash: ./check.sh: Permission denied"),
+        "environment.missing_binary medium",
+    );
+    check(&failed("./check.sh", 126, ""), "unknown low");
+    let missing = "python3: can't open file '/srv/tests/run.py': [Errno 2] No such file or directory";
+    check(&failed("python3 tests/run.py", 2, missing), "validation_strategy medium");
+    for command in
+        ["./build.sh", "./setup-tests.sh", "python3 main.py", "./checkout.sh", "source test.sh", "bash test"]
+    {
+        check(&failed(command, 1, ""), "unknown low");
+    }
+}
+
+#[test]
 fn a_failed_effect_checks_nobodys_work() {
     let after = |producer, command: &str| Facts { producer, ..failed(command, 1, "rejected") };
     for command in [
@@ -107,6 +141,9 @@ fn a_failed_effect_checks_nobodys_work() {
         "make deploy",
         "./publish.sh notes.md",
         "npm publish || exit 1",
+        "npm run deploy",
+        "python3 deploy.py",
+        "docker compose push",
     ] {
         for producer in [Producer::None, Producer::Before, Producer::Product] {
             check(&after(producer, command), "unknown low");
@@ -118,7 +155,7 @@ fn a_failed_effect_checks_nobodys_work() {
     }
     // what only rehearses, what stays on this machine, and what others do
     for command in
-        ["git push --dry-run origin main", "curl -d @a http://localhost:3000/x", "./verify.sh", "exit 3"]
+        ["git push --dry-run origin main", "curl -d @a http://localhost:3000/x", "./inspect.sh", "exit 3"]
     {
         check(&Facts { ..after(Producer::Before, command) }, "verification medium");
     }

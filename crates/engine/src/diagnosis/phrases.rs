@@ -316,6 +316,7 @@ pub(super) const PHRASES: &[Phrase] = &[
             "no targets specified and no makefile found",
             "no such option",
             "no test specified",
+            "can't open file '",
         ],
     ),
     // what python says of `-m`, and not a traceback

@@ -166,6 +166,8 @@ pub(super) fn by_text(facts: &Facts, view: &View) -> Option<Diagnosis> {
 pub(super) fn by_check(facts: &Facts, view: &View) -> Option<Diagnosis> {
     let ended = match facts.outcome.as_ref()? {
         Outcome::Exit(code) if is_ended_by_others(facts, *code) => return None,
+        // a script that nobody may run has checked nothing
+        Outcome::Exit(126) if facts.producer == Producer::None => return None,
         Outcome::Exit(code) => format!("exit {code}"),
         // a check that crashes did not pass; one that somebody ended has not said
         Outcome::Signal(signal) if view.check().is_some() && CRASHES.contains(signal) => {

@@ -1,11 +1,13 @@
 //! Which commands check something: test runners, linters, compilers, and comparisons of files and texts.
 //!
-//! Only known programs count; a program of the project itself is nobody's check until the recipe says so.
+//! Known programs count, and scripts that say by their names that they check; any other program of the project itself
+//! is nobody's check until the recipe says so.
 
 use super::{
     check_names::{COMPARES, COMPILERS, LINTERS, OPTIONS, TESTS, VERBS},
     contained::contained,
     flow::{Found, Level, follow},
+    names,
     program::{Call, base_name},
 };
 
@@ -63,7 +65,11 @@ pub fn kind(call: &Call) -> Option<CheckKind> {
         "bash" | "sh" | "zsh" | "php" | "node" | "python" | "python3" | "ruby" | "perl" => given_script(call),
         program => by_name(program),
     };
-    found.or_else(|| by_verb(call)).or_else(|| package_script(call)).or_else(|| inside(call))
+    found
+        .or_else(|| by_verb(call))
+        .or_else(|| package_script(call))
+        .or_else(|| inside(call))
+        .or_else(|| names::check(call))
 }
 
 fn by_name(program: &str) -> Option<CheckKind> {

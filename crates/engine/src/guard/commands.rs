@@ -10,10 +10,11 @@ use super::{
     Findings,
     checks::{self, CheckKind},
     comparisons::family,
-    effects,
+    deeds, effects,
     flow::{Flow, Found, Level, Status, follow},
-    narrowing,
+    names, narrowing,
     program::Call,
+    rehearsals,
     steps::Role,
     world,
 };
@@ -74,6 +75,10 @@ pub(super) fn compare_commands(
     for (code, detail) in counterparts(&case, &old, &new) {
         findings.add(code, id, format!("`{}`: {detail}", step.id));
     }
+    let losses = if role.declared { deeds::find_losses(role, &old, &new) } else { Vec::new() };
+    for (code, detail) in losses {
+        findings.add(code, id, format!("`{}`: {detail}", step.id));
+    }
     for (code, detail) in settings(&case, &old, &new) {
         findings.add(code, id, format!("`{}`: {detail}", step.id));
     }
@@ -88,21 +93,6 @@ fn shadowed<'f>(old: &Flow, new: &'f Flow) -> Option<&'f String> {
 fn matters(found: &Found) -> bool {
     let acts = effects::effect(&found.call).is_some();
     acts || (found.level != Level::Ignored && !found.call.is_toothless())
-}
-
-/// The commands of a step that must have counterparts. What a declared effect writes is the effect, however harmless
-/// the command looks; if it has nothing else, so is what it says.
-fn mattering<'f>(case: &Case<'_>, old: &'f Flow) -> Vec<&'f Found> {
-    let declared = case.role.declared;
-    let counts = |found: &&Found| found.level != Level::Ignored;
-    let does = |found: &Found| !found.writes.is_empty() || !found.call.is_constant();
-    let deeds = old.found.iter().filter(|found| matters(found) || (declared && counts(found) && does(found)));
-    let deeds: Vec<&Found> = deeds.collect();
-    if !declared || !deeds.is_empty() {
-        return deeds;
-    }
-    let says = |found: &&Found| matches!(found.call.program.as_str(), "echo" | "printf");
-    old.found.iter().filter(counts).filter(says).collect()
 }
 
 /// A check or an effect keeps something whose failure means something; other commands only have to be able to fail.
@@ -122,7 +112,12 @@ fn neutered(role: Role, old: &Flow, new: &Flow) -> Option<&'static str> {
         let counts = |found: &&Found| found.level != Level::Ignored && !idle(found);
         flow.found.iter().filter(counts).any(|found| !is_self_fed(found))
     };
-    (works(old) && !works(new)).then_some("no longer does anything that can fail")
+    let does = |flow: &Flow| {
+        let counts = |found: &Found| found.level != Level::Ignored && !Call::is_talk(&found.call.program);
+        flow.found.iter().any(counts)
+    };
+    let lost = (works(old) && !works(new)) || (role.trails && does(old) && !does(new));
+    lost.then_some("no longer does anything that can fail")
 }
 
 /// Whether a program that hardly ever fails is only asked in another way: `date --bogus`, `date`.
@@ -158,7 +153,7 @@ fn writes_on(old: &Flow, new: &Flow) -> bool {
     let targets =
         |flow: &Flow| -> Vec<String> { flow.found.iter().flat_map(|found| found.writes.clone()).collect() };
     let had = targets(old);
-    targets(new).iter().any(|target| had.contains(target))
+    targets(new).iter().any(|target| had.iter().any(|old| deeds::is_kept_target(old, target)))
 }
 
 /// A comparison of the script's own text with itself.
@@ -175,7 +170,7 @@ pub(super) fn is_comparison(found: &Found) -> bool {
 fn counterparts(case: &Case<'_>, old: &Flow, new: &Flow) -> Vec<Objection> {
     let mut taken = HashSet::new();
     let mut left = Vec::new();
-    for found in mattering(case, old) {
+    for found in old.found.iter().filter(|found| matters(found)) {
         let covers = |candidate: &&Found| {
             narrowing::covers(&found.call, &candidate.call)
                 && objection(case, found, candidate).is_some_and(|objection| objection.is_none())
@@ -217,16 +212,33 @@ fn counterpart<'a>(
 fn objection(case: &Case<'_>, old: &Found, candidate: &Found) -> Option<Option<Objection>> {
     let effect = effects::effect(&old.call);
     let found = match (&effect, checks::judged(&old.call)) {
-        (Some(effect), _) if effects::effect(&candidate.call).as_ref() == Some(effect) => {
+        (Some(effect), _) if is_same_effect(case, old, effect, candidate) => {
             effect_objection(case, old, candidate)
         }
         (None, Some(kind)) if is_like(case, old, kind, candidate) => {
             narrowing::check_objection(case, old, kind, candidate)
         }
-        (None, None) if candidate.call.program == old.call.program => generic_objection(case, old, candidate),
+        (None, None) if is_same_program(old, candidate) => generic_objection(case, old, candidate),
         _ => return None,
     };
     Some(found.or_else(|| standing(old, candidate)))
+}
+
+/// Whether a candidate has the same effect. A failed step may have named it wrongly: `make deploy-wbe`.
+fn is_same_effect(case: &Case<'_>, old: &Found, effect: &str, candidate: &Found) -> bool {
+    let Some(other) = effects::effect(&candidate.call) else { return false };
+    let renamed = || {
+        let same =
+            old.call.program == candidate.call.program || !(effect.contains(' ') || other.contains(' '));
+        same && names::share_effect(effect, &other)
+    };
+    other == effect || (case.role.failed && renamed())
+}
+
+/// Whether two commands start the same program or the same script, whoever reads it.
+fn is_same_program(old: &Found, new: &Found) -> bool {
+    let program = |call: &Call| names::without_interpreter(call).program;
+    old.call.program == new.call.program || program(&old.call) == program(&new.call)
 }
 
 fn absent(case: &Case<'_>, old: &Found) -> Option<Objection> {
@@ -236,7 +248,6 @@ fn absent(case: &Case<'_>, old: &Found) -> Option<Objection> {
         (None, Some(CheckKind::Build)) if case.role.failed => None,
         (None, Some(_)) => Some(("check_replaced", format!("`{words}` no longer decides"))),
         (None, None) if case.role.failed => None,
-        (None, None) if case.role.declared => Some(("effect_lost", format!("`{words}` is no longer done"))),
         (None, None) => Some(("command_replaced", format!("`{words}` no longer decides"))),
     }
 }
@@ -247,12 +258,12 @@ fn is_like(case: &Case<'_>, old: &Found, kind: CheckKind, candidate: &Found) -> 
     match kind {
         CheckKind::Compare => family(&old.call.program) == family(&candidate.call.program),
         _ if case.role.failed => other == kind || (kind == CheckKind::Build && other == CheckKind::Tests),
-        _ => old.call.program == candidate.call.program && other == kind,
+        _ => is_same_program(old, candidate) && other == kind,
     }
 }
 
 /// Whether a candidate decides as much as the original.
-fn standing(old: &Found, new: &Found) -> Option<Objection> {
+pub(super) fn standing(old: &Found, new: &Found) -> Option<Objection> {
     let words = new.call.words.join(" ");
     if new.level < old.level {
         return Some(("failure_ignored", format!("the failure of `{words}` is ignored")));
@@ -269,10 +280,8 @@ fn standing(old: &Found, new: &Found) -> Option<Objection> {
 
 fn effect_objection(case: &Case<'_>, old: &Found, new: &Found) -> Option<Objection> {
     let words = new.call.words.join(" ");
-    if let Some(option) = effects::rehearses(&new.call)
-        && !old.call.has(option)
-    {
-        return Some(("effect_neutered", format!("`{option}` makes `{words}` a rehearsal")));
+    if let Some(detail) = rehearsals::objection(&old.call, &new.call) {
+        return Some(("effect_neutered", detail));
     }
     if new.negated && !old.negated {
         return Some(("effect_neutered", turned(&words)));
@@ -299,7 +308,7 @@ fn effect_objection(case: &Case<'_>, old: &Found, new: &Found) -> Option<Objecti
                 && !word.ends_with(".yaml")
                 && !word.ends_with(".yml")
                 // the script itself, given to a shell
-                && !effects::is_named_for_effect(word)
+                && !names::is_named_for_effect(word)
         });
     fake.map(|word| ("effect_neutered", format!("`{word}` is not where `{}` went", old.call.words.join(" "))))
 }
@@ -310,10 +319,8 @@ fn turned(words: &str) -> String {
 
 fn generic_objection(case: &Case<'_>, old: &Found, new: &Found) -> Option<Objection> {
     let words = new.call.words.join(" ");
-    if let Some(option) = effects::rehearses(&new.call)
-        && !old.call.has(option)
-    {
-        return Some(("effect_neutered", format!("`{option}` makes `{words}` a rehearsal")));
+    if let Some(detail) = rehearsals::objection(&old.call, &new.call) {
+        return Some(("effect_neutered", detail));
     }
     if new.negated != old.negated {
         return Some(("neutered", turned(&words)));
@@ -321,8 +328,8 @@ fn generic_objection(case: &Case<'_>, old: &Found, new: &Found) -> Option<Object
     if demands_success(&old.call) && !demands_success(&new.call) {
         return Some(("check_narrowed", format!("`{words}` does without `--fail`")));
     }
-    let writes = old.writes.iter().all(|file| new.writes.contains(file));
-    let same = old.call.operands().eq(new.call.operands()) && (writes || !case.role.declared);
+    let (left, right) = (names::without_interpreter(&old.call), names::without_interpreter(&new.call));
+    let same = left.operands().eq(right.operands()) && left.program == right.program;
     (!same && !case.role.failed).then(|| ("command_replaced", format!("`{words}` is another command")))
 }
 

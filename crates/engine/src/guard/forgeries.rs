@@ -21,6 +21,7 @@ use super::{
     comparisons::{looked_at, plain_name},
     flow::{Flow, Found, follow},
     known::FILTERS,
+    names as named,
     program::Call,
     words::{Token, tokens},
 };
@@ -161,6 +162,11 @@ fn looks<'a>(script: &'a Script<'a>) -> Vec<Look<'a>> {
     for found in found.iter().filter(runs) {
         let files = read_by(found, script).into_iter().filter(|name| name != ".").collect();
         looks.push(Look { owner: script.owner, files, kind: CheckKind::Tests });
+    }
+    // a script that checks is what it checks with
+    for found in found.iter().filter(|found| named::check(&found.call).is_some()) {
+        let files = named::script(&found.call).into_iter().flat_map(|name| names(name, script)).collect();
+        looks.push(Look { owner: script.owner, files, kind: CheckKind::Compare });
     }
     looks
 }

@@ -9,6 +9,7 @@ mod commands;
 mod comparisons;
 mod conditions;
 mod contained;
+mod deeds;
 pub mod effects;
 pub mod flow;
 mod forgeries;
@@ -16,12 +17,14 @@ mod gates;
 mod grep;
 mod hooks;
 mod known;
+mod names;
 mod narrowing;
 mod notes;
 mod order;
 pub mod program;
 mod reach;
 mod redirects;
+mod rehearsals;
 pub mod script;
 mod settings;
 pub mod speaker;
@@ -122,7 +125,7 @@ fn compare_presence(old: &Unit, new: &Unit, roles: &[Role], findings: &mut Findi
         if role.effect {
             findings.add("effect_lost", id, format!("`{}` changes the world outside and is gone", step.id));
         }
-        if role.check {
+        if role.check || role.trails {
             findings.add("check_lost", id, format!("`{}` is a check and is gone", step.id));
         }
     }

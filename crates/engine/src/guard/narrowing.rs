@@ -7,6 +7,7 @@ use super::{
     commands::{Case, Objection},
     comparisons,
     flow::Found,
+    names,
     program::Call,
 };
 
@@ -140,7 +141,10 @@ pub(super) fn check_objection(
     }
     match kind {
         CheckKind::Compare => comparisons::compare_objection(case, old, new),
-        _ => runner_objection(case, &old.call, &new.call),
+        _ => {
+            let call = |found: &Found| names::without_interpreter(&found.call);
+            runner_objection(case, &call(old), &call(new))
+        }
     }
 }
 

@@ -272,7 +272,12 @@ fn unwrap(words: &[String]) -> usize {
     while let Some(word) = words.get(at) {
         let name = base_name(word);
         let next = words.get(at + 1).map(String::as_str);
-        let is_own = matches!(name, "nyc" | "c8") && next == Some("check-coverage");
+        let is_own = match name {
+            "nyc" | "c8" => next == Some("check-coverage"),
+            // looks for a program, and does not run it
+            "command" => matches!(next, Some("-v" | "-V")),
+            _ => false,
+        };
         if WRAPPERS.contains(&name) && next.is_some() && !is_own {
             at = skip_options(words, at + 1, name);
         } else if let Some(module) = measured(words, at) {

@@ -10,6 +10,7 @@ use super::{
     commands, conditions, effects,
     flow::{Level, follow},
     gates,
+    program::Call,
 };
 
 /// What a step is for.
@@ -20,13 +21,15 @@ pub(super) struct Role {
     pub(super) effect: bool,
     /// Whether the recipe itself says that it changes the world outside.
     pub(super) declared: bool,
+    /// Whether it comes right after what an agent or a nested recipe made, and is more than talk.
+    pub(super) trails: bool,
     /// Whether it only judges, so that trying again until it passes would weaken it.
     pub(super) judges: bool,
 }
 
 impl Role {
     pub(super) fn is_protected(self) -> bool {
-        self.failed || self.check || self.effect
+        self.failed || self.check || self.effect || self.trails
     }
 }
 
@@ -43,11 +46,18 @@ pub(super) fn role(unit: &Unit, at: usize, failed: &str) -> Role {
     let acts = flow.found.iter().any(|found| effects::effect(&found.call).is_some());
     let checks = counted().any(|found| checks::judged(&found.call).is_some());
     let works = counted().any(|found| !found.call.is_toothless());
+    let speaks = counted().any(|found| !Call::is_talk(&found.call.program));
     let after_producer = at > 0 && !matches!(unit.steps[at - 1].kind, StepKind::Shell { .. });
     let judges =
         counted().any(|found| checks::judged(&found.call).is_some_and(|kind| kind != CheckKind::Build));
-    let check = checks || (after_producer && works && !acts);
-    Role { failed, check, effect: declared || acts, declared, judges }
+    Role {
+        failed,
+        check: checks || (after_producer && works && !acts),
+        effect: declared || acts,
+        declared,
+        trails: after_producer && speaks && !acts,
+        judges,
+    }
 }
 
 /// Everything that a step lost.

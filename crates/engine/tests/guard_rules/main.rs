@@ -11,10 +11,12 @@
 mod commands;
 mod conditions;
 mod counterparts;
+mod declared;
 mod flows;
 mod gates;
 mod narrowing;
 mod notes;
+mod scripts;
 mod statuses;
 mod steps;
 mod words;

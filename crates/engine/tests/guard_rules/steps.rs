@@ -48,7 +48,8 @@ fn a_command_after_an_agent_is_its_check() {
     let agent = "id: k, prompt: a";
     for (lost, expected) in [
         ("id: s, command: ./y", "check_lost"),
-        ("id: s, command: cat f", ""),
+        ("id: s, command: cat f", "check_lost"),
+        ("id: s, command: echo f", ""),
         ("id: s, command: ./y; true", ""),
         ("id: s, command: ./y && git push", "effect_lost"),
     ] {
