@@ -47,7 +47,7 @@ fn a_recipe_that_took_too_long_says_what_was_running_and_what_it_said() {
 
 #[test]
 fn the_report_shows_the_step_that_was_running() {
-    let env = env().file("r.yaml", &steps("- {id: s, recipe: slow, timeout: 1}"));
+    let env = env().file("r.yaml", steps("- {id: s, recipe: slow, timeout: 1}"));
     let output = env.run(["r.yaml"]);
     assert_eq!(output.code, 1);
     let block = output.stderr.split("error: step `s`").nth(1).unwrap_or_default().to_owned();
@@ -114,7 +114,7 @@ fn the_step_that_failed_decides_whether_its_recipe_is_tried_again() {
         ("recipe: d, timeout: 0.2", "exit", 1),
     ] {
         let env = env()
-            .file("c.yaml", &format!("name: c\nsteps:\n- {{id: k, {step}}}\n"))
+            .file("c.yaml", format!("name: c\nsteps:\n- {{id: k, {step}}}\n"))
             .file("d.yaml", "name: d\nsteps:\n- {id: l, command: sleep 60}\n");
         let retry = format!("- {{id: s, recipe: c, retry: {{max_attempts: 2, delay: 0, on: [{on}]}}}}");
         let output = env.json(&steps(&retry), &[]);
@@ -131,7 +131,7 @@ fn the_step_that_failed_decides_whether_its_recipe_is_tried_again() {
 #[test]
 fn a_recipe_step_without_its_directory_fails_whatever_is_in_it() {
     for child in ["{id: k, command: 'true', condition: 'false'}", "{id: k, command: pwd, working_dir: /}"] {
-        let env = env().file("c.yaml", &format!("name: c\nsteps: [{child}]\n"));
+        let env = env().file("c.yaml", format!("name: c\nsteps: [{child}]\n"));
         let output = env
             .json(&steps("- {id: m, command: 'true'}\n- {id: s, recipe: c, working_dir: '{{m}}nope'}"), &[]);
         assert_eq!(output.code, 1, "{}", output.all());
@@ -152,8 +152,8 @@ fn an_agent_that_fails_its_own_requirement_is_asked_again_and_not_repaired() {
         ("- {id: n, recipe: child}", "n/p"),
     ] {
         let env = TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), script)
-            .file("child.yaml", &steps("- {id: p, prompt: x, parse_json: true, parse_json_required: true}"))
-            .file("r.yaml", &steps(recipe));
+            .file("child.yaml", steps("- {id: p, prompt: x, parse_json: true, parse_json_required: true}"))
+            .file("r.yaml", steps(recipe));
         let output = env.run(["r.yaml", "--auto-fix", "--output-format", "json"]);
         let result = output.json();
         assert_eq!(output.code, 0, "{recipe} {}", output.all());
@@ -174,7 +174,7 @@ fn what_nobody_else_is_to_blame_for_counts_against_the_recipe() {
         ("{id: q, command: exit 3, retry: {max_attempts: 2, delay: 0}}", 0, 100),
         ("{id: q, command: no-such-program-at-all}", 100, 0),
     ] {
-        let env = env().file("r.yaml", &format!("name: r\nsteps: [{step}]\n"));
+        let env = env().file("r.yaml", format!("name: r\nsteps: [{step}]\n"));
         env.run(["r.yaml"]);
         let health = env.run(["health", "--output-format", "json"]).json()["recipes"][0].clone();
         let scores = (&health["recipe_score"], &health["environment_score"]);
@@ -186,7 +186,7 @@ fn what_nobody_else_is_to_blame_for_counts_against_the_recipe() {
 fn what_is_only_printed_checks_nothing() {
     for (check, is_unchecked) in [("echo q", true), ("'true'", true), ("test -f made", false)] {
         let env = TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), "touch made; echo done")
-            .file("r.yaml", &steps(&format!("- {{id: p, prompt: x}}\n- {{id: q, command: {check}}}")));
+            .file("r.yaml", steps(&format!("- {{id: p, prompt: x}}\n- {{id: q, command: {check}}}")));
         env.run(["r.yaml"]);
         let health = env.run(["health", "--output-format", "json"]).json()["recipes"][0].clone();
         let findings = health["findings"].as_array().cloned().unwrap_or_default();
