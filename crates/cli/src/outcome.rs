@@ -292,18 +292,30 @@ fn signals(signals: &[Signal]) -> String {
 
 /// What the step was, and what it said.
 fn evidence(failure: &Failure, result: &RunResult, snippet: &Snippet) -> String {
-    let mut text = String::new();
     let step = find(&result.step_results, &failure.step);
-    if let Some(written) = &failure.written {
-        let what = if step.is_some_and(|step| step.kind == "agent") { "prompt" } else { "command" };
-        text.push_str(&format!("  {what}:\n{}", indented(&abridged(written.trim_end()))));
-    }
+    let text = written(step, failure.written.as_deref());
     let outputs = step.map(|step| said(step, result, snippet)).unwrap_or_default();
-    if outputs.is_empty() {
+    let below: String = failure.cut_short.iter().map(|below| cut_short(below, result, snippet)).collect();
+    if outputs.is_empty() && below.is_empty() {
         let rest: Vec<&str> = failure.error.lines().skip(1).collect();
-        text.push_str(&indented(&rest.join("\n")));
+        return text + &indented(&rest.join("\n"));
     }
-    text + &outputs
+    text + &outputs + &below
+}
+
+/// What a step was that the timeout of the recipe step around it cut short, and what it said.
+fn cut_short((path, text): &(String, Option<String>), result: &RunResult, snippet: &Snippet) -> String {
+    let Some(step) = find(&result.step_results, path) else { return String::new() };
+    let error = first_line(step.error.as_deref().unwrap_or_default());
+    let head = format!("  step `{path}`: {error}\n");
+    head + &written(Some(step), text.as_deref()) + &said(step, result, snippet)
+}
+
+/// The command or the prompt of a step.
+fn written(step: Option<&StepResult>, text: Option<&str>) -> String {
+    let Some(text) = text else { return String::new() };
+    let what = if step.is_some_and(|step| step.kind == "agent") { "prompt" } else { "command" };
+    format!("  {what}:\n{}", indented(&abridged(text.trim_end())))
 }
 
 fn said(step: &StepResult, result: &RunResult, snippet: &Snippet) -> String {

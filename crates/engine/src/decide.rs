@@ -46,7 +46,7 @@ pub fn decide(state: &RunState, closing: &dyn Fn(FrameId) -> bool) -> Option<Dec
     state.active.iter().rev().find_map(|id| {
         let frame = &state.frames[*id];
         let is_over = frame.failed_at.is_some() || frame.stopped.is_some();
-        if frame.is_complete() || (is_over && frame.open == 0) {
+        if frame.is_complete() || (is_over && frame.open == 0 && frame.hooks == 0) {
             return match frame.parent {
                 None => Some(Decision::End),
                 Some(_) if closing(*id) => None,
@@ -199,20 +199,43 @@ pub fn nested_error(state: &RunState, frame: FrameId) -> String {
 pub fn nested_error_with(state: &RunState, frame: FrameId, mut form: impl FnMut(&str) -> String) -> String {
     let name = called(state, frame);
     let frame = &state.frames[frame];
-    if let Some(Stopped { error, .. }) = &frame.stopped {
-        let at = frame.steps.iter().position(|step| step.status == StepStatus::Failed);
-        let step = at.map(|at| format!(" at step '{}'", frame.unit.steps[at].id)).unwrap_or_default();
-        return format!("Sub-recipe '{name}' failed{step}: [error] {}", form(error));
+    if let Some(stopped) = &frame.stopped {
+        return stopped_error(state, frame, stopped, &name, &mut form);
     }
     let Some(first) = frame.failed_at else { return format!("Sub-recipe '{name}' failed") };
     // all members of a group come to their end
     let failed = frame.level().filter(|at| *at >= first && frame.is_fatal(*at));
-    let errors: Vec<String> = failed
-        .map(|at| {
-            let ended = frame.steps[at].ended.as_ref();
-            let error = ended.and_then(|ended| ended.error.as_deref()).unwrap_or("no message");
-            format!("at step '{}': [error] {}", frame.unit.steps[at].id, form(error))
-        })
-        .collect();
+    let errors: Vec<String> = failed.map(|at| step_error(frame, at, "", &mut form)).collect();
     format!("Sub-recipe '{name}' failed {}", errors.join("\nand "))
+}
+
+/// What a nested recipe says about itself that was stopped, with what became of the steps that were under way.
+fn stopped_error(
+    state: &RunState,
+    frame: &Frame,
+    stopped: &Stopped,
+    name: &str,
+    form: &mut dyn FnMut(&str) -> String,
+) -> String {
+    let is_own = stopped.by == frame.path;
+    let own = if is_own { format!("{}: ", stopped.error) } else { String::new() };
+    let failed = stopped.open.iter().filter(|at| frame.steps[**at].status == StepStatus::Failed);
+    let errors: Vec<String> = failed
+        .enumerate()
+        .map(|(number, at)| step_error(frame, *at, if number == 0 { &own } else { "" }, form))
+        .collect();
+    if !errors.is_empty() {
+        return format!("Sub-recipe '{name}' failed {}", errors.join("\nand "));
+    }
+    let error = match state.time_is_up(frame).filter(|_| !is_own) {
+        Some(why) => format!("ended because {why}"),
+        None => stopped.error.clone(),
+    };
+    format!("Sub-recipe '{name}' failed: [error] {}", form(&error))
+}
+
+fn step_error(frame: &Frame, at: usize, before: &str, form: &mut dyn FnMut(&str) -> String) -> String {
+    let ended = frame.steps[at].ended.as_ref();
+    let error = ended.and_then(|ended| ended.error.as_deref()).unwrap_or("no message");
+    format!("at step '{}': [error] {before}{}", frame.unit.steps[at].id, form(error))
 }

@@ -85,6 +85,10 @@ pub struct Stopped {
     pub error: String,
     /// What it was.
     pub cause: StopCause,
+    /// Path of the step whose recipe was stopped: of this recipe, or of one around it.
+    pub by: String,
+    /// Its steps that were being executed then.
+    pub open: Vec<usize>,
 }
 
 /// A step in execution.
@@ -165,6 +169,11 @@ impl Frame {
         let members = |step: &&Arc<Step>| first.group.is_some() && step.group == first.group;
         let more = self.unit.steps[self.cursor + 1..].iter().take_while(members).count();
         self.cursor..self.cursor + 1 + more
+    }
+
+    /// Its steps that are being executed, or wait for their next attempt.
+    pub(crate) fn open_steps(&self) -> Vec<usize> {
+        (0..self.steps.len()).filter(|at| self.steps[*at].status == StepStatus::Running).collect()
     }
 
     /// Whether all steps are through.

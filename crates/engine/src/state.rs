@@ -25,8 +25,8 @@ use recipe::{
 
 use crate::{
     event::{Ended, Event, Record, RepairBegan, RunFinished, Usage},
-    frame::{Frame, FrameId, StepState, Stopped},
-    outcome::{SkipReason, StepStatus, StopCause},
+    frame::{Frame, FrameId, StepState},
+    outcome::{SkipReason, StepStatus},
 };
 pub use effects::ForGood;
 pub use tries::Tries;
@@ -80,6 +80,7 @@ pub struct RunState {
     /// Agents that were started and whose end is not known.
     pub(crate) started_agents: HashMap<String, u64>,
     tries: HashMap<String, Tries>,
+    last_failed: HashMap<String, u32>,
     left: left::Left,
     pub(crate) kept: HashMap<String, StepState>,
     pub(crate) skip: HashSet<String>,
@@ -103,6 +104,7 @@ impl RunState {
             used_below: HashMap::new(),
             started_agents: HashMap::new(),
             tries: HashMap::new(),
+            last_failed: HashMap::new(),
             left: left::Left::default(),
             resumes: 0,
             repair: None,
@@ -158,11 +160,14 @@ impl RunState {
             Event::RunStarted(_) => self.started_at = Some(record.at),
             Event::StepStarted { path, attempt, inputs } => self.start(path, *attempt, inputs, record.at),
             Event::RecipeEntered { path, unit } => self.enter(plan, path, unit),
-            Event::AttemptFailed { path, ended, .. } => self.attempt_failed(path, ended),
+            Event::AttemptFailed { path, ended, attempt, .. } => self.attempt_failed(path, *attempt, ended),
             Event::RecipeStopped { path, error, cause } => self.stop(path, error, *cause),
-            Event::StepFinished { path, status, ended, recovered, .. } => {
+            Event::StepFinished { path, attempt, status, ended, recovered } => {
                 self.count_usage(path, ended);
                 self.tries.remove(path);
+                if *status == StepStatus::Failed && !self.has_failed(path, *attempt) {
+                    self.count_failure(path, *attempt, ended);
+                }
                 self.finish(path, *status, ended, *recovered, value, record.at);
             }
             Event::StepSkipped { path, reason } => self.skip(path, reason, record.at),
@@ -309,16 +314,13 @@ impl RunState {
         if let Some(child) = child {
             self.close(child);
         }
-        if status == StepStatus::Failed {
-            self.failures.entry(path.to_owned()).or_default().push(ended.clone());
-        }
         self.settle(id);
     }
 
-    fn attempt_failed(&mut self, path: &str, ended: &Ended) {
+    fn attempt_failed(&mut self, path: &str, attempt: u32, ended: &Ended) {
         self.count_usage(path, ended);
         self.count_try(path, ended);
-        self.failures.entry(path.to_owned()).or_default().push(ended.clone());
+        self.count_failure(path, attempt, ended);
         let child = self.locate(path).and_then(|(id, at)| self.frames[id].steps[at].frame.take());
         if let Some(child) = child {
             self.close(child);
@@ -384,17 +386,6 @@ impl RunState {
             let frame = &mut self.frames[id];
             frame.hooks = frame.hooks.saturating_sub(1);
             self.settle(id);
-        }
-    }
-
-    /// Keeps a nested recipe, and everything in it, from starting anything new.
-    fn stop(&mut self, path: &str, error: &str, cause: StopCause) {
-        let below = format!("{path}/");
-        for id in self.active.clone() {
-            let frame = &mut self.frames[id];
-            if frame.path == path || frame.path.starts_with(&below) {
-                frame.stopped.get_or_insert_with(|| Stopped { error: error.to_owned(), cause });
-            }
         }
     }
 }

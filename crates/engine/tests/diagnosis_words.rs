@@ -2,7 +2,9 @@
 
 use engine::{
     Outcome,
-    diagnosis::{Class, Commands, Confidence, Diagnosis, Facts, Producer, StepType, advice, diagnose},
+    diagnosis::{
+        Before, Class, Commands, Confidence, Diagnosis, Facts, Producer, StepType, advice, diagnose,
+    },
 };
 
 fn exit(command: &str, code: i32, stderr: &str) -> Facts {
@@ -304,9 +306,9 @@ fn the_first_advice_follows_the_evidence() {
 
 #[test]
 fn places_count_all_lines_and_quotes_hold_the_words() {
-    let far = Facts { stderr_before: 40, ..exit("./x", 1, "one\nNo space left on device") };
+    let far = Facts { stderr_before: Before::Lines(40), ..exit("./x", 1, "one\nNo space left on device") };
     assert_eq!(diagnose(&far).signals[0].at, "stderr:42");
-    let last = Facts { stdout_before: 7, stdout: "one".to_owned(), ..exit("./x", 1, "") };
+    let last = Facts { stdout_before: Before::Lines(7), stdout: "one".to_owned(), ..exit("./x", 1, "") };
     assert_eq!(diagnose(&last).signals[1].at, "stdout:8");
     let wide = |before: usize, after: usize| {
         let text = format!("{} connection refused {}", "é".repeat(before), "b".repeat(after));

@@ -163,6 +163,8 @@ codes! {
         => "take one of the two out of the group";
     LimitExceeded Warning "limit-exceeded" "The recipe cannot finish within its own limits."
         => "raise the limit under `recursion:`, or let fewer steps run";
+    NoPrompt Warning "no-prompt" "An agent step has no prompt."
+        => "say under `prompt:` what the agent is to do";
     UnresolvedAgent Warning "unresolved-agent" "An agent reference leads to no file."
         => "put the agent's Markdown file into `agents/` beside the recipe";
     DeepRecipes Error "deep-recipes" "Recipes extend each other too deeply, or too many recipes take part."

@@ -182,8 +182,7 @@ fn changed_files(task: &AgentTask, finished: &Finished, began: Option<SystemTime
 /// The end of an attempt without an answer. A tolerated failure keeps what was said.
 fn failed(outcome: Outcome, error: &str, partial: Option<Said>) -> Finished {
     let mut finished = Finished::refused(outcome, format!("agent step failed: {error}"));
-    let said = partial.filter(|said| finished.ended.outcome != Outcome::Cancelled && !said.contains('\0'));
-    if let Some(said) = said {
+    if let Some(said) = partial.filter(|said| !said.contains('\0')) {
         finished.ended.cut_bytes = said.cut;
         finished.value = Some(Value::from(said.text));
     }
@@ -234,7 +233,7 @@ async fn ask_patiently(
         let delay = rate.delay(tries);
         watch.tell(&task.path, format!("its service asks to slow down: asked again in {delay} s"));
         if watch.pause(delay).await {
-            let error = "stopped with the run".to_owned();
+            let error = watch.go.borrow().ended();
             return Ok(Call::without_answer(Outcome::Cancelled, error, Usage::default()));
         }
         account = task.ledger.open(&task.path);

@@ -108,8 +108,9 @@ pub(crate) async fn ask(
 ) -> Result<Call, FolderError> {
     let began = Instant::now();
     // told to stop while a hook ran, or before this task had its first turn: nothing new begins
-    if *watch.go.borrow() == Go::Stop {
-        return Ok(not_begun(task, account, Outcome::Cancelled, "stopped with the run".to_owned()));
+    let told = watch.go.borrow().clone();
+    if told != Go::On {
+        return Ok(not_begun(task, account, Outcome::Cancelled, told.not_begun()));
     }
     let scratch = task.run.join(&task.dir).join(format!("private-{}", asked + 1));
     make_dir(&scratch)?;
@@ -259,7 +260,7 @@ impl<'a> Session<'a> {
     async fn listen(mut self, answer_file: Option<PathBuf>, watch: &mut Watch) -> Call {
         let mut end = self.supervise(watch).await;
         if matches!(end, End::Exited(_)) && drained(&self.running, &mut watch.go).await.is_none() {
-            end = End::Stopped;
+            end = End::Stopped(watch.go.borrow().clone());
         }
         // also after an exit: what an agent leaves behind ends with it
         self.running.end(self.task.grace).await;
@@ -282,7 +283,7 @@ impl<'a> Session<'a> {
             tokio::select! {
                 biased;
                 exit = self.running.wait() => return End::Exited(exit),
-                () = stopped(&mut watch.go) => return End::Stopped,
+                () = stopped(&mut watch.go) => return End::Stopped(watch.go.borrow().clone()),
                 () = sleep_until(deadline) => return End::TimedOut,
                 () = sleep_until(patience) => return End::AfterResult,
                 () = budget::patience(&task.limits, &task.ledger) => {}

@@ -8,7 +8,7 @@ use recipe::syntax::ExitMeaning;
 use crate::{
     agent_attempt::{AgentTask, Call},
     agents::AgentFailure,
-    attempt::{number, signal_words},
+    attempt::{Go, number, signal_words},
     process::Exit,
     values,
 };
@@ -20,7 +20,7 @@ pub(crate) enum End {
     TimedOut,
     Idle(f64),
     Budget(String),
-    Stopped,
+    Stopped(Go),
 }
 
 /// The end of a call without a result, by our own hand.
@@ -39,7 +39,11 @@ pub(crate) fn cut_short(end: End, task: &AgentTask, stdout: &Path, said: &str) -
             (Outcome::Idle(seconds), error)
         }
         End::Budget(what) => (Outcome::Budget, format!("the budget is used up: {what}")),
-        _ => (Outcome::Cancelled, "stopped with the run".to_owned()),
+        End::Stopped(told @ Go::Late(_)) => {
+            (Outcome::Cancelled, format!("{}{}", told.ended(), last_words(stdout, said)))
+        }
+        End::Stopped(told) => (Outcome::Cancelled, told.ended()),
+        End::Exited(_) | End::AfterResult => (Outcome::Cancelled, Go::Stop.ended()),
     }
 }
 

@@ -40,19 +40,39 @@ pub const SHELL: &str = "/bin/bash";
 /// How long a hook may take.
 pub const HOOK_TIME: Duration = Duration::from_secs(30);
 /// Whether an attempt goes on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Go {
     /// It goes on.
     #[default]
     On,
-    /// It stops.
+    /// It stops with the run.
     Stop,
+    /// It stops because a recipe around it took too long; these words say which timeout fired.
+    Late(Arc<str>),
+}
+
+impl Go {
+    /// Why what had begun is over.
+    pub fn ended(&self) -> String {
+        match self {
+            Go::Late(why) => format!("ended because {why}"),
+            Go::On | Go::Stop => "stopped with the run".to_owned(),
+        }
+    }
+
+    /// Why something does not begin.
+    pub fn not_begun(&self) -> String {
+        match self {
+            Go::Late(why) => format!("not begun because {why}"),
+            Go::On | Go::Stop => "stopped with the run".to_owned(),
+        }
+    }
 }
 
 /// Returns when the gate says stop.
 pub async fn stopped(go: &mut watch::Receiver<Go>) {
     // a gate that is gone stops too: nobody is left who could ask for the result
-    let _ = go.wait_for(|go| *go == Go::Stop).await;
+    let _ = go.wait_for(|go| *go != Go::On).await;
 }
 
 /// Waits until nobody passes on any more what a process has printed; says nothing if the gate says stop before.
@@ -153,7 +173,7 @@ pub async fn run_command(
     spawned: impl FnOnce(&process::Running),
 ) -> ProcessEnd {
     // told to stop while a hook ran, or before this task had its first turn: nothing new begins
-    if *go.borrow() == Go::Stop {
+    if *go.borrow() != Go::On {
         return ProcessEnd::Stopped(None);
     }
     let mut running = match prepared.and_then(Prepared::start) {
@@ -221,7 +241,7 @@ pub async fn run_shell(
     report: impl FnOnce(&process::Running),
 ) -> Result<Finished, FolderError> {
     let ShellTask { run, step, dir, outputs, timeout, grace, quoted, lookup } = task;
-    let end = run_command(prepared, timeout, grace, go, report).await;
+    let end = run_command(prepared, timeout, grace, go.clone(), report).await;
     let (left, drained) = match end {
         ProcessEnd::Exited { left, drained, .. } => (left, drained),
         _ => (Left::Nothing, Drained::Alone),
@@ -230,7 +250,8 @@ pub async fn run_shell(
         ProcessEnd::Exited { exit: Exit::Code(code), .. } => Some(code),
         _ => None,
     };
-    let mut finished = judge::judge(&run.join(&dir), &step, end, &outputs, quoted, &lookup)?;
+    let told = go.borrow().clone();
+    let mut finished = judge::judge(&run.join(&dir), &step, end, &told, &outputs, quoted, &lookup)?;
     finished.ended.left_running = left != Left::Nothing;
     // whoever writes it knows what it starts
     let is_meant = matches!(&step.kind, StepKind::Shell { command } if command.text().contains("setsid"));

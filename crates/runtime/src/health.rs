@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 use engine::{
     Outcome, RunStatus, StepStatus,
-    diagnosis::{Bucket, Diagnosis},
+    diagnosis::{Bucket, Class, Diagnosis},
     frame::Frame,
+    guard::flow,
 };
 use jiff::Timestamp;
 use recipe::{
@@ -71,7 +72,8 @@ pub struct RecipeHealth {
     pub agent_runs_without_cost: u64,
     /// Tokens, where known.
     pub tokens: Option<u64>,
-    /// 0 to 100: how often the recipe and its work are not to blame.
+    /// 0 to 100: how often the recipe and its work are not to blame. What nobody else is to blame for counts too:
+    /// timeouts, attempts that did not help, failures that nothing explains.
     pub recipe_score: Option<u32>,
     /// 0 to 100: how often the environment is not to blame.
     pub environment_score: Option<u32>,
@@ -147,6 +149,11 @@ impl Seen {
         Seen { diagnosis: result.diagnosis, duration: result.duration, shown }
     }
 
+    /// Whether it was stopped, and did not fail.
+    fn is_stopped(&self) -> bool {
+        self.diagnosis.as_ref().is_some_and(|found| found.class == Class::Interrupted)
+    }
+
     fn id(&self) -> String {
         self.shown.header.run_id.clone()
     }
@@ -167,7 +174,10 @@ fn recipe_health(recipe: String, seen: &[Seen]) -> RecipeHealth {
             .count()
     };
     let score = |count: usize| (!seen.is_empty()).then(|| ((1.0 - share(count)) * 100.0).round() as u32);
-    health.recipe_score = score(blamed(&[Bucket::Recipe, Bucket::Work]));
+    let own = [Bucket::Recipe, Bucket::Work, Bucket::Run, Bucket::None];
+    // who stops a run says nothing about its recipe
+    let stopped = seen.iter().filter(|run| run.is_stopped()).count();
+    health.recipe_score = score(blamed(&own) - stopped);
     health.environment_score = score(blamed(&[Bucket::Environment]));
     let mut durations: Vec<f64> = seen.iter().map(|run| run.duration).collect();
     durations.sort_by(f64::total_cmp);
@@ -272,9 +282,7 @@ fn shape(recipe: &str, plan: &Plan, run_ids: &[String], findings: &mut Vec<Findi
     let unit = plan.root();
     let edges = graph::edges_in(plan, unit);
     for (at, step) in unit.steps.iter().enumerate() {
-        let is_checked = edges
-            .iter()
-            .any(|edge| edge.from == at && matches!(unit.steps[edge.to].kind, StepKind::Shell { .. }));
+        let is_checked = edges.iter().any(|edge| edge.from == at && may_check(&unit.steps[edge.to].kind));
         if matches!(step.kind, StepKind::Agent(_)) && !is_checked {
             findings.push(Finding {
                 kind: "unchecked_step",
@@ -307,6 +315,11 @@ fn shape(recipe: &str, plan: &Plan, run_ids: &[String], findings: &mut Vec<Findi
             });
         }
     }
+}
+
+/// Whether a step could fail because of what another one did: words that are only printed check nothing.
+fn may_check(kind: &StepKind) -> bool {
+    matches!(kind, StepKind::Shell { command } if flow::follow(command.text()).status != flow::Status::Ok)
 }
 
 fn outliers(recipe: &str, seen: &[Seen], sorted: &[f64], findings: &mut Vec<Finding>) {

@@ -2,6 +2,8 @@
 //!
 //! Secrets are masked here, because everything made here leaves the private folder.
 
+mod failure;
+
 use std::collections::HashMap;
 
 use engine::{
@@ -16,6 +18,8 @@ use recipe::{
     value::{Map, Value},
 };
 use serde::Serialize;
+
+pub use failure::Failure;
 
 use crate::{command_line::Reach, diagnose::Found, drive::Preview, mask::Mask};
 
@@ -172,20 +176,6 @@ pub struct StepResult {
     pub steps: Vec<StepResult>,
 }
 
-/// What went wrong, at the bottom of it.
-#[derive(Clone, Debug, Serialize)]
-pub struct Failure {
-    /// Path of the step.
-    pub step: String,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// The whole message.
-    pub error: String,
-    /// The command or the prompt of the step, as it was written.
-    #[serde(skip)]
-    pub written: Option<String>,
-}
-
 /// What a result is made from.
 pub struct Subject<'a> {
     /// The run, if it has a folder.
@@ -222,12 +212,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
     let masked = |text: &str| mask.text(text).into_owned();
     let all_masked = |texts: &[String]| texts.iter().map(|text| masked(text)).collect();
     let failure = match status {
-        RunStatus::Failed | RunStatus::Waiting => state.root_cause().map(|(step, ended)| Failure {
-            written: written(state, &step).map(|text| masked(&text)),
-            step,
-            outcome: ended.outcome.clone(),
-            error: masked(ended.error.as_deref().unwrap_or("the step failed without a message")),
-        }),
+        RunStatus::Failed | RunStatus::Waiting => Failure::of(state, mask),
         _ => None,
     };
     let found = failure.as_ref().and_then(|_| {
@@ -293,16 +278,6 @@ fn interruption(subject: &Subject<'_>) -> Option<Found> {
     };
     let advice = advice(&diagnosis, "", &commands);
     Some(Found { diagnosis, fingerprint: None, advice })
-}
-
-/// The command or the prompt of a step, before values are put in.
-fn written(state: &RunState, path: &str) -> Option<String> {
-    let (frame, at) = state.locate(path)?;
-    match &state.frames[frame].unit.steps[at].kind {
-        StepKind::Shell { command } => Some(command.text().to_owned()),
-        StepKind::Agent(agent) => Some(agent.prompt.text().to_owned()),
-        StepKind::Nested { .. } => None,
-    }
 }
 
 fn outcome(status: RunStatus) -> &'static str {

@@ -10,7 +10,10 @@ use std::{
     sync::Arc,
 };
 
-use engine::event::{OutputRef, Stored};
+use engine::{
+    diagnosis::Before,
+    event::{OutputRef, Stored},
+};
 use recipe::{
     digest::{sha256, sha256_from},
     value::Value,
@@ -214,10 +217,14 @@ pub fn tail_from(path: &Path, from: u64, lines: usize, bytes: u64) -> String {
 }
 
 /// The same, and how many lines stand before it.
-pub fn placed_tail(path: &Path, lines: usize, bytes: u64) -> (String, usize) {
+pub fn placed_tail(path: &Path, lines: usize, bytes: u64) -> (String, Before) {
     let Ok((tail, starts)) = last_lines(path, 0, lines, bytes) else { return Default::default() };
-    (tail, newlines(path, starts).unwrap_or_default())
+    let counted = if starts <= MOST_COUNTED { newlines(path, starts).ok() } else { None };
+    (tail, counted.map_or(Before::Many, Before::Lines))
 }
+
+/// The most bytes in which lines are counted: a step may have printed for hours.
+const MOST_COUNTED: u64 = 32 << 20;
 
 /// The end of a file, and where it begins.
 fn last_lines(path: &Path, from: u64, lines: usize, bytes: u64) -> io::Result<(String, u64)> {
@@ -263,10 +270,16 @@ mod tests {
             ("a\nbcdef\ng", 2, 5, "def\ng", 1),
         ] {
             std::fs::write(&path, printed).unwrap();
-            assert_eq!(placed_tail(&path, lines, bytes), (tail.to_owned(), before), "{printed:?}");
+            assert_eq!(
+                placed_tail(&path, lines, bytes),
+                (tail.to_owned(), Before::Lines(before)),
+                "{printed:?}"
+            );
             assert_eq!(super::tail(&path, lines, bytes), tail, "{printed:?}");
         }
-        assert_eq!(placed_tail(&dir.path().join("none"), 2, 100), (String::new(), 0));
+        assert_eq!(placed_tail(&dir.path().join("none"), 2, 100), (String::new(), Before::Lines(0)));
+        File::create(&path).unwrap().set_len(MOST_COUNTED + 101).unwrap();
+        assert_eq!(placed_tail(&path, 2, 100).1, Before::Many);
     }
 
     #[test]

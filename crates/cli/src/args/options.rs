@@ -108,13 +108,13 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "NAME")]
     pub(crate) agent_binary: Option<String>,
     /// Timeout in seconds for bash and agent steps that have none
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) step_timeout: Option<f64>,
     /// How many steps of a parallel group run at the same time: 64 if left out
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub(crate) max_parallel: Option<usize>,
     /// How many agents work at the same time
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub(crate) max_agents: Option<usize>,
     #[command(flatten)]
     pub(crate) budget: BudgetOptions,
@@ -189,16 +189,16 @@ impl From<RecoveryMode> for runtime::folder::Recovery {
 #[derive(Debug, Default, Args)]
 pub(crate) struct BudgetOptions {
     /// Dollars that agents may cost
-    #[arg(long, value_name = "USD", value_parser = amount)]
+    #[arg(long, value_name = "USD", value_parser = amount, allow_negative_numbers = true)]
     pub(crate) budget_usd: Option<f64>,
     /// Tokens that agents may use
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) budget_tokens: Option<u64>,
     /// How often agents may be started
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) budget_agent_runs: Option<u64>,
     /// Minutes that agents may work, added up
-    #[arg(long, value_name = "MINUTES", value_parser = amount)]
+    #[arg(long, value_name = "MINUTES", value_parser = amount, allow_negative_numbers = true)]
     pub(crate) budget_minutes: Option<f64>,
 }
 
@@ -224,7 +224,7 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-fn amount(text: &str) -> Result<f64, String> {
+pub(super) fn amount(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(amount) if (0.0..=LARGEST).contains(&amount) => Ok(amount),
         _ => Err(format!("expected a number from 0 to {LARGEST}")),

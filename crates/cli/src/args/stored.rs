@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::options::{Context, Format, Places, RunOptions, Strictness, Tags};
+use super::options::{Context, Format, Places, RunOptions, Strictness, Tags, amount};
 
 /// Where runs are stored.
 #[derive(Debug, Default, Args)]
@@ -20,7 +20,7 @@ pub(crate) struct StateDir {
 #[derive(Debug, Args)]
 pub(crate) struct RunsArgs {
     /// Show at most this many
-    #[arg(long, short = 'n', value_name = "N")]
+    #[arg(long, short = 'n', value_name = "N", allow_negative_numbers = true)]
     pub(crate) limit: Option<usize>,
     #[command(flatten)]
     pub(crate) state: StateDir,
@@ -139,10 +139,10 @@ pub(crate) struct HealthArgs {
 #[derive(Debug, Args)]
 pub(crate) struct PruneArgs {
     /// Keep this many of the newest runs
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) keep: Option<usize>,
     /// Remove only runs that ended more than this many days ago
-    #[arg(long, value_name = "DAYS")]
+    #[arg(long, value_name = "DAYS", value_parser = amount, allow_negative_numbers = true)]
     pub(crate) older_than: Option<f64>,
     /// Show what would be removed, and remove nothing
     #[arg(long)]

@@ -83,6 +83,31 @@ pub enum Obstacle {
     Unusable,
 }
 
+/// How many lines stand before the end of an output that is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// So many.
+    Lines(usize),
+    /// More than anybody counts.
+    Many,
+}
+
+impl Default for Before {
+    fn default() -> Before {
+        Before::Lines(0)
+    }
+}
+
+impl Before {
+    /// Where a line of that end stands, by its index there.
+    fn place(self, stream: &str, at: usize) -> String {
+        match self {
+            Before::Lines(before) => format!("{stream}:{}", before + at + 1),
+            Before::Many => stream.to_owned(),
+        }
+    }
+}
+
 /// Everything that is known about a failure.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
@@ -97,9 +122,9 @@ pub struct Facts {
     /// The end of what it printed.
     pub stdout: String,
     /// How many lines it printed on standard error before that.
-    pub stderr_before: usize,
+    pub stderr_before: Before,
     /// How many lines it printed before that.
-    pub stdout_before: usize,
+    pub stdout_before: Before,
     /// Why the agent failed, in its own words.
     pub agent_failure: Option<String>,
     /// What is wrong with the agent's service.

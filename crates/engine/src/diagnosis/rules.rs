@@ -222,7 +222,7 @@ pub(super) fn last_line(facts: &Facts) -> Option<Signal> {
         [("stderr", &facts.stderr, facts.stderr_before), ("stdout", &facts.stdout, facts.stdout_before)];
     streams.into_iter().find_map(|(stream, text, before)| {
         let (at, line) = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).last()?;
-        Some(Signal::new("last line", line, format!("{stream}:{}", before + at + 1)))
+        Some(Signal::new("last line", line, before.place(stream, at)))
     })
 }
 

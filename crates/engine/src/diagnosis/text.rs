@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::{
-    AgentTrouble, Class, Facts, MAX_QUOTE, Producer, Signal, Source, StepType,
+    AgentTrouble, Before, Class, Facts, MAX_QUOTE, Producer, Signal, Source, StepType,
     fingerprint::strip_colours,
     names,
     network::{NO_SUCH_HOST, is_own_server},
@@ -90,14 +90,14 @@ pub(super) fn hints(facts: &Facts, source: Source) -> Vec<Hint> {
     let texts = [
         ("stderr", strip_colours(&facts.stderr), facts.stderr_before),
         ("stdout", strip_colours(stdout), facts.stdout_before),
-        ("agent", strip_colours(failure), 0),
+        ("agent", strip_colours(failure), Before::Lines(0)),
     ];
     let whole = texts.each_ref().map(|(_, text, _)| text.to_lowercase()).join("\n");
     let reader = Reader::new(facts, source, &whole);
     let mut hints = Vec::new();
     for (stream, text, before) in &texts {
         let lines = text.lines().enumerate();
-        hints.extend(lines.filter_map(|(at, line)| reader.hint(stream, before + at + 1, cut(line))));
+        hints.extend(lines.filter_map(|(at, line)| reader.hint(stream, before.place(stream, at), cut(line))));
     }
     hints
 }
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
         Reader { facts, source, whole, is_judged }
     }
 
-    fn hint(&self, stream: &str, at: usize, line: &str) -> Option<Hint> {
+    fn hint(&self, stream: &str, at: String, line: &str) -> Option<Hint> {
         let Read { class, subject, what, words } = self.read(line)?;
         let is_check = self.source != Source::Plain;
         let is_printed = stream == "stdout" && self.facts.step_type == StepType::Bash;
@@ -139,7 +139,7 @@ impl<'a> Reader<'a> {
         Some(Hint {
             class,
             subject,
-            signal: Signal { what: what.into_owned(), quote, at: format!("{stream}:{at}") },
+            signal: Signal { what: what.into_owned(), quote, at },
             rank: rank_of(class),
             is_believed: is_said && is_open && !is_own,
             is_plain: stream == "stdout" && !is_check && !is_own,

@@ -23,6 +23,11 @@ impl RunState {
         self.causes_in(0).into_iter().map(cause).collect()
     }
 
+    /// How the step at the bottom of the failure of one recipe ended.
+    pub fn cause_in(&self, recipe: FrameId) -> Option<&Ended> {
+        self.causes_in(recipe).first().map(|(_, _, ended)| *ended)
+    }
+
     /// Whether the run was stopped by a step that asks for a person.
     pub fn needs_human(&self) -> bool {
         self.root_cause().is_some_and(|(_, ended)| ended.outcome == Outcome::NeedsHuman)

@@ -3,8 +3,8 @@
 use super::RunState;
 use crate::{
     event::Ended,
-    frame::FrameId,
-    outcome::{Outcome, StepStatus},
+    frame::{Frame, FrameId, Stopped},
+    outcome::{Outcome, StepStatus, StopCause},
 };
 
 impl RunState {
@@ -25,6 +25,45 @@ impl RunState {
                 paths.push(frame.step_path(at));
             }
         }
+    }
+
+    /// Keeps a nested recipe, and everything in it, from starting anything new.
+    pub(super) fn stop(&mut self, path: &str, error: &str, cause: StopCause) {
+        let below = format!("{path}/");
+        for id in self.active.clone() {
+            let frame = &mut self.frames[id];
+            // what had failed by then failed for its own reason
+            let is_inside = frame.path == path || frame.path.starts_with(&below);
+            if is_inside && frame.failed_at.is_none() {
+                let open = frame.open_steps();
+                let stopped = || Stopped { error: error.to_owned(), cause, by: path.to_owned(), open };
+                frame.stopped.get_or_insert_with(stopped);
+            }
+        }
+    }
+
+    /// Why a recipe has no more time, in words: which timeout fired.
+    pub fn time_is_up(&self, frame: &Frame) -> Option<String> {
+        let stopped = frame.stopped.as_ref().filter(|stopped| stopped.cause == StopCause::Timeout)?;
+        let (id, at) = self.locate(&stopped.by)?;
+        let seconds = self.frames[id].unit.steps[at].timeout?;
+        Some(format!("the timeout of `{}` ({seconds} s) fired", stopped.by))
+    }
+
+    /// The steps that were under way, and did not come to their end, when the recipe of a step ran out of time; recipe
+    /// steps are left out where a step in them is meant.
+    pub fn cut_short_in(&self, path: &str) -> Vec<String> {
+        let frame = self.step(path).and_then(|step| step.frame).map(|id| &self.frames[id]);
+        let Some((frame, stopped)) = frame.and_then(|frame| Some((frame, frame.stopped.as_ref()?))) else {
+            return Vec::new();
+        };
+        let failed = stopped.open.iter().filter(|at| frame.steps[**at].status == StepStatus::Failed);
+        failed
+            .flat_map(|at| match self.cut_short_in(&frame.step_path(*at)) {
+                inner if inner.is_empty() => vec![frame.step_path(*at)],
+                inner => inner,
+            })
+            .collect()
     }
 
     /// Whether a step is over because the runner ended it, and may have done half of its work.

@@ -19,6 +19,18 @@ impl RunState {
         self.tries.get(path).copied().unwrap_or_default()
     }
 
+    /// Remembers an attempt that failed.
+    pub(super) fn count_failure(&mut self, path: &str, attempt: u32, ended: &Ended) {
+        self.last_failed.insert(path.to_owned(), attempt);
+        self.failures.entry(path.to_owned()).or_default().push(ended.clone());
+    }
+
+    /// Whether this attempt is known to have failed: a step that ends while it waits for its next attempt ends as its
+    /// last one did.
+    pub(super) fn has_failed(&self, path: &str, attempt: u32) -> bool {
+        self.last_failed.get(path) == Some(&attempt) && attempt > 0
+    }
+
     pub(super) fn count_try(&mut self, path: &str, ended: &Ended) {
         // what is below begins anew with the recipe around it
         let below = format!("{path}/");

@@ -85,6 +85,15 @@ impl Checker<'_> {
             Some(prompt) => self.template(prompt, Where::Prompt(at.step()), scope.id),
             None => Some(Template::literal("")),
         };
+        let says_nothing = fields.prompt.as_ref().is_none_or(|prompt| prompt.value.trim().is_empty());
+        if says_nothing && !contradicted {
+            let place = fields.prompt.as_ref().or(fields.agent.as_ref()).map_or(place, |field| field.place);
+            self.diagnostics.push(
+                Diagnostic::new(Code::NoPrompt, place, format!("agent step `{name}` has no prompt"))
+                    .label("the agent is started, and told nothing")
+                    .help("say under `prompt:` what the agent is to do"),
+            );
+        }
         let model = fields.model.as_ref().map(|model| self.template(model, at, scope.id));
         let agent = fields.agent.as_ref().filter(|agent| !agent.value.trim().is_empty());
         let system_prompt = agent.and_then(|agent| self.agent_file(agent));

@@ -66,7 +66,8 @@ fn texts() -> Vec<(Code, String)> {
             ),
         ),
         (Code::LimitExceeded, with_field("recursion: {max_total_steps: 0}")),
-        (Code::UnresolvedAgent, with_step("agent: nobody")),
+        (Code::NoPrompt, with_step("agent: known")),
+        (Code::UnresolvedAgent, with_step("agent: nobody\nprompt: p")),
     ]
 }
 

@@ -74,7 +74,6 @@ fn every_step_field_is_accepted() {
         "command: echo\nreads: [in/*.txt]\nproduces: [out/**]",
         "command: echo\nexit_codes: {0: ok, 3: needs_human, 255: failed}",
         "type: bash\nprompt: ignored\ncommand: echo",
-        "agent: ns:core:known",
         "agent: ns:core:known\nprompt: Review",
         "prompt: Summarise",
         "type: agent\nprompt: Summarise",

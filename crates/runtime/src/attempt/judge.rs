@@ -9,7 +9,7 @@ use recipe::{
     value::Value,
 };
 
-use super::{Finished, ProcessEnd, number};
+use super::{Finished, Go, ProcessEnd, number};
 use crate::{
     folder::FolderError,
     host::Host,
@@ -46,6 +46,7 @@ pub(super) fn judge(
     dir: &Path,
     step: &Step,
     end: ProcessEnd,
+    told: &Go,
     outputs: &OutputFiles,
     quoted: Quoted,
     lookup: &Lookup,
@@ -54,12 +55,7 @@ pub(super) fn judge(
         ProcessEnd::NotStarted(error) => {
             return Ok(Finished::refused(Outcome::NotStarted, format!("bash step failed: {error}")));
         }
-        ProcessEnd::Stopped(exit) => {
-            let error = "bash step failed: stopped with the run".to_owned();
-            let mut finished = Finished::refused(Outcome::Cancelled, error);
-            finished.ended.stopped = exit.and_then(program_end);
-            return Ok(finished);
-        }
+        ProcessEnd::Stopped(exit) => return stopped(dir, exit, told, outputs, quoted),
         ProcessEnd::TimedOut(seconds) => Err(seconds),
         ProcessEnd::Exited { exit, .. } => Ok(exit),
     };
@@ -87,11 +83,32 @@ pub(super) fn judge(
     if outcome == Outcome::Ok {
         return Ok(succeed(step, captured));
     }
+    Ok(fail(dir, outcome, &what, captured, quoted))
+}
+
+fn fail(dir: &Path, outcome: Outcome, what: &str, captured: Captured, quoted: Quoted) -> Finished {
     let error = format!("bash step failed: {what}{}", last_words(dir, &outcome, quoted));
     let mut finished = Finished::refused(outcome, error);
     finished.ended.cut_bytes = captured.cut;
     // a tolerated failure keeps what it printed
     finished.value = captured.nul.is_none().then(|| Value::from(captured.text));
+    finished
+}
+
+/// The end of a command that was told to stop: with the run, which a resume goes on with, or for lack of time, which
+/// is a failure with all that belongs to one.
+fn stopped(
+    dir: &Path,
+    exit: Option<Exit>,
+    told: &Go,
+    outputs: &OutputFiles,
+    quoted: Quoted,
+) -> Result<Finished, FolderError> {
+    let mut finished = match (told, exit) {
+        (Go::Late(_), Some(_)) => fail(dir, Outcome::Cancelled, &told.ended(), outputs.capture()?, quoted),
+        _ => Finished::refused(Outcome::Cancelled, format!("bash step failed: {}", told.not_begun())),
+    };
+    finished.ended.stopped = exit.and_then(program_end);
     Ok(finished)
 }
 
@@ -179,7 +196,9 @@ fn last_words(dir: &Path, outcome: &Outcome, quoted: Quoted) -> String {
     };
     match quote("stdout", &printed) + &quote("stderr", &said) {
         quoted if !quoted.is_empty() => quoted,
-        _ if matches!(outcome, Outcome::TimedOut(_)) => "; it printed nothing".to_owned(),
+        _ if matches!(outcome, Outcome::TimedOut(_) | Outcome::Cancelled) => {
+            "; it printed nothing".to_owned()
+        }
         _ => "; it said nothing".to_owned(),
     }
 }

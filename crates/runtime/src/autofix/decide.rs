@@ -65,6 +65,8 @@ impl Loop<'_> {
                 )),
             },
             Bucket::Recipe => Next::Repair,
+            // whose work it is does it again
+            Bucket::Work if is_own_slip(result) => Next::Resume,
             Bucket::Work if self.has_producers(result, self.level) => Next::Resume,
             Bucket::Work => Next::Repair,
             Bucket::Run | Bucket::None if earlier.iter().any(is_unexplained) => {
@@ -87,6 +89,12 @@ impl Loop<'_> {
         let Ok(opened) = self.runs.open(folder) else { return false };
         opened.resume_plan(&resume).is_ok_and(|plan| plan.takes_producers)
     }
+}
+
+/// Whether an agent step failed what it requires of its own answer: the step that failed is the one to do again.
+fn is_own_slip(result: &RunResult) -> bool {
+    let is_drift = result.diagnosis.as_ref().is_some_and(|found| found.class == Class::AgentDrift);
+    is_drift && result.failure.as_ref().is_some_and(|failure| failure.outcome == Outcome::NotJson)
 }
 
 /// Whether an earlier attempt failed in the same way: the same steps, each as it did then. Where fewer fail than

@@ -17,7 +17,7 @@ use tokio::sync::{Notify, watch};
 
 use super::{DriveError, Driver, TaskDone, Waiting};
 use crate::{
-    attempt::{Command, Finished, Go, Quoted, SHELL, ShellTask, brief, duration, run_shell, stopped},
+    attempt::{Command, Finished, Go, Quoted, SHELL, ShellTask, brief, run_shell},
     context_file::{ContextFile, Sharing},
     environment::Environment,
     export::own_room,
@@ -283,7 +283,7 @@ impl Driver<'_> {
         step: &Arc<Step>,
     ) -> Result<(), DriveError> {
         let problem = match self.target(path, frame, step) {
-            Ok(unit) => self.entry_problem(frame, step, &unit),
+            Ok(unit) => self.step_dir(frame, step).err().or_else(|| self.entry_problem(frame, step, &unit)),
             Err(error) => Some(error),
         };
         let hook = self.pre_hook(path, frame, at);
@@ -318,20 +318,6 @@ impl Driver<'_> {
             }
             Err(error) => self.nested_failed(path, Outcome::Refused, error),
         }
-    }
-
-    /// From now on the time of a recipe step counts, as that of every step: without the hook before it.
-    fn limit_recipe(&mut self, path: &str, seconds: f64) {
-        let mut go = self.gate(&format!("{path}\u{0}timeout"));
-        let path = path.to_owned();
-        self.tasks.spawn(async move {
-            tokio::select! {
-                biased;
-                () = tokio::time::sleep(duration(seconds)) => {}
-                () = stopped(&mut go) => return TaskDone::NestedTimeout { path, seconds: 0.0 },
-            }
-            TaskDone::NestedTimeout { path, seconds }
-        });
     }
 }
 

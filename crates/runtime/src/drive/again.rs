@@ -1,7 +1,7 @@
-//! Whether a recipe that failed is done again from its beginning. Never does it.
+//! Whether a step is tried again, and a recipe that failed is done again from its beginning. Never does it.
 
-use engine::{event::Ended, frame::FrameId, state::ForGood};
-use recipe::plan::Step;
+use engine::{Outcome, event::Ended, frame::FrameId, outcome::StopCause, state::ForGood};
+use recipe::{plan::Step, syntax::RetryOn};
 
 use super::{DriveError, Driver};
 
@@ -33,6 +33,64 @@ impl Driver<'_> {
         }
     }
 
+    /// Seconds before another attempt, if there is one.
+    pub(super) fn retry_delay(&mut self, path: &str, step: &Step, ended: &Ended) -> Option<f64> {
+        let kind = match ended.outcome {
+            Outcome::Nested => self.kind_inside(path),
+            _ => kind(&ended.outcome)?,
+        };
+        let retry = step.retry.as_ref().filter(|retry| retry.on.contains(&kind));
+        let tries = self.state.tries(path);
+        // a recipe is not what the service asked to slow down
+        if ended.outcome == Outcome::RateLimited && retry.is_none() {
+            let tries = tries.rate_limited + 1;
+            let rate = &self.agents.rate;
+            if tries <= rate.max_retries {
+                return Some(rate.delay(tries));
+            }
+            if tries == rate.max_retries + 1
+                && let Some(model) = &rate.fallback_model
+            {
+                self.rate_models.insert(path.to_owned(), model.clone());
+                return Some(0.0);
+            }
+            return None;
+        }
+        let retry = retry?;
+        // what the step counts itself is counted together
+        let is_counted = retry.on.contains(&RetryOn::RateLimit);
+        let tries = tries.failed + 1 + if is_counted { tries.rate_limited } else { 0 };
+        (tries < retry.max_attempts).then(|| retry.delay_after(tries))
+    }
+
+    /// The kind of a failure inside of a recipe: that of the step that failed first.
+    fn kind_inside(&self, path: &str) -> RetryOn {
+        let frame = self.state.step(path).and_then(|step| step.frame);
+        let cause = frame.and_then(|frame| self.state.cause_in(frame));
+        cause.and_then(|ended| kind(&ended.outcome)).unwrap_or(RetryOn::Exit)
+    }
+
+    /// What a failed nested recipe counts as: a plea for a person and a used-up budget reach the top, and a limit the
+    /// recipe whose limit it is.
+    pub(super) fn nested_outcome(&self, id: FrameId) -> Outcome {
+        let frame = &self.state.frames[id];
+        if frame.stopped.as_ref().is_some_and(|stopped| stopped.cause == StopCause::Refused) {
+            return Outcome::Refused;
+        }
+        if let Some(stopped) = &frame.stopped {
+            let step = frame.parent.map(|(parent, at)| &self.state.frames[parent].unit.steps[at]);
+            let seconds = step.and_then(|step| step.timeout).filter(|_| stopped.by == frame.path);
+            return seconds.map_or(Outcome::Cancelled, Outcome::TimedOut);
+        }
+        let ended = frame.failed_at.and_then(|at| frame.steps[at].ended.as_deref());
+        match ended.map(|ended| &ended.outcome) {
+            Some(Outcome::NeedsHuman) => Outcome::NeedsHuman,
+            Some(Outcome::Budget) => Outcome::Budget,
+            _ if self.state.exceeds_outer_limit(id) => Outcome::Limit,
+            _ => Outcome::Nested,
+        }
+    }
+
     /// Says why a recipe is not done again, and adds it to the error of the step that runs it.
     pub(super) fn tell_forbidden(
         &mut self,
@@ -55,6 +113,19 @@ impl Driver<'_> {
         let around =
             std::iter::successors(self.state.locate(path), |(frame, _)| self.state.frames[*frame].parent);
         around.into_iter().all(|(frame, at)| !self.state.frames[frame].unit.steps[at].continue_on_error)
+    }
+}
+
+/// What kind of failure this is for those who say which ones are tried again.
+fn kind(outcome: &Outcome) -> Option<RetryOn> {
+    match outcome {
+        Outcome::Exit(_) | Outcome::Signal(_) | Outcome::NotStarted | Outcome::Agent | Outcome::Nested => {
+            Some(RetryOn::Exit)
+        }
+        Outcome::TimedOut(_) | Outcome::Idle(_) => Some(RetryOn::Timeout),
+        Outcome::RateLimited => Some(RetryOn::RateLimit),
+        Outcome::NotJson => Some(RetryOn::Json),
+        _ => None,
     }
 }
 

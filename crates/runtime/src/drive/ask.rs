@@ -1,12 +1,16 @@
 //! Asking agents: what they are told, in which world they work, and what they may use up.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use engine::{Event, Outcome, event::Ended, frame::FrameId};
+use engine::{
+    Event, Outcome,
+    event::{Ended, Usage},
+    frame::FrameId,
+};
 use recipe::{
     plan::{AgentStep, Budget, Step},
     scope::{Final, Scope},
@@ -14,7 +18,7 @@ use recipe::{
     value::Value,
 };
 
-use super::{DriveError, Driver, Spent, TaskDone, Waiting};
+use super::{DriveError, Driver, TaskDone};
 use crate::{
     agent_attempt::{AgentTask, run_agent},
     agents::User,
@@ -38,6 +42,21 @@ pub(super) struct Question {
     pub(super) idle_timeout: Option<f64>,
     pub(super) auto_stage: bool,
     pub(super) json_retries: u64,
+}
+
+/// What agents had used up before this process: in all, and below every recipe step.
+#[derive(Clone, Debug)]
+pub(super) struct Spent {
+    pub(super) all: Usage,
+    pub(super) below: HashMap<String, Usage>,
+}
+
+/// An agent that is not asked yet, because as many as may are at work.
+pub(crate) enum Waiting {
+    /// That of an agent step.
+    Step { path: String, attempt: u32 },
+    /// The one that is to finish the work of a nested recipe.
+    Recovery { path: String, frame: FrameId },
 }
 
 impl Driver<'_> {
@@ -253,7 +272,7 @@ impl Driver<'_> {
         // a recipe that took too long itself is recovered all the same
         let (Waiting::Step { path, .. } | Waiting::Recovery { path, .. }) = waiting;
         let (around, _) = self.state.locate(path)?;
-        self.state.frames[around].stopped.as_ref().map(|stopped| stopped.error.clone())
+        self.state.frames[around].stopped.as_ref().map(|_| self.not_begun(path))
     }
 
     /// A nested recipe was stopped: who waits in it need not wait for others to end.

@@ -19,6 +19,7 @@ mod rehearse;
 mod signals;
 mod spare;
 mod take;
+mod time_is_up;
 mod traces;
 
 use std::{
@@ -39,6 +40,7 @@ use tokio::{
     task::JoinSet,
 };
 
+use ask::{Spent, Waiting};
 pub use notice::{Notice, Reporter};
 pub use parts::Parts;
 pub use rehearse::Preview;
@@ -129,6 +131,8 @@ pub struct Driver<'a> {
     carry: HashMap<(String, bool), Vec<u8>>,
     /// Running steps that print JSON.
     json_steps: HashSet<String>,
+    /// The last attempts at steps that wait for their next one.
+    in_vain: HashMap<String, Finished>,
     /// What was ended before the end of the run.
     cleared: Vec<process::Survivor>,
     halt: Option<Halt>,
@@ -170,21 +174,6 @@ pub(crate) enum TaskDone {
     Killed,
     /// The runner itself failed inside a task.
     Broken(FolderError),
-}
-
-/// What agents had used up before this process: in all, and below every recipe step.
-#[derive(Clone, Debug)]
-struct Spent {
-    all: engine::event::Usage,
-    below: HashMap<String, engine::event::Usage>,
-}
-
-/// An agent that is not asked yet, because as many as may are at work.
-pub(crate) enum Waiting {
-    /// That of an agent step.
-    Step { path: String, attempt: u32 },
-    /// The one that is to finish the work of a nested recipe.
-    Recovery { path: String, frame: FrameId },
 }
 
 /// Something to do once the record is on disk.

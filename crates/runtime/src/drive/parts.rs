@@ -109,6 +109,7 @@ impl<'a> Driver<'a> {
             previews: HashMap::new(),
             carry: HashMap::new(),
             json_steps: HashSet::new(),
+            in_vain: HashMap::new(),
             cleared: Vec::new(),
             halt: None,
             unsettled: Vec::new(),

@@ -6,18 +6,16 @@ use engine::{
     Event, Outcome, StepStatus,
     event::{Ended, Stored},
     frame::FrameId,
-    outcome::StopCause,
 };
 use recipe::{
     plan::{Step, StepKind},
-    syntax::RetryOn,
     value::Value,
 };
 use tokio::task::JoinError;
 
 use super::{DriveError, Driver, Notice, TaskDone, again::Again, hooks::HookReport, recover::Refusal};
 use crate::{
-    attempt::{Finished, Go, number, read_json, stopped},
+    attempt::{Finished, read_json, stopped},
     folder::{RunFolder, make_dir},
     values,
 };
@@ -97,7 +95,7 @@ impl Driver<'_> {
             && self.state.frames[frame].stopped.is_none()
             && let Some(seconds) = self.retry_delay(path, &step, &finished.ended)
         {
-            return self.schedule(path, attempt, finished.ended, seconds);
+            return self.schedule(path, attempt, finished, seconds);
         }
         self.finish_step(path, attempt, finished)
     }
@@ -114,44 +112,16 @@ impl Driver<'_> {
         self.reporter.notice(notice);
     }
 
-    /// Seconds before another attempt, if there is one.
-    pub(super) fn retry_delay(&mut self, path: &str, step: &Step, ended: &Ended) -> Option<f64> {
-        let kind = match ended.outcome {
-            Outcome::Exit(_)
-            | Outcome::Signal(_)
-            | Outcome::NotStarted
-            | Outcome::Agent
-            | Outcome::Nested => RetryOn::Exit,
-            Outcome::TimedOut(_) | Outcome::Idle(_) => RetryOn::Timeout,
-            Outcome::RateLimited => RetryOn::RateLimit,
-            Outcome::NotJson => RetryOn::Json,
-            _ => return None,
-        };
-        let retry = step.retry.as_ref().filter(|retry| retry.on.contains(&kind));
-        let tries = self.state.tries(path);
-        if kind == RetryOn::RateLimit && retry.is_none() {
-            let tries = tries.rate_limited + 1;
-            let rate = &self.agents.rate;
-            if tries <= rate.max_retries {
-                return Some(rate.delay(tries));
-            }
-            if tries == rate.max_retries + 1
-                && let Some(model) = &rate.fallback_model
-            {
-                self.rate_models.insert(path.to_owned(), model.clone());
-                return Some(0.0);
-            }
-            return None;
-        }
-        let retry = retry?;
-        // what the step counts itself is counted together
-        let is_counted = retry.on.contains(&RetryOn::RateLimit);
-        let tries = tries.failed + 1 + if is_counted { tries.rate_limited } else { 0 };
-        (tries < retry.max_attempts).then(|| retry.delay_after(tries))
-    }
-
-    fn schedule(&mut self, path: &str, attempt: u32, ended: Ended, seconds: f64) -> Result<(), DriveError> {
+    fn schedule(
+        &mut self,
+        path: &str,
+        attempt: u32,
+        finished: Finished,
+        seconds: f64,
+    ) -> Result<(), DriveError> {
         let retry_in_ms = (seconds * 1000.0) as u64;
+        let ended = finished.ended.clone();
+        self.in_vain.insert(path.to_owned(), finished);
         let leavings = self.leavings(path, attempt, &ended);
         self.record(Event::AttemptFailed { path: path.to_owned(), attempt, ended, retry_in_ms }, None)?;
         let mut go = self.gate(path);
@@ -178,25 +148,12 @@ impl Driver<'_> {
         if self.is_stopped(path) {
             return self.give_up(path);
         }
+        self.in_vain.remove(path);
         let attempt = self.state.next_attempt(path);
         let inputs = self.inputs(path);
         self.record(Event::StepStarted { path: path.to_owned(), attempt, inputs }, None)?;
         self.unsettled.push(super::Act::Start { path: path.to_owned(), attempt });
         Ok(())
-    }
-
-    /// Whether the recipe around a step was stopped.
-    pub(super) fn is_stopped(&self, path: &str) -> bool {
-        self.state.locate(path).is_some_and(|(frame, _)| self.state.frames[frame].stopped.is_some())
-    }
-
-    /// Ends a step that was about to begin, because the recipe around it was stopped.
-    fn give_up(&mut self, path: &str) -> Result<(), DriveError> {
-        let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
-        let reason =
-            self.state.frames[frame].stopped.clone().map(|stopped| stopped.error).unwrap_or_default();
-        let attempt = self.state.frames[frame].steps[at].attempt;
-        self.finish_step(path, attempt, Finished::refused(Outcome::Cancelled, reason))
     }
 
     /// Records the end of a step, with its value.
@@ -312,31 +269,11 @@ impl Driver<'_> {
         mut finished: Finished,
     ) -> Result<(), DriveError> {
         match self.again(path, id, step, &finished.ended) {
-            Again::After(seconds) => return self.schedule(path, attempt, finished.ended, seconds),
+            Again::After(seconds) => return self.schedule(path, attempt, finished, seconds),
             Again::Forbidden(steps) => self.tell_forbidden(path, &steps, &mut finished.ended)?,
             Again::Never => {}
         }
         self.finish_recipe(path, attempt, id, finished)
-    }
-
-    /// What a failed nested recipe counts as: a plea for a person and a used-up budget reach the top, and a limit the
-    /// recipe whose limit it is.
-    fn nested_outcome(&self, id: FrameId) -> Outcome {
-        let frame = &self.state.frames[id];
-        if frame.stopped.as_ref().is_some_and(|stopped| stopped.cause == StopCause::Refused) {
-            return Outcome::Refused;
-        }
-        if frame.stopped.is_some() {
-            let step = frame.parent.map(|(parent, at)| &self.state.frames[parent].unit.steps[at]);
-            return Outcome::TimedOut(step.and_then(|step| step.timeout).unwrap_or_default());
-        }
-        let ended = frame.failed_at.and_then(|at| frame.steps[at].ended.as_deref());
-        match ended.map(|ended| &ended.outcome) {
-            Some(Outcome::NeedsHuman) => Outcome::NeedsHuman,
-            Some(Outcome::Budget) => Outcome::Budget,
-            _ if self.state.exceeds_outer_limit(id) => Outcome::Limit,
-            _ => Outcome::Nested,
-        }
     }
 
     /// A recipe step that could not enter its recipe.
@@ -356,21 +293,5 @@ impl Driver<'_> {
         let attempt = self.state.step(path).map_or(0, |step| step.attempt);
         let error = format!("Sub-recipe '{name}' failed: [error] {error}");
         self.finish_step(path, attempt, Finished::refused(outcome, error))
-    }
-
-    fn nested_timeout(&mut self, path: &str, seconds: f64) -> Result<(), DriveError> {
-        let is_running = self.state.step(path).is_some_and(|step| step.status == StepStatus::Running);
-        if seconds == 0.0 || !is_running || self.halt.is_some() {
-            return Ok(());
-        }
-        let error = format!("timed out after {} s", number(seconds));
-        self.record(Event::RecipeStopped { path: path.to_owned(), error, cause: StopCause::Timeout }, None)?;
-        let below = format!("{path}/");
-        for (key, gate) in &self.gates {
-            if key.starts_with(&below) {
-                let _ = gate.send(Go::Stop);
-            }
-        }
-        self.release_waiting()
     }
 }
