@@ -122,6 +122,7 @@ pub(crate) fn doctor(args: &DoctorArgs, environment: &Environment, out: &mut Out
     let dir =
         args.working_dir.as_deref().map_or_else(|| environment.cwd.clone(), |dir| environment.absolute(dir));
     let mut findings = vec![runner(environment), shell(), git(environment), state(args, environment)];
+    findings.extend(processes());
     match host::agents(None, host::Allowance::default(), &dir, environment) {
         Ok(settings) => findings.extend(agents(&settings, environment)),
         Err(failure) => findings.push(configuration(&failure)),
@@ -152,6 +153,12 @@ fn runner(environment: &Environment) -> Finding {
 
 fn shell() -> Finding {
     tried("shell", "bash", Path::new(SHELL), Status::Broken, "install bash, so that /bin/bash works")
+}
+
+fn processes() -> Option<Finding> {
+    let detail = runtime::process::blindness()?;
+    let fix = "mount it: `mount -t proc proc /proc`, or `unshare --mount-proc`, `bwrap --proc /proc`";
+    Some(Finding::new("processes", "/proc", Status::Unusable).problem(detail, fix))
 }
 
 fn git(environment: &Environment) -> Finding {

@@ -73,7 +73,8 @@ pub(crate) fn bare(env: BTreeMap<OsString, OsString>, environment: &Environment)
 /// of recipes begin.
 pub(crate) fn warn(host: &Host, plan: &Plan, base: &Path, working_dir: &Path, out: &mut Out) {
     let of_files = dotenv::problems(plan, base, working_dir);
-    for problem in host.sessions_problem().into_iter().chain(of_files) {
+    let blindness = runtime::process::blindness().map(str::to_owned);
+    for problem in host.sessions_problem().into_iter().chain(of_files).chain(blindness) {
         out.notice(&clean(&format!("warning: {problem}")));
     }
 }

@@ -128,7 +128,8 @@ pub(crate) fn cancel(args: &CancelArgs, environment: &Environment, out: &mut Out
     let (id, cancelled, reach) = result.map_err(|failure| failure.announce(format, out))?;
     let (status, text, exit) = match cancelled {
         Cancelled::Stopped => {
-            ("cancelled", format!("run {id} is cancelled; nothing of it is alive"), Exit::Success)
+            let rest = runtime::process::blindness().unwrap_or("nothing of it is alive");
+            ("cancelled", format!("run {id} is cancelled; {rest}"), Exit::Success)
         }
         Cancelled::Left(processes) => {
             let failure = processes.iter().fold(

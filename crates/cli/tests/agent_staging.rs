@@ -116,3 +116,15 @@ fn a_hook_stages_in_the_repository_where_the_agent_worked() {
         assert_eq!(staged, "made.txt\n", "{}", output.all());
     }
 }
+
+/// A work tree that the variables name is meant, wherever its repository is.
+#[test]
+fn a_work_tree_that_variables_name_is_staged() {
+    let env = env().agent("claude", "echo made > made.txt; result ok");
+    env.write("tree/r.yaml", "name: r\nsteps: [{id: a, prompt: write}]\n");
+    let output = env.shell(
+        "git init -q --bare dot.git; export GIT_DIR=$PWD/dot.git GIT_WORK_TREE=$PWD/tree; cd tree
+         \"$RUNNER\" r.yaml --quiet >/dev/null 2>&1; git diff --cached --name-only",
+    );
+    assert!(output.stdout.contains("made.txt"), "{}", output.all());
+}

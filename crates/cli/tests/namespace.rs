@@ -66,6 +66,9 @@ fn without_a_proc_of_its_own_the_runner_ends_the_groups_that_it_started() {
         assert!(began.elapsed() < Duration::from_secs(5), "{place} {}", output.all());
         let ended = output.json()["ended_processes"].to_string();
         assert!(ended.contains("process group"), "{place} {}", output.all());
+        assert!(output.stderr.contains("warning: `/proc` is missing, or shows"), "{place} {}", output.all());
+        let doctor = env.shell(&format!("{place} \"$RUNNER\" doctor"));
+        assert!(doctor.stdout.contains("! /proc"), "{place} {}", doctor.all());
         assert_eq!(env.survivors(), Vec::<String>::new(), "{place}");
     }
 }

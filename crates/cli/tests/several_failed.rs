@@ -88,8 +88,8 @@ fn auto_fix_has_all_of_them_done_again_at_once() {
 fn the_same_steps_failing_in_the_same_way_end_the_loop() {
     let env = world("echo bad");
     let (code, plans) = fixed(&env, &[TWO, G, H].concat(), "--auto-fix=9");
-    // p1 stands above p2, so there is one more level to go up, once
-    assert_eq!((code, plans.as_str()), (6, "p1 p2 g h | p1 p2 g h | "));
+    // p1 stands above p2, and is done again already: going up would change nothing
+    assert_eq!((code, plans.as_str()), (6, "p1 p2 g h | "));
     let shown = json(&env, &["show", "last"]).json();
     let reason = shown["auto_fix"]["escalation"]["reason"].to_string();
     assert!(reason.contains("the same failure came twice"), "{reason}");
@@ -111,4 +111,13 @@ fn tolerated_failures_stay_what_they_are() {
     env.write("r.yaml", format!("name: r\nsteps:\n{steps}"));
     assert_eq!(json(&env, &["r.yaml"]).code, 1);
     assert_eq!(again(&json(&env, &["resume", "last", "--plan"]).json()), "p2 h at p2; ");
+}
+
+/// A step that has nobody further up adds nothing to a second look.
+#[test]
+fn auto_fix_does_not_pay_twice_for_the_same_plan() {
+    let made = "  - {id: h, command: test -f made, parallel_group: x}\n";
+    let env = world("echo bad").file("r.yaml", format!("name: r\nsteps:\n{TWO}{G}{made}"));
+    let output = json(&env, &["r.yaml", "--auto-fix"]);
+    assert_eq!((output.code, env.script_calls()), (6, 4), "{}", output.all());
 }

@@ -191,7 +191,7 @@ pub async fn run_command(
         biased;
         exit = running.wait() => exit,
         () = stopped(&mut go) => {
-            return ProcessEnd::Stopped(running.end(grace).await.exit);
+            return ProcessEnd::Stopped(running.end(grace).await.exit.or(Some(Exit::Lost)));
         }
         () = &mut limit => {
             running.end(grace).await;
@@ -208,7 +208,7 @@ pub async fn run_command(
         Some(Drained::Alone) => ProcessEnd::Exited { exit, left: Left::Nothing, drained: Drained::Alone },
         Some(drained) => ProcessEnd::Exited { exit, left: running.left(), drained },
         // what it printed is not all there
-        None => ProcessEnd::Stopped(running.end(grace).await.exit),
+        None => ProcessEnd::Stopped(running.end(grace).await.exit.or(Some(Exit::Lost))),
     }
 }
 

@@ -196,6 +196,7 @@ fn obstacle(outcome: &Outcome, error: &str) -> Option<Obstacle> {
         Outcome::NotStarted if error.contains("the limit on processes is reached") => {
             Some(Obstacle::NoProcesses)
         }
+        Outcome::NotStarted if error.contains("`/dev/null` is not there") => Some(Obstacle::MissingPath),
         Outcome::Refused if error.contains("working directory `") => Some(Obstacle::MissingPath),
         Outcome::Refused => Some(Obstacle::Unusable),
         _ => None,

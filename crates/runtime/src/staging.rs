@@ -76,6 +76,9 @@ impl Git<'_> {
         let value = |name: &str| {
             env.entries().filter(|(key, _)| *key == name).last().map(|(_, value)| PathBuf::from(value))
         };
+        if value("GIT_WORK_TREE").is_some_and(|tree| cwd.starts_with(tree)) {
+            return git;
+        }
         let index = value("GIT_INDEX_FILE");
         if index.is_none() && value("GIT_DIR").is_none() {
             return git;

@@ -97,6 +97,30 @@ fn meaning(call: &Call, code: i32) -> Option<&'static str> {
     }
 }
 
+/// What is done with what was fetched, by programs that end with small numbers of their own.
+const HANDLERS: [&str; 20] = [
+    "tar",
+    "unzip",
+    "gunzip",
+    "gzip",
+    "xz",
+    "jq",
+    "yq",
+    "grep",
+    "sed",
+    "awk",
+    "head",
+    "tail",
+    "cat",
+    "tee",
+    "mv",
+    "cp",
+    "chmod",
+    "mkdir",
+    "sha256sum",
+    "md5sum",
+];
+
 /// A program that fetches and whose exit code says that the network failed, however silent it was told to be.
 pub(super) fn by_transfer(facts: &Facts) -> Option<Diagnosis> {
     let code = facts.exit_code().filter(|_| facts.step_type == StepType::Bash)?;
@@ -112,8 +136,14 @@ pub(super) fn by_transfer(facts: &Facts) -> Option<Diagnosis> {
     if is_own_server(facts, &words) || is_own_server(facts, &facts.stderr) {
         return None;
     }
-    // what stands behind it may end with the same number
-    let confidence = if at + 1 == calls.len() { Confidence::High } else { Confidence::Medium };
+    // what stands behind it may end with the same number: of these nobody knows that they do
+    let confidence = match calls[at + 1..] {
+        [] => Confidence::High,
+        ref behind if behind.iter().all(|call| HANDLERS.contains(&call.program.as_str())) => {
+            Confidence::Medium
+        }
+        _ => return None,
+    };
     let ended = Signal::new(meaning(calls[at], code)?, &format!("exit {code}"), "outcome");
     let signals = [ended, Signal::new("the command that failed", &words, "command")];
     let signals = signals.into_iter().chain(super::rules::last_line(facts)).collect();

@@ -12,7 +12,7 @@ use super::{
     network::{NO_SUCH_HOST, is_own_server},
     phrases::{PHRASES, Phrase},
     rules::CANNOT_BE_EXECUTED,
-    tools::{TEST_ENDS, TEST_LINES, TOOL_LINES, VERDICTS},
+    tools::{FAILURES, TEST_ENDS, TEST_LINES, TOOL_LINES, VERDICTS},
 };
 use crate::outcome::Outcome;
 
@@ -53,8 +53,37 @@ pub(super) fn has_verdict(facts: &Facts) -> bool {
 
 /// Whether a text, in lower case, has a verdict. What npm says about a request that failed is none.
 fn judges(text: &str) -> bool {
-    let text = text.replace("failed, reason:", "");
-    VERDICTS.iter().any(|verdict| has_words(&text, verdict))
+    let lines = text.lines().map(|line| line.replace("failed, reason:", ""));
+    let is_verdict =
+        |line: String| VERDICTS.iter().any(|verdict| has_words(&line, verdict)) && !is_passed(&line);
+    lines.into_iter().any(is_verdict)
+}
+
+/// Whether a line, in lower case, sums up tests none of which failed: `tests: 12 passed, 12 total`, `5 examples, 0
+/// failures`, `failures: 0, errors: 0`.
+fn is_passed(line: &str) -> bool {
+    let counts: Vec<u64> = FAILURES.iter().flat_map(|word| counted(line, word)).collect();
+    match counts.is_empty() {
+        true => has_words(line, "passed") && has_words(line, "tests:"),
+        false => counts.iter().all(|count| *count == 0),
+    }
+}
+
+/// The numbers that stand right before a word, or behind it and a colon.
+fn counted(line: &str, word: &str) -> Vec<u64> {
+    let number = |text: &str| text.parse::<u64>().ok();
+    let is_sign = |c: char| !c.is_ascii_alphanumeric();
+    let one = |at: usize| {
+        let (before, behind) = (&line[..at], &line[at + word.len()..]);
+        let is_whole = !before.ends_with(char::is_alphabetic) && !behind.starts_with(char::is_alphabetic);
+        let counted = behind
+            .trim_start()
+            .strip_prefix([':', '='])
+            .and_then(|rest| rest.trim_start().split(is_sign).next());
+        let before = before.strip_suffix(' ').and_then(|before| before.rsplit(is_sign).next());
+        before.and_then(number).or_else(|| counted.and_then(number)).filter(|_| is_whole)
+    };
+    line.match_indices(word).filter_map(|(at, _)| one(at)).collect()
 }
 
 /// At most 160 characters of a text, without escape sequences, around the words that matter.

@@ -52,6 +52,9 @@ pub(super) const TOOL_LINES: &[&str] = &[
     "error during connect",
 ];
 
+/// What is counted that went wrong.
+pub(super) const FAILURES: &[&str] = &["failed", "failing", "failure", "failures", "error", "errors"];
+
 /// What shows that a check did its work and gave its verdict.
 pub(super) const VERDICTS: &[&str] = &[
     "test result: failed",

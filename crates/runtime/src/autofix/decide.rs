@@ -5,7 +5,7 @@ use std::time::Duration;
 use engine::{
     Outcome,
     diagnosis::{Bucket, Class},
-    resume_plan::Resumer,
+    resume_plan::{ResumePlan, Resumer},
 };
 
 use super::{Attempt, Loop, Report};
@@ -51,7 +51,7 @@ impl Loop<'_> {
         {
             // once, one level of producers further up
             let may_widen = self.level == 0 && diagnosis.bucket == Bucket::Work;
-            return match may_widen && self.has_producers(result, 1) {
+            return match may_widen && self.goes_further(result, &same) {
                 true => Next::Widen,
                 false => Next::Escalate("the same failure came twice on the same recipe".to_owned()),
             };
@@ -83,11 +83,21 @@ impl Loop<'_> {
     }
 
     fn has_producers(&self, result: &RunResult, level: usize) -> bool {
-        let Some(run) = &result.run_id else { return false };
-        let Ok(folder) = self.runs.find(run) else { return false };
+        self.planned(result, level).is_some_and(|plan| plan.takes_producers)
+    }
+
+    /// Whether there are producers further up, which were not all done again before.
+    fn goes_further(&self, result: &RunResult, same: &[&Attempt]) -> bool {
+        let was_done = |rerun: &Vec<String>| {
+            same.iter().any(|attempt| attempt.plan.as_ref().is_some_and(|plan| plan.rerun == *rerun))
+        };
+        self.planned(result, 1).is_some_and(|plan| plan.takes_producers && !was_done(&plan.rerun))
+    }
+
+    fn planned(&self, result: &RunResult, level: usize) -> Option<ResumePlan> {
+        let folder = self.runs.find(result.run_id.as_ref()?).ok()?;
         let resume = Resume { resumer: Resumer::Automatic { level }, ..self.resumed(None) };
-        let Ok(opened) = self.runs.open(folder) else { return false };
-        opened.resume_plan(&resume).is_ok_and(|plan| plan.takes_producers)
+        self.runs.open(folder).ok()?.resume_plan(&resume).ok()
     }
 }
 

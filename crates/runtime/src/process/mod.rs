@@ -274,6 +274,16 @@ pub fn shows_us() -> bool {
     platform::shows_us()
 }
 
+/// What people should know where processes cannot be seen as they can elsewhere on this system.
+#[must_use]
+pub fn blindness() -> Option<&'static str> {
+    let is_blind = cfg!(target_os = "linux") && !shows_us();
+    is_blind.then_some(
+        "`/proc` is missing, or shows the processes of another container: what steps start in sessions of their own, and \
+         what a killed run left, is neither found nor ended; mount a `/proc` for this one",
+    )
+}
+
 /// Where the numbers of processes mean the same as here: this boot of this machine, and this pid namespace. `None` where
 /// nobody can tell.
 #[must_use]
