@@ -58,7 +58,9 @@ fn examine(
     outside: &Outside,
 ) -> Result<Checked, Failure> {
     let loaded = reading::find(library, asked)?;
-    Ok(reading::examine(library, loaded, outside, &args.tags.all(), &args.strictness))
+    // which of several recipes a tag is meant for, nobody knows
+    let tags = if args.recipes.len() == 1 { args.tags.all() } else { Vec::new() };
+    Ok(reading::examine(library, loaded, outside, &tags, &args.strictness))
 }
 
 fn judge(

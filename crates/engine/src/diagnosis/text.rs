@@ -163,6 +163,9 @@ impl<'a> Reader<'a> {
         let is_printed = stream == "stdout" && self.facts.step_type == StepType::Bash;
         let is_own = self.is_own(class, subject.as_deref(), line);
         let is_said = !(is_check || is_printed) || is_tool_line(line) || self.is_plain(class, stream, line);
+        let may_be_shown = matches!(class, Class::Disk | Class::Memory | Class::Network | Class::RateLimit);
+        let is_shown =
+            may_be_shown && (is_check || line.starts_with("  ")) && is_quoted(&line.to_lowercase(), &words);
         let is_open = !self.is_judged || (class == Class::Disk && self.is_no_subject(line));
         let quote = excerpt(line, &words);
         Some(Hint {
@@ -170,7 +173,7 @@ impl<'a> Reader<'a> {
             subject,
             signal: Signal { what: what.into_owned(), quote, at },
             rank: rank_of(class),
-            is_believed: is_said && is_open && !is_own,
+            is_believed: is_said && is_open && !is_own && !is_shown,
             is_plain: stream == "stdout" && !is_check && !is_own,
         })
     }
@@ -251,6 +254,27 @@ impl<'a> Reader<'a> {
             PHRASES.iter().find_map(|phrase| phrase.says(&lower).map(|words| (phrase, words)))?;
         said(phrase.class, phrase.what, words)
     }
+}
+
+/// Whether words stand in quotes, as a compiler shows a piece of the source, or a test what it compared. What a program
+/// reports as its `message: "…"` is said all the same.
+fn is_quoted(line: &str, words: &str) -> bool {
+    let Some(at) = line.find(words) else { return false };
+    let mut open: Option<(usize, char)> = None;
+    let mut before = ' ';
+    for (index, sign) in line[..at].char_indices() {
+        let next = line[index + sign.len_utf8()..].chars().next().unwrap_or(' ');
+        match open {
+            // an apostrophe stands between letters
+            None if matches!(sign, '"' | '\'' | '`') && !before.is_alphanumeric() => {
+                open = Some((index, sign))
+            }
+            Some((_, quote)) if quote == sign && !next.is_alphanumeric() => open = None,
+            _ => {}
+        }
+        before = sign;
+    }
+    open.is_some_and(|(index, _)| !line[..index].trim_end().ends_with("message:"))
 }
 
 fn cut(line: &str) -> &str {
