@@ -70,8 +70,10 @@ fn it_has_no_more_than_500_characters_of_what_the_failed_run_printed() {
 }
 
 #[test]
-fn a_failure_that_says_nothing_leaves_all_of_it_to_the_partial_outputs() {
-    let prompt = prompt(&format!("- {{id: m, command: \"{LOUD}\"}}\n- {{id: k, command: exit 7}}\n"));
-    let count = prompt.matches('Q').count();
-    assert!((470..=500).contains(&count), "{count}\n{prompt}");
+fn a_failure_that_says_little_leaves_all_of_it_to_the_partial_outputs() {
+    for failure in ["exit 7", "'echo a short complaint >&2; exit 7'"] {
+        let prompt = prompt(&format!("- {{id: m, command: \"{LOUD}\"}}\n- {{id: k, command: {failure}}}\n"));
+        let count = prompt.matches('Q').count();
+        assert_eq!(count, 500 - "m: ".len(), "{prompt}");
+    }
 }

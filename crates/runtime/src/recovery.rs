@@ -18,6 +18,8 @@ use crate::{
 const PARTIAL_CHARS: usize = 500;
 /// How much of that the error may quote.
 const QUOTED_CHARS: usize = 200;
+/// A reason of so few characters takes nothing from the partial outputs.
+const SHORT_QUOTE: usize = 100;
 /// How much of a quote is its beginning, with the exit code.
 const QUOTE_START: usize = 40;
 /// How many context names it gets.
@@ -49,7 +51,7 @@ pub fn prompt(state: &RunState, id: FrameId, mask: &Mask) -> String {
         })
         .collect();
     let (error, quoted) = reason(state, id, mask);
-    let room = PARTIAL_CHARS.saturating_sub(quoted);
+    let room = if quoted <= SHORT_QUOTE { PARTIAL_CHARS } else { PARTIAL_CHARS.saturating_sub(quoted) };
     let partial: String = mask.text(&outputs.join("\n")).chars().take(room).collect();
     format!(
         "A nested recipe failed, and it is up to you whether its work can still be done.\n\n\
