@@ -20,6 +20,7 @@ fn the_home_directory_is_looked_up_where_nobody_names_it() {
     let env = env().file("r.yaml", "name: r\nsteps: [{id: s, command: 'echo $HOME'}]\n");
     let known = env.shell("getent passwd \"$(id -u)\" | cut -d: -f6").stdout.trim().to_owned();
     if known.is_empty() {
+        eprintln!("skipped: this user has no entry among the users");
         return;
     }
     for unset in ["env -u HOME", "env HOME="] {
@@ -36,6 +37,7 @@ fn blocked_signals_are_heard_and_not_handed_on() {
     );
     let block = "use POSIX; sigprocmask(SIG_BLOCK, POSIX::SigSet->new(1..31)); exec @ARGV";
     if env.shell("perl -MPOSIX -e 1").code != 0 {
+        eprintln!("skipped: there is no perl");
         return;
     }
     let mut command = env.command("perl".as_ref());
@@ -54,6 +56,7 @@ fn blocked_signals_are_heard_and_not_handed_on() {
 fn a_state_directory_that_cannot_be_read_is_not_an_empty_one() {
     let env = env().file("plain", "no directory");
     if !can_be_nobody(&env) {
+        eprintln!("skipped: the rights cannot be given up here");
         return;
     }
     assert_eq!(
@@ -83,6 +86,7 @@ fn directories_that_cannot_be_entered_are_said() {
         .file("r.yaml", "name: r\nsteps: [{id: s, command: pwd}]\n")
         .file("w.yaml", "name: w\nsteps: [{id: s, command: pwd, working_dir: ../closed}]\n");
     if !can_be_nobody(&env) {
+        eprintln!("skipped: the rights cannot be given up here");
         return;
     }
     assert_eq!(
@@ -114,6 +118,7 @@ fn a_process_that_may_not_be_ended_is_not_said_to_be() {
     );
     let is_root = env.shell("test $(id -u) = 0 && cc -o as_root as_root.c && chmod 4755 as_root").code == 0;
     if !is_root || !can_be_nobody(&env) || env.shell(&format!("{NOBODY} ./as_root true")).code != 0 {
+        eprintln!("skipped: the tests do not run as root, or there is no C compiler");
         return;
     }
     env.write("r.yaml", "name: r\nsteps: [{id: s, command: '../as_root sleep 3217 & sleep 0.2'}]\n");

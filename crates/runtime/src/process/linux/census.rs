@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::family;
-use super::table::{Row, Table};
+use super::table::{Row, Table, own_pid};
 use crate::process::{Filter, ProcessId, Survivor};
 
 /// The living processes that are meant, parents before their children, without us and without `init`.
@@ -22,10 +22,6 @@ pub(super) fn members(filter: &Filter, known: &HashSet<ProcessId>) -> Vec<Row> {
 pub(super) fn describe(row: &Row, filter: &Filter) -> Survivor {
     let step = row.marker().map(|marker| marker.step).or_else(|| filter.step.clone());
     Survivor { id: row.id, command: row.command(), step }
-}
-
-fn own_pid() -> i32 {
-    rustix::process::getpid().as_raw_nonzero().get()
 }
 
 struct Census<'a> {

@@ -20,7 +20,7 @@ pub(super) use family::{
 /// See [`crate::process::shows_us`].
 pub(super) fn shows_us() -> bool {
     static SHOWS: LazyLock<bool> = LazyLock::new(|| {
-        let own = rustix::process::getpid().as_raw_nonzero().to_string();
+        let own = table::own_pid().to_string();
         std::fs::read_link("/proc/self").is_ok_and(|shown| shown.as_os_str() == own.as_str())
     });
     *SHOWS

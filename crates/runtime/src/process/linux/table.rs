@@ -9,6 +9,11 @@ use rustix::process::getpid;
 
 use crate::process::{Marker, ProcessId, RUN_VARIABLE, STEP_VARIABLE};
 
+/// The number of this process.
+pub(super) fn own_pid() -> i32 {
+    getpid().as_raw_nonzero().get()
+}
+
 /// One process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Row {
@@ -41,7 +46,7 @@ impl Row {
     /// This process; `None` where `/proc` shows it under another number, or not at all. Its group and its session can be 0: those of a process whose leader lives outside of its pid
     /// namespace, as in many containers. The calls for them take that for impossible.
     pub(super) fn own() -> Option<Self> {
-        super::shows_us().then(|| Self::read(getpid().as_raw_nonzero().get()))?
+        super::shows_us().then(|| Self::read(own_pid()))?
     }
 
     /// The name stands in parentheses and may itself contain them, so the fields are counted from the last one.
