@@ -51,6 +51,14 @@ fn a_tolerated_failed_recipe_leaves_text() {
 }
 
 #[test]
+fn a_path_below_a_recipe_reads_its_result_first() {
+    let child = "name: child\ncontext: {pr_url: '', only: context}\nsteps:\n  - {id: open, command: \"echo '{\\\"pr_url\\\": \\\"https://example.com/7\\\"}'\"}\n";
+    let parent = "name: p\nsteps:\n  - {id: r, recipe: child}\n  - {id: s, condition: r.pr_url, command: 'echo {{r.pr_url}} {{r.only}}'}\n";
+    let output = run(parent, child, &[]);
+    assert_eq!(output.value("s"), "https://example.com/7 context", "{}", output.all());
+}
+
+#[test]
 fn a_child_sees_its_defaults_the_parent_and_the_call() {
     let parent = "name: p\ncontext: {a: parent, b: parent}\nsteps:\n  - {id: s, recipe: child, context: {b: call, d: 'x {{a}}'}}\n";
     let child = "name: child\ncontext: {a: child, b: child, c: child, d: child}\nsteps:\n  - {id: say, command: 'echo {{a}} {{b}} {{c}} {{d}}'}\n";

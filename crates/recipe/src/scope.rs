@@ -20,7 +20,8 @@ pub trait Scope {
         true
     }
 
-    /// What a dotted path below a name reads first: the nested recipe that gave the name its value.
+    /// What a dotted path below a name reads where the name's value has no such member: the nested recipe that gave
+    /// the name its value.
     fn below(&self, _name: &str) -> Option<Arc<Final>> {
         None
     }
@@ -103,15 +104,16 @@ impl Path {
     /// The value at this path, if its first `at` segments belong to the name that it begins with.
     fn resolve_from(&self, scope: &dyn Scope, name: &str, at: usize) -> Value {
         let rest = &self.segments[at..];
+        let value = scope.get(name).unwrap_or_default();
         if let Some((Segment::Key(first), after)) = rest.split_first()
             && let Some(below) = scope.below(name)
+            && !value.has_member(first)
         {
             let path = Path { root: first.clone(), segments: after.to_vec() };
             if path.names().any(|name| below.context.contains_key(&name)) {
                 return path.resolve(&*below);
             }
         }
-        let value = scope.get(name).unwrap_or_default();
         rest.iter().fold(value, |value, segment| value.step(segment))
     }
 
@@ -162,8 +164,14 @@ mod tests {
             context: map(r#"{"d": "L", "only": "ON"}"#),
             below: HashMap::from([("d".to_owned(), d)]),
         };
-        let below = HashMap::from([("s".to_owned(), Arc::new(s))]);
-        Final { context: map(r#"{"s": "C", "which": "s"}"#), below }
+        let json = Final {
+            context: map(r#"{"url": "a default", "nothing": "a default", "only": "ON"}"#),
+            below: HashMap::new(),
+        };
+        let below = HashMap::from([("s".to_owned(), Arc::new(s)), ("json".to_owned(), Arc::new(json))]);
+        let context =
+            r#"{"s": "C", "which": "s", "json": "{\"url\": \"from the result\", \"nothing\": null}"}"#;
+        Final { context: map(context), below }
     }
 
     #[test]
@@ -177,6 +185,9 @@ mod tests {
             ("{{s.d.k}}", "K"),
             ("{{s.d.nope}}", ""),
             ("{{s.nope}}", ""),
+            ("{{json.url}}", "from the result"),
+            ("{{json.nothing}}", ""),
+            ("{{json.only}}", "ON"),
         ] {
             let template = Template::parse(text).unwrap_or_else(|errors| panic!("{text}: {errors:?}"));
             assert_eq!(template.render(&scope), expected, "{text}");

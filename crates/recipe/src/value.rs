@@ -206,6 +206,15 @@ impl Value {
         }
     }
 
+    /// Whether this is an object with such a member, or text that is one.
+    pub fn has_member(&self, key: &str) -> bool {
+        match self {
+            Value::Map(members) => members.contains_key(key),
+            Value::Text(text) => structured(text).is_some_and(|value| value.has_member(key)),
+            _ => false,
+        }
+    }
+
     /// One step of a path into this value. Text that is a JSON object or list is looked into.
     pub fn step(&self, segment: &Segment) -> Value {
         match (self, segment) {
@@ -237,12 +246,16 @@ pub enum Segment {
     Index(i64),
 }
 
-fn into_text(text: &str, segment: &Segment) -> Value {
-    let structured = match text.trim_start().as_bytes().first() {
+/// The object or list that a text is.
+fn structured(text: &str) -> Option<Value> {
+    match text.trim_start().as_bytes().first() {
         Some(b'{' | b'[') => Value::from_json(text).ok(),
         _ => None,
-    };
-    match (structured, segment) {
+    }
+}
+
+fn into_text(text: &str, segment: &Segment) -> Value {
+    match (structured(text), segment) {
         (Some(value), segment) => value.step(segment),
         (None, Segment::Key(key)) if key == "length" => length(text.chars().count()),
         (None, _) => Value::Null,
