@@ -289,3 +289,17 @@ fn members_of_json_are_hidden_where_the_step_fails_too() {
         }
     }
 }
+
+#[test]
+fn names_are_read_by_their_words() {
+    let recipe = "
+name: r
+context: {key_insights: three findings, primary_key: 'true', tokens_used: 4096, api_key: hunter2hunter2}
+steps:
+  - {id: say, command: 'echo {{key_insights}} {{primary_key}} {{tokens_used}} true {{api_key}}'}
+";
+    let output = env().json(recipe, &[]);
+    assert_eq!(output.value("say"), "three findings true 4096 true [REDACTED]", "{}", output.all());
+    assert_eq!(output.value("key_insights"), "three findings");
+    assert_eq!(output.value("api_key"), "[REDACTED]");
+}

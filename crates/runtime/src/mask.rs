@@ -1,10 +1,11 @@
 //! Secrets: their values are masked in everything that leaves the private run folder.
 //!
-//! A value is secret if its name looks like it, or if the recipe says so. Values shorter than four characters are
-//! masked by name only, or half of all text would be stars. So are values that are words of the run's own, as the id
-//! of a step: the commands that a message names must work as they stand.
+//! A value is secret if its name looks like it, or if the recipe says so. Values shorter than four characters, booleans
+//! and short numbers are masked by name only, or half of all text would be stars. So are values that are words of the
+//! run's own, as the id of a step: the commands that a message names must work as they stand.
 
 mod members;
+mod names;
 mod parts;
 #[cfg(test)]
 mod tests;
@@ -19,16 +20,16 @@ use recipe::{
 };
 
 pub use members::without_members;
+use names::looks_secret;
 use parts::without_parts;
 
 /// What stands in place of a secret.
 pub const MASK: &str = "[REDACTED]";
 
-/// Parts of names that make a value secret.
-const SECRET_WORDS: &[&str] = &["token", "secret", "password", "key"];
-
 /// Shortest value that is masked wherever it stands.
 const SHORTEST: usize = 4;
+/// Shortest number that is.
+const SHORTEST_NUMBER: usize = 8;
 
 /// Words of the program's own that messages are known by.
 const OWN_WORDS: &[&str] =
@@ -72,12 +73,9 @@ impl Mask {
         self.learn(&frame.context);
     }
 
-    /// Whether the value of this name is secret; dots lead into it. A member that is only called `key` is none: that is
-    /// what the keys of all kinds of data are called.
+    /// Whether the value of this name is secret; dots lead into it.
     pub fn is_secret(&self, name: &str) -> bool {
-        let lower = name.to_lowercase();
-        let (root, members) = lower.split_once('.').unwrap_or((&lower, ""));
-        looks_secret(root) || members.split('.').any(is_secret_member) || self.names.contains(name)
+        looks_secret(name) || self.names.contains(name)
     }
 
     /// Learns the secret values of a context.
@@ -130,6 +128,8 @@ impl Mask {
             Value::Map(members) => members.values().for_each(|member| self.learn_all(member)),
             Value::List(items) => items.iter().for_each(|item| self.learn_all(item)),
             Value::Null | Value::Bool(_) => {}
+            Value::Number(number) if number.as_str().chars().count() < SHORTEST_NUMBER => {}
+            Value::Text(text) if matches!(text.trim(), "true" | "True" | "false" | "False") => {}
             scalar => self.learn_text(&scalar.render()),
         }
     }
@@ -256,15 +256,6 @@ impl Mask {
     pub fn longest(&self) -> usize {
         self.values.first().map_or(0, String::len)
     }
-}
-
-fn looks_secret(name: &str) -> bool {
-    SECRET_WORDS.iter().any(|word| name.contains(word))
-}
-
-/// Whether a member of this name, in small letters, is secret wherever it stands.
-fn is_secret_member(name: &str) -> bool {
-    looks_secret(name) && !matches!(name, "key" | "keys")
 }
 
 /// The bytes with the mask in these places.

@@ -117,9 +117,16 @@ pub fn failed_steps(frame: &Frame) -> Vec<&str> {
     steps.filter(|(state, _)| state.status == StepStatus::Failed).map(|(_, step)| step.id.as_str()).collect()
 }
 
+/// Parts of names whose values no recovery agent gets: a wider rule than that of the mask.
+const WITHHELD: &[&str] = &["token", "secret", "password", "key"];
+
 /// The context in a few lines, without secrets.
 fn summary(context: &Map, mask: &Mask) -> String {
-    let line = |(name, value): (&String, &recipe::value::Value)| match mask.is_secret(name) {
+    let is_withheld = |name: &str| {
+        let lower = name.to_lowercase();
+        mask.is_secret(name) || WITHHELD.iter().any(|part| lower.contains(part))
+    };
+    let line = |(name, value): (&String, &recipe::value::Value)| match is_withheld(name) {
         true => format!("  {name}: {MASK}"),
         false => {
             let text = value.render();

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{SHORTEST, is_secret_member, replaced};
+use super::{SHORTEST, names::looks_secret, replaced};
 
 /// The bytes without the texts of members that look secret, as `"api_key": "…"`: what prints JSON does so before anybody
 /// has read it.
@@ -23,12 +23,12 @@ pub(super) fn members(bytes: &[u8]) -> Vec<Range<usize>> {
             continue;
         }
         let value = skip_space(bytes, value + 1);
-        let name = String::from_utf8_lossy(&bytes[open + 1..end]).to_lowercase();
+        let name = String::from_utf8_lossy(&bytes[open + 1..end]);
         if bytes.get(value) == Some(&b'"') {
             // a text without an end was cut, and is masked as far as it goes
             let end = text_end(bytes, value + 1).unwrap_or(bytes.len());
             at = end + 1;
-            if is_secret_member(&name) && end - value > SHORTEST {
+            if looks_secret(&name) && end - value > SHORTEST {
                 places.push(value + 1..end);
             }
         }
