@@ -104,3 +104,37 @@ fn what_is_ruled_out_needs_nothing() {
     let output = env().file("kid.yaml", kid).json(steps, &[]);
     assert_eq!(output.code, 0, "{}", output.all());
 }
+
+#[test]
+fn routes_that_exclude_each_other_exceed_no_limit() {
+    let recipe = |first: &str, second: &str| {
+        format!(
+            "name: r\nrecursion: {{max_total_steps: 3}}\nsteps:\n  - {{id: a, command: echo 1}}\n  - {{id: b, command: x{first}}}\n  - {{id: c, command: x{first}}}\n  - {{id: d, command: x{second}}}\n  - {{id: e, command: x, depends_on: [d]}}\n"
+        )
+    };
+    let routes = recipe(", condition: \"a == '1'\"", ", condition: \"a == '2'\"");
+    let output = env().json(&routes, &["--dry-run"]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    let said = output.step("d")["skip_reason"].to_string();
+    assert!(said.contains("may exceed the total step limit (3) of `r`"), "{said}");
+    // what certainly runs counts as it does in a run
+    let output = env().json(&recipe("", ""), &["--dry-run"]);
+    assert_eq!(output.code, 1, "{}", output.all());
+    assert!(
+        output.step("d")["error"].to_string().contains("Total step limit (3) exceeded"),
+        "{}",
+        output.all()
+    );
+}
+
+#[test]
+fn a_route_that_may_not_be_taken_exceeds_no_depth() {
+    let recipe = "name: r\nrecursion: {max_depth: 1}\nsteps:\n  - {id: a, command: echo 1}\n  - {id: b, recipe: outer, condition: \"a == '2'\"}\n";
+    let env = env()
+        .file("outer.yaml", "name: outer\nsteps: [{id: o, recipe: inner}]\n")
+        .file("inner.yaml", "name: inner\nsteps: [{id: i, command: x}]\n");
+    let output = env.json(recipe, &["--dry-run"]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    let said = output.step("b/o")["skip_reason"].to_string();
+    assert!(said.contains("may exceed the maximum recipe recursion depth (1)"), "{said}");
+}

@@ -84,8 +84,9 @@ fn consider(state: &RunState, id: FrameId, at: usize) -> Option<Decision> {
             }
         }
     }
-    if let Some(message) = exceeded(state, Some(id), frame.depth, step) {
-        return Some(fail(path, Outcome::Limit, message));
+    let is_certain = !state.settings.dry_run || !is_uncertain(frame, at);
+    if let Some(limit) = exceeded(state, Some(id), frame.depth, step).filter(|_| is_certain) {
+        return Some(fail(path, Outcome::Limit, limit.to_string()));
     }
     let nested = matches!(step.kind, StepKind::Nested { .. });
     if !nested && state.running >= state.settings.max_parallel.max(1) {
@@ -138,33 +139,87 @@ pub fn undecided<'a>(frame: &Frame, step: &'a Step) -> Option<&'a Condition> {
     step.condition.as_ref().filter(|condition| condition.decide(&frame.foreseen()) == Ok(None))
 }
 
+/// Whether nobody can say in a dry run if a step will run: its condition, or that of a step which it needs, or that of
+/// its recipe, reads values that only a run has.
+pub(crate) fn is_uncertain(frame: &Frame, at: usize) -> bool {
+    let step = &frame.unit.steps[at];
+    frame.is_uncertain
+        || step.depends_on.iter().any(|needed| frame.steps[*needed].is_uncertain)
+        || undecided(frame, step).is_some()
+}
+
+/// A limit of a recipe that a step would exceed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExceededLimit {
+    /// Recipes inside recipes.
+    Depth {
+        /// How many there may be.
+        limit: u64,
+    },
+    /// Steps that run.
+    Steps {
+        /// How many there may be.
+        limit: u64,
+        /// The recipe that says so.
+        recipe: String,
+    },
+}
+
+impl std::fmt::Display for ExceededLimit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ExceededLimit::Depth { limit } => {
+                write!(f, "Maximum recipe recursion depth ({limit}) exceeded")
+            }
+            ExceededLimit::Steps { limit, recipe } => write!(
+                f,
+                "Total step limit ({limit}) exceeded: raise `recursion.max_total_steps` of `{recipe}`"
+            ),
+        }
+    }
+}
+
+/// In a dry run: the limit that a run would exceed with the step that was just started, if every step ran whose
+/// condition is not known. Said of the first such step only.
+pub fn may_exceed(state: &RunState, frame: FrameId, at: usize) -> Option<ExceededLimit> {
+    let step = &state.frames[frame].unit.steps[at];
+    if matches!(step.kind, StepKind::Nested { .. }) {
+        return exceeded(state, Some(frame), state.frames[frame].depth, step);
+    }
+    state.lineage(frame).into_iter().find_map(|frame| {
+        let limit = step_limit(frame)?;
+        let recipe = frame.unit.name.clone();
+        (frame.ran + frame.perhaps_ran == limit + 1).then_some(ExceededLimit::Steps { limit, recipe })
+    })
+}
+
+/// How many steps may run in a recipe.
+fn step_limit(frame: &Frame) -> Option<u64> {
+    frame.unit.limits.max_total_steps.or(frame.parent.is_none().then_some(Limits::DEFAULT_STEPS))
+}
+
 /// The limit that a step at this depth would exceed, of a recipe or of one around it.
 pub(crate) fn exceeded(
     state: &RunState,
     innermost: Option<FrameId>,
     depth: u64,
     step: &Step,
-) -> Option<String> {
+) -> Option<ExceededLimit> {
     let nested = matches!(step.kind, StepKind::Nested { .. });
     let depth = depth + 1;
     let mut at = innermost;
     while let Some(id) = at {
         let frame = &state.frames[id];
-        let is_root = frame.parent.is_none();
-        let limits = frame.unit.limits;
         if nested {
-            let limit = limits.max_depth.or(is_root.then_some(Limits::DEFAULT_DEPTH));
+            let default = frame.parent.is_none().then_some(Limits::DEFAULT_DEPTH);
+            let limit = frame.unit.limits.max_depth.or(default);
             if let Some(limit) = limit.filter(|limit| depth - frame.depth > *limit) {
-                return Some(format!("Maximum recipe recursion depth ({limit}) exceeded"));
+                return Some(ExceededLimit::Depth { limit });
             }
         } else {
-            let limit = limits.max_total_steps.or(is_root.then_some(Limits::DEFAULT_STEPS));
             let is_exceeded = |limit: &u64| frame.ran + state.ran_before(frame) + 1 > *limit;
-            if let Some(limit) = limit.filter(is_exceeded) {
-                return Some(format!(
-                    "Total step limit ({limit}) exceeded: raise `recursion.max_total_steps` of `{}`",
-                    frame.unit.name
-                ));
+            if let Some(limit) = step_limit(frame).filter(is_exceeded) {
+                return Some(ExceededLimit::Steps { limit, recipe: frame.unit.name.clone() });
             }
         }
         at = frame.parent.map(|(parent, _)| parent);

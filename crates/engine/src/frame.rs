@@ -69,6 +69,10 @@ pub struct Frame {
     pub hooks: usize,
     /// Steps that really ran here and below.
     pub ran: u64,
+    /// In a dry run: steps here and below of which nobody knows whether they will run.
+    pub perhaps_ran: u64,
+    /// In a dry run: whether that is so for the whole recipe.
+    pub is_uncertain: bool,
     /// The step that ended it.
     pub failed_at: Option<usize>,
     /// Why nothing new starts in it.
@@ -118,6 +122,8 @@ pub struct StepState {
     pub counted: bool,
     /// Whether its own work has begun, after a hook.
     pub begun: bool,
+    /// In a dry run: whether nobody knows if it will run.
+    pub is_uncertain: bool,
 }
 
 impl Frame {
@@ -145,6 +151,8 @@ impl Frame {
             open: 0,
             hooks: 0,
             ran: 0,
+            perhaps_ran: 0,
+            is_uncertain: false,
             failed_at: None,
             stopped: None,
             closed: false,

@@ -24,6 +24,7 @@ use recipe::{
 };
 
 use crate::{
+    decide::is_uncertain,
     event::{Ended, Event, Record, RepairBegan, RunFinished, Usage},
     frame::{Frame, FrameId, StepState},
     outcome::{SkipReason, StepStatus},
@@ -129,6 +130,12 @@ impl RunState {
         Some((frame, self.frames[frame].index_of(id)?))
     }
 
+    /// A frame and those around it, the innermost first.
+    pub fn lineage(&self, frame: FrameId) -> Vec<&Frame> {
+        let around = |frame: &&Frame| frame.parent.map(|(parent, _)| &self.frames[parent]);
+        std::iter::successors(Some(&self.frames[frame]), around).collect()
+    }
+
     /// The state of a step.
     pub fn step(&self, path: &str) -> Option<&StepState> {
         self.locate(path).map(|(frame, at)| &self.frames[frame].steps[at])
@@ -223,11 +230,13 @@ impl RunState {
     fn start(&mut self, path: &str, attempt: u32, inputs: &Option<String>, at: Timestamp) {
         let Some((id, index)) = self.locate(path) else { return };
         self.attempts.insert(path.to_owned(), attempt);
+        // a dry run goes through its steps and begins none
+        let is_real = !self.settings.dry_run;
+        let is_uncertain = !is_real && is_uncertain(&self.frames[id], index);
         let frame = &mut self.frames[id];
         let nested = frame.is_nested(index);
         let step = &mut frame.steps[index];
-        // a dry run goes through its steps and begins none
-        let is_real = !self.settings.dry_run;
+        step.is_uncertain = is_uncertain;
         step.attempt = if is_real { attempt } else { 0 };
         step.inputs = inputs.as_deref().map(Arc::from);
         let first = step.status == StepStatus::Pending;
@@ -240,7 +249,10 @@ impl RunState {
         }
         if first && !nested {
             self.frames[id].steps[index].counted = true;
-            self.count(id, 1);
+            match is_uncertain {
+                true => self.count_perhaps(id),
+                false => self.count(id, 1),
+            }
         }
         self.settle(id);
     }
@@ -250,6 +262,15 @@ impl RunState {
         let mut at = Some(id);
         while let Some(id) = at {
             self.frames[id].ran += steps;
+            at = self.frames[id].parent.map(|(parent, _)| parent);
+        }
+    }
+
+    /// Counts a step of which nobody knows whether it will run.
+    fn count_perhaps(&mut self, id: FrameId) {
+        let mut at = Some(id);
+        while let Some(id) = at {
+            self.frames[id].perhaps_ran += 1;
             at = self.frames[id].parent.map(|(parent, _)| parent);
         }
     }
@@ -276,6 +297,7 @@ impl RunState {
         }
         frame.parent = Some((parent, index));
         frame.depth = outer.depth + 1;
+        frame.is_uncertain = outer.steps[index].is_uncertain;
         let id = self.open(frame);
         self.frames[parent].steps[index].frame = Some(id);
     }

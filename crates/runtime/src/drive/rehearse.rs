@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{Event, Outcome, frame::FrameId, outcome::SkipReason};
+use engine::{Event, Outcome, decide::ExceededLimit, frame::FrameId, outcome::SkipReason};
 use recipe::{
     plan::{Step, StepKind, Target, Unit},
     scope::{Foreseen, Scope},
@@ -50,6 +50,9 @@ impl Driver<'_> {
             StepKind::Nested { .. } if self.goes_round(path, frame, step) => {
                 ("would run a recipe that is being run already".to_owned(), None)
             }
+            StepKind::Nested { .. } if self.may_exceed(path).is_some() => {
+                ("would run a recipe".to_owned(), None)
+            }
             StepKind::Nested { .. } => return self.rehearse_nested(path, frame, step),
         };
         self.foretell(path, frame, step, &what, rendered)?;
@@ -75,9 +78,25 @@ impl Driver<'_> {
                 " (if `{condition}` holds, which is not known before the steps that it reads have run)"
             ));
         }
+        if let Some(limit) = self.may_exceed(path) {
+            message.push_str(&match limit {
+                ExceededLimit::Depth { limit } => {
+                    format!(" (may exceed the maximum recipe recursion depth ({limit}))")
+                }
+                ExceededLimit::Steps { limit, recipe } => {
+                    format!(" (from here on the run may exceed the total step limit ({limit}) of `{recipe}`)")
+                }
+            });
+        }
         let preview = Preview { dry_run: message.clone(), rendered, undecided };
         self.previews.insert(path.to_owned(), preview);
         self.record(Event::Noted { path: Some(path.to_owned()), message }, None)
+    }
+
+    /// The limit that a run may exceed with this step.
+    fn may_exceed(&self, path: &str) -> Option<ExceededLimit> {
+        let (frame, at) = self.state.locate(path)?;
+        engine::decide::may_exceed(&self.state, frame, at)
     }
 
     /// Whether a step runs a recipe around it under a condition that nobody knows yet: when it ends is not known
