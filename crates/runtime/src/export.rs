@@ -13,10 +13,8 @@ use engine::frame::Frame;
 use recipe::{env_name, value::Value};
 
 /// Most values that are exported besides those that the script mentions. A shell reads its environment in a time
-/// that grows with the square of its size, so the aliases of mere outputs are dropped first.
-const NAMES: usize = 256;
-/// Most names that are exported of what stands inside objects.
-const INNER_NAMES: usize = 1024;
+/// that grows with the square of its size.
+const VALUES: usize = 256;
 /// Most bytes that are exported together.
 const BYTES: usize = 128 * 1024;
 /// Largest `NAME=value` that the kernel takes, with the NUL at its end.
@@ -29,216 +27,242 @@ pub struct Exports {
     pub env: Vec<(String, String)>,
     /// Names and values that are too large for it and that the script wants.
     pub large: Vec<(String, Arc<str>)>,
+    /// How much of the context they are.
+    pub share: Share,
 }
 
-/// Chooses what is exported. `text` is the script, whose mentions of exported names come first; `wanted` are
-/// variables that it needs in any case.
-pub fn exports(frame: &Frame, text: &str, wanted: Vec<(String, Value)>, max_value: Option<u64>) -> Exports {
+/// How much of the context is in an environment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Share {
+    /// Whether all of it is.
+    pub is_whole: bool,
+    /// How many values are.
+    exported: usize,
+}
+
+impl Share {
+    /// How many values of the context were left out. Looks at all of them.
+    pub fn left_out(&self, frame: &Frame) -> usize {
+        let all: usize = frame.context.iter().map(|(name, value)| count(name, value)).sum();
+        all.saturating_sub(self.exported)
+    }
+}
+
+/// How many values could be exported of this one: itself and its members.
+fn count(name: &str, value: &Value) -> usize {
+    let own = usize::from(env_name::variable(name).is_some());
+    match value {
+        Value::Map(members) => {
+            own + members.iter().map(|(key, member)| count(&format!("{name}.{key}"), member)).sum::<usize>()
+        }
+        _ => own,
+    }
+}
+
+/// Chooses what is exported. `lineage` is the frame of the step and those around it, the innermost first; `text` is
+/// the script; `wanted` are variables that it needs in any case.
+///
+/// Everything is exported while there is room. Beyond that come first the values that the recipe or one around it
+/// declares, then those that the script needs or mentions, then other values of the context, and last the members of
+/// structures; the newest first.
+pub fn exports(
+    lineage: &[&Frame],
+    text: &str,
+    wanted: Vec<(String, Value)>,
+    max_value: Option<u64>,
+) -> Exports {
+    let Some(frame) = lineage.first() else { return Exports::default() };
     let cap = max_value.map_or(STRING_BYTES, |bytes| (bytes as usize).min(STRING_BYTES));
-    let mut chosen = Chosen { cap, ..Chosen::default() };
-    for (name, value) in wanted {
-        chosen.add_wanted(name, &value);
+    let wanted_first: Vec<String> = wanted.iter().map(|(name, _)| name.clone()).collect();
+    let mut chosen = Chosen {
+        cap,
+        mentions: mentions(text),
+        wanted: wanted.into_iter().collect(),
+        is_whole: true,
+        ..Chosen::default()
+    };
+    chosen.fill(frame, declared(lineage));
+    wanted_first.iter().for_each(|variable| chosen.add_wanted(variable));
+    for name in mentioned_names(frame, &chosen.mentions) {
+        chosen.add(frame, name);
+        chosen.add_mentioned_members(name, &frame.context[name]);
     }
-    let mentions = mentions(text);
-    for name in mentioned_names(frame, &mentions) {
-        chosen.add(frame, name, &mentions, Rank::First);
-    }
-    let declared = frame.unit.context.keys().chain(frame.unit.inputs.iter().map(|input| &input.name));
-    chosen.fill(frame, declared, &mentions, Rank::First);
-    // a name may stand in the log again and again: what is not among its last entries is old
-    let newest = frame.log.iter().rev().take(4 * NAMES);
-    chosen.fill(frame, newest.chain(frame.context.keys()), &mentions, Rank::Later);
-    chosen.finish(frame)
+    chosen.fill(frame, newest(lineage));
+    // where top-level values were left out there is no room for members
+    let has_room = chosen.names.len() == frame.context.len();
+    chosen.is_whole &= has_room
+        && newest(lineage)
+            .all(|name| frame.context.get(name).is_none_or(|value| chosen.add_members(name, value)));
+    chosen.finish()
 }
 
-/// How much a step wants a value.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Rank {
-    /// It is declared, or the script mentions it.
-    First,
-    /// It is there.
-    Later,
+/// Names that the recipe declares, and the recipes around it.
+fn declared<'a>(lineage: &[&'a Frame]) -> impl Iterator<Item = &'a String> {
+    lineage
+        .iter()
+        .flat_map(|frame| frame.unit.context.keys().chain(frame.unit.inputs.iter().map(|input| &input.name)))
+}
+
+/// Names of the context, the newest first. A name may be assigned again and again: only the last entries of a log
+/// are looked at.
+fn newest<'a>(lineage: &[&'a Frame]) -> impl Iterator<Item = &'a String> {
+    let assigned = lineage.iter().flat_map(|frame| frame.log.iter().rev().take(4 * VALUES));
+    let all = lineage.first().into_iter().flat_map(|frame| frame.context.keys().rev());
+    assigned.chain(all)
 }
 
 #[derive(Default)]
 struct Chosen<'a> {
     cap: usize,
     bytes: usize,
+    /// Words of the script that could be names of variables.
+    mentions: HashSet<&'a str>,
+    /// Variables that the script needs, until they have their place.
+    wanted: HashMap<String, Value>,
+    /// Top-level names that were looked at.
     names: HashSet<&'a str>,
+    /// Variables of members that have their place.
+    members: HashSet<String>,
+    /// Top-level names whose members were looked at.
+    opened: HashSet<&'a str>,
+    /// How many values were looked at.
+    looked_at: usize,
+    exported: usize,
+    is_whole: bool,
     exact: Vec<(String, String)>,
     aliases: Vec<(String, String)>,
-    /// Values that nobody asked for, the newest first; they have aliases as far as there is room.
-    later: Vec<&'a str>,
-    nested_aliases: Vec<(String, String)>,
-    wanted: HashMap<String, Room>,
+    member_aliases: Vec<(String, String)>,
+    /// How many top-level names have an alias.
+    alias_uses: HashMap<String, usize>,
     large: Vec<(String, Arc<str>)>,
 }
 
-/// Whether there is room for a value in the environment.
+/// Where a value stands in the context.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Room {
-    Enough,
-    None,
+enum Level {
+    Top,
+    Member,
 }
 
 impl<'a> Chosen<'a> {
-    fn add_wanted(&mut self, name: String, value: &Value) {
-        if self.wanted.contains_key(&name) {
-            return;
-        }
-        let text = value.render();
-        let room = self.take_room(&name, &text);
-        self.wanted.insert(name.clone(), room);
-        match room {
-            Room::Enough => self.exact.push((name, text.into_owned())),
-            Room::None => self.large.push((name, shared(value))),
-        }
-    }
-
-    /// Takes the room of a value, if there is any. It counts once: its alias goes with it.
-    fn take_room(&mut self, name: &str, text: &str) -> Room {
-        if self.bytes + text.len() > BYTES {
-            return Room::None;
-        }
-        let room = self.room_of_one(name, text);
-        if room == Room::Enough {
-            self.bytes += text.len();
-        }
-        room
-    }
-
-    fn room_of_one(&self, name: &str, text: &str) -> Room {
-        let fits = text.len() <= self.cap && name.len() + text.len() + 2 <= STRING_BYTES;
-        if fits { Room::Enough } else { Room::None }
-    }
-
-    /// Adds values while there are few.
-    fn fill(
-        &mut self,
-        frame: &Frame,
-        names: impl Iterator<Item = &'a String>,
-        mentions: &HashSet<&str>,
-        rank: Rank,
-    ) {
+    /// Adds top-level values while there are few.
+    fn fill(&mut self, frame: &'a Frame, names: impl Iterator<Item = &'a String>) {
         let mut names = names;
-        while self.names.len() < NAMES.min(frame.context.len())
+        while self.looked_at < VALUES
+            && self.names.len() < frame.context.len()
             && let Some(name) = names.next()
         {
-            self.add(frame, name, mentions, rank);
+            self.add(frame, name);
         }
     }
 
-    fn add(&mut self, frame: &Frame, name: &'a str, mentions: &HashSet<&str>, rank: Rank) {
+    fn add(&mut self, frame: &'a Frame, name: &'a str) {
         let Some(value) = frame.context.get(name) else { return };
-        if !self.names.insert(name) {
-            return;
-        }
-        let level = if rank == Rank::First { Level::Top } else { Level::Later };
-        if self.add_value(name, value, mentions, level) == Room::Enough && rank == Rank::Later {
-            self.later.push(name);
+        if self.names.insert(name) {
+            self.place(name, value, Level::Top);
         }
     }
 
-    /// Adds a value and what stands inside of it; says whether there was room for itself.
-    fn add_value(&mut self, name: &str, value: &Value, mentions: &HashSet<&str>, level: Level) -> Room {
-        let mut room = Room::None;
-        if let Some(variable) = env_name::variable(name) {
-            let alias = if level == Level::Later { None } else { env_name::alias(name) };
-            let is_mentioned = || {
-                mentions.contains(variable.as_str())
-                    || alias.as_deref().is_some_and(|alias| mentions.contains(alias))
+    /// Adds a variable that the script needs, unless it has its place already.
+    fn add_wanted(&mut self, variable: &str) {
+        let Some(value) = self.wanted.remove(variable) else { return };
+        self.members.insert(variable.to_owned());
+        let text = value.render();
+        match self.takes(variable, &text) {
+            true => self.exact.push((variable.to_owned(), text.into_owned())),
+            false => self.large.push((variable.to_owned(), shared(&value))),
+        }
+    }
+
+    /// Adds the members of a value that the script mentions.
+    fn add_mentioned_members(&mut self, name: &str, value: &Value) {
+        let Value::Map(members) = value else { return };
+        for (key, member) in members.iter() {
+            let name = format!("{name}.{key}");
+            let is_mentioned = |variable: Option<String>| {
+                variable.is_some_and(|variable| self.mentions.contains(variable.as_str()))
             };
-            if level != Level::Inner || self.exact.len() < INNER_NAMES || is_mentioned() {
-                room = self.add_exact(variable, value, mentions);
-                if let Some(alias) = alias {
-                    self.add_alias(alias, value, mentions, level, room);
-                }
+            if is_mentioned(env_name::variable(&name)) || is_mentioned(env_name::alias(&name)) {
+                self.place(&name, member, Level::Member);
             }
+            self.add_mentioned_members(&name, member);
         }
-        if let Value::Map(members) = value {
-            for (key, member) in members.iter() {
-                self.add_value(&format!("{name}.{key}"), member, mentions, Level::Inner);
-            }
-        }
-        room
     }
 
-    fn add_exact(&mut self, variable: String, value: &Value, mentions: &HashSet<&str>) -> Room {
-        let text = value.render();
-        if let Some(room) = self.wanted.get(&variable) {
-            return *room;
-        }
-        if text.contains('\0') {
-            return Room::None;
-        }
-        let room = self.take_room(&variable, &text);
-        match room {
-            Room::Enough => self.exact.push((variable, text.into_owned())),
-            Room::None => self.add_large(variable, value, mentions),
-        }
-        room
+    /// Adds the members of a top-level value while there is room; says whether there was room for all.
+    fn add_members(&mut self, name: &'a str, value: &Value) -> bool {
+        let Value::Map(_) = value else { return true };
+        !self.opened.insert(name) || self.add_below(name, value)
     }
 
-    fn add_alias(
-        &mut self,
-        alias: String,
-        value: &Value,
-        mentions: &HashSet<&str>,
-        level: Level,
-        room: Room,
-    ) {
-        let text = value.render();
-        if text.contains('\0') {
+    fn add_below(&mut self, name: &str, value: &Value) -> bool {
+        let Value::Map(members) = value else { return true };
+        members.iter().all(|(key, member)| {
+            let name = format!("{name}.{key}");
+            if self.looked_at >= VALUES {
+                return false;
+            }
+            self.place(&name, member, Level::Member);
+            self.add_below(&name, member)
+        })
+    }
+
+    /// Puts a value into the environment with its alias, if there is room; else into what the script reads from
+    /// files, as far as it mentions it.
+    fn place(&mut self, name: &str, value: &Value, level: Level) {
+        let Some(variable) = env_name::variable(name) else { return };
+        if level == Level::Member && !self.members.insert(variable.clone()) {
             return;
         }
-        if room == Room::None {
-            return self.add_large(alias, value, mentions);
+        self.looked_at += 1;
+        let alias = env_name::alias(name);
+        if let (Level::Top, Some(alias)) = (level, &alias) {
+            *self.alias_uses.entry(alias.clone()).or_default() += 1;
         }
-        // an alias is shorter than the exact name: where that has room, it has room too
-        let list = if level == Level::Inner { &mut self.nested_aliases } else { &mut self.aliases };
-        list.push((alias, text.into_owned()));
+        let wanted = self.wanted.remove(&variable);
+        let exact = wanted.as_ref().unwrap_or(value);
+        let (text, alias_text) = (exact.render(), value.render());
+        if text.contains('\0') || alias_text.contains('\0') {
+            return;
+        }
+        if self.takes(&variable, &text) {
+            self.exported += 1;
+            let aliases = if level == Level::Top { &mut self.aliases } else { &mut self.member_aliases };
+            aliases.extend(alias.map(|alias| (alias, alias_text.into_owned())));
+            self.exact.push((variable, text.into_owned()));
+            return;
+        }
+        self.is_whole = false;
+        if wanted.is_some() || self.mentions.contains(variable.as_str()) {
+            self.large.push((variable, shared(exact)));
+        }
+        if let Some(alias) = alias.filter(|alias| self.mentions.contains(alias.as_str())) {
+            self.large.push((alias, shared(value)));
+        }
     }
 
-    /// A value without room is read from a file by a script that mentions it.
-    fn add_large(&mut self, variable: String, value: &Value, mentions: &HashSet<&str>) {
-        if mentions.contains(variable.as_str()) && !self.wanted.contains_key(&variable) {
-            self.wanted.insert(variable.clone(), Room::None);
-            self.large.push((variable, shared(value)));
-        }
+    /// Takes the room of a value, if there is any. It counts once: its alias, which is shorter, goes with it.
+    fn takes(&mut self, variable: &str, text: &str) -> bool {
+        let fits = text.len() <= self.cap
+            && variable.len() + text.len() + 2 <= STRING_BYTES
+            && self.bytes + text.len() <= BYTES;
+        self.bytes += if fits { text.len() } else { 0 };
+        fits
     }
 
     /// Where aliases collide the top-level name wins; between two top-level names neither is set.
-    fn finish(mut self, frame: &Frame) -> Exports {
-        let last = NAMES.saturating_sub(self.exact.len()).max(self.aliases.len());
-        // without other aliases and without room for them nothing depends on those of mere outputs
-        if last > 0 || !self.nested_aliases.is_empty() {
-            for name in &self.later {
-                let Some(alias) = env_name::alias(name) else { continue };
-                let value = frame.context.get(*name).filter(|_| self.aliases.len() < last);
-                self.aliases
-                    .push((alias, value.map(|value| value.render().into_owned()).unwrap_or_default()));
-            }
-        }
-        let mut uses: HashMap<&str, usize> = HashMap::with_capacity(self.aliases.len());
-        for (alias, _) in &self.aliases {
-            *uses.entry(alias).or_default() += 1;
-        }
-        let mut nested: HashSet<&str> = HashSet::new();
-        let is_free: Vec<bool> = (self.nested_aliases.iter())
-            .map(|(alias, _)| !uses.contains_key(alias.as_str()) && nested.insert(alias))
+    fn finish(self) -> Exports {
+        let uses = &self.alias_uses;
+        let mut seen = HashSet::new();
+        let member_aliases = self.member_aliases.into_iter();
+        let mut env: Vec<(String, String)> = member_aliases
+            .filter(|(alias, _)| !uses.contains_key(alias) && seen.insert(alias.clone()))
             .collect();
-        let is_single: Vec<bool> = (self.aliases.iter().enumerate())
-            .map(|(at, (alias, _))| at < last && uses[alias.as_str()] == 1)
-            .collect();
-        let mut env = keep(self.nested_aliases, &is_free);
-        env.extend(keep(self.aliases, &is_single));
-        env.append(&mut self.exact);
-        Exports { env, large: self.large }
+        env.extend(self.aliases.into_iter().filter(|(alias, _)| uses[alias] == 1));
+        env.extend(self.exact);
+        let share = Share { is_whole: self.is_whole, exported: self.exported };
+        Exports { env, large: self.large, share }
     }
-}
-
-fn keep(list: Vec<(String, String)>, kept: &[bool]) -> Vec<(String, String)> {
-    list.into_iter().zip(kept).filter(|(_, kept)| **kept).map(|(entry, _)| entry).collect()
 }
 
 /// The text of a value, without a copy where it is text already.
@@ -247,17 +271,6 @@ fn shared(value: &Value) -> Arc<str> {
         Value::Text(text) => Arc::clone(text),
         other => Arc::from(other.render()),
     }
-}
-
-/// Where a value stands in the context.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Level {
-    /// On top, and wanted.
-    Top,
-    /// On top.
-    Later,
-    /// Inside an object.
-    Inner,
 }
 
 /// Words of a script that could be names of variables.

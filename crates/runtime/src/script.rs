@@ -14,7 +14,7 @@ use recipe::{
 };
 
 use crate::{
-    export::{exports, prologue},
+    export::{Share, exports, prologue},
     folder::{FolderError, make_dir, write_private},
     large::LargeFiles,
 };
@@ -29,6 +29,8 @@ pub struct Script {
     pub args: Vec<String>,
     /// Variables of the context.
     pub env: Vec<(String, String)>,
+    /// How much of the context they are.
+    pub share: Share,
 }
 
 /// Why a script cannot be made.
@@ -65,12 +67,12 @@ pub enum ScriptError {
     Folder(#[from] FolderError),
 }
 
-/// Makes the script of a command. `scope` is where its names are looked up: the frame, or the frame with more. `own`
-/// are variables of the step that are too large for an environment.
+/// Makes the script of a command. `scope` is where its names are looked up: the frame, or the frame with more;
+/// `lineage` is that frame and those around it. `own` are variables of the step that are too large for an environment.
 pub fn prepare(
     command: &Template,
     scope: &dyn Scope,
-    frame: &Frame,
+    lineage: &[&Frame],
     max_value: Option<u64>,
     own: Vec<(String, Arc<str>)>,
     private: &Path,
@@ -78,7 +80,7 @@ pub fn prepare(
 ) -> Result<Script, ScriptError> {
     let (pieces, paths) = command.pieces(scope);
     let (body, wanted) = resolve(&pieces, &paths, scope)?;
-    let mut exports = exports(frame, &body, wanted, max_value);
+    let mut exports = exports(lineage, &body, wanted, max_value);
     exports.large.extend(own);
     let mut paths = Vec::with_capacity(exports.large.len());
     for (_, text) in &exports.large {
@@ -88,7 +90,7 @@ pub fn prepare(
         true => body,
         false => Cow::Owned(prologue(&exports.large, &paths) + &body),
     };
-    Ok(Script { args: bash_args(&body, private)?, env: exports.env })
+    Ok(Script { args: bash_args(&body, private)?, env: exports.env, share: exports.share })
 }
 
 fn bash_args(body: &str, private: &Path) -> Result<Vec<String>, ScriptError> {

@@ -20,7 +20,7 @@ use crate::{
     attempt::{Command, Finished, Go, Quoted, SHELL, ShellTask, brief, run_shell},
     context_file::{ContextFile, Sharing},
     environment::Environment,
-    export::own_room,
+    export::{Share, own_room},
     folder::{FolderError, RunFolder, make_dir},
     output_files::OutputFiles,
     outputs::Stream,
@@ -196,9 +196,10 @@ impl Driver<'_> {
         let outputs = self.spare.become_attempt(&dir, attempt)?;
         let private = run.join(&dir).join("private");
         let (own, large) = own_room(self.own_env(frame, step));
+        let lineage = self.state.lineage(frame);
         let scope = &self.state.frames[frame];
         let cap = step.max_env_value_bytes;
-        let script = match script::prepare(command, scope, scope, cap, large, &private, &self.large) {
+        let script = match script::prepare(command, scope, &lineage, cap, large, &private, &self.large) {
             Ok(script) => script,
             Err(script::ScriptError::Folder(error)) => return Err(error.into()),
             Err(error) => {
@@ -206,6 +207,7 @@ impl Driver<'_> {
                 return Ok(());
             }
         };
+        self.note_left_out(path, frame, script.share);
         let env = Arc::new(self.step_env(frame, at, &dir, script.env, own)?);
         let command = Command {
             program: SHELL.into(),
@@ -244,6 +246,18 @@ impl Driver<'_> {
             TaskDone::Attempt { path, attempt, hook, result }
         });
         Ok(())
+    }
+
+    /// Says once that the context does not fit in an environment.
+    pub(super) fn note_left_out(&mut self, path: &str, frame: FrameId, share: Share) {
+        if share.is_whole || std::mem::replace(&mut self.noted_left_out, true) {
+            return;
+        }
+        let left_out = share.left_out(&self.state.frames[frame]);
+        let message = format!(
+            "the context is too large for an environment: {left_out} values are not exported to this step; a command that mentions one gets it, and $RECIPE_CONTEXT_FILE has all of them"
+        );
+        self.unsaid.push((path.to_owned(), message));
     }
 
     /// The hook before a step: once for each step, not for each attempt.

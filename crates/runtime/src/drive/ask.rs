@@ -117,8 +117,9 @@ impl Driver<'_> {
         }
         let dir = RunFolder::attempt(path, attempt);
         make_dir(&self.run_dir().join(&dir))?;
-        let exported =
-            crate::export::exports(&self.state.frames[frame], "", Vec::new(), step.max_env_value_bytes);
+        let lineage = self.state.lineage(frame);
+        let exported = crate::export::exports(&lineage, "", Vec::new(), step.max_env_value_bytes);
+        self.note_left_out(path, frame, exported.share);
         let (fitting, large) = own_room(self.own_env(frame, step));
         let mut own = self.in_files(path, &dir, large)?;
         own.extend(fitting);

@@ -110,7 +110,8 @@ impl Driver<'_> {
             known.iter().map(|(name, value)| (name.to_uppercase(), value.render().into_owned())).collect();
         let (env_names, large) = own_room(own);
         let scope = HookScope { frame, known };
-        let script = script::prepare(template, &scope, frame, None, large, &private, &self.large)
+        let lineage = self.state.lineage(frame_id);
+        let script = script::prepare(template, &scope, &lineage, None, large, &private, &self.large)
             .map_err(|error| error.to_string())?;
         let mut env = Environment::shared(Arc::clone(&self.base_env));
         env.extend(script.env);

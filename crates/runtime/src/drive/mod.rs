@@ -142,6 +142,8 @@ pub struct Driver<'a> {
     env_names: BTreeSet<String>,
     /// What is to be said about steps that are being prepared.
     unsaid: Vec<(String, String)>,
+    /// Whether it was said that values are not exported.
+    noted_left_out: bool,
 }
 
 /// What a finished task brings.

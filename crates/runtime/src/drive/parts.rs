@@ -117,6 +117,7 @@ impl<'a> Driver<'a> {
             told_secrets: 0,
             env_names: BTreeSet::new(),
             unsaid: Vec::new(),
+            noted_left_out: false,
         }
     }
 }
