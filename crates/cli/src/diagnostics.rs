@@ -19,6 +19,8 @@ const MOST_SHOWN: usize = 200;
 const LONGEST_LINE: usize = 4_096;
 /// A span over more lines than this is shown by its first line.
 const MOST_LINES: usize = 3;
+/// Places of a repeated warning that are listed; JSON has them all.
+const MOST_PLACES: usize = 12;
 
 /// A problem as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -82,20 +84,67 @@ pub(crate) fn report(diagnostics: &[Diagnostic], sources: &Sources, look: Look) 
     let renderer = renderer.term_width(look.width);
     let mut lines = Lines::new(sources);
     let mut text = String::new();
-    for diagnostic in diagnostics.iter().take(MOST_SHOWN) {
-        text.push_str(&render(diagnostic, sources, &mut lines, &renderer));
+    let facts = fold(diagnostics);
+    for fact in facts.iter().take(MOST_SHOWN) {
+        text.push_str(&render(fact, sources, &mut lines, &renderer));
         text.push_str("\n\n");
     }
-    if diagnostics.len() > MOST_SHOWN {
-        let more = diagnostics.len() - MOST_SHOWN;
+    if facts.len() > MOST_SHOWN {
+        let more = facts.len() - MOST_SHOWN;
         text.push_str(&format!("… and {more} more problems; `--output-format json` shows them all\n\n"));
     }
     text.push_str(&summary(diagnostics, sources));
+    if facts.len() < diagnostics.len() {
+        text.push_str(&format!(" ({} different)", facts.len()));
+    }
     text.push('\n');
     text
 }
 
-fn render(diagnostic: &Diagnostic, sources: &Sources, lines: &mut Lines<'_>, renderer: &Renderer) -> String {
+/// A problem, and the other places where the same warning applies.
+struct Fact<'a> {
+    diagnostic: &'a Diagnostic,
+    also: Vec<Place>,
+}
+
+/// The problems, with warnings that say the same put together. Errors stay apart: each has to be corrected.
+fn fold(diagnostics: &[Diagnostic]) -> Vec<Fact<'_>> {
+    let mut facts: Vec<Fact<'_>> = Vec::new();
+    let mut known = HashMap::new();
+    for diagnostic in diagnostics {
+        let Diagnostic { code, message, label, help, .. } = diagnostic;
+        let foldable = diagnostic.place.filter(|_| diagnostic.severity == Severity::Warning);
+        let first = foldable.map(|_| *known.entry((code, message, label, help)).or_insert(facts.len()));
+        match (foldable, first.and_then(|first| facts.get_mut(first))) {
+            (Some(place), Some(fact)) => fact.also.push(place),
+            _ => facts.push(Fact { diagnostic, also: Vec::new() }),
+        }
+    }
+    facts
+}
+
+/// `also at 12:3, 40:3 and child.yaml:7:5`: the file is named where it is another one.
+fn also_at(fact: &Fact<'_>, sources: &Sources, lines: &mut Lines<'_>) -> Option<String> {
+    let mut file = fact.diagnostic.place?.file;
+    let mut words = |place: &Place| {
+        let at = lines.at(*place);
+        let name = match place.file == file {
+            true => String::new(),
+            false => format!("{}:", sources.file(place.file).path),
+        };
+        file = place.file;
+        format!("{name}{}:{}", at.line, at.column)
+    };
+    let places: Vec<String> = fact.also.iter().take(MOST_PLACES).map(&mut words).collect();
+    let more = match fact.also.len().saturating_sub(MOST_PLACES) {
+        0 => String::new(),
+        more => format!(" and {more} more places"),
+    };
+    (!places.is_empty()).then(|| format!("also at {}{more}", places.join(", ")))
+}
+
+fn render(fact: &Fact<'_>, sources: &Sources, lines: &mut Lines<'_>, renderer: &Renderer) -> String {
+    let diagnostic = fact.diagnostic;
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -104,6 +153,9 @@ fn render(diagnostic: &Diagnostic, sources: &Sources, lines: &mut Lines<'_>, ren
     let mut elements: Vec<Element<'_>> = Vec::new();
     if let Some(place) = diagnostic.place {
         elements.push(excerpt(diagnostic, place, sources.file(place.file), lines));
+    }
+    if let Some(places) = also_at(fact, sources, lines) {
+        elements.push(Level::NOTE.message(clean(&places)).into());
     }
     if let Some(help) = &diagnostic.help {
         elements.push(Level::HELP.message(clean(help)).into());
