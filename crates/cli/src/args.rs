@@ -147,6 +147,9 @@ pub(crate) struct ExplainArgs {
     /// Print the graph of the steps instead
     #[arg(long, value_name = "KIND")]
     pub(crate) graph: Option<GraphKind>,
+    /// Show every step in full, also those of a long recipe
+    #[arg(long)]
+    pub(crate) verbose: bool,
     #[command(flatten)]
     pub(crate) places: Places,
     #[command(flatten)]

@@ -23,7 +23,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     out::Out,
-    reading,
+    outcome, reading,
 };
 
 /// Explains a recipe.
@@ -64,9 +64,29 @@ pub(crate) fn explain(args: &ExplainArgs, environment: &Environment, out: &mut O
             hide(&mut description, &mask);
             out.json(&description);
         }
-        None => out.result(&text::describe(&plan, &args.tags, &machine, &mask)),
+        None => {
+            let length = if args.verbose { Length::Full } else { Length::of(&plan) };
+            out.result(&text::describe(&plan, &args.tags, &machine, &mask, length));
+        }
     }
     Ok(Exit::Success)
+}
+
+/// How much is said of each step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Length {
+    /// Everything.
+    Full,
+    /// One line.
+    Short,
+}
+
+impl Length {
+    /// What suits a plan with so many steps.
+    fn of(plan: &Plan) -> Length {
+        let steps: usize = plan.units.iter().map(|unit| unit.steps.len()).sum();
+        if steps > outcome::LONG { Length::Short } else { Length::Full }
+    }
 }
 
 /// Which nested recipes have been shown: each one is expanded once, so that recursion ends and text stays short.

@@ -31,15 +31,19 @@ pub(crate) struct Snippet {
 
 /// Most steps that a summary lists one by one.
 const LISTED: usize = 60;
+/// A recipe with more steps than this is shown with one line a step.
+pub(crate) const LONG: usize = 40;
 /// Most lines of a command that a failure shows.
 const WRITTEN: usize = 6;
 
 /// How much a result says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// With a line for every step.
+    /// Every step in full.
     Full,
-    /// Without.
+    /// A line for every step, as far as there are many.
+    Lines,
+    /// No steps.
     Brief,
 }
 
@@ -64,12 +68,14 @@ pub(crate) fn show(
 /// The result in a few lines.
 fn summary(result: &RunResult, detail: Detail) -> String {
     let mut lines = Vec::new();
-    if let Some(output) = result.output.as_ref().filter(|output| !output.is_empty()) {
-        lines.push(output.clone());
+    if !result.output.is_empty() {
+        lines.push(result.output.clone());
     }
-    if detail == Detail::Full {
-        lines.extend(steps(result));
-    }
+    lines.extend(match result.dry_run {
+        true => rehearsed(result, detail),
+        false if detail == Detail::Brief => Vec::new(),
+        false => steps(result),
+    });
     let counts = counts(result.step_results.iter().map(|step| word(step)));
     let word = match (result.dry_run, result.success) {
         (true, true) => "dry run, nothing was executed",
@@ -162,6 +168,21 @@ pub(crate) fn steps(result: &RunResult) -> Vec<String> {
     lines
 }
 
+/// What every step would do. In a long recipe each step has one line, unless everything is asked for.
+fn rehearsed(result: &RunResult, detail: Detail) -> Vec<String> {
+    let mut lines = Vec::new();
+    result.step_results.iter().for_each(|step| step_lines(step, 1, &mut lines));
+    if lines.len() > LONG && detail != Detail::Full {
+        for line in &mut lines {
+            if let Some((first, _)) = line.split_once('\n') {
+                *line = format!("{first} …");
+            }
+        }
+        lines.push("  (one line a step; `--verbose` shows commands and prompts in full)".to_owned());
+    }
+    lines
+}
+
 /// The word for a step's status: nothing is running any more when the run is over.
 fn word(step: &StepResult) -> &'static str {
     if step.interrupted { "interrupted" } else { step.status.as_str() }
@@ -181,7 +202,7 @@ fn step_lines(step: &StepResult, depth: usize, lines: &mut Vec<String>) {
 
 fn note(step: &StepResult) -> String {
     let took = duration(step.duration);
-    let error = || first_line(step.error.as_deref().unwrap_or_default());
+    let error = || first_line(&step.error);
     match (step.status, &step.skip_reason) {
         (StepStatus::Skipped, Some(reason)) => format!(": {reason}"),
         (StepStatus::Failed | StepStatus::Degraded, _) => {
@@ -306,7 +327,7 @@ fn evidence(failure: &Failure, result: &RunResult, snippet: &Snippet) -> String 
 /// What a step was that the timeout of the recipe step around it cut short, and what it said.
 fn cut_short((path, text): &(String, Option<String>), result: &RunResult, snippet: &Snippet) -> String {
     let Some(step) = find(&result.step_results, path) else { return String::new() };
-    let error = first_line(step.error.as_deref().unwrap_or_default());
+    let error = first_line(&step.error);
     let head = format!("  step `{path}`: {error}\n");
     head + &written(Some(step), text.as_deref()) + &said(step, result, snippet)
 }

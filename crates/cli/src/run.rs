@@ -211,12 +211,11 @@ pub(crate) fn reporter<'a>(
     if is_live(options, environment) {
         return Box::new(Live::new(out, audience));
     }
-    // the result of a dry run says everything that its progress would
-    let is_said_twice = options.dry_run && environment.stdout_is_terminal && environment.stderr_is_terminal;
     let manner = match (options.quiet, options.progress) {
         (true, _) => Manner::Quiet,
         (false, true) => Manner::Icons,
-        (false, false) if is_said_twice && format == OutputFormat::Text => Manner::Quiet,
+        // the result of a dry run says everything that its progress would
+        (false, false) if options.dry_run && format == OutputFormat::Text => Manner::Quiet,
         (false, false) => Manner::Lines,
     };
     Box::new(Progress::new(out, manner, audience, heartbeat(environment)))
@@ -230,7 +229,8 @@ fn is_live(options: &RunOptions, environment: &Environment) -> bool {
 pub(crate) fn detail(options: &RunOptions, environment: &Environment) -> Detail {
     match is_live(options, environment) && environment.stdout_is_terminal {
         true => Detail::Brief,
-        false => Detail::Full,
+        false if options.verbose => Detail::Full,
+        false => Detail::Lines,
     }
 }
 
@@ -293,6 +293,7 @@ fn explain_args(args: RunArgs, asked: String) -> ExplainArgs {
     ExplainArgs {
         recipe: Some(asked),
         graph: args.graph,
+        verbose: args.options.verbose,
         places: args.places,
         context: args.context,
         tags: args.tags,

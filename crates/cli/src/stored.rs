@@ -107,11 +107,10 @@ pub(crate) fn show(args: &ShowArgs, environment: &Environment, out: &mut Out) ->
         })
         .map_err(|failure| failure.announce(format, out))?;
     out.hide(&shown.mask);
+    let result = if args.evidence { shown.result_with_processes() } else { shown.result() };
     match format {
-        OutputFormat::Json => {
-            out.json(&shown.result());
-        }
-        OutputFormat::Text => show::write(&shown, &snippet(environment), out),
+        OutputFormat::Json => out.json(&result),
+        OutputFormat::Text => show::write(&shown, &result, &snippet(environment), out),
     }
     Ok(Exit::Success)
 }

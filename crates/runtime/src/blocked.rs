@@ -23,7 +23,7 @@ pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunRe
         path: preflight::STEP.to_owned(),
         kind: "bash",
         status: StepStatus::Failed,
-        error: Some(error.clone()),
+        error: error.clone(),
         outcome: Some(Outcome::Refused),
         ..StepResult::default()
     };
@@ -48,7 +48,7 @@ pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunRe
             cut_short: Vec::new(),
         }),
         step_results: vec![step],
-        output: None,
+        output: String::new(),
         context: Map::new(),
         choices: Vec::new(),
         advice: diagnosis.as_ref().map(|found| next(found, problems, commands)).unwrap_or_default(),

@@ -1,6 +1,6 @@
 //! What really happened in a run, as its journal tells it: started processes, resumes, notes. Never changes it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use engine::{
     Event, Outcome, Record, RunStatus,
@@ -32,8 +32,9 @@ pub struct Evidence {
     pub working_dir: String,
     /// A command that does the same again from the beginning.
     pub repro_command: String,
-    /// Processes that were started: for steps, for hooks and for repairs.
-    pub spawned: Vec<Process>,
+    /// Processes that were started: for steps, for hooks and for repairs; absent unless they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spawned: Option<Vec<Process>>,
     /// Every attempt at every step, also those before a resume.
     pub attempts: Vec<Try>,
     /// Who went on with it, and what was done again.
@@ -92,9 +93,10 @@ pub struct Try {
     /// Exit code, if a program ended with one.
     pub exit_code: Option<i32>,
     /// Signal, if a program was ended by one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// What went wrong.
-    pub error: Option<String>,
+    /// What went wrong; empty if nothing did.
+    pub error: String,
     /// SHA-256 of the values that it read.
     pub input_digest: Option<String>,
     /// What it printed.
@@ -134,7 +136,7 @@ pub struct Retry {
     /// The attempt.
     pub attempt: u32,
     /// Why it failed.
-    pub error: Option<String>,
+    pub error: String,
 }
 
 /// Something that people should know.
@@ -146,8 +148,17 @@ pub struct Note {
     pub message: String,
 }
 
+/// Whether the evidence lists processes. They are most of it, and few readers want them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processes {
+    /// Every process is listed.
+    Listed,
+    /// None is.
+    LeftOut,
+}
+
 /// Gathers the evidence of a run.
-pub fn gather(shown: &Shown) -> Evidence {
+pub fn gather(shown: &Shown, processes: Processes) -> Evidence {
     let Shown { header, recipe, mask, .. } = shown;
     let reference =
         |recipe: &InForce| RecipeRef { recipe_digest: recipe.digest.clone(), recipe_path: recipe.name() };
@@ -166,7 +177,7 @@ pub fn gather(shown: &Shown) -> Evidence {
             recipe_digest: now.recipe_digest,
             recipe_path: now.recipe_path,
             working_dir: header.working_dir.to_string_lossy().into_owned(),
-            spawned: Vec::new(),
+            spawned: (processes == Processes::Listed).then(Vec::new),
             attempts: Vec::new(),
             resumes: Vec::new(),
             retries: Vec::new(),
@@ -175,6 +186,7 @@ pub fn gather(shown: &Shown) -> Evidence {
         mask,
         names: BTreeSet::new(),
         room: NAMES,
+        started: HashSet::new(),
         open: HashMap::new(),
     };
     shown.records.iter().for_each(|record| gathering.take(record));
@@ -195,6 +207,8 @@ struct Gathering<'a> {
     names: BTreeSet<String>,
     /// How many more names are listed.
     room: usize,
+    /// Attempts that have started a process of their own.
+    started: HashSet<(&'a str, u32)>,
     /// Where attempts stand that have not ended.
     open: HashMap<(&'a str, u32), usize>,
 }
@@ -237,7 +251,7 @@ impl<'a> Gathering<'a> {
                 if ended.outcome == Outcome::Cancelled {
                     return;
                 }
-                let error = ended.error.as_deref().map(|error| self.masked(error));
+                let error = self.masked(ended.error.as_deref().unwrap_or_default());
                 self.evidence.retries.push(Retry { step: path.clone(), attempt: *attempt, error });
             }
             Event::StepFinished { path, attempt, ended, .. } => {
@@ -255,7 +269,13 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    fn spawned(&mut self, spawned: &engine::event::Spawned, at: Timestamp) {
+    fn spawned(&mut self, spawned: &'a engine::event::Spawned, at: Timestamp) {
+        if spawned.purpose.is_none() {
+            self.started.insert((&spawned.path, spawned.attempt));
+        }
+        if self.evidence.spawned.is_none() {
+            return;
+        }
         spawned.env.apply(&mut self.names);
         // a journal from before names were kept has none
         let listed = !self.names.is_empty() && self.room >= self.names.len();
@@ -270,17 +290,13 @@ impl<'a> Gathering<'a> {
             env_names: listed.then(|| self.names.iter().cloned().collect()),
             at,
         };
-        self.evidence.spawned.push(process);
+        self.evidence.spawned.get_or_insert_default().push(process);
     }
 
     /// Whoever stops a run stops what is open: recipes, and steps between two attempts.
     fn stopped(&mut self, at: Timestamp) {
         // a runner that lives writes down how its processes end; without that, nobody knows when
-        let started = |step: &str, attempt: u32| {
-            let mut own = self.evidence.spawned.iter().filter(|process| process.purpose.is_none());
-            own.any(|process| process.step == step && process.attempt == attempt)
-        };
-        let is_known = !self.open.keys().any(|(step, attempt)| started(step, *attempt));
+        let is_known = self.open.keys().all(|attempt| !self.started.contains(attempt));
         for (_, index) in self.open.drain() {
             let entry = &mut self.evidence.attempts[index];
             entry.outcome = Some(Outcome::Cancelled);
@@ -297,7 +313,7 @@ impl<'a> Gathering<'a> {
 
     fn ended(&mut self, path: &'a str, attempt: u32, ended: &Ended, at: Timestamp) {
         let Some(index) = self.open.remove(&(path, attempt)) else { return };
-        let error = ended.error.as_deref().map(|error| self.masked(error));
+        let error = self.masked(ended.error.as_deref().unwrap_or_default());
         let entry = &mut self.evidence.attempts[index];
         entry.finished_at = Some(at);
         entry.outcome = Some(ended.outcome.clone());
@@ -318,7 +334,7 @@ fn begun(path: &str, attempt: u32, at: Timestamp, input_digest: Option<String>) 
         outcome: None,
         exit_code: None,
         signal: None,
-        error: None,
+        error: String::new(),
         input_digest,
         stdout: None,
         stderr: None,

@@ -64,8 +64,8 @@ pub struct RunResult {
     pub duration: f64,
     /// The steps of the recipe.
     pub step_results: Vec<StepResult>,
-    /// Result text of the recipe.
-    pub output: Option<String>,
+    /// Result text of the recipe; empty if it has none.
+    pub output: String,
     /// The context at the end.
     pub context: Map,
     /// What went wrong.
@@ -121,10 +121,10 @@ pub struct StepResult {
     pub command: Option<String>,
     /// Its status.
     pub status: StepStatus,
-    /// What it gave.
-    pub output: Option<String>,
-    /// What went wrong.
-    pub error: Option<String>,
+    /// The text of its value; empty if it has none.
+    pub output: String,
+    /// What went wrong; empty if nothing did.
+    pub error: String,
     /// Seconds that it took.
     pub duration: f64,
     /// How often it was started.
@@ -245,7 +245,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         finished_at: state.finished_at,
         duration: seconds(state.started_at, state.finished_at.or(Some(subject.now))),
         step_results: steps(subject, root),
-        output: subject.output.as_ref().map(|value| masked(&value.render())),
+        output: subject.output.as_ref().map(|value| masked(&value.render())).unwrap_or_default(),
         context: root.context.iter().map(|(name, value)| (name.clone(), mask.value(name, value))).collect(),
         failure,
         fingerprint: found.as_ref().and_then(|found| found.fingerprint.clone()),
@@ -314,9 +314,10 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
         interrupted,
         output: output(state, definition.store.as_deref(), mask),
         error: match interrupted {
-            true => Some(interrupted_words(definition)),
+            true => interrupted_words(definition),
             false => {
-                ended.and_then(|ended| ended.error.as_deref()).map(|error| mask.text(error).into_owned())
+                let error = ended.and_then(|ended| ended.error.as_deref());
+                mask.text(error.unwrap_or_default()).into_owned()
             }
         },
         duration: match state.status {
@@ -350,9 +351,9 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
     }
 }
 
-fn output(state: &StepState, name: Option<&str>, mask: &Mask) -> Option<String> {
-    let value = state.value.as_ref()?;
-    Some(mask.value(name.unwrap_or_default(), value).render().into_owned())
+fn output(state: &StepState, name: Option<&str>, mask: &Mask) -> String {
+    let masked = |value| mask.value(name.unwrap_or_default(), value).render().into_owned();
+    state.value.as_ref().map(masked).unwrap_or_default()
 }
 
 /// A secret has no digest: short ones could be guessed by it.

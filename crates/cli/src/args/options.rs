@@ -98,6 +98,9 @@ pub(crate) struct RunOptions {
     /// Show nothing but the result and errors
     #[arg(long, conflicts_with = "progress")]
     pub(crate) quiet: bool,
+    /// Show commands and prompts in full, also in the dry run of a long recipe
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
     /// Do not stage files that agents changed
     #[arg(long)]
     pub(crate) no_auto_stage: bool,

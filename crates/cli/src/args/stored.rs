@@ -34,6 +34,9 @@ pub(crate) struct ShowArgs {
     /// Id of the run, a unique beginning of it, or `last`
     #[arg(value_name = "RUN")]
     pub(crate) run: String,
+    /// Also show every process that was started, with its arguments and the names of its environment
+    #[arg(long)]
+    pub(crate) evidence: bool,
     #[command(flatten)]
     pub(crate) state: StateDir,
     #[command(flatten)]

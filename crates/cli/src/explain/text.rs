@@ -8,7 +8,7 @@ use recipe::{
 };
 use runtime::mask::Mask;
 
-use super::{Expansion, Nested, companions, condition_names, left_out, machine::Machine};
+use super::{Expansion, Length, Nested, companions, condition_names, left_out, machine::Machine};
 use crate::{args::options::Tags, failure::clean, list::shorten};
 
 /// Lines of a command or prompt that are shown.
@@ -16,11 +16,14 @@ const MOST_LINES: usize = 12;
 /// Longest line that is shown.
 const WIDTH: usize = 160;
 
-pub(super) fn describe(plan: &Plan, tags: &Tags, machine: &Machine, mask: &Mask) -> String {
-    let mut page = Page { text: String::new(), expansion: Expansion::new(plan), tags, machine, mask };
+pub(super) fn describe(plan: &Plan, tags: &Tags, machine: &Machine, mask: &Mask, length: Length) -> String {
+    let mut page = Page { text: String::new(), expansion: Expansion::new(plan), tags, machine, mask, length };
     let root = plan.root();
     page.head(root);
-    page.text.push_str("Steps:\n");
+    page.text.push_str(match length {
+        Length::Full => "Steps:\n",
+        Length::Short => "Steps (one line each; `--verbose` shows them in full):\n",
+    });
     page.steps(root, "", "  ");
     page.text
 }
@@ -31,6 +34,7 @@ struct Page<'a> {
     tags: &'a Tags,
     machine: &'a Machine,
     mask: &'a Mask,
+    length: Length,
 }
 
 impl<'a> Page<'a> {
@@ -86,10 +90,37 @@ impl<'a> Page<'a> {
     }
 
     fn steps(&mut self, unit: &'a Unit, number: &str, indent: &str) {
-        let edges = graph::edges(unit);
+        let edges = match self.length {
+            Length::Full => graph::edges(unit),
+            Length::Short => Vec::new(),
+        };
         for (at, step) in unit.steps.iter().enumerate() {
             let number = format!("{number}{}", at + 1);
-            self.step(unit, step, &edges, at, &number, indent);
+            match self.length {
+                Length::Full => self.step(unit, step, &edges, at, &number, indent),
+                Length::Short => self.step_line(step, &number, indent),
+            }
+        }
+    }
+
+    /// A step in one line, and the steps of its sub-recipe below it.
+    fn step_line(&mut self, step: &'a Step, number: &str, indent: &str) {
+        let nested = self.expansion.nested(step);
+        let kind = match &nested {
+            None => step.kind.word().to_owned(),
+            Some(Nested::Later(name)) => format!("recipe {name}"),
+            Some(Nested::Whole(unit)) => format!("recipe {}", unit.name),
+            Some(Nested::Again(unit)) => format!("recipe {}, shown elsewhere", unit.name),
+        };
+        let title = step.title.as_deref().map(|title| format!(" — {title}")).unwrap_or_default();
+        let group = step.group.as_ref().map(|group| format!(" (group {})", group.name)).unwrap_or_default();
+        let condition = step.condition.as_ref().map(|condition| format!(" if {}", condition.text().trim()));
+        let out = left_out(step, self.tags).map(|why| format!(" — skipped: {why}")).unwrap_or_default();
+        let rest = format!("{title}{group}{}{out}", condition.unwrap_or_default()).replace('\n', " ");
+        let line = clean(&format!("{number}. {} [{kind}]{rest}", step.id));
+        self.text.push_str(&format!("{indent}{}\n", shorten(&line, WIDTH)));
+        if let Some(Nested::Whole(unit)) = nested {
+            self.steps(unit, &format!("{number}."), &format!("{indent}  "));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use engine::RunStatus;
 use jiff::Timestamp;
-use runtime::{report::RunResult, runs::Shown};
+use runtime::{evidence::Process, report::RunResult, runs::Shown};
 
 use super::table::{ago, local, painted};
 use crate::{
@@ -13,23 +13,23 @@ use crate::{
 };
 
 /// Writes a run to stdout.
-pub(super) fn write(shown: &Shown, snippet: &Snippet, out: &mut Out) {
-    let result = shown.result();
+pub(super) fn write(shown: &Shown, result: &RunResult, snippet: &Snippet, out: &mut Out) {
     // colours are added after what comes from outside was made harmless
     out.result(&format!("run {}: {}", result.run_id.as_deref().unwrap_or("?"), painted(result.status)));
-    let mut lines = facts(shown, &result);
-    lines.extend(fixed(&result).iter().map(|line| format!("  {line}")));
+    let mut lines = facts(shown, result);
+    lines.extend(fixed(result).iter().map(|line| format!("  {line}")));
     lines.push("steps".to_owned());
-    lines.extend(steps(&result));
-    lines.extend(notes(&result));
-    if let Some(text) = result.output.as_ref().filter(|text| !text.is_empty()) {
+    lines.extend(steps(result));
+    lines.extend(notes(result));
+    lines.extend(processes(result));
+    if !result.output.is_empty() {
         lines.push("output".to_owned());
-        lines.extend(text.lines().map(|line| format!("  {line}")));
+        lines.extend(result.output.lines().map(|line| format!("  {line}")));
     }
     out.result(&clean(&lines.join("\n")));
-    match failure(&result, snippet) {
+    match failure(result, snippet) {
         Some(text) => out.result(&clean(&format!("\n{}", text.trim_end()))),
-        None => out.result(&next(&result)),
+        None => out.result(&next(result)),
     }
 }
 
@@ -69,6 +69,26 @@ fn notes(result: &RunResult) -> Vec<String> {
         .collect();
     let heading = (!lines.is_empty()).then(|| "notes".to_owned());
     heading.into_iter().chain(lines).collect()
+}
+
+/// Every process that was started, if they were asked for.
+fn processes(result: &RunResult) -> Vec<String> {
+    let Some(spawned) = result.evidence.as_ref().and_then(|evidence| evidence.spawned.as_ref()) else {
+        return Vec::new();
+    };
+    let line = |process: &Process| {
+        let purpose = process.purpose.as_ref().map(|purpose| format!(", {purpose}")).unwrap_or_default();
+        let names = match &process.env_names {
+            Some(names) => names.join(" "),
+            None => "not listed here; the journal has them".to_owned(),
+        };
+        vec![
+            format!("  {} (attempt {}{purpose}, process {})", process.step, process.attempt, process.pid),
+            format!("    runs in {}: {}", process.cwd, process.argv.join(" ").replace('\n', "⏎")),
+            format!("    environment names: {names}"),
+        ]
+    };
+    std::iter::once("processes".to_owned()).chain(spawned.iter().flat_map(line)).collect()
 }
 
 fn when(at: Timestamp, now: Timestamp) -> String {

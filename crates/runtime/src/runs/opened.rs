@@ -15,7 +15,7 @@ use super::{InForce, Runs, compile::compile, fold::fold};
 use crate::{
     clock,
     command_line::Reach,
-    fault,
+    evidence, fault,
     folder::{self, FolderError, Header, RunFolder},
     journal::{self, Extent, Journal, JournalError},
     mask::Mask,
@@ -86,9 +86,9 @@ pub enum OpenError {
 
 impl Runs {
     /// The evidence of a run, for its result.
-    pub fn evidence(&self, run_id: &str) -> Option<crate::evidence::Evidence> {
+    pub fn evidence(&self, run_id: &str) -> Option<evidence::Evidence> {
         let shown = self.open(self.find(run_id).ok()?).ok()?;
-        Some(crate::evidence::gather(&shown))
+        Some(evidence::gather(&shown, evidence::Processes::LeftOut))
     }
 
     /// Opens a run: to show it, to plan with it, and to go on with it.
@@ -185,8 +185,14 @@ impl Shown {
         }
         result.choices = self.choices();
         result.advice.extend(result.choices.iter().cloned());
-        result.evidence = Some(crate::evidence::gather(self));
+        result.evidence = Some(evidence::gather(self, evidence::Processes::LeftOut));
         result
+    }
+
+    /// The same with every process that was started.
+    pub fn result_with_processes(&self) -> RunResult {
+        let evidence = Some(evidence::gather(self, evidence::Processes::Listed));
+        RunResult { evidence, ..self.result() }
     }
 
     /// Whether auto-fix was to stay away when somebody worked on it last.

@@ -175,11 +175,11 @@ impl Runs {
     /// // run it by its path …
     /// let result = runs.run(&request)?;
     /// assert!(result.success);
-    /// assert_eq!(result.step_results[0].output.as_deref(), Some("Hello, world!"));
+    /// assert_eq!(result.step_results[0].output, "Hello, world!");
     ///
     /// // … or by its name; the run can be looked at later
     /// let result = runs.run(&Request::new("hello-world", &dir).search(&dir))?;
-    /// assert_eq!(result.step_results[0].output.as_deref(), Some("Hello, nobody!"));
+    /// assert_eq!(result.step_results[0].output, "Hello, nobody!");
     /// assert_eq!(runs.list(None).len(), 2);
     /// # Ok(())
     /// # }
