@@ -119,9 +119,11 @@ struct Chosen<'a> {
     mentions: HashSet<&'a str>,
     /// Variables that the script needs, until they have their place.
     wanted: HashMap<String, Value>,
+    /// Such variables that have their place, and whether that is the environment.
+    served: HashMap<String, bool>,
     /// Top-level names that were looked at.
     names: HashSet<&'a str>,
-    /// Variables of members that have their place.
+    /// Variables of members that were looked at.
     members: HashSet<String>,
     /// Top-level names whose members were looked at.
     opened: HashSet<&'a str>,
@@ -166,9 +168,10 @@ impl<'a> Chosen<'a> {
     /// Adds a variable that the script needs, unless it has its place already.
     fn add_wanted(&mut self, variable: &str) {
         let Some(value) = self.wanted.remove(variable) else { return };
-        self.members.insert(variable.to_owned());
         let text = value.render();
-        match self.takes(variable, &text) {
+        let has_room = self.takes(variable, &text);
+        self.served.insert(variable.to_owned(), has_room);
+        match has_room {
             true => self.exact.push((variable.to_owned(), text.into_owned())),
             false => self.large.push((variable.to_owned(), shared(&value))),
         }
@@ -225,15 +228,17 @@ impl<'a> Chosen<'a> {
         if text.contains('\0') || alias_text.contains('\0') {
             return;
         }
-        if self.takes(&variable, &text) {
+        let served = self.served.get(&variable).copied();
+        if served.unwrap_or_else(|| self.takes(&variable, &text)) {
             self.exported += 1;
             let aliases = if level == Level::Top { &mut self.aliases } else { &mut self.member_aliases };
             aliases.extend(alias.map(|alias| (alias, alias_text.into_owned())));
-            self.exact.push((variable, text.into_owned()));
+            self.exact.extend(served.is_none().then(|| (variable, text.into_owned())));
             return;
         }
         self.is_whole = false;
-        if wanted.is_some() || self.mentions.contains(variable.as_str()) {
+        let is_needed = wanted.is_some() || self.mentions.contains(variable.as_str());
+        if is_needed && served.is_none() {
             self.large.push((variable, shared(exact)));
         }
         if let Some(alias) = alias.filter(|alias| self.mentions.contains(alias.as_str())) {

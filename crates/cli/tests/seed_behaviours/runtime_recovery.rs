@@ -167,7 +167,8 @@ fn runtime_recovery_no_auto_fix_preserves_single_attempt() {
 #[test]
 fn runtime_recovery_in_process_local_runner() {
     let env = env().env("PATH", "/usr/bin:/bin");
-    let result = env.json("name: r\nsteps: [{id: a, command: echo hi}]\n", &[]).json();
+    assert_eq!(env.json("name: r\nsteps: [{id: a, command: echo hi}]\n", &[]).code, 0);
+    let result = env.run(["show", "last", "--evidence", "--output-format", "json"]).json();
     let process = &result["evidence"]["spawned"][0];
     assert_eq!(process["argv"], json!(["/bin/bash", "-c", "echo hi"]), "what was really started");
     assert_eq!(process["cwd"], json!(env.dir()));
