@@ -261,10 +261,10 @@ fn members_of_json_are_hidden_while_they_are_printed() {
         env().agent("claude", r#"say '{"api_key": "S3cretVal99x"}'; result '{"api_key": "S3cretVal99x"}'"#);
     env.write(
         "recipe.yaml",
-        "name: r\nsteps:\n- {id: g, parse_json: true, command: 'cat t.json'}\n- {id: a, prompt: x, parse_json: true}\n- {id: d, parse_json: true, command: 'cat d.json'}\n- {id: e, command: 'echo {{d.key}}'}\n",
+        "name: r\nsteps:\n- {id: g, parse_json: true, command: 'cat t.json'}\n- {id: a, prompt: x, parse_json: true}\n- {id: d, parse_json: true, command: 'cat d.json'}\n- {id: e, command: 'echo {{d.keys}}'}\n",
     );
     env.write("t.json", "{\"access_token\": \"S3cretVal99x\",\n \"n\": 1}\n");
-    env.write("d.json", "{\"key\": \"value\"}\n");
+    env.write("d.json", "{\"keys\": \"value\"}\n");
     for arguments in [&["recipe.yaml"][..], &["recipe.yaml", "--output-format", "json"], &["logs", "last"]] {
         let output = env.run(arguments);
         assert_eq!(output.code, 0, "{}", output.all());
