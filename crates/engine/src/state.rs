@@ -4,6 +4,7 @@
 //! nothing here reads a file.
 
 mod causes;
+mod counts;
 mod cut_off;
 pub(crate) mod effects;
 mod left;
@@ -130,12 +131,6 @@ impl RunState {
         Some((frame, self.frames[frame].index_of(id)?))
     }
 
-    /// A frame and those around it, the innermost first.
-    pub fn lineage(&self, frame: FrameId) -> Vec<&Frame> {
-        let around = |frame: &&Frame| frame.parent.map(|(parent, _)| &self.frames[parent]);
-        std::iter::successors(Some(&self.frames[frame]), around).collect()
-    }
-
     /// The state of a step.
     pub fn step(&self, path: &str) -> Option<&StepState> {
         self.locate(path).map(|(frame, at)| &self.frames[frame].steps[at])
@@ -255,24 +250,6 @@ impl RunState {
             }
         }
         self.settle(id);
-    }
-
-    /// Counts steps against the limits of every recipe around them.
-    pub(crate) fn count(&mut self, id: FrameId, steps: u64) {
-        let mut at = Some(id);
-        while let Some(id) = at {
-            self.frames[id].ran += steps;
-            at = self.frames[id].parent.map(|(parent, _)| parent);
-        }
-    }
-
-    /// Counts a step of which nobody knows whether it will run.
-    fn count_perhaps(&mut self, id: FrameId) {
-        let mut at = Some(id);
-        while let Some(id) = at {
-            self.frames[id].perhaps_ran += 1;
-            at = self.frames[id].parent.map(|(parent, _)| parent);
-        }
     }
 
     fn enter(&mut self, plan: &Plan, path: &str, unit_path: &str) {
