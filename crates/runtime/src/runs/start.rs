@@ -190,13 +190,8 @@ impl Runs {
     ) -> Result<Option<Claim>, RunError> {
         let claim = match workspace.claim(run_id)? {
             Ok(claim) => Some(claim),
-            // a run inside of itself is held back by the session depth, not by its own lock
-            Err(owner)
-                if others.beside == Beside::Allowed
-                    || host.var(process::RUN_VARIABLE).as_deref() == Some(&owner.run_id) =>
-            {
-                None
-            }
+            // a run inside the owner belongs to it: the session depth limits it, not the lock
+            Err(owner) if others.beside == Beside::Allowed || host.is_inside(&owner.run_id) => None,
             Err(owner) => {
                 let state = self.dir().join(&owner.run_id);
                 return Err(RunError::Busy { recipe: recipe.to_owned(), owner, state });
