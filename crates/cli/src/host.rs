@@ -114,11 +114,20 @@ pub(crate) fn agents(
 
 /// The variables that choose the agent program.
 const CHOOSING: [&str; 2] = ["AMPLIHACK_AGENT_BINARY", "AMPLIHACK_LAUNCHER_BINARY"];
+/// The variable that names an installation with recipes and agents.
+pub(crate) const INSTALLATION: &str = "AMPLIHACK_HOME";
+/// The variable that names the directory of the recipes of a package.
+pub(crate) const PACKAGE_DIR: &str = "AMPLIHACK_PACKAGE_RECIPE_DIR";
 
-/// Those of the variables that choose the agent program which are set.
-pub(crate) fn agent_variables(environment: &Environment) -> BTreeMap<String, String> {
+/// The variables that are set and that a resume needs too.
+pub(crate) fn kept_variables(environment: &Environment) -> BTreeMap<String, String> {
     let value = |name: &str| Some((name.to_owned(), environment.get(name)?.to_owned()));
-    CHOOSING.into_iter().filter_map(value).collect()
+    let dir = |name: &str| {
+        let dir = environment.absolute(Path::new(environment.get(name)?));
+        Some((name.to_owned(), dir.to_str()?.to_owned()))
+    };
+    let dirs = [INSTALLATION, PACKAGE_DIR].into_iter().filter_map(dir);
+    CHOOSING.into_iter().filter_map(value).chain(dirs).collect()
 }
 
 fn rate_limits(environment: &Environment) -> RateLimits {

@@ -150,7 +150,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
             max_agents: options.max_agents,
             step_timeout: options.step_timeout,
             agent_binary: options.agent_binary.clone(),
-            agent_variables: host::agent_variables(environment),
+            variables: host::kept_variables(environment),
             no_auto_stage: options.no_auto_stage,
             recovery: options.recovery.map(Into::into).unwrap_or_default(),
             audit_dir: options.audit_dir.as_deref().map(|dir| environment.absolute(dir)),

@@ -136,7 +136,7 @@ fn flags(options: &Options) -> Vec<String> {
     };
     let audit_dir = options.audit_dir.as_ref().map(|dir| dir.to_string_lossy().into_owned());
     add("--audit-dir", audit_dir);
-    let chosen = options.agent_variables.get("AMPLIHACK_AGENT_BINARY");
+    let chosen = options.variables.get("AMPLIHACK_AGENT_BINARY");
     add("--agent-binary", options.agent_binary.as_ref().or(chosen).cloned());
     add("--step-timeout", options.step_timeout.map(|seconds| seconds.to_string()));
     let parallel = Some(options.max_parallel).filter(|number| *number != MAX_PARALLEL);

@@ -68,6 +68,9 @@ fn resume_run(
     out: &mut Out,
 ) -> Result<Exit, Failure> {
     let looks_only = args.plan || args.options.dry_run;
+    // what chose the agent and led to recipes when the run began may be missing in this shell
+    let before = header.options.variables.clone();
+    let environment = &environment.with_files(before.clone());
     stays_in_place(args, &header, environment)?;
     let outside = reading::outside(&args.context, environment)?;
     if !looks_only {
@@ -102,8 +105,6 @@ fn resume_run(
         Some(_) => environment.cwd.clone(),
         None => opened.recipe.base(&header.working_dir),
     };
-    // what chose the agent when the run began is there no more if this is another shell
-    let before = header.options.agent_variables.clone();
     let files = dotenv::definitions(plan, &base, &header.working_dir);
     let environment = &environment.with_files(files.into_iter().chain(before));
     let host = host::known(plan, environment);

@@ -20,9 +20,10 @@ pub struct Options {
     pub step_timeout: Option<f64>,
     /// `--agent-binary`.
     pub agent_binary: Option<String>,
-    /// Variables of the environment that chose the agent program: another shell may not have them.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub agent_variables: BTreeMap<String, String>,
+    /// Variables of the environment that chose the agent program, or led to recipes and agents: another shell may not
+    /// have them.
+    #[serde(alias = "agent_variables", skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, String>,
     /// `--no-auto-stage`.
     pub no_auto_stage: bool,
     /// `--recovery`.
