@@ -13,7 +13,7 @@ use std::{
 use recipe::plan::{Budget, Plan};
 use runtime::{
     agent_attempt::{AgentSettings, RateLimits},
-    agents::Configuration,
+    agents::{Configuration, Tools},
     command_line::Reach,
     dotenv,
     host::Host,
@@ -109,11 +109,17 @@ pub(crate) fn agents(
             .and_then(|text| text.trim().parse().ok())
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
             .unwrap_or(RESULT_GRACE),
+        tools: match environment.get(OWN_TOOLS).map(str::trim) {
+            None | Some("" | "0" | "false") => Tools::All,
+            Some(_) => Tools::Configured,
+        },
     })
 }
 
-/// The variables that choose the agent program.
-const CHOOSING: [&str; 2] = ["AMPLIHACK_AGENT_BINARY", "AMPLIHACK_LAUNCHER_BINARY"];
+/// The variable that leaves the choice of tools to the agent program's own settings.
+const OWN_TOOLS: &str = "AMPLIHACK_NO_ALLOW_ALL_TOOLS";
+/// The variables that choose the agent program, and how it is called.
+const CHOOSING: [&str; 3] = ["AMPLIHACK_AGENT_BINARY", "AMPLIHACK_LAUNCHER_BINARY", OWN_TOOLS];
 /// The variable that names an installation with recipes and agents.
 pub(crate) const INSTALLATION: &str = "AMPLIHACK_HOME";
 /// The variable that names the directory of the recipes of a package.

@@ -28,9 +28,10 @@ pub(super) fn directories(beside: &[PathBuf], setup: &Setup) -> Vec<PathBuf> {
 
 /// The text of the first file that the reference leads to.
 pub(super) fn find(reference: &AgentRef, bases: &[PathBuf]) -> Option<Arc<str>> {
-    let bases: Vec<PathBuf> = bases.iter().filter_map(|base| base.canonicalize().ok()).collect();
     [reference.candidates(), reference.late_candidates()].iter().find_map(|candidates| {
-        let files = bases.iter().flat_map(|base| candidates.iter().filter_map(|file| inside(base, file)));
+        let bases = bases.iter().filter_map(|base| base.canonicalize().ok());
+        let files =
+            bases.flat_map(|base| candidates.iter().filter_map(move |candidate| inside(&base, candidate)));
         let bytes = files.filter_map(|file| fs::read(file).ok()).next()?;
         Some(String::from_utf8_lossy(&bytes).into())
     })
