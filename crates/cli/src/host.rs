@@ -21,6 +21,7 @@ use runtime::{
 };
 
 use crate::{
+    args::options::seconds,
     environment::Environment,
     exit::Exit,
     failure::{Failure, clean},
@@ -114,6 +115,26 @@ pub(crate) fn agents(
             Some(_) => Tools::Configured,
         },
     })
+}
+
+/// How deep runs may be inside each other with `--compat`, where the environment does not say.
+pub(crate) fn compat_depth() -> (String, String) {
+    ("AMPLIHACK_MAX_DEPTH".to_owned(), "6".to_owned())
+}
+
+/// The timeout of steps that have none, as the environment says; 0 is no timeout.
+pub(crate) fn step_timeout(environment: &Environment) -> Result<Option<f64>, Failure> {
+    let Some(text) = environment.get("AMPLIHACK_STEP_TIMEOUT") else { return Ok(None) };
+    let unusable = || {
+        let message = format!("AMPLIHACK_STEP_TIMEOUT: `{}` is not a number of seconds", clean(text));
+        Failure::new(Exit::BadArguments, message).hint(
+            "set it to a number such as 600, or to 0 for no timeout; `--step-timeout SECONDS` overrides it",
+        )
+    };
+    match text.trim() {
+        "0" => Ok(None),
+        text => seconds(text).map(Some).map_err(|_| unusable()),
+    }
 }
 
 /// The variable that leaves the choice of tools to the agent program's own settings.

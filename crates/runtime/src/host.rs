@@ -157,6 +157,12 @@ impl Host {
         most.max(1)
     }
 
+    /// What a caller that has its own name for the work calls it.
+    pub(crate) fn tracking_id(&self) -> Option<String> {
+        let text = self.var("AMPLIHACK_RECIPE_RUN_ID")?;
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+
     /// The runs around this one, outermost first: each started the next one in a step.
     fn runs_around(&self) -> Vec<String> {
         let text = self.var(process::CHAIN_VARIABLE).unwrap_or_default();

@@ -152,6 +152,7 @@ fn flags(options: &Options) -> Vec<String> {
     add("--budget-tokens", options.budget.tokens.map(|tokens| tokens.to_string()));
     add("--budget-agent-runs", options.budget.agent_runs.map(|runs| runs.to_string()));
     add("--budget-minutes", options.budget.minutes.map(|minutes| minutes.to_string()));
+    flags.extend(options.compat.then(|| "--compat".to_owned()));
     flags.extend(options.no_auto_stage.then(|| "--no-auto-stage".to_owned()));
     flags
 }

@@ -46,6 +46,9 @@ pub struct Options {
     /// Variables `RECIPE_VAR_…` of the environment for names of nested recipes.
     #[serde(skip_serializing_if = "engine::ambient::Ambient::is_empty")]
     pub ambient: engine::ambient::Ambient,
+    /// `--compat`: the run has a log in its folder that other programs follow.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub compat: bool,
     /// `--strict`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
