@@ -16,7 +16,7 @@ use recipe::{
     plan::Plan,
 };
 use runtime::{
-    agents::{AgentEvent, AgentOutcome, Configuration, Ended, Program, Reader, Request, User},
+    agents::{AgentEvent, AgentOutcome, Configuration, Ended, Program, Reader, Request, Tools, User},
     autofix,
     folder::{Header, Recovery},
     journal, recovery,
@@ -240,6 +240,7 @@ pub(crate) fn configuration(data: &[u8]) {
         session: Some("s".to_owned()),
         scratch: PathBuf::from("/s"),
         user: User::Ordinary,
+        tools: Tools::All,
     };
     for program in configuration.agents {
         let program = Program::Custom(Box::new(program));

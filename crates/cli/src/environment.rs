@@ -18,6 +18,8 @@ pub(crate) struct Environment {
     variables: BTreeMap<String, String>,
     /// What files define besides.
     files: BTreeMap<String, String>,
+    /// What counts where neither of them says anything.
+    defaults: BTreeMap<String, String>,
     /// The current directory; empty if it does not exist any more.
     pub(crate) cwd: PathBuf,
     /// The user's home directory.
@@ -63,6 +65,7 @@ impl Environment {
             width: width(&variables),
             variables,
             files: BTreeMap::new(),
+            defaults: BTreeMap::new(),
         }
     }
 
@@ -78,7 +81,10 @@ impl Environment {
 
     /// The value of a variable that is set, even if it is empty.
     pub(crate) fn raw(&self, name: &str) -> Option<&str> {
-        self.variables.get(name).or_else(|| self.files.get(name)).map(String::as_str)
+        [&self.variables, &self.files, &self.defaults]
+            .into_iter()
+            .find_map(|all| all.get(name))
+            .map(String::as_str)
     }
 
     /// The names that files define.
@@ -93,7 +99,7 @@ impl Environment {
 
     /// All variables whose names begin so.
     pub(crate) fn beginning_with(&self, prefix: &str) -> BTreeMap<String, String> {
-        let all = self.files.iter().chain(&self.variables);
+        let all = self.defaults.iter().chain(&self.files).chain(&self.variables);
         all.filter(|(name, _)| name.starts_with(prefix))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect()
@@ -102,7 +108,7 @@ impl Environment {
     /// Everything that is set, for the programs that steps start.
     pub(crate) fn all(&self) -> BTreeMap<std::ffi::OsString, std::ffi::OsString> {
         let mut all: BTreeMap<_, _> = env::vars_os().collect();
-        for (name, value) in &self.files {
+        for (name, value) in self.files.iter().chain(&self.defaults) {
             all.entry(name.into()).or_insert_with(|| value.into());
         }
         all
@@ -110,14 +116,16 @@ impl Environment {
 
     /// The same world with these definitions of files. What is set wins, and the first definition wins.
     pub(crate) fn with_files(&self, definitions: impl IntoIterator<Item = (String, String)>) -> Environment {
-        let mut files = BTreeMap::new();
-        for (name, value) in definitions {
-            // what is set and no text is set all the same
-            if env::var_os(&name).is_none() {
-                files.entry(name).or_insert(value);
-            }
-        }
-        Environment { files, ..self.clone() }
+        Environment { files: unset(definitions), ..self.clone() }
+    }
+
+    /// The same world with these definitions where neither a variable nor a file defines the name.
+    pub(crate) fn with_defaults(
+        &self,
+        definitions: impl IntoIterator<Item = (String, String)>,
+    ) -> Environment {
+        let all = self.defaults.clone().into_iter().chain(definitions);
+        Environment { defaults: unset(all), ..self.clone() }
     }
 
     /// Whether progress can be redrawn in place.
@@ -129,6 +137,16 @@ impl Environment {
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         self.cwd.join(path)
     }
+}
+
+/// The definitions of names that are not set; the first one of each name.
+fn unset(definitions: impl IntoIterator<Item = (String, String)>) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    // a variable whose value is no text is set too
+    for (name, value) in definitions.into_iter().filter(|(name, _)| env::var_os(name).is_none()) {
+        found.entry(name).or_insert(value);
+    }
+    found
 }
 
 /// `NO_COLOR` beats `CLICOLOR_FORCE`, which beats `CLICOLOR` and what the terminal is.

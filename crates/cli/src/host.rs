@@ -13,7 +13,7 @@ use std::{
 use recipe::plan::{Budget, Plan};
 use runtime::{
     agent_attempt::{AgentSettings, RateLimits},
-    agents::Configuration,
+    agents::{Configuration, Tools},
     command_line::Reach,
     dotenv,
     host::Host,
@@ -21,6 +21,7 @@ use runtime::{
 };
 
 use crate::{
+    args::options::seconds,
     environment::Environment,
     exit::Exit,
     failure::{Failure, clean},
@@ -109,16 +110,51 @@ pub(crate) fn agents(
             .and_then(|text| text.trim().parse().ok())
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
             .unwrap_or(RESULT_GRACE),
+        tools: match environment.get(OWN_TOOLS).map(str::trim) {
+            None | Some("" | "0" | "false") => Tools::All,
+            Some(_) => Tools::Configured,
+        },
     })
 }
 
-/// The variables that choose the agent program.
-const CHOOSING: [&str; 2] = ["AMPLIHACK_AGENT_BINARY", "AMPLIHACK_LAUNCHER_BINARY"];
+/// How deep runs may be inside each other with `--compat`, where the environment does not say.
+pub(crate) fn compat_depth() -> (String, String) {
+    ("AMPLIHACK_MAX_DEPTH".to_owned(), "6".to_owned())
+}
 
-/// Those of the variables that choose the agent program which are set.
-pub(crate) fn agent_variables(environment: &Environment) -> BTreeMap<String, String> {
+/// The timeout of steps that have none, as the environment says; 0 is no timeout.
+pub(crate) fn step_timeout(environment: &Environment) -> Result<Option<f64>, Failure> {
+    let Some(text) = environment.get("AMPLIHACK_STEP_TIMEOUT") else { return Ok(None) };
+    let unusable = || {
+        let message = format!("AMPLIHACK_STEP_TIMEOUT: `{}` is not a number of seconds", clean(text));
+        Failure::new(Exit::BadArguments, message).hint(
+            "set it to a number such as 600, or to 0 for no timeout; `--step-timeout SECONDS` overrides it",
+        )
+    };
+    match text.trim() {
+        "0" => Ok(None),
+        text => seconds(text).map(Some).map_err(|_| unusable()),
+    }
+}
+
+/// The variable that leaves the choice of tools to the agent program's own settings.
+const OWN_TOOLS: &str = "AMPLIHACK_NO_ALLOW_ALL_TOOLS";
+/// The variables that choose the agent program, and how it is called.
+const CHOOSING: [&str; 3] = ["AMPLIHACK_AGENT_BINARY", "AMPLIHACK_LAUNCHER_BINARY", OWN_TOOLS];
+/// The variable that names an installation with recipes and agents.
+pub(crate) const INSTALLATION: &str = "AMPLIHACK_HOME";
+/// The variable that names the directory of the recipes of a package.
+pub(crate) const PACKAGE_DIR: &str = "AMPLIHACK_PACKAGE_RECIPE_DIR";
+
+/// The variables that are set and that a resume needs too.
+pub(crate) fn kept_variables(environment: &Environment) -> BTreeMap<String, String> {
     let value = |name: &str| Some((name.to_owned(), environment.get(name)?.to_owned()));
-    CHOOSING.into_iter().filter_map(value).collect()
+    let dir = |name: &str| {
+        let dir = environment.absolute(Path::new(environment.get(name)?));
+        Some((name.to_owned(), dir.to_str()?.to_owned()))
+    };
+    let dirs = [INSTALLATION, PACKAGE_DIR].into_iter().filter_map(dir);
+    CHOOSING.into_iter().filter_map(value).chain(dirs).collect()
 }
 
 fn rate_limits(environment: &Environment) -> RateLimits {

@@ -24,8 +24,8 @@ use crate::{
     live::{Keep, fit, printable},
     out::Out,
     words::{
-        count, counter, ending, first_line, fixing, icon, kept, label, next_attempt, processes, run_ending,
-        shortened, so_far,
+        count, counter, ending, first_line, fixing, icon, kept, label, next_attempt, processes, recipe_log,
+        run_ending, shortened, so_far,
     },
 };
 
@@ -304,6 +304,8 @@ impl Reporter for Progress<'_> {
                 }
                 self.event(record, state, mask);
             }
+            // wrappers look for it, also where nothing else is shown
+            Notice::Log { path } => self.out.notice(&clean(&recipe_log(path))),
             Notice::Output { path, .. } if self.agents.contains(path) => {}
             Notice::Output { path, stream, bytes } => {
                 if self.tick().is_some() {

@@ -2,7 +2,7 @@
 //!
 //! Never runs anything, and never writes; problems are handed back.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use recipe::{
     check::{Checked, Given, LoadError, Loaded, Loader, check},
@@ -25,6 +25,7 @@ use crate::{
     environment::Environment,
     exit::Exit,
     failure::Failure,
+    host,
     out::Out,
     settings::{Outside, SettingsError},
 };
@@ -39,12 +40,15 @@ pub(crate) fn library(places: &Places, environment: &Environment) -> Library {
     let seconds: Option<f64> = environment.get("RECIPE_RUNNER_CACHE_TTL").and_then(|text| text.parse().ok());
     let reuse = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let working_dir = places.working_dir.as_deref().map(|dir| environment.absolute(dir));
+    let dir = |name: &str| environment.get(name).map(|dir| environment.absolute(Path::new(dir)));
     Library::new(Setup {
         cwd: environment.cwd.clone(),
         working_dir: working_dir.unwrap_or_else(|| environment.cwd.clone()),
         home: environment.home.clone(),
         recipe_dirs: places.recipe_dirs.clone(),
         more_dirs: environment.get("RECIPE_RUNNER_RECIPE_DIRS").map(str::to_owned),
+        installation: dir(host::INSTALLATION),
+        package_dir: dir(host::PACKAGE_DIR),
         built_in: crate::builtin::RECIPES.to_vec(),
         reuse: reuse.unwrap_or(REUSE),
     })
@@ -82,7 +86,7 @@ fn not_found(library: &Library, asked: &str, error: LoadError) -> Failure {
     } else if let Some(file) = nearby {
         failure = failure.hint(format!("did you mean the file `./{file}`?"));
     } else if let Some(file) = similar_file(&library.absolute(asked)) {
-        let file = std::path::Path::new(asked).with_file_name(file);
+        let file = Path::new(asked).with_file_name(file);
         failure = failure.hint(format!("did you mean the file `{}`?", file.display()));
     } else if let Some(meant) = did_you_mean(wanted, names.iter().map(String::as_str)) {
         failure = failure.hint(format!("did you mean `{meant}`?"));
@@ -96,7 +100,7 @@ fn not_found(library: &Library, asked: &str, error: LoadError) -> Failure {
 }
 
 /// The recipe file in the same directory that a path was probably meant to be.
-fn similar_file(path: &std::path::Path) -> Option<String> {
+fn similar_file(path: &Path) -> Option<String> {
     let is_recipe = |name: &str| name.ends_with(".yaml") || name.ends_with(".yml");
     let asked = path.file_name()?.to_str().filter(|name| is_recipe(name))?;
     let stem = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned();
@@ -186,7 +190,7 @@ fn look(environment: &Environment) -> Look {
 
 /// The name that a recipe gives itself, even if the rest of it is broken; else the name of its file.
 pub(crate) fn name_of(sources: &Sources, asked: &str) -> String {
-    let stem = std::path::Path::new(asked).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = Path::new(asked).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let Some((file, _)) = sources.iter().next() else { return stem };
     let root = recipe::yaml::parse(sources, file, &mut Vec::new());
     let name = root.and_then(|root| Some(root.get("name")?.value.to_value().render().into_owned()));

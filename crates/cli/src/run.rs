@@ -76,6 +76,7 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
         Err(refused) => return Ok(report_refused(&refused, &asked, format, out)),
     };
     let working_dir = working_dir(args.places.working_dir.as_deref(), environment);
+    let environment = &environment.with_defaults(args.options.compat.then(host::compat_depth));
     let environment = &host::with_files(&plan, &environment.cwd, &working_dir, environment);
     let given = outside.settings(plan.root(), |name| environment.raw(name));
     let ambient = engine::ambient::below(&plan, environment.beginning_with(recipe::env_name::PREFIX));
@@ -113,6 +114,10 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
         &working_dir,
         environment,
     )?;
+    let step_timeout = match options.step_timeout {
+        None => host::step_timeout(environment)?,
+        given => given,
+    };
     let is_unwanted = options.no_auto_fix || autofix::is_forbidden(&host);
     if is_unwanted {
         autofix::forbid(&mut host);
@@ -148,9 +153,9 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
             exclude_tags: args.tags.excluded(),
             max_parallel: options.max_parallel.unwrap_or(runtime::runs::MAX_PARALLEL),
             max_agents: options.max_agents,
-            step_timeout: options.step_timeout,
+            step_timeout,
             agent_binary: options.agent_binary.clone(),
-            agent_variables: host::agent_variables(environment),
+            variables: host::kept_variables(environment),
             no_auto_stage: options.no_auto_stage,
             recovery: options.recovery.map(Into::into).unwrap_or_default(),
             audit_dir: options.audit_dir.as_deref().map(|dir| environment.absolute(dir)),
@@ -161,6 +166,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
             budget: options.budget.to_budget(),
             recipe_dirs: job.library.named_dirs(),
             ambient: job.ambient,
+            compat: options.compat,
             strict: args.strictness.strict,
         },
         working_dir: working_dir.clone(),

@@ -2,12 +2,17 @@
 //!
 //! Pure: takes states, gives text; never decides where it is shown.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, path::Path};
 
 use engine::{
     Event, RunState, RunStatus, StepStatus, event::RunFinished, frame::StepState, outcome::SkipReason,
 };
 use runtime::mask::Mask;
+
+/// The line that wrappers look for to find the log of a run.
+pub(crate) fn recipe_log(path: &Path) -> String {
+    format!("[amplihack] recipe log: {}", path.display())
+}
 
 /// `▶ ✓ ✗ ⊘ ⚠`.
 pub(crate) fn icon(status: StepStatus) -> char {

@@ -31,6 +31,15 @@ impl AgentRef {
         paths.dedup();
         paths
     }
+
+    /// More paths below a base directory. They are tried after [`AgentRef::candidates`] of all base directories.
+    pub fn late_candidates(&self) -> Vec<String> {
+        let namespace = match self.segments.as_slice() {
+            [.., namespace, _, _] | [namespace, _] => namespace,
+            _ => return Vec::new(),
+        };
+        ["core", "specialized"].map(|category| format!("{namespace}/{category}/{}.md", self.name())).into()
+    }
 }
 
 impl std::fmt::Display for AgentRef {
@@ -67,6 +76,19 @@ mod tests {
         ] {
             let found = AgentRef::parse(text).map(|reference| reference.candidates().join(" "));
             assert_eq!(found.as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn late_candidates_need_a_namespace() {
+        for (text, expected) in [
+            ("ns:cat:name", "ns/core/name.md ns/specialized/name.md"),
+            ("extra:ns:cat:name", "ns/core/name.md ns/specialized/name.md"),
+            ("ns:name", "ns/core/name.md ns/specialized/name.md"),
+            ("name", ""),
+        ] {
+            let found = AgentRef::parse(text).map(|reference| reference.late_candidates().join(" "));
+            assert_eq!(found.as_deref(), Some(expected), "{text}");
         }
     }
 }

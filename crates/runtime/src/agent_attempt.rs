@@ -18,7 +18,7 @@ use tokio::sync::{Notify, mpsc, watch};
 pub use crate::agent_call::Call;
 use crate::{
     agent_call::{Watch, ask},
-    agents::{self, CustomProgram, Program, Said},
+    agents::{self, CustomProgram, Program, Said, Tools},
     attempt::{Finished, Go, Progress, read_json, reference},
     budget::{self, Account, Ledger, Limit},
     environment::Environment,
@@ -45,6 +45,8 @@ pub struct AgentSettings {
     pub raised: recipe::plan::Budget,
     /// How long a program that has given its result may take to end itself.
     pub result_grace: Duration,
+    /// Which tools programs may use without being asked.
+    pub tools: Tools,
 }
 
 impl Default for AgentSettings {
@@ -57,6 +59,7 @@ impl Default for AgentSettings {
             budget: recipe::plan::Budget::default(),
             raised: recipe::plan::Budget::default(),
             result_grace: Duration::from_secs(10),
+            tools: Tools::All,
         }
     }
 }

@@ -122,6 +122,7 @@ pub(crate) async fn ask(
         session: None,
         scratch: scratch.clone(),
         user: task.user,
+        tools: task.settings.tools,
     };
     let program = Program::named(&task.program, &task.settings.custom);
     let (binary, invocation, reader) = match (&task.settings.launcher, &program) {

@@ -24,10 +24,23 @@ impl Audit {
     pub fn create(dir: &Path, recipe: &str, run_id: &str, at: Timestamp) -> Result<Audit, DriveError> {
         let stamp = at.strftime("%Y%m%dT%H%M%SZ");
         let path = dir.join(format!("{}-{stamp}-{run_id}.jsonl", safe_name(recipe)));
-        let failed = |source| DriveError::Audit { path: path.clone(), source };
-        fault::point("audit.create").and_then(|()| std::fs::create_dir_all(dir)).map_err(failed)?;
-        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path).map_err(failed)?;
-        Ok(Audit { file, path })
+        fault::point("audit.create")
+            .and_then(|()| std::fs::create_dir_all(dir))
+            .map_err(|source| DriveError::Audit { path: path.clone(), source })?;
+        Audit::open(path)
+    }
+
+    /// Opens a log to go on with it; makes it if it is missing.
+    pub(crate) fn open(path: PathBuf) -> Result<Audit, DriveError> {
+        match OpenOptions::new().append(true).create(true).mode(0o600).open(&path) {
+            Ok(file) => Ok(Audit { file, path }),
+            Err(source) => Err(DriveError::Audit { path, source }),
+        }
+    }
+
+    /// Its file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Writes the line of a step that came to its end.

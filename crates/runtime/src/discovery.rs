@@ -41,6 +41,10 @@ pub struct Setup {
     pub recipe_dirs: Vec<PathBuf>,
     /// More directories, separated by colons.
     pub more_dirs: Option<String>,
+    /// An installation that has recipes and agents, absolute.
+    pub installation: Option<PathBuf>,
+    /// The directory of the recipes of a package, absolute.
+    pub package_dir: Option<PathBuf>,
     /// Recipes that are part of the program: name and text.
     pub built_in: Vec<(&'static str, &'static str)>,
     /// How long what was seen in a directory may be used again.
@@ -95,7 +99,7 @@ impl Library {
                 return self.load(&below);
             }
         }
-        self.by_name(asked, &[]).unwrap_or_else(|| Err(self.not_found(asked, &[])))
+        self.by_name(asked, &[], Vec::new).unwrap_or_else(|| Err(self.not_found(asked, &[], Vec::new())))
     }
 
     /// Every recipe in the search directories, sorted by name; of two with the same name the one that is used
@@ -152,12 +156,19 @@ impl Library {
         }
     }
 
-    /// The recipe of this name: the first directory that has one wins.
-    fn by_name(&self, name: &str, beside: &[PathBuf]) -> Option<Result<Loaded, LoadError>> {
+    /// The recipe of this name: the first directory that has one wins. `above` is asked for more directories only where
+    /// no other one has it.
+    fn by_name(
+        &self,
+        name: &str,
+        beside: &[PathBuf],
+        above: impl FnOnce() -> Vec<PathBuf>,
+    ) -> Option<Result<Loaded, LoadError>> {
         if name.trim().is_empty() {
             return None;
         }
-        let file = beside.iter().chain(&self.dirs).find_map(|dir| self.in_dir(dir, name));
+        let find = |dir: &PathBuf| self.in_dir(dir, name);
+        let file = beside.iter().chain(&self.dirs).find_map(find).or_else(|| above().iter().find_map(find));
         file.map(|file| self.load(&file)).or_else(|| self.built_in(name).map(Ok))
     }
 
@@ -173,9 +184,9 @@ impl Library {
         Some(Loaded { path: format!("{BUILT_IN}{name}"), bytes: text.as_bytes().into() })
     }
 
-    fn not_found(&self, name: &str, beside: &[PathBuf]) -> LoadError {
+    fn not_found(&self, name: &str, beside: &[PathBuf], above: Vec<PathBuf>) -> LoadError {
         let mut searched: Vec<String> = Vec::new();
-        for dir in beside.iter().chain(&self.dirs) {
+        for dir in beside.iter().chain(&self.dirs).chain(&above) {
             let shown = match self.display(dir) {
                 here if here.is_empty() => ".".to_owned(),
                 shown => shown,
@@ -211,8 +222,9 @@ impl Loader for Library {
                 return self.load(&file);
             }
         }
-        let found = self.by_name(name, &beside);
-        found.unwrap_or_else(|| Err(self.not_found(name, &beside)))
+        let above = || search::above(beside.iter().chain([&self.setup.working_dir]));
+        let found = self.by_name(name, &beside, above);
+        found.unwrap_or_else(|| Err(self.not_found(name, &beside, above())))
     }
 
     fn agent(&self, reference: &AgentRef, from: &str) -> Option<Arc<str>> {

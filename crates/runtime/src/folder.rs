@@ -1,6 +1,6 @@
 //! The folder of a run: where everything about it lives, private to the user.
 //!
-//! `run.json · sources/ · events.jsonl · lock · inbox/ · steps/<path>/<attempt>/…`
+//! `run.json · sources/ · events.jsonl · log.jsonl · lock · inbox/ · steps/<path>/<attempt>/…`
 
 mod batch;
 mod options;
@@ -145,6 +145,11 @@ impl RunFolder {
     /// The journal's file.
     pub fn journal(&self) -> PathBuf {
         self.path.join("events.jsonl")
+    }
+
+    /// The log that other programs follow, if the run has one.
+    pub fn log(&self) -> PathBuf {
+        self.path.join("log.jsonl")
     }
 
     /// The sources that the run began with (0), or was resumed with (1, 2, …).

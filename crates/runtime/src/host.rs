@@ -12,7 +12,7 @@ use std::{
 
 use recipe::plan::Unit;
 
-use crate::{dotenv, guardian::Guardian};
+use crate::{dotenv, guardian::Guardian, process};
 
 /// Variables that keep programs from asking anything.
 const QUIET: &[(&str, &str)] = &[
@@ -96,6 +96,7 @@ impl Host {
         for (name, value) in QUIET {
             env.insert((*name).into(), (*value).into());
         }
+        env.insert(process::CHAIN_VARIABLE.into(), tree.chain.join(" ").into());
         env.insert("AMPLIHACK_TREE_ID".into(), tree.id.clone().into());
         env.insert("AMPLIHACK_SESSION_DEPTH".into(), (tree.depth + 1).to_string().into());
         env.insert("AMPLIHACK_MAX_DEPTH".into(), tree.max_depth.to_string().into());
@@ -156,6 +157,23 @@ impl Host {
         most.max(1)
     }
 
+    /// What a caller that has its own name for the work calls it.
+    pub(crate) fn tracking_id(&self) -> Option<String> {
+        let text = self.var("AMPLIHACK_RECIPE_RUN_ID")?;
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+
+    /// The runs around this one, outermost first: each started the next one in a step.
+    fn runs_around(&self) -> Vec<String> {
+        let text = self.var(process::CHAIN_VARIABLE).unwrap_or_default();
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    /// Whether this process was started inside that run, at any depth.
+    pub(crate) fn is_inside(&self, run_id: &str) -> bool {
+        self.runs_around().iter().any(|run| run == run_id)
+    }
+
     /// The session tree that a run belongs to.
     pub fn tree(&self, run_id: &str) -> Tree {
         let max_depth = self.number("AMPLIHACK_MAX_DEPTH").unwrap_or(3);
@@ -164,7 +182,10 @@ impl Host {
             // a depth that cannot be read counts as the deepest: better one run too few than one too many
             Some(text) => text.parse().unwrap_or(max_depth),
         };
+        let mut chain = self.runs_around();
+        chain.push(run_id.to_owned());
         Tree {
+            chain,
             id: self
                 .var("AMPLIHACK_TREE_ID")
                 .filter(|id| !id.is_empty())
@@ -181,6 +202,8 @@ impl Host {
 pub struct Tree {
     /// The same for all of them.
     pub id: String,
+    /// This run and the runs around it, outermost first.
+    pub chain: Vec<String>,
     /// How deep this run is.
     pub depth: u64,
     /// How deep runs may be.

@@ -136,7 +136,7 @@ fn flags(options: &Options) -> Vec<String> {
     };
     let audit_dir = options.audit_dir.as_ref().map(|dir| dir.to_string_lossy().into_owned());
     add("--audit-dir", audit_dir);
-    let chosen = options.agent_variables.get("AMPLIHACK_AGENT_BINARY");
+    let chosen = options.variables.get("AMPLIHACK_AGENT_BINARY");
     add("--agent-binary", options.agent_binary.as_ref().or(chosen).cloned());
     add("--step-timeout", options.step_timeout.map(|seconds| seconds.to_string()));
     let parallel = Some(options.max_parallel).filter(|number| *number != MAX_PARALLEL);
@@ -152,6 +152,7 @@ fn flags(options: &Options) -> Vec<String> {
     add("--budget-tokens", options.budget.tokens.map(|tokens| tokens.to_string()));
     add("--budget-agent-runs", options.budget.agent_runs.map(|runs| runs.to_string()));
     add("--budget-minutes", options.budget.minutes.map(|minutes| minutes.to_string()));
+    flags.extend(options.compat.then(|| "--compat".to_owned()));
     flags.extend(options.no_auto_stage.then(|| "--no-auto-stage".to_owned()));
     flags
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use runtime::agents::{
-    AgentEvent, AgentFailure, AgentOutcome, Ended, Program, Request, Said, User, add_footer,
+    AgentEvent, AgentFailure, AgentOutcome, Ended, Program, Request, Said, Tools, User, add_footer,
 };
 use testkit::model_server::{HELLO, ModelServer};
 
@@ -65,6 +65,7 @@ impl World {
             session: None,
             scratch: self.root.join("scratch"),
             user: User::Root,
+            tools: Tools::All,
         }
     }
 

@@ -139,6 +139,9 @@ pub(crate) struct RunOptions {
     /// Move the marks of dead runs in this workspace aside
     #[arg(long)]
     pub(crate) clear_stale: bool,
+    /// Do what wrappers of other runners expect: allow 6 runs inside each other, and name a JSON log on stderr
+    #[arg(long)]
+    pub(crate) compat: bool,
     /// Directory that runs are stored in
     #[arg(long, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
@@ -220,7 +223,8 @@ impl BudgetOptions {
 /// The largest number that recipes may name, too.
 const LARGEST: f64 = 1e12;
 
-fn seconds(text: &str) -> Result<f64, String> {
+/// A number of seconds that can be waited for.
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds <= LARGEST => Ok(seconds),
         _ => Err(format!("expected a number of seconds above 0, at most {LARGEST}")),

@@ -29,7 +29,7 @@ use runtime::{
 pub(crate) use text::{Keep, fit, printable};
 
 use self::{
-    screen::Screen,
+    screen::{Screen, size},
     steps::{collect, has_company},
     text::{coloured, without_kind},
     view::{Doing, Size, View, lines},
@@ -40,7 +40,7 @@ use crate::{
     progress::{Audience, answer, is_agent},
     words::{
         count, counter, duration, ending, ends_block, first_line, fixing, icon, kept, next_attempt,
-        processes, run_ending,
+        processes, recipe_log, run_ending,
     },
 };
 
@@ -349,6 +349,7 @@ impl Reporter for Live<'_> {
                     self.look(state);
                 }
             }
+            Notice::Log { path } => return self.push(Chunk::Line(clean(&recipe_log(path)))),
             Notice::Output { path, stream, bytes } => self.output(path, stream, bytes),
             Notice::HookOutput { path, text } => {
                 text.trim_end().lines().for_each(|line| self.line('·', &format!("{path}: {line}")));
@@ -390,11 +391,4 @@ impl Drop for Live<'_> {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-/// The terminal's size now.
-fn size() -> Size {
-    let seen = rustix::termios::tcgetwinsize(std::io::stderr()).ok();
-    let of = |number: Option<u16>, usual: usize| number.filter(|n| *n > 0).map_or(usual, usize::from);
-    Size { columns: of(seen.map(|size| size.ws_col), 80), lines: of(seen.map(|size| size.ws_row), 24) }
 }

@@ -5,7 +5,7 @@
 
 use anstream::adapter::strip_str;
 
-use super::text::columns;
+use super::{text::columns, view::Size};
 
 /// The block as it was last drawn. The cursor rests in the first column of its last line, so that an echoed `^C`
 /// cannot push it into another line.
@@ -59,6 +59,13 @@ impl Screen {
 
 fn rows(line: &str, width: usize) -> usize {
     columns(&strip_str(line).to_string()).div_ceil(width.max(1)).max(1)
+}
+
+/// The terminal's size now.
+pub(super) fn size() -> Size {
+    let seen = rustix::termios::tcgetwinsize(std::io::stderr()).ok();
+    let of = |number: Option<u16>, usual: usize| number.filter(|n| *n > 0).map_or(usual, usize::from);
+    Size { columns: of(seen.map(|size| size.ws_col), 80), lines: of(seen.map(|size| size.ws_row), 24) }
 }
 
 #[cfg(test)]

@@ -53,6 +53,7 @@ pub(super) fn same(
         }
     }
     let set = [
+        ("--compat", args.options.compat),
         ("--rerun-producers", args.rerun_producers),
         ("--rerun-effects", args.rerun_effects),
         ("--rerun-interrupted", args.rerun_interrupted),

@@ -68,6 +68,10 @@ fn resume_run(
     out: &mut Out,
 ) -> Result<Exit, Failure> {
     let looks_only = args.plan || args.options.dry_run;
+    // what chose the agent and led to recipes when the run began may be missing in this shell
+    let before = header.options.variables.clone().into_iter();
+    let is_compat = args.options.compat || header.options.compat;
+    let environment = &environment.with_defaults(before.chain(is_compat.then(host::compat_depth)));
     stays_in_place(args, &header, environment)?;
     let outside = reading::outside(&args.context, environment)?;
     if !looks_only {
@@ -102,14 +106,19 @@ fn resume_run(
         Some(_) => environment.cwd.clone(),
         None => opened.recipe.base(&header.working_dir),
     };
-    // what chose the agent when the run began is there no more if this is another shell
-    let before = header.options.agent_variables.clone();
     let files = dotenv::definitions(plan, &base, &header.working_dir);
-    let environment = &environment.with_files(files.into_iter().chain(before));
+    let environment = &environment.with_files(files);
+    let step_timeout = match args.options.step_timeout.or(header.options.step_timeout) {
+        None => host::step_timeout(environment)?,
+        known => known,
+    };
     let host = host::known(plan, environment);
     host::warn(&host, plan, &base, &header.working_dir, out);
     let program = args.options.agent_binary.clone().or(header.options.agent_binary.clone());
-    let change = |options: &mut Options| change(options, args);
+    let change = |options: &mut Options| {
+        change(options, args);
+        options.step_timeout = step_timeout;
+    };
     let asks = environment.stdin_is_terminal && environment.stderr_is_terminal && !args.yes;
     let confirm = |plan: &ResumePlan| !asks || ask(plan);
     let resume = Resume {
@@ -367,9 +376,6 @@ fn change(options: &mut Options, args: &ResumeArgs) {
     if given.max_agents.is_some() {
         options.max_agents = given.max_agents;
     }
-    if given.step_timeout.is_some() {
-        options.step_timeout = given.step_timeout;
-    }
     if given.agent_binary.is_some() {
         options.agent_binary.clone_from(&given.agent_binary);
     }
@@ -377,6 +383,7 @@ fn change(options: &mut Options, args: &ResumeArgs) {
         options.audit_dir.clone_from(&given.audit_dir);
     }
     options.no_auto_stage |= given.no_auto_stage;
+    options.compat |= given.compat;
     options.strict |= args.strictness.strict;
     let (include, exclude) = (args.tags.included(), args.tags.excluded());
     if !(include.is_empty() && exclude.is_empty()) {

@@ -6,11 +6,14 @@
 use serde_json::Value;
 
 use super::draft::{Draft, add, number, say, text, tool};
-use super::{AgentEvent, Invocation, Request, joined_prompt};
+use super::{AgentEvent, Invocation, Request, Tools, joined_prompt};
 
 /// The prompt travels on stdin.
 pub(super) fn invocation(request: &Request) -> Invocation {
-    let mut call = Invocation::new(["--output-format", "json", "--allow-all-tools"]);
+    let mut call = Invocation::new(["--output-format", "json"]);
+    if request.tools == Tools::All {
+        call.arg("--allow-all-tools");
+    }
     call.arg("--allow-all-paths").arg("--allow-all-urls");
     call.arg("--no-ask-user");
     call.arg("--add-dir").arg(request.cwd.clone());

@@ -2,14 +2,14 @@
 //! `LAUNCHER NAME -- [--allow-all-tools] -p PROMPT [--system-prompt S] --add-dir CWD [--model M]`.
 //!
 //! The prompt is an argument because that is the launcher's contract; one that does not fit goes into a
-//! private file that the argument names. Sessions are the launcher's own affair and are not passed.
+//! private file that the argument names, and a second `--add-dir` names the directory of that file. Sessions are the launcher's own affair and are not passed.
 
-use super::{ARGUMENT_LIMIT, Invocation, Program, Reader, Request, argument_prompt, joined_prompt};
+use super::{ARGUMENT_LIMIT, Invocation, Program, Reader, Request, Tools, argument_prompt, joined_prompt};
 
 /// How the launcher is started for a request to the program of that name.
 pub fn invocation(name: &str, request: &Request) -> Invocation {
     let mut call = Invocation::new([name, "--"]);
-    if name == "copilot" {
+    if name == "copilot" && request.tools == Tools::All {
         call.arg("--allow-all-tools");
     }
     let system = request.system_prompt.as_deref();
@@ -22,6 +22,9 @@ pub fn invocation(name: &str, request: &Request) -> Invocation {
     call.option("-p", Some(&prompt));
     call.option("--system-prompt", system.filter(|_| !long));
     call.arg("--add-dir").arg(request.cwd.clone());
+    if !call.files.is_empty() {
+        call.arg("--add-dir").arg(request.scratch.clone());
+    }
     call.option("--model", request.model.as_deref());
     call
 }

@@ -78,6 +78,18 @@ pub struct Request {
     pub scratch: PathBuf,
     /// Who starts the program; some refuse to work unattended as root without being told.
     pub user: User,
+    /// Which tools it may use without being asked.
+    pub tools: Tools,
+}
+
+/// Which tools a program may use without being asked, where it has an option for that of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tools {
+    /// All of them.
+    #[default]
+    All,
+    /// Those that its own settings allow.
+    Configured,
 }
 
 /// Who starts a program.

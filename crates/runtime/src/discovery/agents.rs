@@ -21,19 +21,20 @@ pub(super) fn directories(beside: &[PathBuf], setup: &Setup) -> Vec<PathBuf> {
     let mut dirs: Vec<PathBuf> = beside.iter().map(|dir| dir.join("agents")).collect();
     dirs.extend(PROJECT_DIRS.iter().map(|dir| setup.working_dir.join(dir)));
     dirs.extend(setup.home.iter().map(|home| home.join(".amplihack/.claude/agents")));
+    dirs.extend(beside.iter().map(|dir| dir.join("../agents")));
+    dirs.extend(setup.installation.iter().map(|dir| dir.join("amplifier-bundle/agents")));
     dirs
 }
 
 /// The text of the first file that the reference leads to.
 pub(super) fn find(reference: &AgentRef, bases: &[PathBuf]) -> Option<Arc<str>> {
-    let candidates = reference.candidates();
-    for base in bases.iter().filter_map(|base| base.canonicalize().ok()) {
-        let inside = candidates.iter().filter_map(|candidate| inside(&base, candidate));
-        if let Some(bytes) = inside.filter_map(|file| fs::read(file).ok()).next() {
-            return Some(String::from_utf8_lossy(&bytes).into());
-        }
-    }
-    None
+    [reference.candidates(), reference.late_candidates()].iter().find_map(|candidates| {
+        let bases = bases.iter().filter_map(|base| base.canonicalize().ok());
+        let files =
+            bases.flat_map(|base| candidates.iter().filter_map(move |candidate| inside(&base, candidate)));
+        let bytes = files.filter_map(|file| fs::read(file).ok()).next()?;
+        Some(String::from_utf8_lossy(&bytes).into())
+    })
 }
 
 /// The real file of a candidate, unless it lies outside of its base.

@@ -10,11 +10,13 @@ use std::{
 
 use super::Setup;
 
-/// Where recipes lie in a project, relative to the working directory.
-const PROJECT_DIRS: &[&str] =
-    &["amplifier-bundle/recipes", "src/amplihack/amplifier-bundle/recipes", ".claude/recipes"];
+/// Where recipes lie in an installation, and in a project.
+const BUNDLE: &str = "amplifier-bundle/recipes";
 
-/// All search directories: added ones, those of the environment, the user's, the project's.
+/// Where recipes lie in a project, relative to the working directory.
+const PROJECT_DIRS: &[&str] = &[BUNDLE, "src/amplihack/amplifier-bundle/recipes", ".claude/recipes"];
+
+/// All search directories: added ones, those of the environment, the user's, the project's, those of installations.
 pub(super) fn directories(setup: &Setup) -> Vec<PathBuf> {
     let home = setup.home.as_deref();
     let named = setup.more_dirs.as_deref().unwrap_or_default().split(':').filter(|dir| !dir.is_empty());
@@ -25,9 +27,24 @@ pub(super) fn directories(setup: &Setup) -> Vec<PathBuf> {
     for base in [&setup.working_dir, &setup.cwd] {
         dirs.extend(PROJECT_DIRS.iter().map(|dir| base.join(dir)));
     }
+    dirs.extend(setup.installation.iter().map(|dir| dir.join(BUNDLE)));
+    dirs.extend(home.map(|home| home.join(".amplihack").join(BUNDLE)));
+    dirs.extend(setup.package_dir.clone());
     let mut seen = std::collections::HashSet::new();
     dirs.retain(|dir| seen.insert(dir.canonicalize().unwrap_or_else(|_| dir.clone())));
     dirs
+}
+
+/// Directories with recipes of the repositories that these directories are in, nearest first. A directory outside a
+/// repository has none.
+pub(super) fn above<'a>(dirs: impl IntoIterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for dir in dirs.into_iter().filter_map(|dir| dir.canonicalize().ok()) {
+        let to_root = dir.ancestors().position(|dir| dir.join(".git").exists());
+        let parents = dir.ancestors().take(to_root.map_or(0, |at| at + 1)).map(|dir| dir.join(BUNDLE));
+        found.extend(parents);
+    }
+    found
 }
 
 fn home_of(dir: &Path, home: Option<&Path>) -> PathBuf {

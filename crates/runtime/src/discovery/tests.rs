@@ -86,6 +86,9 @@ fn directories_are_searched_in_order() {
         "cwd/amplifier-bundle/recipes",
         "cwd/src/amplihack/amplifier-bundle/recipes",
         "cwd/.claude/recipes",
+        "installed/amplifier-bundle/recipes",
+        "home/.amplihack/amplifier-bundle/recipes",
+        "package",
     ];
     for first in 0..dirs.len() {
         let files: Vec<String> = dirs[first..].iter().map(|dir| format!("{dir}/a.yaml")).collect();
@@ -93,6 +96,9 @@ fn directories_are_searched_in_order() {
         let mut tree = Tree::new(&files);
         tree.setup.recipe_dirs = vec!["one".into(), "two".into()];
         tree.setup.more_dirs = Some(":three:~/nowhere".to_owned());
+        let root = tree.root.path().canonicalize().unwrap();
+        (tree.setup.installation, tree.setup.package_dir) =
+            (Some(root.join("installed")), Some(root.join("package")));
         let expected = files[0].0.trim_start_matches("cwd/");
         assert_eq!(tree.root_of("a"), expected);
         assert_eq!(tree.short(&tree.library().list()[0].path), expected, "list and run agree");
@@ -153,6 +159,41 @@ fn a_nested_recipe_is_searched_beside_its_caller_first() {
     ] {
         assert_eq!(tree.named(name, from), expected, "{name} in {from}");
     }
+}
+
+#[test]
+fn a_nested_recipe_is_searched_up_to_the_root_of_the_repository() {
+    let bundle = "amplifier-bundle/recipes";
+    let outside = format!("repo/{bundle}/top.yaml");
+    let mut tree = Tree::new(&[
+        (&format!("{bundle}/outside.yaml"), ""),
+        (&outside, ""),
+        (&format!("repo/a/{bundle}/middle.yaml"), ""),
+        (&format!("repo/a/{bundle}/child.yaml"), "further away"),
+        ("repo/a/b/main.yaml", ""),
+        ("repo/a/b/child.yaml", "beside"),
+        ("repo/.git/HEAD", ""),
+        ("plain/main.yaml", ""),
+    ]);
+    let root = tree.root.path().canonicalize().unwrap();
+    let main = |dir: &str| root.join(dir).join("main.yaml").display().to_string();
+    for (name, expected) in [
+        ("top", outside.as_str()),
+        ("middle", "repo/a/amplifier-bundle/recipes/middle.yaml"),
+        ("child", "repo/a/b/child.yaml"),
+        ("outside", "not found"),
+    ] {
+        assert_eq!(tree.named(name, &main("repo/a/b")), expected, "{name}");
+    }
+    assert_eq!(tree.root_of("top"), "not found", "only recipes that another one names");
+    assert_eq!(tree.named("top", &main("plain")), "not found");
+    tree.setup.working_dir = root.join("repo/a/b");
+    assert_eq!(tree.named("top", &main("plain")), outside, "the working directory is in the repository");
+    let Err(LoadError::NotFound { searched }) = tree.library().recipe("nowhere", &main("repo/a/b")) else {
+        panic!("found")
+    };
+    let place = root.join("repo").join(bundle).display().to_string();
+    assert!(searched.contains(&place), "{searched:?}");
 }
 
 #[test]
@@ -274,6 +315,37 @@ fn agents_are_found_in_order_and_never_outside() {
         ("nobody", None),
     ] {
         let found = library.agent(&AgentRef::parse(reference).unwrap(), "main.yaml");
+        assert_eq!(found.as_deref(), expected, "{reference}");
+    }
+}
+
+#[test]
+fn late_places_of_agents_come_after_all_others() {
+    let mut tree = Tree::new(&[
+        ("cwd/recipes/main.yaml", ""),
+        ("cwd/agents/core/near.md", "in the parent"),
+        ("cwd/agents/ns/core/builder.md", "namespace in the parent"),
+        ("cwd/.claude/agents/ns/core/builder.md", "namespace in the project"),
+        ("cwd/.claude/agents/ns/core/tester.md", "namespace in the project"),
+        ("cwd/.claude/agents/ns/specialized/expert.md", "expert"),
+        ("home/.amplihack/.claude/agents/core/builder.md", "home"),
+        ("installed/amplifier-bundle/agents/core/near.md", "installed"),
+        ("installed/amplifier-bundle/agents/core/far.md", "installed"),
+        ("installed/amplifier-bundle/agents/ns/core/farther.md", "installed"),
+    ]);
+    tree.setup.installation = Some(tree.root.path().join("installed"));
+    let library = tree.library();
+    for (reference, expected) in [
+        ("near", Some("in the parent")),
+        ("far", Some("installed")),
+        ("ns:farther", Some("installed")),
+        ("ns:builder", Some("home")),
+        ("ns:tester", Some("namespace in the project")),
+        ("ns:any:expert", Some("expert")),
+        ("tester", None),
+        ("other:tester", None),
+    ] {
+        let found = library.agent(&AgentRef::parse(reference).unwrap(), "recipes/main.yaml");
         assert_eq!(found.as_deref(), expected, "{reference}");
     }
 }

@@ -107,7 +107,7 @@ pub struct Driver<'a> {
     pub(crate) generation: u32,
     pub(crate) reporter: &'a mut dyn Reporter,
     pub(crate) mask: Mask,
-    pub(crate) audit: Option<Audit>,
+    pub(crate) audits: Vec<Audit>,
     pub(crate) agents: AgentSettings,
     seq: u64,
     tasks: JoinSet<TaskDone>,
@@ -338,7 +338,7 @@ impl<'a> Driver<'a> {
         if let Event::RunResumed(_) = &record.event {
             self.mask.learn_frame(self.state.root());
         }
-        if let Some(audit) = &mut self.audit {
+        for audit in &mut self.audits {
             audit.record(&record.event, &self.state, &self.mask)?;
         }
         self.tell_secrets();

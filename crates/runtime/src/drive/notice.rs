@@ -1,6 +1,6 @@
 //! What the loop tells while it runs, and to whom. Nobody who listens can change a run.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use engine::{Record, RunState};
 
@@ -20,6 +20,11 @@ pub enum Notice<'a> {
         state: &'a RunState,
         /// Secrets; neither the record nor the state is masked.
         mask: &'a Mask,
+    },
+    /// The run has a log that other programs may follow.
+    Log {
+        /// Its file, which exists.
+        path: &'a Path,
     },
     /// A step printed something.
     Output {

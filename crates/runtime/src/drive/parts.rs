@@ -52,8 +52,8 @@ pub struct Parts<'a> {
     pub generation: u32,
     /// Shows it to somebody.
     pub reporter: &'a mut dyn Reporter,
-    /// Its audit log.
-    pub audit: Option<Audit>,
+    /// Its audit logs.
+    pub audits: Vec<Audit>,
     /// How agents are run.
     pub agents: AgentSettings,
 }
@@ -87,7 +87,7 @@ impl<'a> Driver<'a> {
             generation: parts.generation,
             reporter: parts.reporter,
             mask,
-            audit: parts.audit,
+            audits: parts.audits,
             agents: parts.agents,
             seq: 0,
             tasks: JoinSet::new(),

@@ -20,9 +20,10 @@ pub struct Options {
     pub step_timeout: Option<f64>,
     /// `--agent-binary`.
     pub agent_binary: Option<String>,
-    /// Variables of the environment that chose the agent program: another shell may not have them.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub agent_variables: BTreeMap<String, String>,
+    /// Variables of the environment that chose the agent program, or led to recipes and agents: another shell may not
+    /// have them.
+    #[serde(alias = "agent_variables", skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, String>,
     /// `--no-auto-stage`.
     pub no_auto_stage: bool,
     /// `--recovery`.
@@ -45,6 +46,9 @@ pub struct Options {
     /// Variables `RECIPE_VAR_…` of the environment for names of nested recipes.
     #[serde(skip_serializing_if = "engine::ambient::Ambient::is_empty")]
     pub ambient: engine::ambient::Ambient,
+    /// `--compat`: the run has a log in its folder that other programs follow.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub compat: bool,
     /// `--strict`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,

@@ -45,6 +45,8 @@ pub use crate::simulation::process::{Prepared, Running, prepare, start};
 
 /// The environment variable that names the run, in every process of it.
 pub const RUN_VARIABLE: &str = "RECIPE_RUNNER_RUN";
+/// The environment variable that names the run and every run around it, outermost first, separated by spaces.
+pub const CHAIN_VARIABLE: &str = "RECIPE_RUNNER_CHAIN";
 /// The environment variable that names the step and its attempt (`path#attempt`).
 pub const STEP_VARIABLE: &str = "RECIPE_RUNNER_STEP";
 

@@ -34,7 +34,7 @@ pub(crate) struct Job<'a> {
     pub(crate) base: PathBuf,
     pub(crate) recording: &'a Recording<'a>,
     pub(crate) generation: u32,
-    pub(crate) audit: Option<Audit>,
+    pub(crate) audits: Vec<Audit>,
     pub(crate) agents: AgentSettings,
     pub(crate) reach: Reach,
     /// Its recipe, as it is named from any directory.
@@ -66,7 +66,7 @@ impl Job<'_> {
                 recording: Some(self.recording),
                 generation: self.generation,
                 reporter,
-                audit: self.audit,
+                audits: self.audits,
                 agents: self.agents,
             });
             driver.run(first).await?;

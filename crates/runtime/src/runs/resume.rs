@@ -24,13 +24,14 @@ use super::{
     late::Next,
     orphans::end_orphans,
     person::{offered, text_in_force, wait_for_person},
+    start::open_log,
 };
 use crate::{
     agent_attempt::AgentSettings,
     audit::Audit,
     blocked::blocked,
     clock,
-    drive::Reporter,
+    drive::{Notice, Reporter},
     fault,
     folder::{Batch, Options, RunFolder, owner_words},
     host::Host,
@@ -218,6 +219,7 @@ impl Runs {
             }
             None => None,
         };
+        let log = open_log(&folder, &options)?;
         let by = match resume.resumer {
             Resumer::Person { .. } => "person",
             Resumer::Automatic { .. } => "auto_fix",
@@ -255,6 +257,9 @@ impl Runs {
             let others = super::Others { beside: resume.beside, stale: super::Stale::Named };
             let name = shown.header.recipe_name.clone();
             hold = hold.with(self.claim(&workspace, &run, &name, others, &resume.host, &mut first)?);
+            if let Some(log) = &log {
+                reporter.notice(Notice::Log { path: log.path() });
+            }
         }
         let remembered =
             Remembered::open(&folder.sources(generation), Some(resume.loader)).map_err(OpenError::from)?;
@@ -283,7 +288,7 @@ impl Runs {
             base,
             recording,
             generation,
-            audit,
+            audits: audit.into_iter().chain(log).collect(),
             agents: resume.agents,
             reach: self.reach.clone(),
             recipe: recipe.name(),

@@ -16,7 +16,7 @@ use crate::{
     agent_attempt::AgentSettings,
     audit::Audit,
     clock,
-    drive::Reporter,
+    drive::{Notice, Reporter},
     folder::{self, Header, Options, RunFolder, make_dir},
     host::Host,
     journal::Journal,
@@ -145,12 +145,19 @@ impl Runs {
         if !start.dry_run {
             made = Some(self.make(&run_id, &start)?);
         }
-        let tracking = run_id.clone();
+        let tracking = start.host.tracking_id().unwrap_or_else(|| run_id.clone());
         let recipe = canonical_recipe(&start.plan.root().path);
         let (folder, journal, lock) = match made {
             Some((folder, journal, lock)) => (Some(folder), Some(journal), Some(lock)),
             None => (None, None, None),
         };
+        let log = match &folder {
+            Some(folder) => open_log(folder, &start.options)?,
+            None => None,
+        };
+        if let Some(log) = &log {
+            reporter.notice(Notice::Log { path: log.path() });
+        }
         let job = Job {
             run_id,
             tracking_id: tracking,
@@ -164,7 +171,7 @@ impl Runs {
             base: PathBuf::new(),
             recording: start.recording,
             generation: 0,
-            audit,
+            audits: audit.into_iter().chain(log).collect(),
             agents: start.agents,
             reach: self.reach.clone(),
             recipe,
@@ -190,13 +197,8 @@ impl Runs {
     ) -> Result<Option<Claim>, RunError> {
         let claim = match workspace.claim(run_id)? {
             Ok(claim) => Some(claim),
-            // a run inside of itself is held back by the session depth, not by its own lock
-            Err(owner)
-                if others.beside == Beside::Allowed
-                    || host.var(process::RUN_VARIABLE).as_deref() == Some(&owner.run_id) =>
-            {
-                None
-            }
+            // a run inside the owner belongs to it: the session depth limits it, not the lock
+            Err(owner) if others.beside == Beside::Allowed || host.is_inside(&owner.run_id) => None,
             Err(owner) => {
                 let state = self.dir().join(&owner.run_id);
                 return Err(RunError::Busy { recipe: recipe.to_owned(), owner, state });
@@ -242,7 +244,7 @@ impl Runs {
         let header = Header {
             format: folder::FORMAT,
             run_id: run_id.to_owned(),
-            tracking_id: run_id.to_owned(),
+            tracking_id: start.host.tracking_id().unwrap_or_else(|| run_id.to_owned()),
             recipe_name: root.name.clone(),
             recipe_path: root.path.clone(),
             recipe_file: std::fs::canonicalize(&root.path).ok(),
@@ -257,6 +259,9 @@ impl Runs {
         let mut files = folder::Batch::default();
         let folder = RunFolder::create(self.dir().join(format!(".{run_id}")), &header, &mut files)?;
         write_start(start, &folder, &mut files)?;
+        if start.options.compat {
+            files.write(folder.log(), b"")?;
+        }
         files.sync()?;
         let lock = folder.lock()?.ok_or_else(|| folder::FolderError {
             action: "lock",
@@ -268,4 +273,9 @@ impl Runs {
         let journal = hidden.at(folder.journal());
         Ok((folder, journal, lock))
     }
+}
+
+/// The log of a run that other programs follow, if its options ask for one.
+pub(super) fn open_log(folder: &RunFolder, options: &Options) -> Result<Option<Audit>, RunError> {
+    Ok(options.compat.then(|| Audit::open(folder.log())).transpose()?)
 }

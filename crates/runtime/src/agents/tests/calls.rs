@@ -11,6 +11,7 @@ fn request(prompt: &str) -> Request {
         session: None,
         scratch: "/scratch".into(),
         user: User::Ordinary,
+        tools: Tools::All,
     }
 }
 
@@ -20,6 +21,7 @@ fn full(prompt: &str) -> Request {
         model: Some("m1".to_owned()),
         session: Some("s1".to_owned()),
         user: User::Root,
+        tools: Tools::All,
         ..request(prompt)
     }
 }
@@ -83,6 +85,12 @@ fn full_requests() {
 }
 
 #[test]
+fn copilot_with_the_tools_of_its_own_settings() {
+    let call = known("copilot").invocation(&Request { tools: Tools::Configured, ..request("do it") });
+    assert!(!args(&call).contains("--allow-all-tools"), "{}", args(&call));
+}
+
+#[test]
 fn prompts_never_stand_in_the_arguments() {
     let huge = "secret ".repeat(200_000);
     for program in Program::KNOWN {
@@ -111,6 +119,11 @@ fn launcher_form() {
         ("claude", request("do it"), "claude -- -p do it --add-dir /project"),
         ("claude", full("do it"), "claude -- -p do it --system-prompt be kind --add-dir /project --model m1"),
         ("copilot", request("do it"), "copilot -- --allow-all-tools -p do it --add-dir /project"),
+        (
+            "copilot",
+            Request { tools: Tools::Configured, ..request("do it") },
+            "copilot -- -p do it --add-dir /project",
+        ),
     ] {
         let call = launcher::invocation(name, &request);
         assert_eq!(args(&call), expected);
@@ -123,6 +136,7 @@ fn launcher_with_long_texts() {
     let long = "word ".repeat(50_000);
     let call = launcher::invocation("claude", &request(&long));
     assert!(args(&call).contains("/scratch/prompt.md"));
+    assert!(args(&call).ends_with("--add-dir /project --add-dir /scratch"));
     assert_eq!(call.files, [("/scratch/prompt.md".into(), long.clone())]);
     let mut both = request("short");
     both.system_prompt = Some(long);

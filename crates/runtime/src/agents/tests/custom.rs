@@ -16,6 +16,7 @@ fn request() -> Request {
         session: None,
         scratch: "/scratch".into(),
         user: User::Ordinary,
+        tools: Tools::All,
     }
 }
 
