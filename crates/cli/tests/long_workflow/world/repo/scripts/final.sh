@@ -1,0 +1,6 @@
+#!/bin/bash
+# The values at the end. Members of values come as arguments.
+exec "$(dirname "$0")"/names.sh \
+  TASK_DESCRIPTION RECIPE_VAR_task_description REPO_PATH BRANCH_PREFIX TARGET_BRANCH REVIEWERS KIND ESTIMATE \
+  ISSUE_URL ISSUE_NUMBER RECIPE_VAR_issue_number DESIGN_DOC COMMIT_MESSAGE COMMIT_SHA RECIPE_VAR_commit_sha \
+  RESEARCH REVIEW PUBLISH PR_BODY PR_REVIEW_RISK ADDRESS SECURITY_NOTE "$@"

@@ -1,0 +1,5 @@
+theme() {
+  case $1 in
+    light) echo "#ffffff" ;;
+  esac
+}
