@@ -159,7 +159,8 @@ pub(super) fn by_text(facts: &Facts, view: &View) -> Option<Diagnosis> {
     if let Some(code) = facts.exit_code() {
         signals.push(Signal::new("exit code", &format!("exit {code}"), "outcome"));
     }
-    Some(Diagnosis::new(first.class, Confidence::Medium, signals))
+    let found = Diagnosis::new(first.class, Confidence::Medium, signals);
+    Some(Diagnosis { provider: first.provider.clone(), ..found })
 }
 
 /// A plain non-zero exit of a step that checks something.

@@ -6,13 +6,14 @@
 use std::borrow::Cow;
 
 use super::{
-    AgentTrouble, Before, Class, Facts, MAX_QUOTE, Producer, Signal, Source, StepType,
+    AgentTrouble, Before, Class, Facts, MAX_QUOTE, Producer, Provider, Signal, Source, StepType,
     fingerprint::strip_colours,
     names,
     network::{NO_SUCH_HOST, is_own_server},
     phrases::{PHRASES, Phrase},
     rules::CANNOT_BE_EXECUTED,
     tools::{FAILURES, TEST_ENDS, TEST_LINES, TOOL_LINES, VERDICTS},
+    variables::missing_variable,
 };
 use crate::outcome::Outcome;
 
@@ -26,6 +27,8 @@ pub(super) struct Hint {
     pub(super) class: Class,
     /// What it is about: a program, a variable.
     pub(super) subject: Option<String>,
+    /// The part of the recipe that should have made what is missing.
+    pub(super) provider: Option<Provider>,
     pub(super) signal: Signal,
     /// The smaller, the more it explains.
     pub(super) rank: usize,
@@ -139,6 +142,8 @@ struct Read {
     what: Cow<'static, str>,
     /// The words that say so, in lower case.
     words: String,
+    /// The part of the recipe that should have made what is missing.
+    provider: Option<Provider>,
 }
 
 /// Reads the lines of one failure.
@@ -158,10 +163,10 @@ impl<'a> Reader<'a> {
     }
 
     fn hint(&self, stream: &str, at: String, line: &str) -> Option<Hint> {
-        let Read { class, subject, what, words } = self.read(line)?;
+        let Read { class, subject, what, words, provider } = self.read(line)?;
         let is_check = self.source != Source::Plain;
         let is_printed = stream == "stdout" && self.facts.step_type == StepType::Bash;
-        let is_own = self.is_own(class, subject.as_deref(), line);
+        let is_own = self.is_own(class, line);
         let is_said = !(is_check || is_printed) || is_tool_line(line) || self.is_plain(class, stream, line);
         let may_be_shown = matches!(class, Class::Disk | Class::Memory | Class::Network | Class::RateLimit);
         let is_shown =
@@ -171,6 +176,7 @@ impl<'a> Reader<'a> {
         Some(Hint {
             class,
             subject,
+            provider,
             signal: Signal { what: what.into_owned(), quote, at },
             rank: rank_of(class),
             is_believed: is_said && is_open && !is_own && !is_shown,
@@ -193,13 +199,10 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether what is missing was to be made here.
-    fn is_own(&self, class: Class, subject: Option<&str>, line: &str) -> bool {
+    fn is_own(&self, class: Class, line: &str) -> bool {
         match class {
             Class::Network => {
                 is_own_server(self.facts, line) || is_own_server(self.facts, &self.facts.command)
-            }
-            Class::MissingEnv => {
-                subject.is_some_and(|name| self.facts.declared_names.iter().any(|own| own == name))
             }
             // a script that an agent wrote and nobody can execute
             Class::MissingBinary => {
@@ -230,7 +233,7 @@ impl<'a> Reader<'a> {
         }
         let (facts, whole) = (self.facts, self.whole);
         let named = |class, name: String, what: Cow<'static, str>| {
-            Some(Read { class, words: name.to_lowercase(), subject: Some(name), what })
+            Some(Read { class, words: name.to_lowercase(), subject: Some(name), what, provider: None })
         };
         if let Some(name) = names::missing_program(facts, line, &lower, whole) {
             return named(Class::MissingBinary, name, "a program is not there".into());
@@ -239,11 +242,20 @@ impl<'a> Reader<'a> {
             let what = format!("the program `{name}` {CANNOT_BE_EXECUTED}");
             return named(Class::MissingBinary, name, what.into());
         }
-        if let Some(name) = names::missing_variable(facts, line, &lower, whole) {
-            return named(Class::MissingEnv, name, "a variable is not set".into());
+        if let Some(name) = missing_variable(facts, line, whole) {
+            return match facts.providers.iter().find(|provider| provider.variable == name) {
+                Some(provider) => Some(Read {
+                    class: provider.class(),
+                    words: name.to_lowercase(),
+                    subject: Some(name),
+                    what: "a variable that the recipe provides is not set".into(),
+                    provider: Some(provider.clone()),
+                }),
+                None => named(Class::MissingEnv, name, "a variable is not set".into()),
+            };
         }
         let said = |class, what: &'static str, words: &str| {
-            Some(Read { class, subject: None, what: what.into(), words: words.to_owned() })
+            Some(Read { class, subject: None, what: what.into(), words: words.to_owned(), provider: None })
         };
         // the shell's word for it, and the code that goes with it
         let is_killed = matches!(facts.outcome, Some(Outcome::Exit(137) | Outcome::Signal(9)));
