@@ -6,12 +6,12 @@
 use std::borrow::Cow;
 
 use super::{
-    AgentTrouble, Before, Class, Facts, MAX_QUOTE, Producer, Provider, Signal, Source, StepType,
+    AgentTrouble, Class, Facts, MAX_QUOTE, Producer, Provider, Signal, Source, StepType,
     fingerprint::strip_colours,
     names,
     network::{NO_SUCH_HOST, is_own_server},
     phrases::{PHRASES, Phrase},
-    rules::CANNOT_BE_EXECUTED,
+    rules::{CANNOT_BE_EXECUTED, service_class},
     tools::{FAILURES, TEST_ENDS, TEST_LINES, TOOL_LINES, VERDICTS},
     variables::missing_variable,
 };
@@ -117,12 +117,10 @@ pub(super) fn hints(facts: &Facts, source: Source) -> Vec<Hint> {
     if is_told || matches!(facts.outcome, Some(Outcome::Ok) | None) {
         return Vec::new();
     }
-    let failure = facts.agent_failure.as_deref().unwrap_or_default();
     let stdout = if source == Source::Comparison { "" } else { facts.stdout.as_str() };
     let texts = [
         ("stderr", strip_colours(&facts.stderr), facts.stderr_before),
         ("stdout", strip_colours(stdout), facts.stdout_before),
-        ("agent", strip_colours(failure), Before::Lines(0)),
     ];
     let whole = texts.each_ref().map(|(_, text, _)| text.to_lowercase()).join("\n");
     let reader = Reader::new(facts, source, &whole);
@@ -130,6 +128,10 @@ pub(super) fn hints(facts: &Facts, source: Source) -> Vec<Hint> {
     for (stream, text, before) in &texts {
         let lines = text.lines().enumerate();
         hints.extend(lines.filter_map(|(at, line)| reader.hint(stream, before.place(stream, at), cut(line))));
+    }
+    if facts.step_type == StepType::Agent {
+        let trouble = facts.agent_trouble.and_then(service_class);
+        hints.retain(|hint| hint.is_believed || Some(hint.class) == trouble);
     }
     hints
 }
@@ -167,7 +169,10 @@ impl<'a> Reader<'a> {
         let is_check = self.source != Source::Plain;
         let is_printed = stream == "stdout" && self.facts.step_type == StepType::Bash;
         let is_own = self.is_own(class, line);
-        let is_said = !(is_check || is_printed) || is_tool_line(line) || self.is_plain(class, stream, line);
+        let is_said = match self.facts.step_type {
+            StepType::Agent => is_said_by_agent_program(class, line),
+            _ => !(is_check || is_printed) || is_tool_line(line) || self.is_plain(class, stream, line),
+        };
         let may_be_shown = matches!(class, Class::Disk | Class::Memory | Class::Network | Class::RateLimit);
         let is_shown =
             may_be_shown && (is_check || line.starts_with("  ")) && is_quoted(&line.to_lowercase(), &words);
@@ -189,9 +194,7 @@ impl<'a> Reader<'a> {
         // test runners speak on standard output
         let is_heard = stream == "stderr" || (stream == "stdout" && self.source != Source::Plain);
         match class {
-            Class::ValidationStrategy | Class::Structure | Class::MissingEnv | Class::Memory => {
-                stream != "agent"
-            }
+            Class::ValidationStrategy | Class::Structure | Class::MissingEnv | Class::Memory => true,
             Class::Disk => is_heard,
             Class::Network => is_heard && names_nobody(line),
             _ => false,
@@ -300,6 +303,17 @@ fn cut(line: &str) -> &str {
 fn names_nobody(line: &str) -> bool {
     let lower = line.to_lowercase();
     NO_SUCH_HOST.iter().any(|phrase| has_words(&lower, phrase))
+}
+
+/// Whether a line on an agent's stderr is the program's own error. What is wrong with its service or its login is known
+/// from typed facts alone: an agent may write about the same things in its work.
+fn is_said_by_agent_program(class: Class, line: &str) -> bool {
+    let lower = line.trim_start().to_lowercase();
+    match class {
+        Class::RateLimit | Class::Credentials | Class::Network => false,
+        Class::MissingEnv => true,
+        _ => ["error:", "fatal:", "env:", "/usr/bin/env:"].iter().any(|start| lower.starts_with(start)),
+    }
 }
 
 fn is_tool_line(line: &str) -> bool {
