@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use annotate_snippets::{AnnotationKind, Element, Level, Origin, Renderer, Snippet};
 use recipe::{
-    diagnostic::{Diagnostic, Severity},
+    diagnostic::{Code, Diagnostic, Severity},
     source::{FileId, Place, SourceFile, Sources},
 };
 use serde::Serialize;
@@ -173,7 +173,8 @@ fn excerpt<'a>(
     let at = lines.at(place);
     if at.text.is_empty() || at.text.len() > LONGEST_LINE {
         let origin = Origin::path(file.path.as_str());
-        if file.text.is_empty() {
+        // a file that could not be decoded has no lines to point at
+        if file.text.is_empty() && diagnostic.code != Code::EmptyFile {
             return origin.into();
         }
         return origin.line(at.line).char_column(at.column).into();

@@ -58,10 +58,10 @@ fn time(text: &str) -> Result<Timestamp, Failure> {
 }
 
 fn text(found: &Health) -> String {
-    if found.runs == 0 {
-        return "no finished runs to look at".to_owned();
-    }
     let mut lines: Vec<String> = found.recipes.iter().map(recipe_text).collect();
+    if found.runs == 0 {
+        lines.push("no finished runs to look at".to_owned());
+    }
     lines.extend(found.unreadable.iter().map(|(run, reason)| format!("run {run} cannot be read: {reason}")));
     lines.join("\n\n")
 }
@@ -95,10 +95,11 @@ fn recipe_text(recipe: &RecipeHealth) -> String {
             cost(recipe.cost_usd, recipe.agent_runs_without_cost)
         ),
     ];
-    if !recipe.failures_by_class.is_empty() {
-        let classes: Vec<String> =
-            recipe.failures_by_class.iter().map(|(class, count)| format!("{class} {count}")).collect();
-        lines.push(format!("  failures: {}", classes.join(", ")));
+    if !recipe.failed_runs.is_empty() {
+        lines.push("  failures:".to_owned());
+    }
+    for (class, runs) in &recipe.failed_runs {
+        lines.push(format!("    {class} {}: {}", runs.len(), newest(runs)));
     }
     for finding in &recipe.findings {
         let step = finding.step.as_ref().map(|step| format!(" `{step}`")).unwrap_or_default();
@@ -111,4 +112,15 @@ fn recipe_text(recipe: &RecipeHealth) -> String {
         lines.push(format!("    {}", finding.recommendation));
     }
     lines.join("\n")
+}
+
+/// The newest runs of a list that has the oldest first.
+fn newest(runs: &[String]) -> String {
+    const LISTED: usize = 5;
+    let shown: Vec<&str> = runs.iter().rev().take(LISTED).map(String::as_str).collect();
+    let more = match runs.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", shown.join(", "))
 }

@@ -56,6 +56,43 @@ fn every_call_of_an_attempt_has_files_of_its_own() {
 }
 
 #[test]
+fn a_rate_limited_agent_says_how_often_it_was_tried() {
+    const ONE: &str = "name: r\nsteps:\n- {id: a, prompt: x}\n";
+    const TWO: &str =
+        "name: r\nsteps:\n- {id: a, prompt: x, retry: {max_attempts: 3, delay: 0, on: [exit, rate_limit]}}\n";
+    let later = format!("[ $n = 1 ] && exit 7; {}", refused(429));
+    for (recipe, agent, retries, words) in [
+        (ONE, refused(429), "5", "tried 6 times"),
+        (ONE, refused(429), "0", "tried once"),
+        (TWO, later, "5", "tried 3 times"),
+    ] {
+        let env = env()
+            .agent("claude", &agent)
+            .env("AMPLIHACK_RATELIMIT_BASE_DELAY_SECS", "0")
+            .env("AMPLIHACK_RATELIMIT_MAX_RETRIES", retries);
+        let output = run(&env, recipe, &[]);
+        let expected = format!("the agent is rate limited: refused 429; {words}");
+        let error = output.step("a")["error"].as_str().unwrap_or_default().to_owned();
+        assert!(error.ends_with(&expected), "{error}");
+        let screen = env.run(["r.yaml"]).stderr;
+        assert!(screen.contains(&expected), "{screen}");
+    }
+}
+
+#[test]
+fn a_rate_limited_recovery_says_how_often_it_was_tried() {
+    let env = env()
+        .agent("claude", &refused(429))
+        .file("child.yaml", "name: child\nsteps:\n- {id: c, command: exit 3}\n")
+        .env("AMPLIHACK_RATELIMIT_BASE_DELAY_SECS", "0")
+        .env("AMPLIHACK_RATELIMIT_MAX_RETRIES", "2");
+    let recipe = "name: r\nsteps:\n- {id: sub, recipe: child, recovery_on_failure: true}\n";
+    let output = run(&env, recipe, &[]);
+    assert_eq!((output.code, env.calls()), (1, 3), "{}", output.all());
+    assert!(output.all().contains("refused 429; tried 3 times"), "{}", output.all());
+}
+
+#[test]
 fn a_step_may_have_its_own_rule_for_rate_limits() {
     let limited = |n: u32| {
         format!("if [ $n -le {n} ]; then echo 'HTTP 429 Too Many Requests' >&2; exit 1; fi; result ok")

@@ -107,6 +107,32 @@ fn a_hollow_answer_is_found_behind_a_recipe_and_beside_others() {
 }
 
 #[test]
+fn what_an_agent_writes_is_no_evidence_about_its_service() {
+    let said = |text: &str| {
+        format!(
+            "echo '{{\"type\":\"assistant\",\"message\":{{\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}}}'"
+        )
+    };
+    for (script, expected) in [
+        ("echo 'I looked at 500 files'".to_owned(), "unknown low"),
+        ("echo 'I looked at 500 files and the error is gone'".to_owned(), "unknown low"),
+        (said("The login test answers 401 unauthorized, connection refused"), "unknown low"),
+        ("echo 'fixed the rate limit test' >&2".to_owned(), "unknown low"),
+        ("echo 'log: connection refused in test 3' >&2".to_owned(), "unknown low"),
+        (format!("{}; echo 'API Error: 500 busy' >&2", said("done")), "environment.network medium"),
+        ("echo 'Invalid API key · Please run /login'".to_owned(), "environment.credentials medium"),
+    ] {
+        let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"));
+        let env = env.agent("claude", &format!("{script}; exit 3"));
+        let output = env.json("name: r\nsteps: [{id: p, prompt: work}]\n", &[]);
+        check(&output, expected);
+        assert_eq!(env.calls(), 1, "{script}");
+        let beside = output.json()["diagnosis"]["secondary"].clone();
+        assert_eq!(beside, serde_json::json!([]), "{script}");
+    }
+}
+
+#[test]
 fn an_agent_that_stops_at_a_limit_is_told_in_its_own_words() {
     let stops = r#"echo '{"type":"result","subtype":"error_max_turns","is_error":true,"session_id":"s"}'"#;
     let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs")).agent("claude", stops);

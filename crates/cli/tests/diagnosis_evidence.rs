@@ -86,3 +86,71 @@ fn a_value_that_a_nested_recipe_was_not_given_is_nobodys_to_repair() {
         assert!(!env.path("asked").exists(), "the repair agent is not asked");
     }
 }
+
+#[test]
+fn words_about_a_subject_are_no_missing_variable() {
+    for command in [
+        "echo \"version is not set in config.toml\"; exit 1",
+        "echo \"FAIL: field 'owner' is not set\"; exit 1",
+        "echo \"FAIL: field 'OWNER_NAME' is not set\" >&2; exit 1",
+        "echo \"MAX_SIZE is not set in config.toml\" >&2; exit 1",
+    ] {
+        check(&run(command), "unknown low", "nothing explains");
+    }
+}
+
+#[test]
+fn a_variable_that_a_script_misses_is_put_down_to_what_provides_it() {
+    const HELPER: &str = "set -u; echo \"issue $ISSUE_NUMBER\"";
+    const FIND: &str = "{id: find, command: echo 7, output: issue_number";
+    let call = "{id: call, command: bash ./helper.sh}";
+    let steps = |steps: &[&str]| format!("name: r\nsteps:\n  - {}\n", steps.join("\n  - "));
+    for (recipe, class, advice) in [
+        (steps(&[call]), "environment.missing_env", "or write it into `.env`"),
+        (
+            steps(&[&format!("{FIND}, condition: 'false'}}"), call]),
+            "structure",
+            "`ISSUE_NUMBER` comes from step `find`, which was skipped",
+        ),
+        (
+            steps(&[call, &format!("{FIND}}}")]),
+            "structure",
+            "`ISSUE_NUMBER` comes from step `find`, which does not run before `call`",
+        ),
+        (
+            steps(&[
+                &format!("{FIND}, parallel_group: g}}"),
+                "{id: call, command: bash ./helper.sh, parallel_group: g}",
+            ]),
+            "structure",
+            "`ISSUE_NUMBER` comes from step `find`, which does not run before `call`",
+        ),
+        (
+            steps(&[
+                "{id: issue-number, command: 'true'}",
+                "{id: call, command: 'bash -c \": ${ISSUE_NUMBER:?wanted}\"'}",
+            ]),
+            "structure",
+            "`ISSUE_NUMBER` comes from step `issue-number`, which gave an empty value",
+        ),
+        (
+            steps(&[&format!("{FIND}}}"), "{id: call, command: env -u ISSUE_NUMBER bash ./helper.sh}"]),
+            "structure",
+            "as in `ISSUE_NUMBER={{issue_number}} COMMAND`",
+        ),
+        (
+            steps(&["{id: prepare, recipe: child, condition: 'false'}", call]),
+            "structure",
+            "`ISSUE_NUMBER` comes from step `prepare`, which was skipped",
+        ),
+        (
+            format!("{}inputs: [{{name: issue_number}}]\n", steps(&[call])),
+            "environment.missing_env",
+            "which is empty: pass `--set issue_number=…`",
+        ),
+    ] {
+        let child = steps(&[&format!("{FIND}}}")]);
+        let output = env().file("helper.sh", HELPER).file("child.yaml", &child).json(&recipe, &[]);
+        check(&output, &format!("{class} medium"), advice);
+    }
+}

@@ -137,6 +137,45 @@ fn a_journal_without_its_beginning_is_refused() {
 }
 
 #[test]
+fn an_emptied_journal_is_damaged_once_a_step_has_begun() {
+    let env = env(FAILING);
+    env.run(["r.yaml"]);
+    let journal = env.run_dir().join("events.jsonl");
+    let good = fs::read_to_string(&journal).unwrap();
+    let first = good.split_inclusive('\n').next().unwrap();
+    for (bytes, line) in [("", 1), (&first[..40], 1), (first, 2)] {
+        fs::write(&journal, bytes).unwrap();
+        for arguments in ["resume last", "resume last --plan", "show last", "logs last", "cancel last"] {
+            let output = env.run(arguments.split(' '));
+            assert_eq!(output.code, 8, "{arguments} {bytes:?}: {}", output.all());
+            let place = format!("{}` is damaged at line {line}", journal.display());
+            assert!(output.stderr.contains(&place), "{arguments}: {}", output.all());
+            assert!(output.stderr.contains("start a new run: "), "{arguments}: {}", output.all());
+        }
+        let listed = env.run(["runs", "--output-format", "json"]).json();
+        let error = listed[0]["error"].as_str().unwrap_or_default();
+        assert!(error.contains("is damaged at line"), "{listed}");
+    }
+    fs::remove_file(&journal).unwrap();
+    assert_eq!(env.run(["resume", "last"]).code, 8);
+    assert_eq!(env.read("ledger"), "a\nb\n");
+}
+
+#[test]
+fn a_run_that_did_nothing_yet_is_resumed_with_an_empty_journal() {
+    let env = env(FAILING);
+    env.run(["r.yaml"]);
+    fs::remove_dir_all(env.run_dir().join("steps")).unwrap();
+    fs::create_dir(env.run_dir().join("steps")).unwrap();
+    fs::write(env.run_dir().join("events.jsonl"), "").unwrap();
+    env.write("go", "");
+    assert_eq!(env.run(["runs", "--output-format", "json"]).json()[0]["error"], serde_json::Value::Null);
+    let output = env.run(["resume", "last"]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    assert_eq!(env.read("ledger"), "a\nb\na\nb\n");
+}
+
+#[test]
 fn a_torn_last_line_is_dropped() {
     for cut in [1, 5, 40] {
         let env = env(FAILING);

@@ -99,3 +99,34 @@ fn a_flag_that_names_a_step_is_printed_with_it() {
     let output = env.shell(&format!("\"$RUNNER\" {again}"));
     assert_eq!(output.code, 0, "{again} {}", output.all());
 }
+
+#[test]
+fn health_names_the_runs_that_failed() {
+    let env = env();
+    let id = |output: Output| output.json()["run_id"].as_str().unwrap().to_owned();
+    let failed: Vec<String> = (0..7).map(|_| id(env.json(FAILS, &[]))).collect();
+    let other = id(env.json("name: other\nsteps:\n  - {id: a, command: no-such-tool}\n", &[]));
+    env.json("name: good\nsteps:\n  - {id: a, command: 'true'}\n", &[]);
+    let health = env.run(["health", "--output-format", "json"]).json();
+    let runs = |recipe: &str| {
+        let all = health["recipes"].as_array().unwrap();
+        all.iter().find(|known| known["recipe"] == recipe).unwrap()["failed_runs"].clone()
+    };
+    assert_eq!(runs("r"), serde_json::json!({ "unknown": failed }), "{health}");
+    assert_eq!(runs("other"), serde_json::json!({ "environment.missing_binary": [other] }), "{health}");
+    assert_eq!(runs("good"), serde_json::json!({}), "{health}");
+    let text = env.run(["health"]).stdout;
+    let newest: Vec<&str> = failed.iter().rev().take(5).map(String::as_str).collect();
+    let line = format!("    unknown 7: {} and 2 more\n", newest.join(", "));
+    assert!(text.contains(&line), "{text}");
+    assert!(text.contains(&format!("    environment.missing_binary 1: {other}\n")), "{text}");
+}
+
+#[test]
+fn health_names_runs_that_cannot_be_read() {
+    let env = env();
+    let run = env.json(FAILS, &[]).json()["run_id"].as_str().unwrap().to_owned();
+    std::fs::write(env.run_dir().join("events.jsonl"), "").unwrap();
+    let text = env.run(["health"]).stdout;
+    assert!(text.contains(&format!("run {run} cannot be read: ")), "{text}");
+}

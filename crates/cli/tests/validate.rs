@@ -66,6 +66,23 @@ fn every_kind_of_problem_stops_a_recipe() {
 }
 
 #[test]
+fn an_empty_file_and_empty_steps_are_reported_where_they_are() {
+    for (text, place) in [
+        ("", "x.yaml:1:1"),
+        ("\n# nothing yet\n", "x.yaml:1:1"),
+        ("name: x\nversion: 1\nsteps:\n", "x.yaml:3:1"),
+        ("extends: base\nversion: 1\nsteps:\n", "x.yaml:3:1"),
+    ] {
+        let env = env().file("base.yaml", "name: base\n").file("x.yaml", text);
+        let output = env.run(["validate", "x.yaml"]);
+        assert_eq!(output.code, 2, "{text}\n{}", output.all());
+        let found = output.stderr.lines().find(|line| line.trim_start().starts_with("-->"));
+        let found = found.map(|line| line.trim_start().trim_start_matches("--> "));
+        assert_eq!(found, Some(place), "{text}\n{}", output.all());
+    }
+}
+
+#[test]
 fn problems_come_together_and_are_counted() {
     let text = "name: x\nowner: me\nsteps:\n  - id: a\n    command: x\n    timout: 5\n  - id: a\n    command: 'echo {{a'\n";
     let output = validate(text);

@@ -54,7 +54,7 @@ fn entry(text: &str) -> Entry {
     }
     match facts.step_type {
         _ if facts.answer.is_some() => {}
-        StepType::Agent => facts.agent_failure = Some(body),
+        StepType::Agent => (facts.agent_failure, facts.stderr) = (Some(body.clone()), body),
         _ => facts.stderr = body,
     }
     Entry { header: header.to_owned(), class, facts }
@@ -67,6 +67,10 @@ fn end(facts: &mut Facts, ended: &str) {
         "auth" => {
             outcome = Outcome::Agent;
             facts.agent_trouble = Some(AgentTrouble::Credentials);
+        }
+        "service" => {
+            outcome = Outcome::Agent;
+            facts.agent_trouble = Some(AgentTrouble::Service);
         }
         "ratelimited" => outcome = Outcome::RateLimited,
         "notjson" => outcome = Outcome::NotJson,

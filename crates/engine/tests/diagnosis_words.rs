@@ -3,7 +3,8 @@
 use engine::{
     Outcome,
     diagnosis::{
-        Before, Class, Commands, Confidence, Diagnosis, Facts, Producer, StepType, advice, diagnose,
+        AgentTrouble, Before, Class, Commands, Confidence, Diagnosis, Facts, Producer, StepType, advice,
+        diagnose,
     },
 };
 
@@ -243,8 +244,8 @@ fn a_step_names_the_variable_that_it_misses() {
         ("missing required env var FOO_BAR", true),
         ("required environment variable FOO_BAR not found", true),
         ("Please set the NOPE_Q environment variable", true),
-        ("Please set NOPE_Q", true),
-        ("you must set the environment variable NOPEQ before that", true),
+        ("Please set NOPE_Q", false),
+        ("you must set the environment variable NOPEQ before that", false),
         ("MISSING_ENV_VAR: NOPE_Q", true),
         ("  - MISSING_ENV_VAR: NOPE_Q, B: set it with `export NOPE_Q=…`", true),
         ("please set MAX_SIZE to a lower number", false),
@@ -328,19 +329,43 @@ fn places_count_all_lines_and_quotes_hold_the_words() {
 }
 
 #[test]
-fn agents_say_it_too() {
-    for (said, expected) in [
-        ("network unreachable", "environment.network medium"),
-        ("DNS lookup failed", "environment.network medium"),
-        ("5-hour limit reached ∙ resets 3am", "environment.rate_limit medium"),
-        ("the limit was reached", "unknown low"),
+fn an_agents_words_are_no_evidence_about_its_service() {
+    for said in [
+        "network unreachable",
+        "5-hour limit reached ∙ resets 3am",
+        "Error: 401 Unauthorized",
+        "connect ECONNREFUSED 10.0.0.1:80",
+        "I saw `no space left on device` in the log of the build",
     ] {
-        let facts = Facts {
-            outcome: Some(Outcome::Agent),
-            step_type: StepType::Agent,
-            agent_failure: Some(said.to_owned()),
-            ..Facts::default()
-        };
-        check(&facts, expected);
+        for (failure, stderr) in [(said, ""), ("the agent ends with exit code 3", said)] {
+            let found = diagnose(&agent(failure, stderr, None));
+            assert_eq!((found.class, found.secondary), (Class::Unknown, vec![]), "{said}");
+        }
+    }
+    // the trouble is a typed fact; what else its stderr speaks of is not
+    let found = diagnose(&agent("so", "network unreachable\nHTTP 401", Some(AgentTrouble::Credentials)));
+    assert_eq!((found.class, found.secondary), (Class::Credentials, vec![]));
+}
+
+#[test]
+fn an_agent_program_says_what_it_misses_itself() {
+    for (stderr, expected) in [
+        ("Error: ENOSPC: no space left on device, write", "environment.disk medium"),
+        ("/usr/bin/env: ‘node’: No such file or directory", "environment.missing_binary medium"),
+        ("Missing required environment variable: OPENAI_API_KEY", "environment.missing_env medium"),
+        ("error: unknown option '--frob'", "validation_strategy medium"),
+    ] {
+        check(&agent("the agent ends with exit code 1", stderr, None), expected);
+    }
+}
+
+fn agent(failure: &str, stderr: &str, trouble: Option<AgentTrouble>) -> Facts {
+    Facts {
+        outcome: Some(Outcome::Agent),
+        step_type: StepType::Agent,
+        agent_failure: Some(failure.to_owned()),
+        agent_trouble: trouble,
+        stderr: stderr.to_owned(),
+        ..Facts::default()
     }
 }

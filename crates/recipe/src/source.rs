@@ -38,6 +38,14 @@ pub struct Place {
     pub span: Span,
 }
 
+impl Place {
+    /// Its first byte: a message about a whole map should not underline all of it.
+    pub fn first_character(self) -> Place {
+        let end = self.span.end.min(self.span.start + 1);
+        Place { span: Span { end, ..self.span }, ..self }
+    }
+}
+
 /// One file as it was read.
 #[derive(Clone, Debug)]
 pub struct SourceFile {

@@ -229,10 +229,13 @@ async fn ask_patiently(
         *asked += 1;
         usage.add(&call.usage);
         let is_last = tries >= rate.max_retries || budget::used_up(&task.limits, &task.ledger).is_some();
-        if call.outcome != Outcome::RateLimited || is_last {
+        tries += 1;
+        if call.outcome != Outcome::RateLimited {
             return Ok(call);
         }
-        tries += 1;
+        if is_last {
+            return Ok(Call { result: call.result.map_err(|error| tried(&error, tries)), ..call });
+        }
         let delay = rate.delay(tries);
         watch.tell(&task.path, format!("its service asks to slow down: asked again in {delay} s"));
         if watch.pause(delay).await {
@@ -240,6 +243,14 @@ async fn ask_patiently(
             return Ok(Call::without_answer(Outcome::Cancelled, error, Usage::default()));
         }
         account = task.ledger.open(&task.path);
+    }
+}
+
+/// The error of an agent that stayed rate limited, with how often it was tried.
+pub(crate) fn tried(error: &str, times: u64) -> String {
+    match times {
+        1 => format!("{error}; tried once"),
+        times => format!("{error}; tried {times} times"),
     }
 }
 

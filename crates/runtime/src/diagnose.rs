@@ -1,6 +1,7 @@
 //! The facts about a failure, gathered from a run's state and its files, for the diagnosis.
 
 mod producers;
+mod providers;
 
 use std::path::Path;
 
@@ -26,6 +27,7 @@ use crate::{
     values,
 };
 use producers::checked_work;
+use providers::providers;
 
 /// What a failure is put down to, and what to do about it.
 #[derive(Clone, Debug)]
@@ -168,7 +170,7 @@ fn facts(
         has_effects: !step.effects.is_empty(),
         missing_env: missing_env(&error),
         missing_values: missing_values(&ended.outcome, &error),
-        declared_names: declared_names(frame),
+        providers: providers(plan, state, id, at),
         missing_program: missing_program(&ended.outcome, &error),
         absent_program: absent_program(&ended.outcome, &error),
         limit,
@@ -247,12 +249,6 @@ fn absent_program(outcome: &Outcome, error: &str) -> Option<String> {
     let line = error.lines().next().filter(|_| *outcome == Outcome::Exit(127))?;
     let (_, named) = line.split_once("exit code 127: `")?;
     named.split_once('`').map(|(name, _)| name.to_owned())
-}
-
-fn declared_names(frame: &Frame) -> Vec<String> {
-    let upper = frame.context.keys().filter_map(|name| recipe::env_name::alias(name));
-    let exact = frame.context.keys().filter_map(|name| recipe::env_name::variable(name));
-    upper.chain(exact).collect()
 }
 
 /// What links a step to the agents before it.

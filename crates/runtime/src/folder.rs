@@ -175,6 +175,11 @@ impl RunFolder {
         self.path.join("steps")
     }
 
+    /// Whether any attempt has a folder. The first one is made after the journal has the record of its attempt.
+    pub(crate) fn has_attempts(&self) -> bool {
+        fs::read_dir(self.steps()).is_ok_and(|mut entries| entries.next().is_some())
+    }
+
     /// The folder of an attempt, relative to the run's folder.
     pub fn attempt(step: &str, attempt: u32) -> PathBuf {
         Path::new("steps").join(file_name(step)).join(attempt.to_string())

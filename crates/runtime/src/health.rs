@@ -54,6 +54,8 @@ pub struct RecipeHealth {
     pub pass_rate: Option<f64>,
     /// Failures by class.
     pub failures_by_class: BTreeMap<String, usize>,
+    /// The ids of the runs behind them, oldest first.
+    pub failed_runs: BTreeMap<String, Vec<String>>,
     /// Failures by bucket.
     pub failures_by_bucket: BTreeMap<String, usize>,
     /// Attempts beyond the first.
@@ -164,8 +166,11 @@ fn recipe_health(recipe: String, seen: &[Seen]) -> RecipeHealth {
     health.passed = seen.iter().filter(|run| run.shown.status == RunStatus::Completed).count();
     let share = |count: usize| count as f64 / seen.len() as f64;
     health.pass_rate = (!seen.is_empty()).then(|| round(share(health.passed)));
-    for diagnosis in seen.iter().filter_map(|run| run.diagnosis.as_ref()) {
-        *health.failures_by_class.entry(diagnosis.class.as_str().to_owned()).or_default() += 1;
+    for run in seen {
+        let Some(diagnosis) = &run.diagnosis else { continue };
+        let class = diagnosis.class.as_str();
+        *health.failures_by_class.entry(class.to_owned()).or_default() += 1;
+        health.failed_runs.entry(class.to_owned()).or_default().push(run.id());
         *health.failures_by_bucket.entry(diagnosis.bucket.as_str().to_owned()).or_default() += 1;
     }
     let blamed = |buckets: &[Bucket]| {

@@ -20,6 +20,7 @@ use jiff::Timestamp;
 
 use crate::fault;
 pub use line::write_line;
+pub(crate) use reading::without_steps;
 pub use reading::{Extent, look, parse, read, read_last};
 
 /// What can go wrong with a journal.

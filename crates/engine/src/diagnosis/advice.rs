@@ -35,7 +35,8 @@ pub fn advice(diagnosis: &Diagnosis, step: &str, commands: &Commands) -> Vec<Str
     // what was said tells more than how it ended
     let said = quotes().find(|signal| signal.at != "outcome").or_else(|| quotes().next());
     let quote = said.map(|signal| signal.quote.as_str()).unwrap_or_default();
-    let first = by_evidence(diagnosis, step);
+    let by_provider = diagnosis.provider.as_ref().map(|provider| provider.advice(step));
+    let first = by_provider.or_else(|| by_evidence(diagnosis, step));
     let is_stopped = diagnosis.class == Class::Interrupted && first.is_none();
     let mut steps = vec![first.unwrap_or_else(|| first_step(diagnosis.class, step, quote))];
     let then =

@@ -9,9 +9,11 @@ mod hollow;
 mod names;
 mod network;
 mod phrases;
+mod provider;
 mod rules;
 mod text;
 mod tools;
+mod variables;
 
 #[cfg(test)]
 mod tests;
@@ -32,6 +34,7 @@ pub use class::{Bucket, Class, Confidence};
 pub use fingerprint::{fingerprint, fingerprint_of_all, normalize};
 pub use hollow::is_hollow;
 pub use names::{SHELLS, STARTERS};
+pub use provider::{Lack, Provider};
 
 /// The longest quote of a signal, in characters.
 pub const MAX_QUOTE: usize = 160;
@@ -147,8 +150,8 @@ pub struct Facts {
     pub missing_env: Vec<String>,
     /// Names in the context that need a value and have none.
     pub missing_values: Vec<String>,
-    /// Environment names that the recipe defines itself.
-    pub declared_names: Vec<String>,
+    /// The environment variables that the recipe itself provides; of several with one variable, the first one counts.
+    pub providers: Vec<Provider>,
     /// The program that could not be started.
     pub missing_program: Option<String>,
     /// The command of its script that is nowhere on this machine.
@@ -218,6 +221,9 @@ pub struct Diagnosis {
     /// Steps that failed beside it, each with its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Beside>,
+    /// The part of the recipe that should have set the missing variable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<Provider>,
 }
 
 /// What the failure of another step is put down to, which failed beside the one that counts.
@@ -242,7 +248,8 @@ impl Diagnosis {
         let (code, bucket) = (class.code().to_owned(), class.bucket());
         let uncertain = class == Class::Unknown;
         let (secondary, beside) = (Vec::new(), Vec::new());
-        Diagnosis { class, code, confidence, signals, secondary, uncertain, bucket, beside }
+        let provider = None;
+        Diagnosis { class, code, confidence, signals, secondary, uncertain, bucket, beside, provider }
     }
 
     /// The same, with what another step failed of.

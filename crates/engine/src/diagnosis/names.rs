@@ -1,4 +1,4 @@
-//! The programs and variables that lines of output say are not there, or cannot be used.
+//! The programs that lines of output say are not there, or cannot be used.
 //!
 //! Never takes a word for a name without its context: "not found" alone is nothing.
 
@@ -120,79 +120,8 @@ pub(super) fn missing_program(facts: &Facts, line: &str, lower: &str, whole: &st
     (whole.contains("subprocess.py") && !program.contains('/')).then(|| program.to_owned())
 }
 
-/// The variable that a line says is not set.
-pub(super) fn missing_variable(facts: &Facts, line: &str, lower: &str, whole: &str) -> Option<String> {
-    // `${NAME:?what is wanted}`: the shell says its words
-    let is_asked = |name: &&str| {
-        is_identifier(name)
-            && [":?", "?"].iter().any(|sign| facts.command.contains(&format!("${{{name}{sign}")))
-    };
-    if let Some(name) = line.split(": ").skip(1).find(is_asked) {
-        return Some(name.to_owned());
-    }
-    for ending in [": unbound variable", ": parameter null or not set", ": parameter not set"] {
-        if let Some(before) = line.trim_end().strip_suffix(ending) {
-            let name = before.rsplit([':', ' ']).next().unwrap_or_default();
-            return is_identifier(name).then(|| name.to_owned());
-        }
-    }
-    if let Some(rest) = line.trim_start().strip_prefix("KeyError: '")
-        && whole.contains("os.environ")
-    {
-        return rest.split('\'').next().map(str::to_owned);
-    }
-    // the runner's own words, in what a step that starts it prints
-    if let Some((_, names)) = line.split_once("MISSING_ENV_VAR: ") {
-        let name = names.split([',', ':', ' ']).next().unwrap_or_default();
-        return is_identifier(name).then(|| name.to_owned());
-    }
-    let spoken_of = SPOKEN_OF.iter().any(|phrase| has_words(lower, phrase));
-    let says = |phrases: &[&str]| phrases.iter().any(|phrase| has_words(lower, phrase));
-    let words = || line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-    if !(says(ABSENT) || (spoken_of && says(ABSENT_VARIABLE))) {
-        return asked_for(line, lower, spoken_of);
-    }
-    words().find(|word| is_constant(word) && (spoken_of || word.contains('_'))).map(str::to_owned)
-}
-
-/// What a line calls a variable.
-const SPOKEN_OF: [&str; 6] =
-    ["environment variable", "environment variables", "env variable", "env variables", "env var", "env vars"];
-/// What is said of something that is not there.
-const ABSENT: &[&str] = &[
-    "not set",
-    "is not defined",
-    "must be set",
-    "is required",
-    "is missing",
-    "undefined",
-    "client option must be set",
-];
-/// What says so only of what is called a variable.
-const ABSENT_VARIABLE: &[&str] =
-    &["missing", "not found", "not defined", "not provided", "not present", "unset", "required", "is empty"];
-
-/// The variable that somebody is asked to set: `please set the NAME environment variable`.
-fn asked_for(line: &str, lower: &str, spoken_of: bool) -> Option<String> {
-    let at = ["please set ", "you must set ", "need to set ", "needs to set ", "please export "]
-        .iter()
-        .find_map(|phrase| lower.find(phrase).map(|at| at + phrase.len()))?;
-    let rest = line.get(at..)?;
-    let mut words = rest
-        .split_whitespace()
-        .map(|word| word.trim_matches(|c: char| !(c.is_ascii_alphanumeric() || c == '_')));
-    let name = words.by_ref().take(5).find(|word| is_constant(word))?;
-    let ends = words.next().is_none() && name.contains('_');
-    (spoken_of || ends).then(|| name.to_owned())
-}
-
-fn is_identifier(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
 /// Whether a word looks like the name of an environment variable.
-fn is_constant(word: &str) -> bool {
+pub(super) fn is_constant(word: &str) -> bool {
     word.len() > 3
         && word.starts_with(|c: char| c.is_ascii_uppercase())
         && word.contains(|c: char| c.is_ascii_uppercase())

@@ -96,14 +96,24 @@ fn by_outcome(facts: &Facts, view: &View) -> Option<Diagnosis> {
 }
 
 fn by_agent(facts: &Facts, view: &View) -> Option<Diagnosis> {
-    let (class, what) = match facts.agent_trouble? {
-        AgentTrouble::Credentials => (Class::Credentials, "the agent's service refuses the login"),
-        AgentTrouble::RateLimit => (Class::RateLimit, "the agent's service asks to slow down"),
-        AgentTrouble::Network => (Class::Network, "the agent's service cannot be reached"),
-        AgentTrouble::Service => (Class::Network, "the agent's service does not work"),
-        AgentTrouble::Request => return None,
+    let trouble = facts.agent_trouble?;
+    let what = match trouble {
+        AgentTrouble::Credentials => "the agent's service refuses the login",
+        AgentTrouble::RateLimit => "the agent's service asks to slow down",
+        AgentTrouble::Network => "the agent's service cannot be reached",
+        AgentTrouble::Service | AgentTrouble::Request => "the agent's service does not work",
     };
-    Some(service_trouble(facts, view, class, what))
+    Some(service_trouble(facts, view, service_class(trouble)?, what))
+}
+
+/// The class of a trouble with an agent's service; none for a request that it refuses.
+pub(super) fn service_class(trouble: AgentTrouble) -> Option<Class> {
+    match trouble {
+        AgentTrouble::Credentials => Some(Class::Credentials),
+        AgentTrouble::RateLimit => Some(Class::RateLimit),
+        AgentTrouble::Network | AgentTrouble::Service => Some(Class::Network),
+        AgentTrouble::Request => None,
+    }
 }
 
 /// What is wrong with an agent's service: certain where its structured result says so, never where words do.
@@ -159,7 +169,8 @@ pub(super) fn by_text(facts: &Facts, view: &View) -> Option<Diagnosis> {
     if let Some(code) = facts.exit_code() {
         signals.push(Signal::new("exit code", &format!("exit {code}"), "outcome"));
     }
-    Some(Diagnosis::new(first.class, Confidence::Medium, signals))
+    let found = Diagnosis::new(first.class, Confidence::Medium, signals);
+    Some(Diagnosis { provider: first.provider.clone(), ..found })
 }
 
 /// A plain non-zero exit of a step that checks something.

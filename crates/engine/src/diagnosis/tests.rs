@@ -104,10 +104,29 @@ fn fingerprints_keep_what_differs() {
 
 #[test]
 fn variables_of_the_recipe_are_not_the_environments() {
-    let mut facts = failed("echo $NAME", 1, "bash: line 1: NAME: unbound variable");
+    let mut facts = failed("./helper.sh", 1, "./helper.sh: line 3: ISSUE_NUMBER: unbound variable");
     assert_eq!(diagnose(&facts).class, Class::MissingEnv);
-    facts.declared_names = vec!["NAME".to_owned()];
-    assert_eq!(diagnose(&facts).class, Class::Unknown);
+    let by_step = Some("find".to_owned());
+    for (step, lack, class, words) in [
+        (&by_step, Lack::Later, Class::Structure, "from step `find`, which does not run before `call`"),
+        (&by_step, Lack::Skipped, Class::Structure, "from step `find`, which was skipped"),
+        (&by_step, Lack::Failed, Class::Structure, "from step `find`, which failed"),
+        (&by_step, Lack::Empty, Class::Structure, "from step `find`, which gave an empty value"),
+        (&None, Lack::Empty, Class::MissingEnv, "which is empty: pass `--set issue_number=…`"),
+        (&None, Lack::NotPassedOn, Class::Structure, "as in `ISSUE_NUMBER={{issue_number}} COMMAND`"),
+    ] {
+        let (variable, name, step) = ("ISSUE_NUMBER".to_owned(), "issue_number".to_owned(), step.clone());
+        facts.providers = vec![Provider { variable, name, step, lack }];
+        let found = diagnose(&facts);
+        assert_eq!((found.class, found.provider.as_ref()), (class, facts.providers.first()));
+        let advice = advice(&found, "call", &Commands::default());
+        assert!(advice[0].starts_with("`ISSUE_NUMBER` comes ") && advice[0].contains(words), "{advice:?}");
+        assert!(!advice.join("\n").contains(".env"), "{advice:?}");
+    }
+    // another variable is the environment's
+    facts.stderr = "./helper.sh: line 3: OTHER_NAME: unbound variable".to_owned();
+    let found = diagnose(&facts);
+    assert_eq!((found.class, found.provider), (Class::MissingEnv, None));
 }
 
 #[test]

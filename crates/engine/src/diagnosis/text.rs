@@ -6,13 +6,14 @@
 use std::borrow::Cow;
 
 use super::{
-    AgentTrouble, Before, Class, Facts, MAX_QUOTE, Producer, Signal, Source, StepType,
+    AgentTrouble, Class, Facts, MAX_QUOTE, Producer, Provider, Signal, Source, StepType,
     fingerprint::strip_colours,
     names,
     network::{NO_SUCH_HOST, is_own_server},
     phrases::{PHRASES, Phrase},
-    rules::CANNOT_BE_EXECUTED,
+    rules::{CANNOT_BE_EXECUTED, service_class},
     tools::{FAILURES, TEST_ENDS, TEST_LINES, TOOL_LINES, VERDICTS},
+    variables::missing_variable,
 };
 use crate::outcome::Outcome;
 
@@ -26,6 +27,8 @@ pub(super) struct Hint {
     pub(super) class: Class,
     /// What it is about: a program, a variable.
     pub(super) subject: Option<String>,
+    /// The part of the recipe that should have made what is missing.
+    pub(super) provider: Option<Provider>,
     pub(super) signal: Signal,
     /// The smaller, the more it explains.
     pub(super) rank: usize,
@@ -114,12 +117,10 @@ pub(super) fn hints(facts: &Facts, source: Source) -> Vec<Hint> {
     if is_told || matches!(facts.outcome, Some(Outcome::Ok) | None) {
         return Vec::new();
     }
-    let failure = facts.agent_failure.as_deref().unwrap_or_default();
     let stdout = if source == Source::Comparison { "" } else { facts.stdout.as_str() };
     let texts = [
         ("stderr", strip_colours(&facts.stderr), facts.stderr_before),
         ("stdout", strip_colours(stdout), facts.stdout_before),
-        ("agent", strip_colours(failure), Before::Lines(0)),
     ];
     let whole = texts.each_ref().map(|(_, text, _)| text.to_lowercase()).join("\n");
     let reader = Reader::new(facts, source, &whole);
@@ -127,6 +128,10 @@ pub(super) fn hints(facts: &Facts, source: Source) -> Vec<Hint> {
     for (stream, text, before) in &texts {
         let lines = text.lines().enumerate();
         hints.extend(lines.filter_map(|(at, line)| reader.hint(stream, before.place(stream, at), cut(line))));
+    }
+    if facts.step_type == StepType::Agent {
+        let trouble = facts.agent_trouble.and_then(service_class);
+        hints.retain(|hint| hint.is_believed || Some(hint.class) == trouble);
     }
     hints
 }
@@ -139,6 +144,8 @@ struct Read {
     what: Cow<'static, str>,
     /// The words that say so, in lower case.
     words: String,
+    /// The part of the recipe that should have made what is missing.
+    provider: Option<Provider>,
 }
 
 /// Reads the lines of one failure.
@@ -158,11 +165,14 @@ impl<'a> Reader<'a> {
     }
 
     fn hint(&self, stream: &str, at: String, line: &str) -> Option<Hint> {
-        let Read { class, subject, what, words } = self.read(line)?;
+        let Read { class, subject, what, words, provider } = self.read(line)?;
         let is_check = self.source != Source::Plain;
         let is_printed = stream == "stdout" && self.facts.step_type == StepType::Bash;
-        let is_own = self.is_own(class, subject.as_deref(), line);
-        let is_said = !(is_check || is_printed) || is_tool_line(line) || self.is_plain(class, stream, line);
+        let is_own = self.is_own(class, line);
+        let is_said = match self.facts.step_type {
+            StepType::Agent => is_said_by_agent_program(class, line),
+            _ => !(is_check || is_printed) || is_tool_line(line) || self.is_plain(class, stream, line),
+        };
         let may_be_shown = matches!(class, Class::Disk | Class::Memory | Class::Network | Class::RateLimit);
         let is_shown =
             may_be_shown && (is_check || line.starts_with("  ")) && is_quoted(&line.to_lowercase(), &words);
@@ -171,6 +181,7 @@ impl<'a> Reader<'a> {
         Some(Hint {
             class,
             subject,
+            provider,
             signal: Signal { what: what.into_owned(), quote, at },
             rank: rank_of(class),
             is_believed: is_said && is_open && !is_own && !is_shown,
@@ -183,9 +194,7 @@ impl<'a> Reader<'a> {
         // test runners speak on standard output
         let is_heard = stream == "stderr" || (stream == "stdout" && self.source != Source::Plain);
         match class {
-            Class::ValidationStrategy | Class::Structure | Class::MissingEnv | Class::Memory => {
-                stream != "agent"
-            }
+            Class::ValidationStrategy | Class::Structure | Class::MissingEnv | Class::Memory => true,
             Class::Disk => is_heard,
             Class::Network => is_heard && names_nobody(line),
             _ => false,
@@ -193,13 +202,10 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether what is missing was to be made here.
-    fn is_own(&self, class: Class, subject: Option<&str>, line: &str) -> bool {
+    fn is_own(&self, class: Class, line: &str) -> bool {
         match class {
             Class::Network => {
                 is_own_server(self.facts, line) || is_own_server(self.facts, &self.facts.command)
-            }
-            Class::MissingEnv => {
-                subject.is_some_and(|name| self.facts.declared_names.iter().any(|own| own == name))
             }
             // a script that an agent wrote and nobody can execute
             Class::MissingBinary => {
@@ -230,7 +236,7 @@ impl<'a> Reader<'a> {
         }
         let (facts, whole) = (self.facts, self.whole);
         let named = |class, name: String, what: Cow<'static, str>| {
-            Some(Read { class, words: name.to_lowercase(), subject: Some(name), what })
+            Some(Read { class, words: name.to_lowercase(), subject: Some(name), what, provider: None })
         };
         if let Some(name) = names::missing_program(facts, line, &lower, whole) {
             return named(Class::MissingBinary, name, "a program is not there".into());
@@ -239,11 +245,20 @@ impl<'a> Reader<'a> {
             let what = format!("the program `{name}` {CANNOT_BE_EXECUTED}");
             return named(Class::MissingBinary, name, what.into());
         }
-        if let Some(name) = names::missing_variable(facts, line, &lower, whole) {
-            return named(Class::MissingEnv, name, "a variable is not set".into());
+        if let Some(name) = missing_variable(facts, line, whole) {
+            return match facts.providers.iter().find(|provider| provider.variable == name) {
+                Some(provider) => Some(Read {
+                    class: provider.class(),
+                    words: name.to_lowercase(),
+                    subject: Some(name),
+                    what: "a variable that the recipe provides is not set".into(),
+                    provider: Some(provider.clone()),
+                }),
+                None => named(Class::MissingEnv, name, "a variable is not set".into()),
+            };
         }
         let said = |class, what: &'static str, words: &str| {
-            Some(Read { class, subject: None, what: what.into(), words: words.to_owned() })
+            Some(Read { class, subject: None, what: what.into(), words: words.to_owned(), provider: None })
         };
         // the shell's word for it, and the code that goes with it
         let is_killed = matches!(facts.outcome, Some(Outcome::Exit(137) | Outcome::Signal(9)));
@@ -288,6 +303,17 @@ fn cut(line: &str) -> &str {
 fn names_nobody(line: &str) -> bool {
     let lower = line.to_lowercase();
     NO_SUCH_HOST.iter().any(|phrase| has_words(&lower, phrase))
+}
+
+/// Whether a line on an agent's stderr is the program's own error. What is wrong with its service or its login is known
+/// from typed facts alone: an agent may write about the same things in its work.
+fn is_said_by_agent_program(class: Class, line: &str) -> bool {
+    let lower = line.trim_start().to_lowercase();
+    match class {
+        Class::RateLimit | Class::Credentials | Class::Network => false,
+        Class::MissingEnv => true,
+        _ => ["error:", "fatal:", "env:", "/usr/bin/env:"].iter().any(|start| lower.starts_with(start)),
+    }
 }
 
 fn is_tool_line(line: &str) -> bool {

@@ -93,6 +93,7 @@ fn merge(child: Recipe, parent: Recipe) -> Recipe {
     Recipe {
         place: child.place,
         unread: [child.unread, parent.unread].concat(),
+        blank: [child.blank, parent.blank].concat(),
         name: child.name.or(parent.name),
         version: child.version.or(parent.version),
         description: child.description.or(parent.description),
@@ -146,6 +147,7 @@ fn merge_hooks(child: Hooks, parent: Hooks) -> Hooks {
     Hooks {
         place: child.place,
         unread: child.unread,
+        blank: child.blank,
         pre_step: child.pre_step.or(parent.pre_step),
         post_step: child.post_step.or(parent.post_step),
         on_error: child.on_error.or(parent.on_error),

@@ -20,7 +20,7 @@ use super::{
     extend::Lineage,
     kind::stand_in,
     names::{Use, Where},
-    unit::{UnitScope, bad_env_name, begins_with_hyphen, first_line, is_variable_name, useless_name},
+    unit::{UnitScope, bad_env_name, begins_with_hyphen, is_variable_name, useless_name},
 };
 
 /// Attempts when a `retry` map does not say how many.
@@ -37,10 +37,10 @@ impl Checker<'_> {
         let fields = &written.value.shape;
         let id = match fields.id.is_none() && fields.unread.contains(&"id") {
             true => None,
-            false => self.required_text(fields.id.as_deref(), "id", "step", fields.place),
+            false => self.required_text(fields.id.as_deref(), "id", "step", fields.missing("id")),
         };
         let name = id.as_deref().unwrap_or("without id").to_owned();
-        let place = fields.id.as_ref().map_or(first_line(fields.place), |id| id.place);
+        let place = fields.id.as_ref().map_or(fields.place.first_character(), |id| id.place);
         let at_step = Where::Step(at);
         let kind = self.kind(fields, &name, place, at_step, scope);
         if let Some(kind) = &kind {

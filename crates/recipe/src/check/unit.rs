@@ -44,14 +44,15 @@ impl Checker<'_> {
         };
         let is_missing = |field: &str| lineage == Lineage::Whole && !recipe.unread.contains(&field);
         let name = match is_missing("name") || recipe.name.is_some() {
-            true => self.required_text(recipe.name.as_deref(), "name", "recipe", recipe.place),
+            true => self.required_text(recipe.name.as_deref(), "name", "recipe", recipe.missing("name")),
             false => None,
         };
         let steps = recipe.steps.as_ref().map(|steps| steps.value.as_slice()).unwrap_or_default();
         if steps.is_empty() && is_missing("steps") {
-            let place = recipe.steps.as_ref().map_or(recipe.place, |steps| steps.place);
+            let written = recipe.steps.as_ref().map(|steps| steps.place.first_character());
+            let place = written.unwrap_or_else(|| recipe.missing("steps"));
             self.diagnostics.push(
-                Diagnostic::new(Code::NoSteps, first_line(place), "the recipe has no steps")
+                Diagnostic::new(Code::NoSteps, place, "the recipe has no steps")
                     .help("add `steps:` with at least one `- id: …` entry"),
             );
         }
@@ -149,12 +150,8 @@ impl Checker<'_> {
             }
             None => {
                 self.diagnostics.push(
-                    Diagnostic::new(
-                        Code::MissingField,
-                        first_line(place),
-                        format!("the {owner} has no `{name}`"),
-                    )
-                    .help(format!("add `{name}: …`")),
+                    Diagnostic::new(Code::MissingField, place, format!("the {owner} has no `{name}`"))
+                        .help(format!("add `{name}: …`")),
                 );
                 None
             }
@@ -253,7 +250,9 @@ impl Checker<'_> {
             if input.name.is_none() && input.unread.contains(&"name") {
                 continue;
             }
-            let Some(name) = self.required_text(input.name.as_deref(), "name", "input", input.place) else {
+            let Some(name) =
+                self.required_text(input.name.as_deref(), "name", "input", input.missing("name"))
+            else {
                 continue;
             };
             if found.iter().any(|known| known.name == name) {
@@ -365,11 +364,4 @@ pub(super) fn bad_env_name(name: &Spanned<String>) -> Diagnostic {
     Diagnostic::new(Code::BadName, name.place, message)
         .label("not a name")
         .help("use letters, digits and `_`, and do not start with a digit")
-}
-
-/// The start of a place: what is said of a whole map should not underline all of it.
-pub(super) fn first_line(place: Place) -> Place {
-    let mut span = place.span;
-    span.end = span.end.min(span.start + 1);
-    Place { span, ..place }
 }

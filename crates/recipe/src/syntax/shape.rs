@@ -155,7 +155,17 @@ macro_rules! shape {
             pub place: $crate::source::Place,
             /// Fields that are there and could not be read; that has been reported.
             pub unread: Vec<&'static str>,
+            /// Fields that were written without a value, each with the place of its key.
+            pub blank: Vec<(&'static str, $crate::source::Place)>,
             $($(#[doc = $field_doc])+ pub $field: $crate::syntax::shape::Optional<$type>,)+
+        }
+
+        impl $name {
+            /// The place to report that a field has no value: its key, or the start of the map if the key is absent.
+            pub fn missing(&self, field: &str) -> $crate::source::Place {
+                let blank = self.blank.iter().find(|(name, _)| *name == field);
+                blank.map_or(self.place.first_character(), |(_, place)| *place)
+            }
         }
 
         impl $crate::syntax::shape::Shape for $name {
@@ -178,15 +188,18 @@ macro_rules! shape {
                     diagnostics.push($crate::syntax::shape::wrong_type(node, name, "a map of fields"));
                     return None;
                 };
-                let mut shape = $name { place: node.place, unread: Vec::new(), $($field: None,)+ };
+                let mut shape =
+                    $name { place: node.place, unread: Vec::new(), blank: Vec::new(), $($field: None,)+ };
                 let mut misspelt = Vec::new();
                 for entry in entries {
                     match entry.key.text.as_str() {
                         $($key => {
                             shape.$field =
                                 $crate::syntax::shape::decode_field(&entry.value, $key, diagnostics).map(Box::new);
-                            if shape.$field.is_none() && !entry.value.is_null() {
-                                shape.unread.push($key);
+                            match entry.value.is_null() {
+                                true => shape.blank.push(($key, entry.key.place)),
+                                false if shape.$field.is_none() => shape.unread.push($key),
+                                false => {}
                             }
                         })+
                         other => {

@@ -119,7 +119,10 @@ fn read_result(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
     if let Some(result) = text(event, "/result").filter(|result| !result.is_empty()) {
         draft.answer.set(result);
     }
-    draft.fail(number(event, "/api_error_status"), &message);
+    match number(event, "/api_error_status") {
+        Some(status) => draft.fail(Some(status), &message),
+        None => draft.fail_in_words(&message),
+    }
     if subtype.starts_with("error_max") {
         draft.failure = Some(AgentFailure::Limit { message });
     }

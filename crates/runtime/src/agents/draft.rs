@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{AgentEvent, AgentFailure, Usage, kept::Kept, limits};
+use super::{AgentEvent, AgentFailure, Usage, error_line, kept::Kept, limits};
 
 /// The longest line that is kept as it is.
 pub(super) const LINE: usize = 8 * 1024 * 1024;
@@ -53,6 +53,14 @@ impl Draft {
             Some(status) if status >= 400 => limits::from_status(status, message),
             _ => limits::from_text(&message).unwrap_or(AgentFailure::Reported { message }),
         });
+        self.done = true;
+    }
+
+    /// The program finished with a failure and says why in words that may be the model's.
+    pub(super) fn fail_in_words(&mut self, message: &str) {
+        let message = shorten(message);
+        let known = error_line::last_error(&message);
+        self.failure = Some(known.unwrap_or(AgentFailure::Reported { message }));
         self.done = true;
     }
 

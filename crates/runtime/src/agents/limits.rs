@@ -1,7 +1,7 @@
 //! What an error text or an HTTP status means: rate limit, login, overload, network.
 //!
-//! Looks only at words that stand alone, so that `4290` is not a `429`; and is asked only about calls that
-//! failed, never about an answer.
+//! Looks only at words that stand alone, so that `4290` is not a `429`; and is asked only about error messages in a
+//! program's events, never about an answer. Lines of a program are for `error_line`.
 
 use super::AgentFailure;
 
@@ -29,12 +29,18 @@ fn refused(status: u16, message: String) -> AgentFailure {
     }
 }
 
-/// What the text of a failed call means, if it says something known.
+/// A rate limit, if the text of a failed call speaks of one.
+pub(super) fn rate_limit_in(text: &str) -> Option<AgentFailure> {
+    let words = Words::of(text);
+    (words.say(RATE_LIMIT) || words.status(429)).then(|| rate_limited(text.to_owned()))
+}
+
+/// What an error message of a program means, if it says something known.
 pub(super) fn from_text(text: &str) -> Option<AgentFailure> {
     let message = || super::draft::shorten(text);
     let words = Words::of(text);
-    if words.say(RATE_LIMIT) || words.status(429) {
-        return Some(rate_limited(text.to_owned()));
+    if let Some(limited) = rate_limit_in(text) {
+        return Some(limited);
     }
     if words.say(USED_UP) {
         return Some(AgentFailure::Limit { message: message() });
@@ -59,33 +65,41 @@ pub(super) fn rate_limited(message: String) -> AgentFailure {
     AgentFailure::RateLimited { retry_after: retry_after(&message), message: super::draft::shorten(&message) }
 }
 
-const RATE_LIMIT: &[&str] = &[
+pub(super) const RATE_LIMIT: &[&str] = &[
     "rate limit",
     "rate limits",
     "rate limited",
+    "rate limit reached",
+    "rate limit exceeded",
     "ratelimit",
     "ratelimited",
     "ratelimiterror",
     "too many requests",
     "usage limit reached",
+    "claude ai usage limit reached",
+    "you ve hit your usage limit",
+    "5 hour limit reached",
     "hour limit reached",
     "daily limit reached",
     "weekly limit reached",
     "session limit reached",
     "quota exceeded",
     "exceeded your current quota",
+    "you exceeded your current quota",
     "resource exhausted",
+    "resource has been exhausted",
     "throttled",
     "throttlingexception",
 ];
-const USED_UP: &[&str] = &[
+pub(super) const USED_UP: &[&str] = &[
     "insufficient quota",
     "insufficient credits",
     "credit balance is too low",
+    "your credit balance is too low",
     "billing hard limit",
     "payment required",
 ];
-const AUTH: &[&str] = &[
+pub(super) const AUTH: &[&str] = &[
     "unauthorized",
     "unauthenticated",
     "invalid api key",
@@ -105,8 +119,9 @@ const AUTH: &[&str] = &[
     "oauth token has expired",
     "token expired",
     "invalid bearer token",
+    "no authentication information found",
 ];
-const SERVER: &[&str] = &[
+pub(super) const SERVER: &[&str] = &[
     "overloaded",
     "overloaded error",
     "service unavailable",
@@ -114,8 +129,9 @@ const SERVER: &[&str] = &[
     "bad gateway",
     "gateway timeout",
     "experiencing high demand",
+    "we re currently experiencing high demand",
 ];
-const NETWORK: &[&str] = &[
+pub(super) const NETWORK: &[&str] = &[
     "connection refused",
     "connection reset",
     "connection error",
@@ -138,7 +154,14 @@ const NETWORK: &[&str] = &[
     "fetch failed",
     "socket hang up",
     "stream disconnected",
+    "stream disconnected before completion",
     "error sending request",
+    "error sending request for url",
+    "connect econnrefused",
+    "connect econnreset",
+    "connect etimedout",
+    "getaddrinfo enotfound",
+    "getaddrinfo eai again",
 ];
 
 /// Words near a number that make it an HTTP status.
@@ -168,13 +191,13 @@ const NOT_A_STATUS: &[&str] = &[
 ];
 
 /// A text as lowercase words, each with its place.
-struct Words<'a> {
+pub(super) struct Words<'a> {
     text: &'a str,
-    words: Vec<(usize, String)>,
+    pub(super) words: Vec<(usize, String)>,
 }
 
 impl<'a> Words<'a> {
-    fn of(text: &'a str) -> Words<'a> {
+    pub(super) fn of(text: &'a str) -> Words<'a> {
         let mut words = Vec::new();
         let mut start = None;
         for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {

@@ -28,6 +28,7 @@ pub mod configuration;
 mod copilot;
 pub mod custom;
 mod draft;
+mod error_line;
 mod failure;
 mod fields;
 mod gemini;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::custom::CustomReader;
 use super::draft::{Draft, LINE, shorten};
 use super::kept::{Kept, LongLine};
-use super::{AgentEvent, AgentFailure, Usage, limits};
+use super::{AgentEvent, AgentFailure, Usage, error_line, limits};
 use crate::values::{Captured, cut_mark};
 
 /// Takes one JSON object into the draft; false if it is none of the program's events.
@@ -347,15 +347,19 @@ impl Reader {
             && serde_json::from_str::<serde::de::IgnoredAny>(&text).is_err_and(|error| error.is_eof())
     }
 
-    /// What a failed call without a structured failure says about the cause.
+    /// What a failed call without a structured failure says about the cause: an event, an error line on stderr, or, in
+    /// place of any event, an error line at the end of stdout. What the agent says in its work is no evidence.
     fn classify(&self, stderr: &str) -> Option<(AgentFailure, KnownBy)> {
-        let complaint = self.draft.complaint.as_deref();
-        let by = |known_by| move |failure| (failure, known_by);
-        complaint
-            .and_then(limits::from_text)
-            .map(by(KnownBy::Result))
-            .or_else(|| limits::from_text(stderr).map(by(KnownBy::Words)))
-            .or_else(|| limits::from_text(&self.plain_tail()).map(by(KnownBy::Words)))
+        if let Some(failure) = self.draft.complaint.as_deref().and_then(limits::from_text) {
+            return Some((failure, KnownBy::Result));
+        }
+        // of a program that nobody knows, any words about a rate limit count
+        let is_unknown = !matches!(self.dialect, Dialect::Known(_));
+        let in_words = || limits::rate_limit_in(stderr).filter(|_| is_unknown);
+        let tail = || self.plain_tail().lines().last().and_then(error_line::error);
+        let failure = error_line::last_error(stderr).or_else(in_words);
+        let failure = if self.structured { failure } else { failure.or_else(tail) };
+        failure.map(|failure| (failure, KnownBy::Words))
     }
 
     /// The configured words of a custom program win over ours.

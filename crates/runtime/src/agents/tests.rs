@@ -12,6 +12,7 @@ macro_rules! transcript {
 mod calls;
 mod custom;
 mod partial;
+mod prose;
 mod sizes;
 
 fn known(name: &str) -> Program {

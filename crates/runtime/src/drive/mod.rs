@@ -138,6 +138,8 @@ pub struct Driver<'a> {
     halt: Option<Halt>,
     unsettled: Vec<Act>,
     is_due: bool,
+    /// Whether nothing was started yet.
+    is_first: bool,
     told_secrets: usize,
     env_names: BTreeSet<String>,
     /// What is to be said about steps that are being prepared.
@@ -270,7 +272,11 @@ impl<'a> Driver<'a> {
     fn perform(&mut self) -> Result<(), DriveError> {
         if let Some(journal) = &mut self.journal {
             self.is_due = false;
-            journal.begin_sync()?;
+            // the first attempt folder comes after its record is on disk: a folder without any record is damage
+            match std::mem::take(&mut self.is_first) {
+                true => journal.sync()?,
+                false => journal.begin_sync()?,
+            }
         }
         // what starts a process is a task, and no task runs before this function has returned
         let prepared = self.prepare_acts();

@@ -114,6 +114,7 @@ impl<'a> Driver<'a> {
             halt: None,
             unsettled: Vec::new(),
             is_due: false,
+            is_first: true,
             told_secrets: 0,
             env_names: BTreeSet::new(),
             unsaid: Vec::new(),

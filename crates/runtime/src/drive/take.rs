@@ -15,6 +15,7 @@ use tokio::task::JoinError;
 
 use super::{DriveError, Driver, Notice, TaskDone, again::Again, hooks::HookReport, recover::Refusal};
 use crate::{
+    agent_attempt::tried,
     attempt::{Finished, read_json, stopped},
     folder::{RunFolder, make_dir},
     values,
@@ -67,7 +68,7 @@ impl Driver<'_> {
         self.record(Event::HookFinished { path, hook: hook.to_owned(), error }, None)
     }
 
-    fn take_attempt(&mut self, path: &str, attempt: u32, finished: Finished) -> Result<(), DriveError> {
+    fn take_attempt(&mut self, path: &str, attempt: u32, mut finished: Finished) -> Result<(), DriveError> {
         let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
         let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);
         let is_agent = matches!(step.kind, StepKind::Agent(_));
@@ -96,6 +97,10 @@ impl Driver<'_> {
             && let Some(seconds) = self.retry_delay(path, &step, &finished.ended)
         {
             return self.schedule(path, attempt, finished, seconds);
+        }
+        if let (Outcome::RateLimited, Some(error)) = (&finished.ended.outcome, &mut finished.ended.error) {
+            let before = self.state.tries(path);
+            *error = tried(error, before.failed + before.rate_limited + 1);
         }
         self.finish_step(path, attempt, finished)
     }

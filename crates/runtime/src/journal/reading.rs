@@ -78,6 +78,12 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<(Vec<Record>, usize), JournalE
     Ok((records, good))
 }
 
+/// The damage of a journal that lost the records of its steps, and holds only so many others.
+pub(crate) fn without_steps(path: &Path, records: usize) -> JournalError {
+    let reason = "the records of the steps are missing, but the steps left files".to_owned();
+    JournalError::Damaged { path: path.to_owned(), line: records + 1, reason }
+}
+
 fn is_torn(line: &[u8]) -> bool {
     !line.ends_with(b"\n")
 }

@@ -134,8 +134,13 @@ pub(super) fn assemble<T: Send>(
         let (run, found) = (header.run_id, header.format);
         return Err(OpenError::Format { run, found, known: folder::FORMAT });
     }
+    // looked at before the journal is read: a live run may be making its first attempt
+    let has_attempts = folder.has_attempts();
     let (read, plan) = both(read, || compile(&folder, 0, &header));
     let ((records, rest), plan) = (read?, plan?);
+    if has_attempts && !records.iter().any(|record| matches!(record.event, Event::StepStarted { .. })) {
+        return Err(journal::without_steps(&folder.journal(), records.len()).into());
+    }
     Ok((fold(folder, header, plan, records, variables)?, rest))
 }
 

@@ -153,14 +153,22 @@ pub(super) fn last_finish(folder: &RunFolder) -> Option<RunFinished> {
 
 fn summary(folder: &RunFolder) -> Option<RunSummary> {
     let header = folder.header().ok()?;
+    let pid = folder.owner();
     let last = last_record(folder);
+    let without_steps = match &last {
+        None => Some(0),
+        Some(Record { event: Event::RunStarted(_), .. }) => Some(1),
+        Some(_) => None,
+    };
+    let damage = without_steps
+        .filter(|_| pid.is_none() && folder.has_attempts())
+        .map(|records| journal::without_steps(&folder.journal(), records).to_string());
     let at = last.as_ref().map(|record| record.at);
     let finished = match last.map(|record| record.event) {
         Some(Event::RunFinished(finished)) => Some(finished),
         _ => None,
     };
-    // a run that failed and has an owner is being mended
-    let pid = folder.owner();
+    // a run that failed and has an owner is being repaired
     let finished = finished.filter(|_| pid.is_none());
     let status = match (&finished, pid) {
         (Some(finished), _) => finished.status,
@@ -172,6 +180,7 @@ fn summary(folder: &RunFolder) -> Option<RunSummary> {
         None => at,
     };
     let mask = secrets(&header);
+    let error = damage.or_else(|| finished.as_ref().and_then(|finished| finished.error.clone()));
     Some(RunSummary {
         run_id: folder.id(),
         recipe_name: header.recipe_name,
@@ -182,7 +191,7 @@ fn summary(folder: &RunFolder) -> Option<RunSummary> {
         }),
         exit_code: finished.as_ref().map(|finished| finished.exit_code),
         usage: finished.as_ref().and_then(|finished| finished.usage.clone()),
-        error: finished.and_then(|finished| finished.error).map(|error| mask.text(&error).into_owned()),
+        error: error.map(|error| mask.text(&error).into_owned()),
         working_dir: header.working_dir,
         pid,
     })

@@ -178,6 +178,21 @@ fn configured_words() {
 }
 
 #[test]
+fn words_of_an_unknown_program() {
+    for (output, stderr, expected) in [
+        ("", "log: the service answered with a rate limit", "!the agent is rate limited"),
+        ("", "log: connection refused in the test", "!the agent ends with exit code 3"),
+        ("", "connection refused", "!the agent cannot reach its model service"),
+        ("I looked at 500 files\nError: 429 Too Many Requests", "", "!the agent is rate limited"),
+        ("I tested the rate limit; 429 is an error", "", "!the agent ends with exit code 3"),
+        ("429 Too Many Requests\nis what the test wants", "", "!the agent ends with exit code 3"),
+    ] {
+        let said = answer(json!({"name": "a"}), output, 3, stderr);
+        assert_eq!(said.split(':').next(), Some(expected), "{output:?} {stderr:?}");
+    }
+}
+
+#[test]
 fn configured_programs_come_first() {
     let custom =
         [decode(json!({"name": "claude", "command": "my-claude"})), decode(json!({"name": "aider"}))];
