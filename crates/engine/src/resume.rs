@@ -146,6 +146,16 @@ impl RunState {
         true
     }
 
+    /// A recipe that is tried again does all of its steps again: what an earlier process did in it, and this one has not
+    /// come to, may rest on values that change now. It did run, and counts.
+    pub(crate) fn forget_kept(&mut self, recipe: FrameId) {
+        let frame = &self.frames[recipe];
+        let below = format!("{}/", frame.path);
+        let ran = self.ran_before(frame);
+        self.count(recipe, ran);
+        self.kept.retain(|path, _| !path.starts_with(&below));
+    }
+
     /// How many steps ran in a recipe before a resume that has not come to them again.
     pub(crate) fn ran_before(&self, frame: &Frame) -> u64 {
         let below = if frame.path.is_empty() { String::new() } else { format!("{}/", frame.path) };
