@@ -25,8 +25,8 @@ impl RunState {
         kept.retain(|path, _| !redone(path, &rerun));
         let covered: Vec<String> = kept.keys().filter(|path| is_covered(path, &kept)).cloned().collect();
         covered.iter().for_each(|path| drop(kept.remove(path)));
-        let skip = std::mem::take(&mut self.skip);
-        self.skip = skip.into_iter().chain(resumed.skip.iter().cloned()).collect();
+        self.skip.retain(|path| !redone(path, &rerun));
+        self.skip.extend(resumed.skip.iter().cloned());
         let mut old = std::mem::take(&mut self.frames);
         // the new root comes first, so all earlier frames move up by one
         old.iter_mut().for_each(move_up);
@@ -127,7 +127,8 @@ impl RunState {
         }
         let at = self.frames[id].next;
         let path = self.frames[id].step_path(at);
-        if self.skip.remove(&path) {
+        // it stays in the list: another try of its recipe leaves it out too
+        if self.skip.contains(&path) {
             let step = &mut self.frames[id].steps[at];
             step.status = StepStatus::Skipped;
             step.skipped = Some(SkipReason::Chosen);
