@@ -98,8 +98,8 @@ impl RunState {
         let path = self.frames[id].step_path(at);
         let below = format!("{path}/");
         let is_kept = self.kept.keys().any(|kept| kept.starts_with(&below));
-        // frames of later processes stand first
-        self.frames.iter().position(|frame| is_kept && frame.path == path)
+        // the last one that was entered: an edit may have changed its recipe since the first one
+        self.frames.iter().rposition(|frame| is_kept && frame.path == path)
     }
 
     /// Whether there is a result that would be kept.

@@ -191,3 +191,29 @@ fn a_record_without_the_end_of_its_line_is_not_recorded() {
     let after = Facts::read(&env).of("a");
     assert_eq!((after.begun, after.started, after.completed), (2, 2, 1));
 }
+
+/// `server` runs again in every resume, and one of them dies in it before it comes to the edited recipe.
+#[test]
+fn a_step_that_was_done_after_an_edit_is_kept_by_a_resume_after_one_that_died_early() {
+    let recipe = "name: r
+steps:
+- {id: server, command: 'sleep 60 > /dev/null 2>&1 & [ ! -e die ] || kill -9 $PPID'}
+- {id: n, recipe: child}
+";
+    let child = |word: &str| {
+        format!(
+            "name: child\nsteps:\n- {{id: k, command: echo {word} >> ledger}}\n- {{id: f, command: test -e go}}\n"
+        )
+    };
+    let env = env(&[("r.yaml", recipe), ("child.yaml", &child("old"))]);
+    assert_eq!(json(&env, &["r.yaml"]).code, 1);
+    env.write("child.yaml", child("new"));
+    assert_eq!(json(&env, &["resume", "last", "--recipe", "r.yaml"]).code, 1);
+    env.write("die", "");
+    assert_eq!(json(&env, &["resume", "last"]).code, 137);
+    std::fs::remove_file(env.path("die")).unwrap();
+    env.write("go", "");
+    let resumed = json(&env, &["resume", "last", "--recipe", "r.yaml"]);
+    assert_eq!(resumed.code, 0, "{}", resumed.all());
+    assert_eq!(env.read("ledger"), "old\nnew\n");
+}
