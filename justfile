@@ -79,6 +79,10 @@ property CASES="3000":
 chaos ROUNDS="500":
     RECIPE_RUNNER_ROUNDS={{ROUNDS}} cargo test --profile simulation -p recipe-runner-rs --test property chaos -- --nocapture
 
+# the simulation, the property and chaos from random seeds for so many MINUTES; stops at the first failure with its seed
+soak MINUTES="30":
+    tools/soak.sh {{MINUTES}}
+
 # changes of the language and the engine that no test of theirs notices; takes about an hour. `just mutants --file guard/` tries some
 mutants *ARGS:
     cargo run --release --manifest-path tools/mutants/Cargo.toml -- {{ARGS}}

@@ -14,10 +14,8 @@ fn resume(env: &TestEnv, more: &[&str]) -> Output {
 
 /// Steps that the newest run's journal calls finished.
 fn completed(env: &TestEnv) -> Vec<String> {
-    let journal = std::fs::read_to_string(env.run_dir().join("events.jsonl")).unwrap_or_default();
-    journal
-        .lines()
-        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+    env.records()
+        .into_iter()
         .filter(|record| {
             record.to_string().contains("\"completed\"") && record.to_string().contains("step_finished")
         })

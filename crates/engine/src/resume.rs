@@ -25,8 +25,8 @@ impl RunState {
         kept.retain(|path, _| !redone(path, &rerun));
         let covered: Vec<String> = kept.keys().filter(|path| is_covered(path, &kept)).cloned().collect();
         covered.iter().for_each(|path| drop(kept.remove(path)));
-        let skip = std::mem::take(&mut self.skip);
-        self.skip = skip.into_iter().chain(resumed.skip.iter().cloned()).collect();
+        self.skip.retain(|path| !redone(path, &rerun));
+        self.skip.extend(resumed.skip.iter().cloned());
         let mut old = std::mem::take(&mut self.frames);
         // the new root comes first, so all earlier frames move up by one
         old.iter_mut().for_each(move_up);
@@ -98,8 +98,8 @@ impl RunState {
         let path = self.frames[id].step_path(at);
         let below = format!("{path}/");
         let is_kept = self.kept.keys().any(|kept| kept.starts_with(&below));
-        // frames of later processes stand first
-        self.frames.iter().position(|frame| is_kept && frame.path == path)
+        // the last one that was entered: an edit may have changed its recipe since the first one
+        self.frames.iter().rposition(|frame| is_kept && frame.path == path)
     }
 
     /// Whether there is a result that would be kept.
@@ -127,7 +127,8 @@ impl RunState {
         }
         let at = self.frames[id].next;
         let path = self.frames[id].step_path(at);
-        if self.skip.remove(&path) {
+        // it stays in the list: another try of its recipe leaves it out too
+        if self.skip.contains(&path) {
             let step = &mut self.frames[id].steps[at];
             step.status = StepStatus::Skipped;
             step.skipped = Some(SkipReason::Chosen);
@@ -144,6 +145,16 @@ impl RunState {
         self.frames[id].next += 1;
         self.count(id, ran);
         true
+    }
+
+    /// A recipe that is tried again does all of its steps again: what an earlier process did in it, and this one has not
+    /// come to, may rest on values that change now. It did run, and counts.
+    pub(crate) fn forget_kept(&mut self, recipe: FrameId) {
+        let frame = &self.frames[recipe];
+        let below = format!("{}/", frame.path);
+        let ran = self.ran_before(frame);
+        self.count(recipe, ran);
+        self.kept.retain(|path, _| !path.starts_with(&below));
     }
 
     /// How many steps ran in a recipe before a resume that has not come to them again.

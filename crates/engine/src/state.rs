@@ -323,6 +323,7 @@ impl RunState {
         let child = self.locate(path).and_then(|(id, at)| self.frames[id].steps[at].frame.take());
         if let Some(child) = child {
             self.close(child);
+            self.forget_kept(child);
         }
     }
 

@@ -128,6 +128,13 @@ impl TestEnv {
         }
     }
 
+    /// The records of the newest run's journal. A line without its end is not one of them: a resume drops it.
+    pub fn records(&self) -> Vec<serde_json::Value> {
+        let journal = fs::read_to_string(self.run_dir().join("events.jsonl")).unwrap_or_default();
+        let whole = journal.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        whole.filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
     /// Command lines of living processes that belong to a run of this world.
     pub fn survivors(&self) -> Vec<String> {
         self.members().iter().map(|process| command_line(process)).collect()

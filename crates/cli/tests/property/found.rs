@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 use testkit::{Output, TestEnv};
 
-use crate::world::world;
+use crate::world::{Facts, world};
 
 fn env(files: &[(&str, &str)]) -> TestEnv {
     let program = env!("CARGO_BIN_EXE_recipe-runner-rs");
@@ -171,4 +171,49 @@ fn an_agent_in_an_interrupted_recipe_is_not_asked_again_on_a_guess() {
         assert_eq!(resumed.value("a"), Json::from("new"), "{what}");
         assert_eq!(env.read("ledger"), "B k\nE k\n", "{what}");
     }
+}
+
+/// A file limit can stop a write between a record and the end of its line.
+#[test]
+fn a_record_without_the_end_of_its_line_is_not_recorded() {
+    let env = world();
+    env.write("r.yaml", "name: r\nsteps:\n- {id: a, command: '. ./lib; begin a; finish a; echo va'}\n");
+    assert_eq!(json(&env, &["r.yaml"]).code, 0);
+    let journal = env.run_dir().join("events.jsonl");
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let at = lines.iter().position(|line| line.contains("step_finished")).unwrap();
+    std::fs::write(&journal, lines[..=at].concat().trim_end()).unwrap();
+    let before = Facts::read(&env).of("a");
+    assert_eq!((before.started, before.completed, before.open), (1, 0, true));
+    let resumed = json(&env, &["resume", "last"]);
+    assert_eq!((resumed.code, resumed.value("a")), (0, Json::from("va")), "{}", resumed.all());
+    let after = Facts::read(&env).of("a");
+    assert_eq!((after.begun, after.started, after.completed), (2, 2, 1));
+}
+
+/// `server` runs again in every resume, and one of them dies in it before it comes to the edited recipe.
+#[test]
+fn a_step_that_was_done_after_an_edit_is_kept_by_a_resume_after_one_that_died_early() {
+    let recipe = "name: r
+steps:
+- {id: server, command: 'sleep 60 > /dev/null 2>&1 & [ ! -e die ] || kill -9 $PPID'}
+- {id: n, recipe: child}
+";
+    let child = |word: &str| {
+        format!(
+            "name: child\nsteps:\n- {{id: k, command: echo {word} >> ledger}}\n- {{id: f, command: test -e go}}\n"
+        )
+    };
+    let env = env(&[("r.yaml", recipe), ("child.yaml", &child("old"))]);
+    assert_eq!(json(&env, &["r.yaml"]).code, 1);
+    env.write("child.yaml", child("new"));
+    assert_eq!(json(&env, &["resume", "last", "--recipe", "r.yaml"]).code, 1);
+    env.write("die", "");
+    assert_eq!(json(&env, &["resume", "last"]).code, 137);
+    std::fs::remove_file(env.path("die")).unwrap();
+    env.write("go", "");
+    let resumed = json(&env, &["resume", "last", "--recipe", "r.yaml"]);
+    assert_eq!(resumed.code, 0, "{}", resumed.all());
+    assert_eq!(env.read("ledger"), "old\nnew\n");
 }

@@ -128,8 +128,7 @@ impl Facts {
         if env.run_ids().is_empty() {
             return facts;
         }
-        let journal = fs::read_to_string(env.run_dir().join("events.jsonl")).unwrap_or_default();
-        for record in journal.lines().filter_map(|line| serde_json::from_str::<Json>(line).ok()) {
+        for record in env.records() {
             facts.event(&record["event"]);
         }
         facts

@@ -3,7 +3,7 @@
 use super::RunState;
 use crate::{
     event::Ended,
-    frame::{Frame, FrameId, Stopped},
+    frame::{Frame, FrameId, StepState, Stopped},
     outcome::{Outcome, StepStatus, StopCause},
 };
 
@@ -66,10 +66,16 @@ impl RunState {
             .collect()
     }
 
-    /// Whether a step is over because the runner ended it, and may have done half of its work.
+    /// Whether a step of a recipe is over because the runner ended it.
     pub(crate) fn is_cut_off(&self, id: FrameId, at: usize) -> bool {
-        let step = &self.frames[id].steps[at];
-        step.status == StepStatus::Failed && step.attempt > 0 && step.ended.as_deref().is_some_and(was_ended)
+        self.frames[id].steps[at].is_cut_off()
+    }
+}
+
+impl StepState {
+    /// Whether it is over because the runner ended it, and may have done half of its work.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.status == StepStatus::Failed && self.attempt > 0 && self.ended.as_deref().is_some_and(was_ended)
     }
 }
 

@@ -3,7 +3,7 @@
 use recipe::plan::Step;
 
 use super::RunState;
-use crate::frame::FrameId;
+use crate::frame::{FrameId, StepState};
 
 /// Whether a step says that what it did must not be done again unasked.
 pub(crate) fn is_for_once(step: &Step) -> bool {
@@ -29,11 +29,12 @@ impl RunState {
 
     fn find_done_for_good(&self, id: FrameId, steps: &mut ForGood) {
         let frame = &self.frames[id];
-        for (at, step) in frame.steps.iter().enumerate() {
-            let said = &frame.unit.steps[at];
-            let is_done = step.status.is_done() && is_for_once(said);
-            let is_half_done = !said.idempotent && self.is_cut_off(id, at);
-            match step.frame {
+        for (at, said) in frame.unit.steps.iter().enumerate() {
+            // an earlier process may have done it, though this one has not come to it
+            let step = self.standing(id, at);
+            let is_done = is_for_once(said) && step.is_some_and(|step| step.status.is_done());
+            let is_half_done = !said.idempotent && step.is_some_and(StepState::is_cut_off);
+            match self.below(id, at) {
                 _ if is_done => steps.done.push(frame.step_path(at)),
                 _ if is_half_done => steps.half_done.push(frame.step_path(at)),
                 Some(child) => self.find_done_for_good(child, steps),

@@ -1,6 +1,6 @@
 //! What a recipe that failed has done and must not do again.
 
-use engine::Outcome;
+use engine::{Event, Outcome, StepStatus, event::RunResumed};
 
 use crate::{
     folding::ended,
@@ -66,7 +66,51 @@ fn what_was_ended_half_way_may_be_done() {
         run.begin("m", 1);
         run.enter("m", "mid");
         run.begin("m/a", 1);
-        run.finish("m/a", engine::StepStatus::Failed, ended(outcome.clone()));
+        run.finish("m/a", StepStatus::Failed, ended(outcome.clone()));
         assert_eq!(run.state.done_for_good(1).half_done, expected, "{outcome:?} {more}");
     }
+}
+
+/// `m/n/k` was done before the run was resumed, which does `m/a` again.
+fn resumed(more: &[(&str, &str)]) -> Run {
+    let mut run = run("m/n/l", more);
+    let resumed = RunResumed { pid: 1, rerun: vec!["m/a".to_owned()], ..RunResumed::default() };
+    run.record(Event::RunResumed(resumed), None);
+    run.begin("m", 2);
+    run.enter("m", "mid");
+    run.begin("m/a", 2);
+    run.finish("m/a", StepStatus::Failed, ended(Outcome::Exit(1)));
+    run
+}
+
+#[test]
+fn effects_from_before_a_resume_are_done_for_good() {
+    for (more, expected) in [
+        (&[][..], &[][..]),
+        (&[("a", PUSH)], &[]),
+        (&[("k", PUSH)], &["m/n/k"]),
+        (&[("k", ONCE)], &["m/n/k"]),
+        (&[("l", ONCE)], &[]),
+    ] {
+        let run = resumed(more);
+        let frame = run.state.step("m").and_then(|step| step.frame).unwrap();
+        assert_eq!(run.state.done_for_good(frame).done, expected, "{more:?}");
+        assert!(run.state.done_for_good(frame).half_done.is_empty(), "{more:?}");
+    }
+}
+
+#[test]
+fn another_attempt_at_a_recipe_keeps_nothing_from_before_a_resume() {
+    let mut run = resumed(&[]);
+    assert_eq!(run.state.root().ran, 1);
+    let (path, ended) = ("m".to_owned(), ended(Outcome::Nested));
+    run.record(Event::AttemptFailed { path, attempt: 2, ended, retry_in_ms: 0 }, None);
+    // it did run
+    assert_eq!(run.state.root().ran, 2);
+    run.begin("m", 3);
+    run.enter("m", "mid");
+    run.trace.clear();
+    run.fails.clear();
+    run.go();
+    assert_eq!(run.trace.join(" "), "+m/a -m/a +m/n +m/n/k -m/n/k +m/n/l -m/n/l -m/n -m +z -z end");
 }

@@ -159,6 +159,8 @@ fn what_was_done_is_taken_over() {
     assert_eq!(resume(&mut run, &PLAIN).1, "+c -c end");
     assert_eq!(run.state.resumes, 2);
     assert_eq!(run.value("a"), "va");
+    // unless somebody names it
+    assert_eq!(resume(&mut run, &Resume { rerun: &["b"], ..PLAIN }).1, "+b -b end");
 }
 
 #[test]

@@ -17,7 +17,7 @@ use super::{
     with,
     world::{Death, Fate, World},
 };
-use crate::{drive::Halt, folder::Options, process::Exit};
+use crate::{drive::Halt, folder::Options, process::Exit, runs::Interrupted};
 
 /// What came of a story.
 struct Told {
@@ -39,6 +39,7 @@ fn play(recipes: &[(&str, &str)], wrong: impl FnOnce(&mut World)) -> Told {
     let base = Base::new(&format!("found-{number}"));
     let options = Options { max_parallel: 4, max_agents: Some(1), no_auto_stage: true, ..Options::default() };
     let mut story = Story::new(number, &base.0, Shelf::of(recipes), options, Care::All);
+    story.choice = Interrupted::Skip;
     with(wrong);
     let mut ends = Vec::new();
     let is_over = |end: &End| matches!(end, End::Finished(result) if result.status != RunStatus::Interrupted);
@@ -246,4 +247,72 @@ fn a_recipe_that_took_too_long_enters_no_other_after_its_hook() {
         });
     });
     assert_eq!(told.processes, ["s/b#pre_step"]);
+}
+
+/// A first process came to the last step of a recipe; a second one does `server` again, which fails once.
+fn fail_before_kept_steps(push: &str) -> Told {
+    let leaf = format!(
+        "
+name: leaf
+steps:
+- {{id: make, command: work}}
+- {{id: server, command: work}}
+- {{id: push, command: 'work {{{{make}}}}'{push}}}
+- {{id: last, command: work}}
+"
+    );
+    let recipes = [("main", "{name: main, steps: [{id: s, recipe: leaf, retry: 2}]}"), ("leaf", &*leaf)];
+    play(&recipes, |world| {
+        world.manners = Box::new(|call| {
+            let step = call.launch.marker.step.as_str();
+            let fails = step == "s/server#2";
+            let end = if step == "s/last#1" { seconds(1_000) } else { seconds(1) };
+            Script {
+                deeds: [(end, Deed::End(Exit::Code(i32::from(fails))))].into(),
+                leaves: step.starts_with("s/server").then_some(OnTerm::Dies),
+                ..Script::default()
+            }
+        });
+        world.killer = Some((seconds(100), Death::Kill));
+    })
+}
+
+#[test]
+fn a_retry_repeats_everything_that_an_earlier_process_did() {
+    let told = fail_before_kept_steps("");
+    assert!(told.succeeds(), "{:?}", told.ends);
+    let first = ["s/make#1", "s/server#1", "s/push#1", "s/last#1"];
+    let retry = ["s/make#2", "s/server#3", "s/push#2", "s/last#2"];
+    assert_eq!(told.processes, [&first[..], &["s/server#2"], &retry].concat());
+}
+
+#[test]
+fn an_effect_of_an_earlier_process_forbids_a_retry_that_has_not_come_to_it() {
+    let told = fail_before_kept_steps(", effects: [push]");
+    assert!(!told.succeeds(), "{:?}", told.ends);
+    assert_eq!(told.processes, ["s/make#1", "s/server#1", "s/push#1", "s/last#1", "s/server#2"]);
+    let is_told = |event: &Event| matches!(event, Event::Noted { message, .. } if message.contains("not retried: `s/push` is done"));
+    assert!(told.events.iter().any(is_told), "{:?}", told.events);
+}
+
+#[test]
+fn a_step_that_a_person_left_out_stays_left_out_in_a_retry() {
+    let recipes = [
+        ("main", "{name: main, steps: [{id: s, recipe: leaf, retry: 2}]}"),
+        (
+            "leaf",
+            "{name: leaf, steps: [{id: pay, command: work, idempotent: false}, {id: last, command: work}]}",
+        ),
+    ];
+    let told = play(&recipes, |world| {
+        world.manners = Box::new(|call| {
+            let step = call.launch.marker.step.as_str();
+            let end = if step == "s/pay#1" { seconds(1_000) } else { seconds(1) };
+            let fails = step == "s/last#1";
+            Script { deeds: [(end, Deed::End(Exit::Code(i32::from(fails))))].into(), ..Script::default() }
+        });
+        world.killer = Some((seconds(100), Death::Kill));
+    });
+    assert!(told.succeeds(), "{:?}", told.ends);
+    assert_eq!(told.processes, ["s/pay#1", "s/last#1", "s/last#2"]);
 }

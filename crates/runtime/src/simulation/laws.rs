@@ -100,7 +100,8 @@ fn is_redone(path: &str, rerun: &[String]) -> bool {
     rerun.iter().any(|named| named == path || is_below(path, named) || is_below(named, path))
 }
 
-/// A recipe is not tried again once something in it is done that must not be done twice.
+/// A recipe is not tried again once something in it is done that must not be done twice. A step that a person left out
+/// does not start unless a resume says so.
 fn effects_are_not_retried(shown: &Shown) {
     let is_for_once = |path: &str| {
         let place = shown.state.locate(path);
@@ -108,9 +109,17 @@ fn effects_are_not_retried(shown: &Shown) {
         step.is_some_and(|step| !step.idempotent || !step.effects.is_empty())
     };
     let mut done: BTreeSet<&str> = BTreeSet::new();
+    let mut left_out: BTreeSet<&str> = BTreeSet::new();
     for record in &shown.records {
         match &record.event {
-            Event::RunResumed(resumed) => done.retain(|path| !is_redone(path, &resumed.rerun)),
+            Event::RunResumed(resumed) => {
+                done.retain(|path| !is_redone(path, &resumed.rerun));
+                left_out.retain(|path| !is_redone(path, &resumed.rerun));
+                left_out.extend(resumed.skip.iter().map(String::as_str));
+            }
+            Event::StepStarted { path, .. } if left_out.contains(path.as_str()) => {
+                complain(format!("`{path}` was left out and starts"));
+            }
             Event::StepFinished { path, status, .. } if status.is_done() => drop(done.insert(path)),
             Event::AttemptFailed { path, ended, .. } if ended.outcome != Outcome::Cancelled => {
                 if let Some(inner) = done.iter().find(|done| is_below(done, path) && is_for_once(done)) {

@@ -90,8 +90,10 @@ fn stories() {
     println!("{seeds} stories in {seconds:.1} s");
     let mut bad = bad.into_inner().unwrap();
     bad.sort();
-    let shown: Vec<_> = bad.iter().take(60).collect();
-    assert!(bad.is_empty(), "{} of {seeds} seeds break a law: {shown:#?}", bad.len());
+    let show =
+        |(seed, broken): &(u64, Vec<String>)| format!("RECIPE_RUNNER_SEED={seed}\n{}", broken.join("\n"));
+    let shown: Vec<String> = bad.iter().take(60).map(show).collect();
+    assert!(bad.is_empty(), "{} of {seeds} seeds break a law:\n{}", bad.len(), shown.join("\n\n"));
 }
 
 #[test]
