@@ -10,8 +10,10 @@ mod language;
 mod others;
 mod program;
 mod recipes;
+mod sizes;
 mod steps;
 mod stored;
+mod system_calls;
 mod table;
 mod turns;
 mod values;
@@ -24,13 +26,17 @@ type Figures = (&'static str, fn(&Bench) -> Vec<Row>);
 
 const ALL: &[Figures] = &[
     ("start", steps::start),
+    ("long", steps::long),
     ("steps", steps::per_step),
+    ("calls", system_calls::of_a_step),
+    ("nested", steps::nested),
     ("outputs", steps::outputs),
     ("parallel", steps::parallel),
     ("memory", steps::memory),
     ("agents", agents::agents),
     ("resume", stored::resume),
     ("runs", stored::runs),
+    ("result", sizes::result),
     ("values", values::large),
     ("language", language::reading),
     ("conditions", language::conditions),

@@ -27,7 +27,10 @@ pub(crate) struct Used {
     /// Seconds of processor time, with those of the programs that it started and waited for.
     pub(crate) cpu: f64,
     pub(crate) code: Option<i32>,
+    /// The beginning of what it printed.
     pub(crate) stdout: String,
+    /// Bytes that it printed.
+    pub(crate) printed: u64,
     /// Seconds since 1970.
     pub(crate) started: f64,
 }
@@ -115,10 +118,10 @@ pub(crate) fn measure(command: &mut Command) -> Used {
     let clock = Instant::now();
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().expect("the program can be started");
-    let mut stdout = String::new();
+    let (mut stdout, mut printed) = (String::new(), 0);
     if let Some(mut pipe) = child.stdout.take() {
         let mut bytes = Vec::new();
-        std::io::copy(&mut pipe, &mut Head(&mut bytes)).expect("its output can be read");
+        printed = std::io::copy(&mut pipe, &mut Head(&mut bytes)).expect("its output can be read");
         stdout = String::from_utf8_lossy(&bytes).into_owned();
     }
     let (code, usage) = wait(&child);
@@ -129,6 +132,7 @@ pub(crate) fn measure(command: &mut Command) -> Used {
         cpu: time(usage.ru_utime) + time(usage.ru_stime),
         code,
         stdout,
+        printed,
         started,
     }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     program::{Bench, Used, bash, measure},
-    recipes,
+    recipes::{self, Condition},
     table::Row,
     turns::Pair,
 };
@@ -25,7 +25,10 @@ pub(crate) fn start(bench: &Bench) -> Vec<Row> {
     let spawned: Vec<f64> = times[0].iter().map(|taken| taken.0).collect();
     let [running, floor] = [0, 1].map(|at| times[at].iter().map(|taken| taken.1).collect::<Vec<f64>>());
     let validate = || measure(bench.runner([recipe.as_os_str()]).arg("--validate-only")).seconds;
-    let validated = bench.compare(31, &validate, &|| measure(&mut bash("true")).seconds);
+    let whole = || bench.run(&recipe, &[]).seconds;
+    let shell = || measure(&mut bash("true")).seconds;
+    let times = bench.in_turn(31, &[&validate, &shell, &whole]);
+    let pair = |one: usize, floor: usize| Pair::of(&times[one], &times[floor]);
     vec![
         Row::time(
             "first step started after process start ÷ `bash` to its first command",
@@ -33,8 +36,42 @@ pub(crate) fn start(bench: &Bench) -> Vec<Row> {
             5e-3,
         ),
         Row::time("the same, until its first command runs", Pair::of(&running, &floor), 8e-3),
-        Row::ratio("`--validate-only` of a small recipe ÷ `bash -c true`", validated, 2.0),
+        Row::ratio("`--validate-only` of a small recipe ÷ `bash -c true`", pair(0, 1), 2.0),
+        Row::more("a run of one step ÷ its validation", pair(2, 0), 5e-3),
     ]
+}
+
+/// From the start of the process to the first of very many steps, with conditions and without.
+pub(crate) fn long(bench: &Bench) -> Vec<Row> {
+    let recipe = |condition: Condition| {
+        // the first step fails, and ends the run
+        let first = format!("{}    output: value_1\n", recipes::step(1, "exit 3"));
+        let more = (2..=4_000).map(|n| recipes::linked(n, condition));
+        recipes::of([first].into_iter().chain(more))
+    };
+    let with = bench.file("with.yaml", &recipe(Condition::Some));
+    let without = bench.file("without.yaml", &recipe(Condition::None));
+    let to_first = |recipe: &Path| {
+        bench.start_afresh();
+        let used = measure(bench.runner([recipe.as_os_str()]).arg("--quiet"));
+        assert_eq!(used.code, Some(1));
+        last_event(bench, "spawned") - used.started
+    };
+    let pair = bench.compare(7, &|| to_first(&with), &|| to_first(&without));
+    vec![Row::time("first of 4,000 steps with conditions started ÷ without conditions", pair, 0.15)]
+}
+
+/// Sub-recipes in sub-recipes, each with one step, against the same steps in one recipe.
+pub(crate) fn nested(bench: &Bench) -> Vec<Row> {
+    let (depth, calls) = (5, 20);
+    for (name, text) in recipes::chain(depth, "true") {
+        bench.file(&name, &text);
+    }
+    let outermost = (1..=calls).map(|n| recipes::call(&format!("call-{n}"), 1));
+    let deep = bench.file("deep.yaml", &recipes::of(outermost));
+    let flat = bench.file("flat.yaml", &recipes::repeat(depth * calls, "true"));
+    let pair = bench.compare(9, &|| bench.run(&deep, &[]).seconds, &|| bench.run(&flat, &[]).seconds);
+    vec![Row::ratio("100 steps in sub-recipes five deep ÷ the same steps in one recipe", pair, 1.25)]
 }
 
 /// How long after its start a program printed the time.

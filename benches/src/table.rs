@@ -11,7 +11,8 @@ pub(crate) struct Row {
     floor: String,
     ratio: f64,
     target: String,
-    is_met: bool,
+    /// Whether the target is met; `None` if nothing was measured.
+    is_met: Option<bool>,
 }
 
 /// The head of the table.
@@ -22,18 +23,20 @@ pub(crate) fn heading() -> &'static str {
 impl Row {
     /// A time that is judged by how often its floor fits into it.
     pub(crate) fn ratio(figure: &str, pair: Pair, target: f64) -> Row {
-        Row { target: format!("≤ {target}"), is_met: pair.ratio <= target, ..Row::times(figure, pair) }
+        Row {
+            target: format!("≤ {target}"), is_met: Some(pair.ratio <= target), ..Row::times(figure, pair)
+        }
     }
 
     /// A time that is judged by itself.
     pub(crate) fn time(figure: &str, pair: Pair, target: f64) -> Row {
-        let is_met = pair.measured <= target;
+        let is_met = Some(pair.measured <= target);
         Row { target: format!("≤ {}", time(target)), is_met, ..Row::times(figure, pair) }
     }
 
     /// A time that is judged by how much longer than its floor it is.
     pub(crate) fn more(figure: &str, pair: Pair, target: f64) -> Row {
-        let is_met = pair.measured - pair.floor <= target;
+        let is_met = Some(pair.measured - pair.floor <= target);
         Row { target: format!("≤ {} more", time(target)), is_met, ..Row::times(figure, pair) }
     }
 
@@ -45,7 +48,7 @@ impl Row {
             floor: "one processor".to_owned(),
             ratio: share,
             target: format!("≤ {}", target),
-            is_met: share <= target,
+            is_met: Some(share <= target),
         }
     }
 
@@ -57,7 +60,44 @@ impl Row {
             floor: megabytes(pair.floor),
             ratio: pair.ratio,
             target: format!("≤ {target} MB"),
-            is_met: pair.measured <= target,
+            is_met: Some(pair.measured <= target),
+        }
+    }
+
+    /// A number of something.
+    pub(crate) fn count(figure: &str, pair: Pair, target: f64) -> Row {
+        Row {
+            figure: figure.to_owned(),
+            measured: format!("{:.1}", pair.measured),
+            floor: format!("{:.1}", pair.floor),
+            ratio: pair.ratio,
+            target: format!("≤ {target}"),
+            is_met: Some(pair.measured <= target),
+        }
+    }
+
+    /// Bytes, in kilobytes.
+    pub(crate) fn kilobytes(figure: &str, pair: Pair, target: f64) -> Row {
+        let kilobytes = |bytes: f64| format!("{:.1} kB", bytes / 1e3);
+        Row {
+            figure: figure.to_owned(),
+            measured: kilobytes(pair.measured),
+            floor: kilobytes(pair.floor),
+            ratio: pair.ratio,
+            target: format!("≤ {}", kilobytes(target)),
+            is_met: Some(pair.measured <= target),
+        }
+    }
+
+    /// A figure that this machine cannot give, and why.
+    pub(crate) fn unmeasured(figure: &str, why: &str) -> Row {
+        Row {
+            figure: figure.to_owned(),
+            measured: format!("not measured: {why}"),
+            floor: String::new(),
+            ratio: f64::NAN,
+            target: String::new(),
+            is_met: None,
         }
     }
 
@@ -70,7 +110,7 @@ impl Row {
             floor: format!("{floor:.2} floors"),
             ratio,
             target: format!("1 ± {share}"),
-            is_met: (ratio - 1.0).abs() <= share,
+            is_met: Some((ratio - 1.0).abs() <= share),
         }
     }
 
@@ -82,7 +122,7 @@ impl Row {
             floor: time(pair.floor),
             ratio: pair.ratio,
             target: String::new(),
-            is_met: false,
+            is_met: None,
         }
     }
 }
@@ -90,6 +130,7 @@ impl Row {
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Row { figure, measured, floor, ratio, target, is_met } = self;
+        let Some(is_met) = is_met else { return write!(f, "| {figure} | {measured} | | | | |") };
         let verdict = if *is_met { "ok" } else { "over" };
         write!(f, "| {figure} | {measured} | {floor} | {ratio:.2} | {target} | {verdict} |")
     }
@@ -128,6 +169,12 @@ mod tests {
             Row::memory("a", Pair::once(30.0, 3.0), 15.0),
             "| a | 30.0 MB | 3.0 MB | 10.00 | ≤ 15 MB | over |",
         );
+        check(Row::count("a", Pair::once(30.0, 3.0), 45.0), "| a | 30.0 | 3.0 | 10.00 | ≤ 45 | ok |");
+        check(
+            Row::kilobytes("a", Pair::once(30e3, 3e3), 20e3),
+            "| a | 30.0 kB | 3.0 kB | 10.00 | ≤ 20.0 kB | over |",
+        );
+        check(Row::unmeasured("a", "no b"), "| a | not measured: no b | | | | |");
         check(Row::same("a", 2.0, 1.6, 0.1), "| a | 2.00 floors | 1.60 floors | 1.25 | 1 ± 0.1 | over |");
     }
 

@@ -57,8 +57,10 @@ pub struct Frame {
     pub unknown: HashSet<String>,
     /// Its steps.
     pub steps: Vec<StepState>,
-    /// First step of the level that is being worked on.
-    pub cursor: usize,
+    /// First step of the level that is being worked on; changes with [`Frame::advance_to`].
+    cursor: usize,
+    /// First step after that level.
+    level_end: usize,
     /// First step whose value is not in the context yet.
     pub taken: usize,
     /// First step of the level that was not yet looked at.
@@ -130,6 +132,7 @@ impl Frame {
     /// A frame at its beginning.
     pub fn new(path: String, unit_id: UnitId, unit: Arc<Unit>, initial: Map) -> Frame {
         let index = unit.steps.iter().enumerate().map(|(at, step)| (step.id.clone(), at)).collect();
+        let level_end = level_end(&unit, 0);
         Frame {
             path,
             steps: vec![StepState::default(); unit.steps.len()],
@@ -146,6 +149,7 @@ impl Frame {
             log: Vec::new(),
             unknown: HashSet::new(),
             cursor: 0,
+            level_end,
             taken: 0,
             next: 0,
             open: 0,
@@ -173,10 +177,13 @@ impl Frame {
 
     /// The level that is being worked on.
     pub fn level(&self) -> Range<usize> {
-        let Some(first) = self.unit.steps.get(self.cursor) else { return self.cursor..self.cursor };
-        let members = |step: &&Arc<Step>| first.group.is_some() && step.group == first.group;
-        let more = self.unit.steps[self.cursor + 1..].iter().take_while(members).count();
-        self.cursor..self.cursor + 1 + more
+        self.cursor..self.level_end
+    }
+
+    /// Goes on with the level that begins at this step.
+    pub(crate) fn advance_to(&mut self, cursor: usize) {
+        self.cursor = cursor;
+        self.level_end = level_end(&self.unit, cursor);
     }
 
     /// Its steps that are being executed, or wait for their next attempt.
@@ -310,6 +317,14 @@ impl Frame {
     pub fn is_nested(&self, at: usize) -> bool {
         matches!(self.unit.steps[at].kind, StepKind::Nested { .. })
     }
+}
+
+/// The first step after the level that begins at this one: after one step, or after a whole parallel group.
+fn level_end(unit: &Unit, cursor: usize) -> usize {
+    let Some(first) = unit.steps.get(cursor) else { return cursor };
+    let members = |step: &&Arc<Step>| first.group.is_some() && step.group == first.group;
+    let more = unit.steps[cursor + 1..].iter().take_while(members).count();
+    cursor + 1 + more
 }
 
 /// What a finished nested recipe hands back.

@@ -238,24 +238,35 @@ impl<'p> Needed<'p> {
     }
 }
 
-/// Whether it is known before the first step that a step of the run's own recipe will be skipped.
-pub fn is_ruled_out(plan: &Plan, step: &Step, context: &Map) -> bool {
-    let Some(condition) = &step.condition else { return false };
-    let dynamic = plan
-        .units
-        .iter()
-        .flat_map(|unit| &unit.steps)
-        .any(|step| matches!(&step.kind, StepKind::Nested { target: Target::Dynamic { .. }, .. }));
-    let unknown: HashSet<String> = plan
-        .units
-        .iter()
-        .flat_map(|unit| {
-            let stored = unit.steps.iter().flat_map(|step| [step.store.as_deref(), Some(step.id.as_str())]);
-            stored
-                .flatten()
-                .chain(unit.context.keys().filter(|_| !Arc::ptr_eq(unit, plan.root())).map(String::as_str))
-                .map(str::to_owned)
-        })
-        .collect();
-    !dynamic && condition.decide(&Foreseen { scope: context, unknown: &unknown }) == Ok(Some(false))
+/// Decides before the first step which steps of the run's own recipe are certain to be skipped.
+pub struct RuledOut {
+    /// Names whose values only the run will tell; `None` if they are not known themselves.
+    unknown: Option<HashSet<String>>,
+}
+
+impl RuledOut {
+    /// Collects the names once: a plan may have thousands of conditions.
+    pub fn new(plan: &Plan) -> RuledOut {
+        let mut unknown = HashSet::new();
+        for unit in &plan.units {
+            for step in &unit.steps {
+                // a recipe that is named by a template may assign any name
+                if matches!(&step.kind, StepKind::Nested { target: Target::Dynamic { .. }, .. }) {
+                    return RuledOut { unknown: None };
+                }
+                unknown.insert(step.id.clone());
+                unknown.extend(step.store.clone());
+            }
+            if !Arc::ptr_eq(unit, plan.root()) {
+                unknown.extend(unit.context.keys().cloned());
+            }
+        }
+        RuledOut { unknown: Some(unknown) }
+    }
+
+    /// Whether the condition of this step is false in every run that begins with this context.
+    pub fn contains(&self, step: &Step, context: &Map) -> bool {
+        let (Some(condition), Some(unknown)) = (&step.condition, &self.unknown) else { return false };
+        condition.decide(&Foreseen { scope: context, unknown }) == Ok(Some(false))
+    }
 }

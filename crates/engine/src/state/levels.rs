@@ -24,7 +24,7 @@ impl RunState {
                 frame.failed_at = fatal;
                 return;
             }
-            frame.cursor = level.end;
+            frame.advance_to(level.end);
         }
     }
 

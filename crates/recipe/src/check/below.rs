@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use super::{
+    Comparisons,
     members::told,
     names::{Flow, Use},
 };
@@ -15,48 +16,52 @@ use crate::{
     value::Segment,
 };
 
-/// Reports a name below a recipe step that the recipe cannot have. `is_around` says which names it may get from
-/// elsewhere.
-pub(super) fn missing(
-    plan: &Plan,
-    unit: &Unit,
-    flow: &Flow,
-    used: &Use,
-    is_around: &dyn Fn(&str) -> bool,
-) -> Option<Diagnostic> {
-    let Some(Segment::Key(key)) = used.path.segments.first() else {
-        return None;
-    };
-    let root = used.path.root.as_str();
-    let (step, child, handed) = only_call(unit, flow, root)?;
-    let names = &flow.below[child.0 as usize];
-    let promised = plan.unit(child).rules.iter().map(|(name, _)| name);
-    let mut inside = names.iter().chain(handed.iter().map(|(name, _)| name)).chain(promised);
-    // a name may have dots itself
-    let begins = |name: &str| name.strip_prefix(key.as_str()).is_some_and(|rest| rest.starts_with('.'));
-    let is_known = inside.any(|name| name == key || begins(name)) || is_around(key) || key == "length";
-    if is_known || flow.is_open[child.0 as usize] || !gives_words(plan, step, &mut HashSet::new()) {
-        return None;
-    }
-    told(used, root, key, names.iter().map(String::as_str).collect())
+/// The recipe step that gives a name its value.
+pub(super) struct Call<'a> {
+    step: &'a Step,
+    child: UnitId,
+    handed: &'a [(String, ValueTemplate)],
 }
 
-type Handed = [(String, ValueTemplate)];
-
-/// The recipe step that gives a name its value, if it is the only thing that does; what it runs, and what it hands down.
-fn only_call<'a>(unit: &'a Unit, flow: &Flow, name: &str) -> Option<(&'a Step, UnitId, &'a Handed)> {
-    if unit.declared().any(|declared| declared == name) {
-        return None;
-    }
-    let mut sources = unit.steps.iter().filter(|step| flow.defined_by(step).contains(&name));
-    let (step, None) = (sources.next()?, sources.next()) else { return None };
-    match &step.kind {
-        StepKind::Nested { target: Target::Known { unit, .. }, overrides, .. }
-            if step.store.as_deref() == Some(name) =>
-        {
-            Some((step, *unit, overrides))
+impl<'a> Call<'a> {
+    /// The step that `only` is the index of, if it runs a known recipe and stores its value under `name`, which the
+    /// recipe around it does not declare.
+    pub(super) fn of(unit: &'a Unit, name: &str, only: usize) -> Option<Call<'a>> {
+        let step = unit.steps.get(only).filter(|step| step.store.as_deref() == Some(name))?;
+        match &step.kind {
+            StepKind::Nested { target: Target::Known { unit: child, .. }, overrides, .. }
+                if unit.declared().all(|declared| declared != name) =>
+            {
+                Some(Call { step, child: *child, handed: overrides })
+            }
+            _ => None,
         }
-        _ => None,
+    }
+
+    /// Reports a name below the step that the recipe cannot have. `is_around` says which names it may get from
+    /// elsewhere.
+    pub(super) fn missing(
+        &self,
+        plan: &Plan,
+        flow: &Flow,
+        used: &Use,
+        is_around: &dyn Fn(&str) -> bool,
+        comparisons: &mut Comparisons,
+    ) -> Option<Diagnostic> {
+        let Some(Segment::Key(key)) = used.path.segments.first() else {
+            return None;
+        };
+        let names = &flow.below[self.child.0 as usize];
+        let promised = plan.unit(self.child).rules.iter().map(|(name, _)| name);
+        let mut inside = names.iter().chain(self.handed.iter().map(|(name, _)| name)).chain(promised);
+        // a name may have dots itself
+        let begins = |name: &str| name.strip_prefix(key.as_str()).is_some_and(|rest| rest.starts_with('.'));
+        let is_known = inside.any(|name| name == key || begins(name)) || is_around(key) || key == "length";
+        let is_open = flow.is_open[self.child.0 as usize];
+        if is_known || is_open || !gives_words(plan, self.step, &mut HashSet::new()) {
+            return None;
+        }
+        told(used, &used.path.root, key, names.iter().map(String::as_str).collect(), comparisons)
     }
 }
 

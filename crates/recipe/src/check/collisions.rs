@@ -8,18 +8,20 @@ use super::{Given, members::member_names, names::Notes};
 use crate::{
     diagnostic::{Code, Diagnostic, Severity},
     env_name,
-    plan::{Plan, StepKind, Target, Unit},
+    plan::{Plan, StepKind, Target, Unit, UnitId},
     source::Place,
 };
 
 /// Names that become the same environment variable.
 pub(super) struct Collisions<'a> {
-    pub(super) plan: &'a Plan,
-    pub(super) unit: &'a Unit,
-    pub(super) notes: &'a Notes,
-    /// Pairs that have been told, in whichever recipe.
-    pub(super) told: &'a mut HashSet<(String, String)>,
-    pub(super) diagnostics: &'a mut Vec<Diagnostic>,
+    plan: &'a Plan,
+    unit: &'a Unit,
+    notes: &'a Notes,
+    /// Pairs that have been reported, in any recipe.
+    told: &'a mut HashSet<(String, String)>,
+    diagnostics: &'a mut Vec<Diagnostic>,
+    /// Where names are stored first.
+    stored: HashMap<&'a str, Place>,
 }
 
 /// Where two names come from.
@@ -29,7 +31,23 @@ enum Origin {
     Outside,
 }
 
-impl Collisions<'_> {
+impl<'a> Collisions<'a> {
+    pub(super) fn new(
+        plan: &'a Plan,
+        unit: &'a Unit,
+        notes: &'a Notes,
+        told: &'a mut HashSet<(String, String)>,
+        diagnostics: &'a mut Vec<Diagnostic>,
+    ) -> Collisions<'a> {
+        let mut stored = HashMap::new();
+        for step in &unit.steps {
+            if let Some(name) = &step.store {
+                stored.entry(name.as_str()).or_insert(step.place);
+            }
+        }
+        Collisions { plan, unit, notes, told, diagnostics, stored }
+    }
+
     pub(super) fn own(&mut self, given: &Given) {
         let mut exact: HashMap<String, String> = HashMap::new();
         let mut upper: HashMap<String, String> = HashMap::new();
@@ -61,9 +79,17 @@ impl Collisions<'_> {
 
     /// Variables that a step sets itself, and by which it is handed a value of the context.
     pub(super) fn in_step_env(&mut self, outside: &BTreeSet<&str>, below: &[BTreeSet<String>]) {
+        if self.notes.variables.is_empty() {
+            return;
+        }
         let members = self.unit.context.iter().flat_map(|(name, value)| member_names(name, value));
         let outside = outside.iter().map(|name| (*name).to_owned());
-        let names: Vec<String> = self.unit.names.iter().cloned().chain(members).chain(outside).collect();
+        let mut handed: HashMap<String, String> = HashMap::new();
+        for name in self.unit.names.iter().cloned().chain(members).chain(outside) {
+            if let Some(variable) = env_name::variable(&name) {
+                handed.entry(variable).or_insert(name);
+            }
+        }
         for (at, variable, place) in &self.notes.variables {
             let child = match self.unit.steps.get(*at).map(|step| &step.kind) {
                 Some(StepKind::Nested { target: Target::Known { unit, .. }, .. }) => {
@@ -72,7 +98,8 @@ impl Collisions<'_> {
                 _ => None,
             };
             let is_handed = |name: &&String| env_name::variable(name).as_ref() == Some(variable);
-            if let Some(name) = names.iter().chain(child.into_iter().flatten()).find(is_handed) {
+            let in_child = || child.into_iter().flatten().find(is_handed);
+            if let Some(name) = handed.get(variable).or_else(in_child) {
                 self.diagnostics.push(step_variable(variable, name, *place));
             }
         }
@@ -80,20 +107,24 @@ impl Collisions<'_> {
 
     /// Names that a call gives a value, next to all others that the recipe which it calls is bound to see.
     pub(super) fn in_calls(&mut self, surely_above: &BTreeSet<String>) {
-        let (plan, unit, notes) = (self.plan, self.unit, self.notes);
-        for (at, step) in unit.steps.iter().enumerate() {
-            let StepKind::Nested { target, .. } = &step.kind else { continue };
+        let (plan, unit) = (self.plan, self.unit);
+        let around = by_variable(unit.declared().chain(surely_above));
+        let mut inside: HashMap<UnitId, HashMap<String, &String>> = HashMap::new();
+        for handed in self.notes.handed.chunk_by(|(one, ..), (other, ..)| one == other) {
+            let step = handed.first().and_then(|(at, ..)| unit.steps.get(*at));
+            let Some(StepKind::Nested { target, .. }) = step.map(|step| &step.kind) else { continue };
             let child = match target {
-                Target::Known { unit, .. } => Some(plan.unit(*unit)),
+                Target::Known { unit, .. } => {
+                    Some(&*inside.entry(*unit).or_insert_with(|| by_variable(plan.unit(*unit).declared())))
+                }
                 Target::Dynamic { .. } => None,
             };
-            let known = unit.declared().chain(surely_above);
-            let known = known.chain(child.into_iter().flat_map(|child| child.declared()));
-            let mut seen: HashMap<String, &String> =
-                known.filter_map(|name| Some((env_name::variable(name)?, name))).collect();
-            for (_, name, place) in notes.handed.iter().filter(|(step, ..)| *step == at) {
-                if let Some(variable) = env_name::variable(name)
-                    && let Some(other) = seen.insert(variable, name)
+            let mut own: HashMap<String, &String> = HashMap::new();
+            for (_, name, place) in handed {
+                let Some(variable) = env_name::variable(name) else { continue };
+                let known = child.and_then(|child| child.get(&variable)).or_else(|| around.get(&variable));
+                let other = known.copied();
+                if let Some(other) = own.insert(variable, name).or(other)
                     && other != name
                 {
                     self.push((name, other), *place, Severity::Error, Origin::Recipes);
@@ -109,8 +140,7 @@ impl Collisions<'_> {
         let own: HashSet<&String> = self.unit.names.iter().collect();
         // of two names with one variable the sure one counts
         let foreign = above.iter().chain(surely_above).filter(|name| !own.contains(name));
-        let handed: HashMap<String, &String> =
-            foreign.filter_map(|name| Some((env_name::variable(name)?, name))).collect();
+        let handed = by_variable(foreign);
         for name in &self.unit.names {
             if let Some(variable) = env_name::variable(name)
                 && let Some(other) = handed.get(&variable)
@@ -178,10 +208,7 @@ impl Collisions<'_> {
     /// Where a name is declared or stored, or the member's top-level name.
     fn known(&self, name: &str) -> Option<Place> {
         let declared = |name: &str| self.notes.declared.get(name).copied();
-        let stored = |name: &str| {
-            let step = self.unit.steps.iter().find(|step| step.store.as_deref() == Some(name));
-            step.map(|step| step.place)
-        };
+        let stored = |name: &str| self.stored.get(name).copied();
         let top = |name: &str| name.split_once('.').and_then(|(top, _)| declared(top));
         declared(name).or_else(|| stored(name)).or_else(|| top(name))
     }
@@ -191,6 +218,11 @@ impl Collisions<'_> {
         let first = || self.unit.steps.first().map(|step| step.place);
         self.known(name).or_else(|| self.known(other)).or_else(first)
     }
+}
+
+/// Names by the variables that they become; of two with the same one, the last.
+fn by_variable<'n>(names: impl Iterator<Item = &'n String>) -> HashMap<String, &'n String> {
+    names.filter_map(|name| Some((env_name::variable(name)?, name))).collect()
 }
 
 fn step_variable(variable: &str, name: &str, place: Place) -> Diagnostic {

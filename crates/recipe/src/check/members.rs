@@ -2,9 +2,10 @@
 //!
 //! Never guesses: only a map that nothing can replace is known to lack a key.
 
-use std::collections::{BTreeSet, HashMap};
-
-use super::names::{Use, Where};
+use super::{
+    Comparisons,
+    names::{Use, Where},
+};
 use crate::{
     diagnostic::{Code, Diagnostic, did_you_mean},
     plan::Unit,
@@ -23,34 +24,42 @@ pub(super) fn member_names(name: &str, value: &Value) -> Vec<String> {
     names
 }
 
-/// Reports a key that a declared map does not have, if nobody can give the map another value. `replaced` are names
-/// that steps assign; the map's name stands for the path's first `before` segments, too.
+/// Reports a key that a declared map does not have, unless the map may get another value: `is_replaced` says of which
+/// names that is so. The map's name stands for the path's first `before` segments, too.
 pub(super) fn missing(
     unit: &Unit,
     used: &Use,
     (name, before): (&str, usize),
-    outside: &BTreeSet<&str>,
-    replaced: &HashMap<&str, usize>,
+    is_replaced: &dyn Fn(&str) -> bool,
+    comparisons: &mut Comparisons,
 ) -> Option<Diagnostic> {
-    if outside.contains(name) || replaced.contains_key(name) {
-        return None;
-    }
-    let mut value = unit.context.get(name)?;
+    let mut value = unit.context.get(name).filter(|_| !is_replaced(name))?;
     let mut path = name.to_owned();
     for segment in &used.path.segments[before..] {
         let (Value::Map(members), Segment::Key(key)) = (value, segment) else { return None };
         match members.get(key.as_str()) {
             Some(member) => value = member,
             None if key == "length" => return None,
-            None => return told(used, &path, key, members.keys().map(String::as_str).collect()),
+            None => {
+                let keys = members.keys().map(String::as_str).collect();
+                return told(used, &path, key, keys, comparisons);
+            }
         }
         path = format!("{path}.{key}");
     }
     None
 }
 
-pub(super) fn told(used: &Use, path: &str, key: &str, keys: Vec<&str>) -> Option<Diagnostic> {
-    let meant = did_you_mean(key, keys.iter().copied());
+/// The report about `key`, which is not one of `keys`.
+pub(super) fn told(
+    used: &Use,
+    path: &str,
+    key: &str,
+    keys: Vec<&str>,
+    comparisons: &mut Comparisons,
+) -> Option<Diagnostic> {
+    let is_allowed = comparisons.allow(keys.len());
+    let meant = is_allowed.then(|| did_you_mean(key, keys.iter().copied())).flatten();
     // a key that may be missing is a pattern of conditions, too
     if matches!(used.at, Where::Condition(_)) && meant.is_none() {
         return None;

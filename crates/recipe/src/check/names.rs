@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{Comparisons, Given, below, children, collisions::Collisions, members};
+use super::{Comparisons, Given, below::Call, children, collisions::Collisions, members};
 use crate::{
     diagnostic::{Code, Diagnostic, did_you_mean},
-    plan::{Plan, Step, StepKind, Target, Unit},
+    plan::{Plan, Step, StepKind, Target, Unit, UnitId, ValueTemplate},
     scope::Path,
     source::Place,
 };
@@ -79,7 +79,7 @@ pub(super) fn check(
         if !notes[at].is_partial && !flow.is_open_above[at] {
             undefined(plan, unit, &notes[at].uses, &flow, &before, diagnostics);
         }
-        let mut collisions = Collisions { plan, unit, notes: &notes[at], told: &mut told, diagnostics };
+        let mut collisions = Collisions::new(plan, unit, &notes[at], &mut told, diagnostics);
         collisions.own(given);
         collisions.in_step_env(&outside, &flow.below);
         collisions.in_calls(&flow.surely_above[at]);
@@ -143,6 +143,8 @@ impl Flow {
         for unit in &plan.units {
             let mut known: BTreeSet<String> = unit.expected().cloned().collect();
             let (mut defined, mut after) = (Vec::new(), 0);
+            // names only become more: the last call of a recipe hands down what the earlier ones do
+            let last: HashMap<UnitId, usize> = calls(unit).map(|(at, target, _)| (target, at)).collect();
             for (at, step) in unit.steps.iter().enumerate() {
                 if at >= after {
                     known.extend(defined.drain(..));
@@ -150,7 +152,9 @@ impl Flow {
                 }
                 if let StepKind::Nested { target: Target::Known { unit, .. }, overrides, .. } = &step.kind {
                     let child = &mut handed[unit.0 as usize];
-                    child.extend(known.iter().cloned());
+                    if last.get(unit) == Some(&at) {
+                        child.extend(known.iter().cloned());
+                    }
                     child.extend(overrides.iter().map(|(name, _)| name.clone()));
                 }
                 defined.extend(self.defined_by(step).into_iter().map(str::to_owned));
@@ -198,15 +202,26 @@ fn flow_into(names: &mut [BTreeSet<String>], from: usize, to: usize) -> bool {
 fn handed_down(plan: &Plan, known: &[BTreeSet<String>]) -> Vec<BTreeSet<String>> {
     let mut names: Vec<BTreeSet<String>> = vec![BTreeSet::new(); plan.units.len()];
     for (parent, unit) in plan.units.iter().enumerate() {
-        for step in &unit.steps {
-            if let StepKind::Nested { target: Target::Known { unit, .. }, overrides, .. } = &step.kind {
-                let child = &mut names[unit.0 as usize];
+        let mut seen = HashSet::new();
+        for (_, target, overrides) in calls(unit) {
+            let child = &mut names[target.0 as usize];
+            if seen.insert(target) {
                 child.extend(known[parent].iter().cloned());
-                child.extend(overrides.iter().map(|(name, _)| name.clone()));
             }
+            child.extend(overrides.iter().map(|(name, _)| name.clone()));
         }
     }
     names
+}
+
+/// The steps of a unit that call a known recipe: where, which one, and what they hand down to it.
+fn calls(unit: &Unit) -> impl Iterator<Item = (usize, UnitId, &[(String, ValueTemplate)])> {
+    unit.steps.iter().enumerate().filter_map(|(at, step)| match &step.kind {
+        StepKind::Nested { target: Target::Known { unit, .. }, overrides, .. } => {
+            Some((at, *unit, overrides.as_slice()))
+        }
+        _ => None,
+    })
 }
 
 /// Applies `step(parent, child)` to every call until nothing changes any more.
@@ -234,7 +249,8 @@ fn undefined(
     let mut visible: HashMap<&str, usize> = unit.expected().map(|name| (name.as_str(), 0)).collect();
     // the first step that can see names which only a run will tell
     let mut open_from = None;
-    let mut assigned: HashMap<&str, usize> = HashMap::new();
+    // the step that assigns a name; `None` if several do
+    let mut assigned: HashMap<&str, Option<usize>> = HashMap::new();
     let mut after = 0;
     for (at, step) in unit.steps.iter().enumerate() {
         if at >= after {
@@ -242,7 +258,8 @@ fn undefined(
         }
         for name in flow.defined_by(step) {
             visible.entry(name).or_insert(after);
-            assigned.entry(name).or_insert(after);
+            let only = assigned.entry(name).or_insert(Some(at));
+            *only = only.filter(|first| *first == at);
         }
         if flow.opens(step) {
             open_from = open_from.or(Some(after));
@@ -267,10 +284,13 @@ fn undefined(
         // a name may have dots itself: the longest that is defined counts
         if let Some(at) = names.iter().rposition(|name| sees(name)) {
             let around = |name: &str| outside.contains(name) || visible.contains_key(name);
-            let missing = members::missing(unit, used, (&names[at], at), outside, &assigned);
-            let below = || below::missing(plan, unit, flow, used, &around);
-            let is_own = at == 0 && !outside.contains(root);
-            diagnostics.extend(missing.or_else(|| is_own.then(below).flatten()));
+            let replaced = |name: &str| outside.contains(name) || assigned.contains_key(name);
+            let missing = members::missing(unit, used, (&names[at], at), &replaced, &mut comparisons);
+            // the value of the name is that of one step, and nothing outside can replace it
+            let only = assigned.get(root).copied().flatten().filter(|_| at == 0 && !outside.contains(root));
+            let call = only.and_then(|only| Call::of(unit, root, only));
+            let below = |call: Call| call.missing(plan, flow, used, &around, &mut comparisons);
+            diagnostics.extend(missing.or_else(|| call.and_then(below)));
             continue;
         }
         let is_allowed = comparisons.allow(visible.len() + outside.len());

@@ -283,7 +283,7 @@ impl Checker<'_> {
             }
             return Some(Some(output.value.trim().to_owned()));
         }
-        if scope.declared.iter().any(|name| name == id) {
+        if scope.declared.contains(id) {
             self.diagnostics.push(
                 Diagnostic::new(
                     Code::IdNotStored,

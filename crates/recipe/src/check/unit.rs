@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use indexmap::IndexSet;
+
 use crate::{
     diagnostic::{Code, Diagnostic},
     digest::sha256,
@@ -30,7 +32,7 @@ pub(super) struct UnitScope {
     pub(super) ids: HashMap<String, usize>,
     /// The ids for a message: put together once, because many steps may name wrong ones.
     pub(super) listed: String,
-    pub(super) declared: Vec<String>,
+    pub(super) declared: IndexSet<String>,
     pub(super) groups: Vec<Option<Group>>,
     pub(super) lineage: Lineage,
 }
@@ -63,7 +65,7 @@ impl Checker<'_> {
         self.use_secrets(&recipe, id);
         let context = recipe.context.as_ref().map(|context| context.value.to_map()).unwrap_or_default();
         let inputs = self.inputs(&recipe);
-        let mut declared: Vec<String> = context.keys().cloned().collect();
+        let mut declared: IndexSet<String> = context.keys().cloned().collect();
         declared.extend(inputs.iter().map(|input| input.name.clone()));
         let ids = index_ids(steps);
         let scope = UnitScope {
@@ -119,7 +121,7 @@ impl Checker<'_> {
                 agent_runs: budget.value.agent_runs.as_ref().map(|value| value.value),
                 minutes: budget.value.minutes.as_ref().map(|value| value.value),
             }),
-            names: unit_names(&scope.declared, &checked),
+            names: unit_names(scope.declared, &checked),
             context,
             inputs,
             steps: checked,
@@ -332,12 +334,10 @@ pub(super) fn index_ids(steps: &[Spanned<Written<syntax::Step>>]) -> HashMap<Str
     ids
 }
 
-fn unit_names(declared: &[String], steps: &[std::sync::Arc<crate::plan::Step>]) -> Vec<String> {
-    let mut names = declared.to_vec();
+fn unit_names(declared: IndexSet<String>, steps: &[std::sync::Arc<crate::plan::Step>]) -> Vec<String> {
+    let mut names = declared;
     names.extend(steps.iter().filter_map(|step| step.store.clone()));
-    let mut seen = std::collections::HashSet::new();
-    names.retain(|name| seen.insert(name.clone()));
-    names
+    names.into_iter().collect()
 }
 
 /// Whether a text can be the name of a variable: a path without indexes.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use recipe::diagnostic::Severity;
+
 use crate::shelf::{check_bytes, check_files, told, with_step};
 
 fn first_code(bytes: &[u8]) -> String {
@@ -120,4 +122,46 @@ fn thousands_of_mistakes_are_told_without_a_stall() {
     }
     let checked = check_files(&[("r.yaml", &yaml)], &[]);
     assert_eq!(told(&checked).len(), 4_000 * 4 + 1);
+}
+
+/// How long the check of a recipe with so many of these steps takes. `<n>` in a step is its number, `<p>` that of the
+/// step before it.
+fn seconds(step: &str, count: usize) -> f64 {
+    let mut yaml = "name: r\nrecursion: {max_total_steps: 50000}\ncontext:\n  v0: go\n  map:\n".to_owned();
+    for at in 0..count {
+        let _ = writeln!(yaml, "    key{at}: 1");
+    }
+    yaml.push_str("steps:\n");
+    for at in 1..=count {
+        let step = step.replace("<n>", &at.to_string()).replace("<p>", &(at - 1).to_string());
+        let _ = writeln!(yaml, "  - {{id: s{at}, {step}}}");
+    }
+    let child = "name: c\ncontext: {inner: x}\nsteps: [{id: one, command: x}]\n";
+    let began = std::time::Instant::now();
+    let checked = check_files(&[("r.yaml", &yaml), ("child.yaml", child)], &[]);
+    let seconds = began.elapsed().as_secs_f64();
+    let errors = checked.diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
+    assert_eq!(errors, 0, "{step}: {:?}", told(&checked).first());
+    seconds
+}
+
+#[test]
+fn four_times_the_steps_take_about_four_times_as_long() {
+    for step in [
+        "command: x, condition: v0 == 'go'",
+        "command: x, condition: v<p> != 'stop', output: v<n>",
+        "command: x, condition: v<p>.a.b != 'stop', output: v<n>",
+        "command: x, condition: wholly_unknown_<n>",
+        "command: x, condition: map.kex<n> == 1",
+        "command: 'echo {{v<p>}}', output: v<n>, depends_on: []",
+        "command: x, env: {RECIPE_VAR_x<n>: a}, output: v<n>",
+        "recipe: child, condition: v<p> != 'stop', output: v<n>",
+        "recipe: child, condition: v<p>.inner != 'stop', output: v<n>",
+        "recipe: child, context: {given<n>: '{{v<p>}}'}, output: v<n>",
+    ] {
+        // a busy machine may stretch one measurement, but not all of them
+        let ratio = || seconds(step, 2_000) / seconds(step, 500);
+        let is_linear = (0..5).any(|_| ratio() < 8.0);
+        assert!(is_linear, "{step}: four times as many take {:.1} times as long", ratio());
+    }
 }

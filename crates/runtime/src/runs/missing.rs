@@ -12,7 +12,7 @@ use crate::{
     command_line::quote,
     folder::{Batch, FolderError, RunFolder},
     mask::Mask,
-    preflight::{self, Lack, Problem},
+    preflight::{self, Lack, Problem, RuledOut},
     programs,
     repeat::{Repeated, keep_given},
     report::RunResult,
@@ -83,12 +83,13 @@ impl Runs {
         let context = first_context(start);
         problems.extend(preflight::context_problems(root, &context, &start.working_dir));
         let options = &start.options;
+        let ruled_out = RuledOut::new(&start.plan);
         let runs = |unit: &Unit, step: &Step| {
             let tagged = |list: &[String]| step.tags.iter().any(|tag| list.contains(tag));
             let is_root = std::ptr::eq(unit, &**root);
             !tagged(&options.exclude_tags)
                 && (step.tags.is_empty() || options.include_tags.is_empty() || tagged(&options.include_tags))
-                && !(is_root && preflight::is_ruled_out(&start.plan, step, &context))
+                && !(is_root && ruled_out.contains(step, &context))
         };
         problems.extend(preflight::missing_env(&start.plan, &start.host, runs));
         problems.extend(preflight::missing_programs(&start.plan, &start.agents, &start.host, runs));

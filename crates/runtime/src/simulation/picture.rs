@@ -25,12 +25,13 @@ pub(super) fn picture(state: &RunState) -> String {
 }
 
 fn draw(text: &mut String, frame: &Frame) {
-    let Frame { path, unit, parent, depth, context, cursor, next, open, hooks, ran, .. } = frame;
+    let Frame { path, unit, parent, depth, context, next, open, hooks, ran, .. } = frame;
     let Frame { failed_at, stopped, closed, log, .. } = frame;
     let _ = writeln!(
         text,
-        "frame `{path}` of {} {parent:?} {depth}: {cursor} {next} {open} {hooks} {ran} {failed_at:?} {stopped:?} {closed}",
-        unit.path
+        "frame `{path}` of {} {parent:?} {depth}: {:?} {next} {open} {hooks} {ran} {failed_at:?} {stopped:?} {closed}",
+        unit.path,
+        frame.level()
     );
     let sets = [&frame.overrides, &frame.assigned].map(|set| set.iter().collect::<BTreeSet<_>>());
     let below: BTreeSet<_> = frame.below.keys().collect();
