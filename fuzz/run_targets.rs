@@ -17,10 +17,13 @@ use recipe::{
 };
 use runtime::{
     agents::{AgentEvent, AgentOutcome, Configuration, Ended, Program, Reader, Request, Tools, User},
-    autofix,
-    folder::{Header, Recovery},
-    journal, recovery,
-    sources::Remembered,
+    repair,
+    run::recovery,
+    store::{
+        folder::{Header, Recovery},
+        journal,
+        sources::Remembered,
+    },
 };
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -126,7 +129,7 @@ pub(crate) fn header(data: &[u8]) {
     if let Some(header) = stable::<Header>(data) {
         drop(header.given());
     }
-    drop(stable::<autofix::Report>(data));
+    drop(stable::<repair::Report>(data));
 }
 
 /// Reads the index of a run's sources; it never leads out of its folder.
@@ -216,7 +219,7 @@ fn told((events, outcome): &(Vec<AgentEvent>, AgentOutcome)) -> usize {
 /// Reads a `.env` file; a quoted value keeps every character.
 pub(crate) fn dotenv(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    let found = runtime::dotenv::parse(&text);
+    let found = runtime::machine::dotenv::parse(&text);
     let named = |name: &str| {
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     };
@@ -225,7 +228,7 @@ pub(crate) fn dotenv(data: &[u8]) {
     assert!(found.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() <= text.len());
     let quoted = text.replace('\\', "\\\\").replace('"', "\\\"");
     let both = vec![("A".to_owned(), text.into_owned()), ("B".to_owned(), "2".to_owned())];
-    assert_eq!(runtime::dotenv::parse(&format!("A=\"{quoted}\" # x\nB=2\n")), both);
+    assert_eq!(runtime::machine::dotenv::parse(&format!("A=\"{quoted}\" # x\nB=2\n")), both);
 }
 
 /// Reads a configuration with agent programs; every one that passes can be called and read.
@@ -259,7 +262,7 @@ pub(crate) fn configuration(data: &[u8]) {
 /// Looks for a recipe in an agent's answer; it has no line that the answer has not.
 pub(crate) fn answer(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    let Some(recipe) = autofix::answer::recipe_in(&text) else { return };
+    let Some(recipe) = repair::answer::recipe_in(&text) else { return };
     assert!(recipe.ends_with('\n') && recipe.len() <= text.len() + 1);
     assert!(recipe.lines().any(|line| line.starts_with("steps:") || line.starts_with("extends:")));
     let bare = recipe.trim();

@@ -15,10 +15,9 @@ use std::{
 
 use anstyle::{AnsiColor, Color, Style};
 use runtime::{
-    agent_attempt::AgentSettings,
-    agents::Program,
-    command_line::quote,
-    programs::{Presence, from_here, look_for},
+    agents::{AgentSettings, Program},
+    machine::programs::{Presence, from_here, look_for},
+    os::shell_word::quote,
 };
 use serde_json::{Value as Json, json};
 
@@ -156,7 +155,7 @@ fn shell() -> Finding {
 }
 
 fn processes() -> Option<Finding> {
-    let detail = runtime::process::blindness()?;
+    let detail = runtime::os::process::blindness()?;
     let fix = "mount it: `mount -t proc proc /proc`, or `unshare --mount-proc`, `bwrap --proc /proc`";
     Some(Finding::new("processes", "/proc", Status::Unusable).problem(detail, fix))
 }

@@ -54,7 +54,7 @@ impl Environment {
             home: env::var_os("HOME")
                 .filter(|home| !home.is_empty())
                 .map(PathBuf::from)
-                .or_else(runtime::host::home_of_user)
+                .or_else(runtime::machine::host::home_of_user)
                 .map(|home| cwd.join(home)),
             stdout_is_terminal: stdout().is_terminal(),
             program: env::current_exe().ok(),

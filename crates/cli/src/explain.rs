@@ -10,7 +10,7 @@ mod text;
 use std::collections::HashSet;
 
 use recipe::plan::{Plan, Step, StepKind, Target, Unit, UnitId};
-use runtime::mask::Mask;
+use runtime::store::secrets::Mask;
 use serde_json::Value as Json;
 
 use crate::{

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use runtime::guardian::{self, Guardian};
+use runtime::os::guardian::Guardian;
 
 use crate::{exit::Exit, host::GRACE};
 
@@ -35,7 +35,7 @@ pub(crate) fn asked(arguments: &[OsString]) -> Option<PathBuf> {
 
 /// Guards the run until its runner is gone, and nothing of it is alive.
 pub(crate) fn guard(run: PathBuf) -> Exit {
-    match guardian::keep(run, GRACE) {
+    match runtime::runs::guard(run, GRACE) {
         Ok(()) => Exit::Success,
         Err(_) => Exit::Broken,
     }

@@ -1,7 +1,7 @@
 //! `health`: what stored runs say about their recipes.
 
 use jiff::{SignedDuration, Timestamp, civil::DateTime, tz::TimeZone};
-use runtime::health::{Health, Query, RecipeHealth, health};
+use runtime::runs::health::{Health, Query, RecipeHealth, health};
 
 use crate::{
     args::{options::OutputFormat, stored::HealthArgs},
@@ -45,7 +45,7 @@ fn time(text: &str) -> Result<Timestamp, Failure> {
             _ => 60,
         };
         let back = SignedDuration::from_secs(number.saturating_mul(seconds));
-        return Ok(runtime::clock::now().checked_sub(back).unwrap_or(Timestamp::MIN));
+        return Ok(runtime::os::clock::now().checked_sub(back).unwrap_or(Timestamp::MIN));
     }
     let civil = || {
         let date: Result<DateTime, _> = text.parse().or_else(|_| format!("{text}T00:00:00").parse());

@@ -12,11 +12,9 @@ use std::{
 
 use recipe::plan::{Budget, Plan};
 use runtime::{
-    agent_attempt::{AgentSettings, RateLimits},
-    agents::{Configuration, Tools},
-    command_line::Reach,
-    dotenv,
-    host::Host,
+    agents::{AgentSettings, Configuration, RateLimits, Tools},
+    machine::{dotenv, host::Host},
+    report::command_line::Reach,
     runs::Runs,
 };
 
@@ -74,7 +72,7 @@ pub(crate) fn bare(env: BTreeMap<OsString, OsString>, environment: &Environment)
 /// of recipes begin.
 pub(crate) fn warn(host: &Host, plan: &Plan, base: &Path, working_dir: &Path, out: &mut Out) {
     let of_files = dotenv::problems(plan, base, working_dir);
-    let blindness = runtime::process::blindness().map(str::to_owned);
+    let blindness = runtime::os::process::blindness().map(str::to_owned);
     for problem in host.sessions_problem().into_iter().chain(of_files).chain(blindness) {
         out.notice(&clean(&format!("warning: {problem}")));
     }

@@ -3,7 +3,7 @@
 //! Never hides a broken file: it is shown with its problem.
 
 use anstyle::{AnsiColor, Style};
-use runtime::discovery::{Found, Library};
+use runtime::machine::discovery::{Found, Library};
 use serde_json::{Value as Json, json};
 
 use crate::{

@@ -40,7 +40,7 @@ use failure::Failure;
 use out::Out;
 
 fn main() -> Exit {
-    runtime::process::hear_signals();
+    runtime::os::process::hear_signals();
     let arguments: Vec<_> = std::env::args_os().collect();
     if let Some(run) = guard::asked(&arguments) {
         return guard::guard(run);

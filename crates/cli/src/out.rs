@@ -12,9 +12,8 @@ use std::{
 
 use anstream::adapter::strip_str;
 use runtime::{
-    drive::{Halt, wait_unless_told},
-    mask::Mask,
-    outputs::Rest,
+    run::{Halt, wait_unless_told},
+    store::{outputs::Rest, secrets::Mask},
 };
 
 use crate::{environment::Environment, exit::Exit, failure::clean};

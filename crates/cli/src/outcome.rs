@@ -6,11 +6,10 @@ use engine::{
     event::Usage,
 };
 use runtime::{
-    command_line::option,
-    preflight,
-    report::{Failure, RunResult, StepResult},
+    machine::preflight,
+    report::{Failure, RunResult, StepResult, command_line::option},
     runs::Runs,
-    values,
+    store::values,
 };
 
 use crate::{

@@ -14,9 +14,11 @@ use engine::{
     outcome::{SkipReason, StopCause},
 };
 use runtime::{
-    drive::{Notice, Reporter},
-    mask::Mask,
-    outputs::{Rest, Stream},
+    run::{Notice, Reporter},
+    store::{
+        outputs::{Rest, Stream},
+        secrets::Mask,
+    },
 };
 
 use crate::{
@@ -260,7 +262,7 @@ impl<'a> Progress<'a> {
             }
             self.beats.insert(path.clone(), Instant::now());
             let elapsed = state.step(&path).and_then(|step| step.started_at).map_or(0.0, |at| {
-                (runtime::clock::now().as_millisecond() - at.as_millisecond()) as f64 / 1000.0
+                (runtime::os::clock::now().as_millisecond() - at.as_millisecond()) as f64 / 1000.0
             });
             let (label, elapsed) = (label(&path, state), so_far(elapsed));
             let text = match self.waits.get(&path) {

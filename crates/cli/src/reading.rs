@@ -12,8 +12,8 @@ use recipe::{
     value::Value,
 };
 use runtime::{
-    discovery::{Library, Setup},
-    mask::Mask,
+    machine::discovery::{Library, Setup},
+    store::secrets::Mask,
 };
 
 use crate::{

@@ -11,13 +11,12 @@ use std::{
 
 use recipe::{plan::Plan, value::Map};
 use runtime::{
-    autofix::{self, Loop},
-    discovery::Library,
-    drive::Reporter,
-    folder::Options,
+    machine::discovery::Library,
+    repair::{self, Loop},
     report::RunResult,
+    run::Reporter,
     runs::{Runs, Start},
-    sources::Recording,
+    store::{folder::Options, sources::Recording},
 };
 
 pub(crate) use failing::{broken, fix_failed, report_missing, report_refused};
@@ -118,15 +117,15 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
         None => host::step_timeout(environment)?,
         given => given,
     };
-    let is_unwanted = options.no_auto_fix || autofix::is_forbidden(&host);
+    let is_unwanted = options.no_auto_fix || repair::is_forbidden(&host);
     if is_unwanted {
-        autofix::forbid(&mut host);
+        repair::forbid(&mut host);
     }
     let is_off = is_unwanted && (options.no_auto_fix || options.auto_fix.is_some());
     let mut policy = options.auto_fix().filter(|_| !options.dry_run && !is_unwanted);
     let auto_fix_budget = match &mut policy {
         Some(policy) => Some(
-            autofix::prepare(&runs, policy, None, &mut host)
+            repair::prepare(&runs, policy, None, &mut host)
                 .map_err(|error| broken(error.into(), runs.reach()))?,
         ),
         None => None,
@@ -183,7 +182,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
             None => runs.start(start, &mut *reporter).map_err(|error| broken(error, runs.reach()))?,
         }
     };
-    let result = if is_off { autofix::not_wanted(result) } else { result };
+    let result = if is_off { repair::not_wanted(result) } else { result };
     let result = with_evidence(&runs, result, args.format.output_format);
     let detail = detail(options, environment);
     let exit = outcome::show(&result, args.format.output_format, detail, &snippet(environment), out);

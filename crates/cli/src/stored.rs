@@ -13,11 +13,8 @@ mod table;
 use std::{fs, io::ErrorKind, path::Path};
 
 use runtime::{
-    folder::RunFolder,
-    journal::JournalError,
-    mask::Mask,
-    repeat::header_command,
-    runs::{Cancelled, FindError, OpenError, Runs},
+    runs::{Cancelled, FindError, OpenError, Runs, repro::header_command},
+    store::{folder::RunFolder, journal::JournalError, secrets::Mask},
 };
 use serde_json::json;
 
@@ -91,7 +88,7 @@ pub(crate) fn runs(args: &RunsArgs, environment: &Environment, out: &mut Out) ->
                 true => Reader::Person { columns: environment.width },
                 false => Reader::Program,
             };
-            table::lines(&list, runtime::clock::now(), reader).iter().for_each(|line| out.result(line));
+            table::lines(&list, runtime::os::clock::now(), reader).iter().for_each(|line| out.result(line));
         }
     }
     Ok(Exit::Success)
@@ -127,7 +124,7 @@ pub(crate) fn cancel(args: &CancelArgs, environment: &Environment, out: &mut Out
     let (id, cancelled, reach) = result.map_err(|failure| failure.announce(format, out))?;
     let (status, text, exit) = match cancelled {
         Cancelled::Stopped => {
-            let rest = runtime::process::blindness().unwrap_or("nothing of it is alive");
+            let rest = runtime::os::process::blindness().unwrap_or("nothing of it is alive");
             ("cancelled", format!("run {id} is cancelled; {rest}"), Exit::Success)
         }
         Cancelled::Left(processes) => {
@@ -143,7 +140,8 @@ pub(crate) fn cancel(args: &CancelArgs, environment: &Environment, out: &mut Out
             Exit::Success,
         ),
         Cancelled::StillAlive(pid) => {
-            let message = format!("run {id} does not stop: {} is alive", runtime::folder::owner_words(pid));
+            let message =
+                format!("run {id} does not stop: {} is alive", runtime::store::folder::owner_words(pid));
             let again = reach.command(&format!("cancel {id}"));
             let force = match pid {
                 0 => format!("end that process there; then `{again}` clears up"),
@@ -172,7 +170,7 @@ pub(crate) fn prune(args: &PruneArgs, environment: &Environment, out: &mut Out) 
     let before = args.older_than.map(|days| {
         let age =
             jiff::SignedDuration::try_from_secs_f64(days * 86_400.0).unwrap_or(jiff::SignedDuration::ZERO);
-        runtime::clock::now().checked_sub(age).unwrap_or(jiff::Timestamp::MIN)
+        runtime::os::clock::now().checked_sub(age).unwrap_or(jiff::Timestamp::MIN)
     });
     let removed = runs
         .prune(args.keep.unwrap_or(0), before, args.dry_run)

@@ -3,7 +3,7 @@
 //! Never runs anything.
 
 use recipe::{check::Checked, plan::Plan};
-use runtime::discovery::Library;
+use runtime::machine::discovery::Library;
 use serde::Serialize;
 
 use crate::{

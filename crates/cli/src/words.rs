@@ -7,7 +7,7 @@ use std::{borrow::Cow, path::Path};
 use engine::{
     Event, RunState, RunStatus, StepStatus, event::RunFinished, frame::StepState, outcome::SkipReason,
 };
-use runtime::mask::Mask;
+use runtime::store::secrets::Mask;
 
 /// The line that wrappers look for to find the log of a run.
 pub(crate) fn recipe_log(path: &Path) -> String {

@@ -152,11 +152,11 @@ fn a_journal_without_recipes_in_its_resumes_opens_as_before() {
     assert_eq!(env.run(["resume", "last", "--recipe", "e.yaml"]).code, 1);
     let journal = env.run_dir().join("events.jsonl");
     let mut lines = Vec::new();
-    for mut record in runtime::journal::read(&journal).unwrap() {
+    for mut record in runtime::store::journal::read(&journal).unwrap() {
         if let Event::RunResumed(resumed) = &mut record.event {
             (resumed.recipe_file, resumed.recipe_digest, resumed.again) = (None, None, Vec::new());
         }
-        runtime::journal::write_line(&record, &mut lines);
+        runtime::store::journal::write_line(&record, &mut lines);
     }
     std::fs::write(journal, lines).unwrap();
     check_evidence(&env, "e.yaml");

@@ -8,13 +8,14 @@ use recipe::{
     value::Map,
 };
 use runtime::{
-    agent_attempt::AgentSettings,
-    discovery::{Library, Setup},
-    drive::{Notice, Reporter},
-    folder::Options,
-    host::Host,
+    agents::AgentSettings,
+    machine::{
+        discovery::{Library, Setup},
+        host::Host,
+    },
+    run::{Notice, Reporter},
     runs::{Others, Runs, Start},
-    sources::Recording,
+    store::{folder::Options, sources::Recording},
 };
 
 /// Prints every event of the journal as it happens.

@@ -154,7 +154,7 @@ fn the_kept_journals_are_good() {
     for name in ["golden", "events"] {
         let path =
             std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/journal").join(name);
-        let records = runtime::journal::read(&path).unwrap();
+        let records = runtime::store::journal::read(&path).unwrap();
         assert!(records.len() >= 12, "{name}: {}", records.len());
     }
 }

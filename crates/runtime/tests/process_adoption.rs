@@ -7,7 +7,7 @@ mod process;
 use std::time::{Duration, Instant};
 
 use process::{Place, children, is_alive};
-use runtime::process::{Exit, Filter, Left, Running, become_reaper, end_marked, reap_adopted};
+use runtime::os::process::{Exit, Filter, Left, Running, become_reaper, end_marked, reap_adopted};
 use tokio::sync::{Mutex, MutexGuard};
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());

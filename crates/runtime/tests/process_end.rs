@@ -7,7 +7,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use process::{GRACE, Place, is_alive};
-use runtime::process::{Exit, Filter, Marker, Survivor, end_marked, start, survivors};
+use runtime::os::process::{Exit, Filter, Marker, Survivor, end_marked, start, survivors};
 
 const LONG: Duration = Duration::from_secs(10);
 

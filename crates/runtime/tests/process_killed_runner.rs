@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use process::{Place, is_alive, wait_for_pid};
-use runtime::process::{Filter, become_reaper, end_marked, survivors};
+use runtime::os::process::{Filter, become_reaper, end_marked, survivors};
 
 const SWITCH: &str = "PROCESS_TEST_RUNNER_FOLDER";
 const SCRIPT: &str = "
@@ -23,7 +23,7 @@ async fn runner() {
     become_reaper();
     let place = Place { folder: folder.clone().into(), run: folder };
     let launch = place.launch("work", "/bin/bash", &["-c", SCRIPT]);
-    runtime::process::start(launch).unwrap().wait().await;
+    runtime::os::process::start(launch).unwrap().wait().await;
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use process::{GRACE, Place};
-use runtime::process::{Exit, Launch, StartError, Stdin, signal_name, start};
+use runtime::os::process::{Exit, Launch, StartError, Stdin, signal_name, start};
 
 #[tokio::test]
 async fn exits() {

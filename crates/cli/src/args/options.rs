@@ -157,9 +157,9 @@ impl RunOptions {
     }
 
     /// How auto-fix is done, if it is.
-    pub(crate) fn auto_fix(&self) -> Option<runtime::autofix::Policy> {
+    pub(crate) fn auto_fix(&self) -> Option<runtime::repair::Policy> {
         let max_attempts = self.auto_fix.filter(|_| !self.no_auto_fix)?;
-        Some(runtime::autofix::Policy { max_attempts, repair_agent: self.repair_agent.clone() })
+        Some(runtime::repair::Policy { max_attempts, repair_agent: self.repair_agent.clone() })
     }
 
     /// What other runs in the workspace mean.
@@ -181,12 +181,12 @@ pub(crate) enum RecoveryMode {
     Off,
 }
 
-impl From<RecoveryMode> for runtime::folder::Recovery {
-    fn from(mode: RecoveryMode) -> runtime::folder::Recovery {
+impl From<RecoveryMode> for runtime::store::folder::Recovery {
+    fn from(mode: RecoveryMode) -> runtime::store::folder::Recovery {
         match mode {
-            RecoveryMode::Declared => runtime::folder::Recovery::Declared,
-            RecoveryMode::Always => runtime::folder::Recovery::Always,
-            RecoveryMode::Off => runtime::folder::Recovery::Off,
+            RecoveryMode::Declared => runtime::store::folder::Recovery::Declared,
+            RecoveryMode::Always => runtime::store::folder::Recovery::Always,
+            RecoveryMode::Off => runtime::store::folder::Recovery::Off,
         }
     }
 }

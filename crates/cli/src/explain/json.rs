@@ -4,7 +4,7 @@ use recipe::{
     graph::{self, Edge},
     plan::{JsonMode, Limits, Plan, Step, StepKind, Unit},
 };
-use runtime::mask::Mask;
+use runtime::store::secrets::Mask;
 use serde_json::{Map, Value as Json, json};
 
 use super::{Expansion, Nested, condition_names, left_out, machine::Machine};

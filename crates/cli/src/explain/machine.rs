@@ -4,9 +4,11 @@
 
 use recipe::plan::Plan;
 use runtime::{
-    agent_attempt::AgentSettings,
-    host::Host,
-    programs::{self, Presence, from_here},
+    agents::AgentSettings,
+    machine::{
+        host::Host,
+        programs::{self, Presence, from_here},
+    },
 };
 
 use crate::{args::ExplainArgs, environment::Environment, host, run::working_dir};

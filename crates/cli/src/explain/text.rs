@@ -6,7 +6,7 @@ use recipe::{
     syntax::ExitMeaning,
     value::Value,
 };
-use runtime::mask::Mask;
+use runtime::store::secrets::Mask;
 
 use super::{Expansion, Length, Nested, companions, condition_names, left_out, machine::Machine};
 use crate::{args::options::Tags, failure::clean, list::shorten};

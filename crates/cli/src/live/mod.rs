@@ -20,10 +20,12 @@ use std::{
 use engine::{Event, Outcome, Record, RunState, RunStatus, StepStatus, outcome::StopCause};
 use jiff::Timestamp;
 use runtime::{
-    clock,
-    drive::{Notice, Reporter},
-    mask::Mask,
-    outputs::{Rest, Stream},
+    os::clock,
+    run::{Notice, Reporter},
+    store::{
+        outputs::{Rest, Stream},
+        secrets::Mask,
+    },
 };
 
 pub(crate) use text::{Keep, fit, printable};

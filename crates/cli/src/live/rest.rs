@@ -2,7 +2,7 @@
 //!
 //! Never keeps it in memory: it is read and made fit for the terminal when its turn comes.
 
-use runtime::outputs::Rest;
+use runtime::store::outputs::Rest;
 
 use super::{
     LONGEST, Live, size,

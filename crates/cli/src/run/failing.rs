@@ -11,10 +11,7 @@ use recipe::{
     diagnostic::{Code, Diagnostic, Severity},
 };
 use runtime::{
-    autofix::AutoFixError,
-    command_line::{Reach, quote},
-    drive::DriveError,
-    runs::RunError,
+    os::shell_word::quote, repair::AutoFixError, report::command_line::Reach, run::DriveError, runs::RunError,
 };
 use serde_json::{Value as Json, json};
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use runtime::{
-    command_line::{Reach, option},
-    mask::Mask,
+    report::command_line::{Reach, option},
+    store::secrets::Mask,
 };
 
 use crate::{args::stored::ResumeArgs, environment::Environment};

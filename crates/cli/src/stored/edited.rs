@@ -6,7 +6,7 @@ use recipe::{
     check::{Given, check},
     plan::Plan,
 };
-use runtime::{discovery::Library, sources::Recording};
+use runtime::{machine::discovery::Library, store::sources::Recording};
 
 use crate::{
     args::stored::ResumeArgs,

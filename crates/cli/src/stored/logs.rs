@@ -11,7 +11,10 @@ use std::{
 };
 
 use engine::{Event, Record};
-use runtime::{folder::RunFolder, mask::Mask, runs::Runs};
+use runtime::{
+    runs::Runs,
+    store::{folder::RunFolder, secrets::Mask},
+};
 use serde_json::json;
 
 use super::{find, runs_at, unreadable};

@@ -8,14 +8,16 @@ use engine::{
 };
 use recipe::plan::Plan;
 use runtime::{
-    autofix::{self, AutoFixError, Loop},
-    command_line::{Reach, option, quote},
-    discovery::Library,
-    dotenv,
-    folder::{Header, Options, RunFolder},
-    journal::JournalError,
+    machine::{discovery::Library, dotenv},
+    os::shell_word::quote,
+    repair::{self, AutoFixError, Loop},
+    report::command_line::{Reach, option},
     runs::{Interrupted, OpenError, Resume, ResumeError, RunError, Runs, Shown},
-    sources::Recording,
+    store::{
+        folder::{Header, Options, RunFolder},
+        journal::JournalError,
+        sources::Recording,
+    },
 };
 use serde_json::json;
 
@@ -241,12 +243,12 @@ fn go_on(
     let folder = opened.folder.clone();
     let is_said =
         args.options.no_auto_fix || (opened.header.options.no_auto_fix && args.options.auto_fix.is_none());
-    let is_unwanted = is_said || autofix::is_forbidden(&resume.host);
+    let is_unwanted = is_said || repair::is_forbidden(&resume.host);
     if is_unwanted {
-        autofix::forbid(&mut resume.host);
+        repair::forbid(&mut resume.host);
     }
     // a loop that was killed goes on within its own budget
-    let unfinished = autofix::unfinished(&folder, &opened.header.options);
+    let unfinished = repair::unfinished(&folder, &opened.header.options);
     let is_off = is_unwanted && (is_said || args.options.auto_fix.is_some() || unfinished.is_some());
     let change = resume.change;
     let change = |options: &mut Options| {
@@ -264,7 +266,7 @@ fn go_on(
     let fixer =
         match args.options.auto_fix().filter(|_| !is_unwanted).or(unfinished.map(|(policy, _)| policy)) {
             Some(mut policy) => {
-                autofix::prepare(runs, &mut policy, known, &mut resume.host)
+                repair::prepare(runs, &mut policy, known, &mut resume.host)
                     .map_err(|error| broken(error.into(), runs.reach()))?;
                 Some(Loop {
                     runs,
@@ -292,7 +294,7 @@ fn go_on(
     };
     match result {
         Ok(result) => {
-            let result = if is_off { autofix::not_wanted(result) } else { result };
+            let result = if is_off { repair::not_wanted(result) } else { result };
             let result = with_evidence(runs, result, format);
             let detail = detail(&args.options, environment);
             let exit = outcome::show(&result, format, detail, &snippet(environment), out);

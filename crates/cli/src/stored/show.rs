@@ -2,7 +2,10 @@
 
 use engine::RunStatus;
 use jiff::Timestamp;
-use runtime::{evidence::Process, report::RunResult, runs::Shown};
+use runtime::{
+    report::{RunResult, evidence::Process},
+    runs::Shown,
+};
 
 use super::table::{ago, local, painted};
 use crate::{
@@ -35,7 +38,7 @@ pub(super) fn write(shown: &Shown, result: &RunResult, snippet: &Snippet, out: &
 
 fn facts(shown: &Shown, result: &RunResult) -> Vec<String> {
     let header = &shown.header;
-    let now = runtime::clock::now();
+    let now = runtime::os::clock::now();
     let mut facts = vec![
         ("recipe", format!("{} ({})", result.recipe_name, shown.recipe.name())),
         ("started", when(result.started_at.unwrap_or(header.created_at), now)),

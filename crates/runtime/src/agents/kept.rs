@@ -2,7 +2,7 @@
 //!
 //! Never judges what the text says.
 
-use crate::values::{self, Captured, VALUE_CAP};
+use crate::store::values::{self, Captured, VALUE_CAP};
 
 /// What is kept of each end.
 const HALF: usize = (VALUE_CAP / 2) as usize;

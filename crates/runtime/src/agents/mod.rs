@@ -37,6 +37,7 @@ pub mod launcher;
 mod limits;
 mod opencode;
 mod reader;
+mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -45,6 +46,7 @@ pub use custom::CustomProgram;
 pub use failure::AgentFailure;
 pub use fields::unknown_field;
 pub use reader::{AgentOutcome, Ended, Reader, Said};
+pub use settings::{AgentSettings, RateLimits, unknown_program};
 
 /// What is appended to every prompt, so that the agent does not wait for somebody.
 pub const FOOTER: &str = "Proceed autonomously. Do not ask questions. \

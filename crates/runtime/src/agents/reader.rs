@@ -10,7 +10,7 @@ use super::custom::CustomReader;
 use super::draft::{Draft, LINE, shorten};
 use super::kept::{Kept, LongLine};
 use super::{AgentEvent, AgentFailure, Usage, error_line, limits};
-use crate::values::{Captured, cut_mark};
+use crate::store::values::{Captured, cut_mark};
 
 /// Takes one JSON object into the draft; false if it is none of the program's events.
 pub(super) type ReadEvent = fn(&Value, &mut Draft, &mut Vec<AgentEvent>) -> bool;

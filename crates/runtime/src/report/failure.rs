@@ -4,7 +4,7 @@ use engine::{Outcome, RunState};
 use recipe::plan::StepKind;
 use serde::Serialize;
 
-use crate::mask::Mask;
+use crate::store::secrets::Mask;
 
 /// What went wrong, at the bottom of it.
 #[derive(Clone, Debug, Serialize)]

@@ -5,7 +5,10 @@ use std::{fs, time::Duration};
 use engine::{Event, RunStatus, event::RunFinished};
 
 use super::{OpenError, Runs, opened::spent, orphans::end_orphans, stored::last_finish};
-use crate::{clock, folder::RunFolder, process::Survivor};
+use crate::{
+    os::{clock, process::Survivor},
+    store::folder::RunFolder,
+};
 
 /// What came of a request to cancel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +50,7 @@ impl Runs {
     /// Asks the process that has the run to stop, and waits until it has let go.
     fn ask_owner(&self, folder: &RunFolder, grace: Duration) -> Result<Cancelled, OpenError> {
         let request = folder.inbox().join("cancel");
-        crate::folder::write_new(&request, b"cancel\n")?;
+        crate::store::folder::write_new(&request, b"cancel\n")?;
         let deadline = std::time::Instant::now() + grace * 2 + Duration::from_secs(10);
         let mut asked = None;
         while let Some(pid) = folder.owner() {

@@ -7,7 +7,7 @@ use recipe::{
 };
 
 use super::OpenError;
-use crate::{
+use crate::store::{
     folder::{Header, RunFolder},
     sources::Remembered,
 };

@@ -13,12 +13,14 @@ use super::{
     compile::{compile, complete},
 };
 use crate::{
-    command_line::Reach,
-    dotenv,
-    folder::{Header, RunFolder},
-    journal::Extent,
-    mask::Mask,
-    values,
+    machine::dotenv,
+    report::command_line::Reach,
+    store::{
+        folder::{Header, RunFolder},
+        journal::Extent,
+        secrets::Mask,
+        values,
+    },
 };
 
 /// Folds the events of a run into its state, beginning with the plan that it was made with.

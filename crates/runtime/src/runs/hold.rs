@@ -12,12 +12,14 @@ use recipe::digest::sha256;
 
 use super::{OpenError, Runs, Shown, opened::spent, orphans::end_orphans, stored::last_finish};
 use crate::{
-    clock,
-    drive::{Notice, Reporter},
-    folder::{FolderError, RunFolder, write_new},
-    journal::{self, Journal},
+    os::clock,
     report::RunResult,
-    workspace::Claim,
+    run::{Notice, Reporter},
+    store::{
+        folder::{FolderError, RunFolder, write_new},
+        journal::{self, Journal},
+        workspace::Claim,
+    },
 };
 
 /// A run that this process has, and the workspace that it works in. Dropping it lets go of both.

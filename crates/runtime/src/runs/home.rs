@@ -1,7 +1,7 @@
 //! The state directory: made private, and hidden from git. Never touches what others keep in it.
 
 use super::Runs;
-use crate::{
+use crate::store::{
     folder::{self, make_dir},
     workspace::Workspace,
 };

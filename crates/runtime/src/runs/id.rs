@@ -5,7 +5,7 @@
 use jiff::{SignedDuration, Timestamp, civil::DateTime, tz::TimeZone};
 
 use super::Runs;
-use crate::clock;
+use crate::os::clock;
 
 /// A new id: the time, so that ids sort by age, and some letters that nobody else has.
 pub(crate) fn new_id() -> String {
@@ -14,7 +14,7 @@ pub(crate) fn new_id() -> String {
 
 fn new_id_at(now: Timestamp) -> String {
     #[cfg(test)]
-    if crate::fault::is_on() {
+    if crate::os::files::is_on() {
         return crate::simulation::new_id();
     }
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";

@@ -6,7 +6,7 @@ use engine::event::RunResumed;
 use recipe::plan::Unit;
 
 use super::canonical_recipe;
-use crate::folder::{self, Header};
+use crate::store::folder::{self, Header};
 
 /// A recipe in force.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,17 +7,17 @@ use recipe::plan::Plan;
 
 use super::RunError;
 use crate::{
-    agent_attempt::AgentSettings,
-    audit::Audit,
-    clock,
-    command_line::Reach,
-    drive::{DriveError, Driver, Parts, Preview, Reporter},
-    folder::{Options, RunFolder},
-    host::Host,
-    journal::Journal,
-    mask::Mask,
-    report::{self, RunResult, Subject},
-    sources::Recording,
+    agents::AgentSettings,
+    machine::host::Host,
+    os::clock,
+    report::{self, RunResult, Subject, command_line::Reach},
+    run::{DriveError, Driver, Parts, Preview, Reporter, audit::Audit},
+    store::{
+        folder::{Options, RunFolder},
+        journal::Journal,
+        secrets::Mask,
+        sources::Recording,
+    },
 };
 
 /// A run that is ready to go.
@@ -98,7 +98,7 @@ fn finished_result(
     run_dir: Option<PathBuf>,
 ) -> RunResult {
     let output = match (&run_dir, state.finished.as_ref().and_then(|finished| finished.output.as_ref())) {
-        (Some(dir), Some(stored)) => crate::values::load(dir, stored).ok(),
+        (Some(dir), Some(stored)) => crate::store::values::load(dir, stored).ok(),
         _ => None,
     };
     let has_folder = run_dir.is_some();

@@ -11,10 +11,9 @@ use recipe::{
 
 use super::{Resume, Shown};
 use crate::{
-    drive::late::{warning_of, warnings},
-    folder::Options,
-    host::Host,
-    sources::Remembered,
+    machine::host::Host,
+    run::late::{warning_of, warnings},
+    store::{folder::Options, sources::Remembered},
 };
 
 /// What a resume goes on with.

@@ -7,15 +7,18 @@ use recipe::plan::{Step, Unit};
 
 use super::{Runs, Start, canonical_recipe};
 use crate::{
-    attempt::SHELL,
-    blocked::blocked,
-    command_line::quote,
-    folder::{Batch, FolderError, RunFolder},
-    mask::Mask,
-    preflight::{self, Lack, Problem, RuledOut},
-    programs,
-    repeat::{Repeated, keep_given},
-    report::RunResult,
+    machine::{
+        preflight::{self, Lack, Problem, RuledOut},
+        programs,
+    },
+    os::shell_word::quote,
+    report::{RunResult, blocked::blocked},
+    runs::repro::{Repeated, keep_given},
+    steps::shell::attempt::SHELL,
+    store::{
+        folder::{Batch, FolderError, RunFolder},
+        secrets::Mask,
+    },
 };
 
 /// The result of a run that cannot begin, with the command that starts it again.

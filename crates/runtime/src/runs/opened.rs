@@ -11,17 +11,17 @@ use std::{
 use engine::{Event, Record, RunState, RunStatus, event::Usage};
 use recipe::{check::Loader, plan::Plan};
 
-use super::{InForce, Runs, compile::compile, fold::fold};
+use super::{InForce, Runs, compile::compile, evidence, fold::fold};
 use crate::{
-    clock,
-    command_line::Reach,
-    evidence, fault,
-    folder::{self, FolderError, Header, RunFolder},
-    journal::{self, Extent, Journal, JournalError},
-    mask::Mask,
-    report::{self, RunResult, Subject},
-    sources::Remembered,
-    values,
+    os::{clock, files},
+    report::{self, RunResult, Subject, command_line::Reach},
+    store::{
+        folder::{self, FolderError, Header, RunFolder},
+        journal::{self, Extent, Journal, JournalError},
+        secrets::Mask,
+        sources::Remembered,
+        values,
+    },
 };
 
 /// A run as it was when it was opened.
@@ -86,7 +86,7 @@ pub enum OpenError {
 
 impl Runs {
     /// The evidence of a run, for its result.
-    pub fn evidence(&self, run_id: &str) -> Option<evidence::Evidence> {
+    pub fn evidence(&self, run_id: &str) -> Option<report::evidence::Evidence> {
         let shown = self.open(self.find(run_id).ok()?).ok()?;
         Some(evidence::gather(&shown, evidence::Processes::LeftOut))
     }
@@ -147,7 +147,7 @@ pub(super) fn assemble<T: Send>(
 /// Reads the journal while the recipe is compiled: in a long run, each takes about as long as the other.
 fn both<A: Send, B>(read: impl Fn() -> A + Sync, compile: impl FnOnce() -> B) -> (A, B) {
     // a simulation has all of its faults in one thread
-    if fault::is_on() {
+    if files::is_on() {
         return (read(), compile());
     }
     std::thread::scope(|scope| {
@@ -180,11 +180,11 @@ impl Shown {
             run_dir: Some(self.folder.path().to_string_lossy().into_owned()),
             output: output.and_then(|stored| values::load(self.folder.path(), stored).ok()),
         });
-        result.auto_fix = crate::autofix::load(&self.folder).filter(|fix| fix.is_of(&result));
+        result.auto_fix = crate::report::auto_fix::load(&self.folder).filter(|fix| fix.is_of(&result));
         if self.has_no_auto_fix() {
-            result = crate::autofix::not_wanted(result);
+            result = crate::report::auto_fix::not_wanted(result);
         }
-        let is_blocked = |fix: &crate::autofix::Report| fix.outcome == "blocked";
+        let is_blocked = |fix: &crate::report::auto_fix::Report| fix.outcome == "blocked";
         if self.status == RunStatus::Failed && result.auto_fix.as_ref().is_some_and(is_blocked) {
             result.outcome = "blocked";
         }

@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, time::Duration};
 use engine::Event;
 
 use super::{Shown, opened::assemble, stored::last_finish};
-use crate::{clock, folder::RunFolder, journal, process};
+use crate::{
+    os::{clock, process},
+    store::{folder::RunFolder, journal},
+};
 
 /// Ends every process that a dead runner left behind. Only for who has taken the run.
 pub(super) fn end_orphans(shown: &Shown, grace: Duration) -> process::Swept {

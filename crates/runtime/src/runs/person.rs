@@ -11,10 +11,9 @@ use engine::{
 
 use super::{OpenError, Resume, ResumeError, Shown, opened::spent};
 use crate::{
-    clock,
-    command_line::{Reach, quote},
-    folder::RunFolder,
-    journal::Journal,
+    os::{clock, shell_word::quote},
+    report::command_line::Reach,
+    store::{folder::RunFolder, journal::Journal},
 };
 
 /// Where the name of an edited recipe is kept that a resume was given and did not come to use.
@@ -74,7 +73,7 @@ pub(super) fn wait_for_person(
 ) -> ResumeError {
     if let Some((plan, _)) = &resume.edited {
         let name = shown.recipe.next(plan.root(), resume.recipe_file.as_ref()).name();
-        let _ = crate::folder::write_new(&offered(&shown.folder), name.as_bytes());
+        let _ = crate::store::folder::write_new(&offered(&shown.folder), name.as_bytes());
     }
     let error = Some(stop.to_string());
     let is_said = shown.state.finished.as_ref().is_some_and(|said| {

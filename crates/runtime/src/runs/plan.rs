@@ -115,7 +115,7 @@ fn about_effects(steps: &[String], command: impl Fn(&str) -> String) -> Vec<Stri
 
 /// What the failures are put down to, each by itself.
 fn blames(shown: &Shown) -> Blames {
-    let found = crate::diagnose::failure(
+    let found = crate::report::diagnose::failure(
         &shown.plan,
         &shown.state,
         Some(shown.folder.path()),

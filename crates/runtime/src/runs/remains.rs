@@ -12,7 +12,7 @@ use engine::{
 };
 
 use super::Shown;
-use crate::values;
+use crate::store::values;
 
 /// A declared file of a step.
 struct Product<'a> {

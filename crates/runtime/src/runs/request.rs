@@ -16,13 +16,14 @@ use recipe::{
 
 use super::{Others, RunError, Runs, Start};
 use crate::{
-    agent_attempt::AgentSettings,
-    discovery::{Library, Setup},
-    drive::{Notice, Reporter},
-    folder::Options,
-    host::Host,
+    agents::AgentSettings,
+    machine::{
+        discovery::{Library, Setup},
+        host::Host,
+    },
     report::RunResult,
-    sources::Recording,
+    run::{Notice, Reporter},
+    store::{folder::Options, sources::Recording},
 };
 
 /// How many steps of a group run at the same time unless the request says otherwise.

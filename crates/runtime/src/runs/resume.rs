@@ -27,18 +27,19 @@ use super::{
     start::open_log,
 };
 use crate::{
-    agent_attempt::AgentSettings,
-    audit::Audit,
-    blocked::blocked,
-    clock,
-    drive::{Notice, Reporter},
-    fault,
-    folder::{Batch, Options, RunFolder, owner_words},
-    host::Host,
-    preflight::{self, Lack, Problem},
-    repeat::keep_given,
-    report::RunResult,
-    sources::{Recording, Remembered},
+    agents::AgentSettings,
+    machine::{
+        host::Host,
+        preflight::{self, Lack, Problem},
+    },
+    os::{clock, files},
+    report::{RunResult, blocked::blocked},
+    run::{Notice, Reporter, audit::Audit},
+    runs::repro::keep_given,
+    store::{
+        folder::{Batch, Options, RunFolder, owner_words},
+        sources::{Recording, Remembered},
+    },
 };
 
 /// How a run is resumed.
@@ -191,7 +192,7 @@ impl Runs {
         if !problems.is_empty() {
             return Ok((self.blocked_resume(&shown, &problems), is_ours.then_some(hold)));
         }
-        if !is_ours && fault::point("inbox.clear").is_ok() {
+        if !is_ours && files::point("inbox.clear").is_ok() {
             let _ = std::fs::remove_file(folder.inbox().join("cancel"));
         }
         let rerun = steps.redo.clone();

@@ -13,17 +13,17 @@ use super::{
     missing::{self, blocked_start, write_start},
 };
 use crate::{
-    agent_attempt::AgentSettings,
-    audit::Audit,
-    clock,
-    drive::{Notice, Reporter},
-    folder::{self, Header, Options, RunFolder, make_dir},
-    host::Host,
-    journal::Journal,
-    process,
+    agents::AgentSettings,
+    machine::host::Host,
+    os::{clock, process},
     report::RunResult,
-    sources::Recording,
-    workspace::{Claim, Workspace},
+    run::{Notice, Reporter, audit::Audit},
+    store::{
+        folder::{self, Header, Options, RunFolder, make_dir},
+        journal::Journal,
+        sources::Recording,
+        workspace::{Claim, Workspace},
+    },
 };
 
 /// What to run, and how.
@@ -95,7 +95,7 @@ impl Runs {
     ) -> Result<(RunResult, Option<Hold>), RunError> {
         // a dry run needs the recipe's own values, but neither programs nor credentials
         let problems = match start.dry_run {
-            true => crate::preflight::context_problems(
+            true => crate::machine::preflight::context_problems(
                 start.plan.root(),
                 &missing::first_context(&start),
                 &start.working_dir,

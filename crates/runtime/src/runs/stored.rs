@@ -11,10 +11,12 @@ use serde::Serialize;
 
 use super::{Runs, orphans::has_survivors};
 use crate::{
-    clock,
-    folder::{FolderError, Header, RunFolder},
-    journal,
-    mask::Mask,
+    os::clock,
+    store::{
+        folder::{FolderError, Header, RunFolder},
+        journal,
+        secrets::Mask,
+    },
 };
 
 /// Most ids that a message lists.

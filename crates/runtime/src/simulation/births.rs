@@ -8,7 +8,7 @@ use super::{
     child::{Child, OnTerm, Script},
     world::{Call, Death, Fate, World},
 };
-use crate::process::{Exit, Filter, Launch, Marker, ProcessId};
+use crate::os::process::{Exit, Filter, Launch, Marker, ProcessId};
 
 impl World {
     pub(super) fn start(&mut self, launch: Launch) -> io::Result<usize> {

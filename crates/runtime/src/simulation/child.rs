@@ -4,7 +4,7 @@ use std::{collections::VecDeque, fs::File, io::Write, sync::Arc, time::Duration}
 
 use tokio::sync::Notify;
 
-use crate::process::{Exit, Filter, Marker, ProcessId, Survivor};
+use crate::os::process::{Exit, Filter, Marker, ProcessId, Survivor};
 
 /// What a process does, each deed so long after its start.
 #[derive(Clone, Debug, Default)]

@@ -15,8 +15,8 @@ use super::{
     world::{Death, Fate},
 };
 use crate::{
-    folder::Options,
     runs::{Interrupted, Shown},
+    store::folder::Options,
 };
 
 const PLAIN: &str = "

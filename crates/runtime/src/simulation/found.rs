@@ -17,7 +17,7 @@ use super::{
     with,
     world::{Death, Fate, World},
 };
-use crate::{drive::Halt, folder::Options, process::Exit, runs::Interrupted};
+use crate::{os::process::Exit, run::Halt, runs::Interrupted, store::folder::Options};
 
 /// What came of a story.
 struct Told {

@@ -243,7 +243,7 @@ fn ends_are_true(shown: &Shown) {
 }
 
 fn ended_well(child: &Child) -> bool {
-    matches!(child.exit, Some((_, crate::process::Exit::Code(0))))
+    matches!(child.exit, Some((_, crate::os::process::Exit::Code(0))))
 }
 
 /// Steps, attempts and agent runs stay within what the recipe allows, over all lives.

@@ -27,14 +27,16 @@ use super::{
     world::{Death, Fate, Room, World},
 };
 use crate::{
-    agent_attempt::AgentSettings,
-    drive::Halt,
-    folder::{Options, Recovery},
-    host::Host,
-    journal,
+    agents::AgentSettings,
+    machine::host::Host,
     report::RunResult,
+    run::Halt,
     runs::{Beside, Interrupted, Others, Resume, ResumeError, RunError, Runs, Start},
-    sources::Recording,
+    store::{
+        folder::{Options, Recovery},
+        journal,
+        sources::Recording,
+    },
 };
 
 /// Lives in which something may go wrong; those after them are calm.

@@ -9,7 +9,7 @@ use super::{
     child::{Deed, OnTerm, Script},
     world::{Call, Manners},
 };
-use crate::process::Exit;
+use crate::os::process::Exit;
 
 /// Whether programs do what they should.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,7 +23,7 @@ use std::{cell::RefCell, fs::File, future::Future, io, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::drive::Halt;
+use crate::run::Halt;
 use world::World;
 
 /// Longest time that a run may take before it counts as hung.
@@ -48,7 +48,7 @@ pub(crate) fn is_on() -> bool {
     WORLD.with(|cell| cell.borrow().is_some())
 }
 
-/// See [`crate::fault::point`].
+/// See [`crate::os::files::point`].
 pub(crate) fn point(name: &'static str) -> io::Result<()> {
     if is_on() { with(|world| world.point(name)) } else { Ok(()) }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::sleep_until;
 
 use super::{is_on, with};
-use crate::process::{
+use crate::os::process::{
     Drained, Ended, Exit, Filter, Launch, Left, ProcessId, StartError, Survivor, Swept, running,
 };
 
@@ -135,7 +135,7 @@ async fn wait(at: usize) -> Exit {
     }
 }
 
-/// See [`crate::process::survivors`].
+/// See [`crate::os::process::survivors`].
 pub(crate) fn survivors(filter: &Filter) -> Vec<Survivor> {
     with(|world| {
         world.advance();
@@ -143,7 +143,7 @@ pub(crate) fn survivors(filter: &Filter) -> Vec<Survivor> {
     })
 }
 
-/// See [`crate::process::end_marked`].
+/// See [`crate::os::process::end_marked`].
 pub(crate) async fn sweep(filter: &Filter, grace: Duration) -> Swept {
     let mut swept = Swept::default();
     let Some(targets) = with(|world| world.term(filter)) else { return swept };

@@ -6,7 +6,7 @@ use engine::{Event, Record};
 
 use super::{picture::picture, with};
 use crate::{
-    drive::{Notice, Reporter},
+    run::{Notice, Reporter},
     runs::Runs,
 };
 

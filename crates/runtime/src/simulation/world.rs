@@ -17,8 +17,8 @@ use super::{
     disk::Disk,
 };
 use crate::{
-    drive::Halt,
-    process::{Exit, Launch},
+    os::process::{Exit, Launch},
+    run::Halt,
 };
 
 /// How the runner dies.

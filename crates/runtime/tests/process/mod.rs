@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use runtime::environment::Environment;
-use runtime::process::{Launch, Marker, Running, Stdin, open_output, start};
+use runtime::os::environment::Environment;
+use runtime::os::process::{Launch, Marker, Running, Stdin, open_output, start};
 
 pub(crate) const GRACE: Duration = Duration::from_millis(300);
 

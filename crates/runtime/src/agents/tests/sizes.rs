@@ -32,7 +32,7 @@ fn a_hundred_megabytes_are_not_kept() {
 fn ends(said: &Said) -> (bool, &str, &str, bool) {
     let is_marked = said.cut.is_some_and(|cut| said.contains(&format!("[… {cut} bytes cut here")));
     assert_eq!(is_marked, said.cut.is_some());
-    (said.len() as u64 <= crate::values::VALUE_CAP, &said[..5], &said[said.len() - 5..], is_marked)
+    (said.len() as u64 <= crate::store::values::VALUE_CAP, &said[..5], &said[said.len() - 5..], is_marked)
 }
 
 #[test]

@@ -9,7 +9,7 @@ use recipe::{
 };
 
 use super::*;
-use crate::{
+use crate::store::{
     folder::{Batch, Options},
     sources::Recording,
 };

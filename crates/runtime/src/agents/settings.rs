@@ -1,0 +1,75 @@
+//! How agents are run: the program, its launcher, rate limits and budgets. Never starts one.
+
+use std::time::Duration;
+
+use super::{CustomProgram, Program, Tools};
+
+/// How agents are run.
+#[derive(Clone, Debug)]
+pub struct AgentSettings {
+    /// Program of steps that do not name one.
+    pub program: String,
+    /// The launcher, if programs are started through one.
+    pub launcher: Option<String>,
+    /// Programs that a configuration file describes.
+    pub custom: Vec<CustomProgram>,
+    /// What happens on a rate limit.
+    pub rate: RateLimits,
+    /// What agents may use up, from the command line: it takes the place of what the recipe says.
+    pub budget: recipe::plan::Budget,
+    /// What a resume allows: it takes the place of what any recipe says.
+    pub raised: recipe::plan::Budget,
+    /// How long a program that has given its result may take to end itself.
+    pub result_grace: Duration,
+    /// Which tools programs may use without being asked.
+    pub tools: Tools,
+}
+
+impl Default for AgentSettings {
+    fn default() -> AgentSettings {
+        AgentSettings {
+            program: "claude".to_owned(),
+            launcher: None,
+            custom: Vec::new(),
+            rate: RateLimits::default(),
+            budget: recipe::plan::Budget::default(),
+            raised: recipe::plan::Budget::default(),
+            result_grace: Duration::from_secs(10),
+            tools: Tools::All,
+        }
+    }
+}
+
+/// What happens when an agent's service asks to slow down.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RateLimits {
+    /// How often it is tried again.
+    pub max_retries: u64,
+    /// Seconds before the first time.
+    pub base_delay: f64,
+    /// Longest wait in seconds.
+    pub max_delay: f64,
+    /// Model of one last attempt.
+    pub fallback_model: Option<String>,
+}
+
+impl Default for RateLimits {
+    fn default() -> RateLimits {
+        RateLimits { max_retries: 5, base_delay: 60.0, max_delay: 600.0, fallback_model: None }
+    }
+}
+
+impl RateLimits {
+    /// Seconds before retry number `retry`, counted from 1.
+    pub fn delay(&self, retry: u64) -> f64 {
+        (self.base_delay * 2f64.powi(retry.saturating_sub(1).min(60) as i32)).min(self.max_delay)
+    }
+}
+
+/// What to say about a program that nobody knows.
+pub fn unknown_program(name: &str) -> String {
+    format!(
+        "agent program `{name}` is not known: use one of {}, or describe it under `agents:` in `.recipe-runner.yaml`",
+        Program::KNOWN.join(", ")
+    )
+}

@@ -1,0 +1,261 @@
+//! What a run takes from the machine that it runs on: environment, directories, limits of the session tree.
+//!
+//! Everything is handed in by the caller; nothing here reads the process's own environment.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use recipe::plan::Unit;
+
+use crate::{
+    machine::dotenv,
+    os::{guardian::Guardian, process},
+};
+
+/// Variables that keep programs from asking anything.
+const QUIET: &[(&str, &str)] = &[
+    ("NONINTERACTIVE", "1"),
+    ("DEBIAN_FRONTEND", "noninteractive"),
+    ("CI", "true"),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("MANPAGER", "cat"),
+    ("SYSTEMD_PAGER", "cat"),
+    ("EDITOR", "true"),
+    ("VISUAL", "true"),
+    ("GIT_EDITOR", "true"),
+    ("GIT_SEQUENCE_EDITOR", "true"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+];
+
+/// Search path of programs where the environment has none.
+const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// How many sessions steps are told that there may be, where nobody says how many.
+const SESSIONS: u64 = 10;
+
+/// The machine, as far as a run may know it.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// The environment that steps inherit.
+    pub env: BTreeMap<OsString, OsString>,
+    /// The user's home directory.
+    pub home: Option<PathBuf>,
+    /// How long a process has to end itself before it is killed.
+    pub grace: Duration,
+    /// Whether the user is root.
+    pub is_root: bool,
+    /// How this program is started as a guardian of its run; without it nothing is.
+    pub guardian: Option<Guardian>,
+    /// Variables that the recipe or its `.env` files name, with their values: they may be secret.
+    pub named: Vec<(String, String)>,
+}
+
+/// The home directory of the user, as the system has it.
+pub fn home_of_user() -> Option<PathBuf> {
+    let user = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok()??;
+    Some(user.dir).filter(|home| !home.as_os_str().is_empty())
+}
+
+impl Host {
+    /// A variable as text.
+    pub fn var(&self, name: &str) -> Option<String> {
+        self.env.get(&OsString::from(name)).map(|value| value.to_string_lossy().into_owned())
+    }
+
+    /// A variable as a number; `None` if it is not set or not one.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        self.var(name).and_then(|text| text.trim().parse().ok())
+    }
+
+    /// Takes in recipes that were found late: what their `.env` files define counts unless it is set already, and what
+    /// they name may be secret. `base` is where relative paths of recipes begin.
+    pub(crate) fn take_in(&mut self, units: &[Arc<Unit>], base: &Path, working_dir: &Path) {
+        let definitions = dotenv::definitions_of(units, base, working_dir);
+        for (name, value) in &definitions {
+            self.env.entry(name.into()).or_insert_with(|| value.into());
+        }
+        let required = units.iter().flat_map(|unit| unit.required_env.iter().cloned());
+        let names: Vec<String> = required.chain(definitions.into_iter().map(|(name, _)| name)).collect();
+        let named: Vec<_> =
+            names.into_iter().filter_map(|name| self.var(&name).map(|value| (name, value))).collect();
+        self.named.extend(named);
+    }
+
+    /// The environment that every step begins with.
+    pub fn step_env(&self, tree: &Tree) -> BTreeMap<OsString, OsString> {
+        let mut env = self.env.clone();
+        env.remove(&OsString::from("CLAUDECODE"));
+        let home = self.home.clone().unwrap_or_else(|| PathBuf::from("/"));
+        if env.get(OsStr::new("HOME")).is_none_or(|home| home.is_empty()) {
+            env.insert("HOME".into(), home.into());
+        }
+        env.entry("PATH".into()).or_insert_with(|| DEFAULT_PATH.into());
+        for (name, value) in QUIET {
+            env.insert((*name).into(), (*value).into());
+        }
+        env.insert(process::CHAIN_VARIABLE.into(), tree.chain.join(" ").into());
+        env.insert("AMPLIHACK_TREE_ID".into(), tree.id.clone().into());
+        env.insert("AMPLIHACK_SESSION_DEPTH".into(), (tree.depth + 1).to_string().into());
+        env.insert("AMPLIHACK_MAX_DEPTH".into(), tree.max_depth.to_string().into());
+        env.insert("AMPLIHACK_MAX_SESSIONS".into(), tree.max_sessions.to_string().into());
+        env
+    }
+
+    /// How deep the session is, as the environment says; nothing if it says nothing.
+    fn session_depth(&self) -> Option<String> {
+        let text = self.var("AMPLIHACK_SESSION_DEPTH")?;
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+
+    /// Why no run may start here any more, if that is so.
+    pub fn depth_problem(&self) -> Option<String> {
+        let tree = self.tree("");
+        let said = self.session_depth().unwrap_or_default();
+        if !tree.is_used_up() {
+            return None;
+        }
+        let max = tree.max_depth;
+        if !said.is_empty() && said.parse::<u64>().is_err() {
+            return Some(format!(
+                "AMPLIHACK_SESSION_DEPTH: `{said}` is not a number, so it counts as the maximum session depth of {max}: unset it (`unset AMPLIHACK_SESSION_DEPTH`), or set it to how many runs are around this one"
+            ));
+        }
+        Some(format!(
+            "session depth {} has reached the maximum of {max}: a recipe may not start more runs inside of runs; raise AMPLIHACK_MAX_DEPTH if this is meant",
+            tree.depth
+        ))
+    }
+
+    /// How many sessions there may be at the same time, as the environment says: nothing if it says nothing, and
+    /// what it says where that is no number.
+    fn said_sessions(&self) -> Result<Option<usize>, String> {
+        let text = self.var("AMPLIHACK_MAX_SESSIONS").unwrap_or_default();
+        match text.trim() {
+            "" => Ok(None),
+            text => text.parse().map(Some).map_err(|_| text.to_owned()),
+        }
+    }
+
+    /// Why the number of sessions cannot be used, if that is so.
+    pub fn sessions_problem(&self) -> Option<String> {
+        let said = self.said_sessions().err()?;
+        Some(format!(
+            "AMPLIHACK_MAX_SESSIONS: `{said}` is not a number: agents are not limited by it, as if it was not set"
+        ))
+    }
+
+    /// How many agents of a run may be at work; `asked` is what the command line says. It may not ask for more than
+    /// the environment says.
+    pub fn most_agents(&self, asked: Option<usize>) -> usize {
+        let most = match self.said_sessions() {
+            Ok(Some(said)) => asked.map_or(said, |asked| asked.min(said)),
+            _ => asked.unwrap_or(usize::MAX),
+        };
+        most.max(1)
+    }
+
+    /// What a caller that has its own name for the work calls it.
+    pub(crate) fn tracking_id(&self) -> Option<String> {
+        let text = self.var("AMPLIHACK_RECIPE_RUN_ID")?;
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+
+    /// The runs around this one, outermost first: each started the next one in a step.
+    fn runs_around(&self) -> Vec<String> {
+        let text = self.var(process::CHAIN_VARIABLE).unwrap_or_default();
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    /// Whether this process was started inside that run, at any depth.
+    pub(crate) fn is_inside(&self, run_id: &str) -> bool {
+        self.runs_around().iter().any(|run| run == run_id)
+    }
+
+    /// The session tree that a run belongs to.
+    pub fn tree(&self, run_id: &str) -> Tree {
+        let max_depth = self.number("AMPLIHACK_MAX_DEPTH").unwrap_or(3);
+        let depth = match self.session_depth() {
+            None => 0,
+            // a depth that cannot be read counts as the deepest: better one run too few than one too many
+            Some(text) => text.parse().unwrap_or(max_depth),
+        };
+        let mut chain = self.runs_around();
+        chain.push(run_id.to_owned());
+        Tree {
+            chain,
+            id: self
+                .var("AMPLIHACK_TREE_ID")
+                .filter(|id| !id.is_empty())
+                .unwrap_or_else(|| run_id.to_owned()),
+            depth,
+            max_depth,
+            max_sessions: self.number("AMPLIHACK_MAX_SESSIONS").unwrap_or(SESSIONS),
+        }
+    }
+}
+
+/// Runs and agents that started each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tree {
+    /// The same for all of them.
+    pub id: String,
+    /// This run and the runs around it, outermost first.
+    pub chain: Vec<String>,
+    /// How deep this run is.
+    pub depth: u64,
+    /// How deep runs may be.
+    pub max_depth: u64,
+    /// How many sessions there may be.
+    pub max_sessions: u64,
+}
+
+impl Tree {
+    /// Whether no run may start here any more.
+    pub fn is_used_up(&self) -> bool {
+        self.depth >= self.max_depth
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_are_limited_by_the_environment_and_by_the_command_line() {
+        for (said, asked, most) in [
+            (None, None, usize::MAX),
+            (None, Some(200), 200),
+            (None, Some(3), 3),
+            (None, Some(0), 1),
+            (Some("4"), None, 4),
+            (Some("4"), Some(200), 4),
+            (Some("4"), Some(2), 2),
+            (Some("50"), None, 50),
+            (Some(" 4 "), None, 4),
+            (Some("0"), None, 1),
+            (Some(""), None, usize::MAX),
+            (Some("many"), None, usize::MAX),
+            (Some("many"), Some(200), 200),
+            (Some("-1"), None, usize::MAX),
+        ] {
+            let env = said.map(|said| ("AMPLIHACK_MAX_SESSIONS".into(), said.into())).into_iter().collect();
+            let host = Host {
+                env,
+                home: None,
+                grace: Duration::ZERO,
+                is_root: false,
+                guardian: None,
+                named: Vec::new(),
+            };
+            assert_eq!(host.most_agents(asked), most, "{said:?} {asked:?}");
+            let is_wrong = matches!(said, Some("many" | "-1"));
+            assert_eq!(host.sessions_problem().is_some(), is_wrong, "{said:?}");
+        }
+    }
+}

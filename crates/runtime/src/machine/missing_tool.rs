@@ -1,0 +1,321 @@
+//! Which tool a shell did not find: by what it said, else by the commands of the script that are nowhere.
+//!
+//! Never runs anything, and names no tool where the script itself may have brought it.
+
+use std::{collections::HashSet, path::PathBuf, sync::Arc};
+
+use engine::{
+    diagnosis::{SHELLS, STARTERS},
+    guard::{
+        script::{Kind, List, parse},
+        words::Word,
+    },
+};
+
+use crate::{machine::programs::is_program, os::environment::Environment};
+
+/// Where a shell looks for programs.
+#[derive(Clone, Debug)]
+pub struct Lookup {
+    /// The directory that it works in.
+    pub cwd: PathBuf,
+    /// Its environment.
+    pub env: Arc<Environment>,
+}
+
+/// What to say about exit code 127 of a script that said this. A failed `${NAME:?…}` ends with it too, and says why
+/// itself.
+pub fn exit_127(script: &str, said: &str, lookup: &Lookup) -> String {
+    let of_shells = || said.lines().filter(|line| is_of_shell(line));
+    if let Some(script) = named(of_shells(), &[": cannot execute: required file not found"]) {
+        return format!(
+            "exit code 127: the interpreter that the first line of `{script}` names is not installed"
+        );
+    }
+    let told = named(said.lines(), &[": command not found"])
+        .or_else(|| named(of_shells(), &[": No such file or directory", ": not found"]));
+    let tools = match told {
+        Some(tool) => vec![tool],
+        // what the shell itself complains of is the reason
+        None if of_shells().next().is_some() => Vec::new(),
+        None => absent(script, lookup),
+    };
+    let list: Vec<String> = tools.iter().map(|tool| format!("`{tool}`")).collect();
+    match list.as_slice() {
+        [] if !said.trim().is_empty() => "exit code 127".to_owned(),
+        [] => "exit code 127: a program that it needs is not installed, or not in PATH".to_owned(),
+        [tool] => format!("exit code 127: {tool} is not installed, or not in PATH"),
+        several => format!("exit code 127: {} are not installed, or not in PATH", several.join(", ")),
+    }
+}
+
+/// Whether a shell says this, or a program that starts others.
+fn is_of_shell(line: &str) -> bool {
+    let speaker = line.split(": ").next().unwrap_or_default();
+    let name = speaker.rsplit('/').next().unwrap_or_default();
+    SHELLS.iter().chain(&STARTERS).chain(&["env", "make"]).any(|known| *known == name)
+        || line.contains(": line ")
+}
+
+/// What the last of these lines with one of these endings is about.
+fn named<'a>(lines: impl Iterator<Item = &'a str>, endings: &[&str]) -> Option<String> {
+    let cut = |line: &'a str| endings.iter().find_map(|ending| line.split_once(ending));
+    let (before, _) = lines.filter_map(cut).last()?;
+    let said = before.rsplit(": ").next()?;
+    let started =
+        ["failed to run command ", "failed to execute "].iter().find_map(|how| said.strip_prefix(how));
+    let tool = started.unwrap_or(said).trim_matches(['‘', '’', '\'', '"', ' ']);
+    (!tool.is_empty()).then(|| tool.to_owned())
+}
+
+/// The commands of a script that are neither its functions, nor builtins, nor programs.
+fn absent(script: &str, lookup: &Lookup) -> Vec<String> {
+    let mut seen = Seen::default();
+    // which branch was taken is not known here
+    if !script.contains("{{#if") {
+        seen.list(&parse(script), 0);
+    }
+    if seen.is_open {
+        return Vec::new();
+    }
+    let mut told = HashSet::new();
+    let is_absent = |name: &&String| {
+        let is_moved = seen.moves && name.contains('/') && !name.starts_with('/');
+        !is_moved && !seen.functions.contains(*name) && !lookup.finds(name)
+    };
+    seen.programs.iter().filter(is_absent).filter(|name| told.insert(*name)).cloned().collect()
+}
+
+impl Lookup {
+    fn finds(&self, name: &str) -> bool {
+        if BUILTINS.contains(&name) || self.env.get(&format!("BASH_FUNC_{name}%%")).is_some() {
+            return true;
+        }
+        if name.contains('/') {
+            return self.cwd.join(name).exists();
+        }
+        let path = self.env.get("PATH").unwrap_or_default();
+        std::env::split_paths(path).any(|dir| is_program(&self.cwd.join(dir).join(name)))
+    }
+}
+
+/// What the commands of a script say.
+#[derive(Default)]
+struct Seen {
+    programs: Vec<String>,
+    functions: HashSet<String>,
+    /// Whether it works in several directories.
+    moves: bool,
+    /// Whether it may know commands that do not stand in it.
+    is_open: bool,
+}
+
+/// How deeply a script is looked into.
+const DEEPEST: usize = 50;
+
+impl Seen {
+    fn list(&mut self, list: &List, depth: usize) {
+        let commands = list.iter().flat_map(|item| &item.chain).flat_map(|(_, pipeline)| &pipeline.commands);
+        for command in commands.filter(|_| depth < DEEPEST) {
+            self.command(&command.kind, depth + 1);
+        }
+    }
+
+    fn command(&mut self, kind: &Kind, depth: usize) {
+        match kind {
+            Kind::Simple { assignments, words } => {
+                self.inner(assignments, depth);
+                self.inner(words, depth);
+                self.is_open |= assignments.iter().any(sets_path);
+                self.simple(words);
+            }
+            Kind::Group(list) | Kind::Subshell(list) => self.list(list, depth),
+            Kind::If { arms, otherwise } => {
+                let lists = arms.iter().flat_map(|(condition, body)| [condition, body]).chain(otherwise);
+                lists.for_each(|list| self.list(list, depth));
+            }
+            Kind::Loop { condition, body, .. } => {
+                [condition, body].iter().for_each(|list| self.list(list, depth))
+            }
+            Kind::For { words, body } => {
+                self.inner(words, depth);
+                self.list(body, depth);
+            }
+            Kind::Case { subject, arms } => {
+                self.inner(subject, depth);
+                arms.iter().for_each(|(_, body)| self.list(body, depth));
+            }
+            Kind::Function { name, body } => {
+                self.functions.insert(name.clone());
+                self.list(body, depth);
+            }
+        }
+    }
+
+    /// Commands inside of words.
+    fn inner(&mut self, words: &[Word], depth: usize) {
+        words.iter().flat_map(|word| &word.inner).for_each(|text| self.list(&parse(text), depth));
+    }
+
+    fn simple(&mut self, words: &[Word]) {
+        let names = |word: &Word, known: &[&str]| known.contains(&word.text.as_str());
+        let skipped = words.iter().take_while(|word| names(word, &["exec", "command", "time"])).count();
+        let Some(first) = words.get(skipped) else { return };
+        self.moves |= names(first, &["cd", "pushd", "popd"]);
+        self.is_open |= names(first, &[".", "source", "eval", "enable", "alias", "hash"])
+            || (names(first, &["export", "declare", "typeset", "readonly"]) && words.iter().any(sets_path));
+        let is_known = !first.expands && !first.text.contains("{{") && !first.text.contains("}}");
+        if is_known && !first.text.is_empty() && !first.text.starts_with('-') {
+            self.programs.push(first.text.clone());
+        }
+    }
+}
+
+fn sets_path(word: &Word) -> bool {
+    word.text.starts_with("PATH=") || word.text.starts_with("PATH+=")
+}
+
+/// The builtins of bash, and words of its grammar.
+const BUILTINS: &[&str] = &[
+    ":",
+    ".",
+    "[",
+    "[[",
+    "]]",
+    "((",
+    "!",
+    "{",
+    "}",
+    "alias",
+    "bg",
+    "bind",
+    "break",
+    "builtin",
+    "caller",
+    "case",
+    "cd",
+    "command",
+    "compgen",
+    "complete",
+    "compopt",
+    "continue",
+    "coproc",
+    "declare",
+    "dirs",
+    "disown",
+    "do",
+    "done",
+    "echo",
+    "elif",
+    "else",
+    "enable",
+    "esac",
+    "eval",
+    "exec",
+    "exit",
+    "export",
+    "false",
+    "fc",
+    "fg",
+    "fi",
+    "for",
+    "function",
+    "getopts",
+    "hash",
+    "help",
+    "history",
+    "if",
+    "in",
+    "jobs",
+    "kill",
+    "let",
+    "local",
+    "logout",
+    "mapfile",
+    "popd",
+    "printf",
+    "pushd",
+    "pwd",
+    "read",
+    "readarray",
+    "readonly",
+    "return",
+    "select",
+    "set",
+    "shift",
+    "shopt",
+    "source",
+    "suspend",
+    "test",
+    "then",
+    "time",
+    "times",
+    "trap",
+    "true",
+    "type",
+    "typeset",
+    "ulimit",
+    "umask",
+    "unalias",
+    "unset",
+    "until",
+    "wait",
+    "while",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(script: &str, said: &str, expected: &str) {
+        let env =
+            vec![("PATH".into(), "/usr/bin:/bin".into()), ("BASH_FUNC_given%%".into(), "() { :; }".into())];
+        let lookup = Lookup { cwd: "/".into(), env: Arc::new(Environment::from(env)) };
+        let told = exit_127(script, said, &lookup);
+        assert_eq!(told.strip_prefix("exit code 127").unwrap_or(&told), expected, "{script}");
+    }
+
+    #[test]
+    fn a_tool_is_named_by_the_shell_or_by_the_script() {
+        let named = ": `nosuchx` is not installed, or not in PATH";
+        let nobody = ": a program that it needs is not installed, or not in PATH";
+        for (script, said, expected) in [
+            ("nosuchx", "/bin/bash: line 1: nosuchx: command not found", named),
+            ("x", "sh: 1: nosuchx: not found", named),
+            (
+                "timeout 5 nosuchx",
+                "timeout: failed to run command ‘nosuchx’: No such file or directory",
+                named,
+            ),
+            ("nohup nosuchx", "nohup: failed to run command 'nosuchx': No such file or directory", named),
+            ("nice nosuchx", "nice: ‘nosuchx’: No such file or directory", named),
+            ("xargs nosuchx", "xargs: nosuchx: No such file or directory", named),
+            ("setsid nosuchx", "setsid: failed to execute nosuchx: No such file or directory", named),
+            ("nosuchx 2>/dev/null", "", named),
+            ("nosuchx 2>/dev/null", "a word of another command", named),
+            ("echo hi | exec nosuchx a b 2>/dev/null", "", named),
+            ("if true; then for i in 1 2; do x=$(nosuchx 2>&-) || exit 127; done; fi", "", named),
+            ("f() { nosuchx; }; f 2>/dev/null", "", named),
+            ("given; cat /etc/hosts; [ -e / ] && nosuchx 2>&-", "", named),
+            ("nosuchx 2>&-; nosuchy 2>&-", "", ": `nosuchx`, `nosuchy` are not installed, or not in PATH"),
+            ("./nosuch.sh 2>&-", "", ": `./nosuch.sh` is not installed, or not in PATH"),
+            ("cd etc; ./nosuch.sh 2>&-", "", nobody),
+            ("exit 127", "", nobody),
+            ("$tool {{x}} 2>&-", "", nobody),
+            ("{{tool}} x 2>&-", "", nobody),
+            (". ./lib.sh; nosuchx 2>&-", "", nobody),
+            ("PATH=/opt/bin:$PATH; nosuchx 2>&-", "", nobody),
+            ("export PATH=/opt/bin; nosuchx 2>&-", "", nobody),
+            ("{{#if a}}nosuchx{{/if}} 2>&-", "", nobody),
+            ("cat in.txt || exit 127", "cat: in.txt: No such file or directory", ""),
+            (": ${X:?need}; nosuchx", "/bin/bash: line 1: X: need", ""),
+            (
+                "./a",
+                "/bin/bash: line 1: ./a: cannot execute: required file not found",
+                ": the interpreter that the first line of `./a` names is not installed",
+            ),
+        ] {
+            check(script, said, expected);
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! What this machine has: environment files, recipes and agent files, programs, and what is missing before a run starts.
+
+pub mod discovery;
+pub mod dotenv;
+pub mod host;
+pub mod missing_tool;
+pub mod preflight;
+pub mod programs;

@@ -1,0 +1,274 @@
+//! Everything that can be known to be missing before the first step.
+
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    path::Path,
+    sync::Arc,
+};
+
+use recipe::{
+    plan::{Plan, Step, StepKind, Target, Unit, UnitId},
+    scope::Foreseen,
+    syntax::Rule,
+    template,
+    value::{Map, Value},
+};
+
+use crate::{
+    agents::AgentSettings,
+    machine::{
+        host::Host,
+        programs::{self, Chosen},
+    },
+    store::secrets::{MASK, Mask},
+};
+
+/// Name of the step that stands for everything that is missing.
+pub const STEP: &str = "preflight-validation";
+
+/// Why nothing can be run in a directory, if nothing can.
+pub(crate) fn dir_problem(dir: &Path) -> Option<&'static str> {
+    match dir.is_dir() {
+        true if may_execute(dir) => None,
+        true => Some("cannot be entered: permission denied"),
+        false if dir.exists() => Some("is not a directory"),
+        false => Some("does not exist"),
+    }
+}
+
+/// Whether this process may execute a program, or enter a directory.
+pub(crate) fn may_execute(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// What is missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// Environment variables with these names.
+    Variables(Vec<String>),
+    /// The value of this name in the context.
+    Value(String),
+    /// The program of this name.
+    Program(String),
+    /// A directory or file.
+    Path,
+    /// Room for another run inside of runs.
+    Depth,
+}
+
+/// Something that is missing, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What is missing.
+    pub lack: Lack,
+    /// For people.
+    pub text: String,
+}
+
+/// The message about all problems.
+pub fn message(recipe: &str, problems: &[Problem]) -> String {
+    let list: Vec<String> = problems.iter().map(|problem| format!("  - {}", problem.text)).collect();
+    format!("=== PRE-FLIGHT VALIDATION FAILED for '{recipe}' ===\n{}", list.join("\n"))
+}
+
+/// What is wrong with the context that a recipe would begin with.
+pub fn context_problems(unit: &Unit, context: &Map, dir: &Path) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    // a name may lead into a value, or have dots itself
+    let value = |name: &str| match context.get(name) {
+        Some(value) => value.clone(),
+        None => template::parse_path(name).map(|path| path.resolve(context)).unwrap_or_default(),
+    };
+    let is_empty = |name: &str| match value(name) {
+        Value::Null => true,
+        Value::List(items) => items.is_empty(),
+        Value::Map(members) => members.is_empty(),
+        value => value.render().trim().is_empty(),
+    };
+    for input in unit.inputs.iter().filter(|input| input.required && is_empty(&input.name)) {
+        let about =
+            if input.description.is_empty() { String::new() } else { format!(" ({})", input.description) };
+        let text = format!("input `{0}`{about} has no value: pass it with `--set {0}=…`", input.name);
+        problems.push(Problem { lack: Lack::Value(input.name.clone()), text });
+    }
+    for (name, rule) in &unit.rules {
+        let path = dir.join(value(name).render().as_ref());
+        let is_secret = Mask::new(unit.secrets.iter().cloned()).is_secret(name);
+        let shown = if is_secret { MASK.to_owned() } else { path.display().to_string() };
+        let is_told = problems.iter().any(|told| told.lack == Lack::Value(name.clone()));
+        let text = match rule {
+            Rule::Optional => continue,
+            _ if is_told => continue,
+            _ if is_empty(name) => format!("`{name}` is empty: pass it with `--set {name}=…`"),
+            Rule::Nonempty => continue,
+            Rule::Path | Rule::GitRepo if !path.exists() => {
+                format!("`{name}` must be a path that exists, but `{shown}` does not")
+            }
+            Rule::GitRepo if !is_git_repo(&path) => {
+                format!("`{name}` must be a git work tree, but `{shown}` is not inside one")
+            }
+            Rule::Path | Rule::GitRepo => continue,
+        };
+        let lack = if is_empty(name) { Lack::Value(name.clone()) } else { Lack::Path };
+        problems.push(Problem { lack, text });
+    }
+    problems
+}
+
+fn is_git_repo(path: &Path) -> bool {
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    path.ancestors().any(|dir| dir.join(".git").exists())
+}
+
+/// Environment variables that the recipes which may run require, and that are not set. `runs` says which steps may
+/// run at all.
+pub fn missing_env(plan: &Plan, host: &Host, runs: impl Fn(&Unit, &Step) -> bool) -> Option<Problem> {
+    let entered = Needed::of(plan, runs).entered;
+    let mut units: Vec<_> = entered.iter().collect();
+    units.sort_unstable_by_key(|(id, _)| **id);
+    let required = units.into_iter().flat_map(|(id, given)| {
+        plan.unit(*id).required_env.iter().filter(|name| !given.contains(name.as_str()))
+    });
+    missing_names(required, host)
+}
+
+/// Environment variables that a recipe requires when it is entered, and that are neither set nor given to it.
+pub fn missing_in(unit: &Unit, host: &Host, given: &BTreeSet<String>) -> Option<Problem> {
+    missing_names(unit.required_env.iter().filter(|name| !given.contains(*name)), host)
+}
+
+fn missing_names<'p>(required: impl Iterator<Item = &'p String>, host: &Host) -> Option<Problem> {
+    let mut seen = HashSet::new();
+    let missing: Vec<String> = required
+        .filter(|name| host.var(name).is_none_or(|value| value.is_empty()))
+        .filter(|name| seen.insert(name.as_str()))
+        .cloned()
+        .collect();
+    let first = missing.first()?;
+    let list = missing.join(", ");
+    let set = match missing.iter().all(|name| host.var(name).is_some()) {
+        true => "it is set to nothing: set it",
+        false => "set it",
+    };
+    let text =
+        format!("MISSING_ENV_VAR: {list}: {set} with `export {first}=…`, or in `.env` beside the recipe");
+    Some(Problem { text, lack: Lack::Variables(missing) })
+}
+
+/// What these steps of a plan need from outside and is not there.
+pub fn missing_for(plan: &Plan, steps: &[&Arc<Step>], settings: &AgentSettings, host: &Host) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let names: BTreeSet<(String, Chosen)> = steps
+        .iter()
+        .filter_map(|step| match &step.kind {
+            StepKind::Agent(agent) => Some(programs::choice(agent.program.as_deref(), settings)),
+            _ => None,
+        })
+        .collect();
+    problems
+        .extend(names.iter().filter_map(|(name, chosen)| programs::problem(name, *chosen, settings, host)));
+    let mentions = |name: &str| {
+        steps.iter().any(|step| match &step.kind {
+            StepKind::Shell { command } => command.text().contains(name),
+            StepKind::Agent(_) | StepKind::Nested { .. } => true,
+        })
+    };
+    let required = plan.units.iter().flat_map(|unit| &unit.required_env).filter(|name| mentions(name));
+    problems.extend(missing_names(required, host));
+    problems
+}
+
+/// Agent programs that the run will need and that are not there. `runs` says which steps may run at all.
+pub fn missing_programs(
+    plan: &Plan,
+    settings: &AgentSettings,
+    host: &Host,
+    runs: impl Fn(&Unit, &Step) -> bool,
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut seen = HashSet::new();
+    for step in Needed::of(plan, runs).steps {
+        let StepKind::Agent(agent) = &step.kind else { continue };
+        let (name, chosen) = programs::choice(agent.program.as_deref(), settings);
+        if seen.insert(name.clone()) {
+            let found = programs::problem(&name, chosen, settings, host);
+            problems.extend(
+                found.map(|problem| Problem {
+                    text: format!("step `{}`: {}", step.id, problem.text),
+                    ..problem
+                }),
+            );
+        }
+    }
+    problems
+}
+
+/// What may run.
+struct Needed<'p> {
+    /// The steps, nested ones included.
+    steps: Vec<&'p Step>,
+    /// The recipes, each with the variables that every step which runs it gives to it.
+    entered: HashMap<UnitId, BTreeSet<&'p str>>,
+}
+
+impl<'p> Needed<'p> {
+    fn of(plan: &'p Plan, runs: impl Fn(&Unit, &Step) -> bool) -> Needed<'p> {
+        let mut needed = Needed { steps: Vec::new(), entered: HashMap::from([(plan.root, BTreeSet::new())]) };
+        let mut queue = vec![plan.root];
+        while let Some(id) = queue.pop() {
+            let unit = plan.unit(id);
+            for step in unit.steps.iter().filter(|step| runs(unit, step)) {
+                if let StepKind::Nested { target: Target::Known { unit, .. }, .. } = &step.kind {
+                    let own = step.env.iter().map(|(name, _)| name.as_str());
+                    let given: BTreeSet<&str> = own.chain(needed.entered[&id].iter().copied()).collect();
+                    queue.extend(needed.enter(*unit, given).then_some(*unit));
+                }
+                needed.steps.push(&**step);
+            }
+        }
+        needed
+    }
+
+    /// Notes that a recipe is run with these variables; whether that says something new of it.
+    fn enter(&mut self, unit: UnitId, given: BTreeSet<&'p str>) -> bool {
+        let known = self.entered.get(&unit).cloned();
+        let both =
+            known.as_ref().map_or(given.clone(), |known| known.intersection(&given).copied().collect());
+        let is_new = known.as_ref() != Some(&both);
+        self.entered.insert(unit, both);
+        is_new
+    }
+}
+
+/// Decides before the first step which steps of the run's own recipe are certain to be skipped.
+pub struct RuledOut {
+    /// Names whose values only the run will tell; `None` if they are not known themselves.
+    unknown: Option<HashSet<String>>,
+}
+
+impl RuledOut {
+    /// Collects the names once: a plan may have thousands of conditions.
+    pub fn new(plan: &Plan) -> RuledOut {
+        let mut unknown = HashSet::new();
+        for unit in &plan.units {
+            for step in &unit.steps {
+                // a recipe that is named by a template may assign any name
+                if matches!(&step.kind, StepKind::Nested { target: Target::Dynamic { .. }, .. }) {
+                    return RuledOut { unknown: None };
+                }
+                unknown.insert(step.id.clone());
+                unknown.extend(step.store.clone());
+            }
+            if !Arc::ptr_eq(unit, plan.root()) {
+                unknown.extend(unit.context.keys().cloned());
+            }
+        }
+        RuledOut { unknown: Some(unknown) }
+    }
+
+    /// Whether the condition of this step is false in every run that begins with this context.
+    pub fn contains(&self, step: &Step, context: &Map) -> bool {
+        let (Some(condition), Some(unknown)) = (&step.condition, &self.unknown) else { return false };
+        condition.decide(&Foreseen { scope: context, unknown }) == Ok(Some(false))
+    }
+}

@@ -1,0 +1,194 @@
+//! Agent programs on this machine: which one a step asks, whether it is there, and what to do if it is not.
+//!
+//! Never starts one.
+
+use std::path::{Path, PathBuf};
+
+use crate::{
+    agents::{AgentSettings, Program, unknown_program},
+    machine::{
+        host::Host,
+        preflight::{Lack, Problem},
+    },
+    os::shell_word::quote,
+};
+
+/// Who chose a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Chosen {
+    /// The command line, the environment or a configuration: `--agent-binary` changes it.
+    ForTheRun,
+    /// The step, which nothing overrides.
+    ByTheStep,
+    /// `--repair-agent`.
+    ForRepairs,
+}
+
+/// The program that a step asks.
+pub fn choice(program: Option<&str>, settings: &AgentSettings) -> (String, Chosen) {
+    match program {
+        Some(name) => (name.to_owned(), Chosen::ByTheStep),
+        None => (settings.program.clone(), Chosen::ForTheRun),
+    }
+}
+
+/// Why a program cannot be used, if it cannot.
+pub fn problem(name: &str, chosen: Chosen, settings: &AgentSettings, host: &Host) -> Option<Problem> {
+    let binary = binary(name, settings);
+    let text = match binary.as_deref().map(|binary| (binary, look_for(binary, host))) {
+        None => unknown_program(name),
+        Some((_, Presence::Found(_))) => return None,
+        Some((_, Presence::NotExecutable(path))) => not_executable(&path),
+        Some((binary, Presence::Missing)) => {
+            format!("{}: {}", missing_program(binary, settings), ways_out(binary, chosen, settings))
+        }
+    };
+    Some(Problem { lack: Lack::Program(binary.unwrap_or_else(|| name.to_owned())), text })
+}
+
+/// Why the program that was named for repairs cannot be used, if it cannot.
+pub fn repairer(name: Option<&str>, settings: &AgentSettings, host: &Host) -> Option<Problem> {
+    let found = problem(name?, Chosen::ForRepairs, settings, host)?;
+    Some(Problem { text: format!("`--repair-agent`: {}", found.text), ..found })
+}
+
+/// What a person can do about a program that is nowhere.
+fn ways_out(binary: &str, chosen: Chosen, settings: &AgentSettings) -> String {
+    if settings.launcher.is_some() {
+        return "install it, or unset `AMPLIHACK_LAUNCHER_BINARY`".to_owned();
+    }
+    let get = if binary.contains('/') { "correct the path" } else { "install it" };
+    let other = match chosen {
+        Chosen::ForTheRun => "choose another one with `--agent-binary NAME`",
+        Chosen::ForRepairs => "choose another one with `--repair-agent NAME`",
+        Chosen::ByTheStep => "name another one in the step's `agent_binary`",
+    };
+    format!(
+        "{get}, {other}, describe your own under `agents:` in `.recipe-runner.yaml`, \
+         or let a script answer, without an account (`docs/src/agents.md` shows one)"
+    )
+}
+
+/// What is started for a program; nothing if nobody knows it.
+pub fn binary(name: &str, settings: &AgentSettings) -> Option<String> {
+    match (&settings.launcher, Program::named(name, &settings.custom)) {
+        (Some(launcher), _) => Some(launcher.clone()),
+        (None, None) => None,
+        (None, Some(_)) if name.contains('/') => Some(name.to_owned()),
+        (None, Some(program)) => Some(program.binary().to_owned()),
+    }
+}
+
+/// Whether a program is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// Here.
+    Found(PathBuf),
+    /// Here, but it is not marked as a program.
+    NotExecutable(PathBuf),
+    /// Nowhere.
+    Missing,
+}
+
+/// Looks for a program: a path is where it is, a name is looked up in `PATH`.
+pub fn look_for(name: &str, host: &Host) -> Presence {
+    if name.contains('/') {
+        let path = PathBuf::from(name);
+        return match path.is_file() {
+            _ if is_program(&path) => Presence::Found(path),
+            true => Presence::NotExecutable(path),
+            false => Presence::Missing,
+        };
+    }
+    let path = host.var("PATH").unwrap_or_default();
+    let mut places = std::env::split_paths(&path).map(|dir| dir.join(name));
+    places.find(|path| is_program(path)).map_or(Presence::Missing, Presence::Found)
+}
+
+pub(crate) fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// What to say about a program that is nowhere.
+pub fn missing_program(binary: &str, settings: &AgentSettings) -> String {
+    let kind = if settings.launcher.is_some() { "launcher" } else { "agent program" };
+    match binary.contains('/') {
+        true => format!("{kind} `{}` does not exist", from_here(Path::new(binary))),
+        false => format!("{kind} `{binary}` is not found in PATH"),
+    }
+}
+
+/// What to say about a program that is there and cannot be started.
+pub fn not_executable(path: &Path) -> String {
+    let path = from_here(path);
+    format!("`{path}` is not executable: `chmod +x {}`", quote(&path))
+}
+
+/// A path as one would type it here.
+pub fn from_here(path: &Path) -> String {
+    let here = std::env::current_dir().ok().and_then(|dir| path.strip_prefix(dir).ok());
+    match here.map(|below| Path::new(".").join(below)) {
+        Some(below) => below.display().to_string(),
+        None => path.display().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::CustomProgram;
+
+    fn custom(command: &str) -> Vec<CustomProgram> {
+        let json = serde_json::json!({ "name": "mine", "command": command });
+        serde_json::from_value(json).into_iter().collect()
+    }
+
+    fn check(name: &str, chosen: Chosen, settings: &AgentSettings, words: &[&str], not: &[&str]) {
+        let env = std::iter::once(("PATH".into(), "/nowhere".into())).collect();
+        let host = Host {
+            env,
+            home: None,
+            grace: std::time::Duration::ZERO,
+            is_root: false,
+            guardian: None,
+            named: Vec::new(),
+        };
+        let found = problem(name, chosen, settings, &host).map_or_else(String::new, |problem| problem.text);
+        for word in words {
+            assert!(found.contains(word), "{name}: `{word}` is not in: {found}");
+        }
+        for word in not {
+            assert!(!found.contains(word), "{name}: `{word}` is in: {found}");
+        }
+    }
+
+    #[test]
+    fn a_missing_program_comes_with_ways_out() {
+        let usual = AgentSettings::default();
+        let ways = ["`claude` is not found in PATH", "install it", "under `agents:`", "docs/src/agents.md"];
+        check("claude", Chosen::ForTheRun, &usual, &ways, &["does not exist", "step's"]);
+        check("claude", Chosen::ForTheRun, &usual, &["`--agent-binary NAME`"], &[]);
+        check("claude", Chosen::ByTheStep, &usual, &["step's `agent_binary`"], &["--agent-binary"]);
+        check("parrot", Chosen::ByTheStep, &usual, &["`parrot` is not known", "under `agents:`"], &[]);
+        let launched = AgentSettings { launcher: Some("go".to_owned()), ..AgentSettings::default() };
+        check("claude", Chosen::ForTheRun, &launched, &["`go`", "AMPLIHACK_LAUNCHER_BINARY"], &["account"]);
+    }
+
+    #[test]
+    fn a_path_has_nothing_to_do_with_path() {
+        let nowhere = AgentSettings { custom: custom("/no/such/program"), ..AgentSettings::default() };
+        let words = ["`/no/such/program` does not exist", "correct the path"];
+        check("mine", Chosen::ForTheRun, &nowhere, &words, &["PATH", "install it"]);
+        check("/no/such/claude", Chosen::ByTheStep, &nowhere, &["does not exist"], &["PATH"]);
+    }
+
+    #[test]
+    fn a_file_that_is_no_program_is_made_one() {
+        let here = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        let plain = AgentSettings { custom: custom(here), ..AgentSettings::default() };
+        let words = ["`./Cargo.toml` is not executable: `chmod +x ./Cargo.toml`"];
+        check("mine", Chosen::ForTheRun, &plain, &words, &["PATH"]);
+        assert_eq!(not_executable(Path::new("/a b")), "`/a b` is not executable: `chmod +x '/a b'`");
+    }
+}

@@ -1,0 +1,113 @@
+//! The one place that reads the clock, and makes the event loop that waits by it.
+//!
+//! A process asks for the wall clock once and counts on from there, so that a clock which is set while a run is on its
+//! way makes none of its durations negative or years long.
+
+use std::{
+    future::Future,
+    io,
+    sync::{
+        OnceLock,
+        atomic::{AtomicI64, Ordering},
+    },
+};
+
+use jiff::{SignedDuration, Timestamp, Unit};
+
+use crate::os::process;
+
+/// The wall clock when this process first asked, and what the machine had been up for.
+static FIRST: OnceLock<(Timestamp, SignedDuration)> = OnceLock::new();
+/// Milliseconds that a run which goes on is ahead of the wall clock.
+static AHEAD: AtomicI64 = AtomicI64::new(0);
+/// In which `/proc` counts, on every architecture.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// The time now, to the millisecond. Never goes back.
+pub fn now() -> Timestamp {
+    #[cfg(test)]
+    if crate::os::files::is_on() {
+        return crate::simulation::now();
+    }
+    let (wall, up) = FIRST.get_or_init(|| (Timestamp::now(), uptime()));
+    let passed = uptime() - *up + SignedDuration::from_millis(AHEAD.load(Ordering::Relaxed));
+    let now = wall.checked_add(passed).unwrap_or(*wall);
+    now.round(Unit::Millisecond).unwrap_or(now)
+}
+
+/// From now on it is not earlier than this: a run goes on whose last record is so late, because the clock was set
+/// back in the meantime.
+pub(crate) fn go_on_from(last: Timestamp) {
+    let behind = last.as_millisecond() - now().as_millisecond();
+    AHEAD.fetch_add(behind.max(0), Ordering::Relaxed);
+}
+
+/// The time now by the clock of the process that writes a run, whose last record is given: not before that record,
+/// and not longer after it than that process has lived.
+pub(crate) fn now_beside(pid: u32, last: Timestamp) -> Timestamp {
+    let now = now().max(last);
+    match age(pid).and_then(|age| last.checked_add(age).ok()) {
+        Some(latest) if !crate::os::files::is_on() => now.min(latest),
+        _ => now,
+    }
+}
+
+/// How long a process has lived, where the system tells.
+fn age(pid: u32) -> Option<SignedDuration> {
+    let stat = process::shows_us().then(|| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok())??;
+    let began: f64 = stat.rsplit(") ").next()?.split(' ').nth(19)?.parse().ok()?;
+    Some(uptime() - SignedDuration::try_from_secs_f64(began / TICKS_PER_SECOND).ok()?)
+}
+
+/// How long the machine has been up, the time in which it slept included; nobody can set this.
+#[cfg(target_os = "linux")]
+fn uptime() -> SignedDuration {
+    let up = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    SignedDuration::new(up.tv_sec, i32::try_from(up.tv_nsec).unwrap_or(0))
+}
+
+/// The same since this process first asked, where the time of sleep is not told.
+#[cfg(not(target_os = "linux"))]
+fn uptime() -> SignedDuration {
+    static FIRST: OnceLock<std::time::Instant> = OnceLock::new();
+    let passed = FIRST.get_or_init(std::time::Instant::now).elapsed();
+    SignedDuration::try_from(passed).unwrap_or(SignedDuration::ZERO)
+}
+
+/// Brings a piece of work to its end, on an event loop of its own.
+pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> io::Result<T> {
+    let mut event_loop = tokio::runtime::Builder::new_current_thread();
+    event_loop.enable_all();
+    #[cfg(test)]
+    if crate::os::files::is_on() {
+        return crate::simulation::block_on(&mut event_loop, work);
+    }
+    Ok(event_loop.build()?.block_on(work))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_writer_beside_us_is_never_further_than_it_can_be() {
+        let (pid, hour) = (std::process::id(), SignedDuration::from_hours(1));
+        let now = now();
+        let ahead = now.checked_add(hour).unwrap();
+        assert_eq!(
+            now_beside(pid, ahead).max(ahead).min(ahead.checked_add(hour).unwrap()),
+            now_beside(pid, ahead)
+        );
+        let behind = now.checked_sub(hour * 1000).unwrap();
+        assert!(now_beside(pid, behind) < now, "this process is not a thousand hours old");
+        assert!(now_beside(pid, behind) >= behind);
+        assert!(now_beside(0, behind) >= now, "nobody knows how old that one is");
+    }
+
+    #[test]
+    fn a_process_is_younger_than_the_machine() {
+        let age = age(std::process::id()).unwrap();
+        // ticks are rounded
+        assert!(age > SignedDuration::from_millis(-20) && age <= uptime(), "{age:?}");
+    }
+}

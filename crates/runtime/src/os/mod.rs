@@ -1,0 +1,8 @@
+//! The operating system: processes, the clock, files that may fail, environments. Knows nothing of recipes and runs.
+
+pub mod clock;
+pub mod environment;
+pub(crate) mod files;
+pub mod guardian;
+pub mod process;
+pub mod shell_word;

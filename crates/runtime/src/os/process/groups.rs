@@ -1,0 +1,124 @@
+//! The process groups that this process has started: all that can be seen where no `/proc` shows its processes.
+//! Never sees a process that left its group.
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{
+    Pid, Signal, WaitOptions, getpid, kill_process_group, test_kill_process, test_kill_process_group,
+    waitpgid,
+};
+use tokio::time::{Instant, sleep};
+
+use super::{Drained, FileId, Filter, Left, Marker, ProcessId, Survivor, Swept};
+
+/// How often to look whether a group has ended.
+const POLL: Duration = Duration::from_millis(50);
+/// How long a killed group may take.
+const KILLING: Duration = Duration::from_secs(5);
+
+/// A group that may have members.
+struct Group {
+    marker: Marker,
+    /// Whether the status of its first process was taken, or will be taken by nobody.
+    is_over: bool,
+}
+
+static GROUPS: LazyLock<Mutex<HashMap<i32, Group>>> = LazyLock::new(Mutex::default);
+
+fn known() -> MutexGuard<'static, HashMap<i32, Group>> {
+    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A child was started that leads a group.
+pub(super) fn remember(marker: &Marker, id: ProcessId) {
+    known().insert(id.pid, Group { marker: marker.clone(), is_over: false });
+}
+
+/// Nobody waits any more for the process that leads a group: others may go on in it.
+pub(super) fn note_end(id: ProcessId) {
+    let mut known = known();
+    if let Some(group) = known.get_mut(&id.pid) {
+        group.is_over = true;
+    }
+    forget_empty(&mut known);
+}
+
+pub(super) fn current() -> ProcessId {
+    ProcessId { pid: getpid().as_raw_nonzero().get(), start_time: 0 }
+}
+
+pub(super) fn is_alive(id: ProcessId) -> bool {
+    is_running(id.pid)
+}
+
+pub(super) fn is_running(pid: i32) -> bool {
+    Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid).is_ok())
+}
+
+pub(super) fn has_nothing_left(filter: &Filter) -> bool {
+    groups(filter).is_empty()
+}
+
+pub(super) fn survivors(filter: &Filter) -> Vec<Survivor> {
+    groups(filter).into_iter().map(|group| describe(group, filter)).collect()
+}
+
+/// See [`crate::os::process::Running::left`]: who has a session of its own cannot be told here.
+pub(super) fn left(filter: &Filter, _: &[FileId]) -> Left {
+    if has_nothing_left(filter) { Left::Nothing } else { Left::Processes }
+}
+
+/// See [`crate::os::process::Running::drain`]: who reads from whom cannot be told here.
+pub(super) async fn drain(filter: &Filter, _: &[FileId]) -> Drained {
+    if has_nothing_left(filter) { Drained::Alone } else { Drained::Whole }
+}
+
+pub(super) async fn sweep(filter: &Filter, grace: Duration) -> Swept {
+    let asked = signal_all(filter, Signal::TERM);
+    wait_all(filter, grace).await;
+    let killed = signal_all(filter, Signal::KILL);
+    wait_all(filter, KILLING).await;
+    let left = survivors(filter);
+    let killed: Vec<_> = killed.into_iter().filter(|survivor| !left.contains(survivor)).collect();
+    let ended = asked.into_iter().filter(|survivor| !killed.contains(survivor) && !left.contains(survivor));
+    Swept { ended: ended.collect(), killed, left }
+}
+
+fn signal_all(filter: &Filter, signal: Signal) -> Vec<Survivor> {
+    let sent = groups(filter).into_iter().filter(|group| kill_process_group(*group, signal).is_ok());
+    sent.map(|group| describe(group, filter)).collect()
+}
+
+async fn wait_all(filter: &Filter, limit: Duration) {
+    let deadline = Instant::now() + limit;
+    while !has_nothing_left(filter) && Instant::now() < deadline {
+        sleep(POLL).await;
+    }
+}
+
+/// The groups with members that are meant.
+fn groups(filter: &Filter) -> Vec<Pid> {
+    let mut known = known();
+    forget_empty(&mut known);
+    let meant = known.iter().filter(|(_, group)| filter.means(&group.marker));
+    meant.filter_map(|(pid, _)| Pid::from_raw(*pid)).collect()
+}
+
+/// The number of a group that has no members is soon somebody else's.
+fn forget_empty(known: &mut HashMap<i32, Group>) {
+    known.retain(|pid, group| Pid::from_raw(*pid).is_some_and(|pid| has_members(pid, group)));
+}
+
+fn has_members(pid: Pid, group: &Group) -> bool {
+    // orphans come back to us, and are members until somebody asks how they ended
+    while group.is_over && matches!(waitpgid(pid, WaitOptions::NOHANG), Ok(Some(_))) {}
+    !group.is_over || test_kill_process_group(pid).is_ok()
+}
+
+fn describe(group: Pid, filter: &Filter) -> Survivor {
+    let pid = group.as_raw_nonzero().get();
+    let command = format!("process group {pid}");
+    Survivor { id: ProcessId { pid, start_time: 0 }, command, step: filter.step.clone() }
+}

@@ -1,0 +1,178 @@
+//! What to start, and why it could not be started. Never waits for anything.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+use super::{Marker, RUN_VARIABLE, STEP_VARIABLE};
+use crate::os::environment::Environment;
+
+/// Everything that a child gets; it inherits nothing else.
+#[derive(Debug)]
+pub struct Launch {
+    /// The program: a path (a relative one starts at `cwd`), or a bare name searched in the child's `PATH`.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Its complete environment, apart from the marker.
+    pub env: Arc<Environment>,
+    /// Its working directory.
+    pub cwd: PathBuf,
+    /// What it reads.
+    pub stdin: Stdin,
+    /// Where its output goes, see [`open_output`].
+    pub stdout: File,
+    /// Where its complaints go.
+    pub stderr: File,
+    /// How it and its descendants are found again.
+    pub marker: Marker,
+}
+
+/// What a child reads from its standard input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stdin {
+    /// Nothing: the end of the file at once.
+    Null,
+    /// The contents of this file.
+    File(PathBuf),
+}
+
+/// Why a child could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// There is no such program.
+    #[error("no such program: `{}` is not found; install it or check `PATH`", program.display())]
+    NotFound {
+        /// As it was asked for.
+        program: PathBuf,
+    },
+    /// The program is a script, and the interpreter in its first line does not exist.
+    #[error("cannot start `{}`: the interpreter that its first line names is not found", program.display())]
+    NoInterpreter {
+        /// The script.
+        program: PathBuf,
+    },
+    /// There is no such working directory.
+    #[error("no such directory: cannot start `{}` in `{}`", program.display(), cwd.display())]
+    NoDirectory {
+        /// The program.
+        program: PathBuf,
+        /// The missing directory.
+        cwd: PathBuf,
+    },
+    /// Arguments and environment are larger than the system takes.
+    #[error("cannot start `{}`: its arguments and environment are too large; pass data in files", program.display())]
+    TooLong {
+        /// The program.
+        program: PathBuf,
+    },
+    /// The file that the child was to read cannot be opened.
+    #[error("cannot open `{}` as the input of `{}`: {source}", file.display(), program.display())]
+    NoInput {
+        /// The program.
+        program: PathBuf,
+        /// The input file.
+        file: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// There is nothing that a child could read nothing from.
+    #[error("cannot start `{}`: `/dev/null` is not there; a container or chroot needs it", program.display())]
+    NoNull {
+        /// The program.
+        program: PathBuf,
+    },
+    /// The system starts no more processes.
+    #[error("cannot start `{}`: the limit on processes is reached; `ulimit -u` shows it", program.display())]
+    NoRoom {
+        /// The program.
+        program: PathBuf,
+    },
+    /// The system refuses for another reason.
+    #[error("cannot start `{}` in `{}`: {source}", program.display(), cwd.display())]
+    Other {
+        /// The program.
+        program: PathBuf,
+        /// The working directory.
+        cwd: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// Opens an output file of an attempt: private, created if missing, and appended to, so that several
+/// processes can write to it side by side. It can be read through the same handle, at an offset.
+pub fn open_output(path: &Path) -> io::Result<File> {
+    crate::os::files::point("output.open")?;
+    OpenOptions::new().create(true).read(true).append(true).mode(0o600).open(path)
+}
+
+impl Launch {
+    /// The command to spawn, and the file that will be executed.
+    ///
+    /// The program is always given as an absolute path: with a bare name and a `PATH` of its own, the standard
+    /// library would have to fork.
+    pub(super) fn into_command(self) -> Result<(Command, Origin), StartError> {
+        let stdin = self.open_stdin()?;
+        let file = self.resolve_program()?;
+        let origin = Origin { asked: self.program, file, cwd: self.cwd };
+        let mut command = Command::new(&origin.file);
+        command.args(self.args).env_clear().envs(self.env.entries()).current_dir(&origin.cwd);
+        command.env(RUN_VARIABLE, self.marker.run).env(STEP_VARIABLE, self.marker.step);
+        command.stdin(stdin).stdout(self.stdout).stderr(self.stderr);
+        Ok((command, origin))
+    }
+
+    fn open_stdin(&self) -> Result<Stdio, StartError> {
+        let Stdin::File(file) = &self.stdin else { return Ok(Stdio::null()) };
+        File::open(file).map(Stdio::from).map_err(|source| StartError::NoInput {
+            program: self.program.clone(),
+            file: file.clone(),
+            source,
+        })
+    }
+
+    fn resolve_program(&self) -> Result<PathBuf, StartError> {
+        if self.program.as_os_str().as_encoded_bytes().contains(&b'/') {
+            return Ok(self.cwd.join(&self.program));
+        }
+        std::env::split_paths(self.env.get("PATH").unwrap_or(OsStr::new("/usr/bin:/bin")))
+            .map(|folder| self.cwd.join(folder).join(&self.program))
+            .find(|file| is_executable(file))
+            .ok_or_else(|| StartError::NotFound { program: self.program.clone() })
+    }
+}
+
+fn is_executable(file: &Path) -> bool {
+    file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// What a spawn was about, to explain its failure.
+pub(super) struct Origin {
+    asked: PathBuf,
+    file: PathBuf,
+    cwd: PathBuf,
+}
+
+impl Origin {
+    /// The system says "no such file" for a missing program, a missing interpreter and a missing directory
+    /// alike; which one it was is looked up afterwards.
+    pub(super) fn explain(self, source: io::Error) -> StartError {
+        let Self { asked: program, file, cwd } = self;
+        match Errno::from_io_error(&source) {
+            Some(Errno::NOENT | Errno::NOTDIR) if !cwd.is_dir() => StartError::NoDirectory { program, cwd },
+            Some(Errno::NOENT) if !Path::new("/dev/null").exists() => StartError::NoNull { program },
+            Some(Errno::NOENT) if file.exists() => StartError::NoInterpreter { program },
+            Some(Errno::NOENT | Errno::NOTDIR) => StartError::NotFound { program },
+            Some(Errno::AGAIN) => StartError::NoRoom { program },
+            Some(Errno::TOOBIG) => StartError::TooLong { program },
+            _ => StartError::Other { program, cwd, source },
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Process trees on Linux, through `/proc`, process handles and the child subreaper. Never used elsewhere.
+
+mod census;
+mod family;
+mod filters;
+mod sweep;
+mod table;
+mod target;
+
+use std::os::unix::fs::MetadataExt as _;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use super::{Drained, FileId, Filter, Left, ProcessId, Survivor, Swept, groups};
+
+pub(super) use family::{
+    become_reaper, forget, forget_aside, note_end, reap, register, start_aside, until_lasting,
+};
+
+/// See [`crate::os::process::shows_us`].
+pub(super) fn shows_us() -> bool {
+    static SHOWS: LazyLock<bool> = LazyLock::new(|| {
+        let own = table::own_pid().to_string();
+        std::fs::read_link("/proc/self").is_ok_and(|shown| shown.as_os_str() == own.as_str())
+    });
+    *SHOWS
+}
+
+/// See [`crate::os::process::place`].
+pub(super) fn place() -> Option<String> {
+    static PLACE: LazyLock<Option<String>> = LazyLock::new(|| {
+        let namespace = std::fs::metadata("/proc/self/ns/pid").ok()?.ino();
+        Some(format!("{}/{namespace}", boot_id()?))
+    });
+    PLACE.clone()
+}
+
+/// See [`crate::os::process::survivors`].
+pub(super) fn survivors(filter: &Filter) -> Vec<Survivor> {
+    if shows_us() { sweep::survivors(filter) } else { groups::survivors(filter) }
+}
+
+/// See [`crate::os::process::end_marked`].
+pub(super) async fn sweep(filter: &Filter, grace: Duration) -> Swept {
+    if shows_us() { sweep::sweep(filter, grace).await } else { groups::sweep(filter, grace).await }
+}
+
+/// See [`crate::os::process::Running::left`].
+pub(super) fn left(filter: &Filter, outputs: &[FileId]) -> Left {
+    if shows_us() { sweep::left(filter, outputs) } else { groups::left(filter, outputs) }
+}
+
+/// See [`crate::os::process::Running::drain`].
+pub(super) async fn drain(filter: &Filter, outputs: &[FileId]) -> Drained {
+    if shows_us() { filters::drain(filter, outputs).await } else { groups::drain(filter, outputs).await }
+}
+
+/// Whether a step whose main process has ended certainly left nothing alive.
+pub(super) fn has_nothing_left(filter: &Filter) -> bool {
+    if shows_us() { family::has_nothing_left(filter) } else { groups::has_nothing_left(filter) }
+}
+
+/// See [`ProcessId::is_alive`].
+pub(super) fn is_alive(id: ProcessId) -> bool {
+    if shows_us() { target::is_alive(id) } else { groups::is_alive(id) }
+}
+
+/// See [`crate::os::process::is_running`].
+pub(super) fn is_running(pid: i32) -> bool {
+    if shows_us() { target::is_running(pid) } else { groups::is_running(pid) }
+}
+
+/// See [`ProcessId::current`].
+pub(super) fn current() -> ProcessId {
+    table::Row::own().map_or_else(groups::current, |row| row.id)
+}
+
+/// See [`crate::os::process::boot_id`].
+pub(super) fn boot_id() -> Option<String> {
+    // numbers are told from those of another boot by when their processes began, which nobody can tell there
+    shows_us()
+        .then(|| std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok())?
+        .map(|id| id.trim().to_owned())
+}
+
+/// See [`crate::os::process::ignores_hangup`].
+pub(super) fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 != 0)
+}

@@ -1,0 +1,66 @@
+//! Systems without `/proc` and without a child subreaper: only process groups are seen and ended.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::process::Child;
+
+pub(super) use super::groups::{
+    current, drain, has_nothing_left, is_alive, is_running, left, survivors, sweep,
+};
+use super::{Filter, Marker, ProcessId, groups};
+
+pub(super) fn become_reaper() {}
+
+pub(super) fn reap() {}
+
+pub(super) fn note_end(id: ProcessId, _: &Filter) {
+    groups::note_end(id);
+}
+
+pub(super) fn forget(id: ProcessId) {
+    groups::note_end(id);
+}
+
+/// Nothing is started aside: nobody here could tell it from a process of the run.
+pub(super) fn start_aside(
+    _: impl FnOnce() -> io::Result<std::process::Child>,
+) -> io::Result<std::process::Child> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(super) fn forget_aside(_: u32) {}
+
+pub(super) fn until_lasting(limit: Duration) -> Duration {
+    limit
+}
+
+pub(super) fn boot_id() -> Option<String> {
+    None
+}
+
+pub(super) fn register(
+    marker: &Marker,
+    spawn: impl FnOnce() -> io::Result<Child>,
+) -> io::Result<(Child, ProcessId)> {
+    let child = spawn()?;
+    let pid = child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap_or_default();
+    let id = ProcessId { pid, start_time: 0 };
+    groups::remember(marker, id);
+    Ok((child, id))
+}
+
+/// See [`crate::os::process::ignores_hangup`]: nobody can tell here.
+pub(super) fn ignores_hangup() -> bool {
+    false
+}
+
+/// See [`crate::os::process::place`]: there are no namespaces here.
+pub(super) fn place() -> Option<String> {
+    Some("here".to_owned())
+}
+
+/// See [`crate::os::process::shows_us`].
+pub(super) fn shows_us() -> bool {
+    false
+}

@@ -1,0 +1,151 @@
+//! How many more runs auto-fix may make: one number for the whole tree of runs, on disk.
+//!
+//! Nested runs take from the same number, so budgets never multiply; a killed loop finds it where it was.
+
+use std::{
+    cell::Cell,
+    fs::{File, OpenOptions},
+    io::{Read, Seek, SeekFrom, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::Policy;
+use crate::{
+    machine::host::Host,
+    runs::Runs,
+    store::folder::{FolderError, make_dir},
+};
+
+/// The environment variable that leads nested runs to the number.
+pub const VARIABLE: &str = "RECIPE_RUNNER_AUTO_FIX_BUDGET";
+
+/// The environment variable that keeps nested runs from repairing anything.
+pub const FORBIDDEN: &str = "RECIPE_RUNNER_NO_AUTO_FIX";
+
+/// Whether somebody around this run wants nothing to be repaired.
+pub fn is_forbidden(host: &Host) -> bool {
+    host.var(FORBIDDEN).is_some_and(|said| !matches!(said.trim(), "" | "0" | "false"))
+}
+
+/// Keeps everything that the run starts from repairing anything.
+pub fn forbid(host: &mut Host) {
+    host.env.insert(FORBIDDEN.into(), "1".into());
+}
+
+/// The number on disk, and how many of these one loop may take.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    path: PathBuf,
+    own: Cell<u32>,
+}
+
+impl Budget {
+    /// The number at this path, of which a loop takes `runs` at most; it begins with these unless it exists already.
+    pub fn open(path: &Path, runs: u32) -> Result<Budget, FolderError> {
+        let budget = Budget { path: path.to_owned(), own: Cell::new(runs) };
+        if !path.exists() {
+            crate::store::folder::write_new(path, format!("{runs}\n").as_bytes())?;
+        }
+        Ok(budget)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes one run from it; `false` if none is left.
+    pub fn take(&self) -> Result<bool, FolderError> {
+        let mut file = self.lock()?;
+        let (left, own) = (read(&mut file), self.own.get());
+        if left == 0 || own == 0 {
+            return Ok(false);
+        }
+        self.own.set(own - 1);
+        let write = |file: &mut File| {
+            file.seek(SeekFrom::Start(0))?;
+            file.set_len(0)?;
+            writeln!(file, "{}", left - 1)?;
+            file.sync_data()
+        };
+        write(&mut file).map_err(FolderError::at("write", &self.path))?;
+        Ok(true)
+    }
+
+    /// How many runs are left.
+    pub fn left(&self) -> Result<u32, FolderError> {
+        Ok(read(&mut self.lock()?))
+    }
+
+    fn lock(&self) -> Result<File, FolderError> {
+        let file = OpenOptions::new().read(true).write(true).mode(0o600).open(&self.path);
+        let file = file.map_err(FolderError::at("open", &self.path))?;
+        flock(&file, FlockOperation::LockExclusive)
+            .map_err(|error| FolderError::at("lock", &self.path)(error.into()))?;
+        Ok(file)
+    }
+}
+
+/// Makes the number of runs that are left known to everything that the run starts; a run inside of another one
+/// that has such a number takes from that, and cannot make more runs than are left. Says where it is.
+pub fn prepare(
+    runs: &Runs,
+    policy: &mut Policy,
+    known: Option<PathBuf>,
+    host: &mut Host,
+) -> Result<PathBuf, FolderError> {
+    let inherited = host.var(VARIABLE).map(PathBuf::from).filter(|path| path.exists());
+    let path = match (known, inherited) {
+        (Some(path), _) => path,
+        (None, Some(path)) => {
+            // this one belongs to a run of the loop around it already
+            let left = Budget::open(&path, 0)?.left()?.saturating_add(1);
+            policy.max_attempts = policy.max_attempts.min(left);
+            path
+        }
+        (None, None) => {
+            let dir = runs.home().join("auto-fix");
+            make_dir(&dir)?;
+            dir.join(crate::runs::new_id())
+        }
+    };
+    Budget::open(&path, policy.max_attempts.saturating_sub(1))?;
+    host.env.insert(VARIABLE.into(), path.clone().into());
+    Ok(path)
+}
+
+fn read(file: &mut File) -> u32 {
+    let mut text = String::new();
+    let _ = file.read_to_string(&mut text);
+    text.trim().parse().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_run_is_taken_once_by_whoever_comes() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("budget");
+        let first = Budget::open(&path, 2).unwrap();
+        let nested = Budget::open(&path, 9).unwrap();
+        assert!(first.take().unwrap());
+        assert!(nested.take().unwrap());
+        assert!(!first.take().unwrap());
+        assert!(!nested.take().unwrap());
+    }
+
+    #[test]
+    fn a_loop_takes_no_more_than_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("budget");
+        let first = Budget::open(&path, 5).unwrap();
+        let nested = Budget::open(&path, 1).unwrap();
+        assert!(nested.take().unwrap() && !nested.take().unwrap());
+        assert_eq!((first.left().unwrap(), first.take().unwrap()), (4, true));
+    }
+}

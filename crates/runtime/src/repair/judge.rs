@@ -1,0 +1,130 @@
+//! Judging a proposed recipe: it is another one, it is a whole one, and nothing in it is weaker.
+//!
+//! Never writes a file.
+
+use std::{path::Path, sync::Arc};
+
+use engine::guard;
+use recipe::{
+    check::Loader,
+    diagnostic::Severity,
+    plan::{Plan, Unit},
+    value::Value,
+};
+
+use super::{
+    Regression,
+    subject::{Subject, unit},
+    surface::Change,
+};
+
+/// What speaks against a proposal.
+pub(super) fn examine(
+    subject: &Subject,
+    before: &Plan,
+    candidate: &Arc<[u8]>,
+    loader: &dyn Loader,
+    failed: &str,
+) -> Vec<Regression> {
+    let checked = subject.check(candidate, loader);
+    let problems = checked.diagnostics.iter().filter(|problem| problem.severity == Severity::Error);
+    let mut found: Vec<Regression> =
+        problems.map(|problem| regression("invalid", None, &problem.message)).collect();
+    let Some(after) = &checked.plan else { return found };
+    let (old, new) = (unit(before, &subject.path), unit(after, &subject.path));
+    if let (Some(old), Some(new)) = (old, new) {
+        if is_same(old, new) {
+            found.push(regression("unchanged", None, "it proposes the recipe as it is"));
+        }
+        found.extend(around_checks(old, new));
+        if !subject.parents.is_empty() {
+            found.extend(not_composed(old, new));
+        }
+    }
+    found.extend(guard::compare(before, after, failed).into_iter().map(|found| Regression {
+        code: found.code.to_string(),
+        step: found.step,
+        detail: found.detail,
+    }));
+    found
+}
+
+/// What a recipe that extends others has lost of itself, or of them: one of them in its place is not a repair of it.
+fn not_composed(before: &Unit, after: &Unit) -> Vec<Regression> {
+    let mut found = Vec::new();
+    if before.name != after.name {
+        let detail = format!("the recipe is `{}`, and would become `{}`", before.name, after.name);
+        found.push(regression("name_changed", None, &detail));
+    }
+    let is_gone = |id: &str| !after.steps.iter().any(|step| step.id == id);
+    for step in before.steps.iter().filter(|step| is_gone(&step.id)) {
+        let detail = format!("`{}`, a step of the recipe with what it extends, is gone", step.id);
+        found.push(regression("step_lost", Some(&step.id), &detail));
+    }
+    found
+}
+
+/// What a repair changed that it must not touch.
+pub(super) fn outside(changes: &[Change], aside: &Path) -> Vec<Regression> {
+    let detail = |change: &Change| match change.is_put_back {
+        true => format!(
+            "it changed `{}`, which is put back; the change is kept in {}",
+            change.name,
+            aside.display()
+        ),
+        false => format!("it changed `{}`, which cannot be put back: look at it", change.name),
+    };
+    changes.iter().map(|change| regression("outside_surface", None, &detail(change))).collect()
+}
+
+/// Whether two recipes do the same.
+fn is_same(before: &Unit, after: &Unit) -> bool {
+    let steps =
+        |unit: &Unit| unit.steps.iter().map(|step| (step.digest.clone(), step.timeout)).collect::<Vec<_>>();
+    let output = |unit: &Unit| {
+        unit.output.as_ref().map(|output| (output.format.clone(), output.template.text().to_owned()))
+    };
+    steps(before) == steps(after)
+        && before.context == after.context
+        && inputs(before).eq(inputs(after))
+        && before.rules == after.rules
+        && (&before.env_files, &before.required_env) == (&after.env_files, &after.required_env)
+        && before.secrets == after.secrets
+        && (before.limits, before.budget) == (after.limits, after.budget)
+        && output(before) == output(after)
+        && hook_texts(before) == hook_texts(after)
+}
+
+/// What a recipe wants to be given, without the words about it.
+fn inputs(unit: &Unit) -> impl Iterator<Item = (&str, bool, Option<&Value>)> {
+    unit.inputs.iter().map(|input| (input.name.as_str(), input.required, input.default.as_ref()))
+}
+
+fn hook_texts(unit: &Unit) -> [Option<String>; 3] {
+    let hooks = &unit.hooks;
+    [&hooks.pre_step, &hooks.post_step, &hooks.on_error]
+        .map(|hook| hook.as_ref().map(|hook| hook.text().to_owned()))
+}
+
+/// Changes that get around a check without touching it: hooks that work for it, and programs put in its way.
+fn around_checks(before: &Unit, after: &Unit) -> Vec<Regression> {
+    let mut found = Vec::new();
+    if hook_texts(before) != hook_texts(after) {
+        found.push(regression("hooks_changed", None, "it changes the hooks, which run around every check"));
+    }
+    for step in &after.steps {
+        let old = before.steps.iter().find(|old| old.id == step.id);
+        let known = |name: &str| old.is_some_and(|old| old.env.iter().any(|(known, _)| known == name));
+        for (name, _) in
+            step.env.iter().filter(|(name, _)| recipe::env_name::is_protected(name) && !known(name))
+        {
+            let detail = format!("it sets `{name}`, which decides what programs the step runs");
+            found.push(regression("environment_changed", Some(&step.id), &detail));
+        }
+    }
+    found
+}
+
+pub(super) fn regression(code: &str, step: Option<&str>, detail: &str) -> Regression {
+    Regression { code: code.to_owned(), step: step.map(str::to_owned), detail: detail.to_owned() }
+}

@@ -1,0 +1,348 @@
+//! Auto-fix: run, look at the evidence, decide, repair or do again what was wanting, and stop in time.
+//!
+//! Never retries blindly, never repairs a recipe because of the environment, never accepts a weaker recipe, and
+//! never goes over its budget. When it cannot go on, it says so and hands over.
+
+pub mod answer;
+pub mod budget;
+mod changes;
+mod decide;
+mod desk;
+mod escalation;
+mod git;
+mod judge;
+mod lineage;
+mod repair;
+mod subject;
+mod surface;
+mod work;
+
+use std::{ffi::OsStr, path::PathBuf};
+
+use engine::{
+    Event, RunStatus,
+    resume_plan::{Effects, Resumer},
+};
+use recipe::{check::Loader, plan::Plan, value::Map};
+
+use crate::report::auto_fix::save;
+pub use crate::report::auto_fix::{
+    Attempt, Escalation, PlanSummary, Regression, RepairReport, Report, load, not_wanted,
+};
+use crate::{
+    agents::AgentSettings,
+    machine::{host::Host, programs},
+    report::RunResult,
+    run::{Halt, Reporter},
+    runs::{Beside, Ending, Hold, Interrupted, OpenError, Resume, ResumeError, RunError, Runs, Shown, Start},
+    store::{
+        folder::{FolderError, Options, RunFolder},
+        sources::Recording,
+    },
+};
+use budget::Budget;
+pub use budget::{forbid, is_forbidden, prepare};
+use decide::Next;
+use desk::{Desk, Ear};
+use repair::Repair;
+use subject::Replaced;
+pub use work::unfinished;
+use work::{Prepared, Round, Work};
+
+/// How auto-fix is done.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// Runs at most, the first one included.
+    pub max_attempts: u32,
+    /// The agent program that repairs.
+    pub repair_agent: Option<String>,
+}
+
+/// Everything that the loop needs besides the first run.
+pub struct Loop<'a> {
+    /// The runs.
+    pub runs: &'a Runs,
+    /// How it is done.
+    pub policy: Policy,
+    /// How agents are run.
+    pub agents: AgentSettings,
+    /// The machine.
+    pub host: Host,
+    /// Brings recipes.
+    pub loader: &'a dyn Loader,
+    /// The machine as a recipe wants it: a repair may name other files that define its environment.
+    pub host_for: &'a dyn Fn(&Plan) -> Host,
+    /// The recipe's file, which a repair may change.
+    pub recipe_file: PathBuf,
+    /// How many levels of producers are passed over; 0 at first.
+    pub level: usize,
+}
+
+/// Why the loop itself failed.
+#[derive(Debug, thiserror::Error)]
+pub enum AutoFixError {
+    /// The run could not go on.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A resume could not be made.
+    #[error(transparent)]
+    Resume(#[from] ResumeError),
+    /// The run cannot be read any more.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A file failed.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+}
+
+impl Loop<'_> {
+    /// Runs a recipe, and goes on until it succeeds or a person is needed. Nobody else can have the run meanwhile.
+    pub fn start(self, start: Start<'_>, reporter: &mut dyn Reporter) -> Result<RunResult, AutoFixError> {
+        let ear = Ear::new()?;
+        match self.runs.start_held(start, reporter)? {
+            (first, Some(hold)) => self.go_on(first, hold, ear, reporter),
+            (refused, None) => Ok(self.refused(refused)),
+        }
+    }
+
+    /// The same with a run that was opened to go on with it.
+    pub fn resume(
+        self,
+        opened: Shown,
+        resume: Resume<'_>,
+        reporter: &mut dyn Reporter,
+    ) -> Result<RunResult, AutoFixError> {
+        let is_over = opened.status == RunStatus::Completed;
+        let program = self.policy.repair_agent.as_deref().filter(|_| !is_over);
+        if let Some(problem) = programs::repairer(program, &self.agents, &self.host) {
+            return Ok(self.refused(self.runs.blocked_resume(&opened, &[problem])));
+        }
+        let ear = Ear::new()?;
+        match self.runs.resume_held(opened, resume, None, reporter)? {
+            (first, Some(hold)) => self.go_on(first, hold, ear, reporter),
+            (refused, None) => Ok(self.refused(refused)),
+        }
+    }
+
+    /// The result of a run that cannot begin, or cannot go on: there is nothing to mend in it.
+    fn refused(&self, mut result: RunResult) -> RunResult {
+        result.auto_fix = Some(Report {
+            enabled: true,
+            max_attempts: self.policy.max_attempts,
+            outcome: result.outcome.to_owned(),
+            ..Report::default()
+        });
+        result
+    }
+
+    fn go_on(
+        mut self,
+        first: RunResult,
+        hold: Hold,
+        ear: Ear,
+        reporter: &mut dyn Reporter,
+    ) -> Result<RunResult, AutoFixError> {
+        let run_id = first.run_id.clone().unwrap_or_default();
+        let folder = RunFolder::at(self.runs.dir().join(&run_id));
+        let mut work = Work {
+            budget: self.budget(&folder)?,
+            report: Report::begun(
+                &folder,
+                self.policy.max_attempts,
+                first.tracking_id.clone().unwrap_or(run_id),
+            ),
+            folder,
+            result: first,
+            hold: Some(hold),
+            ear: Some(ear),
+            reporter,
+        };
+        let ending = match self.rounds(&mut work) {
+            Ok(ending) => ending,
+            Err(error) => {
+                // whatever stopped the loop, the journal does not end between two attempts
+                let why = Some(error.to_string());
+                let failed = Ending { status: RunStatus::Failed, exit_code: 1, error: why };
+                let _ = self.runs.conclude(&work.folder, failed, work.reporter);
+                return Err(error);
+            }
+        };
+        work.report.resumes = work.result.resumes;
+        save(&work.folder, &work.report)?;
+        let mut result = self.runs.conclude(&work.folder, ending, work.reporter)?;
+        if work.report.outcome == "blocked" {
+            // what is missing is not in the journal; steps have run, whatever stops the next one
+            let usage = result.usage;
+            result = RunResult { outcome: "blocked", exit_code: Some(1), usage, ..work.result };
+        }
+        result.auto_fix = Some(work.report);
+        if let Some(hold) = work.hold {
+            hold.release(result.status);
+        }
+        Ok(result)
+    }
+
+    /// Attempt after attempt; says how the run ends.
+    fn rounds(&mut self, work: &mut Work<'_>) -> Result<Ending, AutoFixError> {
+        loop {
+            work.note_attempt();
+            save(&work.folder, &work.report)?;
+            let (status, exit_code) = (work.result.status, work.result.exit_code.unwrap_or(1));
+            if status == RunStatus::Waiting {
+                return Ok(self.escalate(work, "a step says that a person has to look at it".to_owned()));
+            }
+            if status != RunStatus::Failed {
+                work.report.outcome = work.result.outcome.to_owned();
+                return Ok(Ending { status, exit_code, error: None });
+            }
+            if let Some(step) = self.undecided(work)?.first() {
+                let reason = format!("step `{step}` was interrupted and says that it is not idempotent");
+                return Ok(self.escalate(work, reason));
+            }
+            let next = match self.decide(&work.result, &work.report) {
+                Next::Blocked(reason) => {
+                    work.report.outcome = "blocked".to_owned();
+                    work.report.reason = Some(reason);
+                    return Ok(Ending { status, exit_code: 1, error: None });
+                }
+                Next::Spent => {
+                    work.report.outcome = work.result.outcome.to_owned();
+                    work.report.reason = Some("the budget of the run's agents is used up".to_owned());
+                    return Ok(Ending { status, exit_code, error: None });
+                }
+                Next::Escalate(reason) => return Ok(self.escalate(work, reason)),
+                next => next,
+            };
+            if !work.budget.take()? {
+                let runs = work.report.max_attempts;
+                let reason =
+                    format!("the budget of {runs} run{} is used up", if runs == 1 { "" } else { "s" });
+                return Ok(self.escalate(work, reason));
+            }
+            match self.round(work, next)? {
+                Round::Again(result) => work.result = *result,
+                Round::Over(reason) => return Ok(self.escalate(work, reason)),
+                Round::Told(halt) => return Ok(work.stop(halt)),
+            }
+        }
+    }
+
+    /// The number of runs that are left, shared with runs inside of this one.
+    fn budget(&self, folder: &RunFolder) -> Result<Budget, FolderError> {
+        let path = self
+            .host
+            .var(budget::VARIABLE)
+            .map_or_else(|| folder.path().join("auto-fix-budget"), PathBuf::from);
+        Budget::open(&path, self.policy.max_attempts.saturating_sub(1))
+    }
+
+    fn resumed<'b>(&'b self, edited: Option<(Plan, &'b Recording<'b>)>) -> Resume<'b> {
+        Resume {
+            interrupted: Interrupted::Ask,
+            from: None,
+            resumer: Resumer::Automatic { level: self.level },
+            effects: Effects::Once,
+            confirm: &|_| true,
+            beside: Beside::Refused,
+            given: Map::new(),
+            edited,
+            recipe_file: None,
+            change: &keep_options,
+            agents: self.agents.clone(),
+            host: self.host.clone(),
+            loader: self.loader,
+        }
+    }
+
+    /// The machine for a repaired recipe, with the budget of the loop.
+    fn host_with(&self, plan: &Plan) -> Host {
+        let mut host = (self.host_for)(plan);
+        let budget = self.host.env.get_key_value(OsStr::new(budget::VARIABLE));
+        host.env.extend(budget.map(|(name, path)| (name.clone(), path.clone())));
+        host
+    }
+
+    /// Makes the next attempt, after what has to come before it.
+    fn round(&mut self, work: &mut Work<'_>, next: Next) -> Result<Round, AutoFixError> {
+        let Some(ear) = work.ear.take() else { return Ok(Round::Told(Halt::Interrupt)) };
+        let mut desk = Desk {
+            runs: self.runs,
+            folder: &work.folder,
+            grace: self.host.grace,
+            ear,
+            reporter: &mut *work.reporter,
+        };
+        let prepared = self.prepare(&mut desk, &work.budget, &mut work.report, &work.result, &next);
+        work.ear = Some(desk.ear);
+        match prepared? {
+            Prepared::Go(repaired) => self.attempt(work, repaired),
+            Prepared::Over(reason) => Ok(Round::Over(reason)),
+            Prepared::Told(halt) => Ok(Round::Told(halt)),
+        }
+    }
+
+    /// Waits or has the recipe repaired, if that is what comes next.
+    fn prepare(
+        &mut self,
+        desk: &mut Desk<'_>,
+        budget: &Budget,
+        report: &mut Report,
+        result: &RunResult,
+        next: &Next,
+    ) -> Result<Prepared, AutoFixError> {
+        let told = match next {
+            Next::Wait(time) => {
+                let class = result.diagnosis.as_ref().map_or("the environment", |found| found.class.as_str());
+                let reason = format!("waiting because of {class}");
+                desk.record(Event::FixWaits { seconds: time.as_secs_f64(), reason })?;
+                desk.pause(*time)
+            }
+            _ => desk.was_told(),
+        };
+        match (told, next) {
+            (Some(halt), _) => Ok(Prepared::Told(halt)),
+            (None, Next::Repair) => self.repair(desk, budget, report, result),
+            (None, Next::Widen) => {
+                self.level = 1;
+                Ok(Prepared::Go(None))
+            }
+            (None, _) => Ok(Prepared::Go(None)),
+        }
+    }
+
+    fn attempt(&mut self, work: &mut Work<'_>, repaired: Option<Box<Repair>>) -> Result<Round, AutoFixError> {
+        let opened = self.runs.open(work.folder.clone())?;
+        let remembered = opened.sources(Some(self.loader))?;
+        let changed = repaired.as_ref().map(|repair| (repair.subject.path.as_str(), repair.text.clone()));
+        let loader = Replaced::new(&remembered, changed);
+        let recording = Recording::new(&loader);
+        // checked once more through the recording, so that every source is kept with the run
+        let edited = repaired.as_ref().and_then(|repair| {
+            recording.root(&repair.subject.root_with(&repair.text));
+            repair.subject.check(&repair.text, &recording).plan
+        });
+        if let Some(plan) = &edited {
+            self.host = self.host_with(plan);
+        }
+        let resume = self.resumed(edited.map(|plan| (plan, &recording)));
+        let plan = opened.resume_plan(&resume)?;
+        if let Some(attempt) = work.report.attempts.last_mut() {
+            attempt.plan = Some(PlanSummary {
+                anchor: plan.anchor.clone(),
+                rerun: plan.rerun.clone(),
+                blocked_effects: plan.blocked_effects.clone(),
+            });
+        }
+        save(&work.folder, &work.report)?;
+        if !plan.blocked_effects.is_empty() {
+            let effects = plan.blocked_effects.join(", ");
+            return Ok(Round::Over(format!("side effects that are done would be repeated: {effects}")));
+        }
+        let held = work.hold.take();
+        let (result, hold) = self.runs.resume_held(opened, resume, held, work.reporter)?;
+        work.hold = hold;
+        Ok(Round::Again(Box::new(result)))
+    }
+}
+
+fn keep_options(_: &mut Options) {}

@@ -1,0 +1,393 @@
+//! Asking an agent for a better recipe, and judging what it brings.
+
+mod prompt;
+
+use std::{
+    fs::{self, OpenOptions},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use engine::{
+    Event,
+    event::{RepairBegan, Usage},
+    outcome::AgentTrouble,
+};
+use recipe::{
+    check::Loader,
+    digest::sha256,
+    plan::{JsonMode, Plan, Step},
+};
+use tokio::sync::{Notify, mpsc, watch};
+
+use super::{
+    Attempt, AutoFixError, Loop, Regression, RepairReport, Report, answer,
+    budget::Budget,
+    changes,
+    desk::Desk,
+    judge,
+    subject::{Replaced, Subject},
+    surface::{Place, Surface},
+    work::Prepared,
+};
+use crate::{
+    agents::{AgentSettings, User},
+    machine::host::Host,
+    os::{environment::Environment, guardian::Beside},
+    report::RunResult,
+    run::Halt,
+    steps::{
+        agent::{
+            attempt::{AgentTask, run_once},
+            budget::{self, Ledger},
+        },
+        shell::attempt::Go,
+    },
+    store::{
+        folder::{FolderError, RunFolder, make_dir, write_new},
+        sources::Remembered,
+    },
+};
+
+/// A repair that was accepted.
+pub(super) struct Repair {
+    pub(super) subject: Subject,
+    pub(super) text: Arc<[u8]>,
+}
+
+/// What became of a proposal.
+pub(super) enum Verdict {
+    /// It is taken, with this text.
+    Accepted(Arc<[u8]>),
+    /// It is not.
+    Refused,
+    /// There is none: the agent's service does not work.
+    Unasked,
+    /// It is good, and could not be written into the recipe.
+    Unwritten,
+    /// Somebody asked to stop before there was one.
+    Stopped(Halt),
+}
+
+/// Asks for repairs.
+struct Repairer<'a> {
+    folder: &'a RunFolder,
+    subject: &'a Subject,
+    /// The recipe that was asked for.
+    recipe_file: &'a Path,
+    /// What the run worked with.
+    plan: &'a Plan,
+    /// Where its texts are.
+    sources: PathBuf,
+    agents: &'a AgentSettings,
+    host: &'a Host,
+    loader: &'a dyn Loader,
+    program: Option<&'a str>,
+    /// What the run's agents have used up so far.
+    spent: Usage,
+}
+
+/// Why a good repair was not taken: its recipe could not be written.
+pub(super) const NOT_WRITTEN: &str = "not_written";
+/// How long a repair may take.
+const REPAIR_SECONDS: f64 = 1800.0;
+
+impl Loop<'_> {
+    /// Asks the repair agent; a refused answer is fed back once.
+    pub(super) fn repair(
+        &self,
+        desk: &mut Desk<'_>,
+        budget: &Budget,
+        report: &mut Report,
+        result: &RunResult,
+    ) -> Result<Prepared, AutoFixError> {
+        let opened = self.runs.open(desk.folder.clone())?;
+        let Some(subject) = Subject::find(&opened, &self.recipe_file)? else {
+            return Ok(Prepared::Over("the recipe has no file that could be repaired".to_owned()));
+        };
+        // nobody pays for a repair that cannot be kept
+        if let Err(error) = OpenOptions::new().append(true).open(&subject.file) {
+            let file = subject.file.display();
+            return Ok(Prepared::Over(format!("the recipe `{file}` cannot be written: {error}")));
+        }
+        let mut repairer = Repairer {
+            folder: desk.folder,
+            subject: &subject,
+            recipe_file: &self.recipe_file,
+            plan: &opened.plan,
+            sources: opened.sources_dir(),
+            agents: &self.agents,
+            host: &self.host,
+            loader: self.loader,
+            program: self.policy.repair_agent.as_deref(),
+            spent: result.usage.clone().unwrap_or_default(),
+        };
+        let mut refused: Option<RepairReport> = None;
+        loop {
+            let (proposal, verdict) = repairer.propose(desk, report, result, refused.as_ref())?;
+            if let Some(attempt) = report.attempts.last_mut() {
+                attempt.repair = Some(proposal.clone());
+            }
+            match verdict {
+                Verdict::Accepted(text) => return Ok(Prepared::Go(Some(Box::new(Repair { subject, text })))),
+                Verdict::Stopped(halt) => return Ok(Prepared::Told(halt)),
+                Verdict::Unasked | Verdict::Unwritten => return Ok(Prepared::Over(proposal.summary)),
+                Verdict::Refused if refused.is_some() => {
+                    let reason = format!("the repair was refused twice: {}", proposal.summary);
+                    return Ok(Prepared::Over(reason));
+                }
+                // a refused repair counts as an attempt
+                Verdict::Refused if !budget.take()? => {
+                    let reason =
+                        format!("the repair was refused, and no attempt is left: {}", proposal.summary);
+                    return Ok(Prepared::Over(reason));
+                }
+                Verdict::Refused => {
+                    if let Some(last) = report.attempts.last().cloned() {
+                        report.attempts.push(Attempt { attempt: last.attempt + 1, repair: None, ..last });
+                    }
+                    refused = Some(proposal);
+                }
+            }
+        }
+    }
+}
+
+impl Repairer<'_> {
+    /// Asks once, and judges what comes back. Until that is over the journal says how to put the recipe back.
+    fn propose(
+        &mut self,
+        desk: &mut Desk<'_>,
+        report: &Report,
+        result: &RunResult,
+        refused: Option<&RepairReport>,
+    ) -> Result<(RepairReport, Verdict), AutoFixError> {
+        let number = (1..).find(|n| !self.folder.path().join(format!("repairs/{n}")).exists()).unwrap_or(1);
+        let dir = repair_dir(number);
+        make_dir(&self.folder.path().join(&dir))?;
+        let file = &self.subject.file;
+        let before = fs::read(file).map_err(FolderError::at("read", file))?;
+        let original = dir.join("original.yaml");
+        write_new(&self.folder.path().join(&original), &before)?;
+        desk.record(Event::RepairBegan(RepairBegan {
+            number,
+            file: file.to_string_lossy().into_owned(),
+            digest: sha256(&before),
+            original: original.to_string_lossy().into_owned(),
+        }))?;
+        let prompt = self.prompt(report, result, refused, &before);
+        let judged = self.work(desk, number, &before, prompt, result)?;
+        let accepted = matches!(judged.1, Verdict::Accepted(_));
+        desk.record(Event::RepairEnded { number, accepted })?;
+        Ok(judged)
+    }
+
+    /// Lets the agent work, puts back what it changed, and judges its proposal.
+    fn work(
+        &mut self,
+        desk: &mut Desk<'_>,
+        number: u32,
+        before: &[u8],
+        prompt: String,
+        result: &RunResult,
+    ) -> Result<(RepairReport, Verdict), AutoFixError> {
+        let dir = &repair_dir(number);
+        let working_dir = self.folder.header().map(|header| header.working_dir)?;
+        let file = &self.subject.file;
+        let mut surface = Surface::take(&Place {
+            working_dir: &working_dir,
+            recipe: file,
+            root: self.recipe_file,
+            state: desk.runs.home(),
+            home: self.host.home.as_deref(),
+        });
+        let (asked, halt) = self.ask(desk, number, working_dir, prompt)?;
+        let edited = fs::read(file).ok().filter(|now| now != before);
+        // whatever comes of it, the file is as it was until the repair is accepted
+        let aside = self.folder.path().join(dir).join("outside");
+        let outside = judge::outside(&surface.restore(&aside), &aside);
+        if fs::read(file).ok().as_deref() != Some(before) {
+            write_new(file, before)?;
+        }
+        if let Some(halt) = halt {
+            let kept = edited.map(|candidate| self.keep(dir, &candidate)).transpose()?;
+            let summary = "it was stopped before there was anything to judge".to_owned();
+            return Ok((refusal(summary, outside, kept), Verdict::Stopped(halt)));
+        }
+        self.judge(asked, edited, outside, dir, result)
+    }
+
+    /// Keeps what was proposed as a file.
+    fn keep(&self, dir: &Path, candidate: &[u8]) -> Result<String, FolderError> {
+        let kept = self.folder.path().join(dir).join("candidate.yaml");
+        write_new(&kept, candidate)?;
+        Ok(kept.to_string_lossy().into_owned())
+    }
+
+    /// Takes a proposal if it makes nothing weaker.
+    fn judge(
+        &self,
+        asked: Result<String, Silence>,
+        edited: Option<Vec<u8>>,
+        outside: Vec<Regression>,
+        dir: &Path,
+        result: &RunResult,
+    ) -> Result<(RepairReport, Verdict), AutoFixError> {
+        let candidate = match (&asked, edited) {
+            (_, Some(edited)) => Some(edited),
+            (Ok(text), None) => answer::recipe_in(text).map(String::into_bytes),
+            (Err(_), None) => None,
+        };
+        let Some(candidate) = candidate else { return self.without_recipe(asked, outside, dir) };
+        let kept = Some(self.keep(dir, &candidate)?);
+        let candidate: Arc<[u8]> = candidate.into();
+        let failed = result.failure.as_ref().map_or("", |failure| failure.step.as_str());
+        let remembered = Remembered::open(&self.sources, Some(self.loader))?;
+        let loader = Replaced::new(&remembered, Some((&self.subject.path, Arc::clone(&candidate))));
+        let mut regressions = outside;
+        regressions.extend(judge::examine(self.subject, self.plan, &candidate, &loader, failed));
+        if let Some(first) = regressions.first() {
+            return Ok((refusal(first.detail.clone(), regressions, kept), Verdict::Refused));
+        }
+        let original = self.folder.path().join(dir).join("original.yaml");
+        let before = fs::read(&original).map_err(FolderError::at("read", &original))?;
+        if let Err(error) = write_new(&self.subject.file, &candidate) {
+            let summary = format!("the repair could not be written into the recipe: {error}");
+            let found = vec![judge::regression(NOT_WRITTEN, None, &summary)];
+            return Ok((refusal(summary, found, kept), Verdict::Unwritten));
+        }
+        let changes = changes::describe(&before, &candidate);
+        let summary = match self.subject.is_root() {
+            true => changes,
+            false => format!("in `{}`: {changes}", self.subject.path),
+        };
+        let report = RepairReport {
+            accepted: true,
+            summary,
+            regressions,
+            candidate: kept,
+            file: Some(self.subject.file.to_string_lossy().into_owned()),
+            original: Some(original.to_string_lossy().into_owned()),
+        };
+        Ok((report, Verdict::Accepted(candidate)))
+    }
+
+    /// Refuses an answer in which there is no recipe; whatever it says is kept.
+    fn without_recipe(
+        &self,
+        asked: Result<String, Silence>,
+        outside: Vec<Regression>,
+        dir: &Path,
+    ) -> Result<(RepairReport, Verdict), AutoFixError> {
+        let said = asked.as_ref().ok().filter(|text| !text.trim().is_empty());
+        let kept = said.map(|text| self.keep(dir, answer::proposal_in(text).as_bytes())).transpose()?;
+        let summary = match &asked {
+            Ok(text) if text.trim().is_empty() => "the repair agent gave an empty answer".to_owned(),
+            Ok(_) => "the repair agent's answer holds no recipe".to_owned(),
+            Err(Silence::Agent(error)) => format!("the repair agent failed: {error}"),
+            Err(Silence::Service(error)) => {
+                let summary = format!("the repair agent cannot work: {error}");
+                return Ok((refusal(summary, outside, kept), Verdict::Unasked));
+            }
+        };
+        let mut regressions = vec![judge::regression("no_recipe", None, &summary)];
+        regressions.extend(outside);
+        Ok((refusal(summary, regressions, kept), Verdict::Refused))
+    }
+
+    /// Asks the agent; its answer, and whether somebody asked to stop meanwhile. What it used up counts in the run.
+    fn ask(
+        &mut self,
+        desk: &mut Desk<'_>,
+        number: u32,
+        cwd: PathBuf,
+        prompt: String,
+    ) -> Result<Asked, AutoFixError> {
+        let Some(step) = self.plan.root().steps.first() else {
+            return Ok((Err(Silence::Agent("the recipe has no steps".to_owned())), None));
+        };
+        let limit = budget::of_run(&self.plan.root().budget, self.agents, self.spent.clone());
+        let (json, exit_codes) = (JsonMode::Text, Vec::new());
+        let step = Arc::new(Step { json, json_schema: None, exit_codes, ..Step::clone(step) });
+        let run_id = self.folder.id();
+        let ledger: Arc<Ledger> = Arc::default();
+        if let Some(what) = budget::used_up(std::slice::from_ref(&limit), &ledger) {
+            return Ok((Err(Silence::Agent(format!("the budget is used up: {what}"))), None));
+        }
+        let task = AgentTask {
+            run: self.folder.path().to_owned(),
+            env: Environment::shared(Arc::new(self.host.step_env(&self.host.tree(&run_id)))),
+            run_id,
+            path: "repair".to_owned(),
+            step,
+            attempt: number,
+            purpose: Some("repair"),
+            program: self.program.map_or_else(|| self.agents.program.clone(), str::to_owned),
+            settings: self.agents.clone(),
+            prompt,
+            system_prompt: None,
+            model: None,
+            cwd,
+            dir: repair_dir(number),
+            timeout: Some(REPAIR_SECONDS),
+            idle_timeout: None,
+            grace: self.host.grace,
+            user: if self.host.is_root { User::Root } else { User::Ordinary },
+            auto_stage: false,
+            json_retries: 0,
+            limits: vec![limit],
+            account: ledger.open("repair"),
+            ledger,
+        };
+        let mut guardian = Beside::new(self.host.guardian.clone(), Some(self.folder.path().to_owned()));
+        let (gate, go) = watch::channel(Go::On);
+        let (progress, told) = mpsc::unbounded_channel();
+        let watched = desk.watch(&gate, told, async move {
+            let wake = Arc::new(Notify::new());
+            let ticking = Arc::clone(&wake);
+            // nobody follows its output here: a slow clock lets it be read
+            let clock = tokio::spawn(async move {
+                loop {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    ticking.notify_one();
+                }
+            });
+            let finished = guardian.while_it(run_once(task, wake, go, progress)).await;
+            guardian.end();
+            clock.abort();
+            finished
+        });
+        let (finished, halt) = watched?;
+        let (call, usage) = finished?;
+        self.spent.add(&usage);
+        desk.record(Event::AgentUsed { purpose: "repair".to_owned(), usage })?;
+        let is_elsewhere = call.trouble.is_some_and(|trouble| trouble != AgentTrouble::Request);
+        let answer = match call.result {
+            Ok(said) => Ok(said.text),
+            Err(error) if is_elsewhere => Err(Silence::Service(error)),
+            Err(error) => Err(Silence::Agent(error)),
+        };
+        Ok((answer, halt))
+    }
+}
+
+/// Where the files of a repair are, relative to the run's folder.
+fn repair_dir(number: u32) -> PathBuf {
+    PathBuf::from(format!("repairs/{number}"))
+}
+
+/// What an agent answered, and whether somebody asked to stop meanwhile.
+type Asked = (Result<String, Silence>, Option<Halt>);
+
+/// Why there is no answer.
+enum Silence {
+    /// The agent gave none.
+    Agent(String),
+    /// Its service, or the way there, does not work: nothing was proposed, and there is nothing to refuse.
+    Service(String),
+}
+
+fn refusal(summary: String, regressions: Vec<Regression>, candidate: Option<String>) -> RepairReport {
+    RepairReport { accepted: false, summary, regressions, candidate, file: None, original: None }
+}

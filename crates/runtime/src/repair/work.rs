@@ -1,0 +1,79 @@
+//! The run that the loop works on: its attempts so far, and how it is handed over when the loop stops.
+//!
+//! Never makes an attempt.
+
+use std::path::PathBuf;
+
+use engine::RunStatus;
+
+use super::{Attempt, Policy, Report, budget::Budget, desk::Ear, load, repair::Repair};
+use crate::{
+    report::RunResult,
+    run::{Halt, Reporter},
+    runs::{Ending, Hold},
+    store::folder::{Options, RunFolder},
+};
+
+/// How a round of the loop ends.
+pub(super) enum Round {
+    /// There was another attempt.
+    Again(Box<RunResult>),
+    /// There cannot be one.
+    Over(String),
+    /// Somebody asked to stop.
+    Told(Halt),
+}
+
+/// The run that the loop works on.
+pub(super) struct Work<'a> {
+    pub(super) folder: RunFolder,
+    pub(super) budget: Budget,
+    pub(super) report: Report,
+    pub(super) result: RunResult,
+    pub(super) hold: Option<Hold>,
+    pub(super) ear: Option<Ear>,
+    pub(super) reporter: &'a mut dyn Reporter,
+}
+
+/// What came of getting ready for the next attempt.
+pub(super) enum Prepared {
+    /// It can be made, with a repaired recipe if there is one.
+    Go(Option<Box<Repair>>),
+    /// There cannot be one.
+    Over(String),
+    /// Somebody asked to stop.
+    Told(Halt),
+}
+
+impl Work<'_> {
+    /// Puts the attempt that has just ended on the list.
+    pub(super) fn note_attempt(&mut self) {
+        let result = &self.result;
+        self.report.attempts.push(Attempt {
+            attempt: self.report.attempts.len() as u32 + 1,
+            run_id: self.folder.id(),
+            outcome: result.outcome.to_owned(),
+            failed_step: result.failure.as_ref().map(|failure| failure.step.clone()),
+            classification: result.diagnosis.clone(),
+            fingerprint: result.fingerprint.clone(),
+            plan: None,
+            repair: None,
+        });
+    }
+
+    /// Stops because somebody asked for it.
+    pub(super) fn stop(&mut self, halt: Halt) -> Ending {
+        let (status, exit_code) = halt.ending();
+        let word = if status == RunStatus::Cancelled { "cancelled" } else { "interrupted" };
+        self.report.outcome = word.to_owned();
+        Ending { status, exit_code, error: Some(halt.error().to_owned()) }
+    }
+}
+
+/// The loop of a run that did not come to its end: how it is done, and where its budget is.
+pub fn unfinished(folder: &RunFolder, options: &Options) -> Option<(Policy, PathBuf)> {
+    let budget = options.auto_fix_budget.clone().filter(|path| path.exists())?;
+    let is_over = load(folder).is_some_and(|report| !matches!(report.outcome.as_str(), "" | "interrupted"));
+    let max_attempts = options.auto_fix.filter(|_| !is_over)?;
+    Some((Policy { max_attempts, repair_agent: options.repair_agent.clone() }, budget))
+}

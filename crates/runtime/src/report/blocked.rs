@@ -1,0 +1,108 @@
+//! The result of a run that was blocked before its first step: what is missing, and what to do about it.
+//!
+//! Never starts anything, and leaves nothing behind.
+
+use engine::{
+    Outcome, RunStatus, StepStatus,
+    diagnosis::{Commands, Diagnosis, Facts, Obstacle, advice, diagnose},
+};
+use recipe::value::Map;
+
+use crate::{
+    machine::preflight::{self, Lack, Problem},
+    report::{Failure, RunResult, SCHEMA_VERSION, StepResult},
+    store::secrets::Mask,
+};
+
+/// The result for a recipe with these problems.
+pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunResult {
+    let error = preflight::message(recipe, problems);
+    let diagnosis = Diagnosis::together(problems.iter().map(|problem| diagnose(&facts(problem))));
+    let step = StepResult {
+        step_id: preflight::STEP.to_owned(),
+        path: preflight::STEP.to_owned(),
+        kind: "bash",
+        status: StepStatus::Failed,
+        error: error.clone(),
+        outcome: Some(Outcome::Refused),
+        ..StepResult::default()
+    };
+    RunResult {
+        schema_version: SCHEMA_VERSION,
+        recipe_name: recipe.to_owned(),
+        run_id: None,
+        tracking_id: None,
+        success: false,
+        status: RunStatus::Failed,
+        outcome: "blocked",
+        exit_code: Some(5),
+        dry_run: false,
+        started_at: None,
+        finished_at: None,
+        duration: 0.0,
+        failure: Some(Failure {
+            step: step.path.clone(),
+            outcome: Outcome::Refused,
+            error,
+            written: None,
+            cut_short: Vec::new(),
+        }),
+        step_results: vec![step],
+        output: String::new(),
+        context: Map::new(),
+        choices: Vec::new(),
+        advice: diagnosis.as_ref().map(|found| next(found, problems, commands)).unwrap_or_default(),
+        diagnosis,
+        fingerprint: None,
+        evidence: None,
+        auto_fix: None,
+        usage: None,
+        resumes: 0,
+        ended_processes: Vec::new(),
+        left_processes: Vec::new(),
+        resume_command: None,
+        run_dir: None,
+        mask: Mask::default(),
+        reach: crate::report::command_line::Reach::default(),
+    }
+}
+
+/// What to do next. What only the command line or the environment of this program can mend is said as it is: no
+/// recipe and no `.env` file is at fault.
+fn next(diagnosis: &Diagnosis, problems: &[Problem], commands: &Commands) -> Vec<String> {
+    let own = |problem: &Problem| match &problem.lack {
+        Lack::Value(name) => Some(format!("give `{name}` a value: `--set {name}=VALUE`")),
+        Lack::Depth => Some(problem.text.clone()),
+        Lack::Variables(_) | Lack::Program(_) | Lack::Path => None,
+    };
+    let mut steps: Vec<String> = problems.iter().filter_map(own).collect();
+    let mut last = advice(diagnosis, preflight::STEP, commands);
+    let mut classes = Vec::new();
+    for problem in problems.iter().filter(|problem| own(problem).is_none()) {
+        let found = diagnose(&facts(problem));
+        if !classes.contains(&found.class) {
+            classes.push(found.class);
+            // what is said of one lack names nothing of another
+            last = advice(&found, preflight::STEP, commands);
+            let about_it = last.len().saturating_sub(1);
+            steps.extend(last.drain(..about_it));
+        }
+    }
+    // the last one starts again
+    steps.extend(last.pop());
+    steps
+}
+
+fn facts(problem: &Problem) -> Facts {
+    let found =
+        |obstacle| Facts { obstacle: Some(obstacle), detail: problem.text.clone(), ..Facts::default() };
+    match &problem.lack {
+        Lack::Variables(names) => Facts { missing_env: names.clone(), ..Facts::default() },
+        Lack::Value(name) => Facts { missing_values: vec![name.clone()], ..Facts::default() },
+        Lack::Program(name) => Facts { missing_program: Some(name.clone()), ..Facts::default() },
+        Lack::Path => found(Obstacle::MissingPath),
+        Lack::Depth => {
+            Facts { outcome: Some(Outcome::Limit), limit: Some(problem.text.clone()), ..Facts::default() }
+        }
+    }
+}

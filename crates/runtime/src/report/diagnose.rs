@@ -1,0 +1,277 @@
+//! The facts about a failure, gathered from a run's state and its files, for the diagnosis.
+
+mod producers;
+mod providers;
+
+use std::path::Path;
+
+use engine::{
+    Outcome, RunState,
+    diagnosis::{
+        Commands, Diagnosis, Facts, GO_ON, Obstacle, Producer, StepType, advice, diagnose, fingerprint,
+        fingerprint_of_all,
+    },
+    event::Ended,
+    frame::{Frame, FrameId},
+    resume_plan::asks_an_agent,
+};
+use recipe::{
+    graph::{self, Link},
+    plan::{Plan, StepKind},
+};
+
+use crate::{
+    os::shell_word::quote,
+    report::command_line::Reach,
+    steps::shell::attempt::signal_words,
+    store::{secrets::Mask, values},
+};
+use producers::checked_work;
+use providers::providers;
+
+/// What a failure is put down to, and what to do about it.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The diagnosis.
+    pub diagnosis: Diagnosis,
+    /// The same for the same failure; of several steps that failed beside each other, for all of them.
+    pub fingerprint: Option<String>,
+    /// What a person can do next.
+    pub advice: Vec<String>,
+}
+
+/// Looks at the failure of a run.
+pub fn failure(
+    plan: &Plan,
+    state: &RunState,
+    run_dir: Option<&Path>,
+    commands: impl FnOnce(&str) -> Commands,
+    mask: &Mask,
+) -> Option<Found> {
+    let (path, ended) = state.root_cause()?;
+    let (id, at) = state.locate(&path)?;
+    let facts = facts(plan, state, (id, at), ended, run_dir, mask);
+    let mut diagnosis = diagnose(&facts);
+    let mut fingerprints = vec![fingerprint(&path, diagnosis.class, &facts)];
+    for (path, ended) in state.causes().into_iter().skip(1) {
+        let Some(place) = state.locate(&path) else { continue };
+        let facts = self::facts(plan, state, place, ended, run_dir, mask);
+        let other = diagnose(&facts);
+        fingerprints.push(fingerprint(&path, other.class, &facts));
+        diagnosis = diagnosis.with(path, other);
+    }
+    let commands = commands(&path);
+    let own = match (&ended.outcome, &ended.error, &commands.resume) {
+        (Outcome::Budget, Some(error), Some(resume)) => {
+            crate::steps::agent::budget::raise(error, &state.used).map(|(what, option)| {
+                let command = format!("{resume} {option}");
+                let raise = format!("the budget of {what} is used up: raise it with `{command}`");
+                vec![raise, format!("{GO_ON}{command}")]
+            })
+        }
+        (Outcome::NeedsHuman, ..) => Some(for_a_person(&path, &commands)),
+        _ => None,
+    };
+    Some(Found {
+        fingerprint: fingerprint_of_all(&fingerprints),
+        advice: own.unwrap_or_else(|| advice(&diagnosis, &path, &commands)),
+        diagnosis,
+    })
+}
+
+/// What to do about a step that asks for a person.
+fn for_a_person(path: &str, commands: &Commands) -> Vec<String> {
+    let then =
+        |text: &str, command: &Option<String>| command.as_ref().map(|command| format!("{text}: {command}"));
+    let mut steps = vec![format!("`{path}` asks for a person: do what it says")];
+    steps.extend(then("read everything it printed", &commands.logs));
+    steps.extend(then("then go on", &commands.resume));
+    steps
+}
+
+/// What a run that was stopped is put down to.
+pub fn interruption(said: Option<&str>) -> Diagnosis {
+    let detail = said.unwrap_or("the process that worked on it is gone").to_owned();
+    diagnose(&Facts { interrupted: true, detail, ..Facts::default() })
+}
+
+/// The commands that help with the failure of a step.
+pub fn commands(reach: &Reach, run: &str, recipe: &str, path: &str) -> Commands {
+    Commands {
+        resume: Some(reach.command(&format!("resume {run}"))),
+        resume_edited: (!recipe.starts_with("built-in:"))
+            .then(|| reach.command(&format!("resume {run} --recipe {}", quote(recipe)))),
+        logs: Some(reach.step_command(&format!("logs {run}"), path)),
+        plan: Some(reach.command(&format!("resume {run} --plan"))),
+        validate: Some(format!("recipe-runner-rs validate {}", quote(recipe))),
+        ..Commands::default()
+    }
+}
+
+/// How a run is continued: what is put down to a failure may know a better way than the usual one.
+pub fn resume_command(reach: &Reach, run: &str, found: Option<&Found>) -> String {
+    let better = |found: &Found| {
+        let advice = found.advice.iter();
+        advice.filter_map(|advice| advice.strip_prefix(GO_ON)).next().map(str::to_owned)
+    };
+    found.and_then(better).unwrap_or_else(|| reach.command(&format!("resume {run}")))
+}
+
+fn facts(
+    plan: &Plan,
+    state: &RunState,
+    place: (FrameId, usize),
+    ended: &Ended,
+    run_dir: Option<&Path>,
+    mask: &Mask,
+) -> Facts {
+    let (id, at) = place;
+    let frame = &state.frames[id];
+    let work = checked_work(plan, state, id, at, mask);
+    let step = &frame.unit.steps[at];
+    let tail = |output: &Option<engine::event::OutputRef>| match (run_dir, output) {
+        (Some(dir), Some(output)) => {
+            let (tail, before) = values::placed_tail(&dir.join(&output.file), 60, 8192);
+            (mask.text(&tail).into_owned(), before)
+        }
+        _ => Default::default(),
+    };
+    let (stderr, stderr_before) = tail(&ended.stderr);
+    let error = ended.error.clone().unwrap_or_default();
+    let is_agent = matches!(step.kind, StepKind::Agent(_));
+    let (stdout, stdout_before) = if is_agent { Default::default() } else { tail(&ended.stdout) };
+    let limit = match ended.outcome {
+        Outcome::Limit => Some(error.clone()),
+        _ => None,
+    };
+    Facts {
+        outcome: Some(ended.outcome.clone()),
+        step_type: match &step.kind {
+            StepKind::Shell { .. } => StepType::Bash,
+            StepKind::Agent(_) => StepType::Agent,
+            StepKind::Nested { .. } => StepType::Recipe,
+        },
+        command: match &step.kind {
+            StepKind::Shell { command } => command.text().to_owned(),
+            _ => String::new(),
+        },
+        stderr,
+        stdout,
+        stderr_before,
+        stdout_before,
+        agent_failure: is_agent.then(|| mask.text(&error).into_owned()),
+        agent_trouble: ended.trouble,
+        trouble_by: ended.trouble_by,
+        files_changed: work.as_ref().and_then(|work| work.files_changed),
+        answer_of: work.as_ref().map(|work| work.step.clone()),
+        answer: work.and_then(|work| work.answer),
+        producer: producer(plan, frame, at),
+        is_check: !step.reads.is_empty() && step.produces.is_empty(),
+        has_effects: !step.effects.is_empty(),
+        missing_env: missing_env(&error),
+        missing_values: missing_values(&ended.outcome, &error),
+        providers: providers(plan, state, id, at),
+        missing_program: missing_program(&ended.outcome, &error),
+        absent_program: absent_program(&ended.outcome, &error),
+        limit,
+        retries_exhausted: step.retry.is_some() && frame.steps[at].attempt > 1,
+        interrupted: matches!(ended.outcome, Outcome::Cancelled | Outcome::Lost),
+        obstacle: obstacle(&ended.outcome, &error),
+        detail: match &ended.outcome {
+            Outcome::Signal(signal) => signal_words(*signal),
+            Outcome::Refused
+            | Outcome::Agent
+            | Outcome::NotStarted
+            | Outcome::RateLimited
+            | Outcome::NotJson
+            | Outcome::Condition
+            | Outcome::Budget => mask.text(first_line(&error)).into_owned(),
+            _ => String::new(),
+        },
+    }
+}
+
+/// What stood in the way, by the runner's own words.
+fn obstacle(outcome: &Outcome, error: &str) -> Option<Obstacle> {
+    match outcome {
+        Outcome::Signal(9) if error.contains("out of memory") => Some(Obstacle::OutOfMemory),
+        Outcome::NotStarted if error.contains("the limit on processes is reached") => {
+            Some(Obstacle::NoProcesses)
+        }
+        Outcome::NotStarted if error.contains("`/dev/null` is not there") => Some(Obstacle::MissingPath),
+        Outcome::Refused if error.contains("working directory `") => Some(Obstacle::MissingPath),
+        Outcome::Refused => Some(Obstacle::Unusable),
+        _ => None,
+    }
+}
+
+/// The first line of an error, without what every error of a step begins with.
+fn first_line(text: &str) -> &str {
+    // the heading of a list says less than its first entry
+    let entry = || text.lines().find_map(|line| line.trim_start().strip_prefix("- "));
+    let line = text.lines().next().unwrap_or_default();
+    let line = if line.ends_with("===") { entry().unwrap_or(line) } else { line };
+    line.split_once(" step failed: ").map_or(line, |(_, rest)| rest)
+}
+
+/// The variables that a recipe asks for and that are not set, by the runner's own words.
+fn missing_env(error: &str) -> Vec<String> {
+    let listed = error.lines().find_map(|line| line.trim_start().strip_prefix("- MISSING_ENV_VAR: "));
+    let names = listed.and_then(|line| line.split_once(':')).map_or("", |(names, _)| names);
+    names.split(", ").filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// The values that a recipe needs and was not given, by the runner's own words.
+fn missing_values(outcome: &Outcome, error: &str) -> Vec<String> {
+    let name = |line: &str| {
+        let line = line.trim_start().strip_prefix("- ")?;
+        let told = line.strip_prefix("input ").unwrap_or(line);
+        let (name, rest) = told.strip_prefix('`')?.split_once('`')?;
+        let lacks = rest.contains(" has no value: pass it") || rest.starts_with(" is empty: pass it");
+        lacks.then(|| name.to_owned())
+    };
+    match outcome {
+        Outcome::Refused => error.lines().filter_map(name).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The program that the runner itself could not start.
+fn missing_program(outcome: &Outcome, error: &str) -> Option<String> {
+    match outcome {
+        Outcome::NotStarted if error.contains("is not found") => error.split('`').nth(1).map(str::to_owned),
+        _ => None,
+    }
+}
+
+/// The command of a script that is nowhere, by the runner's own words.
+fn absent_program(outcome: &Outcome, error: &str) -> Option<String> {
+    let line = error.lines().next().filter(|_| *outcome == Outcome::Exit(127))?;
+    let (_, named) = line.split_once("exit code 127: `")?;
+    named.split_once('`').map(|(name, _)| name.to_owned())
+}
+
+/// What links a step to the agents before it.
+fn producer(plan: &Plan, frame: &Frame, at: usize) -> Producer {
+    let worked =
+        |from: usize| frame.steps[from].status.is_done() && asks_an_agent(plan, &frame.unit.steps[from]);
+    let edges = graph::edges_in(plan, &frame.unit);
+    let mut links = edges.iter().filter(|edge| edge.to == at && worked(edge.from)).map(|edge| edge.link);
+    let is_product = links.clone().any(|link| link != Link::Order);
+    if is_product || (0..at).any(|from| worked(from) && names_product(frame, from, at)) {
+        return Producer::Product;
+    }
+    match links.next() {
+        Some(_) => Producer::Before,
+        None => Producer::None,
+    }
+}
+
+/// Whether the command of a step names a file that another one declares.
+fn names_product(frame: &Frame, from: usize, at: usize) -> bool {
+    let StepKind::Shell { command } = &frame.unit.steps[at].kind else { return false };
+    let ends_word = |c: char| c.is_whitespace() || "\"'`;|&()<>=$".contains(c);
+    let mut words = command.text().split(ends_word).map(|word| word.trim_start_matches("./"));
+    let produces = &frame.unit.steps[from].produces;
+    words.any(|word| !word.is_empty() && produces.iter().any(|made| graph::patterns_meet(made, word)))
+}

@@ -1,0 +1,77 @@
+//! The agents whose work a failed check looks at, and what they said of it. Never judges the check.
+
+use engine::{RunState, diagnosis::is_hollow, frame::FrameId};
+use recipe::{
+    graph,
+    plan::{Plan, StepKind},
+};
+
+use crate::store::secrets::Mask;
+
+/// The work of one agent.
+pub(super) struct Work {
+    /// Its step.
+    pub(super) step: String,
+    /// What it answered, as far as that is looked at.
+    pub(super) answer: Option<String>,
+    /// Whether files changed meanwhile, or it left some that it declares.
+    pub(super) files_changed: Option<bool>,
+}
+
+impl Work {
+    fn is_hollow(&self) -> bool {
+        self.answer.as_deref().is_some_and(|answer| is_hollow(answer, self.files_changed).is_some())
+    }
+}
+
+/// The work that a failed check has to do with: what is hollow of it, else the latest.
+pub(super) fn checked_work(
+    plan: &Plan,
+    state: &RunState,
+    id: FrameId,
+    at: usize,
+    mask: &Mask,
+) -> Option<Work> {
+    let unit = &state.frames[id].unit;
+    if !matches!(unit.steps[at].kind, StepKind::Shell { .. }) {
+        return None;
+    }
+    let edges = graph::edges_in(plan, unit);
+    let mut before: Vec<usize> = edges.iter().filter(|edge| edge.to == at).map(|edge| edge.from).collect();
+    before.sort_unstable();
+    before.dedup();
+    let agents = before.into_iter().filter_map(|from| last_agent(state, id, from));
+    let mut works: Vec<Work> = agents.map(|(id, at)| work(state, id, at, mask)).collect();
+    let hollow = works.iter().rposition(Work::is_hollow);
+    match hollow {
+        Some(hollow) => Some(works.swap_remove(hollow)),
+        None => works.pop(),
+    }
+}
+
+/// The agent of a step; of a recipe step, the last one that worked in it.
+fn last_agent(state: &RunState, id: FrameId, at: usize) -> Option<(FrameId, usize)> {
+    let frame = &state.frames[id];
+    match &frame.unit.steps[at].kind {
+        StepKind::Shell { .. } => None,
+        StepKind::Agent(_) => frame.steps[at].status.is_done().then_some((id, at)),
+        StepKind::Nested { .. } => {
+            let child = frame.steps[at].frame?;
+            (0..state.frames[child].steps.len()).rev().find_map(|at| last_agent(state, child, at))
+        }
+    }
+}
+
+fn work(state: &RunState, id: FrameId, at: usize, mask: &Mask) -> Work {
+    let frame = &state.frames[id];
+    let ended = frame.steps[at].ended.as_deref();
+    let said = frame.steps[at].value.as_ref();
+    Work {
+        step: frame.step_path(at),
+        answer: said.map(|value| mask.text(&value.render()).chars().take(8192).collect()),
+        files_changed: ended.and_then(|ended| match ended.produced.is_empty() {
+            true => ended.files_changed,
+            false => Some(true),
+        }),
+    }
+}

@@ -1,0 +1,12 @@
+//! What a run came to, as data: its result, its failure, the evidence for both. Everything here leaves the private run folder, so secrets are masked.
+
+pub mod auto_fix;
+pub mod blocked;
+pub mod command_line;
+pub mod diagnose;
+pub mod evidence;
+mod failure;
+mod result;
+
+pub use failure::Failure;
+pub use result::{RunResult, SCHEMA_VERSION, StepResult, Subject, result};

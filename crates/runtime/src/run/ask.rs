@@ -1,0 +1,357 @@
+//! Asking agents: what they are told, in which world they work, and what they may use up.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use engine::{
+    Event, Outcome,
+    event::{Ended, Usage},
+    frame::FrameId,
+};
+use recipe::{
+    plan::{AgentStep, Budget, Step},
+    scope::{Final, Scope},
+    template::Template,
+    value::Value,
+};
+
+use super::{DriveError, Driver, TaskDone};
+use crate::{
+    agents::User,
+    steps::{
+        agent::{
+            attempt::{AgentTask, run_agent},
+            budget::{self, Limit},
+        },
+        shell::{attempt::Finished, export::own_room},
+    },
+    store::folder::{FolderError, RunFolder, make_dir},
+};
+
+/// Names that every agent knows, unless the recipe has given them a value.
+const DIRECTORY: &str = "working_directory";
+const UNATTENDED: &str = "NONINTERACTIVE";
+
+/// What is asked of an agent.
+pub(super) struct Question {
+    pub(super) prompt: String,
+    pub(super) system_prompt: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) program: Option<String>,
+    pub(super) timeout: Option<f64>,
+    pub(super) idle_timeout: Option<f64>,
+    pub(super) auto_stage: bool,
+    pub(super) json_retries: u64,
+}
+
+/// What agents had used up before this process: in all, and below every recipe step.
+#[derive(Clone, Debug)]
+pub(super) struct Spent {
+    pub(super) all: Usage,
+    pub(super) below: HashMap<String, Usage>,
+}
+
+/// An agent that is not asked yet, because as many as may are at work.
+pub(crate) enum Waiting {
+    /// That of an agent step.
+    Step { path: String, attempt: u32 },
+    /// The one that is to finish the work of a nested recipe.
+    Recovery { path: String, frame: FrameId },
+}
+
+impl Driver<'_> {
+    pub(super) fn start_agent(
+        &mut self,
+        path: &str,
+        attempt: u32,
+        frame: FrameId,
+        at: usize,
+        step: &Arc<Step>,
+        agent: &AgentStep,
+    ) -> Result<(), DriveError> {
+        let cwd = match self.step_dir(frame, step) {
+            Ok(cwd) => cwd,
+            Err(error) => {
+                self.refuse(path, attempt, Outcome::Refused, format!("agent step failed: {error}"));
+                return Ok(());
+            }
+        };
+        let scope = AgentScope { frame: &self.state.frames[frame], cwd: &cwd };
+        let question = Question {
+            prompt: agent.prompt.render(&scope),
+            system_prompt: agent.system_prompt.as_deref().map(|text| {
+                Template::parse(text).map_or_else(|_| text.to_owned(), |template| template.render(&scope))
+            }),
+            model: agent.model.as_ref().map(|model| model.render(&scope)).filter(|model| !model.is_empty()),
+            program: agent.program.clone(),
+            timeout: step.timeout_beside(self.options.step_timeout),
+            idle_timeout: agent.idle_timeout,
+            auto_stage: agent.auto_stage && !self.options.no_auto_stage,
+            json_retries: agent.json_retries,
+        };
+        match self.question(path, attempt, frame, at, step, cwd, question)? {
+            Ok(task) => self.spawn_agent(path, attempt, frame, at, task),
+            Err(what) => {
+                let error = format!("agent step failed: the budget is used up: {what}");
+                self.refuse(path, attempt, Outcome::Budget, error);
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes a question ready to be asked; the inner error names the budget that is used up.
+    #[expect(clippy::too_many_arguments, reason = "where and what to ask; taken apart nowhere else")]
+    pub(super) fn question(
+        &mut self,
+        path: &str,
+        attempt: u32,
+        frame: FrameId,
+        at: usize,
+        step: &Arc<Step>,
+        cwd: PathBuf,
+        question: Question,
+    ) -> Result<Result<AgentTask, String>, DriveError> {
+        let limits = self.limits(frame);
+        if let Some(what) = budget::used_up(&limits, &self.ledger) {
+            return Ok(Err(what));
+        }
+        let dir = RunFolder::attempt(path, attempt);
+        make_dir(&self.run_dir().join(&dir))?;
+        let lineage = self.state.lineage(frame);
+        let exported =
+            crate::steps::shell::export::exports(&lineage, "", Vec::new(), step.max_env_value_bytes);
+        self.note_left_out(path, frame, exported.share);
+        let (fitting, large) = own_room(self.own_env(frame, step));
+        let mut own = self.in_files(path, &dir, large)?;
+        own.extend(fitting);
+        let mut env = self.step_env(frame, at, &dir, exported.env, own)?;
+        let known = [
+            ("WORKING_DIRECTORY", cwd.as_os_str()),
+            ("RECIPE_VAR_working_directory", cwd.as_os_str()),
+            ("RECIPE_VAR_NONINTERACTIVE", "1".as_ref()),
+        ];
+        for (name, value) in known {
+            env.set_missing(name, value);
+        }
+        self.complete_context(frame, &cwd, &dir)?;
+        let model = self.rate_models.remove(path).or(question.model);
+        Ok(Ok(AgentTask {
+            run: self.run_dir(),
+            run_id: self.run_id.clone(),
+            path: path.to_owned(),
+            step: Arc::clone(step),
+            attempt,
+            purpose: None,
+            program: question.program.unwrap_or_else(|| self.agents.program.clone()),
+            settings: self.agents.clone(),
+            prompt: question.prompt,
+            system_prompt: question.system_prompt,
+            model,
+            env,
+            cwd,
+            dir,
+            timeout: question.timeout,
+            idle_timeout: question.idle_timeout,
+            grace: self.host.grace,
+            user: if self.host.is_root { User::Root } else { User::Ordinary },
+            auto_stage: question.auto_stage,
+            json_retries: question.json_retries,
+            limits,
+            account: self.ledger.open(path),
+            ledger: Arc::clone(&self.ledger),
+        }))
+    }
+
+    /// Variables of a step that are too large for an environment: each is in a file, which another variable names.
+    fn in_files(
+        &mut self,
+        path: &str,
+        dir: &Path,
+        large: Vec<(String, Arc<str>)>,
+    ) -> Result<Vec<(String, String)>, FolderError> {
+        let mut named = Vec::new();
+        for (name, value) in large {
+            let file = self.run_dir().join(dir).join(format!("env-{name}"));
+            crate::store::folder::write_private(&file, value.as_bytes())?;
+            self.unsaid.push((
+                path.to_owned(),
+                format!(
+                    "`{name}` of its `env` has {} bytes, too many for an environment: it is left out, and is in the file that `{name}_FILE` names",
+                    value.len()
+                ),
+            ));
+            named.push((format!("{name}_FILE"), file.to_string_lossy().into_owned()));
+        }
+        Ok(named)
+    }
+
+    /// Adds what every agent knows to its context file.
+    fn complete_context(&self, frame: FrameId, cwd: &Path, dir: &Path) -> Result<(), FolderError> {
+        let context = &self.state.frames[frame].context;
+        let mut missing: Vec<(&str, Value)> = Vec::new();
+        if !context.contains_key(DIRECTORY) {
+            missing.push((DIRECTORY, Value::from(cwd.to_string_lossy().into_owned())));
+        }
+        if !context.contains_key(UNATTENDED) {
+            missing.push((UNATTENDED, Value::from("1")));
+        }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let file = self.run_dir().join(dir).join("context.json");
+        let text = std::fs::read_to_string(&file).map_err(FolderError::at("read", &file))?;
+        let Some(open) = text.trim_end().strip_suffix('}') else { return Ok(()) };
+        let mut text = open.trim_end().to_owned();
+        for (name, value) in missing {
+            let comma = if text.ends_with('{') { "" } else { "," };
+            text.push_str(&format!("{comma}\n{}:{}", Value::from(name).to_json(), value.to_json()));
+        }
+        text.push_str("\n}\n");
+        // a new file: the old one may be shared with the next step
+        std::fs::remove_file(&file).map_err(FolderError::at("replace", &file))?;
+        crate::store::folder::write_private(&file, text.as_bytes()).map(drop)
+    }
+
+    fn spawn_agent(
+        &mut self,
+        path: &str,
+        attempt: u32,
+        frame: FrameId,
+        at: usize,
+        task: AgentTask,
+    ) -> Result<(), DriveError> {
+        let wake = self.watch(path, &task.dir.join("stdout"))?;
+        let hook = self.pre_hook(path, frame, at);
+        let go = self.gate(path);
+        let progress = self.progress.0.clone();
+        let path = path.to_owned();
+        self.running_agents.insert(path.clone());
+        self.tasks.spawn(async move {
+            let report = match hook {
+                Some(hook) => Some(hook.run(go.clone()).await),
+                None => None,
+            };
+            let result = Box::new(run_agent(task, wake, go, progress).await);
+            TaskDone::Attempt { path, attempt, hook: report, result }
+        });
+        Ok(())
+    }
+
+    /// Whether one more agent may be at work.
+    pub(super) fn may_start_agent(&self) -> bool {
+        self.running_agents.len() < self.host.most_agents(self.options.max_agents)
+    }
+
+    /// An agent has ended, or never began: others may take its place.
+    pub(super) fn agent_is_done(&mut self, path: &str) -> Result<(), DriveError> {
+        self.running_agents.remove(path);
+        // one that is refused at once leaves its place to the next
+        while self.halt.is_none() && self.may_start_agent() {
+            let Some(waiting) = self.waiting_agents.pop_front() else { return Ok(()) };
+            self.start_waiting(waiting)?;
+            self.tell_warnings()?;
+        }
+        Ok(())
+    }
+
+    fn start_waiting(&mut self, waiting: Waiting) -> Result<(), DriveError> {
+        let stopped = self.dismissal(&waiting);
+        match (waiting, stopped) {
+            (Waiting::Step { path, attempt }, None) => self.start(&path, attempt),
+            (Waiting::Step { path, attempt }, Some(reason)) => {
+                self.finish_step(&path, attempt, Finished::refused(Outcome::Cancelled, reason))
+            }
+            (Waiting::Recovery { path, frame }, None) => self.ask_for_recovery(&path, frame),
+            (Waiting::Recovery { path, frame }, Some(_)) => {
+                self.closing.remove(&frame);
+                self.nested_close_failed(&path, frame, None)
+            }
+        }
+    }
+
+    /// Why a waiting agent is not wanted any more.
+    fn dismissal(&self, waiting: &Waiting) -> Option<String> {
+        // a recipe that took too long itself is recovered all the same
+        let (Waiting::Step { path, .. } | Waiting::Recovery { path, .. }) = waiting;
+        let (around, _) = self.state.locate(path)?;
+        self.state.frames[around].stopped.as_ref().map(|_| self.not_begun(path))
+    }
+
+    /// A nested recipe was stopped: who waits in it need not wait for others to end.
+    pub(super) fn release_waiting(&mut self) -> Result<(), DriveError> {
+        let (stopped, wanted) = std::mem::take(&mut self.waiting_agents)
+            .into_iter()
+            .partition::<VecDeque<_>, _>(|waiting| self.dismissal(waiting).is_some());
+        self.waiting_agents = wanted;
+        stopped.into_iter().try_for_each(|waiting| self.start_waiting(waiting))
+    }
+
+    /// What agents below a frame may use up. The command line takes the place of what the recipe says, and what
+    /// a resume says the place of everything.
+    fn limits(&mut self, frame: FrameId) -> Vec<Limit> {
+        let state = &self.state;
+        let before = self
+            .spent_before
+            .get_or_insert_with(|| Spent { all: state.used.clone(), below: state.used_below.clone() });
+        let mut limits = Vec::new();
+        let mut at = Some(frame);
+        while let Some(id) = at {
+            let frame = &state.frames[id];
+            let limit = match frame.parent {
+                None => budget::of_run(&frame.unit.budget, &self.agents, before.all.clone()),
+                Some(_) => Limit {
+                    prefix: format!("{}/", frame.path),
+                    budget: budget::without(&frame.unit.budget, &self.agents.raised),
+                    before: before.below.get(&frame.path).cloned().unwrap_or_default(),
+                },
+            };
+            limits.extend((limit.budget != Budget::default()).then_some(limit));
+            at = frame.parent.map(|(parent, _)| parent);
+        }
+        limits
+    }
+
+    /// Says once for each program that its costs cannot be held against a budget in dollars.
+    pub(super) fn note_unknown_cost(
+        &mut self,
+        frame: FrameId,
+        path: &str,
+        ended: &Ended,
+    ) -> Result<(), DriveError> {
+        let Some(usage) = ended.usage.as_ref().filter(|usage| usage.runs_without_cost > 0) else {
+            return Ok(());
+        };
+        let program = usage.program.clone().unwrap_or_default();
+        let is_limited = self.limits(frame).iter().any(|limit| limit.budget.usd.is_some());
+        if !is_limited || !self.without_cost.insert(program.clone()) {
+            return Ok(());
+        }
+        let message = format!(
+            "`{program}` does not say what it cost: the budget in dollars counts this as unknown, so more may be spent than it allows"
+        );
+        self.record(Event::Noted { path: Some(path.to_owned()), message }, None)
+    }
+}
+
+/// The context of an agent: the frame's, with its directory and the fact that nobody is there.
+struct AgentScope<'a> {
+    frame: &'a engine::frame::Frame,
+    cwd: &'a Path,
+}
+
+impl Scope for AgentScope<'_> {
+    fn get(&self, name: &str) -> Option<Value> {
+        self.frame.get(name).or_else(|| match name {
+            DIRECTORY => Some(Value::from(self.cwd.to_string_lossy().into_owned())),
+            UNATTENDED => Some(Value::from("1")),
+            _ => None,
+        })
+    }
+
+    fn below(&self, name: &str) -> Option<Arc<Final>> {
+        self.frame.below(name)
+    }
+}

@@ -1,0 +1,130 @@
+//! The end of a run: nothing of it stays alive, and its last record says how it came out.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use engine::{
+    Event, RunStatus,
+    event::{RunFinished, Stored},
+};
+
+use super::{DriveError, Driver, Signals, Waiting};
+use crate::{
+    os::process::{self, Survivor},
+    steps::shell::attempt::Go,
+    store::values,
+};
+
+impl Driver<'_> {
+    /// Ends every process of the run, when the runner itself cannot go on.
+    pub(super) async fn stop_everything(&mut self) {
+        for gate in self.gates.values() {
+            let _ = gate.send(Go::Stop);
+        }
+        process::end_marked(&process::Filter::run(&self.run_id), self.host.grace).await;
+        self.tasks.abort_all();
+    }
+
+    /// Ends what is left of the run's processes and writes its last record.
+    pub(super) async fn finish(&mut self, signals: &mut Signals) -> Result<(), DriveError> {
+        let (mut ended, mut left) = (std::mem::take(&mut self.cleared), Vec::new());
+        if self.folder.is_some() {
+            let filter = process::Filter::run(&self.run_id);
+            let mut swept = vec![tokio::select! {
+                biased;
+                swept = process::end_marked(&filter, self.host.grace) => swept,
+                // whoever interrupts this does not want to wait
+                _ = signals.next() => process::end_marked(&filter, Duration::ZERO).await,
+            }];
+            if !self.tasks.is_empty() {
+                // a hook of a recipe that was stopped may have begun in the meantime
+                self.tasks.shutdown().await;
+                swept.push(process::end_marked(&filter, self.host.grace).await);
+            }
+            for swept in swept {
+                ended.extend(swept.gone().cloned());
+                left = swept.left;
+            }
+        }
+        self.forward_output();
+        self.dismiss_agents()?;
+        self.check_output()?;
+        let finished = self.result(ended, &left)?;
+        self.record(Event::RunFinished(finished), None)
+    }
+
+    /// Agents that were told to stop while they waited for their turn have done nothing.
+    fn dismiss_agents(&mut self) -> Result<(), DriveError> {
+        for waiting in std::mem::take(&mut self.waiting_agents) {
+            if let Waiting::Step { path, attempt } = waiting
+                && !self.begun.contains(&path)
+            {
+                self.record(Event::StepNotBegun { path, attempt }, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn result(&self, ended: Vec<Survivor>, left: &[Survivor]) -> Result<RunFinished, DriveError> {
+        let (status, exit_code) = match self.halt {
+            Some(halt) => halt.ending(),
+            None if self.state.root().failed_at.is_none() => (RunStatus::Completed, 0),
+            None if self.state.needs_human() => (RunStatus::Waiting, 6),
+            None => (RunStatus::Failed, 1),
+        };
+        let root = self.state.root();
+        let error = match (self.halt, root.failed_at) {
+            (Some(halt), _) => Some(halt.error().to_owned()),
+            (None, Some(at)) => root.steps[at].ended.as_ref().and_then(|ended| ended.error.clone()),
+            (None, None) => None,
+        };
+        let error = error.map(|error| self.mask.text(&error).into_owned());
+        let usage = (self.state.used.runs > 0).then(|| self.state.used.clone());
+        // where nobody can tell whose process it was, all of them may have lost theirs
+        let of_steps: Option<BTreeSet<String>> = ended.iter().map(|survivor| survivor.step.clone()).collect();
+        let ended_steps =
+            of_steps.filter(|_| self.state.has_left_running()).map(|steps| steps.into_iter().collect());
+        Ok(RunFinished {
+            status,
+            exit_code,
+            error,
+            output: self.final_output()?,
+            ended_processes: ended.into_iter().map(|survivor| survivor.command).collect(),
+            left_processes: left.iter().map(Survivor::words).collect(),
+            ended_steps,
+            usage,
+            asks: None,
+        })
+    }
+
+    /// A result that says it is JSON, and is not, is told.
+    fn check_output(&mut self) -> Result<(), DriveError> {
+        let root = self.state.root();
+        let says = root.unit.output.as_ref().is_some_and(|output| output.format.eq_ignore_ascii_case("json"));
+        if self.state.settings.dry_run || !says || !root.is_complete() {
+            return Ok(());
+        }
+        let text = engine::decide::result(root).map(|value| value.render().into_owned()).unwrap_or_default();
+        match recipe::value::Value::from_json(&text) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let message = format!(
+                    "warning: `output` says `format: json`, and its text is no JSON: {error}; values are put in as they \
+                     are, so make it in a step, for example with `jq -n --arg name \"$NAME\" '{{name: $name}}'`"
+                );
+                self.record(Event::Noted { path: None, message }, None)
+            }
+        }
+    }
+
+    fn final_output(&self) -> Result<Option<Stored>, DriveError> {
+        let root = self.state.root();
+        if root.unit.output.is_none() || !root.is_complete() {
+            return Ok(None);
+        }
+        let Some(value) = engine::decide::result(root) else { return Ok(None) };
+        match &self.folder {
+            Some(folder) => Ok(Some(values::store(folder.path(), std::path::Path::new("."), &value)?)),
+            None => Ok(Some(Stored::Inline(value))),
+        }
+    }
+}

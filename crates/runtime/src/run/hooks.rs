@@ -1,0 +1,216 @@
+//! Hooks: commands around every step. Their failure is reported and changes nothing.
+
+use std::{path::Path, sync::Arc};
+
+use engine::frame::{Frame, FrameId};
+use recipe::{
+    scope::{Final, Scope},
+    template::Template,
+    value::{Map, Value},
+};
+use tokio::sync::{mpsc, watch};
+
+use super::{Driver, TaskDone, act::context_names};
+use crate::{
+    os::{
+        environment::Environment,
+        process::{Exit, Marker, Stdin},
+    },
+    steps::{
+        output_files::OutputFiles,
+        shell::{
+            attempt::{
+                Command, Go, HOOK_TIME, ProcessEnd, Progress, SHELL, number, run_command, signal_words,
+            },
+            context_file::Sharing,
+            export::own_room,
+            script,
+        },
+        spawn::{Starter, spawn_report},
+    },
+    store::{
+        folder::{FolderError, RunFolder},
+        values,
+    },
+};
+
+/// How a hook came out.
+#[derive(Debug)]
+pub(crate) struct HookReport {
+    pub(crate) path: String,
+    pub(crate) hook: &'static str,
+    pub(crate) error: Option<String>,
+    pub(crate) output: String,
+}
+
+/// A hook that is ready to run.
+pub(crate) struct Hook {
+    path: String,
+    name: &'static str,
+    run: std::path::PathBuf,
+    /// The context that it may read.
+    lent: std::path::PathBuf,
+    command: Result<Command, String>,
+    grace: std::time::Duration,
+    starter: Starter,
+    progress: mpsc::UnboundedSender<Progress>,
+}
+
+/// The context, and what hooks know besides.
+struct HookScope<'a> {
+    frame: &'a Frame,
+    known: Map,
+}
+
+impl Scope for HookScope<'_> {
+    fn get(&self, name: &str) -> Option<Value> {
+        self.known.get(name).cloned().or_else(|| self.frame.get(name))
+    }
+
+    fn below(&self, name: &str) -> Option<std::sync::Arc<Final>> {
+        self.frame.below(name)
+    }
+}
+
+impl Driver<'_> {
+    /// The hook of a step, if its recipe has one of that name.
+    pub(crate) fn hook(&mut self, frame: FrameId, at: usize, name: &'static str) -> Option<Hook> {
+        let unit = self.unit_of(frame);
+        let template = match name {
+            "pre_step" => unit.hooks.pre_step.as_ref()?,
+            "post_step" => unit.hooks.post_step.as_ref()?,
+            _ => unit.hooks.on_error.as_ref()?,
+        };
+        let path = self.state.frames[frame].step_path(at);
+        let attempt = self.state.frames[frame].steps[at].attempt;
+        let dir = self.run_dir().join(RunFolder::attempt(&path, attempt));
+        let lent = dir.join(format!("{name}-context.json"));
+        Some(Hook {
+            command: self.hook_command(frame, at, name, template, &lent),
+            lent,
+            starter: Starter { path: path.clone(), attempt, purpose: Some(name) },
+            progress: self.progress.0.clone(),
+            path,
+            name,
+            run: self.run_dir(),
+            grace: self.host.grace,
+        })
+    }
+
+    fn hook_command(
+        &mut self,
+        frame_id: FrameId,
+        at: usize,
+        name: &str,
+        template: &Template,
+        context: &Path,
+    ) -> Result<Command, String> {
+        let frame = &self.state.frames[frame_id];
+        let path = frame.step_path(at);
+        let attempt = frame.steps[at].attempt;
+        let dir = RunFolder::attempt(&path, attempt);
+        let run = self.run_dir();
+        crate::store::folder::make_dir(&run.join(&dir)).map_err(|error| error.to_string())?;
+        // it may go on while the next step changes the context
+        self.hand_out_context(frame_id, context, Sharing::Beside).map_err(|error| error.to_string())?;
+        let frame = &self.state.frames[frame_id];
+        let known = self.hook_names(frame, at);
+        let private = run.join(&dir).join(format!("{name}-private"));
+        let own =
+            known.iter().map(|(name, value)| (name.to_uppercase(), value.render().into_owned())).collect();
+        let (env_names, large) = own_room(own);
+        let scope = HookScope { frame, known };
+        let lineage = self.state.lineage(frame_id);
+        let script = script::prepare(template, &scope, &lineage, None, large, &private, &self.large)
+            .map_err(|error| error.to_string())?;
+        let mut env = Environment::shared(Arc::clone(&self.base_env));
+        env.extend(script.env);
+        env.extend(context_names(context));
+        env.extend(env_names);
+        Ok(Command {
+            program: SHELL.into(),
+            args: script.args.into_iter().map(Into::into).collect(),
+            env: Arc::new(env),
+            cwd: self.base_dir(frame_id),
+            stdin: Stdin::Null,
+            stdout: dir.join(format!("{name}.stdout")),
+            stderr: dir.join(format!("{name}.stderr")),
+            marker: Marker { run: self.run_id.clone(), step: format!("{path}#{name}") },
+        })
+    }
+
+    fn hook_names(&self, frame: &Frame, at: usize) -> Map {
+        let step = &frame.steps[at];
+        let error = step.ended.as_ref().and_then(|ended| ended.error.as_deref()).unwrap_or_default();
+        // what cannot be a value must not take the news away with it
+        let error = error.replace('\0', "\u{fffd}");
+        let text = |text: &str| Value::from(text);
+        [
+            ("step_id", text(&frame.unit.steps[at].id)),
+            ("step_type", text(frame.unit.steps[at].kind.word())),
+            ("step_status", text(step.status.as_str())),
+            ("step_error", Value::from(error)),
+            ("recipe_name", text(&frame.unit.name)),
+            ("run_id", text(&self.run_id)),
+        ]
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+    }
+
+    /// Starts the hook after a finished step, if there is one.
+    pub(crate) fn start_hook(&mut self, path: &str, failed: bool) {
+        let Some((frame, at)) = self.state.locate(path) else { return };
+        let name = if failed { "on_error" } else { "post_step" };
+        if self.state.settings.dry_run {
+            return;
+        }
+        if let Some(hook) = self.hook(frame, at, name) {
+            let go = self.gate(&format!("{path}\u{0}{name}"));
+            self.tasks.spawn(async move { TaskDone::Hook { report: hook.run(go).await } });
+        }
+    }
+}
+
+impl Hook {
+    /// Runs the hook to its end.
+    pub(crate) async fn run(self, go: watch::Receiver<Go>) -> HookReport {
+        let (path, name) = (self.path.clone(), self.name);
+        let lent = self.lent.clone();
+        let (error, output) = match self.finish(go).await {
+            Ok(done) => done,
+            Err(error) => (Some(error.to_string()), String::new()),
+        };
+        // it has the whole context, and every step has hooks
+        let _ = std::fs::remove_file(lent);
+        HookReport { path, hook: name, error, output }
+    }
+
+    async fn finish(self, go: watch::Receiver<Go>) -> Result<(Option<String>, String), FolderError> {
+        let command = match self.command {
+            Ok(command) => command,
+            Err(error) => return Ok((Some(error), String::new())),
+        };
+        let (stdout, stderr) = (self.run.join(&command.stdout), self.run.join(&command.stderr));
+        let outputs = OutputFiles::open([stdout.clone(), stderr.clone()])?;
+        let limit = HOOK_TIME.as_secs_f64();
+        let report = spawn_report(&command, self.starter, self.progress);
+        let end = run_command(command.prepare(&outputs)?, Some(limit), self.grace, go, report).await;
+        let problem = match end {
+            ProcessEnd::Exited { exit: Exit::Code(0), .. } | ProcessEnd::Stopped(_) => None,
+            ProcessEnd::Exited { exit: Exit::Code(code), .. } => Some(format!("exit code {code}")),
+            ProcessEnd::Exited { exit: Exit::Signal(signal), .. } => {
+                Some(format!("ended by {}", signal_words(signal)))
+            }
+            ProcessEnd::Exited { exit: Exit::Lost, .. } => Some("its exit status was lost".to_owned()),
+            ProcessEnd::TimedOut(seconds) => Some(format!("timed out after {} s", number(seconds))),
+            ProcessEnd::NotStarted(error) => Some(error.to_string()),
+        };
+        let said = values::tail(&stderr, 5, 1024);
+        let error = problem.map(|what| match said.is_empty() {
+            true => what,
+            false => format!("{what}: {said}"),
+        });
+        Ok((error, values::tail(&stdout, 200, 8192)))
+    }
+}

@@ -1,0 +1,100 @@
+//! Recipes whose names are templates: found, checked and taken in when they are entered. Enters nothing itself.
+
+use std::sync::Arc;
+
+use engine::{Event, frame::FrameId};
+use recipe::{
+    check::{Given, Grafted, LoadError, graft},
+    diagnostic::{Diagnostic, Severity},
+    plan::{Step, StepKind, Target, Unit},
+    source::Sources,
+};
+
+use super::{DriveError, Driver};
+use crate::steps::shell::attempt::brief;
+
+impl Driver<'_> {
+    /// The recipe that a step runs; one whose name is a template is found and checked now.
+    pub(super) fn target(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<Arc<Unit>, String> {
+        let StepKind::Nested { target, overrides, .. } = &step.kind else {
+            return Err("it runs no recipe".to_owned());
+        };
+        let (name, from) = match target {
+            Target::Known { unit, .. } => return Ok(Arc::clone(self.plan.unit(*unit))),
+            Target::Dynamic { name, from } => (name.render(&self.state.frames[frame]), from),
+        };
+        if name.trim().is_empty() {
+            return Err(format!("the name of the recipe that `{path}` runs is empty"));
+        }
+        let found = self.loader.recipe(&name, from).map_err(|error| match error {
+            LoadError::NotFound { searched } => {
+                let searched: Vec<String> = searched.iter().map(|place| brief(place)).collect();
+                format!("recipe `{}` not found; looked in {}", brief(&name), searched.join(", "))
+            }
+            LoadError::Unreadable { path, reason } => {
+                format!("`{}` cannot be read: {}", brief(&path), brief(&reason))
+            }
+        })?;
+        let handed = overrides.iter().map(|(name, _)| name);
+        let names = self.state.frames[frame].context.keys().chain(handed).cloned().collect();
+        let given = Given { names, ..Given::default() };
+        let grafted = graft(&self.plan, found, self.loader, &given).map_err(|checked| {
+            let is_told = |problem: &&Diagnostic| self.options.strict || problem.severity == Severity::Error;
+            let problems = checked.diagnostics.iter().filter(is_told);
+            refusal(&name, problems.map(|problem| placed(problem, &checked.sources)).collect())
+        })?;
+        let warnings = warnings(&grafted);
+        if self.options.strict && !warnings.is_empty() {
+            return Err(refusal(&name, warnings));
+        }
+        let step = path.to_owned();
+        self.unsaid.extend(warnings.into_iter().map(|warning| (step.clone(), warning_of(&warning))));
+        self.take_in(grafted).map_err(|error| error.to_string())
+    }
+
+    /// What a recipe declares counts from now on.
+    fn take_in(&mut self, grafted: Grafted) -> Result<Arc<Unit>, crate::store::folder::FolderError> {
+        let new = &grafted.plan.units[self.plan.units.len()..];
+        if !new.is_empty() {
+            self.host.take_in(new, &self.base, &self.working_dir);
+            self.mask.learn_variables(&self.host.named);
+            self.base_env = Arc::new(self.host.step_env(&self.host.tree(&self.run_id)));
+        }
+        self.plan = grafted.plan;
+        if let (Some(recording), Some(folder)) = (self.recording, &self.folder) {
+            recording.save(&folder.sources(self.generation))?;
+        }
+        Ok(Arc::clone(self.plan.unit(grafted.unit)))
+    }
+
+    /// Says what is to be known about steps that are being prepared.
+    pub(super) fn tell_warnings(&mut self) -> Result<(), DriveError> {
+        for (path, warning) in std::mem::take(&mut self.unsaid) {
+            let message = self.mask.text(&warning).into_owned();
+            self.record(Event::Noted { path: Some(path), message }, None)?;
+        }
+        Ok(())
+    }
+}
+
+fn refusal(name: &str, problems: Vec<String>) -> String {
+    let name = brief(name);
+    format!("recipe `{name}` is invalid:\n  {}", problems.join("\n  "))
+}
+
+/// What may be wrong with a recipe that was found late, each with its place.
+pub(crate) fn warnings(grafted: &Grafted) -> Vec<String> {
+    grafted.warnings.iter().map(|warning| placed(warning, &grafted.plan.sources)).collect()
+}
+
+/// How a warning is said.
+pub(crate) fn warning_of(problem: &str) -> String {
+    format!("warning: {problem}")
+}
+
+/// A problem with its place, on one line.
+fn placed(problem: &Diagnostic, sources: &Sources) -> String {
+    let Some(place) = problem.place else { return problem.message.clone() };
+    let (file, at) = (&sources.file(place.file).path, sources.line_column(place));
+    format!("{file}:{}:{}: {}", at.line, at.column, problem.message)
+}

@@ -1,0 +1,404 @@
+//! The loop: decides, records, acts, and takes in what comes back.
+//!
+//! Record, then act: what a decision starts is started only when the decision is on disk. A failed append stops
+//! the run; a reporter cannot.
+
+mod act;
+mod again;
+mod ask;
+pub mod audit;
+mod end;
+mod hooks;
+pub(crate) mod late;
+mod leavings;
+mod life;
+mod notice;
+mod output;
+mod parts;
+mod recover;
+pub mod recovery;
+mod rehearse;
+mod signals;
+mod spare;
+mod take;
+mod time_is_up;
+mod traces;
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque},
+    ffi::OsString,
+    path::PathBuf,
+    sync::Arc,
+};
+
+use engine::{
+    Event, Record, RunState,
+    decide::{Decision, decide},
+    frame::FrameId,
+};
+use recipe::{check::Loader, plan::Plan, value::Value};
+use tokio::{
+    sync::{mpsc, watch},
+    task::JoinSet,
+};
+
+use ask::{Spent, Waiting};
+pub use notice::{Notice, Reporter};
+pub use parts::Parts;
+pub use rehearse::Preview;
+pub use signals::{Halt, wait_unless_told};
+pub(crate) use signals::{INBOX, Signals, TOLD_AGAIN, cancel_requested};
+use spare::Spare;
+
+use crate::{
+    agents::AgentSettings,
+    machine::host::Host,
+    os::{clock, process},
+    run::audit::Audit,
+    steps::{
+        agent::budget::Ledger,
+        shell::{
+            attempt::{Finished, Go, Progress},
+            context_file::ContextFile,
+        },
+    },
+    store::{
+        folder::{FolderError, Options, RunFolder},
+        journal::{Journal, JournalError},
+        large::LargeFiles,
+        outputs::Outputs,
+        secrets::{Mask, without_members},
+        sources::Recording,
+    },
+};
+
+/// Why the runner itself could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    /// The journal failed.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A file of the run failed.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The audit log failed.
+    #[error("cannot write the audit log `{}`: {source}", path.display())]
+    Audit {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// Signals or tasks of the operating system failed.
+    #[error("cannot watch for signals: {0}")]
+    Signals(std::io::Error),
+    /// A part of the runner broke down.
+    #[error("a part of the runner broke down: {0}")]
+    Task(tokio::task::JoinError),
+}
+
+/// Everything that a run needs to go on.
+pub struct Driver<'a> {
+    pub(crate) run_id: String,
+    pub(crate) folder: Option<RunFolder>,
+    pub(crate) journal: Option<Journal>,
+    pub(crate) plan: Plan,
+    pub(crate) state: RunState,
+    pub(crate) options: Options,
+    pub(crate) host: Host,
+    pub(crate) base_env: Arc<BTreeMap<OsString, OsString>>,
+    pub(crate) working_dir: PathBuf,
+    base: PathBuf,
+    pub(crate) loader: &'a dyn Loader,
+    pub(crate) recording: Option<&'a Recording<'a>>,
+    pub(crate) generation: u32,
+    pub(crate) reporter: &'a mut dyn Reporter,
+    pub(crate) mask: Mask,
+    pub(crate) audits: Vec<Audit>,
+    pub(crate) agents: AgentSettings,
+    seq: u64,
+    tasks: JoinSet<TaskDone>,
+    gates: BTreeMap<String, watch::Sender<Go>>,
+    progress: (mpsc::UnboundedSender<Progress>, mpsc::UnboundedReceiver<Progress>),
+    outputs: Outputs,
+    contexts: HashMap<FrameId, ContextFile>,
+    large: LargeFiles,
+    spare: Spare,
+    closing: HashSet<FrameId>,
+    running_agents: HashSet<String>,
+    waiting_agents: VecDeque<Waiting>,
+    ledger: Arc<Ledger>,
+    spent_before: Option<Spent>,
+    without_cost: HashSet<String>,
+    rate_models: HashMap<String, String>,
+    hooked: HashSet<String>,
+    /// Steps of which a process was started, in any attempt.
+    begun: HashSet<String>,
+    previews: HashMap<String, Preview>,
+    carry: HashMap<(String, bool), Vec<u8>>,
+    /// Running steps that print JSON.
+    json_steps: HashSet<String>,
+    /// The last attempts at steps that wait for their next one.
+    in_vain: HashMap<String, Finished>,
+    /// What was ended before the end of the run.
+    cleared: Vec<process::Survivor>,
+    halt: Option<Halt>,
+    unsettled: Vec<Act>,
+    is_due: bool,
+    /// Whether nothing was started yet.
+    is_first: bool,
+    told_secrets: usize,
+    env_names: BTreeSet<String>,
+    /// What is to be said about steps that are being prepared.
+    unsaid: Vec<(String, String)>,
+    /// Whether it was said that values are not exported.
+    noted_left_out: bool,
+}
+
+/// What a finished task brings.
+pub(crate) enum TaskDone {
+    /// An attempt came to its end.
+    Attempt {
+        path: String,
+        attempt: u32,
+        hook: Option<hooks::HookReport>,
+        result: Box<Result<Finished, FolderError>>,
+    },
+    /// A hook came to its end.
+    Hook { report: hooks::HookReport },
+    /// The time before another attempt is over.
+    Retry { path: String, cleared: Vec<process::Survivor> },
+    /// What a failed recipe left running was ended.
+    Cleared(Box<leavings::Cleared>),
+    /// A nested recipe can be entered, or cannot.
+    Enter { path: String, hook: Option<hooks::HookReport>, problem: Option<String> },
+    /// A nested recipe took too long.
+    NestedTimeout { path: String, seconds: f64 },
+    /// A recovery agent gave its answer.
+    Recovered {
+        path: String,
+        frame: FrameId,
+        answer: crate::run::recovery::Verdict,
+        usage: Option<engine::event::Usage>,
+    },
+    /// What was still running was killed.
+    Killed,
+    /// The runner itself failed inside a task.
+    Broken(FolderError),
+}
+
+/// Something to do once the record is on disk.
+pub(crate) enum Act {
+    Start { path: String, attempt: u32 },
+    Close { path: String, frame: FrameId },
+    Hook { path: String, failed: bool },
+}
+
+impl<'a> Driver<'a> {
+    /// What is left when the run is over: plan, state, secrets, and what a dry run would have done.
+    pub fn into_parts(self) -> (Plan, RunState, Mask, HashMap<String, Preview>) {
+        (self.plan, self.state, self.mask, self.previews)
+    }
+
+    async fn work(&mut self, signals: &mut Signals) -> Result<(), DriveError> {
+        let mut ticks = self.reporter.tick().map(tokio::time::interval);
+        if let Some(ticks) = &mut ticks {
+            ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            ticks.tick().await;
+        }
+        let mut inbox = signals::inbox();
+        let reaper = process::reap_adopted();
+        tokio::pin!(reaper);
+        loop {
+            if self.halt.is_none() && self.advance()? {
+                return Ok(());
+            }
+            if self.halt.is_some() {
+                if self.tasks.is_empty() {
+                    return Ok(());
+                }
+                // what ends while the rest is being ended is as safe as at any other time
+                self.settle_journal()?;
+            }
+            let tick = async {
+                match &mut ticks {
+                    Some(ticks) => drop(ticks.tick().await),
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                halt = signals.next() => self.halt(halt),
+                Some(progress) = self.progress.1.recv() => self.take_progress(progress)?,
+                Some(done) = self.tasks.join_next() => self.take(done)?,
+                () = self.outputs.changed() => self.forward_output(),
+                _ = inbox.tick(), if self.halt.is_none() && !crate::os::files::is_on() => self.halt(Halt::Cancel),
+                () = tick => self.reporter.notice(Notice::Tick { state: &self.state }),
+                _ = &mut reaper => {}
+            }
+        }
+    }
+
+    /// Decides and acts until something has to happen first; says whether the run has come to its end.
+    fn advance(&mut self) -> Result<bool, DriveError> {
+        loop {
+            let closing = &self.closing;
+            match decide(&self.state, &|frame| closing.contains(&frame)) {
+                Some(Decision::End) => {
+                    self.settle_journal()?;
+                    return Ok(true);
+                }
+                Some(Decision::Record(event)) => self.record(*event, None)?,
+                Some(Decision::Start { path, attempt }) => {
+                    let inputs = self.inputs(&path);
+                    self.record(Event::StepStarted { path: path.clone(), attempt, inputs }, None)?;
+                    self.unsettled.push(Act::Start { path, attempt });
+                }
+                Some(Decision::Close { path, frame }) => {
+                    self.closing.insert(frame);
+                    self.unsettled.push(Act::Close { path, frame });
+                }
+                None if self.unsettled.is_empty() => {
+                    self.settle_journal()?;
+                    return Ok(false);
+                }
+                None => self.perform()?,
+            }
+        }
+    }
+
+    /// Nothing more to decide for now: what was done must not wait for the next step to be safe on disk.
+    fn settle_journal(&mut self) -> Result<(), DriveError> {
+        match &mut self.journal {
+            Some(journal) if std::mem::take(&mut self.is_due) => Ok(journal.sync()?),
+            _ => Ok(()),
+        }
+    }
+
+    /// Brings the records to disk, and gets ready in the meantime; then what they promise is done.
+    fn perform(&mut self) -> Result<(), DriveError> {
+        if let Some(journal) = &mut self.journal {
+            self.is_due = false;
+            // the first attempt folder comes after its record is on disk: a folder without any record is damage
+            match std::mem::take(&mut self.is_first) {
+                true => journal.sync()?,
+                false => journal.begin_sync()?,
+            }
+        }
+        // what starts a process is a task, and no task runs before this function has returned
+        let prepared = self.prepare_acts();
+        if let Some(journal) = &mut self.journal
+            && let Err(error) = journal.end_sync()
+        {
+            self.tasks.abort_all();
+            return Err(error.into());
+        }
+        prepared
+    }
+
+    fn prepare_acts(&mut self) -> Result<(), DriveError> {
+        for act in std::mem::take(&mut self.unsettled) {
+            match act {
+                Act::Start { path, attempt } => self.start(&path, attempt)?,
+                Act::Close { path, frame } => self.close(&path, frame)?,
+                Act::Hook { path, failed } => self.start_hook(&path, failed),
+            }
+            self.tell_warnings()?;
+        }
+        Ok(())
+    }
+
+    /// Appends an event to the journal, changes the state by it, and tells about it.
+    pub(crate) fn record(&mut self, event: Event, value: Option<Value>) -> Result<(), DriveError> {
+        let at = clock::now();
+        let record = match &mut self.journal {
+            Some(journal) => {
+                let record = journal.append(at, event);
+                // nobody is told what a killed runner could forget, nor of an end that a power loss could take back
+                match record.event {
+                    Event::RunFinished(_) => journal.sync()?,
+                    // nothing comes after it that would wait for the disk
+                    Event::AttemptFailed { ref ended, .. } if ended.outcome == engine::Outcome::Cancelled => {
+                        journal.sync()?;
+                    }
+                    _ => journal.write()?,
+                }
+                record
+            }
+            None => {
+                self.seq += 1;
+                Record { seq: self.seq, at, event }
+            }
+        };
+        self.is_due |= !matches!(record.event, Event::Spawned(_) | Event::Noted { .. });
+        if let Some(value) = &value {
+            self.learn_secret(&record.event, value);
+        }
+        self.state.apply(&self.plan, &record, value);
+        if let Event::StepFinished { path, status, attempt, .. } = &record.event
+            && *attempt > 0
+            && !self.state.settings.dry_run
+            && self.has_hooks(path)
+        {
+            let failed = *status == engine::StepStatus::Failed;
+            self.unsettled.push(Act::Hook { path: path.clone(), failed });
+        }
+        if let Event::RecipeEntered { path, .. } = &record.event
+            && let Some(frame) = self.state.step(path).and_then(|step| step.frame)
+        {
+            self.mask.learn_frame(&self.state.frames[frame]);
+        }
+        if let Event::RunResumed(_) = &record.event {
+            self.mask.learn_frame(self.state.root());
+        }
+        for audit in &mut self.audits {
+            audit.record(&record.event, &self.state, &self.mask)?;
+        }
+        self.tell_secrets();
+        self.reporter.notice(Notice::Event { record: &record, state: &self.state, mask: &self.mask });
+        Ok(())
+    }
+
+    /// Tells who shows the run what must not be shown.
+    pub(crate) fn tell_secrets(&mut self) {
+        if self.told_secrets != self.mask.len() {
+            self.told_secrets = self.mask.len();
+            self.reporter.notice(Notice::Secrets { mask: &self.mask });
+        }
+    }
+
+    fn has_hooks(&self, path: &str) -> bool {
+        self.state.locate(path).is_some_and(|(frame, _)| {
+            let hooks = &self.state.frames[frame].unit.hooks;
+            hooks.post_step.is_some() || hooks.on_error.is_some()
+        })
+    }
+
+    fn take_progress(&mut self, progress: Progress) -> Result<(), DriveError> {
+        match progress {
+            Progress::Spawned(started) => {
+                if started.purpose.is_none() {
+                    self.begun.insert(started.path.clone());
+                }
+                let spawned = started.recorded(&mut self.env_names);
+                self.record(Event::Spawned(spawned), None)?;
+                // the step runs now, and there is nothing else to do
+                self.spare.prepare();
+            }
+            Progress::Activity { path, what } => {
+                let what = without_members(self.mask.text(&what).into_owned().into_bytes());
+                let what = String::from_utf8_lossy(&what);
+                self.reporter.notice(Notice::Activity { path: &path, what: &what });
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn run_dir(&self) -> PathBuf {
+        self.folder.as_ref().map(|folder| folder.path().to_owned()).unwrap_or_default()
+    }
+
+    pub(crate) fn unit_of(&self, frame: FrameId) -> Arc<recipe::plan::Unit> {
+        Arc::clone(&self.state.frames[frame].unit)
+    }
+}

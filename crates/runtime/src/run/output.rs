@@ -1,0 +1,91 @@
+//! Handing on what steps print, with secrets masked. Never changes what their files hold.
+
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+    path::Path,
+};
+
+use engine::Event;
+use recipe::value::Value;
+
+use super::{Driver, Notice, Reporter};
+use crate::store::{
+    outputs::{Rest, Sink, Stream, ready},
+    secrets::{Mask, without_members},
+};
+
+impl Driver<'_> {
+    pub(super) fn learn_secret(&mut self, event: &Event, value: &Value) {
+        let Event::StepFinished { path, .. } = event else { return };
+        let Some((frame, at)) = self.state.locate(path) else { return };
+        let step = &self.state.frames[frame].unit.steps[at];
+        self.mask.learn_result(step, value);
+    }
+
+    /// Hands on what steps have printed, with secrets masked.
+    pub(super) fn forward_output(&mut self) {
+        let Driver { outputs, reporter, mask, carry, json_steps, .. } = self;
+        outputs.drain(&mut Handing { reporter: &mut **reporter, mask, carry, json_steps });
+    }
+
+    /// Stops following a step, after a last look.
+    pub(crate) fn end_output(&mut self, path: &str) {
+        let Driver { outputs, reporter, mask, carry, json_steps, .. } = self;
+        outputs.forget(path, &mut Handing { reporter: &mut **reporter, mask, carry, json_steps });
+        for is_stdout in [true, false] {
+            if let Some(rest) = carry.remove(&(path.to_owned(), is_stdout)).filter(|rest| !rest.is_empty()) {
+                let stream = if is_stdout { Stream::Stdout } else { Stream::Stderr };
+                let bytes = mask.bytes(&rest).into_owned();
+                let is_json = is_stdout && json_steps.contains(path);
+                let bytes = if is_json { without_members(bytes) } else { bytes };
+                reporter.notice(Notice::Output { path, stream, bytes: &bytes });
+            }
+        }
+        json_steps.remove(path);
+    }
+}
+
+/// Hands on output to who shows the run.
+struct Handing<'h> {
+    reporter: &'h mut dyn Reporter,
+    mask: &'h Mask,
+    /// What waits for the end of its line.
+    carry: &'h mut HashMap<(String, bool), Vec<u8>>,
+    /// Steps that print JSON.
+    json_steps: &'h HashSet<String>,
+}
+
+impl Handing<'_> {
+    fn is_json(&self, step: &str, stream: Stream) -> bool {
+        stream == Stream::Stdout && self.json_steps.contains(step)
+    }
+}
+
+impl Sink for Handing<'_> {
+    fn has_room(&self) -> bool {
+        !self.reporter.wants_output() || self.reporter.has_room()
+    }
+
+    fn take(&mut self, step: &str, stream: Stream, bytes: &[u8]) {
+        if !self.reporter.wants_output() || stream == Stream::Transcript {
+            return;
+        }
+        let is_json = self.is_json(step, stream);
+        if self.mask.is_empty() && !is_json {
+            return self.reporter.notice(Notice::Output { path: step, stream, bytes });
+        }
+        let held = self.carry.entry((step.to_owned(), stream == Stream::Stdout)).or_default();
+        if let Some(bytes) = ready(held, self.mask, bytes) {
+            let bytes = if is_json { without_members(bytes) } else { bytes };
+            self.reporter.notice(Notice::Output { path: step, stream, bytes: &bytes });
+        }
+    }
+
+    fn take_rest(&mut self, step: &str, stream: Stream, file: &Path, part: Range<u64>) {
+        let held = self.carry.remove(&(step.to_owned(), stream == Stream::Stdout)).unwrap_or_default();
+        let rest = Rest::new(file, part, held, self.mask.clone());
+        let rest = if self.is_json(step, stream) { rest.of_json() } else { rest };
+        self.reporter.rest(step, stream, rest);
+    }
+}

@@ -1,0 +1,159 @@
+//! Dry runs: what a step would do, as far as that is known. Executes nothing.
+
+use std::sync::Arc;
+
+use engine::{Event, Outcome, decide::ExceededLimit, frame::FrameId, outcome::SkipReason};
+use recipe::{
+    plan::{Step, StepKind, Target, Unit},
+    scope::{Foreseen, Scope},
+    template::Template,
+};
+use serde::Serialize;
+
+use super::{DriveError, Driver};
+use crate::machine::preflight;
+
+/// What a dry run says of a step, without secrets.
+#[derive(Clone, Debug, Serialize)]
+pub struct Preview {
+    /// What would be done, in words.
+    pub dry_run: String,
+    /// The command or the prompt with its values; what only a run knows is as it is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rendered: Option<String>,
+    /// The condition, if nobody knows it before the steps that it reads have run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<String>,
+}
+
+impl Preview {
+    /// Why a step was skipped, and in a dry run what it would have done.
+    pub(crate) fn reason(preview: Option<&Preview>, reason: &SkipReason) -> String {
+        match (preview, reason) {
+            (Some(preview), SkipReason::DryRun) => format!("dry run: {}", preview.dry_run),
+            _ => reason.describe(),
+        }
+    }
+}
+
+impl Driver<'_> {
+    /// In a dry run: says what would be done, and does nothing.
+    pub(super) fn rehearse(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<(), DriveError> {
+        let scope = &self.state.frames[frame].foreseen();
+        let (what, rendered) = match &step.kind {
+            StepKind::Shell { command } => ("would run: ".to_owned(), Some(command.render(scope))),
+            StepKind::Agent(agent) => ("would ask an agent: ".to_owned(), Some(agent.prompt.render(scope))),
+            StepKind::Nested { target: Target::Dynamic { name, .. }, .. } if hides(scope, name) => {
+                let name = name.render(scope);
+                (format!("would run the recipe `{name}`, whose name is not known yet"), None)
+            }
+            StepKind::Nested { .. } if self.goes_round(path, frame, step) => {
+                ("would run a recipe that is being run already".to_owned(), None)
+            }
+            StepKind::Nested { .. } if self.may_exceed(path).is_some() => {
+                ("would run a recipe".to_owned(), None)
+            }
+            StepKind::Nested { .. } => return self.rehearse_nested(path, frame, step),
+        };
+        self.foretell(path, frame, step, &what, rendered)?;
+        self.record(Event::StepSkipped { path: path.to_owned(), reason: SkipReason::DryRun }, None)
+    }
+
+    /// Says what a step would do.
+    fn foretell(
+        &mut self,
+        path: &str,
+        frame: FrameId,
+        step: &Step,
+        what: &str,
+        rendered: Option<String>,
+    ) -> Result<(), DriveError> {
+        let masked = |text: &str| self.mask.text(text).into_owned();
+        let undecided = engine::decide::undecided(&self.state.frames[frame], step);
+        let undecided = undecided.map(|condition| masked(condition.text()));
+        let rendered = rendered.map(|text| masked(&text));
+        let mut message = format!("{}{}", masked(what), rendered.as_deref().unwrap_or_default());
+        if let Some(condition) = &undecided {
+            message.push_str(&format!(
+                " (if `{condition}` holds, which is not known before the steps that it reads have run)"
+            ));
+        }
+        if let Some(limit) = self.may_exceed(path) {
+            message.push_str(&match limit {
+                ExceededLimit::Depth { limit } => {
+                    format!(" (may exceed the maximum recipe recursion depth ({limit}))")
+                }
+                ExceededLimit::Steps { limit, recipe } => {
+                    format!(" (from here on the run may exceed the total step limit ({limit}) of `{recipe}`)")
+                }
+            });
+        }
+        let preview = Preview { dry_run: message.clone(), rendered, undecided };
+        self.previews.insert(path.to_owned(), preview);
+        self.record(Event::Noted { path: Some(path.to_owned()), message }, None)
+    }
+
+    /// The limit that a run may exceed with this step.
+    fn may_exceed(&self, path: &str) -> Option<ExceededLimit> {
+        let (frame, at) = self.state.locate(path)?;
+        engine::decide::may_exceed(&self.state, frame, at)
+    }
+
+    /// Whether a step runs a recipe around it under a condition that nobody knows yet: when it ends is not known
+    /// either.
+    fn goes_round(&mut self, path: &str, frame: FrameId, step: &Step) -> bool {
+        if engine::decide::undecided(&self.state.frames[frame], step).is_none() {
+            return false;
+        }
+        let Ok(unit) = self.target(path, frame, step) else { return false };
+        let mut around = Some(frame);
+        while let Some(id) = around {
+            if self.state.frames[id].unit.path == unit.path {
+                return true;
+            }
+            around = self.state.frames[id].parent.map(|(parent, _)| parent);
+        }
+        false
+    }
+
+    /// Enters a recipe, or fails as a real run would.
+    fn rehearse_nested(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<(), DriveError> {
+        let entered = self.target(path, frame, step).and_then(|unit| {
+            let problem = self.entry_problem(frame, step, &unit);
+            problem.map_or(Ok(unit), Err)
+        });
+        match entered {
+            Ok(unit) => {
+                let what = format!("would run the recipe `{}`", unit.name);
+                self.foretell(path, frame, step, &what, None)?;
+                let event = Event::RecipeEntered { path: path.to_owned(), unit: unit.path.clone() };
+                self.record(event, None)
+            }
+            Err(error) => self.nested_failed(path, Outcome::Refused, error),
+        }
+    }
+
+    /// Why a recipe cannot be entered with the context that it would get. What nobody knows in a dry run is no
+    /// reason.
+    pub(super) fn entry_problem(&self, frame: FrameId, step: &Step, unit: &Arc<Unit>) -> Option<String> {
+        let StepKind::Nested { overrides, .. } = &step.kind else { return None };
+        let outer = &self.state.frames[frame];
+        let context = outer.context_below(self.state.settings.own_context(unit), overrides);
+        let mut unit = Unit::clone(unit);
+        let unknown = outer.unknown_below(overrides);
+        unit.rules.retain(|(name, _)| !unknown.contains(name));
+        unit.inputs.retain(|input| !unknown.contains(&input.name));
+        let mut problems = preflight::context_problems(&unit, &context, &self.base_dir(frame));
+        // a dry run needs neither programs nor credentials
+        if !self.state.settings.dry_run {
+            let given = self.given_env(frame, step);
+            problems.extend(preflight::missing_in(&unit, &self.host, &given));
+        }
+        (!problems.is_empty()).then(|| preflight::message(&unit.name, &problems))
+    }
+}
+
+/// Whether a template reads what nobody knows.
+fn hides(scope: &Foreseen<'_>, template: &Template) -> bool {
+    template.names().iter().any(|(path, _)| !scope.is_known(path))
+}

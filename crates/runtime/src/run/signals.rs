@@ -1,0 +1,178 @@
+//! Being told to stop, by a signal or by another process. Never ends a process itself.
+
+use std::time::Duration;
+
+use engine::RunStatus;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::{Driver, Notice, TaskDone};
+use crate::{os::process, steps::shell::attempt::Go, store::folder::RunFolder};
+
+/// What is said to whoever asks twice.
+pub(crate) const TOLD_AGAIN: &str = "told again: killing what is still running";
+
+/// Why a run was told to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// SIGINT.
+    Interrupt,
+    /// SIGTERM or SIGQUIT.
+    Terminate,
+    /// SIGHUP: the terminal is gone.
+    Hangup,
+    /// Another process asked for it.
+    Cancel,
+}
+
+impl Halt {
+    /// How a run ends that was told to stop: its status and the exit code.
+    pub(crate) fn ending(self) -> (RunStatus, u8) {
+        match self {
+            Halt::Interrupt => (RunStatus::Interrupted, 130),
+            Halt::Terminate | Halt::Hangup => (RunStatus::Interrupted, 143),
+            Halt::Cancel => (RunStatus::Cancelled, 130),
+        }
+    }
+
+    /// The exit code of a program that was told so.
+    pub fn exit_code(self) -> u8 {
+        self.ending().1
+    }
+
+    /// The same in words.
+    pub(crate) fn error(self) -> &'static str {
+        match self {
+            Halt::Interrupt => "interrupted by SIGINT",
+            Halt::Terminate => "interrupted by SIGTERM",
+            Halt::Hangup => "interrupted by SIGHUP",
+            Halt::Cancel => "cancelled",
+        }
+    }
+
+    /// What is done about it.
+    pub(crate) fn why(self) -> &'static str {
+        match self {
+            Halt::Interrupt => "interrupted: ending what is running",
+            Halt::Terminate => "told to terminate: ending what is running",
+            Halt::Hangup => "the terminal is gone: ending what is running",
+            Halt::Cancel => "cancelled: ending what is running",
+        }
+    }
+}
+
+/// How often it is looked whether a wait is over.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Waits after a run until something is so, unless a signal asks to stop: the run has caught them all, and without this
+/// nobody would hear them any more.
+pub fn wait_unless_told(mut is_so: impl FnMut() -> bool) -> std::io::Result<Option<Halt>> {
+    let event_loop = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    event_loop.block_on(async {
+        let mut signals = Signals::new()?;
+        while !is_so() {
+            tokio::select! {
+                biased;
+                halt = signals.next() => if halt != Halt::Cancel { return Ok(Some(halt)) },
+                () = tokio::time::sleep(LOOK) => {}
+            }
+        }
+        Ok(None)
+    })
+}
+
+/// Whether another process left a request to cancel a run in its inbox.
+pub(crate) fn cancel_requested(folder: &RunFolder) -> bool {
+    folder.inbox().join("cancel").exists()
+}
+
+/// How often the inbox is looked into: whoever has no way to send a signal can only leave a request there.
+pub(crate) const INBOX: Duration = Duration::from_secs(1);
+
+/// Says when to look into it.
+pub(super) fn inbox() -> tokio::time::Interval {
+    let mut inbox = tokio::time::interval(INBOX);
+    inbox.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    inbox
+}
+
+impl Driver<'_> {
+    pub(super) fn halt(&mut self, halt: Halt) {
+        let halt = match halt {
+            Halt::Cancel if !self.cancel_requested() => return,
+            halt => halt,
+        };
+        let is_first = self.halt.is_none();
+        let why = if is_first { halt.why() } else { TOLD_AGAIN };
+        self.reporter.notice(Notice::Stopping { why });
+        if !is_first {
+            return self.kill_now();
+        }
+        self.halt = Some(halt);
+        for gate in self.gates.values() {
+            let _ = gate.send(Go::Stop);
+        }
+    }
+
+    /// Whoever asks twice does not want to wait until everything has ended by itself.
+    fn kill_now(&mut self) {
+        let filter = process::Filter::run(&self.run_id);
+        self.tasks.spawn(async move {
+            process::end_marked(&filter, Duration::ZERO).await;
+            TaskDone::Killed
+        });
+    }
+
+    /// Whether another process left a request to cancel in the inbox.
+    fn cancel_requested(&self) -> bool {
+        self.folder.as_ref().is_some_and(cancel_requested)
+    }
+}
+
+/// The signals that concern a run.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    quit: Signal,
+    /// Absent under `nohup`.
+    hangup: Option<Signal>,
+    request: Signal,
+}
+
+impl Signals {
+    pub(crate) fn new() -> std::io::Result<Signals> {
+        let hangup = match process::ignores_hangup() {
+            true => None,
+            false => Some(signal(SignalKind::hangup())?),
+        };
+        // a file that may not grow any more is an error like a full disk, not the death of the runner
+        drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
+        Ok(Signals {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            quit: signal(SignalKind::quit())?,
+            hangup,
+            request: signal(SignalKind::user_defined1())?,
+        })
+    }
+
+    pub(crate) async fn next(&mut self) -> Halt {
+        #[cfg(test)]
+        if crate::os::files::is_on() {
+            return crate::simulation::next_halt().await;
+        }
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = self.interrupt.recv() => Halt::Interrupt,
+            _ = self.terminate.recv() => Halt::Terminate,
+            _ = self.quit.recv() => Halt::Terminate,
+            _ = hangup => Halt::Hangup,
+            _ = self.request.recv() => Halt::Cancel,
+        }
+    }
+}

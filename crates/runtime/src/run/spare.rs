@@ -1,0 +1,82 @@
+//! A folder for the next attempt, made while the one before it runs.
+//!
+//! Making files takes a file system several times longer than moving a folder into place, and while a step runs
+//! there is nothing else to do. Never anything but an optimisation: without a spare folder, one is made on the spot.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    os::files,
+    steps::output_files::{OutputFiles, in_folder},
+    store::folder::{FolderError, make_dir},
+};
+
+/// What a run keeps ready, and what it has to clear away.
+#[derive(Debug)]
+pub(super) struct Spare {
+    run: PathBuf,
+    ready: Option<OutputFiles>,
+    over: Vec<PathBuf>,
+}
+
+impl Spare {
+    pub(super) fn new(run: PathBuf) -> Spare {
+        Spare { run, ready: None, over: Vec::new() }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.run.join("spare")
+    }
+
+    /// Does what can wait until there is nothing else to do: makes a folder like that of a step with one attempt
+    /// (`1/stdout`, `1/stderr`), and clears away the private files of attempts that are over.
+    pub(super) fn prepare(&mut self) {
+        self.clear();
+        if self.ready.is_none() {
+            let dir = self.path().join("1");
+            self.ready = make_dir(&dir).and_then(|()| OutputFiles::open(in_folder(&dir))).ok();
+        }
+    }
+
+    /// Makes the folder of an attempt, relative to the run, and the files in it.
+    pub(super) fn become_attempt(&mut self, dir: &Path, attempt: u32) -> Result<OutputFiles, FolderError> {
+        let dir = self.run.join(dir);
+        let step = dir.parent().filter(|_| attempt == 1 && self.ready.is_some());
+        // fails where the step has a folder with something in it: then the spare one stays what it is
+        let rename = |step: &Path| files::point("spare.move").and_then(|()| fs::rename(self.path(), step));
+        if step.is_some_and(|step| rename(step).is_ok())
+            && let Some(ready) = self.ready.take()
+        {
+            return Ok(ready.moved_to(in_folder(&dir)));
+        }
+        make_dir(&dir)?;
+        OutputFiles::open(in_folder(&dir))
+    }
+
+    /// Takes note of an attempt that is over: its private files are of no use any more.
+    pub(super) fn forget(&mut self, attempt: &Path) {
+        self.over.push(self.run.join(attempt));
+    }
+
+    fn clear(&mut self) {
+        for attempt in self.over.drain(..) {
+            if files::point("attempt.release").is_err() {
+                continue;
+            }
+            let _ = fs::remove_file(attempt.join("context.json"));
+            let _ = fs::remove_dir_all(attempt.join("private"));
+        }
+    }
+}
+
+impl Drop for Spare {
+    fn drop(&mut self) {
+        self.clear();
+        if self.ready.is_some() && files::point("spare.remove").is_ok() {
+            let _ = fs::remove_dir_all(self.path());
+        }
+    }
+}

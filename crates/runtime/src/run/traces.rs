@@ -1,0 +1,107 @@
+//! What a step read, was given and produced, for the evidence. Never changes what the step does.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use engine::event::OutputRef;
+use recipe::graph;
+
+use super::Driver;
+use crate::store::values;
+
+/// Most files of a step that are written down.
+const FILES: usize = 1_000;
+/// Most directory entries that are looked at for them.
+const ENTRIES: usize = 50_000;
+
+impl Driver<'_> {
+    /// The digest of what a step reads; nothing is read in a dry run.
+    pub(super) fn inputs(&self, path: &str) -> Option<String> {
+        let (frame, at) = self.state.locate(path).filter(|_| !self.state.settings.dry_run)?;
+        let frame = &self.state.frames[frame];
+        Some(engine::inputs::digest(&self.plan, frame, &frame.unit.steps[at]))
+    }
+
+    /// The files that a step says it produces, as they are now.
+    pub(super) fn produced(&self, path: &str) -> Vec<OutputRef> {
+        let Some((frame, at)) = self.state.locate(path) else { return Vec::new() };
+        let step = &self.state.frames[frame].unit.steps[at];
+        match self.step_dir(frame, step) {
+            Ok(dir) if !step.produces.is_empty() => produced_files(&dir, &step.produces),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn produced_files(dir: &Path, patterns: &[String]) -> Vec<OutputRef> {
+    let mut files: BTreeSet<PathBuf> = BTreeSet::new();
+    let mut left = ENTRIES;
+    for pattern in patterns {
+        let path = dir.join(pattern);
+        if path.is_file() || path.is_symlink() {
+            files.insert(pattern.into());
+        } else if pattern.contains(['*', '?']) {
+            search(dir, pattern, &mut files, &mut left);
+        }
+    }
+    files.iter().take(FILES).filter_map(|file| values::produced_ref(dir, file)).collect()
+}
+
+/// Looks for files below the part of the pattern that has no wildcard.
+fn search(dir: &Path, pattern: &str, files: &mut BTreeSet<PathBuf>, left: &mut usize) {
+    let fixed: PathBuf = Path::new(pattern)
+        .components()
+        .take_while(|part| !part.as_os_str().to_string_lossy().contains(['*', '?']))
+        .collect();
+    let mut open = vec![fixed];
+    while let Some(below) = open.pop() {
+        for entry in fs::read_dir(dir.join(&below)).into_iter().flatten().flatten() {
+            if *left == 0 {
+                return;
+            }
+            *left -= 1;
+            let relative = below.join(entry.file_name());
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && entry.file_name() != ".git" => open.push(relative),
+                Ok(kind)
+                    if (kind.is_file() || kind.is_symlink())
+                        && graph::patterns_meet(pattern, &relative.to_string_lossy()) =>
+                {
+                    files.insert(relative);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declared_files_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a.txt", "out/b.txt", "out/c/d.txt", ".git/e.txt"] {
+            fs::create_dir_all(dir.path().join(name).parent().unwrap()).unwrap();
+            fs::write(dir.path().join(name), name).unwrap();
+        }
+        for (pattern, expected) in [
+            ("a.txt", vec!["a.txt"]),
+            ("missing", vec![]),
+            ("out/*.txt", vec!["out/b.txt"]),
+            ("**/*.txt", vec!["a.txt", "out/b.txt", "out/c/d.txt"]),
+        ] {
+            let found = produced_files(dir.path(), &[pattern.to_owned()]);
+            assert_eq!(
+                found.iter().map(|file| file.file.as_str()).collect::<Vec<_>>(),
+                expected,
+                "{pattern}"
+            );
+            assert!(found.iter().all(|file| file.sha256.is_some() && file.bytes > 0));
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The evidence of a run, gathered from its journal. Never changes it.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use engine::{
+    Event, Outcome, Record, RunStatus,
+    event::{Ended, RunResumed},
+};
+use jiff::Timestamp;
+
+use super::{InForce, Shown, repro::Repeated};
+use crate::{
+    report::evidence::{Continuation, Evidence, Note, Process, RecipeRef, Retry, Try},
+    store::secrets::Mask,
+};
+
+/// Most names of environments that the evidence of a run lists; the journal has all.
+const NAMES: usize = 50_000;
+
+/// Whether the evidence lists processes. They are most of it, and few readers want them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Processes {
+    /// Every process is listed.
+    Listed,
+    /// None is.
+    LeftOut,
+}
+
+/// Gathers the evidence of a run.
+pub(super) fn gather(shown: &Shown, processes: Processes) -> Evidence {
+    let Shown { header, recipe, mask, .. } = shown;
+    let reference =
+        |recipe: &InForce| RecipeRef { recipe_digest: recipe.digest.clone(), recipe_path: recipe.name() };
+    let (first, now) = (reference(&InForce::first(header)), reference(recipe));
+    let mut gathering = Gathering {
+        evidence: Evidence {
+            repro_command: Repeated {
+                recipe: &now.recipe_path,
+                dir: &header.working_dir,
+                given: &shown.state.settings.given,
+                options: &header.options,
+                folder: Some(&shown.folder),
+            }
+            .command(mask),
+            began_with: (first != now).then_some(first),
+            recipe_digest: now.recipe_digest,
+            recipe_path: now.recipe_path,
+            working_dir: header.working_dir.to_string_lossy().into_owned(),
+            spawned: (processes == Processes::Listed).then(Vec::new),
+            attempts: Vec::new(),
+            resumes: Vec::new(),
+            retries: Vec::new(),
+            notes: Vec::new(),
+        },
+        mask,
+        names: BTreeSet::new(),
+        room: NAMES,
+        started: HashSet::new(),
+        open: HashMap::new(),
+    };
+    shown.records.iter().for_each(|record| gathering.take(record));
+    if shown.status != RunStatus::Running {
+        gathering.lost();
+    }
+    gathering.evidence
+}
+
+fn is_stopped(status: RunStatus) -> bool {
+    matches!(status, RunStatus::Interrupted | RunStatus::Cancelled)
+}
+
+struct Gathering<'a> {
+    evidence: Evidence,
+    mask: &'a Mask,
+    /// The names of the last process.
+    names: BTreeSet<String>,
+    /// How many more names are listed.
+    room: usize,
+    /// Attempts that have started a process of their own.
+    started: HashSet<(&'a str, u32)>,
+    /// Where attempts stand that have not ended.
+    open: HashMap<(&'a str, u32), usize>,
+}
+
+impl<'a> Gathering<'a> {
+    fn masked(&self, text: &str) -> String {
+        self.mask.text(text).into_owned()
+    }
+
+    fn take(&mut self, record: &'a Record) {
+        match &record.event {
+            Event::StepStarted { path, attempt, inputs } => {
+                self.open.insert((path, *attempt), self.evidence.attempts.len());
+                self.evidence.attempts.push(begun(path, *attempt, record.at, inputs.clone()));
+            }
+            Event::Spawned(spawned) => self.spawned(spawned, record.at),
+            Event::StepNotBegun { path, attempt } => {
+                self.ended(path, *attempt, &Ended::new(Outcome::Cancelled, None), record.at);
+            }
+            Event::RunFinished(finished) if is_stopped(finished.status) => self.stopped(record.at),
+            // what is started from here on is not compared with what the run started
+            Event::RepairBegan(_) => self.names.clear(),
+            Event::RunResumed(resumed) => {
+                self.names.clear();
+                self.lost();
+                self.evidence.resumes.push(Continuation {
+                    at: record.at,
+                    pid: resumed.pid,
+                    sources: resumed.sources,
+                    recipe_path: resumed.recipe_file.clone(),
+                    recipe_digest: resumed.recipe_digest.clone(),
+                    rerun: rerun(resumed),
+                    skipped: resumed.skip.clone(),
+                    by: resumed.by.clone(),
+                    anchor: resumed.anchor.clone(),
+                });
+            }
+            Event::AttemptFailed { path, attempt, ended, .. } => {
+                self.ended(path, *attempt, ended, record.at);
+                if ended.outcome == Outcome::Cancelled {
+                    return;
+                }
+                let error = self.masked(ended.error.as_deref().unwrap_or_default());
+                self.evidence.retries.push(Retry { step: path.clone(), attempt: *attempt, error });
+            }
+            Event::StepFinished { path, attempt, ended, .. } => {
+                self.ended(path, *attempt, ended, record.at);
+            }
+            Event::Noted { path, message } => {
+                let note = Note { step: path.clone(), message: self.masked(message) };
+                self.evidence.notes.push(note);
+            }
+            Event::HookFinished { path, hook, error: Some(error) } => {
+                let message = format!("warning: hook {hook} failed: {}", self.masked(error));
+                self.evidence.notes.push(Note { step: Some(path.clone()), message });
+            }
+            _ => {}
+        }
+    }
+
+    fn spawned(&mut self, spawned: &'a engine::event::Spawned, at: Timestamp) {
+        if spawned.purpose.is_none() {
+            self.started.insert((&spawned.path, spawned.attempt));
+        }
+        if self.evidence.spawned.is_none() {
+            return;
+        }
+        spawned.env.apply(&mut self.names);
+        // a journal from before names were kept has none
+        let listed = !self.names.is_empty() && self.room >= self.names.len();
+        self.room = self.room.saturating_sub(self.names.len());
+        let process = Process {
+            step: spawned.path.clone(),
+            attempt: spawned.attempt,
+            purpose: spawned.purpose.clone(),
+            pid: spawned.pid,
+            argv: spawned.argv.iter().map(|arg| self.masked(arg)).collect(),
+            cwd: spawned.cwd.clone(),
+            env_names: listed.then(|| self.names.iter().cloned().collect()),
+            at,
+        };
+        self.evidence.spawned.get_or_insert_default().push(process);
+    }
+
+    /// Whoever stops a run stops what is open: recipes, and steps between two attempts.
+    fn stopped(&mut self, at: Timestamp) {
+        // a runner that lives writes down how its processes end; without that, nobody knows when
+        let is_known = self.open.keys().all(|attempt| !self.started.contains(attempt));
+        for (_, index) in self.open.drain() {
+            let entry = &mut self.evidence.attempts[index];
+            entry.outcome = Some(Outcome::Cancelled);
+            entry.finished_at = is_known.then_some(at);
+        }
+    }
+
+    /// The runner is gone without a word.
+    fn lost(&mut self) {
+        for (_, index) in self.open.drain() {
+            self.evidence.attempts[index].outcome = Some(Outcome::Lost);
+        }
+    }
+
+    fn ended(&mut self, path: &'a str, attempt: u32, ended: &Ended, at: Timestamp) {
+        let Some(index) = self.open.remove(&(path, attempt)) else { return };
+        let error = self.masked(ended.error.as_deref().unwrap_or_default());
+        let entry = &mut self.evidence.attempts[index];
+        entry.finished_at = Some(at);
+        entry.outcome = Some(ended.outcome.clone());
+        entry.exit_code = ended.exit_code();
+        entry.signal = ended.signal();
+        entry.error = error;
+        entry.stdout.clone_from(&ended.stdout);
+        entry.stderr.clone_from(&ended.stderr);
+    }
+}
+
+fn begun(path: &str, attempt: u32, at: Timestamp, input_digest: Option<String>) -> Try {
+    Try {
+        step: path.to_owned(),
+        attempt,
+        started_at: at,
+        finished_at: None,
+        outcome: None,
+        exit_code: None,
+        signal: None,
+        error: String::new(),
+        input_digest,
+        stdout: None,
+        stderr: None,
+    }
+}
+
+/// What a resume did again; a journal from before this was kept names only what was finished.
+fn rerun(resumed: &RunResumed) -> Vec<String> {
+    match resumed.again.is_empty() {
+        true => resumed.given_up().into_iter().map(str::to_owned).collect(),
+        false => resumed.again.clone(),
+    }
+}

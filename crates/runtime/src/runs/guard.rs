@@ -1,0 +1,67 @@
+//! What a guardian does: it waits for the death of its runner, and then ends what is left of the run.
+//!
+//! It never polls, never reads anything of the run before it has to act, never writes into the journal, and never
+//! touches a run that another process has taken.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    path::PathBuf,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::left_behind;
+use crate::{
+    os::{clock, guardian::DONE, process},
+    store::folder::RunFolder,
+};
+
+/// How long to look whether whoever has the run keeps it: a dying runner does not, nor does a resume that asks first.
+const TAKEN: Duration = Duration::from_secs(3);
+
+/// Guards a run, as the program that [`Guardian`] names: returns when its runner is over, or is dead and nothing of the
+/// run is alive.
+pub fn guard(run: PathBuf, grace: Duration) -> io::Result<()> {
+    // a group leader stays in its session: then it is out of reach of the terminal all the same
+    let _ = rustix::process::setsid();
+    if clock::block_on(async { last_words() })? == DONE {
+        return Ok(());
+    }
+    let folder = RunFolder::at(run);
+    let Some(_held) = take_over(&folder) else { return Ok(()) };
+    let filter = left_behind(&folder);
+    clock::block_on(process::end_marked(&filter, grace)).map(drop)
+}
+
+/// What the runner said before it closed the pipe. Signals that mean the runner are not for us: from here on they do
+/// nothing.
+fn last_words() -> Vec<u8> {
+    use SignalKind as Kind;
+    for kind in [Kind::interrupt(), Kind::terminate(), Kind::hangup(), Kind::quit()] {
+        // once somebody has listened to a signal, it does not end the process any more
+        let _ = signal(kind);
+    }
+    // whoever kills runners by their name does not mean it either
+    let _ = fs::write("/proc/self/comm", "recipe-guardian");
+    let mut said = Vec::new();
+    let _ = io::stdin().lock().take(64).read_to_end(&mut said);
+    said
+}
+
+/// Nothing if another process has the run. While what is returned is held, nobody goes on with it.
+fn take_over(folder: &RunFolder) -> Option<Option<File>> {
+    let deadline = Instant::now() + TAKEN;
+    while Instant::now() < deadline {
+        // a run without a folder can only be guarded by its marker, and nobody can resume it
+        let held = folder.hold_back().ok();
+        if folder.owner().is_none() {
+            return Some(held);
+        }
+        drop(held);
+        sleep(Duration::from_millis(20));
+    }
+    None
+}

@@ -1,0 +1,273 @@
+//! One attempt at an agent step: a program is asked, its answer judged, and asked again where that is wanted.
+//!
+//! Starting and watching the program itself is [`crate::agent_call`]'s.
+
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use engine::{Outcome, diagnosis::is_hollow, event::Usage};
+use recipe::{
+    plan::{JsonMode, Step},
+    value::Value,
+};
+use tokio::sync::{Notify, mpsc, watch};
+
+pub use crate::steps::agent::call::Call;
+use crate::{
+    agents::{self, AgentSettings, Said},
+    os::environment::Environment,
+    steps::{
+        agent::{
+            budget::{self, Account, Ledger, Limit},
+            call::{Watch, ask},
+            file_changes,
+            staging::stage,
+        },
+        shell::attempt::{Finished, Go, Progress, read_json, reference},
+    },
+    store::{folder::FolderError, values},
+};
+
+/// A question to an agent, ready to be asked.
+#[derive(Debug)]
+pub struct AgentTask {
+    /// The run's folder.
+    pub run: PathBuf,
+    /// The run.
+    pub run_id: String,
+    /// The step.
+    pub path: String,
+    /// Its definition.
+    pub step: Arc<Step>,
+    /// The attempt.
+    pub attempt: u32,
+    /// What for, if not for the attempt itself.
+    pub purpose: Option<&'static str>,
+    /// Name of the program.
+    pub program: String,
+    /// How the program is called.
+    pub settings: AgentSettings,
+    /// The question, footer not included.
+    pub prompt: String,
+    /// Who the agent is.
+    pub system_prompt: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// Its environment.
+    pub env: Environment,
+    /// Its directory.
+    pub cwd: PathBuf,
+    /// Files of the attempt, relative to the run's folder.
+    pub dir: PathBuf,
+    /// Seconds after which it is ended.
+    pub timeout: Option<f64>,
+    /// Seconds of silence after which it is ended.
+    pub idle_timeout: Option<f64>,
+    /// How long it has to end itself.
+    pub grace: Duration,
+    /// Whether the user is root.
+    pub user: agents::User,
+    /// Whether changed files are staged.
+    pub auto_stage: bool,
+    /// Whether and how its answer must be JSON.
+    pub json_retries: u64,
+    /// What it may use up, with others.
+    pub limits: Vec<Limit>,
+    /// What all agents use up.
+    pub ledger: Arc<Ledger>,
+    /// Where its first call is charged; it was reserved before anything started.
+    pub account: Account,
+}
+
+/// Asks an agent, and asks again for JSON where that is wanted.
+pub async fn run_agent(
+    task: AgentTask,
+    wake: Arc<Notify>,
+    go: watch::Receiver<Go>,
+    progress: mpsc::UnboundedSender<Progress>,
+) -> Result<Finished, FolderError> {
+    let mut watch = Watch { wake, go, progress };
+    let mut usage = Usage::default();
+    let began = file_changes::moment(&task.run.join(&task.dir));
+    let first = ask(&task, &task.prompt, 0, task.account, &mut watch).await?;
+    usage.add(&first.usage);
+    let denied = denial(&first);
+    let mut finished = match first.result {
+        Err(error) => {
+            let mut finished = failed(first.outcome, &error, first.partial);
+            (finished.ended.trouble, finished.ended.trouble_by) = (first.trouble, first.trouble_by);
+            finished.ended.note_code(first.code);
+            finished
+        }
+        Ok(answer) => read_answer(&task, answer, first.code, &mut usage, &mut watch).await?,
+    };
+    finished.notes.extend(denied);
+    finished.ended.files_changed = changed_files(&task, &finished, began);
+    let staged = finished.degraded || finished.ended.outcome == Outcome::Ok;
+    if task.auto_stage && staged {
+        finished.notes.extend(stage(&task.cwd, &task.env, &mut watch).await);
+    }
+    finished.ended.usage = Some(usage);
+    finished.ended.stdout = reference(&task.run, &task.dir.join("stdout"))?;
+    finished.ended.stderr = reference(&task.run, &task.dir.join("stderr"))?;
+    Ok(finished)
+}
+
+/// Whether files changed while an agent worked that says it could not reach them: then its words count for nothing.
+fn changed_files(task: &AgentTask, finished: &Finished, began: Option<SystemTime>) -> Option<bool> {
+    let answer = finished.value.as_ref()?.render();
+    is_hollow(&answer, None)?;
+    file_changes::since(began?, &task.cwd, &task.run)
+}
+
+/// The end of an attempt without an answer. A tolerated failure keeps what was said.
+fn failed(outcome: Outcome, error: &str, partial: Option<Said>) -> Finished {
+    let mut finished = Finished::refused(outcome, format!("agent step failed: {error}"));
+    if let Some(said) = partial.filter(|said| !said.contains('\0')) {
+        finished.ended.cut_bytes = said.cut;
+        finished.value = Some(Value::from(said.text));
+    }
+    finished
+}
+
+/// What to say about an agent that was not allowed to do what it wanted; its answer may not mention it.
+fn denial(call: &Call) -> Option<String> {
+    let denied = call.denied.join(", ");
+    (!denied.is_empty()).then(|| format!("warning: the agent was not allowed to use {denied}"))
+}
+
+/// Asks an agent once, outside of the attempts of a step: to finish the work of a nested recipe, or to repair one.
+pub async fn run_once(
+    task: AgentTask,
+    wake: Arc<Notify>,
+    go: watch::Receiver<Go>,
+    progress: mpsc::UnboundedSender<Progress>,
+) -> Result<(Call, Usage), FolderError> {
+    let mut watch = Watch { wake, go, progress };
+    let mut usage = Usage::default();
+    let call = ask_patiently(&task, &task.prompt, &mut 0, task.account, &mut usage, &mut watch).await?;
+    Ok((call, usage))
+}
+
+/// Asks, and waits and asks again where the service wants that. `asked` counts the calls of the attempt: each has
+/// files of its own.
+async fn ask_patiently(
+    task: &AgentTask,
+    prompt: &str,
+    asked: &mut u64,
+    account: Account,
+    usage: &mut Usage,
+    watch: &mut Watch,
+) -> Result<Call, FolderError> {
+    let rate = &task.settings.rate;
+    let mut account = account;
+    let mut tries = 0;
+    loop {
+        let call = ask(task, prompt, *asked, account, watch).await?;
+        *asked += 1;
+        usage.add(&call.usage);
+        let is_last = tries >= rate.max_retries || budget::used_up(&task.limits, &task.ledger).is_some();
+        tries += 1;
+        if call.outcome != Outcome::RateLimited {
+            return Ok(call);
+        }
+        if is_last {
+            return Ok(Call { result: call.result.map_err(|error| tried(&error, tries)), ..call });
+        }
+        let delay = rate.delay(tries);
+        watch.tell(&task.path, format!("its service asks to slow down: asked again in {delay} s"));
+        if watch.pause(delay).await {
+            let error = watch.go.borrow().ended();
+            return Ok(Call::without_answer(Outcome::Cancelled, error, Usage::default()));
+        }
+        account = task.ledger.open(&task.path);
+    }
+}
+
+/// The error of an agent that stayed rate limited, with how often it was tried.
+pub(crate) fn tried(error: &str, times: u64) -> String {
+    match times {
+        1 => format!("{error}; tried once"),
+        times => format!("{error}; tried {times} times"),
+    }
+}
+
+/// Judges an answer, and asks again while it has no usable JSON and may be asked.
+async fn read_answer(
+    task: &AgentTask,
+    mut answer: Said,
+    mut code: Option<i32>,
+    usage: &mut Usage,
+    watch: &mut Watch,
+) -> Result<Finished, FolderError> {
+    let mut finished = Finished::ok();
+    let mut unasked = None;
+    let mut asked = 1;
+    for _ in 0..task.json_retries {
+        let problem = match task.step.json {
+            JsonMode::Text => break,
+            _ => crate::steps::shell::attempt::json_value(&task.step, &answer).err(),
+        };
+        let Some(problem) = problem else { break };
+        if let Some(what) = budget::used_up(&task.limits, &task.ledger) {
+            finished.notes.push(format!("not asked again for JSON: the budget is used up: {what}"));
+            break;
+        }
+        watch.tell(&task.path, format!("asked again for JSON: {problem}"));
+        let account = task.ledger.open(&task.path);
+        let prompt = reminder(&task.prompt, &problem);
+        let call = ask_patiently(task, &prompt, &mut asked, account, usage, watch).await?;
+        finished.notes.extend(denial(&call));
+        match call {
+            // an answer that says nothing takes nothing away
+            Call { result: Ok(better), .. } if better.trim().is_empty() => {
+                finished.notes.push("asked again for JSON, the agent answered nothing".to_owned());
+            }
+            Call { result: Ok(better), code: its, .. } => (answer, code) = (better, its),
+            Call {
+                outcome: outcome @ (Outcome::Cancelled | Outcome::NeedsHuman),
+                result: Err(error),
+                partial,
+                code,
+                ..
+            } => {
+                let mut finished = failed(outcome, &error, partial);
+                finished.ended.note_code(code);
+                return Ok(finished);
+            }
+            // there is an answer, if only without JSON: a failed second call does not take it away
+            Call { result: Err(error), trouble, trouble_by, .. } => {
+                finished.notes.push(format!("asking again for JSON failed: {error}"));
+                unasked = Some((error, trouble, trouble_by));
+                break;
+            }
+        }
+    }
+    if let Some(at) = answer.find('\0') {
+        let error = format!(
+            "agent step failed: the answer has a NUL byte at offset {at}, so it cannot become a value"
+        );
+        let mut refused = Finished::refused(Outcome::Refused, error);
+        refused.ended.note_code(code);
+        return Ok(refused);
+    }
+    finished.ended.cut_bytes = answer.cut;
+    finished.notes.extend(answer.cut.map(values::cut_note));
+    read_json(&task.step, answer.text, "agent", &mut finished);
+    finished.ended.note_code(code);
+    if let (Some((why, trouble, trouble_by)), Some(error)) = (unasked, &mut finished.ended.error) {
+        error.push_str(&format!("; asking again for JSON failed: {why}"));
+        (finished.ended.trouble, finished.ended.trouble_by) = (trouble, trouble_by);
+    }
+    Ok(finished)
+}
+
+fn reminder(prompt: &str, problem: &str) -> String {
+    format!(
+        "{prompt}\n\nYour previous answer could not be used: {problem}.\n\
+         Answer with valid JSON only: no explanation, no Markdown around it."
+    )
+}

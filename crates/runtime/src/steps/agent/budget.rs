@@ -1,0 +1,289 @@
+//! What agents may use up, and what they have: one ledger for all agents of a run, also those still at work.
+//!
+//! Never stops anything itself: it only says what is used up.
+
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use engine::event::Usage;
+use recipe::plan::Budget;
+use tokio::time::Instant;
+
+use crate::agents::AgentSettings;
+
+/// What every agent of this process has used up so far.
+#[derive(Debug, Default)]
+pub struct Ledger(Mutex<Vec<Spent>>);
+
+/// What one agent has used up.
+#[derive(Debug)]
+struct Spent {
+    path: String,
+    usage: Usage,
+    /// Since when it works, until it has ended.
+    since: Option<Instant>,
+}
+
+/// A call that is being charged.
+#[derive(Clone, Copy, Debug)]
+pub struct Account(usize);
+
+impl Ledger {
+    /// A call begins: it counts as a run from now on.
+    pub fn open(&self, path: &str) -> Account {
+        let mut all = self.lock();
+        let usage = Usage { runs: 1, ..Usage::default() };
+        all.push(Spent { path: path.to_owned(), usage, since: Some(Instant::now()) });
+        Account(all.len() - 1)
+    }
+
+    /// What is known of a call by now.
+    pub fn charge(&self, account: Account, usage: &Usage) {
+        if let Some(spent) = self.lock().get_mut(account.0) {
+            spent.usage = usage.clone();
+        }
+    }
+
+    /// A call has ended.
+    pub fn close(&self, account: Account, usage: &Usage) {
+        if let Some(spent) = self.lock().get_mut(account.0) {
+            spent.usage = usage.clone();
+            spent.since = None;
+        }
+    }
+
+    /// All calls below a recipe together, and how many of them are at work.
+    fn total(&self, prefix: &str) -> (Usage, u32) {
+        let (mut total, mut working) = (Usage::default(), 0);
+        for spent in self.lock().iter().filter(|spent| spent.path.starts_with(prefix)) {
+            total.add(&spent.usage);
+            if let Some(since) = spent.since {
+                total.seconds += since.elapsed().as_secs_f64() - spent.usage.seconds;
+                working += 1;
+            }
+        }
+        (total, working)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Spent>> {
+        // a number that was half written when another thread died is still a number
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A limit for the agents below one recipe.
+#[derive(Clone, Debug)]
+pub struct Limit {
+    /// Beginning of the paths of its steps; empty for all.
+    pub prefix: String,
+    /// What they may use up.
+    pub budget: Budget,
+    /// What earlier processes used up.
+    pub before: Usage,
+}
+
+impl Limit {
+    fn used(&self, ledger: &Ledger) -> (Usage, u32) {
+        let (mut used, working) = ledger.total(&self.prefix);
+        used.add(&self.before);
+        (used, working)
+    }
+
+    /// Everything that is used up, so that no agent may start any more.
+    fn used_up(&self, ledger: &Ledger) -> Vec<String> {
+        let (used, _) = self.used(ledger);
+        let Budget { usd, tokens, agent_runs, minutes } = self.budget;
+        in_words(&Budget {
+            agent_runs: agent_runs.filter(|runs| used.runs >= *runs),
+            usd: usd.filter(|usd| used.cost_usd.unwrap_or(0.0) >= *usd),
+            tokens: tokens.filter(|tokens| used.tokens().unwrap_or(0) >= *tokens),
+            minutes: minutes.filter(|minutes| used.seconds >= minutes * 60.0),
+        })
+    }
+
+    /// Everything that is exceeded, so that agents at work have to stop.
+    fn exceeded(&self, ledger: &Ledger) -> Vec<String> {
+        let (used, _) = self.used(ledger);
+        let Budget { usd, tokens, minutes, .. } = self.budget;
+        in_words(&Budget {
+            agent_runs: None,
+            usd: usd.filter(|usd| used.cost_usd.is_some_and(|cost| cost > *usd)),
+            tokens: tokens.filter(|tokens| used.tokens().is_some_and(|count| count > *tokens)),
+            minutes: minutes.filter(|minutes| used.seconds >= minutes * 60.0),
+        })
+    }
+
+    /// How long the agents at work can go on before the minutes must be looked at again.
+    fn patience(&self, ledger: &Ledger) -> Option<Duration> {
+        let (used, working) = self.used(ledger);
+        let rest = (self.budget.minutes? * 60.0 - used.seconds).max(0.0);
+        Duration::try_from_secs_f64(rest / f64::from(working.max(1))).ok()
+    }
+}
+
+fn in_words(budget: &Budget) -> Vec<String> {
+    let runs = budget.agent_runs.map(|runs| format!("{runs} agent runs"));
+    let usd = budget.usd.map(|usd| format!("${usd}"));
+    let tokens = budget.tokens.map(|tokens| format!("{tokens} tokens"));
+    let minutes = budget.minutes.map(|minutes| format!("{minutes} minutes"));
+    [runs, usd, tokens, minutes].into_iter().flatten().collect()
+}
+
+/// What joins several limits in a message.
+const AND: &str = " and ";
+
+/// What is exceeded of all the limits.
+pub fn exceeded(limits: &[Limit], ledger: &Ledger) -> Option<String> {
+    let all: Vec<String> = limits.iter().flat_map(|limit| limit.exceeded(ledger)).collect();
+    (!all.is_empty()).then(|| all.join(AND))
+}
+
+/// What is used up of all the limits.
+pub fn used_up(limits: &[Limit], ledger: &Ledger) -> Option<String> {
+    let all: Vec<String> = limits.iter().flat_map(|limit| limit.used_up(ledger)).collect();
+    (!all.is_empty()).then(|| all.join(AND))
+}
+
+/// Returns when the minutes must be looked at again; never without a limit on them.
+pub async fn patience(limits: &[Limit], ledger: &Ledger) {
+    match limits.iter().filter_map(|limit| limit.patience(ledger)).min() {
+        // never without a pause: a clock that is behind by a hair would make a busy loop
+        Some(time) => tokio::time::sleep(time.max(Duration::from_millis(10))).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What all agents of a run may use up: what its recipe says, unless the command line or a resume says otherwise.
+pub fn of_run(declared: &Budget, agents: &AgentSettings, before: Usage) -> Limit {
+    let budget = replaced(&replaced(declared, &agents.budget), &agents.raised);
+    Limit { prefix: String::new(), budget, before }
+}
+
+/// What is used up, and the options of a resume that give enough for more, from the message that says which. A resume's
+/// budget is that of the whole run, so what all of it used counts.
+pub fn raise(error: &str, used: &Usage) -> Option<(String, String)> {
+    let what = error.rsplit_once("the budget is used up: ")?.1.split([';', ',', '\n']).next()?.trim();
+    let mut options: Vec<(&str, f64)> = Vec::new();
+    for limit in what.split(AND) {
+        let (flag, enough) = enough(limit, used)?;
+        match options.iter_mut().find(|(known, _)| *known == flag) {
+            Some((_, most)) => *most = most.max(enough),
+            None => options.push((flag, enough)),
+        }
+    }
+    let options: Vec<String> = options.iter().map(|(flag, enough)| format!("{flag} {enough}")).collect();
+    Some((what.to_owned(), options.join(" ")))
+}
+
+/// Twice a limit, or as often twice as what is spent asks for.
+fn enough(limit: &str, used: &Usage) -> Option<(&'static str, f64)> {
+    let (flag, number, spent) = match limit.split_once(' ') {
+        None => ("--budget-usd", limit.strip_prefix('$')?, used.cost_usd.unwrap_or(0.0)),
+        Some((number, "agent runs")) => ("--budget-agent-runs", number, used.runs as f64),
+        Some((number, "tokens")) => ("--budget-tokens", number, used.tokens().unwrap_or(0) as f64),
+        Some((number, "minutes")) => ("--budget-minutes", number, used.seconds / 60.0),
+        Some(_) => return None,
+    };
+    // a budget of nothing would be doubled to nothing
+    let mut enough = Some(number.parse::<f64>().ok()? * 2.0).filter(|number| *number > 0.0).unwrap_or(1.0);
+    while enough <= spent && enough.is_finite() {
+        enough *= 2.0;
+    }
+    // no number is enough for what was told of
+    enough.is_finite().then_some((flag, enough))
+}
+
+/// The budget with what another one says put in its place.
+pub fn replaced(budget: &Budget, by: &Budget) -> Budget {
+    Budget {
+        usd: by.usd.or(budget.usd),
+        tokens: by.tokens.or(budget.tokens),
+        agent_runs: by.agent_runs.or(budget.agent_runs),
+        minutes: by.minutes.or(budget.minutes),
+    }
+}
+
+/// The budget without what another one says.
+pub fn without(budget: &Budget, other: &Budget) -> Budget {
+    Budget {
+        usd: budget.usd.filter(|_| other.usd.is_none()),
+        tokens: budget.tokens.filter(|_| other.tokens.is_none()),
+        agent_runs: budget.agent_runs.filter(|_| other.agent_runs.is_none()),
+        minutes: budget.minutes.filter(|_| other.minutes.is_none()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spent(cost: f64, tokens: u64) -> Usage {
+        Usage { cost_usd: Some(cost), input_tokens: Some(tokens), runs: 1, ..Usage::default() }
+    }
+
+    #[test]
+    fn limits_count_what_is_below_them() {
+        let ledger = Ledger::default();
+        let (a, b) = (ledger.open("a"), ledger.open("n/b"));
+        ledger.close(a, &spent(1.0, 100));
+        ledger.charge(b, &spent(0.5, 50));
+        let limit = |prefix: &str, budget: Budget| {
+            let limit = Limit { prefix: prefix.to_owned(), budget, before: Usage::default() };
+            (!limit.used_up(&ledger).is_empty(), !limit.exceeded(&ledger).is_empty())
+        };
+        for (prefix, budget, expected) in [
+            ("", Budget { usd: Some(1.5), ..Budget::default() }, (true, false)),
+            ("", Budget { usd: Some(1.4), ..Budget::default() }, (true, true)),
+            ("", Budget { usd: Some(2.0), ..Budget::default() }, (false, false)),
+            ("n/", Budget { usd: Some(0.6), ..Budget::default() }, (false, false)),
+            ("n/", Budget { tokens: Some(50), ..Budget::default() }, (true, false)),
+            ("", Budget { agent_runs: Some(2), ..Budget::default() }, (true, false)),
+            ("", Budget { agent_runs: Some(3), ..Budget::default() }, (false, false)),
+            ("", Budget { minutes: Some(1.0), ..Budget::default() }, (false, false)),
+            ("", Budget { minutes: Some(0.0), ..Budget::default() }, (true, true)),
+            ("", Budget::default(), (false, false)),
+        ] {
+            assert_eq!(limit(prefix, budget), expected, "{prefix} {budget:?}");
+        }
+    }
+
+    #[test]
+    fn a_used_up_budget_says_how_to_raise_it() {
+        let used = Usage {
+            runs: 5,
+            cost_usd: Some(1.0),
+            input_tokens: Some(4000),
+            seconds: 90.0,
+            ..Usage::default()
+        };
+        for (what, used, option) in [
+            ("3 agent runs", &Usage::default(), "--budget-agent-runs 6"),
+            ("$0.5", &Usage::default(), "--budget-usd 1"),
+            ("1000 tokens", &Usage::default(), "--budget-tokens 2000"),
+            ("1.5 minutes", &Usage::default(), "--budget-minutes 3"),
+            ("0 agent runs", &Usage::default(), "--budget-agent-runs 1"),
+            // twice as much would be used up as well
+            ("1 agent runs", &used, "--budget-agent-runs 8"),
+            ("$0.5", &used, "--budget-usd 2"),
+            ("1000 tokens", &used, "--budget-tokens 8000"),
+            ("0.5 minutes", &used, "--budget-minutes 2"),
+            ("1 agent runs and $0.5 and 9 agent runs", &used, "--budget-agent-runs 18 --budget-usd 2"),
+        ] {
+            let error = format!("agent step failed: the budget is used up: {what}");
+            assert_eq!(raise(&error, used), Some((what.to_owned(), option.to_owned())));
+        }
+        assert_eq!(raise("agent step failed: no", &used), None);
+        let endless = Usage { cost_usd: Some(f64::INFINITY), ..Usage::default() };
+        assert_eq!(raise("the budget is used up: $0.5", &endless), None);
+    }
+
+    #[test]
+    fn what_earlier_processes_used_counts() {
+        let budget = Budget { agent_runs: Some(2), ..Budget::default() };
+        let before = Usage { runs: 2, ..Usage::default() };
+        let limit = Limit { prefix: String::new(), budget, before };
+        assert_eq!(used_up(&[limit], &Ledger::default()).as_deref(), Some("2 agent runs"));
+    }
+}

@@ -1,0 +1,412 @@
+//! One call of an agent program: started, watched while it works, and heard.
+//!
+//! A result that was seen is not an exit, an exit is not a success, and silence is not death: each is looked at
+//! by itself.
+
+use std::{
+    fs::File,
+    io::{Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use engine::{
+    Outcome,
+    event::Usage,
+    outcome::{AgentTrouble, KnownBy},
+};
+use recipe::syntax::ExitMeaning;
+use tokio::{
+    sync::{Notify, mpsc, watch},
+    time::Instant,
+};
+
+use crate::{
+    agents::{self, Invocation, Program, Reader, Request, Said, unknown_program},
+    os::process::{self, Exit, Launch, Marker, Running, Stdin},
+    steps::{
+        agent::{
+            activity::Activity,
+            attempt::AgentTask,
+            budget::{self, Account},
+            end::{End, by_exit_code, cut_short, failure_outcome, failure_text},
+            news::{News, describe},
+        },
+        shell::attempt::{Command, Go, Progress, drained, stopped},
+        spawn::{Starter, spawn_report},
+    },
+    store::{
+        folder::{FolderError, make_dir, write_private},
+        values,
+    },
+};
+
+/// How one call of a program came out.
+#[derive(Debug)]
+pub struct Call {
+    /// In one word.
+    pub outcome: Outcome,
+    /// The answer, or why there is none.
+    pub result: Result<Said, String>,
+    /// What was said or printed all the same, where there is no answer.
+    pub partial: Option<Said>,
+    /// What it used up.
+    pub usage: Usage,
+    /// What is wrong with the agent's service, if that is why there is no answer.
+    pub trouble: Option<AgentTrouble>,
+    /// How that is known.
+    pub trouble_by: KnownBy,
+    /// Tools that the agent was not allowed to use.
+    pub denied: Vec<String>,
+    /// The exit code that the program ended with by itself.
+    pub code: Option<i32>,
+}
+
+impl Call {
+    /// A call without an answer, for a reason that has nothing to do with the agent's service.
+    pub(crate) fn without_answer(outcome: Outcome, error: String, usage: Usage) -> Call {
+        Call {
+            outcome,
+            result: Err(error),
+            partial: None,
+            usage,
+            trouble: None,
+            trouble_by: KnownBy::Result,
+            denied: Vec::new(),
+            code: None,
+        }
+    }
+}
+
+/// What a call listens to, and whom it tells what the agent does.
+pub(crate) struct Watch {
+    pub(crate) wake: Arc<Notify>,
+    pub(crate) go: watch::Receiver<Go>,
+    pub(crate) progress: mpsc::UnboundedSender<Progress>,
+}
+
+impl Watch {
+    /// Waits; says whether the run was stopped meanwhile.
+    pub(crate) async fn pause(&mut self, seconds: f64) -> bool {
+        let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        tokio::select! {
+            biased;
+            () = tokio::time::sleep(time) => false,
+            () = stopped(&mut self.go) => true,
+        }
+    }
+
+    /// Says what an agent is doing.
+    pub(crate) fn tell(&self, path: &str, what: String) {
+        // the loop is gone only when the run is over
+        let _ = self.progress.send(Progress::Activity { path: path.to_owned(), what });
+    }
+}
+
+/// Calls the program once; `asked` says how often it was called before for the same attempt.
+pub(crate) async fn ask(
+    task: &AgentTask,
+    prompt: &str,
+    asked: u64,
+    account: Account,
+    watch: &mut Watch,
+) -> Result<Call, FolderError> {
+    let began = Instant::now();
+    // told to stop while a hook ran, or before this task had its first turn: nothing new begins
+    let told = watch.go.borrow().clone();
+    if told != Go::On {
+        return Ok(not_begun(task, account, Outcome::Cancelled, told.not_begun()));
+    }
+    let scratch = task.run.join(&task.dir).join(format!("private-{}", asked + 1));
+    make_dir(&scratch)?;
+    let request = Request {
+        prompt: agents::add_footer(prompt),
+        system_prompt: task.system_prompt.clone(),
+        model: task.model.clone(),
+        cwd: task.cwd.clone(),
+        session: None,
+        scratch: scratch.clone(),
+        user: task.user,
+        tools: task.settings.tools,
+    };
+    let program = Program::named(&task.program, &task.settings.custom);
+    let (binary, invocation, reader) = match (&task.settings.launcher, &program) {
+        (Some(launcher), _) => (
+            launcher.clone(),
+            agents::launcher::invocation(&task.program, &request),
+            agents::launcher::reader(program.as_ref()),
+        ),
+        (None, Some(program)) => {
+            let named = if task.program.contains('/') { task.program.as_str() } else { program.binary() };
+            (named.to_owned(), program.invocation(&request), program.reader())
+        }
+        (None, None) => {
+            let error = unknown_program(&task.program);
+            return Ok(not_begun(task, account, Outcome::NotStarted, error));
+        }
+    };
+    let command = prepare(task, binary, &invocation, &scratch)?;
+    let session = Session::start(task, command, reader, account, began, watch)?;
+    let call = match session {
+        Ok(session) => session.listen(invocation.answer_file, watch).await,
+        Err(call) => call,
+    };
+    task.ledger.close(account, &call.usage);
+    Ok(call)
+}
+
+/// A call in which no program was started.
+fn not_begun(task: &AgentTask, account: Account, outcome: Outcome, error: String) -> Call {
+    let usage = used(&agents::Usage::default(), task, Instant::now(), 0);
+    task.ledger.close(account, &usage);
+    Call::without_answer(outcome, error, usage)
+}
+
+fn prepare(
+    task: &AgentTask,
+    binary: String,
+    invocation: &Invocation,
+    scratch: &Path,
+) -> Result<Command, FolderError> {
+    for (path, text) in &invocation.files {
+        write_private(path, text.as_bytes())?;
+    }
+    let mut env = task.env.clone();
+    for (name, value) in &invocation.env {
+        env.set_missing(name, value.as_ref());
+    }
+    let stdin = match &invocation.stdin {
+        Some(text) => {
+            let file = scratch.join("prompt");
+            write_private(&file, text.as_bytes())?;
+            Stdin::File(file)
+        }
+        None => Stdin::Null,
+    };
+    Ok(Command {
+        program: binary.into(),
+        args: invocation.args.clone(),
+        env: Arc::new(env),
+        cwd: task.cwd.clone(),
+        stdin,
+        stdout: task.dir.join("stdout"),
+        stderr: task.dir.join("stderr"),
+        marker: Marker { run: task.run_id.clone(), step: format!("{}#{}", task.path, task.attempt) },
+    })
+}
+
+/// A program at work.
+struct Session<'a> {
+    task: &'a AgentTask,
+    running: Running,
+    reader: Reader,
+    /// What it prints, from where this call began.
+    printed: File,
+    stdout: PathBuf,
+    stderr: PathBuf,
+    /// How much of stderr was there before.
+    said_before: u64,
+    account: Account,
+    began: Instant,
+    /// When its result was seen first.
+    answered: Option<Instant>,
+    news: News,
+}
+
+impl<'a> Session<'a> {
+    fn start(
+        task: &'a AgentTask,
+        command: Command,
+        reader: Reader,
+        account: Account,
+        began: Instant,
+        watch: &Watch,
+    ) -> Result<Result<Session<'a>, Call>, FolderError> {
+        let (stdout, stderr) = (task.run.join(&command.stdout), task.run.join(&command.stderr));
+        let open = |path: &Path| process::open_output(path).map_err(FolderError::at("create", path));
+        let (out, err) = (open(&stdout)?, open(&stderr)?);
+        let said_before = err.metadata().map_or(0, |meta| meta.len());
+        let mut printed = File::open(&stdout).map_err(FolderError::at("read", &stdout))?;
+        printed.seek(SeekFrom::End(0)).map_err(FolderError::at("read", &stdout))?;
+        let starter = Starter { path: task.path.clone(), attempt: task.attempt, purpose: task.purpose };
+        let report = spawn_report(&command, starter, watch.progress.clone());
+        let launch = Launch {
+            program: command.program,
+            args: command.args,
+            env: command.env,
+            cwd: command.cwd,
+            stdin: command.stdin,
+            stdout: out,
+            stderr: err,
+            marker: command.marker,
+        };
+        let running = match process::start(launch) {
+            Ok(running) => running,
+            Err(error) => {
+                return Ok(Err(not_begun(task, account, Outcome::NotStarted, error.to_string())));
+            }
+        };
+        report(&running);
+        Ok(Ok(Session {
+            task,
+            running,
+            reader,
+            printed,
+            stdout,
+            stderr,
+            said_before,
+            account,
+            began,
+            answered: None,
+            news: News::default(),
+        }))
+    }
+
+    /// Stays with the program to its end.
+    async fn listen(mut self, answer_file: Option<PathBuf>, watch: &mut Watch) -> Call {
+        let mut end = self.supervise(watch).await;
+        if matches!(end, End::Exited(_)) && drained(&self.running, &mut watch.go).await.is_none() {
+            end = End::Stopped(watch.go.borrow().clone());
+        }
+        // also after an exit: what an agent leaves behind ends with it
+        self.running.end(self.task.grace).await;
+        while self.feed(watch) == Fed::More {
+            tokio::task::yield_now().await;
+        }
+        self.judge(end, answer_file)
+    }
+
+    async fn supervise(&mut self, watch: &mut Watch) -> End {
+        let task = self.task;
+        let deadline = after(self.began, task.timeout);
+        let mut activity = Activity::new(self.running.identity(), &task.cwd, &self.stdout, &self.stderr);
+        loop {
+            let more = self.feed(watch) == Fed::More;
+            if let Some(what) = budget::exceeded(&task.limits, &task.ledger) {
+                return End::Budget(what);
+            }
+            let patience = self.answered.map(|at| at + task.settings.result_grace);
+            tokio::select! {
+                biased;
+                exit = self.running.wait() => return End::Exited(exit),
+                () = stopped(&mut watch.go) => return End::Stopped(watch.go.borrow().clone()),
+                () = sleep_until(deadline) => return End::TimedOut,
+                () = sleep_until(patience) => return End::AfterResult,
+                () = budget::patience(&task.limits, &task.ledger) => {}
+                idle = activity.idle(task.idle_timeout) => return End::Idle(idle),
+                () = watch.wake.notified() => {}
+                () = tokio::task::yield_now(), if more => {}
+            }
+        }
+    }
+
+    /// Reads what the program has printed since the last time, but not so much that nothing else gets its turn.
+    fn feed(&mut self, watch: &Watch) -> Fed {
+        let mut buffer = vec![0; 64 * 1024];
+        let mut events = Vec::new();
+        let mut fed = Fed::More;
+        for _ in 0..16 {
+            match self.printed.read(&mut buffer) {
+                Ok(count) if count > 0 => self.reader.feed(&buffer[..count], &mut events),
+                _ => {
+                    fed = Fed::All;
+                    break;
+                }
+            }
+            for what in events.drain(..).filter_map(describe) {
+                if self.news.is_due() {
+                    watch.tell(&self.task.path, what);
+                }
+            }
+        }
+        if self.answered.is_none() && self.reader.has_result() {
+            self.answered = Some(Instant::now());
+        }
+        self.task.ledger.charge(self.account, &used(self.reader.usage(), self.task, self.began, 1));
+        fed
+    }
+
+    fn judge(self, end: End, answer_file: Option<PathBuf>) -> Call {
+        let Session { task, began, reader, stdout, stderr, said_before, .. } = self;
+        let said = values::tail_from(&stderr, said_before, 20, 8192);
+        let code = match end {
+            End::Exited(Exit::Code(code)) => Some(code),
+            _ => None,
+        };
+        let meaning = code.and_then(|code| task.step.exit_meaning(code));
+        // a result that was given was paid for: whatever made us end the program then, it is kept
+        let ended = match end {
+            End::Exited(Exit::Code(_)) if meaning == Some(ExitMeaning::Ok) => agents::Ended::Exit(0),
+            End::Exited(Exit::Code(code)) => agents::Ended::Exit(code),
+            End::Exited(Exit::Signal(signal)) => agents::Ended::Signal(signal),
+            End::Exited(Exit::Lost) => agents::Ended::Exit(-1),
+            _ if reader.has_result() => agents::Ended::AfterResult,
+            end => {
+                let usage = used(reader.usage(), task, began, 1);
+                let (outcome, error) = cut_short(end, task, &stdout, &said);
+                let partial = reader.partial().or_else(|| printed(&stdout));
+                return Call { partial, ..Call::without_answer(outcome, error, usage) };
+            }
+        };
+        let answer = answer_file.and_then(|path| printed(&path));
+        let outcome = reader.finish(ended, &said, answer);
+        let usage = used(&outcome.usage, task, began, 1);
+        let mut call = match outcome.result {
+            Ok(answer) => {
+                Call { result: Ok(answer), ..Call::without_answer(Outcome::Ok, String::new(), usage) }
+            }
+            Err(failure) => Call {
+                partial: outcome.partial.or_else(|| printed(&stdout)),
+                trouble: failure.trouble(),
+                trouble_by: outcome.known_by,
+                ..Call::without_answer(failure_outcome(&failure), failure_text(&failure), usage)
+            },
+        };
+        (call.denied, call.code) = (outcome.denied, code);
+        by_exit_code(call, code.zip(meaning))
+    }
+}
+
+/// What a file holds, as a value.
+fn printed(path: &Path) -> Option<Said> {
+    let file = File::open(path).ok()?;
+    values::capture(&file).ok().map(Said::from)
+}
+
+/// How much of what a program printed was read.
+#[derive(PartialEq, Eq)]
+enum Fed {
+    All,
+    More,
+}
+
+fn after(began: Instant, seconds: Option<f64>) -> Option<Instant> {
+    let time = Duration::try_from_secs_f64(seconds?).ok()?;
+    began.checked_add(time)
+}
+
+async fn sleep_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What a call used up by now.
+fn used(usage: &agents::Usage, task: &AgentTask, began: Instant, runs: u64) -> Usage {
+    Usage {
+        program: Some(task.program.clone()),
+        model: usage.model.clone(),
+        session: usage.session.clone(),
+        input_tokens: usage.input_tokens,
+        output_tokens: usage.output_tokens,
+        cache_read_tokens: usage.cache_read_tokens,
+        cache_write_tokens: usage.cache_write_tokens,
+        cost_usd: usage.cost_usd,
+        turns: usage.turns,
+        runs,
+        runs_without_cost: if usage.cost_usd.is_none() { runs } else { 0 },
+        seconds: began.elapsed().as_secs_f64(),
+    }
+}

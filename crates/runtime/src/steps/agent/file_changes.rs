@@ -1,0 +1,82 @@
+//! Whether files changed while somebody worked: what the file system says, not what anybody claims. Never reads a file.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+/// How many entries are looked at.
+const MOST: usize = 20_000;
+/// What git writes when something is committed or checked out, and not when files are staged.
+const HISTORY: &str = "logs/HEAD";
+
+/// The moment at which a folder was changed last, by the clock of the file system.
+pub(crate) fn moment(folder: &Path) -> Option<SystemTime> {
+    fs::metadata(folder).and_then(|meta| meta.modified()).ok()
+}
+
+/// Whether anything below a directory changed since then; `None` where there is too much to look at. What stands in the
+/// run's own folder, or around it, does not count, nor what git does for itself.
+pub(crate) fn since(then: SystemTime, dir: &Path, run: &Path) -> Option<bool> {
+    #[cfg(test)]
+    if crate::os::files::is_on() {
+        return None;
+    }
+    let is_new = |path: &Path| moment(path).is_some_and(|changed| changed >= then);
+    let is_ours = |path: &Path| run.starts_with(path);
+    if !is_ours(dir) && is_new(dir) {
+        return Some(true);
+    }
+    let mut open: Vec<PathBuf> = vec![dir.to_owned()];
+    let mut left = MOST;
+    while let Some(dir) = open.pop() {
+        for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
+            left = left.checked_sub(1)?;
+            let path = entry.path();
+            let is_git = entry.file_name() == ".git";
+            if is_ours(&path) || (is_git && !is_new(&path.join(HISTORY))) {
+                continue;
+            }
+            let kind = entry.file_type();
+            // a link is looked at, and not followed
+            let changed = entry.metadata().and_then(|meta| meta.modified());
+            if is_git || changed.is_ok_and(|changed| changed >= then) {
+                return Some(true);
+            }
+            if kind.is_ok_and(|kind| kind.is_dir()) {
+                open.push(path);
+            }
+        }
+    }
+    Some(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn what_changed_is_found() {
+        let hour = Duration::from_secs(3600);
+        for (file, run, expected) in [
+            ("a", "elsewhere", true),
+            ("src/deep/a", "elsewhere", true),
+            (".git/logs/HEAD", "elsewhere", true),
+            (".git/index", "elsewhere", false),
+            (".rr/runs/1/a", ".rr/runs/1", false),
+            ("src/a", ".rr/runs/1", true),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "x").unwrap();
+            let now = moment(&path).unwrap();
+            let run = dir.path().join(run);
+            assert_eq!(since(now - hour, dir.path(), &run), Some(expected), "{file}");
+            assert_eq!(since(now + hour, dir.path(), &run), Some(false), "{file}");
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! One attempt at a shell command: prepared from the state, then run to its end.
+//!
+//! Preparing reads the state and writes private files; running touches only the process and its files.
+
+mod judge;
+
+use std::{
+    ffi::OsString,
+    fs::File,
+    path::{Path, PathBuf},
+    pin::pin,
+    sync::Arc,
+    time::Duration,
+};
+
+use engine::{
+    Outcome,
+    event::{Ended, OutputRef},
+};
+use recipe::{
+    plan::{Step, StepKind},
+    value::Value,
+};
+use tokio::sync::watch;
+
+pub use judge::{Quoted, json_value, read_json, signal_words};
+
+use crate::{
+    machine::missing_tool::Lookup,
+    os::{
+        environment::Environment,
+        process::{self, Drained, Exit, Left, Marker, Prepared, StartError, Stdin},
+    },
+    steps::{output_files::OutputFiles, spawn::Started},
+    store::{
+        folder::{FolderError, check_room, is_tight},
+        values,
+    },
+};
+
+/// The shell that runs commands.
+pub const SHELL: &str = "/bin/bash";
+/// How long a hook may take.
+pub const HOOK_TIME: Duration = Duration::from_secs(30);
+/// Whether an attempt goes on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Go {
+    /// It goes on.
+    #[default]
+    On,
+    /// It stops with the run.
+    Stop,
+    /// It stops because a recipe around it took too long; these words say which timeout fired.
+    Late(Arc<str>),
+}
+
+impl Go {
+    /// Why what had begun is over.
+    pub fn ended(&self) -> String {
+        match self {
+            Go::Late(why) => format!("ended because {why}"),
+            Go::On | Go::Stop => "stopped with the run".to_owned(),
+        }
+    }
+
+    /// Why something does not begin.
+    pub fn not_begun(&self) -> String {
+        match self {
+            Go::Late(why) => format!("not begun because {why}"),
+            Go::On | Go::Stop => "stopped with the run".to_owned(),
+        }
+    }
+}
+
+/// Returns when the gate says stop.
+pub async fn stopped(go: &mut watch::Receiver<Go>) {
+    // a gate that is gone stops too: nobody is left who could ask for the result
+    let _ = go.wait_for(|go| *go != Go::On).await;
+}
+
+/// Waits until nobody passes on any more what a process has printed; says nothing if the gate says stop before.
+pub async fn drained(running: &process::Running, go: &mut watch::Receiver<Go>) -> Option<Drained> {
+    tokio::select! {
+        biased;
+        drained = running.drain() => Some(drained),
+        () = stopped(go) => None,
+    }
+}
+
+/// A process that is ready to be started.
+#[derive(Debug)]
+pub struct Command {
+    /// Program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Its environment.
+    pub env: Arc<Environment>,
+    /// Its directory.
+    pub cwd: PathBuf,
+    /// What it reads.
+    pub stdin: Stdin,
+    /// Where its output goes, relative to the run's folder.
+    pub stdout: PathBuf,
+    /// Where its complaints go, relative to the run's folder.
+    pub stderr: PathBuf,
+    /// How it is found again.
+    pub marker: Marker,
+}
+
+/// What a running attempt reports before its end.
+#[derive(Debug)]
+pub enum Progress {
+    /// A process was started.
+    Spawned(Started),
+    /// What an agent is doing.
+    Activity {
+        /// The step.
+        path: String,
+        /// In a few words.
+        what: String,
+    },
+}
+
+/// How an attempt came out.
+#[derive(Debug)]
+pub struct Finished {
+    /// For the journal; its `value` is still missing.
+    pub ended: Ended,
+    /// The value for the context.
+    pub value: Option<Value>,
+    /// Whether the step is merely degraded.
+    pub degraded: bool,
+    /// Things that people should know.
+    pub notes: Vec<String>,
+}
+
+impl Finished {
+    /// An attempt that went well; its value is still missing.
+    pub fn ok() -> Finished {
+        Finished { ended: Ended::new(Outcome::Ok, None), value: None, degraded: false, notes: Vec::new() }
+    }
+
+    /// An attempt that could not even begin.
+    pub fn refused(outcome: Outcome, error: String) -> Finished {
+        Finished { ended: Ended::new(outcome, Some(error)), value: None, degraded: false, notes: Vec::new() }
+    }
+}
+
+/// How a process came to its end.
+#[derive(Debug)]
+pub enum ProcessEnd {
+    /// By itself.
+    Exited {
+        /// How.
+        exit: Exit,
+        /// What of what it had started went on.
+        left: Left,
+        /// Whether all that it printed is there.
+        drained: Drained,
+    },
+    /// It took too long.
+    TimedOut(f64),
+    /// It was told to stop; how it ended then, if it had begun.
+    Stopped(Option<Exit>),
+    /// It never began.
+    NotStarted(StartError),
+}
+
+/// Starts a process, and waits for its end.
+pub async fn run_command(
+    prepared: Result<Prepared, StartError>,
+    timeout: Option<f64>,
+    grace: Duration,
+    mut go: watch::Receiver<Go>,
+    spawned: impl FnOnce(&process::Running),
+) -> ProcessEnd {
+    // told to stop while a hook ran, or before this task had its first turn: nothing new begins
+    if *go.borrow() != Go::On {
+        return ProcessEnd::Stopped(None);
+    }
+    let mut running = match prepared.and_then(Prepared::start) {
+        Ok(running) => running,
+        Err(error) => return ProcessEnd::NotStarted(error),
+    };
+    spawned(&running);
+    let mut limit = pin!(async {
+        match timeout {
+            Some(seconds) => tokio::time::sleep(duration(seconds)).await,
+            None => std::future::pending().await,
+        }
+    });
+    let exit = tokio::select! {
+        biased;
+        exit = running.wait() => exit,
+        () = stopped(&mut go) => {
+            return ProcessEnd::Stopped(running.end(grace).await.exit.or(Some(Exit::Lost)));
+        }
+        () = &mut limit => {
+            running.end(grace).await;
+            return ProcessEnd::TimedOut(timeout.unwrap_or_default());
+        }
+    };
+    let drained = tokio::select! {
+        biased;
+        drained = drained(&running, &mut go) => drained,
+        () = &mut limit => Some(Drained::InPart),
+    };
+    match drained {
+        // whoever looks at processes looks at all of the machine
+        Some(Drained::Alone) => ProcessEnd::Exited { exit, left: Left::Nothing, drained: Drained::Alone },
+        Some(drained) => ProcessEnd::Exited { exit, left: running.left(), drained },
+        // what it printed is not all there
+        None => ProcessEnd::Stopped(running.end(grace).await.exit.or(Some(Exit::Lost))),
+    }
+}
+
+/// What the outcome of a shell command is judged by.
+#[derive(Debug)]
+pub struct ShellTask {
+    /// The run's folder.
+    pub run: PathBuf,
+    /// The step's definition.
+    pub step: Arc<Step>,
+    /// The folder of the attempt, relative to the run's.
+    pub dir: PathBuf,
+    /// What it prints into.
+    pub outputs: OutputFiles,
+    /// Seconds after which it is ended.
+    pub timeout: Option<f64>,
+    /// How long it has to end itself.
+    pub grace: Duration,
+    /// What its message quotes.
+    pub quoted: Quoted,
+    /// Where it looks for programs.
+    pub lookup: Lookup,
+}
+
+/// Runs a shell step to its end.
+pub async fn run_shell(
+    task: ShellTask,
+    prepared: Result<Prepared, StartError>,
+    go: watch::Receiver<Go>,
+    report: impl FnOnce(&process::Running),
+) -> Result<Finished, FolderError> {
+    let ShellTask { run, step, dir, outputs, timeout, grace, quoted, lookup } = task;
+    let end = run_command(prepared, timeout, grace, go.clone(), report).await;
+    let (left, drained) = match end {
+        ProcessEnd::Exited { left, drained, .. } => (left, drained),
+        _ => (Left::Nothing, Drained::Alone),
+    };
+    let code = match end {
+        ProcessEnd::Exited { exit: Exit::Code(code), .. } => Some(code),
+        _ => None,
+    };
+    let told = go.borrow().clone();
+    let mut finished = judge::judge(&run.join(&dir), &step, end, &told, &outputs, quoted, &lookup)?;
+    finished.ended.left_running = left != Left::Nothing;
+    // whoever writes it knows what it starts
+    let is_meant = matches!(&step.kind, StepKind::Shell { command } if command.text().contains("setsid"));
+    finished.ended.left_daemons = left == Left::Daemons && !is_meant;
+    if drained == Drained::InPart {
+        let note = "warning: a process that passes on what the step printed was still at work: what it wrote later is \
+                    in the log, and not in the value";
+        finished.notes.push(note.to_owned());
+    }
+    finished.ended.note_code(code);
+    let is_suspect = match finished.ended.outcome {
+        Outcome::Cancelled => false,
+        // a script goes on behind a command that could not print, and has no value then
+        Outcome::Ok => is_tight(&run),
+        // a step that cannot print fails for that reason alone: it is not the recipe's failure
+        _ => true,
+    };
+    if is_suspect {
+        check_room(&run)?;
+    }
+    [finished.ended.stdout, finished.ended.stderr] = outputs.references(&dir)?;
+    Ok(finished)
+}
+
+/// A reference to an output file for the journal.
+pub fn reference(run: &Path, relative: &Path) -> Result<Option<OutputRef>, FolderError> {
+    let path = run.join(relative);
+    let Ok(file) = File::open(&path) else { return Ok(None) };
+    values::output_ref(relative, &file).map(Some).map_err(FolderError::at("read", &path))
+}
+
+/// So many seconds; what is no time that can pass is for ever.
+pub(crate) fn duration(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+}
+
+/// A number of seconds without needless decimals.
+pub fn number(seconds: f64) -> String {
+    format!("{seconds}")
+}
+
+/// A value as a message quotes it: nobody reads more of it there.
+pub(crate) fn brief(value: &str) -> String {
+    shorten(value, 200)
+}
+
+/// The first bytes of a text.
+pub fn shorten(text: &str, bytes: usize) -> String {
+    match text.char_indices().nth(bytes) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

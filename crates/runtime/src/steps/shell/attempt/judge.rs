@@ -1,0 +1,216 @@
+//! How a shell command came out: its outcome, its value and its message. Starts and ends nothing.
+
+use std::path::Path;
+
+use engine::{Outcome, outcome::ProgramEnd};
+use recipe::{
+    plan::{JsonMode, Step, StepKind},
+    syntax::ExitMeaning,
+    value::Value,
+};
+
+use super::{Finished, Go, ProcessEnd, number};
+use crate::{
+    machine::{
+        host::Host,
+        missing_tool::{Lookup, exit_127},
+    },
+    os::process::{self, Exit},
+    steps::output_files::OutputFiles,
+    store::{
+        folder::FolderError,
+        values::{self, Captured},
+    },
+};
+
+/// What of the last output a message quotes.
+#[derive(Clone, Copy, Debug)]
+pub struct Quoted {
+    lines: usize,
+    bytes: u64,
+}
+
+impl Quoted {
+    const USUAL: Quoted = Quoted { lines: 20, bytes: 8192 };
+
+    /// As much as the environment wants.
+    pub fn by(host: &Host) -> Quoted {
+        let lines = host.number("AMPLIHACK_RECIPE_SNIPPET_LINES").map(|lines| lines as usize);
+        let bytes = host.number("AMPLIHACK_RECIPE_SNIPPET_BYTES");
+        Quoted { lines: lines.unwrap_or(Quoted::USUAL.lines), bytes: bytes.unwrap_or(Quoted::USUAL.bytes) }
+    }
+
+    fn tail(self, file: &Path) -> String {
+        values::tail(file, self.lines, self.bytes)
+    }
+}
+
+/// How the end of a process is to be understood.
+pub(super) fn judge(
+    dir: &Path,
+    step: &Step,
+    end: ProcessEnd,
+    told: &Go,
+    outputs: &OutputFiles,
+    quoted: Quoted,
+    lookup: &Lookup,
+) -> Result<Finished, FolderError> {
+    let exit = match end {
+        ProcessEnd::NotStarted(error) => {
+            return Ok(Finished::refused(Outcome::NotStarted, format!("bash step failed: {error}")));
+        }
+        ProcessEnd::Stopped(exit) => return stopped(dir, exit, told, outputs, quoted),
+        ProcessEnd::TimedOut(seconds) => Err(seconds),
+        ProcessEnd::Exited { exit, .. } => Ok(exit),
+    };
+    let (outcome, what) = match exit {
+        Err(seconds) => (Outcome::TimedOut(seconds), format!("timed out after {} s", number(seconds))),
+        Ok(Exit::Code(code)) => match (code, step.exit_meaning(code)) {
+            (_, Some(ExitMeaning::NeedsHuman)) => {
+                (Outcome::NeedsHuman, format!("exit code {code}: a person has to look at it"))
+            }
+            (0, None) | (_, Some(ExitMeaning::Ok)) => (Outcome::Ok, String::new()),
+            (127, None) => {
+                let said = Quoted::USUAL.tail(&dir.join("stderr"));
+                let script = match &step.kind {
+                    StepKind::Shell { command } => command.text(),
+                    _ => "",
+                };
+                (Outcome::Exit(127), exit_127(script, &said, lookup))
+            }
+            _ => (Outcome::Exit(code), format!("exit code {code}")),
+        },
+        Ok(Exit::Signal(signal)) => (Outcome::Signal(signal), format!("ended by {}", signal_words(signal))),
+        Ok(Exit::Lost) => (Outcome::Lost, "its exit status was lost".to_owned()),
+    };
+    let captured = outputs.capture()?;
+    if outcome == Outcome::Ok {
+        return Ok(succeed(step, captured));
+    }
+    Ok(fail(dir, outcome, &what, captured, quoted))
+}
+
+fn fail(dir: &Path, outcome: Outcome, what: &str, captured: Captured, quoted: Quoted) -> Finished {
+    let error = format!("bash step failed: {what}{}", last_words(dir, &outcome, quoted));
+    let mut finished = Finished::refused(outcome, error);
+    finished.ended.cut_bytes = captured.cut;
+    // a tolerated failure keeps what it printed
+    finished.value = captured.nul.is_none().then(|| Value::from(captured.text));
+    finished
+}
+
+/// The end of a command that was told to stop: with the run, which a resume goes on with, or for lack of time, which
+/// is a failure with all that belongs to one.
+fn stopped(
+    dir: &Path,
+    exit: Option<Exit>,
+    told: &Go,
+    outputs: &OutputFiles,
+    quoted: Quoted,
+) -> Result<Finished, FolderError> {
+    let mut finished = match (told, exit) {
+        (Go::Late(_), Some(_)) => fail(dir, Outcome::Cancelled, &told.ended(), outputs.capture()?, quoted),
+        _ => Finished::refused(Outcome::Cancelled, format!("bash step failed: {}", told.not_begun())),
+    };
+    finished.ended.stopped = exit.and_then(program_end);
+    Ok(finished)
+}
+
+/// How a program ended, if that is known.
+fn program_end(exit: Exit) -> Option<ProgramEnd> {
+    match exit {
+        Exit::Code(code) => Some(ProgramEnd::Exit(code)),
+        Exit::Signal(signal) => Some(ProgramEnd::Signal(signal)),
+        Exit::Lost => None,
+    }
+}
+
+fn succeed(step: &Step, captured: Captured) -> Finished {
+    let mut finished = Finished::ok();
+    finished.ended.cut_bytes = captured.cut;
+    finished.notes.extend(captured.cut.map(values::cut_note));
+    if let Some(at) = captured.nul {
+        let message = format!(
+            "the output has a NUL byte at offset {at}, so it cannot become a value; remove it, for example with `| tr -d '\\0'`"
+        );
+        return Finished::refused(Outcome::Refused, format!("bash step failed: {message}"));
+    }
+    read_json(step, captured.text, "bash", &mut finished);
+    finished
+}
+
+/// Turns the text of a successful step into its value, by its JSON mode.
+pub fn read_json(step: &Step, text: String, kind: &str, finished: &mut Finished) {
+    if step.json == JsonMode::Text {
+        finished.value = Some(Value::from(text));
+        return;
+    }
+    let read = match finished.ended.cut_bytes {
+        // before the cut, whatever would be found may be a part of what was meant
+        Some(cut) => json_value(step, values::after_cut(&text, cut)).map_err(|_| {
+            format!("{cut} bytes in the middle of the output were cut, so its JSON cannot be read")
+        }),
+        None => json_value(step, &text),
+    };
+    match read {
+        Ok(value) if value.holds_nul() => {
+            finished.ended.outcome = Outcome::Refused;
+            finished.ended.error = Some(format!(
+                "{kind} step failed: a text in its JSON has a NUL character, so it cannot become a value"
+            ));
+        }
+        Ok(value) => finished.value = Some(value),
+        Err(problem) => {
+            let required = step.json == JsonMode::Required;
+            let error = match required {
+                true => format!("{kind} step failed: parse_json failed: {problem}"),
+                false => format!("parse_json failed: {problem}; the raw output is kept"),
+            };
+            finished.ended.error = Some(error);
+            finished.ended.outcome = Outcome::NotJson;
+            finished.degraded = !required;
+            finished.value = Some(Value::from(text));
+        }
+    }
+}
+
+/// The JSON in a text, if it is what the step asks for.
+pub fn json_value(step: &Step, text: &str) -> Result<Value, String> {
+    let value = recipe::json::extract(text).ok_or_else(|| {
+        // quotes and backslashes stay as they were printed
+        let shown = |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() };
+        let start: String = text.chars().take(120).map(shown).collect();
+        format!("there is no JSON in the output, which begins with `{start}`")
+    })?;
+    match &step.json_schema {
+        Some(schema) => crate::steps::shell::json_schema::check(schema, &value).map(|()| value),
+        None => Ok(value),
+    }
+}
+
+/// The last thing that a failed step said, for its message.
+fn last_words(dir: &Path, outcome: &Outcome, quoted: Quoted) -> String {
+    if quoted.lines == 0 || quoted.bytes == 0 {
+        return String::new();
+    }
+    let [said, printed] = ["stderr", "stdout"].map(|name| quoted.tail(&dir.join(name)));
+    let quote = |stream: &str, text: &str| match text {
+        "" => String::new(),
+        text => format!("\nlast on {stream}:\n{text}"),
+    };
+    match quote("stdout", &printed) + &quote("stderr", &said) {
+        quoted if !quoted.is_empty() => quoted,
+        _ if matches!(outcome, Outcome::TimedOut(_) | Outcome::Cancelled) => {
+            "; it printed nothing".to_owned()
+        }
+        _ => "; it said nothing".to_owned(),
+    }
+}
+
+/// `SIGKILL (signal 9)`.
+pub fn signal_words(signal: i32) -> String {
+    match process::signal_name(signal) {
+        "" => format!("signal {signal}"),
+        name => format!("{name} (signal {signal})"),
+    }
+}

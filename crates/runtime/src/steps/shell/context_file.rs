@@ -1,0 +1,177 @@
+//! The whole context as JSON, for programs that want to read it: `$RECIPE_CONTEXT_FILE`.
+//!
+//! Every attempt has a file of its own name. Steps that run one after another share the bytes through a hard
+//! link, and only what changed is written, so that thousands of outputs do not make a run quadratic. Members of a
+//! parallel group get real copies. A file that a step has changed is written anew for the next one.
+
+use std::{
+    collections::HashMap,
+    fs::{self, File, OpenOptions},
+    io::{self, BufWriter, Seek, SeekFrom, Write},
+    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use engine::frame::Frame;
+use recipe::value::Value;
+
+use crate::os::files;
+
+/// How much one attempt may share with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// It runs alone: the bytes may be shared.
+    Alone,
+    /// Others run beside it: it gets bytes of its own.
+    Beside,
+}
+
+/// The context of one frame as a file that grows with it.
+#[derive(Debug)]
+pub struct ContextFile {
+    path: PathBuf,
+    file: File,
+    /// Where the line of each name stands.
+    lines: HashMap<String, (u64, usize)>,
+    end: u64,
+    /// How much of the frame's log is in the file.
+    seen: usize,
+    written: Option<(i64, i64, u64)>,
+}
+
+impl ContextFile {
+    /// Writes the context of a frame.
+    pub fn create(path: PathBuf, frame: &Frame) -> io::Result<ContextFile> {
+        let file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(&path)?;
+        let mut context = ContextFile { path, file, lines: HashMap::new(), end: 0, seen: 0, written: None };
+        context.rewrite(frame)?;
+        Ok(context)
+    }
+
+    fn rewrite(&mut self, frame: &Frame) -> io::Result<()> {
+        files::point("context.write")?;
+        // a new file: a link that somebody still reads keeps the old bytes
+        let _ = fs::remove_file(&self.path);
+        self.file =
+            OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&self.path)?;
+        self.lines.clear();
+        let mut pen = Pen::at(&self.file, 0);
+        pen.write_all(b"{\n")?;
+        for (name, value) in &frame.context {
+            let place = pen.line(name, value, self.lines.is_empty())?;
+            self.lines.insert(name.clone(), place);
+        }
+        self.end = pen.finish()?;
+        self.seen = frame.log.len();
+        self.note()
+    }
+
+    /// Brings the file up to date with its frame.
+    fn update(&mut self, frame: &Frame) -> io::Result<()> {
+        if self.written != Some(self.stamp()?) || self.seen > frame.log.len() {
+            return self.rewrite(frame);
+        }
+        if self.seen == frame.log.len() {
+            return Ok(());
+        }
+        let mut names: Vec<&String> = frame.log[self.seen..].iter().rev().collect();
+        let mut known = std::collections::HashSet::new();
+        names.retain(|name| known.insert(name.as_str()));
+        if names.iter().any(|name| self.lines.get(*name).is_some_and(|(at, _)| *at == FIRST)) {
+            return self.rewrite(frame);
+        }
+        self.file.seek(SeekFrom::Start(self.end))?;
+        let mut pen = Pen::at(&self.file, self.end);
+        for name in names.into_iter().rev() {
+            let Some(value) = frame.context.get(name) else { continue };
+            let place = pen.line(name, value, self.lines.is_empty())?;
+            if let Some((at, length)) = self.lines.insert(name.clone(), place) {
+                // blanks between two members are still JSON
+                self.file.write_all_at(&vec![b' '; length], at)?;
+            }
+        }
+        self.end = pen.finish()?;
+        self.seen = frame.log.len();
+        self.note()
+    }
+
+    fn stamp(&self) -> io::Result<(i64, i64, u64)> {
+        let meta = self.file.metadata()?;
+        Ok((meta.mtime(), meta.mtime_nsec(), meta.len()))
+    }
+
+    fn note(&mut self) -> io::Result<()> {
+        self.written = Some(self.stamp()?);
+        Ok(())
+    }
+
+    /// Removes the file: nobody gets it any more.
+    pub fn discard(self) {
+        // left behind, it only takes room
+        let _ = fs::remove_file(&self.path);
+    }
+
+    /// Gives an attempt its file.
+    pub fn hand_out(&mut self, frame: &Frame, to: &Path, sharing: Sharing) -> io::Result<()> {
+        self.update(frame)?;
+        files::point("context.hand_out")?;
+        match sharing {
+            Sharing::Alone => fs::hard_link(&self.path, to).or_else(|_| self.copy(to)),
+            Sharing::Beside => self.copy(to),
+        }
+    }
+
+    fn copy(&self, to: &Path) -> io::Result<()> {
+        // not `fs::copy`: some file systems know no rights, and that is an error to it
+        let mut copy = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(to)?;
+        io::copy(&mut File::open(&self.path)?, &mut copy).map(drop)
+    }
+}
+
+/// Where the first member stands. It carries no comma, so it cannot be blanked out.
+const FIRST: u64 = 2;
+const END: &[u8] = b"}\n";
+
+/// Writes members and knows where they stand. A large value goes through it without being copied as a whole.
+struct Pen<'a> {
+    out: BufWriter<&'a File>,
+    at: u64,
+}
+
+impl Pen<'_> {
+    fn at(file: &File, at: u64) -> Pen<'_> {
+        Pen { out: BufWriter::new(file), at }
+    }
+
+    /// One member on its own line. The comma leads, so that lines can be appended; the first line has none.
+    fn line(&mut self, name: &str, value: &Value, is_first: bool) -> io::Result<(u64, usize)> {
+        let start = self.at;
+        self.write_all(if is_first { b" " } else { b"," })?;
+        serde_json::to_writer(&mut *self, name)?;
+        self.write_all(b":")?;
+        serde_json::to_writer(&mut *self, value)?;
+        self.write_all(b"\n")?;
+        Ok((start, (self.at - start) as usize))
+    }
+
+    /// Ends the object; says where the next member would stand.
+    fn finish(mut self) -> io::Result<u64> {
+        let end = self.at;
+        self.write_all(END)?;
+        self.flush()?;
+        Ok(end)
+    }
+}
+
+impl Write for Pen<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.out.write(bytes)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

@@ -1,0 +1,162 @@
+//! From a command with templates to the script that bash gets, and the environment around it.
+//!
+//! Values never become program text: the script refers to shell variables.
+
+use std::{borrow::Cow, collections::HashMap, path::Path, sync::Arc};
+
+use engine::frame::Frame;
+use recipe::{
+    env_name,
+    scope::{Path as NamePath, Scope},
+    shell::{Piece, assemble},
+    template::Template,
+    value::{Segment, Value},
+};
+
+use crate::{
+    steps::shell::export::{Share, exports, prologue},
+    store::{
+        folder::{FolderError, make_dir, write_private},
+        large::LargeFiles,
+    },
+};
+
+/// Largest script that is passed as an argument.
+const INLINE_SCRIPT: usize = 64 * 1024;
+
+/// A script that is ready to run.
+#[derive(Debug)]
+pub struct Script {
+    /// Arguments of bash.
+    pub args: Vec<String>,
+    /// Variables of the context.
+    pub env: Vec<(String, String)>,
+    /// How much of the context they are.
+    pub share: Share,
+}
+
+/// Why a script cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ScriptError {
+    /// A value stands where bash computes, and is not a number.
+    #[error(
+        "`{{{{{name}}}}}` stands in arithmetic, where only whole numbers are let through, but its value is `{value}`"
+    )]
+    NotANumber {
+        /// The name.
+        name: String,
+        /// Its value, shortened.
+        value: String,
+    },
+    /// A value stands where bash wants the name of a variable, and has a subscript that it would evaluate.
+    #[error(
+        "`{{{{{name}}}}}` stands where the name of a variable belongs, and only a name is let through there, but its value is `{value}`"
+    )]
+    NotAName {
+        /// The name.
+        name: String,
+        /// Its value, shortened.
+        value: String,
+    },
+    /// A value holds a NUL byte.
+    #[error("`{name}` holds a NUL byte, which no program can be given")]
+    Nul {
+        /// The name.
+        name: String,
+    },
+    /// A private file could not be written.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+}
+
+/// Makes the script of a command. `scope` is where its names are looked up: the frame, or the frame with more;
+/// `lineage` is that frame and those around it. `own` are variables of the step that are too large for an environment.
+pub fn prepare(
+    command: &Template,
+    scope: &dyn Scope,
+    lineage: &[&Frame],
+    max_value: Option<u64>,
+    own: Vec<(String, Arc<str>)>,
+    private: &Path,
+    files: &LargeFiles,
+) -> Result<Script, ScriptError> {
+    let (pieces, paths) = command.pieces(scope);
+    let (body, wanted) = resolve(&pieces, &paths, scope)?;
+    let mut exports = exports(lineage, &body, wanted, max_value);
+    exports.large.extend(own);
+    let mut paths = Vec::with_capacity(exports.large.len());
+    for (_, text) in &exports.large {
+        paths.push(files.hold(text, private)?);
+    }
+    let body = match exports.large.is_empty() {
+        true => body,
+        false => Cow::Owned(prologue(&exports.large, &paths) + &body),
+    };
+    Ok(Script { args: bash_args(&body, private)?, env: exports.env, share: exports.share })
+}
+
+fn bash_args(body: &str, private: &Path) -> Result<Vec<String>, ScriptError> {
+    if body.len() <= INLINE_SCRIPT {
+        return Ok(vec!["-c".to_owned(), body.to_owned()]);
+    }
+    make_dir(private)?;
+    let file = private.join("script.sh");
+    write_private(&file, body.as_bytes())?;
+    Ok(vec![file.to_string_lossy().into_owned()])
+}
+
+type Wanted = Vec<(String, Value)>;
+
+fn resolve<'a>(
+    pieces: &[Piece<'a>],
+    paths: &[&NamePath],
+    scope: &dyn Scope,
+) -> Result<(Cow<'a, str>, Wanted), ScriptError> {
+    if let [Piece::Text(text)] = pieces {
+        return Ok((Cow::Borrowed(text), Vec::new()));
+    }
+    let names = variables(paths);
+    let script = assemble(pieces, &|hole| names[hole].clone());
+    let mut wanted = Vec::with_capacity(script.used.len());
+    for hole in script.used {
+        let value = paths[hole].resolve(scope);
+        let shown = || value.render().chars().take(80).collect::<String>();
+        if script.arithmetic.contains(&hole) && !is_whole_number(&value.render()) {
+            return Err(ScriptError::NotANumber { name: paths[hole].to_string(), value: shown() });
+        }
+        if script.names.contains(&hole) && has_subscript_to_evaluate(&value.render()) {
+            return Err(ScriptError::NotAName { name: paths[hole].to_string(), value: shown() });
+        }
+        if matches!(&value, Value::Text(text) if text.contains('\0')) {
+            return Err(ScriptError::Nul { name: paths[hole].to_string() });
+        }
+        wanted.push((names[hole].clone(), value));
+    }
+    Ok((Cow::Owned(script.body), wanted))
+}
+
+/// The shell variables of paths: the exported name where there is one that no other path has (`a-b` and `a_b`).
+fn variables(paths: &[&NamePath]) -> Vec<String> {
+    let mut owners: HashMap<String, &NamePath> = HashMap::new();
+    let mut variables = Vec::with_capacity(paths.len());
+    for (at, path) in paths.iter().enumerate() {
+        let plain = path.segments.iter().all(|segment| matches!(segment, Segment::Key(_)));
+        let name = plain.then(|| env_name::variable(&path.to_string())).flatten();
+        let own = name.filter(|name| *owners.entry(name.clone()).or_insert(path) == *path);
+        variables.push(own.unwrap_or_else(|| format!("RECIPE_ARG_{at}")));
+    }
+    variables
+}
+
+/// Whether a text, taken for the name of a variable, has a subscript in which more than a number stands.
+fn has_subscript_to_evaluate(text: &str) -> bool {
+    text.split('[').skip(1).any(|rest| {
+        let inside = rest.split(']').next().unwrap_or_default();
+        !matches!(inside, "@" | "*") && !is_whole_number(inside)
+    })
+}
+
+fn is_whole_number(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}

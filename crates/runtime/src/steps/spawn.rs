@@ -1,0 +1,78 @@
+//! A process that was started, on its way from where it was into the journal. Never starts one.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use engine::event::{NameChange, Spawned};
+use tokio::sync::mpsc;
+
+use crate::{
+    os::{environment::Environment, process},
+    steps::shell::attempt::{Command, Progress, shorten},
+};
+
+/// A process that was started.
+#[derive(Debug)]
+pub struct Started {
+    /// The step.
+    pub path: String,
+    /// The attempt.
+    pub attempt: u32,
+    /// What for, if not for the attempt itself.
+    pub purpose: Option<&'static str>,
+    /// The process.
+    pub id: process::ProcessId,
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Its directory.
+    pub cwd: String,
+    /// Its environment.
+    pub env: Arc<Environment>,
+}
+
+impl Started {
+    /// As the journal has it; `names` are those of the process before it, and become its own.
+    pub(crate) fn recorded(self, names: &mut BTreeSet<String>) -> Spawned {
+        let mut own = self.env.names();
+        own.extend([process::RUN_VARIABLE, process::STEP_VARIABLE].map(Into::into));
+        Spawned {
+            path: self.path,
+            attempt: self.attempt,
+            pid: self.id.pid.unsigned_abs(),
+            start_time: self.id.start_time,
+            argv: self.argv,
+            cwd: self.cwd,
+            purpose: self.purpose.map(str::to_owned),
+            env: NameChange::follow(names, &own),
+        }
+    }
+}
+
+/// Whose process it is that starts.
+#[derive(Clone, Debug)]
+pub struct Starter {
+    /// The step.
+    pub path: String,
+    /// The attempt.
+    pub attempt: u32,
+    /// What for, if not for the attempt itself.
+    pub purpose: Option<&'static str>,
+}
+
+/// Reports a start to the loop.
+pub fn spawn_report(
+    command: &Command,
+    starter: Starter,
+    progress: mpsc::UnboundedSender<Progress>,
+) -> impl FnOnce(&process::Running) + use<> {
+    let program = command.program.to_string_lossy().into_owned();
+    let args = command.args.iter().map(|arg| arg.to_string_lossy().into_owned());
+    let argv: Vec<String> = std::iter::once(program).chain(args).map(|arg| shorten(&arg, 4096)).collect();
+    let cwd = command.cwd.to_string_lossy().into_owned();
+    let env = Arc::clone(&command.env);
+    move |running| {
+        let id = running.identity();
+        let Starter { path, attempt, purpose } = starter;
+        // the loop is gone only when the run is over
+        let _ = progress.send(Progress::Spawned(Started { path, attempt, purpose, id, argv, cwd, env }));
+    }
+}

@@ -1,0 +1,387 @@
+//! The folder of a run: where everything about it lives, private to the user.
+//!
+//! `run.json · sources/ · events.jsonl · log.jsonl · lock · inbox/ · steps/<path>/<attempt>/…`
+
+mod batch;
+mod options;
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use engine::given::{self, Given};
+use jiff::Timestamp;
+use recipe::value::Map;
+use rustix::fs::{FlockOperation, flock, statvfs};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use batch::Batch;
+pub use options::{Options, Recovery};
+
+use crate::os::{files, process};
+
+/// Version of `run.json`.
+pub const FORMAT: u32 = 1;
+
+/// Something in a run's folder that could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} `{}`: {source}", path.display())]
+pub struct FolderError {
+    /// What was tried.
+    pub action: &'static str,
+    /// The file or folder.
+    pub path: PathBuf,
+    /// Why not.
+    #[source]
+    pub source: io::Error,
+}
+
+impl FolderError {
+    /// Makes a conversion for `map_err`.
+    pub(crate) fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError {
+        let path = path.to_owned();
+        move |source| FolderError { action, path, source }
+    }
+}
+
+/// What a run was asked to do, as it was asked.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Header {
+    /// Version of this file.
+    pub format: u32,
+    /// The run.
+    pub run_id: String,
+    /// What ties all attempts at one piece of work together.
+    pub tracking_id: String,
+    /// Name of the recipe.
+    pub recipe_name: String,
+    /// The recipe's file.
+    pub recipe_path: String,
+    /// The recipe's file from anywhere, unless it is built in.
+    #[serde(default)]
+    pub recipe_file: Option<PathBuf>,
+    /// SHA-256 of the recipe's text.
+    pub recipe_digest: String,
+    /// The directory that it works in.
+    pub working_dir: PathBuf,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// Boot of the machine that it was created in.
+    pub boot_id: Option<String>,
+    /// Context values from outside.
+    pub given: Vec<(String, Given)>,
+    /// Options that a resume takes over.
+    pub options: Options,
+}
+
+impl Header {
+    /// The context values from outside.
+    pub fn given(&self) -> Map {
+        given::read(&self.given)
+    }
+}
+
+/// Where the paths of a run begin: they are relative to where it was started, which the path of its own recipe and
+/// the file that it led to tell.
+pub(crate) fn base<'f>(file: &'f Path, path: &Path) -> Option<&'f Path> {
+    let is_below = path.is_relative() && file.ends_with(path);
+    file.ancestors().nth(path.components().count()).filter(|_| is_below)
+}
+
+/// The folder of one run.
+#[derive(Clone, Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+}
+
+impl RunFolder {
+    /// The folder at this path, whether it exists or not.
+    pub fn at(path: PathBuf) -> RunFolder {
+        RunFolder { path }
+    }
+
+    /// Creates the folder of a new run.
+    pub(crate) fn create(
+        path: PathBuf,
+        header: &Header,
+        files: &mut Batch,
+    ) -> Result<RunFolder, FolderError> {
+        let folder = RunFolder { path };
+        for dir in [folder.path.clone(), folder.inbox(), folder.steps()] {
+            make_dir(&dir)?;
+        }
+        let file = folder.path.join("run.json");
+        let json = to_json(header).map_err(FolderError::at("write", &file))?;
+        files.write(file, &json)?;
+        Ok(folder)
+    }
+
+    /// Whether there is a run in it.
+    pub fn is_run(&self) -> bool {
+        self.path.join("run.json").exists()
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The run's id.
+    pub fn id(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// What the run was asked to do.
+    pub fn header(&self) -> Result<Header, FolderError> {
+        let path = self.path.join("run.json");
+        let text = fs::read(&path).map_err(FolderError::at("read", &path))?;
+        serde_json::from_slice(&text).map_err(|error| FolderError::at("read", &path)(error.into()))
+    }
+
+    /// The journal's file.
+    pub fn journal(&self) -> PathBuf {
+        self.path.join("events.jsonl")
+    }
+
+    /// The log that other programs follow, if the run has one.
+    pub fn log(&self) -> PathBuf {
+        self.path.join("log.jsonl")
+    }
+
+    /// The sources that the run began with (0), or was resumed with (1, 2, …).
+    pub fn sources(&self, generation: u32) -> PathBuf {
+        match generation {
+            0 => self.path.join("sources"),
+            n => self.path.join(format!("sources-{n}")),
+        }
+    }
+
+    /// Where other processes leave requests.
+    pub fn inbox(&self) -> PathBuf {
+        self.path.join("inbox")
+    }
+
+    /// Where the contexts of frames live while they are worked on.
+    pub fn contexts(&self) -> PathBuf {
+        self.path.join("contexts")
+    }
+
+    /// Where the files of attempts live.
+    pub fn steps(&self) -> PathBuf {
+        self.path.join("steps")
+    }
+
+    /// Whether any attempt has a folder. The first one is made after the journal has the record of its attempt.
+    pub(crate) fn has_attempts(&self) -> bool {
+        fs::read_dir(self.steps()).is_ok_and(|mut entries| entries.next().is_some())
+    }
+
+    /// The folder of an attempt, relative to the run's folder.
+    pub fn attempt(step: &str, attempt: u32) -> PathBuf {
+        Path::new("steps").join(file_name(step)).join(attempt.to_string())
+    }
+
+    /// Gives the folder its final name: from now on the run exists, with everything that belongs to it.
+    pub(crate) fn publish(self, path: PathBuf) -> Result<RunFolder, FolderError> {
+        files::point("folder.publish")
+            .and_then(|()| fs::rename(&self.path, &path))
+            .map_err(FolderError::at("create", &path))?;
+        if let Some(parent) = path.parent() {
+            sync_dir(parent)?;
+        }
+        Ok(RunFolder { path })
+    }
+
+    /// Takes the run for this process; `None` if another live process has it.
+    pub fn lock(&self) -> Result<Option<File>, FolderError> {
+        let path = self.path.join("lock");
+        let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+        let file = file.map_err(FolderError::at("open", &path))?;
+        for _ in 0..LOCK_TRIES {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => {
+                    let _ = file.set_len(0);
+                    let _ = (&file).write_all(format!("{}\n", signature()).as_bytes());
+                    return Ok(Some(file));
+                }
+                Err(rustix::io::Errno::WOULDBLOCK) if is_owned(&file) && !is_orphaned(&path) => {
+                    return Ok(None);
+                }
+                // somebody is only looking whether the run is alive, or has not let go yet
+                Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(1)),
+                Err(error) => return Err(FolderError::at("lock", &path)(error.into())),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Keeps everybody who takes the run from going on before the guardian has ended what is left of it. Waits for
+    /// another guardian.
+    pub(crate) fn hold_back(&self) -> Result<File, FolderError> {
+        let path = self.path.join(GUARDIAN_LOCK);
+        let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+        let file = file.map_err(FolderError::at("open", &path))?;
+        flock(&file, FlockOperation::LockExclusive)
+            .map_err(|error| FolderError::at("lock", &path)(error.into()))?;
+        Ok(file)
+    }
+
+    /// Waits until no guardian ends processes of the run. One that comes later finds the run taken, so whoever calls
+    /// this must have taken it.
+    pub(crate) fn await_guardian(&self) {
+        if let Ok(file) = File::open(self.path.join(GUARDIAN_LOCK)) {
+            let _ = flock(&file, FlockOperation::LockShared);
+        }
+    }
+
+    /// The process that has the run, if one is alive; 0 for one that has no number here.
+    pub fn owner(&self) -> Option<u32> {
+        let path = self.path.join("lock");
+        let file = File::open(&path).ok()?;
+        for _ in 0..LOCK_TRIES {
+            if !is_owned(&file) {
+                return None;
+            }
+            if !is_orphaned(&path) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Some(written_pid(&path).unwrap_or(0))
+    }
+}
+
+/// The lock of a guardian at work, beside that of the run: who looks at the run does not take it for a runner.
+const GUARDIAN_LOCK: &str = "guardian-lock";
+/// How often to try for a lock, once a millisecond, that others look at or that a dead process has not let go of.
+pub(crate) const LOCK_TRIES: u32 = 1500;
+
+/// Whether a lock belongs to a process that is dead. What it was just starting when it died holds the lock on until
+/// it is a program of its own: a moment later it is free.
+pub(crate) fn is_orphaned(lock: &Path) -> bool {
+    written_pid(lock).is_some_and(|pid| !process::is_running(pid))
+}
+
+/// What the owner of a lock writes into it: where it is, and its number there.
+pub(crate) fn signature() -> String {
+    format!("{} {}", process::place().unwrap_or_else(|| "unknown".to_owned()), std::process::id())
+}
+
+/// The number in a signature, which ends the text, if it means a process here: the same number is somebody else's in
+/// another container, or on another machine.
+pub(crate) fn signed_pid(text: &str) -> Option<u32> {
+    let mut words = text.split_whitespace().rev();
+    let pid = words.next()?.parse().ok()?;
+    (words.next()? == process::place()?).then_some(pid)
+}
+
+/// A process for people, by what [`RunFolder::owner`] says.
+pub fn owner_words(pid: u32) -> String {
+    match pid {
+        0 => "a process in another container or on another machine".to_owned(),
+        pid => format!("process {pid}"),
+    }
+}
+
+fn written_pid(lock: &Path) -> Option<u32> {
+    signed_pid(&fs::read_to_string(lock).ok()?)
+}
+
+/// Whether a process holds the lock, and not merely looks at it.
+fn is_owned(lock: &File) -> bool {
+    match flock(lock, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => {
+            let _ = flock(lock, FlockOperation::Unlock);
+            false
+        }
+        Err(_) => true,
+    }
+}
+
+/// A step's path as one file name: `/` becomes `~`.
+pub(crate) fn file_name(step: &str) -> String {
+    let name: String = step
+        .chars()
+        .map(|c| match c {
+            '/' => "~".to_owned(),
+            '~' | '%' => format!("%{:02x}", c as u32),
+            c => c.to_string(),
+        })
+        .collect();
+    match name.len() {
+        0..=200 => name,
+        _ => format!("{}…{}", head(&name, 100), &recipe::digest::sha256(name.as_bytes())[..16]),
+    }
+}
+
+fn head(text: &str, bytes: usize) -> &str {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Makes a private folder, with everything above it.
+pub(crate) fn make_dir(path: &Path) -> Result<(), FolderError> {
+    files::point("folder.make")
+        .and_then(|()| fs::DirBuilder::new().recursive(true).mode(0o700).create(path))
+        .map_err(FolderError::at("create", path))
+}
+
+/// Writes a new private file and brings it to disk.
+pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+    let file = write_private(path, bytes)?;
+    files::sync("file.sync", &file).map_err(FolderError::at("write", path))
+}
+
+/// Writes a new private file that nobody needs after a power loss: it does not wait for the disk.
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<File, FolderError> {
+    let mut file = files::point("file.create")
+        .and_then(|()| OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path))
+        .map_err(FolderError::at("create", path))?;
+    files::write_all("file.write", &mut file, bytes).map_err(FolderError::at("write", path))?;
+    Ok(file)
+}
+
+/// Below so many free bytes it is worth trying whether there is room.
+const TIGHT: u64 = 1 << 20;
+
+/// Whether a folder may have no room for another file.
+pub(crate) fn is_tight(path: &Path) -> bool {
+    statvfs(path).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < TIGHT)
+}
+
+/// An error if a folder has no room for another file: what its processes write there is lost then.
+pub(crate) fn check_room(path: &Path) -> Result<(), FolderError> {
+    let probe = path.join(".room");
+    let result = fs::write(&probe, [b'x'; 4096]);
+    let _ = fs::remove_file(&probe);
+    match result {
+        Err(error) if is_full(&error) => Err(FolderError::at("write the output of steps to", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+/// Brings the names in a folder to disk.
+pub(crate) fn sync_dir(path: &Path) -> Result<(), FolderError> {
+    files::point("folder.sync")
+        .and_then(|()| File::open(path))
+        .and_then(|dir| dir.sync_all())
+        .map_err(FolderError::at("sync", path))
+}
+
+/// Readable JSON.
+pub(crate) fn to_json(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut json = serde_json::to_vec_pretty(value)?;
+    json.push(b'\n');
+    Ok(json)
+}

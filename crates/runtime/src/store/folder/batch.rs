@@ -1,0 +1,48 @@
+//! New files that are brought to disk together. Never leaves one behind.
+
+use std::{fs::File, path::PathBuf, thread};
+
+use super::{FolderError, write_private};
+use crate::os::files;
+
+/// New private files that are written first and brought to disk together, which takes little longer than one alone.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    files: Vec<(PathBuf, File)>,
+}
+
+impl Batch {
+    /// Writes a file; [`Batch::sync`] brings it to disk.
+    pub(crate) fn write(&mut self, path: PathBuf, bytes: &[u8]) -> Result<(), FolderError> {
+        let file = write_private(&path, bytes)?;
+        self.files.push((path, file));
+        Ok(())
+    }
+
+    /// Waits until all of them are on disk.
+    pub(crate) fn sync(self) -> Result<(), FolderError> {
+        let bring = |files: &[(PathBuf, File)]| {
+            files.iter().try_for_each(|(path, file)| {
+                files::sync("file.sync", file).map_err(FolderError::at("write", path))
+            })
+        };
+        // a simulation knows one thread
+        if files::is_on() || self.files.len() < 2 {
+            return bring(&self.files);
+        }
+        let (own, others) = self.files.split_at(self.files.len().div_ceil(SYNCERS));
+        thread::scope(|scope| {
+            let start = |files| thread::Builder::new().spawn_scoped(scope, move || bring(files));
+            let syncers: Vec<_> = others.chunks(own.len()).map(start).collect();
+            let first = bring(own);
+            syncers.into_iter().fold(first, |so_far, syncer| {
+                // where there is no room for another thread, this one does it
+                let synced = syncer.ok().and_then(|syncer| syncer.join().ok());
+                so_far.and(synced.unwrap_or_else(|| bring(&self.files)))
+            })
+        })
+    }
+}
+
+/// How many files of a batch are waited for at the same time.
+const SYNCERS: usize = 4;

@@ -1,0 +1,341 @@
+//! The journal of a run: an append-only file of events, the only truth about it.
+//!
+//! Every line carries a checksum. A torn last line (the machine or the runner died while writing it) has no end and
+//! is dropped; any other damage is refused with file and line. What was appended is on disk when [`Journal::sync`]
+//! returns, so a finished step survives a power loss, not only a killed process.
+
+mod line;
+mod reading;
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Read, Seek, SeekFrom},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    sync::mpsc,
+};
+
+use engine::{Event, Record};
+use jiff::Timestamp;
+
+use crate::os::files;
+pub use line::write_line;
+pub(crate) use reading::without_steps;
+pub use reading::{Extent, look, parse, read, read_last};
+
+/// What can go wrong with a journal.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// It cannot be read or written.
+    #[error("cannot {action} the journal `{}`: {source}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A line is not what was written.
+    #[error("the journal `{}` is damaged at line {line}: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// A journal that is open for writing.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+    next: u64,
+    buffer: Vec<u8>,
+    unsynced: bool,
+    syncer: Option<Syncer>,
+    syncing: Syncing,
+}
+
+/// Whether the disk is being waited for.
+#[derive(Debug, PartialEq, Eq)]
+enum Syncing {
+    No,
+    Yes,
+}
+
+impl Journal {
+    /// Creates the journal of a new run.
+    pub fn create(path: &Path) -> Result<Journal, JournalError> {
+        let file = files::point("journal.create")
+            .and_then(|()| OpenOptions::new().append(true).create_new(true).mode(0o600).open(path));
+        let file = file.map_err(|source| failed("create", path, source))?;
+        Ok(Journal::over(file, path, 1))
+    }
+
+    fn over(file: File, path: &Path, next: u64) -> Journal {
+        Journal {
+            file,
+            path: path.to_owned(),
+            next,
+            buffer: Vec::new(),
+            unsynced: false,
+            syncer: None,
+            syncing: Syncing::No,
+        }
+    }
+
+    /// The same journal under the name that its file has now.
+    pub(crate) fn at(self, path: PathBuf) -> Journal {
+        Journal { path, ..self }
+    }
+
+    /// Opens the journal of an existing run, reads its records and drops a torn last line.
+    pub fn open(path: &Path) -> Result<(Journal, Vec<Record>), JournalError> {
+        // a power loss right after the run was made can take even the name of an empty journal
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(|e| failed("open", path, e))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(|source| failed("read", path, source))?;
+        let (records, good) = parse(&bytes, path)?;
+        if good < bytes.len() {
+            files::point("journal.repair")
+                .and_then(|()| file.set_len(good as u64))
+                .map_err(|source| failed("repair", path, source))?;
+            file.seek(SeekFrom::End(0)).map_err(|source| failed("repair", path, source))?;
+        }
+        let next = records.last().map_or(1, |record| record.seq + 1);
+        Ok((Journal::over(file, path, next), records))
+    }
+
+    /// Opens a journal that was read before, if it is still what was read; what is torn is for [`Journal::open`].
+    /// Only for who may write to it: the answer holds only until somebody else does.
+    pub fn open_unchanged(path: &Path, extent: &Extent) -> Result<Option<Journal>, JournalError> {
+        let file = match OpenOptions::new().append(true).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed("open", path, error)),
+        };
+        // a journal only grows, except for what is torn
+        let length = file.metadata().map_err(|source| failed("read", path, source))?.len();
+        let is_same = extent.torn == 0 && extent.bytes == length;
+        Ok(is_same.then(|| Journal::over(file, path, extent.next)))
+    }
+
+    /// Makes the next record of an event and puts it in line; [`Journal::sync`] brings it to disk.
+    pub fn append(&mut self, at: Timestamp, event: Event) -> Record {
+        let record = Record { seq: self.next, at, event };
+        self.next += 1;
+        write_line(&record, &mut self.buffer);
+        record
+    }
+
+    /// Brings everything appended so far to disk.
+    pub fn sync(&mut self) -> Result<(), JournalError> {
+        self.write()?;
+        if !std::mem::take(&mut self.unsynced) {
+            return Ok(());
+        }
+        let end = files::sync("journal.sync", &self.file);
+        self.synced(end)
+    }
+
+    /// What could not be brought to disk is worth another try.
+    fn synced(&mut self, end: io::Result<()>) -> Result<(), JournalError> {
+        self.unsynced |= end.is_err();
+        end.map_err(|source| failed("sync", &self.path, source))
+    }
+
+    /// Like [`Journal::sync`], but returns at once: [`Journal::end_sync`] waits until all of it is on disk.
+    pub fn begin_sync(&mut self) -> Result<(), JournalError> {
+        self.write()?;
+        if !std::mem::take(&mut self.unsynced) {
+            return Ok(());
+        }
+        // a simulation waits for the disk in the same thread, as late as the disk may take
+        if files::is_on() {
+            self.syncing = Syncing::Yes;
+            return Ok(());
+        }
+        if self.syncer.is_none() {
+            let syncer = self.file.try_clone().and_then(Syncer::start);
+            self.syncer = Some(syncer.map_err(|source| failed("sync", &self.path, source))?);
+        }
+        self.syncing = Syncing::Yes;
+        let begun = self.syncer.as_ref().is_some_and(Syncer::begin);
+        if begun { Ok(()) } else { Err(failed("sync", &self.path, io::ErrorKind::BrokenPipe.into())) }
+    }
+
+    /// Waits for what [`Journal::begin_sync`] began, if anything.
+    pub fn end_sync(&mut self) -> Result<(), JournalError> {
+        if std::mem::replace(&mut self.syncing, Syncing::No) == Syncing::No {
+            return Ok(());
+        }
+        let end = match &self.syncer {
+            Some(syncer) => syncer.end(),
+            None => files::sync("journal.sync", &self.file),
+        };
+        self.synced(end)
+    }
+
+    /// Hands everything appended so far to the operating system: a killed runner does not lose it, a power loss
+    /// may. What could not be written stays in line, so that a later try goes on exactly there.
+    pub fn write(&mut self) -> Result<(), JournalError> {
+        while !self.buffer.is_empty() {
+            match files::write("journal.write", &mut self.file, &self.buffer) {
+                Ok(0) => return Err(failed("write", &self.path, io::ErrorKind::WriteZero.into())),
+                Ok(count) => drop(self.buffer.drain(..count)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => return Err(failed("write", &self.path, source)),
+            }
+            self.unsynced = true;
+        }
+        Ok(())
+    }
+}
+
+/// A thread that waits for the disk, so that the loop can do something else meanwhile. Ends with its journal.
+#[derive(Debug)]
+struct Syncer {
+    ask: mpsc::Sender<()>,
+    answer: mpsc::Receiver<io::Result<()>>,
+}
+
+impl Syncer {
+    fn start(file: File) -> io::Result<Syncer> {
+        let (ask, asked) = mpsc::channel();
+        let (say, answer) = mpsc::channel();
+        let work = move || {
+            while asked.recv().is_ok() && say.send(file.sync_data()).is_ok() {}
+        };
+        std::thread::Builder::new().name("journal".to_owned()).stack_size(64 * 1024).spawn(work)?;
+        Ok(Syncer { ask, answer })
+    }
+
+    fn begin(&self) -> bool {
+        self.ask.send(()).is_ok()
+    }
+
+    fn end(&self) -> io::Result<()> {
+        self.answer.recv().unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()))
+    }
+}
+
+fn failed(action: &'static str, path: &Path, source: io::Error) -> JournalError {
+    JournalError::Io { action, path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(dir: &Path) -> PathBuf {
+        let path = dir.join("events.jsonl");
+        let mut journal = Journal::create(&path).unwrap();
+        for attempt in 1..=3 {
+            journal.append(
+                Timestamp::UNIX_EPOCH,
+                Event::StepStarted { path: "a".into(), attempt, inputs: None },
+            );
+        }
+        journal.sync().unwrap();
+        path
+    }
+
+    #[test]
+    fn what_was_written_is_read_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = write(dir.path());
+        let records = read(&path).unwrap();
+        assert_eq!(records.len(), 3);
+        assert_eq!(read_last(&path), records.last().cloned());
+    }
+
+    #[test]
+    fn a_torn_last_line_is_dropped_wherever_it_was_torn() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = write(dir.path());
+        let bytes = std::fs::read(&path).unwrap();
+        let two = bytes.len() * 2 / 3;
+        for length in two..bytes.len() {
+            std::fs::write(&path, &bytes[..length]).unwrap();
+            let (mut journal, records) = Journal::open(&path).unwrap();
+            assert_eq!(records.len(), 2, "{length}");
+            journal.append(Timestamp::UNIX_EPOCH, Event::Noted { path: None, message: "on".into() });
+            journal.sync().unwrap();
+            assert_eq!(read(&path).unwrap().len(), 3, "{length}");
+        }
+    }
+
+    #[test]
+    fn a_journal_is_opened_unchanged_only_if_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = write(dir.path());
+        let bytes = std::fs::read(&path).unwrap();
+        let (_, extent) = look(&path).unwrap();
+        let mut journal = Journal::open_unchanged(&path, &extent).unwrap().unwrap();
+        let record = journal.append(Timestamp::UNIX_EPOCH, Event::Noted { path: None, message: "on".into() });
+        assert_eq!(record.seq, 4);
+        journal.sync().unwrap();
+        assert_eq!(read(&path).unwrap().len(), 4);
+        assert!(Journal::open_unchanged(&path, &extent).unwrap().is_none(), "somebody has written");
+        std::fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
+        assert!(Journal::open_unchanged(&path, &extent).unwrap().is_none(), "it is shorter");
+        let (_, torn) = look(&path).unwrap();
+        assert!(Journal::open_unchanged(&path, &torn).unwrap().is_none(), "its end is torn");
+        std::fs::remove_file(&path).unwrap();
+        assert!(Journal::open_unchanged(&path, &extent).unwrap().is_none(), "it is gone");
+    }
+
+    #[test]
+    fn damage_in_the_middle_is_refused_with_its_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = write(dir.path());
+        let bytes = std::fs::read(&path).unwrap();
+        let mut changed = bytes.clone();
+        changed[bytes.len() / 2] ^= 1;
+        std::fs::write(&path, &changed).unwrap();
+        let error = Journal::open(&path).unwrap_err().to_string();
+        assert!(error.contains("damaged at line 2"), "{error}");
+        let without_first = &bytes[bytes.len() / 3..];
+        std::fs::write(&path, without_first).unwrap();
+        assert!(Journal::open(&path).unwrap_err().to_string().contains("line 1"));
+    }
+
+    #[test]
+    fn a_line_with_an_end_was_never_torn() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = write(dir.path());
+        let good = std::fs::read(&path).unwrap();
+        let line = good.len() / 3;
+        for (bytes, expected) in [
+            (&b"garbage\n"[..], Err(1)),
+            (b"\n", Err(1)),
+            (b"garbage", Err(1)),
+            (b"{\"seq\":2", Err(1)),
+            (b"\0\0\0\0", Err(1)),
+            (b"", Ok(0)),
+            (b"{", Ok(0)),
+            (b"{\"seq\":1,\"at\":\"2026", Ok(0)),
+            (&good[..line - 1], Ok(0)),
+            (&[&good[..line], b"garbage\n"].concat(), Err(2)),
+            (&[&good[..line], b"\n"].concat(), Err(2)),
+            (&[&good[..line], b"garbage"].concat(), Ok(1)),
+            (&[&good[..line], b"\0\0\0\0"].concat(), Ok(1)),
+        ] {
+            let found = parse(bytes, &path).map(|(records, _)| records.len()).map_err(|error| match error {
+                JournalError::Damaged { line, .. } => line,
+                JournalError::Io { .. } => 0,
+            });
+            assert_eq!(found, expected, "{:?}", String::from_utf8_lossy(bytes));
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The memory of runs on disk: folders, journals, sources, values, outputs, and which values are secret. Never starts anything.
+
+pub mod folder;
+pub mod journal;
+pub mod large;
+pub mod outputs;
+pub mod secrets;
+pub mod sources;
+pub mod values;
+pub mod workspace;

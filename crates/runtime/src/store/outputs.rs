@@ -1,0 +1,311 @@
+//! Following what steps write into their files, as it comes, without polling.
+//!
+//! One inotify instance serves all steps of a run. Where there is none, a slow timer takes its place. While nobody can
+//! take what they write it stays in their files, and is never waited for.
+
+mod rest;
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    ops::Range,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::{sync::Notify, time::Instant};
+
+pub use rest::Rest;
+pub(crate) use rest::ready;
+
+/// Which of its outputs a step wrote to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+    /// An agent's standard output: somebody is woken who reads it, and it is handed on to nobody.
+    Transcript,
+}
+
+/// Who takes what steps write.
+pub trait Sink {
+    /// Whether more can be taken now.
+    fn has_room(&self) -> bool;
+    /// Takes what a step wrote.
+    fn take(&mut self, step: &str, stream: Stream, bytes: &[u8]);
+    /// Takes a part of a file, to be read when there is room: the step is over, and nothing follows.
+    fn take_rest(&mut self, step: &str, stream: Stream, file: &Path, part: Range<u64>);
+}
+
+/// A file that is followed.
+struct Followed {
+    step: String,
+    stream: Stream,
+    path: PathBuf,
+    file: Arc<File>,
+    offset: u64,
+    is_behind: bool,
+    wake: Arc<Notify>,
+    watch: i32,
+}
+
+/// Most bytes that are read of one file in one go: a step that never stops printing must not keep the loop from
+/// everything else.
+const PORTION: u64 = 1024 * 1024;
+/// What is so short is taken at once when a step ends, room or no room.
+const SHORT: u64 = 4096;
+/// Shortest and longest time after which it is looked again whether there is room.
+const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(50)];
+
+/// All files that are followed.
+pub struct Outputs {
+    source: Source,
+    files: Vec<Followed>,
+    by_watch: HashMap<i32, usize>,
+    held: Option<Held>,
+}
+
+/// There is no room now.
+#[derive(Clone, Copy)]
+struct Held {
+    pause: Duration,
+    until: Instant,
+    /// Whose turn it is when there is room again.
+    turn: usize,
+}
+
+enum Source {
+    #[cfg(target_os = "linux")]
+    Inotify(tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>),
+    Timer,
+}
+
+impl Outputs {
+    /// Follows nothing yet. Must be called inside a tokio runtime.
+    pub fn new() -> Outputs {
+        Outputs { source: Source::open(), files: Vec::new(), by_watch: HashMap::new(), held: None }
+    }
+
+    /// Follows a file; the answer is woken whenever something is written to it.
+    pub fn follow(&mut self, step: &str, stream: Stream, path: &Path, file: Arc<File>) -> Arc<Notify> {
+        let watch = self.source.add(path);
+        let wake = Arc::new(Notify::new());
+        if watch >= 0 {
+            self.by_watch.insert(watch, self.files.len());
+        }
+        self.files.push(Followed {
+            step: step.to_owned(),
+            stream,
+            path: path.to_owned(),
+            file,
+            offset: 0,
+            is_behind: false,
+            wake: Arc::clone(&wake),
+            watch,
+        });
+        wake
+    }
+
+    /// Stops following a step's files, after a last look at them.
+    pub fn forget(&mut self, step: &str, sink: &mut dyn Sink) {
+        for followed in self.files.iter_mut().filter(|followed| followed.step == step) {
+            // what a background process adds from now on is for the log only
+            let end = followed.file.metadata().map_or(0, |meta| meta.len());
+            while followed.offset < end && sink.has_room() && followed.drain(sink) {}
+            followed.leave(end, sink);
+            self.source.remove(followed.watch);
+        }
+        self.files.retain(|followed| followed.step != step);
+        self.by_watch = self
+            .files
+            .iter()
+            .enumerate()
+            .filter(|(_, f)| f.watch >= 0)
+            .map(|(at, f)| (f.watch, at))
+            .collect();
+    }
+
+    /// Waits until something was written to a followed file.
+    pub async fn changed(&self) {
+        #[cfg(test)]
+        if crate::os::files::is_on() {
+            return crate::simulation::something_was_printed().await;
+        }
+        if let Some(held) = self.held {
+            return tokio::time::sleep_until(held.until).await;
+        }
+        if self.is_behind() {
+            // others get their turn first
+            return tokio::task::yield_now().await;
+        }
+        match &self.source {
+            #[cfg(target_os = "linux")]
+            Source::Inotify(fd) => {
+                if self.files.is_empty() {
+                    return std::future::pending().await;
+                }
+                match fd.readable().await {
+                    // cleared before the events are read: what comes in between wakes us once more
+                    Ok(mut guard) => guard.clear_ready(),
+                    Err(_) => std::future::pending().await,
+                }
+            }
+            Source::Timer if self.files.is_empty() => std::future::pending().await,
+            Source::Timer => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    }
+
+    fn is_behind(&self) -> bool {
+        self.files.iter().any(|followed| followed.is_behind)
+    }
+
+    /// Hands on what was written since the last time, as far as there is room.
+    pub fn drain(&mut self, sink: &mut dyn Sink) {
+        let changed = self.source.changed_watches();
+        let (turn, count) = (self.held.map_or(0, |held| held.turn), self.files.len());
+        for at in (0..count).map(|at| (at + turn) % count) {
+            let followed = &mut self.files[at];
+            let is_changed = match &changed {
+                _ if followed.is_behind => true,
+                Some(watches) => watches.iter().any(|watch| self.by_watch.get(watch) == Some(&at)),
+                None => true,
+            };
+            if is_changed {
+                followed.wake.notify_one();
+                let _ = followed.drain(sink);
+            }
+        }
+        self.hold(sink);
+    }
+
+    /// While there is no room it is looked for less and less often.
+    fn hold(&mut self, sink: &dyn Sink) {
+        let is_held = self.is_behind() && !sink.has_room();
+        self.held = is_held.then(|| {
+            let [shortest, longest] = PAUSES;
+            let (pause, turn) =
+                self.held.map_or((shortest, 0), |held| ((held.pause * 2).min(longest), held.turn));
+            Held { pause, until: Instant::now() + pause, turn: turn + 1 }
+        });
+    }
+}
+
+impl Default for Outputs {
+    fn default() -> Outputs {
+        Outputs::new()
+    }
+}
+
+impl Followed {
+    /// Hands on a portion of what is new; says whether there may be more.
+    fn drain(&mut self, sink: &mut dyn Sink) -> bool {
+        if self.stream == Stream::Transcript {
+            return false;
+        }
+        let mut buffer = [0; 64 * 1024];
+        let end = self.offset + PORTION;
+        if !sink.has_room() {
+            self.is_behind = true;
+            return true;
+        }
+        self.is_behind = false;
+        while let Ok(count) = self.file.read_at(&mut buffer, self.offset) {
+            if count == 0 {
+                break;
+            }
+            self.offset += count as u64;
+            sink.take(&self.step, self.stream, &buffer[..count]);
+            if self.offset >= end || !sink.has_room() {
+                self.is_behind = true;
+                break;
+            }
+        }
+        self.is_behind
+    }
+
+    /// Leaves what there was no room for, up to this end.
+    fn leave(&mut self, end: u64, sink: &mut dyn Sink) {
+        let part = self.offset..end;
+        if part.is_empty() || self.stream == Stream::Transcript {
+            return;
+        }
+        if end - self.offset > SHORT {
+            return sink.take_rest(&self.step, self.stream, &self.path, part);
+        }
+        let mut buffer = [0; SHORT as usize];
+        if let Ok(count) = self.file.read_at(&mut buffer, self.offset) {
+            sink.take(&self.step, self.stream, &buffer[..count]);
+        }
+    }
+}
+
+impl Source {
+    #[cfg(target_os = "linux")]
+    #[expect(
+        deprecated,
+        reason = "what replaces `AsyncFd::new` is unsafe and gains nothing for an owned descriptor"
+    )]
+    fn open() -> Source {
+        use rustix::fs::inotify;
+        #[cfg(test)]
+        if crate::os::files::is_on() {
+            return Source::Timer;
+        }
+        let fd = inotify::init(inotify::CreateFlags::NONBLOCK | inotify::CreateFlags::CLOEXEC);
+        match fd.map(tokio::io::unix::AsyncFd::new) {
+            Ok(Ok(fd)) => Source::Inotify(fd),
+            _ => Source::Timer,
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn open() -> Source {
+        Source::Timer
+    }
+
+    /// The number of a new watch; negative if there is none.
+    fn add(&self, path: &Path) -> i32 {
+        match self {
+            #[cfg(target_os = "linux")]
+            Source::Inotify(fd) => {
+                let flags = rustix::fs::inotify::WatchFlags::MODIFY;
+                rustix::fs::inotify::add_watch(fd.get_ref(), path, flags).unwrap_or(-1)
+            }
+            Source::Timer => {
+                let _ = path;
+                -1
+            }
+        }
+    }
+
+    fn remove(&self, watch: i32) {
+        match self {
+            #[cfg(target_os = "linux")]
+            Source::Inotify(fd) if watch >= 0 => {
+                let _ = rustix::fs::inotify::remove_watch(fd.get_ref(), watch);
+            }
+            _ => {}
+        }
+    }
+
+    /// The watches that something happened to; `None` if that is not known.
+    fn changed_watches(&mut self) -> Option<Vec<i32>> {
+        match self {
+            #[cfg(target_os = "linux")]
+            Source::Inotify(fd) => {
+                let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
+                let mut reader = rustix::fs::inotify::Reader::new(fd.get_ref(), &mut buffer);
+                let mut watches = Vec::new();
+                while let Ok(event) = reader.next() {
+                    watches.push(event.wd());
+                }
+                Some(watches)
+            }
+            Source::Timer => None,
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! One run per workspace: a recipe in a directory has at most one live run.
+//!
+//! Liveness is a lock that dies with its process, never age. What a dead run left behind is named and left alone.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::Write,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use recipe::digest::sha256;
+use rustix::fs::{FlockOperation, flock};
+
+use crate::{
+    os::files,
+    store::folder::{FolderError, LOCK_TRIES, is_orphaned, make_dir, signature, signed_pid, write_private},
+};
+
+/// A workspace, as the state directory knows it.
+#[derive(Clone, Debug)]
+pub struct Workspace {
+    dir: PathBuf,
+    quarantine: PathBuf,
+}
+
+/// The live owner of a workspace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Owner {
+    /// Its run.
+    pub run_id: String,
+    /// Its process; 0 for one that has no number here.
+    pub pid: u32,
+}
+
+/// A workspace that is taken by this process. Dropping it lets go.
+#[derive(Debug)]
+pub struct Claim {
+    _lock: File,
+    marker: PathBuf,
+}
+
+impl Claim {
+    /// The run is over: nothing of it waits for anybody.
+    pub fn clear(&self) {
+        if files::point("workspace.clear").is_ok() {
+            let _ = fs::remove_file(&self.marker);
+        }
+    }
+}
+
+impl Workspace {
+    /// Where marks are that were moved aside.
+    pub(crate) fn quarantine(home: &Path) -> PathBuf {
+        home.join("quarantine")
+    }
+
+    /// Where the marks of all workspaces are.
+    pub(crate) fn all(home: &Path) -> PathBuf {
+        home.join("workspaces")
+    }
+
+    /// The workspace of a recipe in a directory.
+    pub fn new(home: &Path, recipe: &Path, working_dir: &Path) -> Workspace {
+        let recipe = fs::canonicalize(recipe).unwrap_or_else(|_| recipe.to_owned());
+        let key = sha256(format!("{}\0{}", recipe.display(), working_dir.display()).as_bytes());
+        Workspace { dir: Workspace::all(home).join(&key[..24]), quarantine: Workspace::quarantine(home) }
+    }
+
+    /// Takes the workspace for a run; the live owner if there is one.
+    pub fn claim(&self, run_id: &str) -> Result<Result<Claim, Owner>, FolderError> {
+        make_dir(&self.dir)?;
+        let path = self.dir.join("lock");
+        let file =
+            OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(&path);
+        let mut file = file.map_err(FolderError::at("open", &path))?;
+        let mut tries = 0..LOCK_TRIES;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => break,
+                Err(rustix::io::Errno::WOULDBLOCK) if is_orphaned(&path) && tries.next().is_some() => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Err(rustix::io::Errno::WOULDBLOCK) => return Ok(Err(owner(&path))),
+                Err(error) => return Err(FolderError::at("lock", &path)(error.into())),
+            }
+        }
+        let text = format!("{run_id} {}\n", signature());
+        file.set_len(0)
+            .and_then(|()| file.write_all(text.as_bytes()))
+            .map_err(FolderError::at("write", &path))?;
+        let marker = self.dir.join(run_id);
+        write_private(&marker, text.as_bytes())?;
+        Ok(Ok(Claim { _lock: file, marker }))
+    }
+
+    /// Runs that began here and never came to an end.
+    pub fn stale(&self, except: &str) -> Vec<String> {
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let mut runs: Vec<String> = entries
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter(|name| name != "lock" && name != except)
+            .collect();
+        runs.sort();
+        runs
+    }
+
+    /// Forgets a run that was resumed to its end or cancelled.
+    pub fn forget(&self, run_id: &str) {
+        let _ = fs::remove_file(self.dir.join(run_id));
+    }
+
+    /// Moves the marks of dead runs aside; deletes nothing.
+    pub fn clear_stale(&self, runs: &[String]) -> Result<(), FolderError> {
+        make_dir(&self.quarantine)?;
+        for run in runs {
+            let (from, to) = (self.dir.join(run), self.quarantine.join(run));
+            fs::rename(&from, &to).map_err(FolderError::at("move", &from))?;
+        }
+        Ok(())
+    }
+}
+
+/// Who holds the lock. The holder writes its name right after taking it, so an empty file is looked at again.
+fn owner(path: &Path) -> Owner {
+    for _ in 0..50 {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        if let Some((run_id, signature)) = text.trim().split_once(' ') {
+            return Owner { run_id: run_id.to_owned(), pid: signed_pid(signature).unwrap_or(0) };
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Owner::default()
+}
