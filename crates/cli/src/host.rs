@@ -22,9 +22,9 @@ use crate::{
     args::options::seconds,
     environment::Environment,
     exit::Exit,
-    failure::{Failure, clean},
-    guard,
+    guardian,
     out::Out,
+    report::failure::{Failure, clean},
 };
 
 /// How long a process has to end itself.
@@ -63,7 +63,7 @@ pub(crate) fn bare(env: BTreeMap<OsString, OsString>, environment: &Environment)
         home: environment.home.clone(),
         grace: GRACE,
         is_root: rustix::process::geteuid().is_root(),
-        guardian: guard::command(),
+        guardian: guardian::command(),
         named: Vec::new(),
     }
 }

@@ -3,47 +3,32 @@
 //! Holds no logic that another face of the program would need too.
 
 mod args;
-mod branch_name;
 mod builtin;
-mod completions;
-mod diagnostics;
-mod doctor;
+mod commands;
 mod environment;
 mod exit;
-mod explain;
-mod failure;
-mod guard;
-mod health;
+mod guardian;
 mod host;
-mod init;
-mod list;
-mod live;
-mod man;
-mod manifest;
+mod load_recipe;
 mod out;
-mod outcome;
-mod progress;
-mod reading;
-mod run;
-mod schema;
+mod report;
 mod settings;
-mod stored;
-mod sync;
-mod validate;
-mod welcome;
-mod words;
 
 use args::{Cli, Verb};
+use commands::{
+    branch_name, cancel, completions, doctor, explain, health, init, list, logs, man, manifest, prune,
+    resume, run, runs, schema, show, sync, validate, welcome,
+};
 use environment::Environment;
 use exit::Exit;
-use failure::Failure;
 use out::Out;
+use report::failure::Failure;
 
 fn main() -> Exit {
     runtime::os::process::hear_signals();
     let arguments: Vec<_> = std::env::args_os().collect();
-    if let Some(run) = guard::asked(&arguments) {
-        return guard::guard(run);
+    if let Some(run) = guardian::asked(&arguments) {
+        return guardian::guard(run);
     }
     let environment = Environment::read();
     let mut out = Out::new(&environment);
@@ -83,13 +68,13 @@ fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<Exit, Failu
             .map_err(|failure| failure.announce(args.output_format, out)),
         Some(Verb::Sync(args)) => sync::sync(&args, environment, out)
             .map_err(|failure| failure.announce(args.format.output_format, out)),
-        Some(Verb::Runs(args)) => stored::runs(&args, environment, out),
-        Some(Verb::Show(args)) => stored::show(&args, environment, out),
-        Some(Verb::Logs(args)) => stored::logs(&args, environment, out),
-        Some(Verb::Resume(args)) => stored::resume(&args, environment, out),
-        Some(Verb::Cancel(args)) => stored::cancel(&args, environment, out),
+        Some(Verb::Runs(args)) => runs::runs(&args, environment, out),
+        Some(Verb::Show(args)) => show::show(&args, environment, out),
+        Some(Verb::Logs(args)) => logs::logs(&args, environment, out),
+        Some(Verb::Resume(args)) => resume::resume(&args, environment, out),
+        Some(Verb::Cancel(args)) => cancel::cancel(&args, environment, out),
         Some(Verb::Health(args)) => health::show(&args, environment, out),
-        Some(Verb::Prune(args)) => stored::prune(&args, environment, out),
+        Some(Verb::Prune(args)) => prune::prune(&args, environment, out),
     }
 }
 

@@ -16,7 +16,7 @@ use runtime::{
     store::{outputs::Rest, secrets::Mask},
 };
 
-use crate::{environment::Environment, exit::Exit, failure::clean};
+use crate::{environment::Environment, exit::Exit, report::failure::clean};
 
 pub(crate) use writer::Source;
 use writer::{Target, Writer};

@@ -1,0 +1,326 @@
+//! `doctor`: what this machine has for running recipes, what is missing, and the fix for each problem.
+//!
+//! Says only what it has tried: programs that it knows are started with `--version`, files are written. Logins are
+//! not tried, and what a configuration names is never started.
+
+use std::{
+    fs::File,
+    io::{self, Read as _, Seek as _},
+    os::unix::process::CommandExt as _,
+    path::{Path, PathBuf},
+    process::{Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anstyle::{AnsiColor, Color, Style};
+use runtime::{
+    agents::{AgentSettings, Program},
+    machine::programs::{Presence, from_here, look_for},
+    os::shell_word::quote,
+};
+use serde_json::{Value as Json, json};
+
+use crate::{
+    args::{DoctorArgs, options::OutputFormat},
+    environment::Environment,
+    exit::Exit,
+    host,
+    out::Out,
+    report::failure::{Failure, clean},
+};
+
+/// How long a program may think about its version.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The shell that steps run in.
+const SHELL: &str = "/bin/bash";
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    /// It works, as far as it was tried.
+    Ok,
+    /// It is not there, and only some recipes need it.
+    Absent,
+    /// It is there and does not work, and only some recipes need it.
+    Unusable,
+    /// No recipe can run.
+    Broken,
+}
+
+impl Status {
+    fn word(self) -> &'static str {
+        match self {
+            Status::Ok => "ok",
+            Status::Absent => "absent",
+            Status::Unusable => "unusable",
+            Status::Broken => "broken",
+        }
+    }
+
+    fn sign(self) -> (char, AnsiColor) {
+        match self {
+            Status::Ok => ('✓', AnsiColor::Green),
+            Status::Absent => ('–', AnsiColor::BrightBlack),
+            Status::Unusable => ('!', AnsiColor::Yellow),
+            Status::Broken => ('✗', AnsiColor::BrightRed),
+        }
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Debug)]
+struct Finding {
+    name: String,
+    kind: &'static str,
+    status: Status,
+    path: Option<PathBuf>,
+    version: Option<String>,
+    detail: Option<String>,
+    fix: Option<String>,
+}
+
+impl Finding {
+    fn new(kind: &'static str, name: impl Into<String>, status: Status) -> Finding {
+        let name = name.into();
+        Finding { name, kind, status, path: None, version: None, detail: None, fix: None }
+    }
+
+    fn problem(mut self, detail: impl Into<String>, fix: impl Into<String>) -> Finding {
+        (self.detail, self.fix) = (Some(detail.into()), Some(fix.into()));
+        self
+    }
+
+    fn as_json(&self) -> Json {
+        json!({
+            "name": self.name,
+            "kind": self.kind,
+            "status": self.status.word(),
+            "path": self.path.as_ref().map(|path| path.to_string_lossy()),
+            "version": self.version,
+            "detail": self.detail,
+            "fix": self.fix,
+        })
+    }
+
+    fn as_text(&self) -> String {
+        let (sign, colour) = self.status.sign();
+        let style = Style::new().fg_color(Some(Color::Ansi(colour)));
+        let facts = [self.version.clone(), self.detail.clone(), self.path.as_deref().map(from_here)];
+        let facts: Vec<String> = facts.into_iter().flatten().map(|fact| clean(&fact)).collect();
+        let mut text = format!("{style}{sign}{style:#} {:<16} {}\n", self.name, facts.join(", "));
+        if let Some(fix) = &self.fix {
+            text.push_str(&format!("    fix: {}\n", clean(fix)));
+        }
+        text
+    }
+}
+
+/// Looks at everything.
+pub(crate) fn doctor(args: &DoctorArgs, environment: &Environment, out: &mut Out) -> Exit {
+    let dir =
+        args.working_dir.as_deref().map_or_else(|| environment.cwd.clone(), |dir| environment.absolute(dir));
+    let mut findings = vec![runner(environment), shell(), git(environment), state(args, environment)];
+    findings.extend(processes());
+    match host::agents(None, host::Allowance::default(), &dir, environment) {
+        Ok(settings) => findings.extend(agents(&settings, environment)),
+        Err(failure) => findings.push(configuration(&failure)),
+    }
+    let broken = findings.iter().any(|finding| finding.status == Status::Broken);
+    match args.format.output_format {
+        OutputFormat::Json => {
+            let checks: Vec<Json> = findings.iter().map(Finding::as_json).collect();
+            out.json(&json!({ "ok": !broken, "checks": checks }));
+        }
+        OutputFormat::Text => {
+            findings.iter().for_each(|finding| out.result(finding.as_text().trim_end()));
+            out.result(match broken {
+                true => "\nRecipes cannot run here until what is marked ✗ is mended.",
+                false => "\nRecipes can run here. Whether agents are logged in was not tried.",
+            });
+        }
+    }
+    if broken { Exit::Blocked } else { Exit::Success }
+}
+
+fn runner(environment: &Environment) -> Finding {
+    let mut finding = Finding::new("runner", "recipe-runner-rs", Status::Ok);
+    finding.version = Some(env!("CARGO_PKG_VERSION").to_owned());
+    finding.path.clone_from(&environment.program);
+    finding
+}
+
+fn shell() -> Finding {
+    tried("shell", "bash", Path::new(SHELL), Status::Broken, "install bash, so that /bin/bash works")
+}
+
+fn processes() -> Option<Finding> {
+    let detail = runtime::os::process::blindness()?;
+    let fix = "mount it: `mount -t proc proc /proc`, or `unshare --mount-proc`, `bwrap --proc /proc`";
+    Some(Finding::new("processes", "/proc", Status::Unusable).problem(detail, fix))
+}
+
+fn git(environment: &Environment) -> Finding {
+    let fix = "install git; recipes that work with repositories need it";
+    match find(environment, "git") {
+        Some(path) => tried("git", "git", &path, Status::Unusable, fix),
+        None => Finding::new("git", "git", Status::Absent).problem("not found in PATH", fix),
+    }
+}
+
+fn find(environment: &Environment, name: &str) -> Option<PathBuf> {
+    match look_for(name, &host::bare(environment.all(), environment)) {
+        Presence::Found(path) => Some(path),
+        Presence::NotExecutable(_) | Presence::Missing => None,
+    }
+}
+
+/// A program that is there, with its version if it tells one.
+fn tried(kind: &'static str, name: &str, path: &Path, otherwise: Status, fix: &str) -> Finding {
+    let mut finding = match ask_version(path) {
+        Ok(version) => {
+            let mut finding = Finding::new(kind, name, Status::Ok);
+            finding.version = Some(version);
+            finding
+        }
+        Err(problem) => Finding::new(kind, name, otherwise).problem(problem, fix),
+    };
+    finding.path = Some(path.to_owned());
+    finding
+}
+
+fn configuration(failure: &Failure) -> Finding {
+    let fix = "correct that file; no run starts until then";
+    Finding::new("configuration", "configuration", Status::Broken).problem(failure.message.clone(), fix)
+}
+
+/// The programs that steps can name, asked all at once: some take a second to start.
+fn agents(settings: &AgentSettings, environment: &Environment) -> Vec<Finding> {
+    let mut names: Vec<String> = settings.custom.iter().map(|program| program.name.clone()).collect();
+    names.extend(settings.launcher.clone());
+    names.extend(Program::KNOWN.map(str::to_owned));
+    names.push(settings.program.clone());
+    let mut seen = std::collections::HashSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    thread::scope(|scope| {
+        let look = |name: String| scope.spawn(move || agent(&name, settings, environment));
+        let tasks: Vec<_> = names.into_iter().map(look).collect();
+        tasks.into_iter().filter_map(|task| task.join().ok()).collect()
+    })
+}
+
+fn agent(name: &str, settings: &AgentSettings, environment: &Environment) -> Finding {
+    let is_default = name == settings.program;
+    let binary = match Program::named(name, &settings.custom) {
+        Some(program) if !name.contains('/') => program.binary().to_owned(),
+        _ => name.to_owned(),
+    };
+    let choose = "choose another one with `--agent-binary NAME`";
+    let mut finding = match look_for(&binary, &host::bare(environment.all(), environment)) {
+        Presence::Found(path) if is_trusted(name, settings) => {
+            tried("agent", name, &path, Status::Unusable, &format!("reinstall it, or {choose}"))
+        }
+        Presence::Found(path) => untried(name, path),
+        Presence::NotExecutable(path) => not_executable(name, path),
+        Presence::Missing => {
+            let mut finding = Finding::new("agent", name, Status::Absent);
+            finding.detail = Some(absence(&binary));
+            let get = if binary.contains('/') { "correct the path" } else { "install it" };
+            finding.fix = is_default.then(|| format!("{get}, or {choose}"));
+            finding
+        }
+    };
+    if is_default {
+        let default = "used where a step names no program";
+        finding.detail =
+            Some(finding.detail.map_or(default.to_owned(), |detail| format!("{detail}, {default}")));
+    }
+    finding
+}
+
+/// Whether a program may be started only to look at it: what a project's configuration names may not.
+fn is_trusted(name: &str, settings: &AgentSettings) -> bool {
+    Program::KNOWN.contains(&name) && !settings.custom.iter().any(|program| program.name == name)
+}
+
+/// A program that is there and that nobody started.
+fn untried(name: &str, path: PathBuf) -> Finding {
+    let mut finding = Finding::new("agent", name, Status::Ok);
+    finding.detail = Some("there and executable, nothing more was checked".to_owned());
+    finding.path = Some(path);
+    finding
+}
+
+fn not_executable(name: &str, path: PathBuf) -> Finding {
+    let shown = from_here(&path);
+    let mut finding = Finding::new("agent", name, Status::Unusable)
+        .problem(format!("`{shown}` is not executable"), format!("chmod +x {}", quote(&shown)));
+    finding.path = Some(path);
+    finding
+}
+
+fn absence(binary: &str) -> String {
+    match binary.contains('/') {
+        true => format!("`{}` does not exist", from_here(Path::new(binary))),
+        false => "not found in PATH".to_owned(),
+    }
+}
+
+/// Tries to write where runs are stored, or where their directory would be made.
+fn state(args: &DoctorArgs, environment: &Environment) -> Finding {
+    let fix = "make it writable, or choose another directory with `--state-dir DIR`";
+    let dir = match host::state_dir(args.state_dir.as_deref(), environment) {
+        Ok(dir) => dir,
+        Err(failure) => {
+            return Finding::new("state", "state directory", Status::Broken)
+                .problem(failure.message, "set HOME, or choose a directory with `--state-dir DIR`");
+        }
+    };
+    let existing = dir.ancestors().find(|dir| dir.exists()).unwrap_or(Path::new("/"));
+    let mut finding = match tempfile::tempfile_in(existing) {
+        Ok(_) => Finding::new("state", "state directory", Status::Ok),
+        Err(error) => {
+            let problem = format!("`{}` is not writable: {error}", existing.display());
+            Finding::new("state", "state directory", Status::Broken).problem(problem, fix)
+        }
+    };
+    finding.path = Some(dir);
+    finding
+}
+
+/// The first line that a program prints about its version.
+fn ask_version(path: &Path) -> Result<String, String> {
+    let failed = |error: io::Error| format!("`--version` cannot be tried: {error}");
+    let mut said = tempfile::tempfile().map_err(failed)?;
+    let (status, said_file) = run(path, &said).map_err(failed).map(|status| (status, &mut said))?;
+    let mut text = Vec::new();
+    said_file.rewind().and_then(|()| said_file.take(4096).read_to_end(&mut text)).map_err(failed)?;
+    let text = String::from_utf8_lossy(&text);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned();
+    match status {
+        None => Err(format!("`--version` did not end within {} s", PATIENCE.as_secs())),
+        Some(status) if !status.success() => Err(format!("`--version` failed ({status}): {line}")),
+        Some(_) if line.is_empty() => Err("`--version` printed nothing".to_owned()),
+        Some(_) => Ok(line),
+    }
+}
+
+/// Runs `PROGRAM --version`; nothing if it had to be ended.
+fn run(path: &Path, output: &File) -> io::Result<Option<ExitStatus>> {
+    let mut command = Command::new(path);
+    command.arg("--version").stdin(Stdio::null()).process_group(0);
+    command.stdout(output.try_clone()?).stderr(output.try_clone()?);
+    let mut child = command.spawn()?;
+    let began = Instant::now();
+    while began.elapsed() < PATIENCE {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    child.wait()?;
+    Ok(None)
+}

@@ -1,0 +1,174 @@
+//! `explain` and `--explain`: what a recipe would do, as text, JSON or a graph.
+//!
+//! Never runs anything; conditions are shown, not evaluated.
+
+mod graph;
+mod json;
+mod machine;
+mod text;
+
+use std::collections::HashSet;
+
+use recipe::plan::{Plan, Step, StepKind, Target, Unit, UnitId};
+use runtime::store::secrets::Mask;
+use serde_json::Value as Json;
+
+use crate::{
+    args::{
+        ExplainArgs,
+        options::{OutputFormat, Tags},
+    },
+    environment::Environment,
+    exit::Exit,
+    load_recipe,
+    out::Out,
+    report::{diagnostics, failure::Failure, result},
+};
+
+/// Explains a recipe.
+pub(crate) fn explain(args: &ExplainArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
+    let Some(asked) = &args.recipe else { return Err(load_recipe::nothing_asked("explain RECIPE")) };
+    let outside = load_recipe::outside(&args.context, environment)?;
+    let library = load_recipe::library(&args.places, environment);
+    let as_json = args.format.output_format == OutputFormat::Json;
+    let loaded = load_recipe::find(&library, asked).inspect_err(|failure| {
+        if as_json {
+            out.json(&serde_json::json!({ "valid": false, "error": failure.message, "diagnostics": [] }));
+        }
+    })?;
+    let checked = load_recipe::examine(&library, loaded, &outside, &args.tags.all(), &args.strictness);
+    load_recipe::report(&checked, environment, out);
+    let plan = match load_recipe::accept(checked) {
+        Ok(plan) => plan,
+        Err(refused) => {
+            if as_json {
+                let problems = diagnostics::problems(&refused.diagnostics, &refused.sources);
+                out.json(&serde_json::json!({ "valid": false, "diagnostics": problems }));
+            }
+            return Ok(Exit::Invalid);
+        }
+    };
+    let machine = machine::Machine::new(args, &plan, environment);
+    let mask = secrets(&plan);
+    out.hide(&mask);
+    match args.graph {
+        Some(kind) if as_json => {
+            let kind_word = format!("{kind:?}").to_lowercase();
+            let text = graph::draw(&plan, kind);
+            out.json(&serde_json::json!({ "graph": kind_word, "text": mask.text(&text) }));
+        }
+        Some(kind) => out.result(&graph::draw(&plan, kind)),
+        None if as_json => {
+            let mut description = json::describe(&plan, &args.tags, &machine, &mask);
+            hide(&mut description, &mask);
+            out.json(&description);
+        }
+        None => {
+            let length = if args.verbose { Length::Full } else { Length::of(&plan) };
+            out.result(&text::describe(&plan, &args.tags, &machine, &mask, length));
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// How much is said of each step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Length {
+    /// Everything.
+    Full,
+    /// One line.
+    Short,
+}
+
+impl Length {
+    /// What suits a plan with so many steps.
+    fn of(plan: &Plan) -> Length {
+        let steps: usize = plan.units.iter().map(|unit| unit.steps.len()).sum();
+        if steps > result::LONG { Length::Short } else { Length::Full }
+    }
+}
+
+/// Which nested recipes have been shown: each one is expanded once, so that recursion ends and text stays short.
+struct Expansion<'a> {
+    plan: &'a Plan,
+    shown: HashSet<UnitId>,
+}
+
+/// What is to be shown of a nested recipe.
+enum Nested<'a> {
+    /// All of it.
+    Whole(&'a Unit),
+    /// Only its name: it stands elsewhere in the same explanation.
+    Again(&'a Unit),
+    /// Only its template: which one it is, is known when the step runs.
+    Later(&'a str),
+}
+
+impl<'a> Expansion<'a> {
+    fn new(plan: &'a Plan) -> Expansion<'a> {
+        Expansion { plan, shown: HashSet::from([plan.root]) }
+    }
+
+    /// The nested recipe of a step, if it has one.
+    fn nested(&mut self, step: &'a Step) -> Option<Nested<'a>> {
+        let StepKind::Nested { target, .. } = &step.kind else { return None };
+        Some(match target {
+            Target::Known { unit, .. } if self.shown.insert(*unit) => Nested::Whole(self.plan.unit(*unit)),
+            Target::Known { unit, .. } => Nested::Again(self.plan.unit(*unit)),
+            Target::Dynamic { name, .. } => Nested::Later(name.text()),
+        })
+    }
+}
+
+/// Why the tags of the command line leave a step out, if they do.
+fn left_out(step: &Step, tags: &Tags) -> Option<String> {
+    let has = |wanted: &&String| step.tags.contains(wanted);
+    if let Some(tag) = tags.excluded().iter().find(has) {
+        return Some(format!("tag `{tag}` is excluded"));
+    }
+    let wanted = tags.included();
+    let included = wanted.is_empty() || wanted.iter().any(|tag| has(&tag));
+    (!step.tags.is_empty() && !included).then(|| "no tag of it is included".to_owned())
+}
+
+/// The other members of a step's parallel group.
+fn companions<'a>(unit: &'a Unit, step: &Step) -> Vec<&'a str> {
+    let same = |other: &&std::sync::Arc<Step>| {
+        step.group.is_some() && other.group == step.group && other.id != step.id
+    };
+    unit.steps.iter().filter(same).map(|other| other.id.as_str()).collect()
+}
+
+/// Names that a condition reads, as they are written.
+fn condition_names(step: &Step) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (path, _) in step.condition.iter().flat_map(recipe::condition::Condition::names) {
+        let name = path.to_string();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// The secrets that stand in recipes.
+fn secrets(plan: &Plan) -> Mask {
+    let mut mask = Mask::default();
+    plan.units.iter().for_each(|unit| mask.learn_unit(unit));
+    for unit in &plan.units {
+        mask.learn(&unit.context);
+        let defaults = unit.inputs.iter().filter_map(|input| Some((&input.name, input.default.as_ref()?)));
+        defaults.for_each(|(name, value)| mask.learn_value(name, value));
+    }
+    mask
+}
+
+/// Hides secrets in every text of a description.
+fn hide(description: &mut Json, mask: &Mask) {
+    match description {
+        Json::String(text) => *text = mask.text(text).into_owned(),
+        Json::Array(items) => items.iter_mut().for_each(|item| hide(item, mask)),
+        Json::Object(members) => members.values_mut().for_each(|member| hide(member, mask)),
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
+    }
+}

@@ -1,0 +1,79 @@
+//! Which agent program a step would ask here, and whether it is there.
+//!
+//! Never starts one.
+
+use recipe::plan::Plan;
+use runtime::{
+    agents::AgentSettings,
+    machine::{
+        host::Host,
+        programs::{self, Presence, from_here},
+    },
+};
+
+use crate::{args::ExplainArgs, commands::run::working_dir, environment::Environment, host};
+
+/// This machine, as far as agents are concerned.
+pub(super) struct Machine {
+    /// The message if the configuration cannot be used.
+    settings: Result<AgentSettings, String>,
+    host: Host,
+}
+
+/// The program that a step would ask.
+pub(super) struct Asked {
+    /// Its name; unknown if the configuration cannot be used.
+    pub(super) name: Option<String>,
+    /// Where it is.
+    pub(super) path: Option<String>,
+    /// Why it cannot be asked.
+    pub(super) problem: Option<String>,
+}
+
+impl Machine {
+    /// Looks at the configuration, and at the `.env` files of the recipe: a run of it does.
+    pub(super) fn new(args: &ExplainArgs, plan: &Plan, environment: &Environment) -> Machine {
+        let dir = working_dir(args.places.working_dir.as_deref(), environment);
+        let environment = &host::with_files(plan, &environment.cwd, &dir, environment);
+        let settings =
+            host::agents(args.agent_binary.as_deref(), host::Allowance::default(), &dir, environment);
+        Machine {
+            settings: settings.map_err(|failure| failure.message),
+            host: host::bare(environment.all(), environment),
+        }
+    }
+
+    /// The program that a step would ask; it may name one itself.
+    pub(super) fn asked(&self, named: Option<&str>) -> Asked {
+        let settings = match &self.settings {
+            Ok(settings) => settings,
+            Err(problem) => {
+                let name = named.map(str::to_owned);
+                return Asked { name, path: None, problem: Some(problem.clone()) };
+            }
+        };
+        let (name, _) = programs::choice(named, settings);
+        let (path, problem) = match programs::binary(&name, settings) {
+            None => (None, Some("not known".to_owned())),
+            Some(binary) => match programs::look_for(&binary, &self.host) {
+                Presence::Found(path) => (Some(from_here(&path)), None),
+                Presence::NotExecutable(path) => (Some(from_here(&path)), Some("not executable".to_owned())),
+                Presence::Missing if binary.contains('/') => {
+                    (None, Some(format!("{} does not exist", from_here(binary.as_ref()))))
+                }
+                Presence::Missing => (None, Some(format!("`{binary}` is not found in PATH"))),
+            },
+        };
+        Asked { name: Some(name), path, problem }
+    }
+}
+
+impl Asked {
+    /// `claude (not found)`.
+    pub(super) fn describe(&self) -> String {
+        let name = self.name.as_deref().unwrap_or("unknown");
+        let facts: Vec<&str> =
+            [&self.path, &self.problem].into_iter().flatten().map(String::as_str).collect();
+        format!("{name} ({})", facts.join(": "))
+    }
+}

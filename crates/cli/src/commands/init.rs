@@ -1,0 +1,216 @@
+//! `init`: a first recipe for the project that is there, with its real build and test commands.
+//!
+//! Never overwrites a file, and never runs anything.
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::Path,
+};
+
+use serde_json::{Value as Json, json};
+
+use crate::{
+    args::{InitArgs, options::OutputFormat},
+    environment::Environment,
+    exit::Exit,
+    out::Out,
+    report::failure::Failure,
+};
+
+/// Makes editors check the recipe against the schema beside it.
+const MODELINE: &str = "# yaml-language-server: $schema=recipe.schema.json";
+/// Puts the schema there.
+const SCHEMA: &str = "recipe-runner-rs schema > recipe.schema.json";
+
+/// A project, as far as its files tell.
+#[derive(Debug, PartialEq, Eq)]
+struct Project {
+    /// What it is.
+    kind: &'static str,
+    /// How that is known, and why these commands.
+    reason: String,
+    /// Names and commands of the steps.
+    steps: Vec<(&'static str, String)>,
+}
+
+/// Writes the recipe.
+pub(crate) fn init(args: &InitArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
+    let dir =
+        args.working_dir.as_deref().map_or_else(|| environment.cwd.clone(), |dir| environment.absolute(dir));
+    if !dir.is_dir() {
+        return Err(Failure::new(Exit::BadArguments, format!("`{}` is not a directory", dir.display())));
+    }
+    let project = look(&dir);
+    let file = dir.join(&args.file);
+    let name =
+        dir.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned());
+    write(&file, &recipe(&name, &args.file, &project))?;
+    let run = run_command(args);
+    match args.format.output_format {
+        OutputFormat::Json => out.json(&as_json(&file, &project, &run)),
+        OutputFormat::Text => {
+            let steps: Vec<String> =
+                project.steps.iter().map(|(id, command)| format!("  {id:<8} {command}\n")).collect();
+            let shown = args.file.display();
+            out.result(&format!("{shown}: {}\n{}Run it:  {run}", project.reason, steps.concat()));
+            out.result(&format!("For completion in editors, beside the recipe:  {SCHEMA}"));
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn run_command(args: &InitArgs) -> String {
+    let quote = |path: &Path| match path.to_string_lossy() {
+        plain if plain.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c)) => plain.into_owned(),
+        other => format!("'{}'", other.replace('\'', "'\\''")),
+    };
+    // a path that could be taken for a command or a name is made to look like one
+    let file = match args.file.components().count() {
+        1 if args.file.extension().is_none() => Path::new(".").join(&args.file),
+        _ => args.file.clone(),
+    };
+    match &args.working_dir {
+        Some(dir) => format!("recipe-runner-rs {} -C {}", quote(&dir.join(&args.file)), quote(dir)),
+        None => format!("recipe-runner-rs {}", quote(&file)),
+    }
+}
+
+fn as_json(file: &Path, project: &Project, run: &str) -> Json {
+    let steps: Vec<Json> =
+        project.steps.iter().map(|(id, command)| json!({ "id": id, "command": command })).collect();
+    json!({
+        "file": file.to_string_lossy(),
+        "project": project.kind,
+        "reason": project.reason,
+        "steps": steps,
+        "run_command": run,
+    })
+}
+
+fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    let written = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(file)
+        .and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Failure::new(Exit::BadArguments, format!("`{}` exists and is not overwritten", file.display()))
+                .hint("name another file: `recipe-runner-rs init build.yaml`")
+        }
+        _ => Failure::new(Exit::BadArguments, format!("`{}` cannot be written: {error}", file.display())),
+    })
+}
+
+fn recipe(name: &str, file: &Path, project: &Project) -> String {
+    let quoted = |text: &str| Json::from(text).to_string();
+    let mut text = format!(
+        "{MODELINE}\n# {}\n#\n#   recipe-runner-rs {}\nname: {}\nversion: \"1.0\"\ndescription: {}\nsteps:\n",
+        project.reason,
+        file.display().to_string().replace(char::is_control, "?"),
+        quoted(name),
+        quoted(&match project.kind {
+            "unknown" => "First recipe of this project".to_owned(),
+            kind => format!("First recipe of a {kind} project"),
+        }),
+    );
+    for (id, command) in &project.steps {
+        text.push_str(&format!("  - id: {id}\n    command: {}\n", quoted(command)));
+    }
+    text
+}
+
+/// What the files of a directory say; the most specific kind wins.
+fn look(dir: &Path) -> Project {
+    [cargo, npm, python, go, make].iter().find_map(|kind| kind(dir)).unwrap_or_else(|| Project {
+        kind: "unknown",
+        reason:
+            "no Cargo.toml, package.json, pyproject.toml, go.mod or Makefile is here, so this only greets: \
+                 put your own commands in"
+                .to_owned(),
+        steps: vec![("hello", "echo \"Hello from $(basename \"$PWD\")\"".to_owned())],
+    })
+}
+
+fn project<const N: usize>(kind: &'static str, reason: &str, steps: [(&'static str, &str); N]) -> Project {
+    let steps = steps.into_iter().map(|(id, command)| (id, command.to_owned())).collect();
+    Project { kind, reason: reason.to_owned(), steps }
+}
+
+fn has(dir: &Path, name: &str) -> bool {
+    dir.join(name).exists()
+}
+
+fn text(dir: &Path, name: &str) -> String {
+    fs::read_to_string(dir.join(name)).unwrap_or_default()
+}
+
+fn cargo(dir: &Path) -> Option<Project> {
+    let reason = "Cargo.toml is here, so Cargo builds and tests this project";
+    has(dir, "Cargo.toml")
+        .then(|| project("Cargo", reason, [("build", "cargo build"), ("test", "cargo test")]))
+}
+
+fn go(dir: &Path) -> Option<Project> {
+    let reason = "go.mod is here, so the go command builds and tests this project";
+    has(dir, "go.mod")
+        .then(|| project("Go", reason, [("build", "go build ./..."), ("test", "go test ./...")]))
+}
+
+/// The steps are the scripts that really exist; npm's own stand-in for a missing test does not count.
+fn npm(dir: &Path) -> Option<Project> {
+    let package: Json = serde_json::from_str(&text(dir, "package.json")).ok()?;
+    let tools = [("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn")];
+    let tool = tools.iter().find(|(lock, _)| has(dir, lock)).map_or("npm", |(_, tool)| tool);
+    let script =
+        |name: &str| package["scripts"][name].as_str().filter(|text| !text.contains("no test specified"));
+    let mut steps = vec![("install", format!("{tool} install"))];
+    steps.extend(script("build").map(|_| ("build", format!("{tool} run build"))));
+    steps.extend(script("test").map(|_| ("test", format!("{tool} test"))));
+    let found: Vec<&str> = steps[1..].iter().map(|(id, _)| *id).collect();
+    let scripts = if found.is_empty() { "neither build nor test".to_owned() } else { found.join(" and ") };
+    let reason = format!("package.json is here and has {scripts} among its scripts, so {tool} runs them");
+    Some(Project { kind: "npm", reason, steps })
+}
+
+/// pytest if anything says so; else what Python itself brings.
+fn python(dir: &Path) -> Option<Project> {
+    let files = ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt"];
+    let found = files.iter().find(|name| has(dir, name))?;
+    let more = ["requirements-dev.txt", "tox.ini"];
+    let pytest = has(dir, "pytest.ini")
+        || has(dir, "conftest.py")
+        || files.iter().chain(&more).any(|name| text(dir, name).contains("pytest"));
+    let (test, why) = match pytest {
+        true => ("python3 -m pytest", "pytest is mentioned"),
+        false => ("python3 -m unittest discover", "pytest is not mentioned anywhere"),
+    };
+    let reason = format!("{found} is here, so this is a Python project; {why}");
+    let build = "python3 -m compileall -q -x '/\\.' .";
+    Some(project("Python", &reason, [("build", build), ("test", test)]))
+}
+
+/// The default target, and `test` or `check` where the file has one.
+fn make(dir: &Path) -> Option<Project> {
+    let name = ["GNUmakefile", "makefile", "Makefile"].into_iter().find(|name| has(dir, name))?;
+    let text = text(dir, name);
+    let has_target = |target: &&&str| {
+        text.lines().any(|line| {
+            let rule = line.split_once(':').filter(|(_, rest)| !rest.starts_with('='));
+            rule.is_some_and(|(names, _)| {
+                !line.starts_with('\t') && names.split_whitespace().any(|name| name == **target)
+            })
+        })
+    };
+    let test = ["test", "check"].iter().find(has_target);
+    let mut steps = vec![("build", "make".to_owned())];
+    steps.extend(test.map(|target| ("test", format!("make {target}"))));
+    let reason = match test {
+        Some(target) => format!("{name} is here and has the target `{target}`"),
+        None => {
+            format!("{name} is here; it has neither a `test` nor a `check` target, so nothing tests it yet")
+        }
+    };
+    Some(Project { kind: "make", reason, steps })
+}

@@ -1,0 +1,84 @@
+//! `list`: the recipes that can be run by name, and those that another one hides.
+//!
+//! Never hides a broken file: it is shown with its problem.
+
+use anstyle::{AnsiColor, Style};
+use runtime::machine::discovery::{Found, Library};
+use serde_json::{Value as Json, json};
+
+use crate::{
+    args::{ListArgs, options::OutputFormat},
+    environment::Environment,
+    exit::Exit,
+    load_recipe,
+    out::Out,
+    report::failure::clean,
+};
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const YELLOW: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Yellow)));
+
+/// Where one's own recipes go.
+const YOURS: &str = "\
+Your own recipes: put them into `.claude/recipes` of a project, or into a directory that you
+name with `-R DIR`; a file is also run by its path, wherever it is.";
+
+/// Lists all recipes.
+pub(crate) fn list(args: &ListArgs, environment: &Environment, out: &mut Out) -> Exit {
+    let library = load_recipe::library(&args.places, environment);
+    let found = library.list();
+    match args.format.output_format {
+        OutputFormat::Json => out.json(&found.iter().map(as_json).collect::<Vec<_>>()),
+        OutputFormat::Text => {
+            found.iter().for_each(|recipe| out.result(&as_text(recipe, environment.width)));
+            out.notice(&match found.iter().all(|recipe| recipe.path.starts_with("built-in:")) {
+                true => nothing_else(&library),
+                false => YOURS.to_owned(),
+            });
+        }
+    }
+    Exit::Success
+}
+
+fn as_json(found: &Found) -> Json {
+    json!({
+        "name": found.name,
+        "version": found.version,
+        "description": found.description,
+        "path": found.path,
+        "shadowed_by": found.shadowed_by,
+        "problem": found.problem,
+    })
+}
+
+fn as_text(found: &Found, width: usize) -> String {
+    let version =
+        if found.version.is_empty() { String::new() } else { format!(" {}", clean(&found.version)) };
+    let mut text =
+        format!("{BOLD}{}{BOLD:#}{version}  {DIM}{}{DIM:#}\n", clean(&found.name), clean(&found.path));
+    if let Some(first) = found.description.lines().map(str::trim).find(|line| !line.is_empty()) {
+        text.push_str(&format!("    {}\n", shorten(&clean(first), width.saturating_sub(4))));
+    }
+    if let Some(problem) = &found.problem {
+        text.push_str(&format!("    {YELLOW}broken: {}{YELLOW:#}\n", clean(problem)));
+    }
+    if let Some(other) = &found.shadowed_by {
+        text.push_str(&format!("    {YELLOW}not used: {other} has the same name{YELLOW:#}\n"));
+    }
+    text
+}
+
+fn nothing_else(library: &Library) -> String {
+    let dirs: Vec<String> = library.dirs().iter().map(|dir| format!("  {}\n", dir.display())).collect();
+    format!("No other recipes found in:\n{}{YOURS}", dirs.concat())
+}
+
+/// Text that fits into `width` columns.
+pub(crate) fn shorten(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}

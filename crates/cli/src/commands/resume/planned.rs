@@ -1,0 +1,67 @@
+//! What a resume would do, as people and programs are told. Does nothing.
+
+use std::path::PathBuf;
+
+use engine::resume_plan::{Action, ResumePlan};
+use runtime::runs::Shown;
+use serde_json::json;
+
+use super::same_flags::Asked;
+use crate::{args::options::OutputFormat, out::Out};
+
+/// Shows what a resume would do; these recipes have changed since, and it does not go on with what they are now.
+pub(super) fn show(
+    asked: &Asked<'_>,
+    opened: &Shown,
+    mut plan: ResumePlan,
+    changed: &[PathBuf],
+    format: OutputFormat,
+    out: &mut Out,
+) {
+    let run = opened.folder.id();
+    if format == OutputFormat::Json {
+        for step in &mut plan.steps {
+            step.reason = opened.mask.text(&step.reason).into_owned();
+        }
+        let mut json = serde_json::to_value(&plan).unwrap_or_default();
+        json["run_id"] = json!(run);
+        json["changed_recipe"] = json!(changed.first());
+        json["changed_recipes"] = json!(changed);
+        out.json(&json);
+        return;
+    }
+    out.hide(&opened.mask);
+    for step in &plan.steps {
+        let action = match step.action {
+            Action::Keep => "keep",
+            Action::Rerun => "rerun",
+            Action::Pending => "pending",
+        };
+        out.result(&format!("{action:<8} {}  ({})", step.path, step.reason));
+    }
+    if let Some(first) = &plan.goes_on_at {
+        let anchor = plan.anchor.iter().find(|anchor| *anchor != first);
+        let anchor = anchor.map(|anchor| format!(" (anchor `{anchor}`)")).unwrap_or_default();
+        out.result(&format!("goes on at `{first}`{anchor}"));
+    }
+    let note = runtime::runs::changed_note(asked.reach, &run, &opened.recipe.name(), changed);
+    note.iter().for_each(|note| out.result(note));
+    let mut say = |what: &str, steps: &[String], how: &str, flag: &str| {
+        if !steps.is_empty() {
+            let command = asked.with(&run, flag);
+            out.result(&format!("{what}: {}; {how} `{command}`", steps.join(", ")));
+        }
+    };
+    say(
+        "kept, though what comes after them may depend on doing them again",
+        &plan.kept_producers,
+        "do them again with",
+        "--rerun-producers",
+    );
+    say(
+        "stops here: side effects that are done would be repeated",
+        &plan.blocked_effects,
+        "allow it with",
+        "--rerun-effects",
+    );
+}

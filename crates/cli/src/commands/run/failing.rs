@@ -1,0 +1,184 @@
+//! Runs that could not start, or could not go on: what people and programs are told. Never starts anything.
+
+use std::path::Path;
+
+use engine::{
+    Outcome,
+    diagnosis::{Class, Diagnosis, Facts, Obstacle, diagnose},
+};
+use recipe::{
+    check::Checked,
+    diagnostic::{Code, Diagnostic, Severity},
+};
+use runtime::{
+    os::shell_word::quote, repair::AutoFixError, report::command_line::Reach, run::DriveError, runs::RunError,
+};
+use serde_json::{Value as Json, json};
+
+use crate::{
+    args::options::OutputFormat,
+    environment::Environment,
+    exit::Exit,
+    host, load_recipe,
+    out::Out,
+    report::{
+        diagnostics,
+        failure::{Failure, already_running},
+    },
+};
+
+/// The auto-fix loop itself could not go on.
+pub(crate) fn fix_failed(error: AutoFixError, reach: &Reach) -> Failure {
+    match error {
+        AutoFixError::Run(error) => broken(error, reach),
+        other => Failure::new(Exit::Broken, other.to_string()),
+    }
+}
+
+/// The runner itself could not do its work.
+pub(crate) fn broken(error: RunError, reach: &Reach) -> Failure {
+    if let RunError::Busy { owner, state, .. } = &error {
+        let run = &owner.run_id;
+        return Failure::new(Exit::Conflict, error.to_string())
+            .hint(format!("its state: {}", state.display()))
+            .hint(format!("look at it: {}", reach.command(&format!("show {run}"))))
+            .hint(format!("wait for it: {}", reach.command(&format!("logs {run} -f"))))
+            .hint(format!("stop it:    {}", reach.command(&format!("cancel {run}"))))
+            .hint("run beside it: add --allow-concurrent");
+    }
+    let failure = Failure::new(Exit::Broken, error.to_string());
+    match error {
+        RunError::Drive(DriveError::Audit { .. }) => failure.hint(OTHER_AUDIT_DIR),
+        RunError::Stopped { run, dir, error } => {
+            let go_on = reach.command(&format!("resume {run}"));
+            failure
+                .hint(remedy(&error, &dir))
+                .hint(format!("what was done is kept; when this is mended, go on with it: {go_on}"))
+                .fact("run_id", run)
+                .fact("resume_command", go_on)
+        }
+        RunError::Folder(_) | RunError::Journal(_) => failure.hint(
+            "nothing was run: choose another directory with `--state-dir DIR`, or make this one writable",
+        ),
+        _ => failure.hint(format!(
+            "if the run had begun, what was done is kept: `{}` shows it, and `resume` goes on with it",
+            reach.command("runs")
+        )),
+    }
+}
+
+const OTHER_AUDIT_DIR: &str = "choose another directory with `--audit-dir DIR`, or make this one writable";
+
+/// What to look at when a run could not go on.
+fn remedy(error: &DriveError, dir: &Path) -> String {
+    match error {
+        DriveError::Audit { .. } => OTHER_AUDIT_DIR.to_owned(),
+        DriveError::Journal(_) | DriveError::Folder(_) => format!(
+            "its disk may be full, failing or read-only: `df -h {0}` shows how full it is, `df -i {0}` its number of files",
+            quote(&dir.to_string_lossy())
+        ),
+        DriveError::Task(broken) if broken.is_panic() => {
+            "this is a mistake of the runner, not of the recipe: report it with what it said above".to_owned()
+        }
+        _ => "the machine may lack processes, memory or open files: `ulimit -a` shows the limits".to_owned(),
+    }
+}
+
+/// Reports a run that could not be started, or could not go on.
+pub(crate) fn report_missing(failure: &Failure, asked: &str, format: OutputFormat, out: &mut Out) -> Exit {
+    report_failure(failure, refusal(asked.to_owned(), failure.exit), format, out)
+}
+
+/// Reports a failure; `result` is what programs are told besides.
+pub(super) fn report_failure(
+    failure: &Failure,
+    mut result: Json,
+    format: OutputFormat,
+    out: &mut Out,
+) -> Exit {
+    if format == OutputFormat::Json {
+        result["error"] = json!(failure.message);
+        result["advice"] = json!(failure.hints);
+        result["hints"] = json!(failure.hints);
+        result["diagnosis"] = json!(match failure.exit {
+            Exit::Conflict => Some(already_running(&failure.message)),
+            Exit::Broken => explained(&failure.message),
+            _ => None,
+        });
+        for (name, value) in &failure.facts {
+            result[*name] = json!(value);
+        }
+        out.json(&result);
+    }
+    failure.report(out)
+}
+
+/// What the system's own words about a failure say, if they say anything.
+fn explained(message: &str) -> Option<Diagnosis> {
+    let facts = Facts { outcome: Some(Outcome::Exit(1)), stderr: message.to_owned(), ..Facts::default() };
+    Some(diagnose(&facts)).filter(|found| found.class != Class::Unknown)
+}
+
+pub(crate) fn report_refused(refused: &Checked, asked: &str, format: OutputFormat, out: &mut Out) -> Exit {
+    if format == OutputFormat::Json {
+        let mut result = refusal(load_recipe::name_of(&refused.sources, asked), Exit::Invalid);
+        result["error"] = json!(diagnostics::summary(&refused.diagnostics, &refused.sources));
+        result["diagnostics"] = json!(diagnostics::problems(&refused.diagnostics, &refused.sources));
+        let waits = |problem: &Diagnostic| matches!(problem.code, Code::LaterStep | Code::GroupDependency);
+        let obstacle = match refused.diagnostics.iter().any(waits) {
+            true => Obstacle::Deadlock,
+            false => Obstacle::InvalidRecipe,
+        };
+        let first = refused.diagnostics.iter().find(|problem| problem.severity == Severity::Error);
+        let what = first.map(|problem| problem.message.as_str()).unwrap_or_default();
+        result["diagnosis"] = json!(found(obstacle, what));
+        result["advice"] = json!([match first.filter(|problem| problem.place.is_none()) {
+            Some(typed) => typed.help.clone().unwrap_or_else(|| "correct the command line".to_owned()),
+            None => format!("correct the recipe, then check it: recipe-runner-rs validate {}", quote(asked)),
+        }]);
+        out.json(&result);
+    }
+    Exit::Invalid
+}
+
+/// What a run that never started is put down to.
+fn found(obstacle: Obstacle, detail: &str) -> Diagnosis {
+    diagnose(&Facts { obstacle: Some(obstacle), detail: detail.to_owned(), ..Facts::default() })
+}
+
+/// The result of a run that never started.
+pub(super) fn refusal(recipe_name: String, exit: Exit) -> Json {
+    json!({
+        "schema_version": runtime::report::SCHEMA_VERSION,
+        "recipe_name": recipe_name,
+        "run_id": null,
+        "success": false,
+        "status": "failed",
+        "outcome": if exit == Exit::Broken { "failed" } else { "refused" },
+        "exit_code": exit.code(),
+        "duration": 0.0,
+        "step_results": [],
+        "context": {},
+        "failure": null,
+        "output": "",
+        "error": "",
+        "diagnostics": [],
+        "diagnosis": null,
+        "advice": [],
+    })
+}
+
+/// What is known of a run that had begun when the runner could not go on.
+pub(super) fn stored_result(
+    failure: &Failure,
+    state_dir: Option<&Path>,
+    environment: &Environment,
+) -> Option<Json> {
+    let (_, run) = failure.facts.iter().find(|(name, _)| *name == "run_id")?;
+    let runs = host::runs(state_dir, environment).ok()?;
+    let shown = runs.open(runs.find(run).ok()?).ok()?;
+    let mut result = serde_json::to_value(shown.result()).ok()?;
+    (result["status"], result["outcome"]) = (json!("failed"), json!("failed"));
+    result["exit_code"] = json!(failure.exit.code());
+    Some(result)
+}

@@ -1,0 +1,151 @@
+//! `show`: one run, with everything that a person may want to know of it.
+
+use engine::RunStatus;
+use jiff::Timestamp;
+use runtime::{
+    report::{RunResult, evidence::Process},
+    runs::Shown,
+};
+
+use super::{
+    run::snippet,
+    stored_runs::{find, runs_at, unreadable},
+};
+use crate::{
+    args::{options::OutputFormat, stored::ShowArgs},
+    environment::Environment,
+    exit::Exit,
+    report::{
+        failure::Failure,
+        table::{ago, local, painted},
+    },
+};
+use crate::{
+    out::Out,
+    report::{
+        failure::clean,
+        result::{Snippet, agents, failure, fixed, steps},
+        words::{count, duration, shortened},
+    },
+};
+
+/// Shows one run.
+pub(crate) fn show(args: &ShowArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
+    let format = args.format.output_format;
+    let shown = runs_at(args.state.state_dir.as_deref(), environment)
+        .and_then(|runs| {
+            let folder = find(&runs, &args.run)?;
+            runs.open(folder.clone()).map_err(|error| unreadable(&error, &folder))
+        })
+        .map_err(|failure| failure.announce(format, out))?;
+    out.hide(&shown.mask);
+    let result = if args.evidence { shown.result_with_processes() } else { shown.result() };
+    match format {
+        OutputFormat::Json => out.json(&result),
+        OutputFormat::Text => write(&shown, &result, &snippet(environment), out),
+    }
+    Ok(Exit::Success)
+}
+
+/// Writes a run to stdout.
+fn write(shown: &Shown, result: &RunResult, snippet: &Snippet, out: &mut Out) {
+    // colours are added after what comes from outside was made harmless
+    out.result(&format!("run {}: {}", result.run_id.as_deref().unwrap_or("?"), painted(result.status)));
+    let mut lines = facts(shown, result);
+    lines.extend(fixed(result).iter().map(|line| format!("  {line}")));
+    lines.push("steps".to_owned());
+    lines.extend(steps(result));
+    lines.extend(notes(result));
+    lines.extend(processes(result));
+    if !result.output.is_empty() {
+        lines.push("output".to_owned());
+        lines.extend(result.output.lines().map(|line| format!("  {line}")));
+    }
+    out.result(&clean(&lines.join("\n")));
+    match failure(result, snippet) {
+        Some(text) => out.result(&clean(&format!("\n{}", text.trim_end()))),
+        None => out.result(&next(result)),
+    }
+}
+
+fn facts(shown: &Shown, result: &RunResult) -> Vec<String> {
+    let header = &shown.header;
+    let now = runtime::os::clock::now();
+    let mut facts = vec![
+        ("recipe", format!("{} ({})", result.recipe_name, shown.recipe.name())),
+        ("started", when(result.started_at.unwrap_or(header.created_at), now)),
+        ("took", format!("{}{}", duration(result.duration), so_far(result.status))),
+        ("directory", header.working_dir.display().to_string()),
+    ];
+    if result.resumes > 0 {
+        facts.push(("resumed", count(result.resumes as usize, "time")));
+    }
+    if let Some(usage) = &result.usage {
+        facts.push(("agents", agents(usage)));
+    }
+    if !result.ended_processes.is_empty() {
+        facts.push(("ended", result.ended_processes.join(", ")));
+    }
+    if !result.left_processes.is_empty() {
+        facts.push(("alive", result.left_processes.join(", ")));
+    }
+    facts.extend(result.run_dir.clone().map(|dir| ("files", dir)));
+    facts.into_iter().map(|(name, text)| format!("  {name:<10} {text}")).collect()
+}
+
+/// What people should know, as they were told while it ran.
+fn notes(result: &RunResult) -> Vec<String> {
+    let notes = result.evidence.iter().flat_map(|evidence| &evidence.notes);
+    let lines: Vec<String> = notes
+        .map(|note| {
+            let step = note.step.as_ref().map(|step| format!("{step}: ")).unwrap_or_default();
+            format!("  {step}{}", shortened(&note.message))
+        })
+        .collect();
+    let heading = (!lines.is_empty()).then(|| "notes".to_owned());
+    heading.into_iter().chain(lines).collect()
+}
+
+/// Every process that was started, if they were asked for.
+fn processes(result: &RunResult) -> Vec<String> {
+    let Some(spawned) = result.evidence.as_ref().and_then(|evidence| evidence.spawned.as_ref()) else {
+        return Vec::new();
+    };
+    let line = |process: &Process| {
+        let purpose = process.purpose.as_ref().map(|purpose| format!(", {purpose}")).unwrap_or_default();
+        let names = match &process.env_names {
+            Some(names) => names.join(" "),
+            None => "not listed here; the journal has them".to_owned(),
+        };
+        vec![
+            format!("  {} (attempt {}{purpose}, process {})", process.step, process.attempt, process.pid),
+            format!("    runs in {}: {}", process.cwd, process.argv.join(" ").replace('\n', "⏎")),
+            format!("    environment names: {names}"),
+        ]
+    };
+    std::iter::once("processes".to_owned()).chain(spawned.iter().flat_map(line)).collect()
+}
+
+fn when(at: Timestamp, now: Timestamp) -> String {
+    format!("{} ({})", local(at), ago(at, now))
+}
+
+fn so_far(status: RunStatus) -> &'static str {
+    if status == RunStatus::Running { " so far" } else { "" }
+}
+
+/// What can be done with a run that did not fail.
+fn next(result: &RunResult) -> String {
+    let run = result.run_id.as_deref().unwrap_or("last");
+    match result.status {
+        RunStatus::Running => {
+            let (watch, stop) = (format!("logs {run} -f"), format!("cancel {run}"));
+            format!(
+                "\n  watch:   {}\n  stop:    {}",
+                result.reach.command(&watch),
+                result.reach.command(&stop)
+            )
+        }
+        _ => format!("\n  logs:    {}", result.reach.command(&format!("logs {run}"))),
+    }
+}

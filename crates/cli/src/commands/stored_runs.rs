@@ -1,0 +1,49 @@
+//! What the commands about stored runs share: where runs are, which one is meant, and why one cannot be read.
+
+use std::{fs, io::ErrorKind, path::Path};
+
+use runtime::{
+    runs::{FindError, OpenError, Runs, repro::header_command},
+    store::{folder::RunFolder, journal::JournalError, secrets::Mask},
+};
+
+use crate::{environment::Environment, exit::Exit, host, report::failure::Failure};
+
+/// The runs that are stored there; none yet is none, but what cannot be read is an error.
+pub(crate) fn runs_at(state_dir: Option<&Path>, environment: &Environment) -> Result<Runs, Failure> {
+    let runs = host::runs(state_dir, environment)?;
+    match fs::read_dir(runs.dir()) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            let message = format!("cannot read `{}`: {error}", runs.dir().display());
+            Err(Failure::new(Exit::Broken, message).hint(
+                "runs are stored there: name another directory with `--state-dir DIR`, or make it readable",
+            ))
+        }
+        _ => Ok(runs),
+    }
+}
+
+/// The run that is meant.
+pub(super) fn find(runs: &Runs, asked: &str) -> Result<RunFolder, Failure> {
+    runs.find(asked).map_err(|error| {
+        let hint = match &error {
+            FindError::None(_) => format!("`{}` shows all runs", runs.reach().command("runs")),
+            FindError::Several { .. } => "write more of the id".to_owned(),
+        };
+        Failure::new(Exit::NotFound, error.to_string()).hint(hint)
+    })
+}
+
+/// Why a run cannot be opened.
+pub(super) fn unreadable(error: &OpenError, folder: &RunFolder) -> Failure {
+    let failure = Failure::new(Exit::Broken, error.to_string());
+    if !matches!(error, OpenError::Journal(JournalError::Damaged { .. })) {
+        return failure;
+    }
+    let failure =
+        failure.hint("nothing is read past the damage: put the file back from a copy, or start a new run");
+    let Ok(header) = folder.header() else { return failure };
+    let mut mask = Mask::default();
+    mask.learn(&header.given());
+    failure.hint(format!("start a new run: {}", header_command(&header, folder, &mask)))
+}

@@ -1,0 +1,114 @@
+//! `validate` and `--validate-only`: every problem of every recipe that was named.
+//!
+//! Never runs anything.
+
+use recipe::{check::Checked, plan::Plan};
+use runtime::machine::discovery::Library;
+use serde::Serialize;
+
+use crate::{
+    args::{ValidateArgs, options::OutputFormat},
+    environment::Environment,
+    exit::Exit,
+    load_recipe,
+    out::Out,
+    report::{
+        diagnostics::{self, Problem},
+        failure::Failure,
+    },
+    settings::Outside,
+};
+
+/// The result as JSON.
+#[derive(Serialize)]
+struct Verdict {
+    valid: bool,
+    diagnostics: Vec<Problem>,
+}
+
+/// Checks all recipes that were named.
+pub(crate) fn validate(
+    args: &ValidateArgs,
+    environment: &Environment,
+    out: &mut Out,
+) -> Result<Exit, Failure> {
+    if args.recipes.is_empty() {
+        return Err(load_recipe::nothing_asked("validate RECIPE…"));
+    }
+    let outside = load_recipe::outside(&args.context, environment)?;
+    let library = load_recipe::library(&args.places, environment);
+    let mut verdict = Verdict { valid: true, diagnostics: Vec::new() };
+    let mut exit = Exit::Success;
+    for asked in &args.recipes {
+        let one = match examine(args, &library, asked, &outside) {
+            Ok(checked) => judge(&checked, args, environment, out, &mut verdict),
+            Err(failure) => miss(&failure, out, &mut verdict),
+        };
+        exit = worse(exit, one);
+    }
+    verdict.valid = exit == Exit::Success;
+    if args.format.output_format == OutputFormat::Json {
+        out.json(&verdict);
+    }
+    Ok(exit)
+}
+
+fn examine(
+    args: &ValidateArgs,
+    library: &Library,
+    asked: &str,
+    outside: &Outside,
+) -> Result<Checked, Failure> {
+    let loaded = load_recipe::find(library, asked)?;
+    // which of several recipes a tag is meant for, nobody knows
+    let tags = if args.recipes.len() == 1 { args.tags.all() } else { Vec::new() };
+    Ok(load_recipe::examine(library, loaded, outside, &tags, &args.strictness))
+}
+
+fn judge(
+    checked: &Checked,
+    args: &ValidateArgs,
+    environment: &Environment,
+    out: &mut Out,
+    verdict: &mut Verdict,
+) -> Exit {
+    verdict.diagnostics.extend(diagnostics::problems(&checked.diagnostics, &checked.sources));
+    match args.format.output_format {
+        OutputFormat::Text => load_recipe::report(checked, environment, out),
+        OutputFormat::Json if !checked.diagnostics.is_empty() => {
+            out.notice(&diagnostics::summary(&checked.diagnostics, &checked.sources));
+        }
+        OutputFormat::Json => {}
+    }
+    let Some(plan) = &checked.plan else { return Exit::Invalid };
+    if args.format.output_format == OutputFormat::Text {
+        out.result(&praise(plan));
+    }
+    Exit::Success
+}
+
+fn praise(plan: &Plan) -> String {
+    let root = plan.root();
+    let steps = root.steps.len();
+    let more = match plan.units.len() - 1 {
+        0 => String::new(),
+        1 => ", 1 nested recipe".to_owned(),
+        more => format!(", {more} nested recipes"),
+    };
+    let plural = if steps == 1 { "" } else { "s" };
+    format!("✓ {} is valid: recipe `{}`, {steps} step{plural}{more}", root.path, root.name)
+}
+
+fn miss(failure: &Failure, out: &mut Out, verdict: &mut Verdict) -> Exit {
+    let help = (!failure.hints.is_empty()).then(|| failure.hints.join("\n"));
+    verdict.diagnostics.push(Problem::outside("unknown-recipe", failure.message.clone(), help));
+    failure.report(out)
+}
+
+/// An invalid recipe says more than one that is not there.
+fn worse(a: Exit, b: Exit) -> Exit {
+    match (a, b) {
+        (Exit::Invalid, _) | (_, Exit::Invalid) => Exit::Invalid,
+        (Exit::Success, other) | (other, _) => other,
+    }
+}

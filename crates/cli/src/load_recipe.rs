@@ -1,0 +1,207 @@
+//! From what was typed to a checked recipe: find it, read the values from outside, check everything.
+//!
+//! Never runs anything, and never writes; problems are handed back.
+
+use std::{path::Path, time::Duration};
+
+use recipe::{
+    check::{Checked, Given, LoadError, Loaded, Loader, check},
+    diagnostic::did_you_mean,
+    plan::Plan,
+    source::Sources,
+    value::Value,
+};
+use runtime::{
+    machine::discovery::{Library, Setup},
+    store::secrets::Mask,
+};
+
+use crate::{
+    args::{
+        options::{Context, Places, Strictness},
+        similar_verb,
+    },
+    environment::Environment,
+    exit::Exit,
+    host,
+    out::Out,
+    report::{
+        diagnostics::{self, Look},
+        failure::Failure,
+    },
+    settings::{Outside, SettingsError},
+};
+
+/// Most files of a directory that are compared with a name.
+const MOST_FILES: usize = 2_000;
+/// How long what was seen in a directory is used again.
+const REUSE: Duration = Duration::from_secs(300);
+
+/// The recipes that can be found from here.
+pub(crate) fn library(places: &Places, environment: &Environment) -> Library {
+    let seconds: Option<f64> = environment.get("RECIPE_RUNNER_CACHE_TTL").and_then(|text| text.parse().ok());
+    let reuse = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let working_dir = places.working_dir.as_deref().map(|dir| environment.absolute(dir));
+    let dir = |name: &str| environment.get(name).map(|dir| environment.absolute(Path::new(dir)));
+    Library::new(Setup {
+        cwd: environment.cwd.clone(),
+        working_dir: working_dir.unwrap_or_else(|| environment.cwd.clone()),
+        home: environment.home.clone(),
+        recipe_dirs: places.recipe_dirs.clone(),
+        more_dirs: environment.get("RECIPE_RUNNER_RECIPE_DIRS").map(str::to_owned),
+        installation: dir(host::INSTALLATION),
+        package_dir: dir(host::PACKAGE_DIR),
+        built_in: crate::builtin::RECIPES.to_vec(),
+        reuse: reuse.unwrap_or(REUSE),
+    })
+}
+
+/// The file of the recipe that was asked for.
+pub(crate) fn find(library: &Library, asked: &str) -> Result<Loaded, Failure> {
+    library.root(asked).map_err(|error| not_found(library, asked, error))
+}
+
+fn not_found(library: &Library, asked: &str, error: LoadError) -> Failure {
+    let searched = match error {
+        LoadError::Unreadable { path, reason } => {
+            return Failure::new(
+                Exit::NotFound,
+                format!("recipe `{asked}` cannot be read: {path}: {reason}"),
+            );
+        }
+        LoadError::NotFound { searched } => searched,
+    };
+    let mut failure = Failure::new(Exit::NotFound, format!("recipe `{asked}` not found"));
+    if library.absolute(asked).is_dir() && !asked.is_empty() {
+        failure = failure.hint("that is a directory; name a file in it, or add it with `-R`");
+    }
+    let nearby = ["yaml", "yml"].map(|ending| format!("{asked}.{ending}"));
+    let nearby = nearby.into_iter().find(|file| library.absolute(file).is_file());
+    let names = library.recipe_names();
+    let wanted = asked.trim_end_matches(".yaml").trim_end_matches(".yml");
+    if asked == "last" {
+        failure = failure
+            .hint("`last` is the newest run: `recipe-runner-rs resume last` goes on with it, `recipe-runner-rs show last` shows it");
+    } else if asked == "help" {
+        failure = failure
+            .hint("`recipe-runner-rs --help` shows how it is used, and every command has its own `--help`");
+    } else if let Some(file) = nearby {
+        failure = failure.hint(format!("did you mean the file `./{file}`?"));
+    } else if let Some(file) = similar_file(&library.absolute(asked)) {
+        let file = Path::new(asked).with_file_name(file);
+        failure = failure.hint(format!("did you mean the file `{}`?", file.display()));
+    } else if let Some(meant) = did_you_mean(wanted, names.iter().map(String::as_str)) {
+        failure = failure.hint(format!("did you mean `{meant}`?"));
+    } else if let Some(verb) = similar_verb(asked) {
+        failure = failure.hint(format!("did you mean the command `{verb}`?"));
+    }
+    let places: Vec<String> = searched.iter().map(|place| format!("\n    {place}")).collect();
+    failure
+        .hint(format!("looked in:{}", places.concat()))
+        .hint("`recipe-runner-rs list` shows what there is; `-R DIR` adds a directory")
+}
+
+/// The recipe file in the same directory that a path was probably meant to be.
+fn similar_file(path: &Path) -> Option<String> {
+    let is_recipe = |name: &str| name.ends_with(".yaml") || name.ends_with(".yml");
+    let asked = path.file_name()?.to_str().filter(|name| is_recipe(name))?;
+    let stem = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned();
+    let entries = std::fs::read_dir(path.parent()?).ok()?;
+    let files: Vec<String> = entries
+        .flatten()
+        .filter(|entry| entry.path().is_file())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| is_recipe(name))
+        .take(MOST_FILES)
+        .collect();
+    let stems: Vec<String> = files.iter().map(|name| stem(name)).collect();
+    let wanted = stem(asked);
+    let meant = did_you_mean(&wanted, stems.iter().map(String::as_str)).map(str::to_owned);
+    // a short name is the beginning of the one that was meant
+    let begins = || stems.iter().filter(|stem| stem.starts_with(&wanted)).min().cloned();
+    let meant = meant.or_else(begins).or_else(|| stems.iter().find(|stem| **stem == wanted).cloned())?;
+    files.into_iter().filter(|name| stem(name) == meant).min()
+}
+
+/// The values that the command line gives.
+pub(crate) fn outside(context: &Context, environment: &Environment) -> Result<Outside, Failure> {
+    Outside::read(context, environment).map_err(|error| {
+        let failure = Failure::new(Exit::BadArguments, error.to_string());
+        match error {
+            SettingsError::NotAnAssignment(_) => failure.hint("write it like `--set branch=main`"),
+            SettingsError::Unreadable { .. } | SettingsError::Nul(_) => failure,
+        }
+    })
+}
+
+/// Checks a recipe and everything that it names.
+pub(crate) fn examine(
+    loader: &dyn Loader,
+    loaded: Loaded,
+    outside: &Outside,
+    tags: &[String],
+    strictness: &Strictness,
+) -> Checked {
+    let given =
+        Given { names: outside.names(), typed: outside.typed(), tags: tags.to_vec(), ..Given::default() };
+    let checked = check(loaded, loader, &given);
+    if strictness.strict { checked.strict() } else { checked }
+}
+
+/// Writes the problems of a recipe to stderr.
+pub(crate) fn report(checked: &Checked, environment: &Environment, out: &mut Out) {
+    if checked.diagnostics.is_empty() {
+        return;
+    }
+    let text = diagnostics::report(&checked.diagnostics, &checked.sources, look(environment));
+    out.notice_if_any(&secrets_in(&checked.sources).text(&text));
+}
+
+/// What must not be shown of the lines that problems point at, also where the rest of a recipe is broken.
+fn secrets_in(sources: &Sources) -> Mask {
+    let roots: Vec<_> =
+        sources.iter().filter_map(|(file, _)| recipe::yaml::parse(sources, file, &mut Vec::new())).collect();
+    let field = |name: &str| -> Vec<Value> {
+        roots.iter().filter_map(|root| Some(root.get(name)?.value.to_value())).collect()
+    };
+    let names = field("secrets").into_iter().flat_map(|value| match value {
+        Value::List(names) => names.iter().map(|name| name.render().into_owned()).collect(),
+        _ => Vec::new(),
+    });
+    let mut mask = Mask::new(names);
+    for context in field("context") {
+        if let Value::Map(context) = context {
+            mask.learn(&context);
+        }
+    }
+    mask
+}
+
+/// The plan of a recipe that can run; what was checked if it cannot.
+pub(crate) fn accept(checked: Checked) -> Result<Plan, Checked> {
+    match checked {
+        Checked { plan: Some(plan), .. } => Ok(plan),
+        refused => Err(refused),
+    }
+}
+
+/// How problems look on stderr.
+fn look(environment: &Environment) -> Look {
+    Look { colour: environment.stderr_colour, width: environment.width }
+}
+
+/// The name that a recipe gives itself, even if the rest of it is broken; else the name of its file.
+pub(crate) fn name_of(sources: &Sources, asked: &str) -> String {
+    let stem = Path::new(asked).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let Some((file, _)) = sources.iter().next() else { return stem };
+    let root = recipe::yaml::parse(sources, file, &mut Vec::new());
+    let name = root.and_then(|root| Some(root.get("name")?.value.to_value().render().into_owned()));
+    name.filter(|name| !name.is_empty()).unwrap_or(stem)
+}
+
+/// What is said when no recipe was named.
+pub(crate) fn nothing_asked(usage: &str) -> Failure {
+    Failure::new(Exit::BadArguments, "no recipe given")
+        .hint(format!("usage: recipe-runner-rs {usage}"))
+        .hint("`recipe-runner-rs list` shows recipes, `recipe-runner-rs --help` all commands")
+}

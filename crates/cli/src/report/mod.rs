@@ -1,0 +1,9 @@
+//! What people and programs read: progress, results, failures and diagnostics.
+
+pub(crate) mod diagnostics;
+pub(crate) mod failure;
+pub(crate) mod live;
+pub(crate) mod progress;
+pub(crate) mod result;
+pub(crate) mod table;
+pub(crate) mod words;

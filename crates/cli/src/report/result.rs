@@ -1,0 +1,374 @@
+//! The result of a run, as people and programs read it.
+
+use engine::{
+    RunStatus, StepStatus,
+    diagnosis::{Class, Confidence, Signal},
+    event::Usage,
+};
+use runtime::{
+    machine::preflight,
+    report::{Failure, RunResult, StepResult, command_line::option},
+    runs::Runs,
+    store::values,
+};
+
+use crate::{
+    args::options::OutputFormat,
+    exit::Exit,
+    out::Out,
+    report::{
+        failure::clean,
+        words::{count, counts, duration, first_line, icon},
+    },
+};
+
+/// How much of the last output a failure shows.
+pub(crate) struct Snippet {
+    /// Lines of each stream.
+    pub(crate) lines: usize,
+    /// Bytes of each stream.
+    pub(crate) bytes: u64,
+}
+
+/// Most steps that a summary lists one by one.
+const LISTED: usize = 60;
+/// A recipe with more steps than this is shown with one line a step.
+pub(crate) const LONG: usize = 40;
+/// Most lines of a command that a failure shows.
+const WRITTEN: usize = 6;
+
+/// How much a result says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// Every step in full.
+    Full,
+    /// A line for every step, as far as there are many.
+    Lines,
+    /// No steps.
+    Brief,
+}
+
+/// Shows the result and gives the exit code.
+pub(crate) fn show(
+    result: &RunResult,
+    format: OutputFormat,
+    detail: Detail,
+    snippet: &Snippet,
+    out: &mut Out,
+) -> Exit {
+    match format {
+        OutputFormat::Json => out.json(result),
+        OutputFormat::Text => out.result(&clean(&summary(result, detail))),
+    }
+    if let Some(text) = failure(result, snippet) {
+        out.notice(&clean(&format!("\n{text}")));
+    }
+    Exit::from_code(result.exit_code.unwrap_or_default())
+}
+
+/// The result in a few lines.
+fn summary(result: &RunResult, detail: Detail) -> String {
+    let mut lines = Vec::new();
+    if !result.output.is_empty() {
+        lines.push(result.output.clone());
+    }
+    lines.extend(match result.dry_run {
+        true => rehearsed(result, detail),
+        false if detail == Detail::Brief => Vec::new(),
+        false => steps(result),
+    });
+    let counts = counts(result.step_results.iter().map(|step| word(step)));
+    let word = match (result.dry_run, result.success) {
+        (true, true) => "dry run, nothing was executed",
+        (true, false) => "dry run failed, nothing was executed",
+        (false, _) => result.status.as_str(),
+    };
+    let run = result.run_id.as_ref().map(|run| format!(", run {run}")).unwrap_or_default();
+    let link = if result.success || result.dry_run { "in" } else { "after" };
+    let took = duration(result.duration);
+    lines.push(format!("recipe '{}': {word} {link} {took} ({counts}{run})", result.recipe_name));
+    lines.extend(result.usage.as_ref().map(|usage| format!("agents: {}", agents(usage))));
+    lines.extend(fixed(result));
+    lines.join("\n")
+}
+
+/// What auto-fix did to bring a run to its end, and what it rewrote on the way.
+pub(crate) fn fixed(result: &RunResult) -> Vec<String> {
+    let Some(fix) = &result.auto_fix else { return Vec::new() };
+    let mut lines = Vec::new();
+    if result.success && fix.attempts.len() > 1 {
+        lines.push(format!("auto-fix: completed after {}", count(fix.attempts.len(), "attempt")));
+        lines.extend(fix.failed_attempts().iter().map(|tried| format!("  {tried}")));
+    }
+    for repair in fix.repairs() {
+        if let (Some(file), Some(original)) = (&repair.file, &repair.original) {
+            lines.push(format!("auto-fix rewrote `{file}`: {}", repair.summary));
+            lines.push(format!("  as it was before: {original}"));
+        }
+    }
+    lines
+}
+
+/// What agents used up; what nobody reported is unknown.
+pub(crate) fn agents(usage: &Usage) -> String {
+    let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
+    let model = usage.model.clone().or_else(|| (usage.runs > 1).then(|| "unknown or several".to_owned()));
+    format!(
+        "{}, model {}, tokens {}, cost {}",
+        count(usage.runs as usize, "run"),
+        known(model),
+        known(usage.tokens().map(|tokens| tokens.to_string())),
+        cost(usage.cost_usd, usage.runs_without_cost),
+    )
+}
+
+/// The same in few words: what nobody reported is left out.
+pub(crate) fn known_usage(usage: &Usage) -> String {
+    let runs = Some(format!("agents: {}", count(usage.runs as usize, "run")));
+    let tokens = usage.tokens().map(|tokens| format!("{tokens} tokens"));
+    let cost = usage.cost_usd.map(|_| cost(usage.cost_usd, usage.runs_without_cost));
+    [runs, usage.model.clone(), tokens, cost].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Says how to go on without doing again what agents have done, where a plain resume would.
+pub(crate) fn offer_to_keep(runs: &Runs, result: &RunResult, out: &mut Out) {
+    let (Some(run), Some(command), Some(failure)) = (&result.run_id, &result.resume_command, &result.failure)
+    else {
+        return;
+    };
+    let again = runs.agents_done_again(run);
+    if !again.is_empty() {
+        let (agents, step) = (again.join(", "), &failure.step);
+        out.notice(&clean(&format!(
+            "  keep them: {command} {}   # resume does again: {agents}",
+            option("--from", step)
+        )));
+    }
+}
+
+/// Dollars, and how many runs are not in them.
+pub(crate) fn cost(known: Option<f64>, silent: u64) -> String {
+    match (known, silent) {
+        (None, _) => "unknown".to_owned(),
+        (Some(cost), 0) => format!("${cost:.4}"),
+        (Some(cost), silent) => format!("at least ${cost:.4} (unknown for {silent} of the runs)"),
+    }
+}
+
+/// A line for every step, or for those that are worth one if there are very many.
+pub(crate) fn steps(result: &RunResult) -> Vec<String> {
+    let steps = &result.step_results;
+    let all = steps.len() <= LISTED;
+    let mut lines = Vec::new();
+    let worth: Vec<&StepResult> =
+        steps.iter().filter(|step| all || step.status != StepStatus::Completed).take(LISTED).collect();
+    worth.iter().for_each(|step| step_lines(step, 1, &mut lines));
+    if worth.len() < steps.len() {
+        lines.push(format!("  … and {} more", steps.len() - worth.len()));
+    }
+    lines
+}
+
+/// What every step would do. In a long recipe each step has one line, unless everything is asked for.
+fn rehearsed(result: &RunResult, detail: Detail) -> Vec<String> {
+    let mut lines = Vec::new();
+    result.step_results.iter().for_each(|step| step_lines(step, 1, &mut lines));
+    if lines.len() > LONG && detail != Detail::Full {
+        for line in &mut lines {
+            if let Some((first, _)) = line.split_once('\n') {
+                *line = format!("{first} …");
+            }
+        }
+        lines.push("  (one line a step; `--verbose` shows commands and prompts in full)".to_owned());
+    }
+    lines
+}
+
+/// The word for a step's status: nothing is running any more when the run is over.
+fn word(step: &StepResult) -> &'static str {
+    if step.interrupted { "interrupted" } else { step.status.as_str() }
+}
+
+fn step_lines(step: &StepResult, depth: usize, lines: &mut Vec<String>) {
+    let indent = "  ".repeat(depth);
+    let (icon, id, status) = (icon(step.status), &step.step_id, word(step));
+    let icon = if status == "interrupted" { '■' } else { icon };
+    let text = format!("{indent}{icon} {id} {status}{}", note(step));
+    // what belongs to the step stands below it, not at the left edge
+    lines.push(text.trim_end().replace('\n', &format!("\n{indent}    ")));
+    for nested in &step.steps {
+        step_lines(nested, depth + 1, lines);
+    }
+}
+
+fn note(step: &StepResult) -> String {
+    let took = duration(step.duration);
+    let error = || first_line(&step.error);
+    match (step.status, &step.skip_reason) {
+        (StepStatus::Skipped, Some(reason)) => format!(": {reason}"),
+        (StepStatus::Failed | StepStatus::Degraded, _) => {
+            format!(" after {took}{}: {}", attempts(step), error())
+        }
+        (StepStatus::Completed, _) if step.recovered => format!(" in {took}: recovered by an agent"),
+        (StepStatus::Completed, _) => format!(" in {took}{}", attempts(step)),
+        (StepStatus::Running | StepStatus::Pending, _) if step.attempts > 0 => {
+            format!(" after {took}{}", attempts(step))
+        }
+        _ => String::new(),
+    }
+}
+
+fn attempts(step: &StepResult) -> String {
+    if step.attempts > 1 { format!(", {} attempts", step.attempts) } else { String::new() }
+}
+
+/// What a person needs to know about a failure.
+pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
+    let mut text = String::new();
+    match (&result.failure, result.status) {
+        (Some(failure), _) => {
+            text.push_str(&format!("error: step `{}`: {}\n", failure.step, first_line(&failure.error)));
+            text.push_str(&evidence(failure, result, snippet));
+            text.push_str(&diagnosis(result));
+        }
+        (None, RunStatus::Interrupted | RunStatus::Cancelled) => {
+            text.push_str(&format!("{}: what was done is kept\n", result.status.as_str()));
+        }
+        (None, RunStatus::Waiting) => {
+            text.push_str("waiting: a person has to choose how it goes on\n");
+        }
+        _ => return None,
+    }
+    if let Some(run) = &result.run_id {
+        let failed =
+            result.failure.as_ref().filter(|failure| find(&result.step_results, &failure.step).is_some());
+        let step = failed.filter(|failure| failure.step != preflight::STEP);
+        let words = format!("logs {run}");
+        let command = match step {
+            Some(failure) => result.reach.step_command(&words, &failure.step),
+            None => result.reach.command(&words),
+        };
+        text.push_str(&format!("  logs:    {command}\n"));
+    }
+    for (at, choice) in result.choices.iter().enumerate() {
+        text.push_str(&format!("  {:<8} {choice}\n", if at == 0 { "choose:" } else { "" }));
+    }
+    if let Some(command) = result.resume_command.as_ref().filter(|_| result.choices.is_empty()) {
+        text.push_str(&format!("  resume:  {command}\n"));
+    }
+    Some(text)
+}
+
+/// What the failure is put down to, with the evidence, and what auto-fix did about it.
+fn diagnosis(result: &RunResult) -> String {
+    let mut text = String::new();
+    if let Some(found) = &result.diagnosis {
+        text.push_str(&format!("  diagnosis: {}\n", class(found.class, found.confidence)));
+        text.push_str(&signals(&found.signals));
+        for other in &found.beside {
+            let class = class(other.class, other.confidence);
+            text.push_str(&format!("  failed too: step `{}`: {class}\n", other.step));
+            text.push_str(&signals(&other.signals));
+        }
+        // a run that has an id has its commands below
+        let shown = if result.run_id.is_some() { 1 } else { result.advice.len() };
+        for (at, advice) in result.advice.iter().take(shown).enumerate() {
+            text.push_str(&format!("  {:<8} {advice}\n", if at == 0 { "next:" } else { "" }));
+        }
+    }
+    let Some(fix) = &result.auto_fix else { return text };
+    if let Some(reason) = &fix.reason {
+        text.push_str(&format!("  auto-fix: {reason}\n"));
+    }
+    if let Some(escalation) = &fix.escalation {
+        text.push_str(&format!("  auto-fix stops and asks for a person: {}\n", escalation.reason));
+        for tried in &escalation.attempted {
+            text.push_str(&format!("    {tried}\n"));
+        }
+        for repair in fix.attempts.iter().filter_map(|attempt| attempt.repair.as_ref()) {
+            for found in &repair.regressions {
+                let step = found.step.as_ref().map(|step| format!(" `{step}`")).unwrap_or_default();
+                text.push_str(&format!("    refused: {}{step}: {}\n", found.code, found.detail));
+            }
+        }
+        for option in &escalation.options {
+            text.push_str(&format!("    $ {option}\n"));
+        }
+    }
+    text
+}
+
+/// A kind of failure, and how sure that is.
+fn class(class: Class, confidence: Confidence) -> String {
+    let sure = format!("{confidence:?}").to_lowercase();
+    format!("{} ({sure} confidence)", class.as_str())
+}
+
+/// The evidence that says most.
+fn signals(signals: &[Signal]) -> String {
+    let shown = signals.iter().take(3).filter(|signal| !signal.quote.is_empty());
+    shown
+        .map(|signal| format!("    {}: {} ({})\n", signal.what, first_line(&signal.quote), signal.at))
+        .collect()
+}
+
+/// What the step was, and what it said.
+fn evidence(failure: &Failure, result: &RunResult, snippet: &Snippet) -> String {
+    let step = find(&result.step_results, &failure.step);
+    let text = written(step, failure.written.as_deref());
+    let outputs = step.map(|step| said(step, result, snippet)).unwrap_or_default();
+    let below: String = failure.cut_short.iter().map(|below| cut_short(below, result, snippet)).collect();
+    if outputs.is_empty() && below.is_empty() {
+        let rest: Vec<&str> = failure.error.lines().skip(1).collect();
+        return text + &indented(&rest.join("\n"));
+    }
+    text + &outputs + &below
+}
+
+/// What a step was that the timeout of the recipe step around it cut short, and what it said.
+fn cut_short((path, text): &(String, Option<String>), result: &RunResult, snippet: &Snippet) -> String {
+    let Some(step) = find(&result.step_results, path) else { return String::new() };
+    let error = first_line(&step.error);
+    let head = format!("  step `{path}`: {error}\n");
+    head + &written(Some(step), text.as_deref()) + &said(step, result, snippet)
+}
+
+/// The command or the prompt of a step.
+fn written(step: Option<&StepResult>, text: Option<&str>) -> String {
+    let Some(text) = text else { return String::new() };
+    let what = if step.is_some_and(|step| step.kind == "agent") { "prompt" } else { "command" };
+    format!("  {what}:\n{}", indented(&abridged(text.trim_end())))
+}
+
+fn said(step: &StepResult, result: &RunResult, snippet: &Snippet) -> String {
+    let mut text = String::new();
+    let Some(dir) = &result.run_dir else { return text };
+    for (name, output) in [("stdout", &step.stdout), ("stderr", &step.stderr)] {
+        let Some(output) = output.as_ref().filter(|output| output.bytes > 0) else { continue };
+        let path = std::path::Path::new(dir).join(&output.file);
+        let tail = values::tail(&path, snippet.lines, snippet.bytes);
+        let size = output.bytes;
+        let part = if (tail.len() as u64) + 1 < size { "last of " } else { "" };
+        text.push_str(&format!("  {part}{name} ({size} bytes in {}):\n", path.display()));
+        text.push_str(&indented(&result.mask.text(&tail)));
+    }
+    text
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}\n")).collect()
+}
+
+/// The first lines of a long text.
+fn abridged(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    if lines.len() <= WRITTEN {
+        return lines.join("\n");
+    }
+    format!("{}\n… ({} more lines)", lines[..WRITTEN - 1].join("\n"), lines.len() + 1 - WRITTEN)
+}
+
+/// The step with this path.
+pub(crate) fn find<'a>(steps: &'a [StepResult], path: &str) -> Option<&'a StepResult> {
+    steps.iter().find_map(|step| if step.path == path { Some(step) } else { find(&step.steps, path) })
+}
