@@ -14,7 +14,7 @@ use recipe::plan::{Budget, Plan};
 use runtime::{
     agents::{AgentSettings, Configuration, RateLimits, Tools},
     machine::{dotenv, host::Host},
-    report::command_line::Reach,
+    report::command_line::CliHint,
     runs::Runs,
 };
 
@@ -214,7 +214,7 @@ fn configuration(working_dir: &Path, environment: &Environment) -> Result<Config
 /// Where runs are stored.
 pub(crate) fn runs(asked: Option<&Path>, environment: &Environment) -> Result<Runs, Failure> {
     let home = state_dir(asked, environment)?;
-    let reach = Reach::through(asked.map(|_| home.as_path()));
+    let reach = CliHint::through(asked.map(|_| home.as_path()));
     Ok(Runs::at(home).reached(reach).knowing(environment.variables()))
 }
 

@@ -14,7 +14,7 @@ use runtime::{
         host::Host,
     },
     run::{Notice, Reporter},
-    runs::{Others, Runs, Start},
+    runs::{ConcurrencyPolicy, Runs, Start},
     store::{folder::Options, sources::Recording},
 };
 
@@ -70,7 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         working_dir: cwd.clone(),
         recording: &recording,
         dry_run: false,
-        others: Others::default(),
+        others: ConcurrencyPolicy::default(),
     };
     let result = Runs::at(cwd.join("state")).start(start, &mut Events)?;
     println!("success: {}, output: {:?}", result.success, result.output);

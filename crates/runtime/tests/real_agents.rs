@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use runtime::agents::{
-    AgentEvent, AgentFailure, AgentOutcome, Ended, Program, Request, Said, Tools, User, add_footer,
+    AgentEvent, AgentFailure, AgentOutcome, AgentText, Ended, Program, Request, Tools, User, add_footer,
 };
 use testkit::model_server::{HELLO, ModelServer};
 
@@ -127,7 +127,7 @@ impl World {
         let ended = status.code().map_or(Ended::Signal(9), Ended::Exit);
         let had_result = reader.has_result();
         let answer = call.answer_file.and_then(|path| fs::read_to_string(path).ok());
-        let answer = answer.map(|text| Said { text, cut: None });
+        let answer = answer.map(|text| AgentText { text, cut: None });
         let stderr = fs::read_to_string(stderr).unwrap();
         let outcome = reader.finish(ended, &stderr, answer);
         Called { outcome, events, had_result }

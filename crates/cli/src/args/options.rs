@@ -163,10 +163,10 @@ impl RunOptions {
     }
 
     /// What other runs in the workspace mean.
-    pub(crate) fn others(&self) -> runtime::runs::Others {
+    pub(crate) fn others(&self) -> runtime::runs::ConcurrencyPolicy {
         let stale =
             if self.clear_stale { runtime::runs::Stale::Cleared } else { runtime::runs::Stale::Named };
-        runtime::runs::Others { beside: self.beside(), stale }
+        runtime::runs::ConcurrencyPolicy { beside: self.beside(), stale }
     }
 }
 

@@ -15,8 +15,8 @@ use runtime::{
     machine::{discovery::Library, dotenv},
     os::shell_word::quote,
     repair::{self, AutoFixError, Loop},
-    report::command_line::{Reach, option},
-    runs::{Interrupted, OpenError, Resume, ResumeError, RunError, Runs, Shown},
+    report::command_line::{CliHint, option},
+    runs::{Interrupted, OpenError, OpenedRun, Resume, ResumeError, RunError, Runs},
     store::{
         folder::{Header, Options, RunFolder},
         journal::JournalError,
@@ -176,7 +176,7 @@ fn resume_run(
 }
 
 /// Somebody who names a recipe and one of its runs means a run of that recipe.
-fn is_of(plan: &Plan, library: &Library, opened: &Shown, reach: &Reach) -> Result<(), Failure> {
+fn is_of(plan: &Plan, library: &Library, opened: &OpenedRun, reach: &CliHint) -> Result<(), Failure> {
     let (header, root) = (&opened.header, plan.root());
     let file = library.absolute(&root.path);
     if root.name == header.recipe_name || header.recipe_file.as_ref() == Some(&file) {
@@ -233,7 +233,7 @@ struct Around<'a> {
 
 fn go_on(
     runs: &Runs,
-    opened: Shown,
+    opened: OpenedRun,
     resume: Resume<'_>,
     around: Around<'_>,
     out: &mut Out,

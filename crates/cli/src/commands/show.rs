@@ -4,7 +4,7 @@ use engine::RunStatus;
 use jiff::Timestamp;
 use runtime::{
     report::{RunResult, evidence::Process},
-    runs::Shown,
+    runs::OpenedRun,
 };
 
 use super::{
@@ -48,7 +48,7 @@ pub(crate) fn show(args: &ShowArgs, environment: &Environment, out: &mut Out) ->
 }
 
 /// Writes a run to stdout.
-fn write(shown: &Shown, result: &RunResult, snippet: &Snippet, out: &mut Out) {
+fn write(shown: &OpenedRun, result: &RunResult, snippet: &Snippet, out: &mut Out) {
     // colours are added after what comes from outside was made harmless
     out.result(&format!("run {}: {}", result.run_id.as_deref().unwrap_or("?"), painted(result.status)));
     let mut lines = facts(shown, result);
@@ -68,7 +68,7 @@ fn write(shown: &Shown, result: &RunResult, snippet: &Snippet, out: &mut Out) {
     }
 }
 
-fn facts(shown: &Shown, result: &RunResult) -> Vec<String> {
+fn facts(shown: &OpenedRun, result: &RunResult) -> Vec<String> {
     let header = &shown.header;
     let now = runtime::os::clock::now();
     let mut facts = vec![

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::draft::{Draft, text};
+use super::call_state::{CallState, text};
 use super::{AgentEvent, Invocation, Request, joined_prompt};
 
 /// The prompt travels on stdin.
@@ -16,7 +16,7 @@ pub(super) fn invocation(request: &Request) -> Invocation {
 }
 
 /// Takes the whole result.
-pub(super) fn read(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) -> bool {
+pub(super) fn read(event: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) -> bool {
     let status = text(event, "/status");
     match (status, text(event, "/response"), event.get("error")) {
         (Some("success"), Some(response), _) => draft.finish(Some(response)),

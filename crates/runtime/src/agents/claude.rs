@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::draft::{Draft, add, number, preview, say, text, tool};
+use super::call_state::{CallState, add, number, preview, say, text, tool};
 use super::{ARGUMENT_LIMIT, AgentEvent, AgentFailure, Invocation, Request, User};
 
 /// The prompt travels on stdin. A system prompt is an argument unless it is too long for one.
@@ -34,7 +34,7 @@ pub(super) fn invocation(request: &Request) -> Invocation {
 }
 
 /// Takes one event.
-pub(super) fn read(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) -> bool {
+pub(super) fn read(event: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) -> bool {
     match text(event, "/type") {
         Some("system") if event.get("subtype").is_some() => read_system(event, draft, out),
         Some("assistant") if event.get("message").is_some() => {
@@ -48,7 +48,7 @@ pub(super) fn read(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) 
     true
 }
 
-fn read_system(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
+fn read_system(event: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) {
     match text(event, "/subtype") {
         Some("init") => {
             draft.set_session(text(event, "/session_id"), out);
@@ -65,7 +65,7 @@ fn read_system(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
 }
 
 /// What a message used, before the result sums it all up. A message that comes in several events counts once.
-fn count_message(event: &Value, draft: &mut Draft) {
+fn count_message(event: &Value, draft: &mut CallState) {
     let id = text(event, "/message/id").unwrap_or_default();
     if !id.is_empty() && draft.message_id == id {
         return;
@@ -77,7 +77,7 @@ fn count_message(event: &Value, draft: &mut Draft) {
 
 /// What it says in its last message is its answer if no result follows. Nothing said after the result is, and a
 /// sub-agent does not answer.
-fn read_message(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
+fn read_message(event: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) {
     let is_own = !draft.done && event.get("parent_tool_use_id").is_none_or(Value::is_null);
     let mut is_new = text(event, "/message/id").is_none_or(|id| id != draft.message_id);
     let blocks = event.pointer("/message/content").and_then(Value::as_array);
@@ -106,7 +106,7 @@ fn is_result(event: &Value) -> bool {
     ["subtype", "is_error", "result", "session_id"].iter().any(|name| event.get(name).is_some())
 }
 
-fn read_result(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
+fn read_result(event: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) {
     draft.set_session(text(event, "/session_id"), out);
     read_usage(event, draft, out);
     read_denials(event, draft);
@@ -129,7 +129,7 @@ fn read_result(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
 }
 
 /// Tools that were denied stand here and nowhere else: the result itself is a success.
-fn read_denials(event: &Value, draft: &mut Draft) {
+fn read_denials(event: &Value, draft: &mut CallState) {
     let denials = event.get("permission_denials").and_then(Value::as_array);
     for tool in denials.into_iter().flatten().filter_map(|denial| text(denial, "/tool_name")) {
         let tool = preview(tool);
@@ -149,7 +149,7 @@ fn failure_message(event: &Value, subtype: &str) -> String {
     }
 }
 
-fn read_usage(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
+fn read_usage(event: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) {
     let models = event.get("modelUsage").and_then(Value::as_object);
     if draft.usage.model.is_none() {
         let first = models.and_then(|models| models.keys().next());

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::draft::{Draft, number, preview, say, text, tool};
+use super::call_state::{CallState, number, preview, say, text, tool};
 use super::{AgentEvent, Invocation, Request, joined_prompt};
 
 /// The prompt travels on stdin (`-`).
@@ -23,7 +23,7 @@ pub(super) fn invocation(request: &Request) -> Invocation {
 }
 
 /// Takes one event.
-pub(super) fn read(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) -> bool {
+pub(super) fn read(event: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) -> bool {
     let Some(kind) = text(event, "/type") else {
         return false;
     };
@@ -48,7 +48,7 @@ pub(super) fn read(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) 
     true
 }
 
-fn read_item(kind: &str, event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
+fn read_item(kind: &str, event: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) {
     let Some(item) = event.get("item") else {
         return;
     };
@@ -78,7 +78,7 @@ fn changed_files(item: &Value) -> String {
     preview(&paths.collect::<Vec<_>>().join(", "))
 }
 
-fn read_usage(event: &Value, draft: &mut Draft) {
+fn read_usage(event: &Value, draft: &mut CallState) {
     let usage = &mut draft.usage;
     usage.input_tokens = number(event, "/usage/input_tokens");
     usage.cache_read_tokens = number(event, "/usage/cached_input_tokens");

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::draft::{Draft, add, number, say, text, tool};
+use super::call_state::{CallState, add, number, say, text, tool};
 use super::{AgentEvent, Invocation, Request, Tools, joined_prompt};
 
 /// The prompt travels on stdin.
@@ -27,7 +27,7 @@ pub(super) fn invocation(request: &Request) -> Invocation {
 }
 
 /// Takes one event.
-pub(super) fn read(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) -> bool {
+pub(super) fn read(event: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) -> bool {
     let Some(kind) = text(event, "/type") else {
         return false;
     };
@@ -39,7 +39,7 @@ pub(super) fn read(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) 
     true
 }
 
-fn read_data(kind: &str, data: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
+fn read_data(kind: &str, data: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) {
     match kind {
         "session.start" => draft.set_session(text(data, "/sessionId"), out),
         "session.tools_updated" => draft.set_model(text(data, "/model"), out),
@@ -63,7 +63,7 @@ fn read_data(kind: &str, data: &Value, draft: &mut Draft, out: &mut Vec<AgentEve
     }
 }
 
-fn read_message(data: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
+fn read_message(data: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) {
     if data.get("parentToolCallId").is_some_and(|id| !id.is_null()) {
         return;
     }
@@ -76,7 +76,7 @@ fn read_message(data: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
 }
 
 /// Its `cost` counts premium requests, not dollars, and is left out.
-fn read_usage(data: &Value, draft: &mut Draft) {
+fn read_usage(data: &Value, draft: &mut CallState) {
     let usage = &mut draft.usage;
     add(&mut usage.input_tokens, number(data, "/inputTokens"));
     add(&mut usage.cache_read_tokens, number(data, "/cacheReadTokens"));
@@ -84,7 +84,7 @@ fn read_usage(data: &Value, draft: &mut Draft) {
     add(&mut usage.output_tokens, number(data, "/outputTokens"));
 }
 
-fn read_result(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
+fn read_result(event: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) {
     draft.set_session(text(event, "/sessionId"), out);
     match number(event, "/exitCode") {
         Some(0) => draft.finish(None),

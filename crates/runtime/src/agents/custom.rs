@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::draft::{Draft, shorten};
+use super::call_state::{CallState, shorten};
 use super::{
     ARGUMENT_LIMIT, AgentFailure, Invocation, Reader, Request, argument_prompt, joined_prompt, limits,
 };
@@ -247,7 +247,7 @@ impl CustomReader {
         self.answer == AnswerBy::Stdout
     }
 
-    pub(super) fn read_event(&self, event: &Value, draft: &mut Draft) -> bool {
+    pub(super) fn read_event(&self, event: &Value, draft: &mut CallState) -> bool {
         let found = match &self.answer {
             AnswerBy::Stdout | AnswerBy::File => return false,
             AnswerBy::Json(path) => at(event, path),

@@ -3,7 +3,7 @@
 
 use super::{
     AgentFailure,
-    draft::shorten,
+    call_state::shorten,
     limits::{self, AUTH, NETWORK, RATE_LIMIT, SERVER, USED_UP, Words},
 };
 

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::draft::{Draft, number, say, text, tool};
+use super::call_state::{CallState, number, say, text, tool};
 use super::{AgentEvent, Invocation, Request, joined_prompt};
 
 /// The prompt travels on stdin; without `-p` a piped prompt is headless too.
@@ -16,7 +16,7 @@ pub(super) fn invocation(request: &Request) -> Invocation {
 }
 
 /// Takes one event, or the whole result.
-pub(super) fn read(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) -> bool {
+pub(super) fn read(event: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) -> bool {
     match text(event, "/type") {
         Some("init") if event.get("session_id").is_some() => {
             draft.set_session(text(event, "/session_id"), out);
@@ -39,7 +39,7 @@ pub(super) fn read(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) 
     true
 }
 
-fn read_message(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
+fn read_message(event: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) {
     if text(event, "/role") != Some("assistant") {
         return;
     }
@@ -52,7 +52,7 @@ fn read_message(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
     say(content, out);
 }
 
-fn read_result(event: &Value, draft: &mut Draft) {
+fn read_result(event: &Value, draft: &mut CallState) {
     let usage = &mut draft.usage;
     usage.input_tokens = number(event, "/stats/input_tokens");
     usage.output_tokens = number(event, "/stats/output_tokens");
@@ -71,7 +71,7 @@ fn is_whole(event: &Value) -> bool {
     event.as_object().is_some_and(|all| all.contains_key("session_id") || all.keys().all(is_known))
 }
 
-fn read_whole(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) -> bool {
+fn read_whole(event: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) -> bool {
     let failed = event.get("error").is_some_and(|error| !error.is_null());
     if !failed && event.get("response").is_none() {
         return false;
@@ -81,9 +81,9 @@ fn read_whole(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) -> bo
     for (name, model) in models.into_iter().flatten() {
         draft.set_model(Some(name), out);
         let usage = &mut draft.usage;
-        super::draft::add(&mut usage.input_tokens, number(model, "/tokens/prompt"));
-        super::draft::add(&mut usage.cache_read_tokens, number(model, "/tokens/cached"));
-        super::draft::add(&mut usage.output_tokens, number(model, "/tokens/candidates"));
+        super::call_state::add(&mut usage.input_tokens, number(model, "/tokens/prompt"));
+        super::call_state::add(&mut usage.cache_read_tokens, number(model, "/tokens/cached"));
+        super::call_state::add(&mut usage.output_tokens, number(model, "/tokens/candidates"));
     }
     if failed {
         let message = text(event, "/error/message").unwrap_or("the session failed");

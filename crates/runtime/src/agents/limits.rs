@@ -37,7 +37,7 @@ pub(super) fn rate_limit_in(text: &str) -> Option<AgentFailure> {
 
 /// What an error message of a program means, if it says something known.
 pub(super) fn from_text(text: &str) -> Option<AgentFailure> {
-    let message = || super::draft::shorten(text);
+    let message = || super::call_state::shorten(text);
     let words = Words::of(text);
     if let Some(limited) = rate_limit_in(text) {
         return Some(limited);
@@ -62,7 +62,10 @@ pub(super) fn says_any(text: &str, phrases: &[String]) -> bool {
 }
 
 pub(super) fn rate_limited(message: String) -> AgentFailure {
-    AgentFailure::RateLimited { retry_after: retry_after(&message), message: super::draft::shorten(&message) }
+    AgentFailure::RateLimited {
+        retry_after: retry_after(&message),
+        message: super::call_state::shorten(&message),
+    }
 }
 
 pub(super) const RATE_LIMIT: &[&str] = &[

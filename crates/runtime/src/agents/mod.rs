@@ -22,17 +22,17 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 mod amplifier;
+mod bounded_text;
+mod call_state;
 mod claude;
 mod codex;
 pub mod configuration;
 mod copilot;
 pub mod custom;
-mod draft;
 mod error_line;
 mod failure;
 mod fields;
 mod gemini;
-mod kept;
 pub mod launcher;
 mod limits;
 mod opencode;
@@ -45,7 +45,7 @@ pub use configuration::Configuration;
 pub use custom::CustomProgram;
 pub use failure::AgentFailure;
 pub use fields::unknown_field;
-pub use reader::{AgentOutcome, Ended, Reader, Said};
+pub use reader::{AgentOutcome, AgentText, Ended, Reader};
 pub use settings::{AgentSettings, RateLimits, unknown_program};
 
 /// What is appended to every prompt, so that the agent does not wait for somebody.

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::draft::{Draft, add, number, say, text, tool};
+use super::call_state::{CallState, add, number, say, text, tool};
 use super::{AgentEvent, AgentFailure, Invocation, Request, joined_prompt};
 
 /// The prompt travels on stdin.
@@ -21,7 +21,7 @@ pub(super) fn invocation(request: &Request) -> Invocation {
 const BETWEEN: &str = "\n";
 
 /// Takes one event.
-pub(super) fn read(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) -> bool {
+pub(super) fn read(event: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) -> bool {
     let Some(kind) = text(event, "/type") else {
         return false;
     };
@@ -51,7 +51,7 @@ pub(super) fn read(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) 
     true
 }
 
-fn read_text(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
+fn read_text(event: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) {
     let message = text(event, "/part/messageID").unwrap_or_default();
     if draft.message_id != message {
         message.clone_into(&mut draft.message_id);
@@ -63,7 +63,7 @@ fn read_text(event: &Value, draft: &mut Draft, out: &mut Vec<AgentEvent>) {
     say(words, out);
 }
 
-fn read_finish(event: &Value, draft: &mut Draft) {
+fn read_finish(event: &Value, draft: &mut CallState) {
     read_usage(event, draft);
     (draft.in_step, draft.is_settled) = (false, false);
     let limit = |message: &str| AgentFailure::Limit { message: message.to_owned() };
@@ -85,7 +85,7 @@ fn read_finish(event: &Value, draft: &mut Draft) {
 }
 
 /// A cost of 0 is what it says of models whose price it does not know.
-fn read_usage(event: &Value, draft: &mut Draft) {
+fn read_usage(event: &Value, draft: &mut CallState) {
     let usage = &mut draft.usage;
     add(&mut usage.input_tokens, number(event, "/part/tokens/input"));
     add(&mut usage.output_tokens, number(event, "/part/tokens/output"));
@@ -98,7 +98,7 @@ fn read_usage(event: &Value, draft: &mut Draft) {
     }
 }
 
-fn read_error(event: &Value, draft: &mut Draft) {
+fn read_error(event: &Value, draft: &mut CallState) {
     let message = text(event, "/error/data/message")
         .or_else(|| text(event, "/error/message"))
         .or_else(|| text(event, "/error/name"))

@@ -6,14 +6,14 @@ use std::ops::Deref;
 use engine::outcome::KnownBy;
 use serde_json::Value;
 
+use super::bounded_text::{BoundedText, LongLine};
+use super::call_state::{CallState, LINE, shorten};
 use super::custom::CustomReader;
-use super::draft::{Draft, LINE, shorten};
-use super::kept::{Kept, LongLine};
 use super::{AgentEvent, AgentFailure, Usage, error_line, limits};
 use crate::store::values::{Captured, cut_mark};
 
 /// Takes one JSON object into the draft; false if it is none of the program's events.
-pub(super) type ReadEvent = fn(&Value, &mut Draft, &mut Vec<AgentEvent>) -> bool;
+pub(super) type ReadEvent = fn(&Value, &mut CallState, &mut Vec<AgentEvent>) -> bool;
 
 /// How a program's process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum Ended {
 
 /// What an agent said, cut where it is too long for a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct AgentText {
     /// The text.
     pub text: String,
     /// Bytes that were cut out of its middle.
@@ -38,13 +38,13 @@ pub struct Said {
 /// What is taken off the end of an answer, as of the output of every step.
 const NEWLINES: [char; 2] = ['\n', '\r'];
 
-impl From<Captured> for Said {
-    fn from(captured: Captured) -> Said {
-        Said { text: captured.text.trim_end_matches(NEWLINES).to_owned(), cut: captured.cut }
+impl From<Captured> for AgentText {
+    fn from(captured: Captured) -> AgentText {
+        AgentText { text: captured.text.trim_end_matches(NEWLINES).to_owned(), cut: captured.cut }
     }
 }
 
-impl Deref for Said {
+impl Deref for AgentText {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -56,9 +56,9 @@ impl Deref for Said {
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentOutcome {
     /// The answer, or why there is none.
-    pub result: Result<Said, AgentFailure>,
+    pub result: Result<AgentText, AgentFailure>,
     /// What it said so far, where there is no answer.
-    pub partial: Option<Said>,
+    pub partial: Option<AgentText>,
     /// How it is known what is wrong with its service.
     pub known_by: KnownBy,
     /// What it used, as far as the program says.
@@ -71,7 +71,7 @@ pub struct AgentOutcome {
 #[derive(Debug)]
 pub struct Reader {
     dialect: Dialect,
-    draft: Draft,
+    draft: CallState,
     /// The line that is not yet complete.
     line: Vec<u8>,
     /// The line in the place of `line`, if it is a long one.
@@ -83,7 +83,7 @@ pub struct Reader {
     /// What was cut out of the last long texts.
     cuts: Vec<u64>,
     /// Everything so far, while none of it was an event.
-    plain: Kept,
+    plain: BoundedText,
     /// At least one event of the program was seen.
     structured: bool,
 }
@@ -112,13 +112,13 @@ impl Reader {
     fn with(dialect: Dialect) -> Reader {
         Reader {
             dialect,
-            draft: Draft::default(),
+            draft: CallState::default(),
             line: Vec::new(),
             long: None,
             skipping: false,
             dropped: false,
             cuts: Vec::new(),
-            plain: Kept::default(),
+            plain: BoundedText::default(),
             structured: false,
         }
     }
@@ -144,7 +144,7 @@ impl Reader {
     }
 
     /// The outcome, after the process has ended and all of its output was fed.
-    pub fn finish(mut self, ended: Ended, stderr_tail: &str, answer_file: Option<Said>) -> AgentOutcome {
+    pub fn finish(mut self, ended: Ended, stderr_tail: &str, answer_file: Option<AgentText>) -> AgentOutcome {
         self.end();
         let (result, known_by) = match self.judge(ended, stderr_tail, answer_file) {
             Ok(answer) => (Ok(answer), KnownBy::Result),
@@ -158,7 +158,7 @@ impl Reader {
     }
 
     /// What a call said that was ended before it had a result, after all of its output was fed.
-    pub fn partial(mut self) -> Option<Said> {
+    pub fn partial(mut self) -> Option<AgentText> {
         self.end();
         self.said()
     }
@@ -171,7 +171,7 @@ impl Reader {
     }
 
     /// What was said so far; nothing if it is only events that say nothing.
-    fn said(&mut self) -> Option<Said> {
+    fn said(&mut self) -> Option<AgentText> {
         let said = match self.structured {
             true => std::mem::take(&mut self.draft.answer),
             false => std::mem::take(&mut self.plain),
@@ -180,8 +180,8 @@ impl Reader {
     }
 
     /// A text as a value. What was cut out of it before it was a text counts too.
-    fn value(&self, kept: Kept) -> Said {
-        let mut said = Said::from(kept.captured());
+    fn value(&self, kept: BoundedText) -> AgentText {
+        let mut said = AgentText::from(kept.captured());
         let before = || self.cuts.iter().copied().find(|cut| said.text.contains(&cut_mark(*cut)));
         said.cut = said.cut.or_else(before);
         said
@@ -224,7 +224,7 @@ impl Reader {
         }
         if self.read_line(&line, events) {
             self.structured = true;
-            self.plain = Kept::default();
+            self.plain = BoundedText::default();
         }
         // A huge line's buffer is not held for the rest of a long call.
         line.clear();
@@ -285,8 +285,8 @@ impl Reader {
         &mut self,
         ended: Ended,
         stderr: &str,
-        file: Option<Said>,
-    ) -> Result<Said, (AgentFailure, KnownBy)> {
+        file: Option<AgentText>,
+    ) -> Result<AgentText, (AgentFailure, KnownBy)> {
         if let Some(failure) = self.draft.failure.take() {
             return Err((failure, KnownBy::Result));
         }
@@ -305,8 +305,9 @@ impl Reader {
         }
     }
 
-    fn success(&mut self, stderr: &str, file: Option<Said>) -> Result<Said, AgentFailure> {
-        let from_file = file.map(|said| Said { text: said.trim_end_matches(NEWLINES).to_owned(), ..said });
+    fn success(&mut self, stderr: &str, file: Option<AgentText>) -> Result<AgentText, AgentFailure> {
+        let from_file =
+            file.map(|said| AgentText { text: said.trim_end_matches(NEWLINES).to_owned(), ..said });
         let from_file = from_file.filter(|said| !said.trim().is_empty());
         if self.draft.done || self.draft.is_settled {
             let answer = std::mem::take(&mut self.draft.answer);
@@ -315,7 +316,11 @@ impl Reader {
         self.unstructured_success(stderr, from_file)
     }
 
-    fn unstructured_success(&mut self, stderr: &str, from_file: Option<Said>) -> Result<Said, AgentFailure> {
+    fn unstructured_success(
+        &mut self,
+        stderr: &str,
+        from_file: Option<AgentText>,
+    ) -> Result<AgentText, AgentFailure> {
         let missing = match self.dropped || !self.plain.is_whole() {
             true => AgentFailure::TooLarge,
             false => AgentFailure::NoResult { message: self.last_words(stderr) },
@@ -330,7 +335,7 @@ impl Reader {
             return Err(missing);
         }
         let plain = std::mem::take(&mut self.plain);
-        Some(Said::from(plain.captured())).filter(|said| !said.trim().is_empty()).ok_or(missing)
+        Some(AgentText::from(plain.captured())).filter(|said| !said.trim().is_empty()).ok_or(missing)
     }
 
     /// A configured program that answers in JSON has no plain answer to fall back on.

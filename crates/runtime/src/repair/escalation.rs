@@ -8,11 +8,11 @@ use engine::{
     resume_plan::{Producers, ResumePlan, Resumer},
 };
 
-use super::{Attempt, Escalation, Loop, repair::NOT_WRITTEN, subject::Subject, work::Work};
+use super::{Attempt, Escalation, Loop, repair::NOT_WRITTEN, target_recipe::Subject, work::Work};
 use crate::{
     machine::preflight,
     os::shell_word::quote,
-    runs::{Ending, OpenError, Resume, Shown},
+    runs::{Ending, OpenError, OpenedRun, Resume},
 };
 
 impl Loop<'_> {
@@ -83,7 +83,7 @@ impl Loop<'_> {
     }
 
     /// What a resume would do that a person types.
-    fn by_person(&self, opened: &Shown, producers: Producers) -> Option<ResumePlan> {
+    fn by_person(&self, opened: &OpenedRun, producers: Producers) -> Option<ResumePlan> {
         let resume = Resume { resumer: Resumer::Person { producers }, ..self.resumed(None) };
         opened.resume_plan(&resume).ok()
     }

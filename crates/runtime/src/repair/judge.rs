@@ -14,8 +14,8 @@ use recipe::{
 
 use super::{
     Regression,
-    subject::{Subject, unit},
-    surface::Change,
+    target_recipe::{Subject, unit},
+    workspace_snapshot::Change,
 };
 
 /// What speaks against a proposal.

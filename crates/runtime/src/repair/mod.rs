@@ -4,18 +4,18 @@
 //! never goes over its budget. When it cannot go on, it says so and hands over.
 
 pub mod answer;
+mod between_attempts;
 pub mod budget;
 mod changes;
 mod decide;
-mod desk;
 mod escalation;
 mod git;
 mod judge;
 mod lineage;
 mod repair;
-mod subject;
-mod surface;
+mod target_recipe;
 mod work;
+mod workspace_snapshot;
 
 use std::{ffi::OsStr, path::PathBuf};
 
@@ -34,18 +34,21 @@ use crate::{
     machine::{host::Host, programs},
     report::RunResult,
     run::{Halt, Reporter},
-    runs::{Beside, Ending, Hold, Interrupted, OpenError, Resume, ResumeError, RunError, Runs, Shown, Start},
+    runs::{
+        Beside, Ending, Interrupted, OpenError, OpenedRun, OwnedRun, Resume, ResumeError, RunError, Runs,
+        Start,
+    },
     store::{
         folder::{FolderError, Options, RunFolder},
         sources::Recording,
     },
 };
+use between_attempts::{BetweenAttempts, StopListener};
 use budget::Budget;
 pub use budget::{forbid, is_forbidden, prepare};
 use decide::Next;
-use desk::{Desk, Ear};
 use repair::Repair;
-use subject::Replaced;
+use target_recipe::Replaced;
 pub use work::unfinished;
 use work::{Prepared, Round, Work};
 
@@ -98,7 +101,7 @@ pub enum AutoFixError {
 impl Loop<'_> {
     /// Runs a recipe, and goes on until it succeeds or a person is needed. Nobody else can have the run meanwhile.
     pub fn start(self, start: Start<'_>, reporter: &mut dyn Reporter) -> Result<RunResult, AutoFixError> {
-        let ear = Ear::new()?;
+        let ear = StopListener::new()?;
         match self.runs.start_held(start, reporter)? {
             (first, Some(hold)) => self.go_on(first, hold, ear, reporter),
             (refused, None) => Ok(self.refused(refused)),
@@ -108,7 +111,7 @@ impl Loop<'_> {
     /// The same with a run that was opened to go on with it.
     pub fn resume(
         self,
-        opened: Shown,
+        opened: OpenedRun,
         resume: Resume<'_>,
         reporter: &mut dyn Reporter,
     ) -> Result<RunResult, AutoFixError> {
@@ -117,7 +120,7 @@ impl Loop<'_> {
         if let Some(problem) = programs::repairer(program, &self.agents, &self.host) {
             return Ok(self.refused(self.runs.blocked_resume(&opened, &[problem])));
         }
-        let ear = Ear::new()?;
+        let ear = StopListener::new()?;
         match self.runs.resume_held(opened, resume, None, reporter)? {
             (first, Some(hold)) => self.go_on(first, hold, ear, reporter),
             (refused, None) => Ok(self.refused(refused)),
@@ -138,8 +141,8 @@ impl Loop<'_> {
     fn go_on(
         mut self,
         first: RunResult,
-        hold: Hold,
-        ear: Ear,
+        hold: OwnedRun,
+        ear: StopListener,
         reporter: &mut dyn Reporter,
     ) -> Result<RunResult, AutoFixError> {
         let run_id = first.run_id.clone().unwrap_or_default();
@@ -265,7 +268,7 @@ impl Loop<'_> {
     /// Makes the next attempt, after what has to come before it.
     fn round(&mut self, work: &mut Work<'_>, next: Next) -> Result<Round, AutoFixError> {
         let Some(ear) = work.ear.take() else { return Ok(Round::Told(Halt::Interrupt)) };
-        let mut desk = Desk {
+        let mut desk = BetweenAttempts {
             runs: self.runs,
             folder: &work.folder,
             grace: self.host.grace,
@@ -284,7 +287,7 @@ impl Loop<'_> {
     /// Waits or has the recipe repaired, if that is what comes next.
     fn prepare(
         &mut self,
-        desk: &mut Desk<'_>,
+        desk: &mut BetweenAttempts<'_>,
         budget: &Budget,
         report: &mut Report,
         result: &RunResult,

@@ -23,13 +23,12 @@ use tokio::sync::{Notify, mpsc, watch};
 
 use super::{
     Attempt, AutoFixError, Loop, Regression, RepairReport, Report, answer,
+    between_attempts::BetweenAttempts,
     budget::Budget,
-    changes,
-    desk::Desk,
-    judge,
-    subject::{Replaced, Subject},
-    surface::{Place, Surface},
+    changes, judge,
+    target_recipe::{Replaced, Subject},
     work::Prepared,
+    workspace_snapshot::{Place, WorkspaceSnapshot},
 };
 use crate::{
     agents::{AgentSettings, User},
@@ -97,7 +96,7 @@ impl Loop<'_> {
     /// Asks the repair agent; a refused answer is fed back once.
     pub(super) fn repair(
         &self,
-        desk: &mut Desk<'_>,
+        desk: &mut BetweenAttempts<'_>,
         budget: &Budget,
         report: &mut Report,
         result: &RunResult,
@@ -158,7 +157,7 @@ impl Repairer<'_> {
     /// Asks once, and judges what comes back. Until that is over the journal says how to put the recipe back.
     fn propose(
         &mut self,
-        desk: &mut Desk<'_>,
+        desk: &mut BetweenAttempts<'_>,
         report: &Report,
         result: &RunResult,
         refused: Option<&RepairReport>,
@@ -186,7 +185,7 @@ impl Repairer<'_> {
     /// Lets the agent work, puts back what it changed, and judges its proposal.
     fn work(
         &mut self,
-        desk: &mut Desk<'_>,
+        desk: &mut BetweenAttempts<'_>,
         number: u32,
         before: &[u8],
         prompt: String,
@@ -195,7 +194,7 @@ impl Repairer<'_> {
         let dir = &repair_dir(number);
         let working_dir = self.folder.header().map(|header| header.working_dir)?;
         let file = &self.subject.file;
-        let mut surface = Surface::take(&Place {
+        let mut surface = WorkspaceSnapshot::take(&Place {
             working_dir: &working_dir,
             recipe: file,
             root: self.recipe_file,
@@ -299,7 +298,7 @@ impl Repairer<'_> {
     /// Asks the agent; its answer, and whether somebody asked to stop meanwhile. What it used up counts in the run.
     fn ask(
         &mut self,
-        desk: &mut Desk<'_>,
+        desk: &mut BetweenAttempts<'_>,
         number: u32,
         cwd: PathBuf,
         prompt: String,

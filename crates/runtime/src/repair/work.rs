@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use engine::RunStatus;
 
-use super::{Attempt, Policy, Report, budget::Budget, desk::Ear, load, repair::Repair};
+use super::{Attempt, Policy, Report, between_attempts::StopListener, budget::Budget, load, repair::Repair};
 use crate::{
     report::RunResult,
     run::{Halt, Reporter},
-    runs::{Ending, Hold},
+    runs::{Ending, OwnedRun},
     store::folder::{Options, RunFolder},
 };
 
@@ -30,8 +30,8 @@ pub(super) struct Work<'a> {
     pub(super) budget: Budget,
     pub(super) report: Report,
     pub(super) result: RunResult,
-    pub(super) hold: Option<Hold>,
-    pub(super) ear: Option<Ear>,
+    pub(super) hold: Option<OwnedRun>,
+    pub(super) ear: Option<StopListener>,
     pub(super) reporter: &'a mut dyn Reporter,
 }
 

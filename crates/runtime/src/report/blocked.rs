@@ -63,7 +63,7 @@ pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunRe
         resume_command: None,
         run_dir: None,
         mask: Mask::default(),
-        reach: crate::report::command_line::Reach::default(),
+        reach: crate::report::command_line::CliHint::default(),
     }
 }
 

@@ -8,15 +8,15 @@ use crate::os::shell_word::quote;
 
 /// How stored runs are reached from a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct CliHint {
     flag: String,
 }
 
-impl Reach {
+impl CliHint {
     /// Through a state directory that has to be named; through the usual one without.
-    pub fn through(state_dir: Option<&Path>) -> Reach {
+    pub fn through(state_dir: Option<&Path>) -> CliHint {
         let flag = state_dir.map(|dir| format!(" --state-dir {}", quote(&dir.to_string_lossy())));
-        Reach { flag: flag.unwrap_or_default() }
+        CliHint { flag: flag.unwrap_or_default() }
     }
 
     /// The command with these words, which are quoted already.
@@ -51,14 +51,14 @@ mod tests {
         {
             assert_eq!(quote(text), expected);
         }
-        let reach = Reach::through(Some(Path::new("/my runs")));
+        let reach = CliHint::through(Some(Path::new("/my runs")));
         assert_eq!(reach.command("show x"), "recipe-runner-rs show x --state-dir '/my runs'");
-        assert_eq!(Reach::default().command("show x"), "recipe-runner-rs show x");
+        assert_eq!(CliHint::default().command("show x"), "recipe-runner-rs show x");
     }
 
     #[test]
     fn what_begins_with_a_hyphen_is_not_taken_for_an_option() {
-        let far = Reach::through(Some(Path::new("/d")));
+        let far = CliHint::through(Some(Path::new("/d")));
         for (step, command, from) in [
             ("a/b", "recipe-runner-rs logs x a/b --state-dir /d", "--from a/b"),
             ("a b", "recipe-runner-rs logs x 'a b' --state-dir /d", "--from 'a b'"),

@@ -22,7 +22,7 @@ use recipe::{
 
 use crate::{
     os::shell_word::quote,
-    report::command_line::Reach,
+    report::command_line::CliHint,
     steps::shell::attempt::signal_words,
     store::{secrets::Mask, values},
 };
@@ -96,7 +96,7 @@ pub fn interruption(said: Option<&str>) -> Diagnosis {
 }
 
 /// The commands that help with the failure of a step.
-pub fn commands(reach: &Reach, run: &str, recipe: &str, path: &str) -> Commands {
+pub fn commands(reach: &CliHint, run: &str, recipe: &str, path: &str) -> Commands {
     Commands {
         resume: Some(reach.command(&format!("resume {run}"))),
         resume_edited: (!recipe.starts_with("built-in:"))
@@ -109,7 +109,7 @@ pub fn commands(reach: &Reach, run: &str, recipe: &str, path: &str) -> Commands 
 }
 
 /// How a run is continued: what is put down to a failure may know a better way than the usual one.
-pub fn resume_command(reach: &Reach, run: &str, found: Option<&Found>) -> String {
+pub fn resume_command(reach: &CliHint, run: &str, found: Option<&Found>) -> String {
     let better = |found: &Found| {
         let advice = found.advice.iter();
         advice.filter_map(|advice| advice.strip_prefix(GO_ON)).next().map(str::to_owned)

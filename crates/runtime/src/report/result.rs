@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::Failure;
 use crate::{
-    report::{command_line::Reach, diagnose::Found},
+    report::{command_line::CliHint, diagnose::Found},
     run::Preview,
     store::secrets::Mask,
 };
@@ -104,7 +104,7 @@ pub struct RunResult {
     pub mask: Mask,
     /// How a command line reaches it.
     #[serde(skip)]
-    pub reach: Reach,
+    pub reach: CliHint,
 }
 
 /// The result of a step.
@@ -200,7 +200,7 @@ pub struct Subject<'a> {
     /// Its plan.
     pub plan: &'a Plan,
     /// How a command line reaches it.
-    pub reach: &'a Reach,
+    pub reach: &'a CliHint,
     /// Its recipe, as it is named from any directory.
     pub recipe: String,
 }

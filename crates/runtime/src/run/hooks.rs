@@ -10,7 +10,7 @@ use recipe::{
 };
 use tokio::sync::{mpsc, watch};
 
-use super::{Driver, TaskDone, act::context_names};
+use super::{Driver, TaskDone, start_step::context_names};
 use crate::{
     os::{
         environment::Environment,
@@ -26,7 +26,7 @@ use crate::{
             export::own_room,
             script,
         },
-        spawn::{Starter, spawn_report},
+        spawn::{SpawnContext, spawn_report},
     },
     store::{
         folder::{FolderError, RunFolder},
@@ -52,7 +52,7 @@ pub(crate) struct Hook {
     lent: std::path::PathBuf,
     command: Result<Command, String>,
     grace: std::time::Duration,
-    starter: Starter,
+    starter: SpawnContext,
     progress: mpsc::UnboundedSender<Progress>,
 }
 
@@ -88,7 +88,7 @@ impl Driver<'_> {
         Some(Hook {
             command: self.hook_command(frame, at, name, template, &lent),
             lent,
-            starter: Starter { path: path.clone(), attempt, purpose: Some(name) },
+            starter: SpawnContext { path: path.clone(), attempt, purpose: Some(name) },
             progress: self.progress.0.clone(),
             path,
             name,

@@ -3,26 +3,26 @@
 //! Record, then act: what a decision starts is started only when the decision is on disk. A failed append stops
 //! the run; a reporter cannot.
 
-mod act;
-mod again;
-mod ask;
 pub mod audit;
+mod background_processes;
+mod declared_files;
+mod dry_run;
+pub(crate) mod dynamic_recipe;
 mod end;
 mod hooks;
-pub(crate) mod late;
-mod leavings;
-mod life;
-mod notice;
+mod nested_timeout;
+mod on_task_done;
 mod output;
 mod parts;
+mod prepared_folder;
 mod recover;
 pub mod recovery;
-mod rehearse;
+mod reporter;
+mod retry;
 mod signals;
-mod spare;
-mod take;
-mod time_is_up;
-mod traces;
+mod start_agent;
+mod start_step;
+mod supervise;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque},
@@ -42,13 +42,13 @@ use tokio::{
     task::JoinSet,
 };
 
-use ask::{Spent, Waiting};
-pub use notice::{Notice, Reporter};
+pub use dry_run::Preview;
 pub use parts::Parts;
-pub use rehearse::Preview;
+use prepared_folder::PreparedFolder;
+pub use reporter::{Notice, Reporter};
 pub use signals::{Halt, wait_unless_told};
 pub(crate) use signals::{INBOX, Signals, TOLD_AGAIN, cancel_requested};
-use spare::Spare;
+use start_agent::{Spent, Waiting};
 
 use crate::{
     agents::AgentSettings,
@@ -123,7 +123,7 @@ pub struct Driver<'a> {
     outputs: Outputs,
     contexts: HashMap<FrameId, ContextFile>,
     large: LargeFiles,
-    spare: Spare,
+    spare: PreparedFolder,
     closing: HashSet<FrameId>,
     running_agents: HashSet<String>,
     waiting_agents: VecDeque<Waiting>,
@@ -169,7 +169,7 @@ pub(crate) enum TaskDone {
     /// The time before another attempt is over.
     Retry { path: String, cleared: Vec<process::Survivor> },
     /// What a failed recipe left running was ended.
-    Cleared(Box<leavings::Cleared>),
+    Cleared(Box<background_processes::Cleared>),
     /// A nested recipe can be entered, or cannot.
     Enter { path: String, hook: Option<hooks::HookReport>, problem: Option<String> },
     /// A nested recipe took too long.

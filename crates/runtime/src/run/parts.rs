@@ -10,7 +10,7 @@ use engine::RunState;
 use recipe::{check::Loader, plan::Plan};
 use tokio::{sync::mpsc, task::JoinSet};
 
-use super::{Driver, Reporter, spare::Spare};
+use super::{Driver, Reporter, prepared_folder::PreparedFolder};
 use crate::{
     agents::AgentSettings,
     machine::host::Host,
@@ -98,7 +98,7 @@ impl<'a> Driver<'a> {
             outputs: Outputs::new(),
             contexts: HashMap::new(),
             large: LargeFiles::new(run_dir.join("large")),
-            spare: Spare::new(run_dir),
+            spare: PreparedFolder::new(run_dir),
             closing: HashSet::new(),
             running_agents: HashSet::new(),
             waiting_agents: VecDeque::new(),

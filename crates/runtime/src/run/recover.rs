@@ -13,7 +13,7 @@ use recipe::{
     value::Value,
 };
 
-use super::{DriveError, Driver, TaskDone, Waiting, ask::Question};
+use super::{DriveError, Driver, TaskDone, Waiting, start_agent::AgentRequest};
 use crate::{
     machine::{preflight, programs},
     run::recovery::{self, Verdict},
@@ -96,7 +96,7 @@ impl Driver<'_> {
         let attempt = self.state.frames[frame].steps[at].attempt;
         let recoverer = self.recoverer(id);
         let model = recoverer.model.map(|model| model.render(&self.state.frames[frame]));
-        let question = Question {
+        let question = AgentRequest {
             prompt: recovery::prompt(&self.state, id, &self.mask),
             system_prompt: None,
             model: model.filter(|model| !model.is_empty()),

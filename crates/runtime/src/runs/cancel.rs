@@ -4,7 +4,7 @@ use std::{fs, time::Duration};
 
 use engine::{Event, RunStatus, event::RunFinished};
 
-use super::{OpenError, Runs, opened::spent, orphans::end_orphans, stored::last_finish};
+use super::{OpenError, Runs, list::last_finish, open::spent, orphans::end_orphans};
 use crate::{
     os::{clock, process::Survivor},
     store::folder::RunFolder,
@@ -83,7 +83,7 @@ impl Runs {
         let Some(lock) = folder.lock()? else { return Ok(Cancelled::StillAlive(0)) };
         let (mut shown, mut journal) = self.take(folder.clone())?;
         let usage = spent(&shown.records);
-        super::hold::undo(&mut shown, &mut journal, grace)?;
+        super::owned_run::undo(&mut shown, &mut journal, grace)?;
         let swept = end_orphans(&shown, grace);
         let finished = RunFinished {
             status: RunStatus::Cancelled,

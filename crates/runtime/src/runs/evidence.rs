@@ -8,7 +8,7 @@ use engine::{
 };
 use jiff::Timestamp;
 
-use super::{InForce, Shown, repro::Repeated};
+use super::{CurrentRecipe, OpenedRun, repro::Repeated};
 use crate::{
     report::evidence::{Continuation, Evidence, Note, Process, RecipeRef, Retry, Try},
     store::secrets::Mask,
@@ -27,11 +27,13 @@ pub(super) enum Processes {
 }
 
 /// Gathers the evidence of a run.
-pub(super) fn gather(shown: &Shown, processes: Processes) -> Evidence {
-    let Shown { header, recipe, mask, .. } = shown;
-    let reference =
-        |recipe: &InForce| RecipeRef { recipe_digest: recipe.digest.clone(), recipe_path: recipe.name() };
-    let (first, now) = (reference(&InForce::first(header)), reference(recipe));
+pub(super) fn gather(shown: &OpenedRun, processes: Processes) -> Evidence {
+    let OpenedRun { header, recipe, mask, .. } = shown;
+    let reference = |recipe: &CurrentRecipe| RecipeRef {
+        recipe_digest: recipe.digest.clone(),
+        recipe_path: recipe.name(),
+    };
+    let (first, now) = (reference(&CurrentRecipe::first(header)), reference(recipe));
     let mut gathering = Gathering {
         evidence: Evidence {
             repro_command: Repeated {

@@ -9,12 +9,12 @@ use engine::{Event, Record, RunSettings, RunState, RunStatus};
 use recipe::{plan::Plan, value::Value};
 
 use super::{
-    InForce, OpenError, Shown,
+    CurrentRecipe, OpenError, OpenedRun,
     compile::{compile, complete},
 };
 use crate::{
     machine::dotenv,
-    report::command_line::Reach,
+    report::command_line::CliHint,
     store::{
         folder::{Header, RunFolder},
         journal::Extent,
@@ -30,16 +30,16 @@ pub(super) fn fold(
     plan: Plan,
     records: Vec<Record>,
     variables: &BTreeMap<String, String>,
-) -> Result<Shown, OpenError> {
+) -> Result<OpenedRun, OpenError> {
     let plan = complete(plan, &folder, 0, &header, &records)?;
     let state = RunState::new(&plan, settings(&header));
     let mut mask = Mask::default().of_run(&folder.id());
     plan.units.iter().for_each(|unit| mask.learn_unit(unit));
-    let recipe = InForce::first(&header);
+    let recipe = CurrentRecipe::first(&header);
     let base = recipe.base(&header.working_dir);
     mask.learn_variables(&named(&plan, &base, &header, variables));
     mask.learn_frame(state.root());
-    let mut shown = Shown {
+    let mut shown = OpenedRun {
         header,
         folder,
         plan,
@@ -49,7 +49,7 @@ pub(super) fn fold(
         records: Vec::new(),
         status: RunStatus::Interrupted,
         lost: HashMap::new(),
-        reach: Reach::default(),
+        reach: CliHint::default(),
         generation: 0,
         extent: Extent::default(),
     };
@@ -87,7 +87,7 @@ fn settings(header: &Header) -> RunSettings {
     }
 }
 
-impl Shown {
+impl OpenedRun {
     /// Takes in what was written after the run was opened.
     pub(super) fn follow(&mut self, record: Record) -> Result<(), OpenError> {
         let mut records = std::mem::take(&mut self.records);

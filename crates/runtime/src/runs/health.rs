@@ -17,7 +17,7 @@ use recipe::{
 };
 use serde::Serialize;
 
-use crate::runs::{Runs, Shown};
+use crate::runs::{OpenedRun, Runs};
 
 /// Which runs are looked at.
 #[derive(Clone, Debug, Default)]
@@ -130,7 +130,7 @@ pub fn health(runs: &Runs, query: &Query) -> Health {
     health
 }
 
-fn is_wanted(shown: &Shown, query: &Query) -> bool {
+fn is_wanted(shown: &OpenedRun, query: &Query) -> bool {
     let at = shown.header.created_at;
     shown.status != RunStatus::Running
         && query.since.is_none_or(|since| at >= since)
@@ -140,13 +140,13 @@ fn is_wanted(shown: &Shown, query: &Query) -> bool {
 
 /// A run, and what its failure is put down to.
 struct Seen {
-    shown: Shown,
+    shown: OpenedRun,
     diagnosis: Option<Diagnosis>,
     duration: f64,
 }
 
 impl Seen {
-    fn new(shown: Shown) -> Seen {
+    fn new(shown: OpenedRun) -> Seen {
         let result = shown.result();
         Seen { diagnosis: result.diagnosis, duration: result.duration, shown }
     }

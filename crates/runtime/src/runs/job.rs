@@ -10,7 +10,7 @@ use crate::{
     agents::AgentSettings,
     machine::host::Host,
     os::clock,
-    report::{self, RunResult, Subject, command_line::Reach},
+    report::{self, RunResult, Subject, command_line::CliHint},
     run::{DriveError, Driver, Parts, Preview, Reporter, audit::Audit},
     store::{
         folder::{Options, RunFolder},
@@ -36,7 +36,7 @@ pub(crate) struct Job<'a> {
     pub(crate) generation: u32,
     pub(crate) audits: Vec<Audit>,
     pub(crate) agents: AgentSettings,
-    pub(crate) reach: Reach,
+    pub(crate) reach: CliHint,
     /// Its recipe, as it is named from any directory.
     pub(crate) recipe: String,
 }
@@ -85,7 +85,7 @@ impl Job<'_> {
 struct Known {
     run_id: String,
     tracking_id: String,
-    reach: Reach,
+    reach: CliHint,
     recipe: String,
 }
 

@@ -1,48 +1,48 @@
 //! The way in: starting, resuming, cancelling, listing and showing runs.
 
+mod awaiting_choice;
 mod cancel;
 mod compile;
+mod current_recipe;
+mod dynamic_recipe;
 mod evidence;
 mod fold;
 mod guard;
 pub mod health;
-mod hold;
 mod home;
 mod id;
-mod in_force;
 mod job;
-mod late;
+mod list;
 mod missing;
-mod opened;
+mod open;
 mod orphans;
-mod person;
+mod owned_run;
 mod plan;
 mod remains;
 pub mod repro;
 mod request;
 mod resume;
 mod start;
-mod stored;
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+pub use awaiting_choice::changed_note;
 pub use cancel::Cancelled;
+pub use current_recipe::CurrentRecipe;
 pub use engine::resume_plan::Interrupted;
 pub use guard::guard;
-pub(crate) use hold::{Ending, Hold};
 pub(crate) use id::new_id;
-pub use in_force::InForce;
 pub(crate) use job::Job;
-pub use opened::{OpenError, Shown};
+pub use list::{FindError, RunSummary};
+pub use open::{OpenError, OpenedRun};
 pub(crate) use orphans::left_behind;
-pub use person::changed_note;
+pub(crate) use owned_run::{Ending, OwnedRun};
 pub use request::{MAX_PARALLEL, Request, RequestError, Silent};
 pub use resume::{Resume, ResumeError};
-pub use start::{Beside, Others, Stale, Start};
-pub use stored::{FindError, RunSummary};
+pub use start::{Beside, ConcurrencyPolicy, Stale, Start};
 
 use crate::{
-    report::command_line::Reach,
+    report::command_line::CliHint,
     run::DriveError,
     store::{folder, workspace::Owner},
 };
@@ -51,7 +51,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Runs {
     home: PathBuf,
-    reach: Reach,
+    reach: CliHint,
     /// Variables of the environment, which may hold secrets that steps have printed.
     variables: BTreeMap<String, String>,
 }
@@ -96,12 +96,12 @@ pub enum RunError {
 impl Runs {
     /// The runs below a state directory.
     pub fn at(home: PathBuf) -> Runs {
-        Runs { home, reach: Reach::default(), variables: BTreeMap::new() }
+        Runs { home, reach: CliHint::default(), variables: BTreeMap::new() }
     }
 
     /// The same runs, with how a command line reaches them.
     #[must_use]
-    pub fn reached(self, reach: Reach) -> Runs {
+    pub fn reached(self, reach: CliHint) -> Runs {
         Runs { reach, ..self }
     }
 
@@ -112,7 +112,7 @@ impl Runs {
     }
 
     /// How a command line reaches them.
-    pub fn reach(&self) -> &Reach {
+    pub fn reach(&self) -> &CliHint {
         &self.reach
     }
 

@@ -4,21 +4,21 @@ use std::{collections::BTreeMap, time::Duration};
 
 use engine::Event;
 
-use super::{Shown, opened::assemble, stored::last_finish};
+use super::{OpenedRun, list::last_finish, open::assemble};
 use crate::{
     os::{clock, process},
     store::{folder::RunFolder, journal},
 };
 
 /// Ends every process that a dead runner left behind. Only for who has taken the run.
-pub(super) fn end_orphans(shown: &Shown, grace: Duration) -> process::Swept {
+pub(super) fn end_orphans(shown: &OpenedRun, grace: Duration) -> process::Swept {
     // it is doing the same, and would end what is started from now on
     shown.folder.await_guardian();
     clock::block_on(process::end_marked(&orphans(shown), grace)).unwrap_or_default()
 }
 
 /// Everything that a dead runner left behind.
-fn orphans(shown: &Shown) -> process::Filter {
+fn orphans(shown: &OpenedRun) -> process::Filter {
     let mut filter = process::Filter::run(&shown.header.run_id);
     filter.groups = in_flight(shown);
     filter
@@ -31,7 +31,7 @@ pub(crate) fn left_behind(folder: &RunFolder) -> process::Filter {
 }
 
 /// Main processes of the steps that were not over: their groups are searched too, for what hides its marker.
-fn in_flight(shown: &Shown) -> Vec<process::ProcessId> {
+fn in_flight(shown: &OpenedRun) -> Vec<process::ProcessId> {
     // numbers of another boot mean nothing
     if shown.header.boot_id.is_none() || shown.header.boot_id != process::boot_id() {
         return Vec::new();

@@ -9,8 +9,8 @@ use engine::{
 use recipe::value::Map;
 
 use super::{
-    Runs, Shown,
-    late::Next,
+    OpenedRun, Runs,
+    dynamic_recipe::Next,
     resume::{Resume, ResumeError, asks_agents, named},
 };
 
@@ -23,7 +23,7 @@ impl Runs {
     }
 }
 
-impl Shown {
+impl OpenedRun {
     /// What a resume would do that says nothing else.
     fn plain_plan(&self) -> ResumePlan {
         let Next { plan, late, .. } = self.same();
@@ -114,7 +114,7 @@ fn about_effects(steps: &[String], command: impl Fn(&str) -> String) -> Vec<Stri
 }
 
 /// What the failures are put down to, each by itself.
-fn blames(shown: &Shown) -> Blames {
+fn blames(shown: &OpenedRun) -> Blames {
     let found = crate::report::diagnose::failure(
         &shown.plan,
         &shown.state,

@@ -11,7 +11,7 @@ use engine::{
     resume_plan::Remains,
 };
 
-use super::Shown;
+use super::OpenedRun;
 use crate::store::values;
 
 /// A declared file of a step.
@@ -20,7 +20,7 @@ struct Product<'a> {
     file: &'a OutputRef,
 }
 
-impl Shown {
+impl OpenedRun {
     /// What is not as the steps left it.
     pub(super) fn remains(&self) -> Remains {
         let lost = self.lost.keys().cloned().collect();

@@ -9,7 +9,7 @@ use recipe::{
 
 use crate::{
     os::shell_word::quote,
-    runs::{InForce, MAX_PARALLEL},
+    runs::{CurrentRecipe, MAX_PARALLEL},
     store::{
         folder::{Batch, FolderError, Header, Options, Recovery, RunFolder},
         secrets::Mask,
@@ -24,7 +24,7 @@ const FILE: &str = "given.json";
 /// The command line that starts a run like this one, with the recipe that it began with.
 pub fn header_command(header: &Header, folder: &RunFolder, mask: &Mask) -> String {
     let repeated = Repeated {
-        recipe: &InForce::first(header).name(),
+        recipe: &CurrentRecipe::first(header).name(),
         dir: &header.working_dir,
         given: &header.given(),
         options: &header.options,

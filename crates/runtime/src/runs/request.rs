@@ -14,7 +14,7 @@ use recipe::{
     value::{Map, Value},
 };
 
-use super::{Others, RunError, Runs, Start};
+use super::{ConcurrencyPolicy, RunError, Runs, Start};
 use crate::{
     agents::AgentSettings,
     machine::{
@@ -219,7 +219,7 @@ impl Runs {
             working_dir: canonical(&request.working_dir),
             recording: &recording,
             dry_run: request.dry_run,
-            others: Others::default(),
+            others: ConcurrencyPolicy::default(),
         };
         Ok(self.start(start, reporter)?)
     }

@@ -20,10 +20,10 @@ use recipe::{
 };
 
 use super::{
-    Hold, Job, OpenError, RunError, Runs, Shown,
-    late::Next,
+    Job, OpenError, OpenedRun, OwnedRun, RunError, Runs,
+    awaiting_choice::{offered, text_in_force, wait_for_person},
+    dynamic_recipe::Next,
     orphans::end_orphans,
-    person::{offered, text_in_force, wait_for_person},
     start::open_log,
 };
 use crate::{
@@ -125,7 +125,7 @@ impl Runs {
     /// Goes on with a run that was opened from where it stopped.
     pub fn resume(
         &self,
-        opened: Shown,
+        opened: OpenedRun,
         resume: Resume<'_>,
         reporter: &mut dyn Reporter,
     ) -> Result<RunResult, ResumeError> {
@@ -140,23 +140,23 @@ impl Runs {
     /// not have and that cannot go on is let go.
     pub(crate) fn resume_held(
         &self,
-        opened: Shown,
+        opened: OpenedRun,
         mut resume: Resume<'_>,
-        held: Option<Hold>,
+        held: Option<OwnedRun>,
         reporter: &mut dyn Reporter,
-    ) -> Result<(RunResult, Option<Hold>), ResumeError> {
+    ) -> Result<(RunResult, Option<OwnedRun>), ResumeError> {
         let folder = opened.folder.clone();
         let run = folder.id();
         let is_ours = held.is_some();
         let mut hold = match held {
             Some(hold) => hold,
             None => match folder.lock().map_err(OpenError::from)? {
-                Some(lock) => Hold::new(lock),
+                Some(lock) => OwnedRun::new(lock),
                 None => return Err(ResumeError::Owned { run, pid: folder.owner().unwrap_or(0) }),
             },
         };
         let (mut shown, mut journal) = self.take_opened(opened)?;
-        let undone = super::hold::undo(&mut shown, &mut journal, resume.host.grace)?;
+        let undone = super::owned_run::undo(&mut shown, &mut journal, resume.host.grace)?;
         if shown.state.finished.as_ref().is_some_and(|finished| finished.status == RunStatus::Completed) {
             return Err(ResumeError::Completed(run));
         }
@@ -255,7 +255,7 @@ impl Runs {
         }
         if !is_ours {
             let workspace = self.workspace(&shown.header.recipe_path, &working_dir);
-            let others = super::Others { beside: resume.beside, stale: super::Stale::Named };
+            let others = super::ConcurrencyPolicy { beside: resume.beside, stale: super::Stale::Named };
             let name = shown.header.recipe_name.clone();
             hold = hold.with(self.claim(&workspace, &run, &name, others, &resume.host, &mut first)?);
             if let Some(log) = &log {
@@ -298,7 +298,7 @@ impl Runs {
     }
 
     /// The result of a resume that cannot go on: nothing has changed, and it can be tried again.
-    pub(crate) fn blocked_resume(&self, shown: &Shown, problems: &[Problem]) -> RunResult {
+    pub(crate) fn blocked_resume(&self, shown: &OpenedRun, problems: &[Problem]) -> RunResult {
         let run = &shown.header.run_id;
         let resume = self.reach.command(&format!("resume {run}"));
         let commands = Commands {
@@ -319,7 +319,7 @@ impl Runs {
     }
 
     /// Interrupted steps that are to be skipped; an error if a person has to choose.
-    fn interrupted_steps(&self, shown: &Shown, choice: Interrupted) -> Result<Vec<String>, ResumeError> {
+    fn interrupted_steps(&self, shown: &OpenedRun, choice: Interrupted) -> Result<Vec<String>, ResumeError> {
         let steps = shown.undecided();
         match choice {
             Interrupted::Ask if !steps.is_empty() => {
@@ -364,18 +364,18 @@ fn missing(plan: &Plan, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<Problem>
 }
 
 /// Whether completed agent steps would be done again, which costs money.
-fn repeats_agents(shown: &Shown, plan: &ResumePlan) -> bool {
+fn repeats_agents(shown: &OpenedRun, plan: &ResumePlan) -> bool {
     plan.redo.iter().any(|path| asks_agents(shown, path))
 }
 
 /// Whether a step asks an agent, or runs a recipe that may.
-pub(super) fn asks_agents(shown: &Shown, path: &str) -> bool {
+pub(super) fn asks_agents(shown: &OpenedRun, path: &str) -> bool {
     shown.state.locate(path).is_some_and(|(frame, at)| {
         !matches!(shown.state.frames[frame].unit.steps[at].kind, recipe::plan::StepKind::Shell { .. })
     })
 }
 
-impl Shown {
+impl OpenedRun {
     /// Steps that were cut off half-way and must not simply run again.
     pub(crate) fn undecided(&self) -> Vec<String> {
         let cut_off = self.state.cut_off_steps();
@@ -386,7 +386,7 @@ impl Shown {
 }
 
 /// The step that must not simply run again: an interrupted one, or the outermost recipe step around it that says so.
-fn not_idempotent(shown: &Shown, path: &str) -> Option<String> {
+fn not_idempotent(shown: &OpenedRun, path: &str) -> Option<String> {
     let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
     ends.map(|end| &path[..end]).find_map(|path| {
         let (frame, at) = shown.state.locate(path)?;

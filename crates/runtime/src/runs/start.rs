@@ -9,7 +9,7 @@ use engine::{
 use recipe::{plan::Plan, value::Map};
 
 use super::{
-    Hold, Job, RunError, Runs, canonical_recipe,
+    Job, OwnedRun, RunError, Runs, canonical_recipe,
     missing::{self, blocked_start, write_start},
 };
 use crate::{
@@ -45,12 +45,12 @@ pub struct Start<'a> {
     /// Nothing is executed and nothing written.
     pub dry_run: bool,
     /// What other runs of the same recipe in the same directory mean.
-    pub others: Others,
+    pub others: ConcurrencyPolicy,
 }
 
 /// What other runs of the same recipe in the same directory mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Others {
+pub struct ConcurrencyPolicy {
     /// Whether this run may go beside a live one.
     pub beside: Beside,
     /// What becomes of the marks of dead ones.
@@ -92,7 +92,7 @@ impl Runs {
         &self,
         start: Start<'_>,
         reporter: &mut dyn Reporter,
-    ) -> Result<(RunResult, Option<Hold>), RunError> {
+    ) -> Result<(RunResult, Option<OwnedRun>), RunError> {
         // a dry run needs the recipe's own values, but neither programs nor credentials
         let problems = match start.dry_run {
             true => crate::machine::preflight::context_problems(
@@ -176,7 +176,7 @@ impl Runs {
             reach: self.reach.clone(),
             recipe,
         };
-        let hold = lock.map(|lock| Hold::new(lock).with(claim));
+        let hold = lock.map(|lock| OwnedRun::new(lock).with(claim));
         Ok((job.run(first, reporter)?, hold))
     }
 
@@ -191,7 +191,7 @@ impl Runs {
         workspace: &Workspace,
         run_id: &str,
         recipe: &str,
-        others: Others,
+        others: ConcurrencyPolicy,
         host: &Host,
         first: &mut Vec<Event>,
     ) -> Result<Option<Claim>, RunError> {

@@ -15,7 +15,7 @@ use super::{
     world::{Death, Fate},
 };
 use crate::{
-    runs::{Interrupted, Shown},
+    runs::{Interrupted, OpenedRun},
     store::folder::Options,
 };
 
@@ -89,7 +89,7 @@ fn without_numbers(text: &str) -> String {
 }
 
 /// How every step came out, without the numbers of attempts.
-fn summary(shown: &Shown, id: FrameId, lines: &mut Vec<String>) {
+fn summary(shown: &OpenedRun, id: FrameId, lines: &mut Vec<String>) {
     let frame = &shown.state.frames[id];
     for (at, step) in frame.steps.iter().enumerate() {
         let value = step.value.as_ref().map(|value| value.render().into_owned());

@@ -10,7 +10,7 @@ use engine::{
 use recipe::plan::{JsonMode, StepKind};
 
 use super::{child::Child, life::Story, with};
-use crate::{report::RunResult, runs::Shown};
+use crate::{report::RunResult, runs::OpenedRun};
 
 fn complain(what: String) {
     with(|world| world.complain(what));
@@ -74,7 +74,7 @@ pub(super) fn check_result(story: &Story, result: &RunResult) {
 }
 
 /// A recipe that succeeded has only steps that succeeded, were skipped for a reason, or may fail.
-fn success_is_earned(shown: &Shown, id: FrameId) {
+fn success_is_earned(shown: &OpenedRun, id: FrameId) {
     let frame = &shown.state.frames[id];
     for (at, step) in frame.steps.iter().enumerate() {
         let fine = match step.status {
@@ -102,7 +102,7 @@ fn is_redone(path: &str, rerun: &[String]) -> bool {
 
 /// A recipe is not tried again once something in it is done that must not be done twice. A step that a person left out
 /// does not start unless a resume says so.
-fn effects_are_not_retried(shown: &Shown) {
+fn effects_are_not_retried(shown: &OpenedRun) {
     let is_for_once = |path: &str| {
         let place = shown.state.locate(path);
         let step = place.map(|(frame, at)| &shown.state.frames[frame].unit.steps[at]);
@@ -184,7 +184,7 @@ fn nothing_is_done_twice(records: &[Record]) {
 }
 
 /// Record, then act: no process without the record that announces it.
-fn acts_are_recorded(shown: &Shown) {
+fn acts_are_recorded(shown: &OpenedRun) {
     let started: BTreeSet<(&str, u32)> = shown
         .records
         .iter()
@@ -205,7 +205,7 @@ fn acts_are_recorded(shown: &Shown) {
 }
 
 /// What the journal says about an end is what happened.
-fn ends_are_true(shown: &Shown) {
+fn ends_are_true(shown: &OpenedRun) {
     for record in &shown.records {
         let Event::StepFinished { path, attempt, status, ended, recovered: false } = &record.event else {
             continue;
@@ -247,7 +247,7 @@ fn ended_well(child: &Child) -> bool {
 }
 
 /// Steps, attempts and agent runs stay within what the recipe allows, over all lives.
-fn limits_hold(shown: &Shown) {
+fn limits_hold(shown: &OpenedRun) {
     let root = shown.plan.root();
     let ran = count_steps(shown, 0);
     if let Some(limit) = root.limits.max_total_steps.filter(|limit| ran > *limit) {
@@ -291,7 +291,7 @@ fn limits_hold(shown: &Shown) {
     }
 }
 
-fn count_steps(shown: &Shown, id: FrameId) -> u64 {
+fn count_steps(shown: &OpenedRun, id: FrameId) -> u64 {
     let frame: &Frame = &shown.state.frames[id];
     let count = |at: usize| match frame.steps[at].frame {
         Some(child) => count_steps(shown, child),
@@ -301,7 +301,7 @@ fn count_steps(shown: &Shown, id: FrameId) -> u64 {
 }
 
 /// How often a step may be tried in one life: as often as it says itself, in every try of the recipes around it.
-fn most_attempts(shown: &Shown, path: &str) -> u64 {
+fn most_attempts(shown: &OpenedRun, path: &str) -> u64 {
     let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
     let own = |path: &str| {
         let Some((frame, at)) = shown.state.locate(path) else { return 8 };
@@ -311,7 +311,7 @@ fn most_attempts(shown: &Shown, path: &str) -> u64 {
     ends.map(|end| own(&path[..end])).product()
 }
 
-fn own_attempts(shown: &Shown, path: &str) -> u64 {
+fn own_attempts(shown: &OpenedRun, path: &str) -> u64 {
     let Some((frame, at)) = shown.state.locate(path) else { return 3 };
     let step = &shown.state.frames[frame].unit.steps[at];
     step.retry.as_ref().map_or(1, |retry| retry.max_attempts)

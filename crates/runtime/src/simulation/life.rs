@@ -31,7 +31,7 @@ use crate::{
     machine::host::Host,
     report::RunResult,
     run::Halt,
-    runs::{Beside, Interrupted, Others, Resume, ResumeError, RunError, Runs, Start},
+    runs::{Beside, ConcurrencyPolicy, Interrupted, Resume, ResumeError, RunError, Runs, Start},
     store::{
         folder::{Options, Recovery},
         journal,
@@ -288,7 +288,7 @@ impl Story {
             working_dir: self.work.clone(),
             recording: &recording,
             dry_run: false,
-            others: Others::default(),
+            others: ConcurrencyPolicy::default(),
         };
         self.runs().start(start, watcher)
     }

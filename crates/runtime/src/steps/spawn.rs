@@ -49,7 +49,7 @@ impl Started {
 
 /// Whose process it is that starts.
 #[derive(Clone, Debug)]
-pub struct Starter {
+pub struct SpawnContext {
     /// The step.
     pub path: String,
     /// The attempt.
@@ -61,7 +61,7 @@ pub struct Starter {
 /// Reports a start to the loop.
 pub fn spawn_report(
     command: &Command,
-    starter: Starter,
+    starter: SpawnContext,
     progress: mpsc::UnboundedSender<Progress>,
 ) -> impl FnOnce(&process::Running) + use<> {
     let program = command.program.to_string_lossy().into_owned();
@@ -71,7 +71,7 @@ pub fn spawn_report(
     let env = Arc::clone(&command.env);
     move |running| {
         let id = running.identity();
-        let Starter { path, attempt, purpose } = starter;
+        let SpawnContext { path, attempt, purpose } = starter;
         // the loop is gone only when the run is over
         let _ = progress.send(Progress::Spawned(Started { path, attempt, purpose, id, argv, cwd, env }));
     }

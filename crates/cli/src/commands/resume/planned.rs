@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use engine::resume_plan::{Action, ResumePlan};
-use runtime::runs::Shown;
+use runtime::runs::OpenedRun;
 use serde_json::json;
 
 use super::same_flags::Asked;
@@ -12,7 +12,7 @@ use crate::{args::options::OutputFormat, out::Out};
 /// Shows what a resume would do; these recipes have changed since, and it does not go on with what they are now.
 pub(super) fn show(
     asked: &Asked<'_>,
-    opened: &Shown,
+    opened: &OpenedRun,
     mut plan: ResumePlan,
     changed: &[PathBuf],
     format: OutputFormat,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use runtime::{
-    report::command_line::{Reach, option},
+    report::command_line::{CliHint, option},
     store::secrets::Mask,
 };
 
@@ -12,7 +12,7 @@ use crate::{args::stored::ResumeArgs, environment::Environment};
 /// A resume that was asked for.
 pub(super) struct Asked<'a> {
     pub(super) run: String,
-    pub(super) reach: &'a Reach,
+    pub(super) reach: &'a CliHint,
     /// Its flags.
     pub(super) same: String,
 }

@@ -11,7 +11,8 @@ use recipe::{
     diagnostic::{Code, Diagnostic, Severity},
 };
 use runtime::{
-    os::shell_word::quote, repair::AutoFixError, report::command_line::Reach, run::DriveError, runs::RunError,
+    os::shell_word::quote, repair::AutoFixError, report::command_line::CliHint, run::DriveError,
+    runs::RunError,
 };
 use serde_json::{Value as Json, json};
 
@@ -28,7 +29,7 @@ use crate::{
 };
 
 /// The auto-fix loop itself could not go on.
-pub(crate) fn fix_failed(error: AutoFixError, reach: &Reach) -> Failure {
+pub(crate) fn fix_failed(error: AutoFixError, reach: &CliHint) -> Failure {
     match error {
         AutoFixError::Run(error) => broken(error, reach),
         other => Failure::new(Exit::Broken, other.to_string()),
@@ -36,7 +37,7 @@ pub(crate) fn fix_failed(error: AutoFixError, reach: &Reach) -> Failure {
 }
 
 /// The runner itself could not do its work.
-pub(crate) fn broken(error: RunError, reach: &Reach) -> Failure {
+pub(crate) fn broken(error: RunError, reach: &CliHint) -> Failure {
     if let RunError::Busy { owner, state, .. } = &error {
         let run = &owner.run_id;
         return Failure::new(Exit::Conflict, error.to_string())

@@ -192,7 +192,7 @@ fn the_last_message_file_is_the_answer() {
     let finish = |output: &str, file: &str| {
         let mut reader = known("codex").reader();
         reader.feed(output.as_bytes(), &mut Vec::new());
-        let file = Said { text: file.to_owned(), cut: None };
+        let file = AgentText { text: file.to_owned(), cut: None };
         line(&reader.finish(Ended::Exit(0), "", Some(file)))
     };
     assert_eq!(finish(transcript!("codex-hello"), "from the file\n"), "from the file");

@@ -29,7 +29,7 @@ fn a_hundred_megabytes_are_not_kept() {
 }
 
 /// What is left of an answer: its size, both of its ends, and whether the cut is told and marked.
-fn ends(said: &Said) -> (bool, &str, &str, bool) {
+fn ends(said: &AgentText) -> (bool, &str, &str, bool) {
     let is_marked = said.cut.is_some_and(|cut| said.contains(&format!("[… {cut} bytes cut here")));
     assert_eq!(is_marked, said.cut.is_some());
     (said.len() as u64 <= crate::store::values::VALUE_CAP, &said[..5], &said[said.len() - 5..], is_marked)

@@ -117,12 +117,12 @@ impl Header {
 #[derive(Debug)]
 pub(super) struct Catalogs {
     reuse: Duration,
-    dirs: Mutex<HashMap<PathBuf, Kept<Arc<Vec<PathBuf>>>>>,
-    files: Mutex<HashMap<PathBuf, Kept<Arc<Vec<u8>>>>>,
-    headers: Mutex<HashMap<PathBuf, Kept<Arc<Header>>>>,
+    dirs: Mutex<HashMap<PathBuf, BoundedText<Arc<Vec<PathBuf>>>>>,
+    files: Mutex<HashMap<PathBuf, BoundedText<Arc<Vec<u8>>>>>,
+    headers: Mutex<HashMap<PathBuf, BoundedText<Arc<Header>>>>,
 }
 
-type Kept<T> = (Instant, T);
+type BoundedText<T> = (Instant, T);
 
 impl Catalogs {
     pub(super) fn new(reuse: Duration) -> Catalogs {
@@ -156,7 +156,7 @@ impl Catalogs {
 
     fn keep<T: Clone>(
         &self,
-        kept: &Mutex<HashMap<PathBuf, Kept<T>>>,
+        kept: &Mutex<HashMap<PathBuf, BoundedText<T>>>,
         key: &Path,
         make: impl FnOnce() -> T,
     ) -> T {

@@ -17,7 +17,7 @@ use tokio::sync::{Notify, mpsc, watch};
 
 pub use crate::steps::agent::call::Call;
 use crate::{
-    agents::{self, AgentSettings, Said},
+    agents::{self, AgentSettings, AgentText},
     os::environment::Environment,
     steps::{
         agent::{
@@ -124,7 +124,7 @@ fn changed_files(task: &AgentTask, finished: &Finished, began: Option<SystemTime
 }
 
 /// The end of an attempt without an answer. A tolerated failure keeps what was said.
-fn failed(outcome: Outcome, error: &str, partial: Option<Said>) -> Finished {
+fn failed(outcome: Outcome, error: &str, partial: Option<AgentText>) -> Finished {
     let mut finished = Finished::refused(outcome, format!("agent step failed: {error}"));
     if let Some(said) = partial.filter(|said| !said.contains('\0')) {
         finished.ended.cut_bytes = said.cut;
@@ -198,7 +198,7 @@ pub(crate) fn tried(error: &str, times: u64) -> String {
 /// Judges an answer, and asks again while it has no usable JSON and may be asked.
 async fn read_answer(
     task: &AgentTask,
-    mut answer: Said,
+    mut answer: AgentText,
     mut code: Option<i32>,
     usage: &mut Usage,
     watch: &mut Watch,

@@ -23,7 +23,7 @@ use tokio::{
 };
 
 use crate::{
-    agents::{self, Invocation, Program, Reader, Request, Said, unknown_program},
+    agents::{self, AgentText, Invocation, Program, Reader, Request, unknown_program},
     os::process::{self, Exit, Launch, Marker, Running, Stdin},
     steps::{
         agent::{
@@ -34,7 +34,7 @@ use crate::{
             news::{News, describe},
         },
         shell::attempt::{Command, Go, Progress, drained, stopped},
-        spawn::{Starter, spawn_report},
+        spawn::{SpawnContext, spawn_report},
     },
     store::{
         folder::{FolderError, make_dir, write_private},
@@ -48,9 +48,9 @@ pub struct Call {
     /// In one word.
     pub outcome: Outcome,
     /// The answer, or why there is none.
-    pub result: Result<Said, String>,
+    pub result: Result<AgentText, String>,
     /// What was said or printed all the same, where there is no answer.
-    pub partial: Option<Said>,
+    pub partial: Option<AgentText>,
     /// What it used up.
     pub usage: Usage,
     /// What is wrong with the agent's service, if that is why there is no answer.
@@ -229,7 +229,7 @@ impl<'a> Session<'a> {
         let said_before = err.metadata().map_or(0, |meta| meta.len());
         let mut printed = File::open(&stdout).map_err(FolderError::at("read", &stdout))?;
         printed.seek(SeekFrom::End(0)).map_err(FolderError::at("read", &stdout))?;
-        let starter = Starter { path: task.path.clone(), attempt: task.attempt, purpose: task.purpose };
+        let starter = SpawnContext { path: task.path.clone(), attempt: task.attempt, purpose: task.purpose };
         let report = spawn_report(&command, starter, watch.progress.clone());
         let launch = Launch {
             program: command.program,
@@ -369,9 +369,9 @@ impl<'a> Session<'a> {
 }
 
 /// What a file holds, as a value.
-fn printed(path: &Path) -> Option<Said> {
+fn printed(path: &Path) -> Option<AgentText> {
     let file = File::open(path).ok()?;
-    values::capture(&file).ok().map(Said::from)
+    values::capture(&file).ok().map(AgentText::from)
 }
 
 /// How much of what a program printed was read.

@@ -18,7 +18,7 @@ use recipe::{
 
 use super::lineage;
 use crate::{
-    runs::Shown,
+    runs::OpenedRun,
     store::{
         folder::{self, FolderError},
         sources::Remembered,
@@ -45,7 +45,7 @@ pub(super) struct Subject {
 
 impl Subject {
     /// The innermost recipe around the failure that has a file of its own, which is still what the run knows.
-    pub(super) fn find(opened: &Shown, recipe_file: &Path) -> Result<Option<Subject>, FolderError> {
+    pub(super) fn find(opened: &OpenedRun, recipe_file: &Path) -> Result<Option<Subject>, FolderError> {
         let state = &opened.state;
         let cause = state.root_cause().and_then(|(path, _)| state.locate(&path));
         let mut frame = cause.map_or(0, |(frame, _)| frame);
@@ -62,7 +62,7 @@ impl Subject {
         }
     }
 
-    fn new(opened: &Shown, file: PathBuf, unit: &Unit, frame: usize) -> Result<Subject, FolderError> {
+    fn new(opened: &OpenedRun, file: PathBuf, unit: &Unit, frame: usize) -> Result<Subject, FolderError> {
         let given = opened.header.given.iter().map(|(name, _)| name.clone()).collect();
         let found = opened.state.frames[frame].initial.keys().cloned().collect();
         let known = opened.sources(None)?;
@@ -113,7 +113,7 @@ pub(super) fn unit<'p>(plan: &'p Plan, path: &str) -> Option<&'p Arc<Unit>> {
 }
 
 /// The file in which the failed step is defined, if it is a step of this frame.
-fn definition(opened: &Shown, frame: usize) -> Option<String> {
+fn definition(opened: &OpenedRun, frame: usize) -> Option<String> {
     let (path, _) = opened.state.root_cause()?;
     let (_, at) = opened.state.locate(&path).filter(|(id, _)| *id == frame)?;
     let place = opened.state.frames[frame].unit.steps[at].place;
@@ -121,7 +121,7 @@ fn definition(opened: &Shown, frame: usize) -> Option<String> {
 }
 
 /// The file of a nested recipe; none if it is built in, or not what the run knows any more.
-fn nested_file(opened: &Shown, recipe_file: &Path, unit: &Unit) -> Option<PathBuf> {
+fn nested_file(opened: &OpenedRun, recipe_file: &Path, unit: &Unit) -> Option<PathBuf> {
     let here = folder::base(recipe_file, Path::new(&opened.plan.root().path));
     let file = here.unwrap_or(&opened.header.working_dir).join(&unit.path);
     let now = sha256(&fs::read(&file).ok()?);

@@ -16,15 +16,15 @@ use crate::{
 
 /// What a run keeps ready, and what it has to clear away.
 #[derive(Debug)]
-pub(super) struct Spare {
+pub(super) struct PreparedFolder {
     run: PathBuf,
     ready: Option<OutputFiles>,
     over: Vec<PathBuf>,
 }
 
-impl Spare {
-    pub(super) fn new(run: PathBuf) -> Spare {
-        Spare { run, ready: None, over: Vec::new() }
+impl PreparedFolder {
+    pub(super) fn new(run: PathBuf) -> PreparedFolder {
+        PreparedFolder { run, ready: None, over: Vec::new() }
     }
 
     fn path(&self) -> PathBuf {
@@ -72,7 +72,7 @@ impl Spare {
     }
 }
 
-impl Drop for Spare {
+impl Drop for PreparedFolder {
     fn drop(&mut self) {
         self.clear();
         if self.ready.is_some() && files::point("spare.remove").is_ok() {

@@ -44,8 +44,8 @@ impl World {
         assert!(command.status().unwrap().success(), "{script}");
     }
 
-    fn take(&self, recipe: &str) -> Surface {
-        Surface::take(&Place {
+    fn take(&self, recipe: &str) -> WorkspaceSnapshot {
+        WorkspaceSnapshot::take(&Place {
             working_dir: &self.path("work"),
             recipe: &self.path(recipe),
             root: &self.path(recipe),
@@ -149,7 +149,7 @@ fn the_work_of_others_stays() {
     world.shell("git init -qb main; git add .; git commit -qm first; git worktree add -qb mine ../mine");
     world.shell("git worktree add -qb theirs ../theirs; cp recipe.yaml ../mine");
     let place = |name: &str| world.path(name);
-    let mut surface = Surface::take(&Place {
+    let mut surface = WorkspaceSnapshot::take(&Place {
         working_dir: &place("mine"),
         recipe: &place("mine/recipe.yaml"),
         root: &place("mine/recipe.yaml"),
@@ -201,7 +201,7 @@ fn what_lies_beside_the_recipe_is_watched_where_it_works_elsewhere() {
 fn the_runs_are_not_a_part_of_it() {
     let world = World::new();
     world.write("work/state/journal", "1");
-    let mut surface = Surface::take(&Place {
+    let mut surface = WorkspaceSnapshot::take(&Place {
         working_dir: &world.path("work"),
         recipe: &world.path("work/recipe.yaml"),
         root: &world.path("work/recipe.yaml"),

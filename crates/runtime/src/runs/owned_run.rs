@@ -10,7 +10,7 @@ use engine::{
 };
 use recipe::digest::sha256;
 
-use super::{OpenError, Runs, Shown, opened::spent, orphans::end_orphans, stored::last_finish};
+use super::{OpenError, OpenedRun, Runs, list::last_finish, open::spent, orphans::end_orphans};
 use crate::{
     os::clock,
     report::RunResult,
@@ -23,20 +23,20 @@ use crate::{
 };
 
 /// A run that this process has, and the workspace that it works in. Dropping it lets go of both.
-pub(crate) struct Hold {
+pub(crate) struct OwnedRun {
     _lock: File,
     claim: Option<Claim>,
 }
 
-impl Hold {
+impl OwnedRun {
     /// A run by its lock, without a workspace.
-    pub(super) fn new(lock: File) -> Hold {
-        Hold { _lock: lock, claim: None }
+    pub(super) fn new(lock: File) -> OwnedRun {
+        OwnedRun { _lock: lock, claim: None }
     }
 
     /// The same with a workspace.
-    pub(super) fn with(self, claim: Option<Claim>) -> Hold {
-        Hold { claim, ..self }
+    pub(super) fn with(self, claim: Option<Claim>) -> OwnedRun {
+        OwnedRun { claim, ..self }
     }
 
     /// Lets go. The mark of a run that came to an end of its own is cleared.
@@ -132,7 +132,7 @@ impl Runs {
 
 /// Writes down what happens, takes it in and tells about it.
 fn tell(
-    shown: &mut Shown,
+    shown: &mut OpenedRun,
     journal: &mut Journal,
     event: Event,
     reporter: &mut dyn Reporter,
@@ -153,7 +153,7 @@ pub(crate) struct Ending {
 
 /// Ends what an interrupted repair left alive and undoes what it wrote, with the run in hand.
 pub(super) fn undo(
-    shown: &mut Shown,
+    shown: &mut OpenedRun,
     journal: &mut Journal,
     grace: Duration,
 ) -> Result<Option<String>, OpenError> {

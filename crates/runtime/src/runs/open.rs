@@ -11,10 +11,10 @@ use std::{
 use engine::{Event, Record, RunState, RunStatus, event::Usage};
 use recipe::{check::Loader, plan::Plan};
 
-use super::{InForce, Runs, compile::compile, evidence, fold::fold};
+use super::{CurrentRecipe, Runs, compile::compile, evidence, fold::fold};
 use crate::{
     os::{clock, files},
-    report::{self, RunResult, Subject, command_line::Reach},
+    report::{self, RunResult, Subject, command_line::CliHint},
     store::{
         folder::{self, FolderError, Header, RunFolder},
         journal::{self, Extent, Journal, JournalError},
@@ -26,7 +26,7 @@ use crate::{
 
 /// A run as it was when it was opened.
 #[derive(Debug)]
-pub struct Shown {
+pub struct OpenedRun {
     /// What it was asked to do.
     pub header: Header,
     /// Its folder.
@@ -34,7 +34,7 @@ pub struct Shown {
     /// Its plan.
     pub plan: Plan,
     /// The recipe that it works with now.
-    pub recipe: InForce,
+    pub recipe: CurrentRecipe,
     /// Its state.
     pub state: RunState,
     /// Its secrets.
@@ -46,7 +46,7 @@ pub struct Shown {
     /// Values that could not be brought back, by step.
     pub lost: HashMap<String, String>,
     /// How a command line reaches it.
-    pub reach: Reach,
+    pub reach: CliHint,
     /// The sources that it worked with last.
     pub(super) generation: u32,
     /// How far its journal was read.
@@ -92,31 +92,31 @@ impl Runs {
     }
 
     /// Opens a run: to show it, to plan with it, and to go on with it.
-    pub fn open(&self, folder: RunFolder) -> Result<Shown, OpenError> {
+    pub fn open(&self, folder: RunFolder) -> Result<OpenedRun, OpenError> {
         let journal = folder.journal();
         let (shown, extent) = assemble(folder, &self.variables, || match journal.exists() {
             true => journal::look(&journal),
             false => Ok((Vec::new(), Extent::default())),
         })?;
-        Ok(Shown { reach: self.reach.clone(), extent, ..shown })
+        Ok(OpenedRun { reach: self.reach.clone(), extent, ..shown })
     }
 
     /// Opens a run to write to it. Only for who has its lock.
-    pub(super) fn take(&self, folder: RunFolder) -> Result<(Shown, Journal), OpenError> {
+    pub(super) fn take(&self, folder: RunFolder) -> Result<(OpenedRun, Journal), OpenError> {
         let path = folder.journal();
         let open = || Journal::open(&path).map(|(journal, records)| (records, journal));
         let (shown, journal) = assemble(folder, &self.variables, open)?;
         shown.go_on();
-        Ok((Shown { reach: self.reach.clone(), ..shown }, journal))
+        Ok((OpenedRun { reach: self.reach.clone(), ..shown }, journal))
     }
 
     /// The same with a run that was opened before it was locked: it is what it was, unless somebody has written
     /// since.
-    pub(super) fn take_opened(&self, opened: Shown) -> Result<(Shown, Journal), OpenError> {
+    pub(super) fn take_opened(&self, opened: OpenedRun) -> Result<(OpenedRun, Journal), OpenError> {
         match Journal::open_unchanged(&opened.folder.journal(), &opened.extent)? {
             Some(journal) => {
                 opened.go_on();
-                Ok((Shown { status: opened.status_now(), ..opened }, journal))
+                Ok((OpenedRun { status: opened.status_now(), ..opened }, journal))
             }
             None => self.take(opened.folder),
         }
@@ -128,7 +128,7 @@ pub(super) fn assemble<T: Send>(
     folder: RunFolder,
     variables: &BTreeMap<String, String>,
     read: impl Fn() -> Result<(Vec<Record>, T), JournalError> + Sync,
-) -> Result<(Shown, T), OpenError> {
+) -> Result<(OpenedRun, T), OpenError> {
     let header = folder.header()?;
     if header.format > folder::FORMAT {
         let (run, found) = (header.run_id, header.format);
@@ -162,7 +162,7 @@ fn both<A: Send, B>(read: impl Fn() -> A + Sync, compile: impl FnOnce() -> B) ->
     })
 }
 
-impl Shown {
+impl OpenedRun {
     /// The object that the run printed, or its state so far.
     pub fn result(&self) -> RunResult {
         let output = self.state.finished.as_ref().and_then(|finished| finished.output.as_ref());

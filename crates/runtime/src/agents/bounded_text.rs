@@ -13,13 +13,13 @@ const LONGEST: usize = 24 * 1024 * 1024;
 
 /// A text that grows.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct BoundedText {
     head: Vec<u8>,
     tail: Vec<u8>,
     size: u64,
 }
 
-impl Kept {
+impl BoundedText {
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.size += bytes.len() as u64;
         let room = HALF.saturating_sub(self.head.len()).min(bytes.len());
@@ -38,7 +38,7 @@ impl Kept {
     }
 
     pub(super) fn clear(&mut self) {
-        *self = Kept::default();
+        *self = BoundedText::default();
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -101,7 +101,7 @@ pub(super) struct LongLine {
     out: Vec<u8>,
     place: Place,
     /// The text so far, without escapes.
-    text: Kept,
+    text: BoundedText,
     /// The escape so far, without its backslash.
     escape: Vec<u8>,
     /// The first half of a character that is written as two escapes.
@@ -260,7 +260,7 @@ mod tests {
         for (size, is_cut) in
             [(0, false), (1, false), (VALUE_CAP, false), (VALUE_CAP + 1, true), (35_000_000, true)]
         {
-            let mut kept = Kept::default();
+            let mut kept = BoundedText::default();
             let bytes: Vec<u8> = (0..size).map(|n| b'a' + (n % 26) as u8).collect();
             bytes.chunks(70_001).for_each(|piece| kept.push(piece));
             assert!(kept.held() <= 17 << 20, "{}", kept.held());

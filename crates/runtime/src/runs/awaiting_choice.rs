@@ -9,10 +9,10 @@ use engine::{
     event::{Question, RunFinished},
 };
 
-use super::{OpenError, Resume, ResumeError, Shown, opened::spent};
+use super::{OpenError, OpenedRun, Resume, ResumeError, open::spent};
 use crate::{
     os::{clock, shell_word::quote},
-    report::command_line::Reach,
+    report::command_line::CliHint,
     store::{folder::RunFolder, journal::Journal},
 };
 
@@ -22,7 +22,7 @@ pub(super) fn offered(folder: &RunFolder) -> PathBuf {
 }
 
 /// Which text a resume goes on with, where a person may think of another one.
-pub(super) fn text_in_force(shown: &Shown, reach: &Reach, resume: &Resume<'_>) -> Option<String> {
+pub(super) fn text_in_force(shown: &OpenedRun, reach: &CliHint, resume: &Resume<'_>) -> Option<String> {
     if resume.edited.is_some() {
         return None;
     }
@@ -37,7 +37,7 @@ pub(super) fn text_in_force(shown: &Shown, reach: &Reach, resume: &Resume<'_>) -
 }
 
 /// What is said about files that were edited since the run began, if there are any; `recipe` is that of the run.
-pub fn changed_note(reach: &Reach, run: &str, recipe: &str, files: &[PathBuf]) -> Option<String> {
+pub fn changed_note(reach: &CliHint, run: &str, recipe: &str, files: &[PathBuf]) -> Option<String> {
     let names: Vec<String> = files.iter().map(|file| format!("`{}`", file.display())).collect();
     let were = if names.len() > 1 { "were" } else { "was" };
     (!names.is_empty()).then(|| {
@@ -49,7 +49,7 @@ pub fn changed_note(reach: &Reach, run: &str, recipe: &str, files: &[PathBuf]) -
     })
 }
 
-fn with_recipe(reach: &Reach, run: &str, file: &str) -> String {
+fn with_recipe(reach: &CliHint, run: &str, file: &str) -> String {
     reach.command(&format!("resume {run} --recipe {}", quote(file)))
 }
 
@@ -66,7 +66,7 @@ impl ResumeError {
 
 /// Writes down that a run waits until a person has chosen; the choice itself is the caller's to explain.
 pub(super) fn wait_for_person(
-    shown: &Shown,
+    shown: &OpenedRun,
     journal: &mut Journal,
     resume: &Resume<'_>,
     stop: ResumeError,

@@ -36,7 +36,7 @@ const DIRECTORY: &str = "working_directory";
 const UNATTENDED: &str = "NONINTERACTIVE";
 
 /// What is asked of an agent.
-pub(super) struct Question {
+pub(super) struct AgentRequest {
     pub(super) prompt: String,
     pub(super) system_prompt: Option<String>,
     pub(super) model: Option<String>,
@@ -80,7 +80,7 @@ impl Driver<'_> {
             }
         };
         let scope = AgentScope { frame: &self.state.frames[frame], cwd: &cwd };
-        let question = Question {
+        let question = AgentRequest {
             prompt: agent.prompt.render(&scope),
             system_prompt: agent.system_prompt.as_deref().map(|text| {
                 Template::parse(text).map_or_else(|_| text.to_owned(), |template| template.render(&scope))
@@ -112,7 +112,7 @@ impl Driver<'_> {
         at: usize,
         step: &Arc<Step>,
         cwd: PathBuf,
-        question: Question,
+        question: AgentRequest,
     ) -> Result<Result<AgentTask, String>, DriveError> {
         let limits = self.limits(frame);
         if let Some(what) = budget::used_up(&limits, &self.ledger) {

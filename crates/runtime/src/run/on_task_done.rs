@@ -13,7 +13,7 @@ use recipe::{
 };
 use tokio::task::JoinError;
 
-use super::{DriveError, Driver, Notice, TaskDone, again::Again, hooks::HookReport, recover::Refusal};
+use super::{DriveError, Driver, Notice, TaskDone, hooks::HookReport, recover::Refusal, retry::Again};
 use crate::{
     steps::{
         agent::attempt::tried,

@@ -10,7 +10,7 @@ use crate::store::folder::{self, Header};
 
 /// A recipe in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InForce {
+pub struct CurrentRecipe {
     /// Its file from anywhere, unless it is built in.
     pub file: Option<PathBuf>,
     /// The path under which the run knows it.
@@ -19,10 +19,10 @@ pub struct InForce {
     pub digest: String,
 }
 
-impl InForce {
+impl CurrentRecipe {
     /// The recipe that a run began with.
-    pub fn first(header: &Header) -> InForce {
-        InForce {
+    pub fn first(header: &Header) -> CurrentRecipe {
+        CurrentRecipe {
             file: header.recipe_file.clone(),
             path: header.recipe_path.clone(),
             digest: header.recipe_digest.clone(),
@@ -44,19 +44,19 @@ impl InForce {
     }
 
     /// What a resume goes on with: the same file, unless another one is named.
-    pub(super) fn next(&self, root: &Unit, named: Option<&PathBuf>) -> InForce {
+    pub(super) fn next(&self, root: &Unit, named: Option<&PathBuf>) -> CurrentRecipe {
         let file = named.or(self.file.as_ref()).filter(|_| !root.path.starts_with("built-in:"));
-        InForce { file: file.cloned(), path: root.path.clone(), digest: root.digest.clone() }
+        CurrentRecipe { file: file.cloned(), path: root.path.clone(), digest: root.digest.clone() }
     }
 
     /// What a resume went on with, as its event tells.
-    pub(super) fn resumed(&self, root: &Unit, resumed: &RunResumed, working_dir: &Path) -> InForce {
+    pub(super) fn resumed(&self, root: &Unit, resumed: &RunResumed, working_dir: &Path) -> CurrentRecipe {
         let file = match &resumed.recipe_file {
             Some(file) => Some(PathBuf::from(file)),
             None if root.path == self.path => self.file.clone(),
             // a journal from before files were kept
             None => Some(self.base(working_dir).join(&root.path)).filter(|file| file.is_file()),
         };
-        InForce { file, path: root.path.clone(), digest: root.digest.clone() }
+        CurrentRecipe { file, path: root.path.clone(), digest: root.digest.clone() }
     }
 }

@@ -3,17 +3,17 @@
 
 use serde_json::Value;
 
-use super::{AgentEvent, AgentFailure, Usage, error_line, kept::Kept, limits};
+use super::{AgentEvent, AgentFailure, Usage, bounded_text::BoundedText, error_line, limits};
 
 /// The longest line that is kept as it is.
 pub(super) const LINE: usize = 8 * 1024 * 1024;
 
 /// The outcome so far.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
+pub(super) struct CallState {
     pub(super) usage: Usage,
     /// The final message so far.
-    pub(super) answer: Kept,
+    pub(super) answer: BoundedText,
     /// Which message the answer belongs to, where programs send it in pieces.
     pub(super) message_id: String,
     /// The program said that it is finished.
@@ -30,7 +30,7 @@ pub(super) struct Draft {
     pub(super) denied: Vec<String>,
 }
 
-impl Draft {
+impl CallState {
     /// Appends a piece of the final message.
     pub(super) fn say_more(&mut self, text: &str) {
         self.answer.push(text.as_bytes());

@@ -30,7 +30,7 @@ use crate::{
             export::{Share, own_room},
             script,
         },
-        spawn::{Starter, spawn_report},
+        spawn::{SpawnContext, spawn_report},
     },
     store::{
         folder::{FolderError, RunFolder, make_dir},
@@ -226,7 +226,7 @@ impl Driver<'_> {
             stderr: dir.join("stderr"),
             marker: Marker { run: self.run_id.clone(), step: format!("{path}#{attempt}") },
         };
-        let starter = Starter { path: path.to_owned(), attempt, purpose: None };
+        let starter = SpawnContext { path: path.to_owned(), attempt, purpose: None };
         let report = spawn_report(&command, starter, self.progress.0.clone());
         let lookup = Lookup { cwd: command.cwd.clone(), env: Arc::clone(&command.env) };
         let prepared = command.prepare(&outputs)?;

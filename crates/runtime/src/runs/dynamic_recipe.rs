@@ -9,10 +9,10 @@ use recipe::{
     plan::{Plan, UnitId},
 };
 
-use super::{Resume, Shown};
+use super::{OpenedRun, Resume};
 use crate::{
     machine::host::Host,
-    run::late::{warning_of, warnings},
+    run::dynamic_recipe::{warning_of, warnings},
     store::{folder::Options, sources::Remembered},
 };
 
@@ -35,7 +35,7 @@ impl Next {
     }
 }
 
-impl Shown {
+impl OpenedRun {
     /// What a resume goes on with.
     pub(super) fn next(&self, resume: &Resume<'_>) -> Next {
         let Some((plan, loader)) = &resume.edited else { return self.same() };

@@ -22,20 +22,20 @@ use crate::{
 
 /// Listens for whoever wants the whole thing to stop.
 #[derive(Debug)]
-pub(super) struct Ear {
+pub(super) struct StopListener {
     event_loop: Runtime,
     signals: Signals,
 }
 
-impl Ear {
-    pub(super) fn new() -> Result<Ear, AutoFixError> {
+impl StopListener {
+    pub(super) fn new() -> Result<StopListener, AutoFixError> {
         let event_loop = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let event_loop = event_loop.map_err(RunError::Loop)?;
         let signals = {
             let _inside = event_loop.enter();
             Signals::new().map_err(|error| RunError::Drive(DriveError::Signals(error)))?
         };
-        Ok(Ear { event_loop, signals })
+        Ok(StopListener { event_loop, signals })
     }
 }
 
@@ -57,15 +57,15 @@ async fn told(signals: &mut Signals, folder: &RunFolder, heard: Option<Halt>) ->
 }
 
 /// Where the loop works between two attempts.
-pub(super) struct Desk<'a> {
+pub(super) struct BetweenAttempts<'a> {
     pub(super) runs: &'a Runs,
     pub(super) folder: &'a RunFolder,
     pub(super) grace: Duration,
-    pub(super) ear: Ear,
+    pub(super) ear: StopListener,
     pub(super) reporter: &'a mut dyn Reporter,
 }
 
-impl Desk<'_> {
+impl BetweenAttempts<'_> {
     /// Writes down what happens, before it happens.
     pub(super) fn record(&mut self, event: Event) -> Result<(), AutoFixError> {
         Ok(self.runs.append(self.folder, event, self.reporter)?)

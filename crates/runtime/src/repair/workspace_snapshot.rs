@@ -30,7 +30,7 @@ enum Entry {
 /// What is known of a file.
 #[derive(Debug, PartialEq, Eq)]
 enum Content {
-    Kept(Vec<u8>),
+    BoundedText(Vec<u8>),
     /// Too much to keep, or not readable: how long it is, and when it changed last.
     Seen(u64, (i64, i64)),
 }
@@ -39,12 +39,12 @@ enum Content {
 #[derive(Debug)]
 struct Root {
     path: PathBuf,
-    reach: Reach,
+    reach: CliHint,
 }
 
 /// How far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reach {
+enum CliHint {
     /// All that is below it.
     Below,
     /// The recipes that were in it before: others work there too.
@@ -74,7 +74,7 @@ pub(super) struct Place<'a> {
 
 /// Everything but the recipe as it was.
 #[derive(Debug)]
-pub(super) struct Surface {
+pub(super) struct WorkspaceSnapshot {
     roots: Vec<Root>,
     /// The directories whose repositories are watched.
     dirs: [PathBuf; 2],
@@ -85,12 +85,12 @@ pub(super) struct Surface {
     is_partial: bool,
 }
 
-impl Surface {
+impl WorkspaceSnapshot {
     /// Remembers what a repair must not change.
-    pub(super) fn take(place: &Place<'_>) -> Surface {
+    pub(super) fn take(place: &Place<'_>) -> WorkspaceSnapshot {
         let recipe =
             [real(place.recipe), beside(place.recipe).join(place.recipe.file_name().unwrap_or_default())];
-        let mut surface = Surface {
+        let mut surface = WorkspaceSnapshot {
             roots: roots(place),
             dirs: dirs(place),
             recipe,
@@ -137,7 +137,7 @@ impl Surface {
             let is_known = self.entries.contains_key(&path) || self.recipe.contains(&path);
             // what stood in a new folder is gone with it
             let is_gone = || fs::symlink_metadata(&path).is_err();
-            if is_known || reach == Reach::Recipes || !is_watched(&path, &meta) || is_gone() {
+            if is_known || reach == CliHint::Recipes || !is_watched(&path, &meta) || is_gone() {
                 continue;
             }
             let is_put_back = self.keep(&path, aside).and_then(|()| clear(&path)).is_ok();
@@ -158,7 +158,7 @@ impl Surface {
     }
 
     /// Everything that there is, up to a limit; folders before what is in them.
-    fn walk(&self) -> Vec<(PathBuf, fs::Metadata, Reach)> {
+    fn walk(&self) -> Vec<(PathBuf, fs::Metadata, CliHint)> {
         let mut found = Vec::new();
         let is_root = |path: &Path| self.roots.iter().any(|root| root.path == path);
         for root in &self.roots {
@@ -177,7 +177,7 @@ impl Surface {
                     if self.skipped.contains(&path) || is_root(&path) || git::is_left_alone(&path) {
                         continue;
                     }
-                    if root.reach == Reach::Recipes && (meta.is_dir() || !is_recipe(&path)) {
+                    if root.reach == CliHint::Recipes && (meta.is_dir() || !is_recipe(&path)) {
                         continue;
                     }
                     if meta.is_dir() {
@@ -212,11 +212,11 @@ fn dirs(place: &Place<'_>) -> [PathBuf; 2] {
 
 /// The working directory, the directories of the recipes, and the repository around them.
 fn roots(place: &Place<'_>) -> Vec<Root> {
-    let mut roots = vec![Root { path: real(place.working_dir), reach: Reach::Below }];
-    let mut add = |path: PathBuf, reach: Reach| {
+    let mut roots = vec![Root { path: real(place.working_dir), reach: CliHint::Below }];
+    let mut add = |path: PathBuf, reach: CliHint| {
         let is_in = |root: &Root| match root.reach {
-            Reach::Below => path.starts_with(&root.path),
-            Reach::Recipes => path == root.path,
+            CliHint::Below => path.starts_with(&root.path),
+            CliHint::Recipes => path == root.path,
         };
         if !roots.iter().any(is_in) {
             roots.push(Root { path, reach });
@@ -227,7 +227,7 @@ fn roots(place: &Place<'_>) -> Vec<Root> {
         add(dir, reach);
     }
     for dir in dirs(place) {
-        Repository::around(&dir).watched.into_iter().for_each(|path| add(path, Reach::Below));
+        Repository::around(&dir).watched.into_iter().for_each(|path| add(path, CliHint::Below));
     }
     roots
 }
@@ -237,10 +237,10 @@ fn is_recipe(path: &Path) -> bool {
 }
 
 /// In a directory for everybody's files, or one that holds the user's home, only recipes are watched.
-fn reach(dir: &Path, home: Option<&Path>) -> Reach {
+fn reach(dir: &Path, home: Option<&Path>) -> CliHint {
     let is_shared = fs::metadata(dir).is_ok_and(|meta| meta.mode() & 0o1000 != 0);
     let holds_home = home.is_some_and(|home| real(home).starts_with(dir));
-    if is_shared || holds_home { Reach::Recipes } else { Reach::Below }
+    if is_shared || holds_home { CliHint::Recipes } else { CliHint::Below }
 }
 
 /// Folders inside of what git keeps come and go with the files in them.
@@ -269,7 +269,7 @@ fn remember(path: &Path, meta: &fs::Metadata, bytes: &mut u64) -> Option<Entry> 
     let has_room = *bytes + meta.len() <= MAX_BYTES;
     let kept = if has_room { fs::read(path).ok() } else { None };
     *bytes += kept.as_ref().map_or(0, |kept| kept.len() as u64);
-    Some(Entry::File { mode: mode(meta), content: kept.map_or_else(|| seen(meta), Content::Kept) })
+    Some(Entry::File { mode: mode(meta), content: kept.map_or_else(|| seen(meta), Content::BoundedText) })
 }
 
 fn is_unchanged(path: &Path, before: &Entry) -> bool {
@@ -277,14 +277,14 @@ fn is_unchanged(path: &Path, before: &Entry) -> bool {
     match before {
         Entry::Link(target) => fs::read_link(path).is_ok_and(|now| now == *target),
         Entry::Dir { mode: before } => meta.is_dir() && mode(&meta) == *before,
-        Entry::File { content: Content::Kept(before), .. } if git::is_index(path) => {
+        Entry::File { content: Content::BoundedText(before), .. } if git::is_index(path) => {
             fs::read(path).is_ok_and(|now| git::is_same_index(before, &now))
         }
         Entry::File { mode: before, content } => {
             meta.is_file()
                 && mode(&meta) == *before
                 && match content {
-                    Content::Kept(kept) => {
+                    Content::BoundedText(kept) => {
                         kept.len() as u64 == meta.len() && fs::read(path).is_ok_and(|now| now == *kept)
                     }
                     Content::Seen(..) => seen(&meta) == *content,
@@ -312,7 +312,7 @@ fn put_back(path: &Path, before: &Entry) -> io::Result<()> {
             fs::set_permissions(path, fs::Permissions::from_mode(*mode))
         }
         Entry::File { content: Content::Seen(..), .. } => Err(io::Error::other("it was not kept")),
-        Entry::File { mode, content: Content::Kept(kept) } => {
+        Entry::File { mode, content: Content::BoundedText(kept) } => {
             match now.is_some_and(|now| now.is_file()) {
                 // written in place: it may have other names
                 true => fs::set_permissions(path, fs::Permissions::from_mode(mode | 0o200))?,
