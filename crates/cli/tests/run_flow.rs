@@ -27,19 +27,6 @@ fn check(steps: &str, arguments: &[&str], code: i32, expected: &str) -> Output {
 }
 
 #[test]
-fn hooks_have_the_whole_context() {
-    let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"));
-    let hook =
-        "grep -q \\\"v\\\" $RECIPE_CONTEXT_FILE && cmp $RECIPE_CONTEXT_FILE $AMPLIHACK_CONTEXT_FILE && touch";
-    let recipe = format!(
-        "name: r\ncontext: {{v: 1}}\nhooks: {{pre_step: \"{hook} before\", post_step: \"{hook} after\"}}\nsteps: [{{id: s, command: 'true'}}]\n"
-    );
-    let output = env.json(&recipe, &[]);
-    assert_eq!(output.code, 0, "{}", output.all());
-    assert!(env.path("before").exists() && env.path("after").exists(), "{}", output.all());
-}
-
-#[test]
 fn conditions_choose_and_their_errors_fail_the_step() {
     let steps = "  - {id: a, command: 'true', condition: \"yes == 'y' and n > 3\"}\n  - {id: b, command: 'true', condition: none}\n  - {id: c, command: 'true', condition: undefined_name}\n  - {id: d, command: 'true', condition: 'not none'}\n";
     let output = check(steps, &[], 0, "a:completed b:skipped c:skipped d:completed");
@@ -293,117 +280,10 @@ fn a_dry_run_of_a_recipe_that_runs_itself_ends() {
     assert!(dry.all().contains("being run already"), "{}", dry.all());
 }
 
-const HOOKED: &str = r#"
-name: hooked
-context: {v: "it's"}
-hooks:
-  pre_step: echo "pre {{step_id}} {{step_type}} {{step_status}} [{{step_error}}] {{recipe_name}} $STEP_ID $STEP_TYPE $RECIPE_NAME {{v}}" >> hooks
-  post_step: echo "post {{step_id}} {{step_status}} $STEP_STATUS" >> hooks
-  on_error: echo "error {{step_id}} {{step_status}} $(echo "$STEP_ERROR" | head -1)" >> hooks; test -n "{{run_id}}" && test "$RUN_ID" = '{{run_id}}' && echo same >> hooks
-steps:
-  - {id: a, command: echo A}
-  - {id: skipped, command: 'true', condition: "false"}
-  - {id: tagged, command: 'true', when_tags: [t]}
-  - {id: b, command: exit 3}
-  - {id: c, command: 'true'}
-"#;
-
-#[test]
-fn hooks_know_their_step_and_run_only_for_dispatched_ones() {
-    let env = env();
-    let output = env.json(HOOKED, &["--exclude-tags", "t"]);
-    assert_eq!(output.code, 1);
-    let hooks = std::fs::read_to_string(env.path("hooks")).unwrap_or_default();
-    assert_eq!(
-        hooks,
-        "pre a bash running [] hooked a bash hooked it's\npost a completed completed\npre b bash running [] hooked b bash hooked it's\nerror b failed bash step failed: exit code 3; it said nothing\nsame\n",
-        "{}",
-        output.all()
-    );
-    let dry = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"));
-    assert_eq!(dry.json(HOOKED, &["--dry-run"]).code, 0);
-    assert!(!dry.path("hooks").exists());
-}
-
-#[test]
-fn hooks_see_what_their_step_gave() {
-    for (steps, expected) in [
-        ("[{id: a, command: echo ok, output: res}]", "post [ok] [ok] [ok]\n"),
-        (
-            "[{id: a, command: echo ok, output: res}, {id: b, command: echo on, output: res}]",
-            "post [ok] [ok] [ok]\npost [on] [on] [on]\n",
-        ),
-        (
-            "[{id: a, command: echo part; exit 1, output: res, continue_on_error: true}]",
-            "error [part] [part] [part]\n",
-        ),
-        ("[{id: a, command: echo lost; exit 1, output: res}]", "error [] [] []\n"),
-        ("[{id: a, recipe: child, output: res}]", "post [deep] [deep] [deep]\n"),
-        // a member of a group sees the context from before the group
-        ("[{id: a, command: echo ok, output: res, parallel_group: g}]", "post [ok] [ok] [ok]\n"),
-    ] {
-        let env = env();
-        env.write("child.yaml", "name: child\nsteps: [{id: x, command: echo deep}]\n");
-        let show = |name: &str| format!("echo \"{name} [{{{{res}}}}] [$RES] [$RECIPE_VAR_res]\" >> hooks");
-        let (post, error) = (show("post"), show("error"));
-        let recipe = format!("name: r\nhooks:\n  post_step: {post}\n  on_error: {error}\nsteps: {steps}\n");
-        let output = env.json(&recipe, &[]);
-        let hooks = std::fs::read_to_string(env.path("hooks")).unwrap_or_default();
-        assert_eq!(hooks, expected, "{steps}\n{}", output.all());
-    }
-}
-
-#[test]
-fn a_failing_hook_is_reported_and_changes_nothing() {
-    for hook in ["pre_step", "post_step"] {
-        let recipe = format!(
-            "name: r\nhooks: {{{hook}: 'echo broken >&2; exit 7'}}\nsteps: [{{id: s, command: echo ok}}, {{id: t, command: echo ok}}]\n"
-        );
-        let output = env().json(&recipe, &[]);
-        assert_eq!((output.code, statuses(&output).as_str()), (0, "s:completed t:completed"), "{hook}");
-        assert!(output.stderr.contains(hook) && output.stderr.contains("exit code 7"), "{}", output.all());
-    }
-    let recipe = "name: r\nhooks: {on_error: exit 7}\nsteps: [{id: s, command: exit 3}]\n";
-    let output = env().json(recipe, &[]);
-    assert_eq!((output.code, output.step("s")["exit_code"].clone()), (1, json!(3)));
-}
-
-#[test]
-fn hook_values_cannot_break_out() {
-    let env = env();
-    let recipe = "name: r\nhooks: {on_error: 'printf %s \"{{step_error}}\" > error; printf %s ''{{step_error}}'' > error2'}\nsteps:\n  - {id: s, command: 'echo \"\\$(touch pwned) `touch pwned`\" >&2; echo \"; touch pwned\" >&2; exit 1'}\n";
-    let output = env.json(&recipe.replace("`touch pwned`", "\\`touch pwned\\`"), &[]);
-    assert_eq!(output.code, 1);
-    assert!(!env.path("pwned").exists(), "{}", output.all());
-    let error = output.step("s")["error"].as_str().unwrap_or_default().to_owned();
-    for file in ["error", "error2"] {
-        assert_eq!(std::fs::read_to_string(env.path(file)).unwrap_or_default(), error);
-    }
-}
-
 #[test]
 fn exit_codes_can_have_meanings() {
     let output =
         env().json("name: r\nsteps: [{id: s, command: exit 3, exit_codes: {3: needs_human}}]\n", &[]);
     assert_eq!((output.code, output.json()["status"].clone()), (6, json!("waiting")), "{}", output.all());
     assert_eq!(output.json()["outcome"], "needs_human");
-}
-
-#[test]
-fn a_hook_is_told_of_a_failure_whatever_it_printed() {
-    for (command, limit, expected) in [
-        (r#"printf "x\0y" >&2; exit 1"#, "8192", "x\u{fffd}y"),
-        ("head -c 300000 /dev/zero | tr '\\0' z >&2; exit 1", "500000", "zzzzzzzz"),
-    ] {
-        let env = env().env("AMPLIHACK_RECIPE_SNIPPET_BYTES", limit);
-        env.write(
-            "r.yaml",
-            format!("name: r\nhooks:\n  on_error: printf %s \"$STEP_ERROR\" > told; printf %s {{{{step_error}}}} > rendered\nsteps:\n- id: a\n  command: |\n    {command}\n"),
-        );
-        let output = env.run(["r.yaml"]);
-        assert_eq!(output.code, 1, "{}", output.all());
-        for file in ["told", "rendered"] {
-            assert!(env.read(file).contains(expected), "{file}: {}", output.stderr);
-        }
-    }
 }

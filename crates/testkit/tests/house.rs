@@ -18,7 +18,7 @@ const LONGER: &[(&str, usize)] = &[
     ("crates/cli/tests/run_shell.rs", 450),
     ("crates/recipe/src/condition/tests/meaning.rs", 450),
     ("crates/recipe/src/yaml/compose.rs", 455),
-    ("crates/runtime/src/agent_call.rs", 450),
+    ("crates/runtime/src/steps/agent/call.rs", 450),
 ];
 
 fn root() -> PathBuf {
@@ -104,6 +104,77 @@ fn nothing_is_left_for_later_and_nothing_names_a_machine() {
     for (path, text) in sources() {
         for word in words.iter().chain(&homes) {
             assert!(!text.contains(word.as_str()), "{path} contains {word}");
+        }
+    }
+}
+
+/// The rooms of `runtime` in their order: each may use only those before it.
+const ROOMS: &[&str] = &["os", "store", "agents", "machine", "steps", "run", "report", "runs", "repair"];
+
+/// The first names of what a file uses from its own crate.
+fn used_in_crate(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    for (_, after) in text.match_indices("crate::").map(|(at, found)| (at, &text[at + found.len()..])) {
+        let word = |text: &str| -> String {
+            text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+        };
+        let Some(group) = after.strip_prefix('{') else {
+            names.push(word(after));
+            continue;
+        };
+        let mut depth = 1;
+        names.push(word(group));
+        for (at, letter) in group.char_indices() {
+            match letter {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                ',' if depth == 1 => names.push(word(&group[at + 1..])),
+                _ => {}
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+    }
+    names
+}
+
+#[test]
+fn a_room_uses_only_those_above_it() {
+    let place = |name: &str| ROOMS.iter().position(|room| *room == name);
+    let mut rooms = std::collections::BTreeSet::new();
+    for (path, text) in sources() {
+        let Some((room, _)) = path.strip_prefix("crates/runtime/src/").and_then(|path| path.split_once('/'))
+        else {
+            continue;
+        };
+        let Some(at) = place(room) else {
+            assert_eq!(room, "simulation", "`{path}` is in no room");
+            continue;
+        };
+        rooms.insert(room.to_owned());
+        // tests may look at everything
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        if path.contains("/tests") {
+            continue;
+        }
+        for used in used_in_crate(text) {
+            assert!(place(&used).is_none_or(|used| used <= at), "`{path}` must not use `{used}`");
+        }
+    }
+    assert_eq!(rooms.len(), ROOMS.len(), "every room has files");
+    assert_eq!(used_in_crate("use crate::{a::{b, c}, d};\ncrate::e::f()"), ["a", "d", "e"]);
+}
+
+#[test]
+fn the_map_shows_every_folder() {
+    let map = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    for krate in ["recipe", "engine", "runtime", "cli"] {
+        for entry in fs::read_dir(root().join("crates").join(krate).join("src")).unwrap().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if entry.path().is_dir() {
+                assert!(map.contains(&format!("`{krate}/{name}`")), "ARCHITECTURE.md lacks `{krate}/{name}`");
+            }
         }
     }
 }

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 mod amplifier;
+mod answer;
 mod bounded_text;
 mod call_state;
 mod claude;
@@ -41,11 +42,12 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+pub use answer::{AgentOutcome, AgentText};
 pub use configuration::Configuration;
 pub use custom::CustomProgram;
 pub use failure::AgentFailure;
 pub use fields::unknown_field;
-pub use reader::{AgentOutcome, AgentText, Ended, Reader};
+pub use reader::{Ended, Reader};
 pub use settings::{AgentSettings, RateLimits, unknown_program};
 
 /// What is appended to every prompt, so that the agent does not wait for somebody.

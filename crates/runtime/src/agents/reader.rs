@@ -1,16 +1,15 @@
 //! Reads a program's standard output as it comes, cut anywhere, in bounded memory, and says at the end what
 //! the call amounted to. Knows nothing of any particular program.
 
-use std::ops::Deref;
-
 use engine::outcome::KnownBy;
 use serde_json::Value;
 
+use super::answer::{AgentOutcome, AgentText, NEWLINES};
 use super::bounded_text::{BoundedText, LongLine};
 use super::call_state::{CallState, LINE, shorten};
 use super::custom::CustomReader;
 use super::{AgentEvent, AgentFailure, Usage, error_line, limits};
-use crate::store::values::{Captured, cut_mark};
+use crate::store::values::cut_mark;
 
 /// Takes one JSON object into the draft; false if it is none of the program's events.
 pub(super) type ReadEvent = fn(&Value, &mut CallState, &mut Vec<AgentEvent>) -> bool;
@@ -24,47 +23,6 @@ pub enum Ended {
     Signal(i32),
     /// By us, because it had given its final result and stayed: the result stands.
     AfterResult,
-}
-
-/// What an agent said, cut where it is too long for a value.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AgentText {
-    /// The text.
-    pub text: String,
-    /// Bytes that were cut out of its middle.
-    pub cut: Option<u64>,
-}
-
-/// What is taken off the end of an answer, as of the output of every step.
-const NEWLINES: [char; 2] = ['\n', '\r'];
-
-impl From<Captured> for AgentText {
-    fn from(captured: Captured) -> AgentText {
-        AgentText { text: captured.text.trim_end_matches(NEWLINES).to_owned(), cut: captured.cut }
-    }
-}
-
-impl Deref for AgentText {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.text
-    }
-}
-
-/// What a call amounted to.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AgentOutcome {
-    /// The answer, or why there is none.
-    pub result: Result<AgentText, AgentFailure>,
-    /// What it said so far, where there is no answer.
-    pub partial: Option<AgentText>,
-    /// How it is known what is wrong with its service.
-    pub known_by: KnownBy,
-    /// What it used, as far as the program says.
-    pub usage: Usage,
-    /// Tools that it was not allowed to use: it may well say that all went well.
-    pub denied: Vec<String>,
 }
 
 /// Reads the output of one call.

@@ -8,7 +8,7 @@ use engine::{
     resume_plan::{Producers, ResumePlan, Resumer},
 };
 
-use super::{Attempt, Escalation, Loop, repair::NOT_WRITTEN, target_recipe::Subject, work::Work};
+use super::{Attempt, Escalation, Loop, proposal::NOT_WRITTEN, target_recipe::Subject, work::Work};
 use crate::{
     machine::preflight,
     os::shell_word::quote,

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use engine::RunStatus;
 
-use super::{Attempt, Policy, Report, between_attempts::StopListener, budget::Budget, load, repair::Repair};
+use super::{
+    Attempt, Policy, Report, between_attempts::StopListener, budget::Budget, load, proposal::Repair,
+};
 use crate::{
     report::RunResult,
     run::{Halt, Reporter},

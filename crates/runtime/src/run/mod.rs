@@ -6,6 +6,7 @@
 pub mod audit;
 mod background_processes;
 mod declared_files;
+mod drive_error;
 mod dry_run;
 pub(crate) mod dynamic_recipe;
 mod end;
@@ -42,6 +43,7 @@ use tokio::{
     task::JoinSet,
 };
 
+pub use drive_error::DriveError;
 pub use dry_run::Preview;
 pub use parts::Parts;
 use prepared_folder::PreparedFolder;
@@ -64,38 +66,13 @@ use crate::{
     },
     store::{
         folder::{FolderError, Options, RunFolder},
-        journal::{Journal, JournalError},
+        journal::Journal,
         large::LargeFiles,
         outputs::Outputs,
         secrets::{Mask, without_members},
         sources::Recording,
     },
 };
-
-/// Why the runner itself could not go on.
-#[derive(Debug, thiserror::Error)]
-pub enum DriveError {
-    /// The journal failed.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// A file of the run failed.
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    /// The audit log failed.
-    #[error("cannot write the audit log `{}`: {source}", path.display())]
-    Audit {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
-    /// Signals or tasks of the operating system failed.
-    #[error("cannot watch for signals: {0}")]
-    Signals(std::io::Error),
-    /// A part of the runner broke down.
-    #[error("a part of the runner broke down: {0}")]
-    Task(tokio::task::JoinError),
-}
 
 /// Everything that a run needs to go on.
 pub struct Driver<'a> {

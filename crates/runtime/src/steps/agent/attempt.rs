@@ -1,6 +1,6 @@
 //! One attempt at an agent step: a program is asked, its answer judged, and asked again where that is wanted.
 //!
-//! Starting and watching the program itself is [`crate::agent_call`]'s.
+//! Starting and watching the program itself is [`super::call`]'s.
 
 use std::{
     path::PathBuf,
