@@ -83,6 +83,6 @@ chaos ROUNDS="500":
 soak MINUTES="30":
     tools/soak.sh {{MINUTES}}
 
-# changes of the language and the engine that no test of theirs notices; takes about an hour. `just mutants --file guard/` tries some
+# changes of the language and the engine that no test of theirs notices; takes about an hour. `just mutants --file repair_review/` tries some
 mutants *ARGS:
     cargo run --release --manifest-path tools/mutants/Cargo.toml -- {{ARGS}}

@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use engine::{Record, RunSettings, RunState, decide::decide};
+use engine::{Record, RunSettings, RunState, run::decide::decide};
 use recipe::{
     agent_ref::AgentRef,
     check::{Given, LoadError, Loaded, Loader, check},

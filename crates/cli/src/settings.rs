@@ -77,7 +77,7 @@ impl Outside {
 
     /// All values from outside for a recipe, lowest precedence first: environment, context file, `--set`.
     pub(crate) fn settings<'a>(&self, unit: &Unit, variable: impl Fn(&str) -> Option<&'a str>) -> Map {
-        let mut values = engine::ambient::values(unit, variable);
+        let mut values = engine::run::env_overrides::values(unit, variable);
         self.put_over(&mut values, unit);
         values
     }

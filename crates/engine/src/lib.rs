@@ -3,19 +3,13 @@
 //! Never touches the outside world: no files, no processes, no clock, no randomness. The same plan and the same
 //! events give the same state, always; so a run that was killed is continued by folding its journal.
 
-pub mod ambient;
-pub mod decide;
-pub mod diagnosis;
-pub mod event;
-pub mod frame;
-pub mod given;
-pub mod guard;
-pub mod inputs;
-pub mod outcome;
-mod resume;
-pub mod resume_plan;
-pub mod state;
+pub mod failure;
+pub mod repair_review;
+pub mod resume;
+pub mod run;
 
-pub use event::{Event, Record};
-pub use outcome::{Outcome, RunStatus, StepStatus};
-pub use state::{RunSettings, RunState};
+pub use run::{
+    event::{Event, Record},
+    outcome::{Outcome, RunStatus, StepStatus},
+    state::{RunSettings, RunState},
+};

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use engine::{
     Outcome,
-    diagnosis::{AgentTrouble, Bucket, Class, Facts, Obstacle, Producer, StepType, diagnose},
+    failure::{AgentTrouble, Bucket, Class, Facts, Obstacle, Producer, StepType, diagnose},
 };
 
 const CORPUS: [&str; 3] = [

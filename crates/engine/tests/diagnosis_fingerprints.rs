@@ -1,6 +1,6 @@
 //! Which words of a failure change by themselves, and which tell it from another one.
 
-use engine::diagnosis::{fingerprint_of_all, normalize};
+use engine::failure::{fingerprint_of_all, normalize};
 
 #[test]
 fn words_that_change_by_themselves_are_taken_out() {

@@ -2,7 +2,7 @@
 
 use engine::{
     Outcome,
-    diagnosis::{Class, Facts, Producer, Signal, StepType, diagnose, is_hollow},
+    failure::{Class, Facts, Producer, Signal, StepType, diagnose, is_hollow},
 };
 
 #[test]

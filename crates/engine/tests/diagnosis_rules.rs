@@ -3,7 +3,7 @@
 
 use engine::{
     Outcome,
-    diagnosis::{
+    failure::{
         AgentTrouble, Class, Commands, Confidence, Diagnosis, Facts, KnownBy, MAX_QUOTE, Obstacle, Producer,
         Signal, StepType, advice, diagnose, fingerprint,
     },

@@ -2,7 +2,7 @@
 
 use engine::{
     Outcome,
-    diagnosis::{Confidence, Facts, Producer, diagnose},
+    failure::{Confidence, Facts, Producer, diagnose},
 };
 
 fn failed(command: &str, code: i32, stderr: &str) -> Facts {

@@ -2,7 +2,7 @@
 
 use engine::{
     Outcome,
-    diagnosis::{Class, Facts, diagnose},
+    failure::{Class, Facts, diagnose},
 };
 
 fn exit(command: &str, code: i32, stderr: &str) -> Facts {

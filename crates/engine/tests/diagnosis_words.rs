@@ -2,7 +2,7 @@
 
 use engine::{
     Outcome,
-    diagnosis::{
+    failure::{
         AgentTrouble, Before, Class, Commands, Confidence, Diagnosis, Facts, Producer, StepType, advice,
         diagnose,
     },

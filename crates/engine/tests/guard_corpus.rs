@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use engine::guard::{Regression, compare};
+use engine::repair_review::{Regression, compare};
 use recipe::{
     agent_ref::AgentRef,
     check::{Given, LoadError, Loaded, Loader, check},

@@ -9,9 +9,11 @@ use std::{
 
 use engine::{
     Event, Outcome, Record, RunSettings, RunState, RunStatus, StepStatus,
-    decide::{self, Decision, decide},
-    event::{Ended, FORMAT, RunFinished, RunResumed, RunStarted},
-    frame::FrameId,
+    run::{
+        decide::{self, Decision, decide},
+        event::{Ended, FORMAT, RunFinished, RunResumed, RunStarted},
+        frame::FrameId,
+    },
 };
 use jiff::Timestamp;
 use recipe::{

@@ -8,7 +8,7 @@ use std::{io::Write as _, path::Path};
 
 use engine::{
     RunStatus,
-    resume_plan::{Effects, Producers, ResumePlan, Resumer},
+    resume::{Effects, Producers, ResumePlan, Resumer},
 };
 use recipe::plan::Plan;
 use runtime::{

@@ -79,7 +79,8 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
     let environment = &environment.with_defaults(args.options.compat.then(host::compat_depth));
     let environment = &host::with_files(&plan, &environment.cwd, &working_dir, environment);
     let given = outside.settings(plan.root(), |name| environment.raw(name));
-    let ambient = engine::ambient::below(&plan, environment.beginning_with(recipe::env_name::PREFIX));
+    let ambient =
+        engine::run::env_overrides::below(&plan, environment.beginning_with(recipe::env_name::PREFIX));
     let name = plan.root().name.clone();
     let job = Job { plan, given, ambient, library: &library, recording: &recording };
     match execute(job, &args, environment, out) {
@@ -96,7 +97,7 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
 struct Job<'a> {
     plan: Plan,
     given: Map,
-    ambient: engine::ambient::Ambient,
+    ambient: engine::run::env_overrides::Ambient,
     library: &'a Library,
     recording: &'a Recording<'a>,
 }

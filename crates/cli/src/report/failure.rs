@@ -3,7 +3,7 @@
 //! Never used for what is wrong inside a recipe: those are diagnostics, with places.
 
 use anstyle::{AnsiColor, Style};
-use engine::diagnosis::{Diagnosis, Facts, Obstacle, diagnose};
+use engine::failure::{Diagnosis, Facts, Obstacle, diagnose};
 
 use crate::{args::options::OutputFormat, exit::Exit, out::Out};
 

@@ -9,9 +9,11 @@ use std::{
 
 use engine::{
     Event, Outcome, Record, RunState,
-    event::RunFinished,
-    frame::StepState,
-    outcome::{SkipReason, StopCause},
+    run::{
+        event::RunFinished,
+        frame::StepState,
+        outcome::{SkipReason, StopCause},
+    },
 };
 use runtime::{
     run::{Notice, Reporter},

@@ -2,8 +2,8 @@
 
 use engine::{
     RunStatus, StepStatus,
-    diagnosis::{Class, Confidence, Signal},
-    event::Usage,
+    failure::{Class, Confidence, Signal},
+    run::event::Usage,
 };
 use runtime::{
     machine::preflight,

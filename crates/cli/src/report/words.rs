@@ -5,7 +5,8 @@
 use std::{borrow::Cow, path::Path};
 
 use engine::{
-    Event, RunState, RunStatus, StepStatus, event::RunFinished, frame::StepState, outcome::SkipReason,
+    Event, RunState, RunStatus, StepStatus,
+    run::{event::RunFinished, frame::StepState, outcome::SkipReason},
 };
 use runtime::store::secrets::Mask;
 

@@ -2,8 +2,10 @@
 
 use engine::{
     Event, Outcome, Record, StepStatus,
-    event::{Ended, NameChange, Spawned},
-    outcome::ProgramEnd,
+    run::{
+        event::{Ended, NameChange, Spawned},
+        outcome::ProgramEnd,
+    },
 };
 use jiff::Timestamp;
 
@@ -100,7 +102,7 @@ fn a_program_ends_with_a_code_or_by_a_signal() {
 fn a_recipe_that_is_only_entered_again_is_not_given_up() {
     let rerun = ["a", "n/", "n/k"].map(str::to_owned).to_vec();
     assert_eq!(
-        engine::event::RunResumed { rerun, ..engine::event::RunResumed::default() }.given_up(),
+        engine::run::event::RunResumed { rerun, ..engine::run::event::RunResumed::default() }.given_up(),
         ["a", "n/k"]
     );
 }

@@ -2,7 +2,7 @@
 
 use engine::{
     Outcome, StepStatus,
-    event::{Ended, OutputRef},
+    run::event::{Ended, OutputRef},
 };
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use engine::{
     Outcome, StepStatus,
-    resume_plan::{Blame, Interrupted},
+    resume::{Blame, Interrupted},
 };
 
 use crate::{

@@ -3,9 +3,11 @@
 
 use engine::{
     Event, Outcome, RunSettings, RunStatus, StepStatus,
-    decide::{self, decide},
-    event::Ended,
-    frame::StepState,
+    run::{
+        decide::{self, decide},
+        event::Ended,
+        frame::StepState,
+    },
 };
 use recipe::value::Value;
 
@@ -232,7 +234,7 @@ fn a_skip_or_the_end_is_seen_in_the_state() {
     assert_eq!((run.state.running, run.state.running_steps()), (1, vec!["a".to_owned()]));
     assert!(decide(&run.state, &|_| false).is_none());
     run.record(
-        Event::StepSkipped { path: "a".to_owned(), reason: engine::outcome::SkipReason::Condition },
+        Event::StepSkipped { path: "a".to_owned(), reason: engine::run::outcome::SkipReason::Condition },
         None,
     );
     assert_eq!((run.state.running, run.state.running_steps()), (0, Vec::new()));
@@ -286,7 +288,7 @@ fn nothing_begins_in_a_nested_recipe_that_was_stopped() {
         Event::RecipeStopped {
             path: "n".to_owned(),
             error: "enough".to_owned(),
-            cause: engine::outcome::StopCause::Timeout,
+            cause: engine::run::outcome::StopCause::Timeout,
         },
         None,
     );
@@ -302,7 +304,7 @@ fn a_recipe_that_may_not_begin_comes_to_its_end_without_a_step() {
     run.record(Event::StepStarted { path: "n".to_owned(), attempt: 1, inputs: None }, None);
     run.record(Event::RecipeEntered { path: "n".to_owned(), unit: "leaf".to_owned() }, None);
     let (path, error) = ("n".to_owned(), "lacks `x`".to_owned());
-    let cause = engine::outcome::StopCause::Refused;
+    let cause = engine::run::outcome::StopCause::Refused;
     run.record(Event::RecipeStopped { path, error, cause }, None);
     assert_eq!(decide::nested_error(&run.state, 1), "Sub-recipe 'leaf' failed: [error] lacks `x`");
     assert_eq!(run.state.frames[1].stopped.as_ref().map(|stopped| stopped.cause), Some(cause));

@@ -1,6 +1,6 @@
 //! What a recipe that failed has done and must not do again.
 
-use engine::{Event, Outcome, StepStatus, event::RunResumed};
+use engine::{Event, Outcome, StepStatus, run::event::RunResumed};
 
 use crate::{
     folding::ended,

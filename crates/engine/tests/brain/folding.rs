@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use engine::{
     Event, Outcome, RunSettings, StepStatus,
-    event::{Ended, NameChange, RunResumed, Spawned, Usage},
-    inputs::digest,
-    outcome::{KnownBy, RunStatus, SkipReason, StopCause},
-    state::Tries,
+    run::{
+        event::{Ended, NameChange, RunResumed, Spawned, Usage},
+        inputs::digest,
+        outcome::{KnownBy, RunStatus, SkipReason, StopCause},
+        state::Tries,
+    },
 };
 use recipe::value::Value;
 

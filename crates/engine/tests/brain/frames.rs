@@ -2,10 +2,12 @@
 
 use engine::{
     Event, RunSettings,
-    decide::{result, undecided},
-    event::RunResumed,
-    given::Given,
-    outcome::SkipReason,
+    run::{
+        decide::{result, undecided},
+        event::RunResumed,
+        outcome::SkipReason,
+        override_values::Given,
+    },
 };
 use recipe::value::Value;
 

@@ -2,8 +2,8 @@
 
 use engine::{
     Outcome, StepStatus,
-    event::Ended,
-    resume_plan::{Blame, Entered, Late, Now, ResumePlan, late},
+    resume::{Blame, Entered, Late, Now, ResumePlan, late},
+    run::event::Ended,
 };
 use recipe::plan::UnitId;
 

@@ -1,6 +1,6 @@
 //! Which steps left processes running whose end is not known, and what a resume starts again because of that.
 
-use engine::{Outcome, RunStatus, StepStatus, event::Ended, resume_plan::Blame};
+use engine::{Outcome, RunStatus, StepStatus, resume::Blame, run::event::Ended};
 
 use crate::{
     folding::ended,

@@ -1,12 +1,12 @@
 //! The engine without any outside: histories in, decisions and plans out.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends by panicking")]
 
-mod ambient;
 mod begun;
 mod causes;
 mod cut_off;
 mod deciding;
 mod effects;
+mod env_overrides;
 mod folding;
 mod frames;
 mod late;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::resume_plan::{
+use engine::resume::{
     Action, Blame, Blames, Effects, Interrupted, Late, Producers, Remains, Request, ResumePlan, Resumer, plan,
 };
 use recipe::{plan::Plan, value::Value};

@@ -1,6 +1,6 @@
 //! Plans for recipes below recipes, and for runs that were resumed before and did not come to everything.
 
-use engine::resume_plan::{Blame, Effects};
+use engine::resume::{Blame, Effects};
 
 use crate::{
     frames::{PAIR, PLAIN, Resume, resume},

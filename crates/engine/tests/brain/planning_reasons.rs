@@ -2,7 +2,7 @@
 
 use engine::{
     Event,
-    resume_plan::{Blame, ResumePlan, Resumer},
+    resume::{Blame, ResumePlan, Resumer},
 };
 
 use crate::{

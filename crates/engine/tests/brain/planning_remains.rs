@@ -3,8 +3,8 @@
 
 use engine::{
     Event, Outcome, RunStatus, StepStatus,
-    event::{Ended, RunResumed},
-    resume_plan::{Blame, Effects, ResumePlan, Resumer},
+    resume::{Blame, Effects, ResumePlan, Resumer},
+    run::event::{Ended, RunResumed},
 };
 
 use crate::{

@@ -1,6 +1,6 @@
 //! Steps of one parallel group that failed beside each other: each has its own producers, and its own diagnosis.
 
-use engine::resume_plan::Resumer;
+use engine::resume::Resumer;
 
 use crate::{
     planning::{AGAIN, Ask, USUAL, asked, shown},

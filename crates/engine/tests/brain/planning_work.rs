@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::{
     RunState,
-    resume_plan::{Blame, ResumePlan, Resumer, asks_an_agent},
+    resume::{Blame, ResumePlan, Resumer, asks_an_agent},
 };
 use recipe::plan::StepKind;
 

@@ -2,7 +2,7 @@
 
 use engine::{
     Event, RunSettings,
-    event::{NameChange, RepairBegan, Spawned, Usage},
+    run::event::{NameChange, RepairBegan, Spawned, Usage},
 };
 
 use crate::run::{LEAF, Run};

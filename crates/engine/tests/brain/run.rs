@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use engine::{
     Event, Outcome, Record, RunSettings, RunState, RunStatus, StepStatus,
-    decide::{self, Decision, decide},
-    event::{Ended, RunFinished},
+    run::{
+        decide::{self, Decision, decide},
+        event::{Ended, RunFinished},
+    },
 };
 use jiff::Timestamp;
 use recipe::{

@@ -2,7 +2,7 @@
 
 use engine::{
     Event, Outcome, StepStatus,
-    event::{Ended, Stored},
+    run::event::{Ended, Stored},
 };
 use recipe::value::Value;
 

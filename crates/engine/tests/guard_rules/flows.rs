@@ -1,6 +1,6 @@
 //! What a script reaches, and what the failure of each command does.
 
-use engine::guard::flow::{Found, Level, follow};
+use engine::repair_review::flow::{Found, Level, follow};
 
 /// `+` if a failure counts, `~` if something else may still decide, `-` if it is ignored; then assignments, each
 /// with `^`; then the command; then `?` if it may not be reached, `!` if it is turned round, `<` if its input is text

@@ -23,7 +23,7 @@ mod words;
 
 use std::sync::Arc;
 
-use engine::guard::compare;
+use engine::repair_review::compare;
 use recipe::{
     agent_ref::AgentRef,
     check::{Given, LoadError, Loaded, Loader, check as checked},

@@ -1,6 +1,6 @@
 //! Scripts and tasks by their names: some change the world outside, some check; none is dropped or emptied.
 
-use engine::guard::{checks, effects, flow::follow, program::Call};
+use engine::repair_review::{checks, effects, flow::follow, program::Call};
 
 use super::{codes, plan};
 

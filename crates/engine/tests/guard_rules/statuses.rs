@@ -1,6 +1,6 @@
 //! What is known of a whole script before it runs, and what makes every end of it a good one.
 
-use engine::guard::flow::{Status, follow};
+use engine::repair_review::flow::{Status, follow};
 
 use super::flows::check;
 

@@ -1,6 +1,6 @@
 //! How a command is taken apart: words, what stands around them, and the program that is really meant.
 
-use engine::guard::{
+use engine::repair_review::{
     checks,
     effects::{effect, rehearses},
     flow::follow,

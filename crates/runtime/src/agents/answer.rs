@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use engine::outcome::KnownBy;
+use engine::run::outcome::KnownBy;
 
 use super::{AgentFailure, Usage};
 use crate::store::values::Captured;

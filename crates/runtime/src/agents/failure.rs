@@ -1,6 +1,6 @@
 //! Why a call of an agent failed: one closed list, and the words for each. Decides nothing.
 
-use engine::outcome::AgentTrouble;
+use engine::run::outcome::AgentTrouble;
 use serde::{Deserialize, Serialize};
 
 /// Why there is no answer.

@@ -1,7 +1,7 @@
 //! Reads a program's standard output as it comes, cut anywhere, in bounded memory, and says at the end what
 //! the call amounted to. Knows nothing of any particular program.
 
-use engine::outcome::KnownBy;
+use engine::run::outcome::KnownBy;
 use serde_json::Value;
 
 use super::answer::{AgentOutcome, AgentText, NEWLINES};

@@ -5,8 +5,8 @@
 use std::{collections::HashSet, path::PathBuf, sync::Arc};
 
 use engine::{
-    diagnosis::{SHELLS, STARTERS},
-    guard::{
+    failure::{SHELLS, STARTERS},
+    repair_review::{
         script::{Kind, List, parse},
         words::Word,
     },

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use engine::{
     Outcome,
-    diagnosis::{Bucket, Class},
-    resume_plan::{ResumePlan, Resumer},
+    failure::{Bucket, Class},
+    resume::{ResumePlan, Resumer},
 };
 
 use super::{Attempt, Loop, Report};

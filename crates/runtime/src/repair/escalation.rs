@@ -4,8 +4,8 @@
 
 use engine::{
     RunStatus,
-    diagnosis::Bucket,
-    resume_plan::{Producers, ResumePlan, Resumer},
+    failure::Bucket,
+    resume::{Producers, ResumePlan, Resumer},
 };
 
 use super::{Attempt, Escalation, Loop, proposal::NOT_WRITTEN, target_recipe::Subject, work::Work};

@@ -4,7 +4,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use engine::guard;
+use engine::repair_review;
 use recipe::{
     check::Loader,
     diagnostic::Severity,
@@ -41,7 +41,7 @@ pub(super) fn examine(
             found.extend(not_composed(old, new));
         }
     }
-    found.extend(guard::compare(before, after, failed).into_iter().map(|found| Regression {
+    found.extend(repair_review::compare(before, after, failed).into_iter().map(|found| Regression {
         code: found.code.to_string(),
         step: found.step,
         detail: found.detail,

@@ -21,7 +21,7 @@ use std::{ffi::OsStr, path::PathBuf};
 
 use engine::{
     Event, RunStatus,
-    resume_plan::{Effects, Resumer},
+    resume::{Effects, Resumer},
 };
 use recipe::{check::Loader, plan::Plan, value::Map};
 

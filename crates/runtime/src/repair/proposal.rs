@@ -11,8 +11,10 @@ use std::{
 
 use engine::{
     Event,
-    event::{RepairBegan, Usage},
-    outcome::AgentTrouble,
+    run::{
+        event::{RepairBegan, Usage},
+        outcome::AgentTrouble,
+    },
 };
 use recipe::{
     check::Loader,

@@ -1,6 +1,6 @@
 //! What auto-fix did, as results and `auto-fix.json` show it.
 
-use engine::diagnosis::Diagnosis;
+use engine::failure::Diagnosis;
 use serde::{Deserialize, Serialize};
 
 use super::RunResult;

@@ -4,7 +4,7 @@
 
 use engine::{
     Outcome, RunStatus, StepStatus,
-    diagnosis::{Commands, Diagnosis, Facts, Obstacle, advice, diagnose},
+    failure::{Commands, Diagnosis, Facts, Obstacle, advice, diagnose},
 };
 use recipe::value::Map;
 

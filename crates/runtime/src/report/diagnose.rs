@@ -7,13 +7,15 @@ use std::path::Path;
 
 use engine::{
     Outcome, RunState,
-    diagnosis::{
+    failure::{
         Commands, Diagnosis, Facts, GO_ON, Obstacle, Producer, StepType, advice, diagnose, fingerprint,
         fingerprint_of_all,
     },
-    event::Ended,
-    frame::{Frame, FrameId},
-    resume_plan::asks_an_agent,
+    resume::asks_an_agent,
+    run::{
+        event::Ended,
+        frame::{Frame, FrameId},
+    },
 };
 use recipe::{
     graph::{self, Link},
@@ -129,7 +131,7 @@ fn facts(
     let frame = &state.frames[id];
     let work = checked_work(plan, state, id, at, mask);
     let step = &frame.unit.steps[at];
-    let tail = |output: &Option<engine::event::OutputRef>| match (run_dir, output) {
+    let tail = |output: &Option<engine::run::event::OutputRef>| match (run_dir, output) {
         (Some(dir), Some(output)) => {
             let (tail, before) = values::placed_tail(&dir.join(&output.file), 60, 8192);
             (mask.text(&tail).into_owned(), before)

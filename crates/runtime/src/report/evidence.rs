@@ -1,6 +1,6 @@
 //! What really happened in a run, as its journal tells it: started processes, resumes, notes. Never changes it.
 
-use engine::{Outcome, event::OutputRef};
+use engine::{Outcome, run::event::OutputRef};
 use jiff::Timestamp;
 use serde::Serialize;
 

@@ -6,9 +6,11 @@ use std::collections::HashMap;
 
 use engine::{
     Outcome, RunState, RunStatus, StepStatus,
-    diagnosis::{Commands, Diagnosis, advice},
-    event::{Ended, Usage},
-    frame::{Frame, StepState},
+    failure::{Commands, Diagnosis, advice},
+    run::{
+        event::{Ended, Usage},
+        frame::{Frame, StepState},
+    },
 };
 use jiff::Timestamp;
 use recipe::{
@@ -157,9 +159,9 @@ pub struct StepResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_bytes: Option<u64>,
     /// Where its output is.
-    pub stdout: Option<engine::event::OutputRef>,
+    pub stdout: Option<engine::run::event::OutputRef>,
     /// Where its complaints are.
-    pub stderr: Option<engine::event::OutputRef>,
+    pub stderr: Option<engine::run::event::OutputRef>,
     /// What an agent used up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
@@ -171,7 +173,7 @@ pub struct StepResult {
     pub output_digest: Option<String>,
     /// Files that it says it produces, from its directory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub produced: Vec<engine::event::OutputRef>,
+    pub produced: Vec<engine::run::event::OutputRef>,
     /// Steps of its nested recipe.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepResult>,

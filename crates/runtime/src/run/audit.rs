@@ -67,7 +67,7 @@ impl Audit {
             "recipe": frame.unit.name,
             "attempts": step.attempt,
             "started_at": step.started_at,
-            "skipped": step.skipped.as_ref().map(engine::outcome::SkipReason::describe),
+            "skipped": step.skipped.as_ref().map(engine::run::outcome::SkipReason::describe),
         });
         let written = files::write_all("audit.write", &mut self.file, format!("{line}\n").as_bytes());
         written.map_err(|source| DriveError::Audit { path: self.path.clone(), source })

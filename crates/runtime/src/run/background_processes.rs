@@ -3,7 +3,10 @@
 
 use std::time::Duration;
 
-use engine::{Outcome, event::Ended, frame::FrameId};
+use engine::{
+    Outcome,
+    run::{event::Ended, frame::FrameId},
+};
 use tokio::task::JoinSet;
 
 use super::{DriveError, Driver, TaskDone};

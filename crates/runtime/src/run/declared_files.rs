@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use engine::event::OutputRef;
+use engine::run::event::OutputRef;
 use recipe::graph;
 
 use super::Driver;
@@ -22,7 +22,7 @@ impl Driver<'_> {
     pub(super) fn inputs(&self, path: &str) -> Option<String> {
         let (frame, at) = self.state.locate(path).filter(|_| !self.state.settings.dry_run)?;
         let frame = &self.state.frames[frame];
-        Some(engine::inputs::digest(&self.plan, frame, &frame.unit.steps[at]))
+        Some(engine::run::inputs::digest(&self.plan, frame, &frame.unit.steps[at]))
     }
 
     /// The files that a step says it produces, as they are now.

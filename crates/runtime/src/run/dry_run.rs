@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use engine::{Event, Outcome, decide::ExceededLimit, frame::FrameId, outcome::SkipReason};
+use engine::{
+    Event, Outcome,
+    run::{decide::ExceededLimit, frame::FrameId, outcome::SkipReason},
+};
 use recipe::{
     plan::{Step, StepKind, Target, Unit},
     scope::{Foreseen, Scope},
@@ -69,7 +72,7 @@ impl Driver<'_> {
         rendered: Option<String>,
     ) -> Result<(), DriveError> {
         let masked = |text: &str| self.mask.text(text).into_owned();
-        let undecided = engine::decide::undecided(&self.state.frames[frame], step);
+        let undecided = engine::run::decide::undecided(&self.state.frames[frame], step);
         let undecided = undecided.map(|condition| masked(condition.text()));
         let rendered = rendered.map(|text| masked(&text));
         let mut message = format!("{}{}", masked(what), rendered.as_deref().unwrap_or_default());
@@ -96,13 +99,13 @@ impl Driver<'_> {
     /// The limit that a run may exceed with this step.
     fn may_exceed(&self, path: &str) -> Option<ExceededLimit> {
         let (frame, at) = self.state.locate(path)?;
-        engine::decide::may_exceed(&self.state, frame, at)
+        engine::run::decide::may_exceed(&self.state, frame, at)
     }
 
     /// Whether a step runs a recipe around it under a condition that nobody knows yet: when it ends is not known
     /// either.
     fn goes_round(&mut self, path: &str, frame: FrameId, step: &Step) -> bool {
-        if engine::decide::undecided(&self.state.frames[frame], step).is_none() {
+        if engine::run::decide::undecided(&self.state.frames[frame], step).is_none() {
             return false;
         }
         let Ok(unit) = self.target(path, frame, step) else { return false };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{Event, frame::FrameId};
+use engine::{Event, run::frame::FrameId};
 use recipe::{
     check::{Given, Grafted, LoadError, graft},
     diagnostic::{Diagnostic, Severity},

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use engine::{
     Event, RunStatus,
-    event::{RunFinished, Stored},
+    run::event::{RunFinished, Stored},
 };
 
 use super::{DriveError, Driver, Signals, Waiting};
@@ -103,7 +103,8 @@ impl Driver<'_> {
         if self.state.settings.dry_run || !says || !root.is_complete() {
             return Ok(());
         }
-        let text = engine::decide::result(root).map(|value| value.render().into_owned()).unwrap_or_default();
+        let text =
+            engine::run::decide::result(root).map(|value| value.render().into_owned()).unwrap_or_default();
         match recipe::value::Value::from_json(&text) {
             Ok(_) => Ok(()),
             Err(error) => {
@@ -121,7 +122,7 @@ impl Driver<'_> {
         if root.unit.output.is_none() || !root.is_complete() {
             return Ok(None);
         }
-        let Some(value) = engine::decide::result(root) else { return Ok(None) };
+        let Some(value) = engine::run::decide::result(root) else { return Ok(None) };
         match &self.folder {
             Some(folder) => Ok(Some(values::store(folder.path(), std::path::Path::new("."), &value)?)),
             None => Ok(Some(Stored::Inline(value))),

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use engine::frame::{Frame, FrameId};
+use engine::run::frame::{Frame, FrameId};
 use recipe::{
     scope::{Final, Scope},
     template::Template,

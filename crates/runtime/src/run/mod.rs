@@ -34,8 +34,10 @@ use std::{
 
 use engine::{
     Event, Record, RunState,
-    decide::{Decision, decide},
-    frame::FrameId,
+    run::{
+        decide::{Decision, decide},
+        frame::FrameId,
+    },
 };
 use recipe::{check::Loader, plan::Plan, value::Value};
 use tokio::{
@@ -156,7 +158,7 @@ pub(crate) enum TaskDone {
         path: String,
         frame: FrameId,
         answer: crate::run::recovery::Verdict,
-        usage: Option<engine::event::Usage>,
+        usage: Option<engine::run::event::Usage>,
     },
     /// What was still running was killed.
     Killed,

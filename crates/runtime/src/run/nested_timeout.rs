@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use engine::{Event, Outcome, StepStatus, outcome::StopCause};
+use engine::{Event, Outcome, StepStatus, run::outcome::StopCause};
 use recipe::plan::StepKind;
 
 use super::{DriveError, Driver, TaskDone};

@@ -4,8 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use engine::{
     Event, Outcome, StepStatus,
-    event::{Ended, Stored},
-    frame::FrameId,
+    run::{
+        event::{Ended, Stored},
+        frame::FrameId,
+    },
 };
 use recipe::{
     plan::{Step, StepKind},
@@ -224,13 +226,13 @@ impl Driver<'_> {
             if !self.state.frames[id].is_complete() {
                 return self.nested_close_failed(path, id, None);
             }
-            let reason = engine::outcome::SkipReason::DryRun;
+            let reason = engine::run::outcome::SkipReason::DryRun;
             return self.record(Event::StepSkipped { path: path.to_owned(), reason }, None);
         }
         // one that took too long is over, also where every step of it may fail
         if self.state.frames[id].is_complete() && self.state.frames[id].stopped.is_none() {
             let mut finished = Finished::ok();
-            match engine::decide::result(&self.state.frames[id]) {
+            match engine::run::decide::result(&self.state.frames[id]) {
                 Some(value) => read_json(&step, value.render().into_owned(), "recipe", &mut finished),
                 None => finished.value = Some(Value::from("")),
             }
@@ -255,7 +257,7 @@ impl Driver<'_> {
     ) -> Result<(), DriveError> {
         let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
         let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);
-        let mut error = engine::decide::nested_error(&self.state, id);
+        let mut error = engine::run::decide::nested_error(&self.state, id);
         if let Some(refusal) = &refusal {
             error = format!("{error}\n[recovery] {}", refusal.message);
         }

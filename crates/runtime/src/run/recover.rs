@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use engine::{
-    Event, Outcome, StepStatus, decide,
-    event::{Ended, Usage},
-    frame::FrameId,
-    outcome::StopCause,
+    Event, Outcome, StepStatus,
+    run::{
+        decide,
+        event::{Ended, Usage},
+        frame::FrameId,
+        outcome::StopCause,
+    },
 };
 use recipe::{
     plan::{JsonMode, Recoverer, Step, StepKind},

@@ -3,8 +3,11 @@
 //! Never lets a polite refusal pass for a success.
 
 use engine::{
-    RunState, StepStatus, decide,
-    frame::{Frame, FrameId},
+    RunState, StepStatus,
+    run::{
+        decide,
+        frame::{Frame, FrameId},
+    },
 };
 use recipe::value::Map;
 

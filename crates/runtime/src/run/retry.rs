@@ -1,6 +1,9 @@
 //! Whether a step is tried again, and a recipe that failed is done again from its beginning. Never does it.
 
-use engine::{Outcome, event::Ended, frame::FrameId, outcome::StopCause, state::ForGood};
+use engine::{
+    Outcome,
+    run::{event::Ended, frame::FrameId, outcome::StopCause, state::ForGood},
+};
 use recipe::{plan::Step, syntax::RetryOn};
 
 use super::{DriveError, Driver};

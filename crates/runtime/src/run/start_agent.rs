@@ -8,8 +8,10 @@ use std::{
 
 use engine::{
     Event, Outcome,
-    event::{Ended, Usage},
-    frame::FrameId,
+    run::{
+        event::{Ended, Usage},
+        frame::FrameId,
+    },
 };
 use recipe::{
     plan::{AgentStep, Budget, Step},
@@ -338,7 +340,7 @@ impl Driver<'_> {
 
 /// The context of an agent: the frame's, with its directory and the fact that nobody is there.
 struct AgentScope<'a> {
-    frame: &'a engine::frame::Frame,
+    frame: &'a engine::run::frame::Frame,
     cwd: &'a Path,
 }
 

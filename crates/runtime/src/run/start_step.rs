@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use engine::{Event, Outcome, frame::FrameId};
+use engine::{Event, Outcome, run::frame::FrameId};
 use recipe::{
     plan::{JsonMode, Step, StepKind},
     template::Template,

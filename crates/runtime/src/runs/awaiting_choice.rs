@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use engine::{
     Event, RunStatus,
-    event::{Question, RunFinished},
+    run::event::{Question, RunFinished},
 };
 
 use super::{OpenError, OpenedRun, Resume, ResumeError, open::spent};

@@ -2,7 +2,7 @@
 
 use std::{fs, time::Duration};
 
-use engine::{Event, RunStatus, event::RunFinished};
+use engine::{Event, RunStatus, run::event::RunFinished};
 
 use super::{OpenError, Runs, list::last_finish, open::spent, orphans::end_orphans};
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::event::RunResumed;
+use engine::run::event::RunResumed;
 use recipe::plan::Unit;
 
 use super::canonical_recipe;

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::resume_plan::{Entered, Late, Now, late};
+use engine::resume::{Entered, Late, Now, late};
 use recipe::{
     check::{Given, Loader, graft},
     plan::{Plan, UnitId},

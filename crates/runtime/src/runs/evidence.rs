@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use engine::{
     Event, Outcome, Record, RunStatus,
-    event::{Ended, RunResumed},
+    run::event::{Ended, RunResumed},
 };
 use jiff::Timestamp;
 
@@ -140,7 +140,7 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    fn spawned(&mut self, spawned: &'a engine::event::Spawned, at: Timestamp) {
+    fn spawned(&mut self, spawned: &'a engine::run::event::Spawned, at: Timestamp) {
         if spawned.purpose.is_none() {
             self.started.insert((&spawned.path, spawned.attempt));
         }

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use engine::{
     Outcome, RunStatus, StepStatus,
-    diagnosis::{Bucket, Class, Diagnosis},
-    frame::Frame,
-    guard::flow,
+    failure::{Bucket, Class, Diagnosis},
+    repair_review::flow,
+    run::frame::Frame,
 };
 use jiff::Timestamp;
 use recipe::{

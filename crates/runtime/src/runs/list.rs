@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf};
 
 use engine::{
     Event, Record, RunStatus,
-    event::{RunFinished, Usage},
+    run::event::{RunFinished, Usage},
 };
 use jiff::Timestamp;
 use serde::Serialize;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use engine::diagnosis::Commands;
+use engine::failure::Commands;
 use recipe::plan::{Step, Unit};
 
 use super::{Runs, Start, canonical_recipe};

@@ -29,7 +29,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 pub use awaiting_choice::changed_note;
 pub use cancel::Cancelled;
 pub use current_recipe::CurrentRecipe;
-pub use engine::resume_plan::Interrupted;
+pub use engine::resume::Interrupted;
 pub use guard::guard;
 pub(crate) use id::new_id;
 pub(crate) use job::Job;

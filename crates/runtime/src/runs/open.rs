@@ -8,7 +8,7 @@ use std::{
     path::PathBuf,
 };
 
-use engine::{Event, Record, RunState, RunStatus, event::Usage};
+use engine::{Event, Record, RunState, RunStatus, run::event::Usage};
 use recipe::{check::Loader, plan::Plan};
 
 use super::{CurrentRecipe, Runs, compile::compile, evidence, fold::fold};

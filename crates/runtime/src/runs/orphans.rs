@@ -41,7 +41,7 @@ fn in_flight(shown: &OpenedRun) -> Vec<process::ProcessId> {
         Event::Spawned(spawned) if running.contains(&spawned.path) => Some(spawned),
         _ => None,
     });
-    let id = |spawned: &engine::event::Spawned| {
+    let id = |spawned: &engine::run::event::Spawned| {
         let pid = i32::try_from(spawned.pid).ok()?;
         Some(process::ProcessId { pid, start_time: spawned.start_time })
     };

@@ -6,7 +6,7 @@ use std::{fs::File, path::Path, time::Duration};
 
 use engine::{
     Event, RunStatus,
-    event::{RepairBegan, RunFinished},
+    run::event::{RepairBegan, RunFinished},
 };
 use recipe::digest::sha256;
 

@@ -2,9 +2,9 @@
 
 use engine::{
     RunStatus,
-    diagnosis::{Bucket, Commands},
-    event::Question,
-    resume_plan::{self, Blame, Blames, Effects, Interrupted, Request, ResumePlan, Resumer},
+    failure::{Bucket, Commands},
+    resume::{self, Blame, Blames, Effects, Interrupted, Request, ResumePlan, Resumer},
+    run::event::Question,
 };
 use recipe::value::Map;
 
@@ -27,14 +27,14 @@ impl OpenedRun {
     /// What a resume would do that says nothing else.
     fn plain_plan(&self) -> ResumePlan {
         let Next { plan, late, .. } = self.same();
-        resume_plan::plan(&Request {
+        resume::plan(&Request {
             state: &self.state,
             before: &self.plan,
             plan: &plan,
             late: &late,
             given: &Map::new(),
             remains: &self.remains(),
-            resumer: Resumer::Person { producers: resume_plan::Producers::Linked },
+            resumer: Resumer::Person { producers: resume::Producers::Linked },
             blames: &blames(self),
             from: None,
             effects: Effects::Once,
@@ -66,7 +66,7 @@ impl OpenedRun {
         {
             return Err(ResumeError::NoStep { run: self.header.run_id.clone(), step: step.clone() });
         }
-        Ok(resume_plan::plan(&Request {
+        Ok(resume::plan(&Request {
             state: &self.state,
             before: &self.plan,
             given: &resume.given,

@@ -7,8 +7,8 @@ use std::{
 
 use engine::{
     Event,
-    event::{OutputRef, Spawned},
-    resume_plan::Remains,
+    resume::Remains,
+    run::event::{OutputRef, Spawned},
 };
 
 use super::OpenedRun;

@@ -8,10 +8,9 @@ use std::{
 
 use engine::{
     Event, RunStatus,
-    diagnosis::Commands,
-    event::RunResumed,
-    given,
-    resume_plan::{Action, Effects, Interrupted, ResumePlan, Resumer},
+    failure::Commands,
+    resume::{Action, Effects, Interrupted, ResumePlan, Resumer},
+    run::{event::RunResumed, override_values},
 };
 use recipe::{
     check::Loader,
@@ -236,7 +235,7 @@ impl Runs {
             skip,
             by: Some(by.to_owned()),
             anchor: steps.anchor.clone(),
-            given: given::write(&resume.given),
+            given: override_values::write(&resume.given),
             // the attempts of a loop are not asked what the run was begun with
             no_auto_fix: options.no_auto_fix && matches!(resume.resumer, Resumer::Person { .. }),
         })];

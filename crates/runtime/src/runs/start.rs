@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use engine::{
     Event, RunSettings, RunState,
-    event::{FORMAT, RunStarted},
+    run::event::{FORMAT, RunStarted},
 };
 use recipe::{plan::Plan, value::Map};
 
@@ -252,7 +252,7 @@ impl Runs {
             working_dir: start.working_dir.clone(),
             created_at: clock::now(),
             boot_id: process::boot_id(),
-            given: engine::given::write(&start.given),
+            given: engine::run::override_values::write(&start.given),
             options: start.options.clone(),
         };
         // made under a hidden name: a run that can be seen has all that a resume needs

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use engine::frame::FrameId;
+use engine::run::frame::FrameId;
 
 use super::{
     install, laws,

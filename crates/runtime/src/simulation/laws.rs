@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
     Event, Outcome, Record, RunStatus, StepStatus,
-    event::Stored,
-    frame::{Frame, FrameId},
+    run::{
+        event::Stored,
+        frame::{Frame, FrameId},
+    },
 };
 use recipe::plan::{JsonMode, StepKind};
 

@@ -10,7 +10,7 @@ use std::{
 
 use engine::{
     Event, Record, RunStatus,
-    resume_plan::{Effects, Producers, Resumer},
+    resume::{Effects, Producers, Resumer},
 };
 use recipe::{
     check::{Given, Loader, check},

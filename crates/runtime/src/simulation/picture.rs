@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt::Write};
 
-use engine::{RunState, frame::Frame};
+use engine::{RunState, run::frame::Frame};
 
 /// Everything that a fold of the journal must bring back.
 pub(super) fn picture(state: &RunState) -> String {

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use engine::event::OutputRef;
+use engine::run::event::OutputRef;
 
 use crate::{
     os::process::{self, Launch, Prepared, StartError},

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use engine::event::{NameChange, Spawned};
+use engine::run::event::{NameChange, Spawned};
 use tokio::sync::mpsc;
 
 use crate::{

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use engine::given::{self, Given};
+use engine::run::override_values::{self, Given};
 use jiff::Timestamp;
 use recipe::value::Map;
 use rustix::fs::{FlockOperation, flock, statvfs};
@@ -81,7 +81,7 @@ pub struct Header {
 impl Header {
     /// The context values from outside.
     pub fn given(&self) -> Map {
-        given::read(&self.given)
+        override_values::read(&self.given)
     }
 }
 

@@ -13,7 +13,7 @@ mod tests;
 use std::{borrow::Cow, collections::HashSet, ops::Range, sync::OnceLock};
 
 use aho_corasick::AhoCorasick;
-use engine::{event::OutputRef, frame::Frame};
+use engine::run::{event::OutputRef, frame::Frame};
 use recipe::{
     plan::{JsonMode, Step, Unit},
     value::{Map, Value},

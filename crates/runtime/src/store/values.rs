@@ -11,8 +11,8 @@ use std::{
 };
 
 use engine::{
-    diagnosis::Before,
-    event::{OutputRef, Stored},
+    failure::Before,
+    run::event::{OutputRef, Stored},
 };
 use recipe::{
     digest::{sha256, sha256_from},

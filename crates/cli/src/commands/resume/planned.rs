@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use engine::resume_plan::{Action, ResumePlan};
+use engine::resume::{Action, ResumePlan};
 use runtime::runs::OpenedRun;
 use serde_json::json;
 

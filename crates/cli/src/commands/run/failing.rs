@@ -4,7 +4,7 @@ use std::path::Path;
 
 use engine::{
     Outcome,
-    diagnosis::{Class, Diagnosis, Facts, Obstacle, diagnose},
+    failure::{Class, Diagnosis, Facts, Obstacle, diagnose},
 };
 use recipe::{
     check::Checked,

@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{Event, Outcome, Record, RunState, RunStatus, StepStatus, outcome::StopCause};
+use engine::{Event, Outcome, Record, RunState, RunStatus, StepStatus, run::outcome::StopCause};
 use jiff::Timestamp;
 use runtime::{
     os::clock,

@@ -1,6 +1,6 @@
 //! Where running steps stand in their run.
 
-use engine::{RunState, StepStatus, frame::FrameId};
+use engine::{RunState, StepStatus, run::frame::FrameId};
 
 use super::view::{Doing, Row};
 use crate::report::{failure::clean, words::counter};

@@ -1,6 +1,6 @@
 //! What is left of calls that end without a result, and how it is known what was wrong.
 
-use engine::outcome::{AgentTrouble, KnownBy};
+use engine::run::outcome::{AgentTrouble, KnownBy};
 
 use super::*;
 

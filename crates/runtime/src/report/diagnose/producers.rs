@@ -1,6 +1,6 @@
 //! The agents whose work a failed check looks at, and what they said of it. Never judges the check.
 
-use engine::{RunState, diagnosis::is_hollow, frame::FrameId};
+use engine::{RunState, failure::is_hollow, run::frame::FrameId};
 use recipe::{
     graph,
     plan::{Plan, StepKind},

@@ -2,8 +2,8 @@
 
 use engine::{
     RunState, StepStatus,
-    diagnosis::{Lack, Provider},
-    frame::{Frame, FrameId},
+    failure::{Lack, Provider},
+    run::frame::{Frame, FrameId},
 };
 use recipe::{
     env_name,

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use engine::{Outcome, diagnosis::is_hollow, event::Usage};
+use engine::{Outcome, failure::is_hollow, run::event::Usage};
 use recipe::{
     plan::{JsonMode, Step},
     value::Value,

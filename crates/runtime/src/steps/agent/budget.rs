@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use engine::event::Usage;
+use engine::run::event::Usage;
 use recipe::plan::Budget;
 use tokio::time::Instant;
 

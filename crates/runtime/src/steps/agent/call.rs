@@ -13,8 +13,10 @@ use std::{
 
 use engine::{
     Outcome,
-    event::Usage,
-    outcome::{AgentTrouble, KnownBy},
+    run::{
+        event::Usage,
+        outcome::{AgentTrouble, KnownBy},
+    },
 };
 use recipe::syntax::ExitMeaning;
 use tokio::{

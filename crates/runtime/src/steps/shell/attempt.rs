@@ -15,7 +15,7 @@ use std::{
 
 use engine::{
     Outcome,
-    event::{Ended, OutputRef},
+    run::event::{Ended, OutputRef},
 };
 use recipe::{
     plan::{Step, StepKind},

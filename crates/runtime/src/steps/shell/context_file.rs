@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use engine::frame::Frame;
+use engine::run::frame::Frame;
 use recipe::value::Value;
 
 use crate::os::files;

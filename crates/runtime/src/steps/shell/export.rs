@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use engine::frame::Frame;
+use engine::run::frame::Frame;
 use recipe::{env_name, value::Value};
 
 /// Most values that are exported besides those that the script mentions. A shell reads its environment in a time

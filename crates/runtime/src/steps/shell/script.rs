@@ -4,7 +4,7 @@
 
 use std::{borrow::Cow, collections::HashMap, path::Path, sync::Arc};
 
-use engine::frame::Frame;
+use engine::run::frame::Frame;
 use recipe::{
     env_name,
     scope::{Path as NamePath, Scope},

@@ -44,8 +44,8 @@ pub struct Options {
     /// Where recipes are found besides the usual places, absolute.
     pub recipe_dirs: Vec<PathBuf>,
     /// Variables `RECIPE_VAR_…` of the environment for names of nested recipes.
-    #[serde(skip_serializing_if = "engine::ambient::Ambient::is_empty")]
-    pub ambient: engine::ambient::Ambient,
+    #[serde(skip_serializing_if = "engine::run::env_overrides::Ambient::is_empty")]
+    pub ambient: engine::run::env_overrides::Ambient,
     /// `--compat`: the run has a log in its folder that other programs follow.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub compat: bool,

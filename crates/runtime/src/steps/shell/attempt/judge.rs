@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use engine::{Outcome, outcome::ProgramEnd};
+use engine::{Outcome, run::outcome::ProgramEnd};
 use recipe::{
     plan::{JsonMode, Step, StepKind},
     syntax::ExitMeaning,

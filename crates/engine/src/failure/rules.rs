@@ -1,0 +1,271 @@
+//! The order in which a failure is explained: typed facts, then text in its context, then the kind of step.
+//!
+//! Each rule gives a whole diagnosis or nothing.
+
+use super::{
+    AgentTrouble, Class, Confidence, Diagnosis, Facts, KnownBy, Obstacle, Producer, Signal, StepType, View,
+    text::has_verdict,
+};
+use crate::{repair_review::speaker::Speaker, run::outcome::Outcome};
+
+/// Signals by which somebody asks a program to end.
+const HANGUP: i32 = 1;
+const INTERRUPT: i32 = 2;
+const TERMINATE: i32 = 15;
+const KILL: i32 = 9;
+/// Signals that a program brings upon itself by what it does: ILL, TRAP, ABRT, BUS, FPE, SEGV and SYS.
+const CRASHES: [i32; 7] = [4, 5, 6, 7, 8, 11, 31];
+/// What a shell adds to the number of a signal that ended its command.
+const BY_SIGNAL: i32 = 128;
+
+/// What is said of a step that a signal ended while its run went on.
+pub(super) const ENDED_BY_SIGNAL: &str = "ended by a signal";
+/// What is said of a command whose output is not the JSON that it owes.
+pub(super) const NO_JSON: &str = "the output is not the JSON that the step requires";
+/// What is said of a program that is there and cannot be started.
+pub(super) const CANNOT_BE_EXECUTED: &str = "cannot be executed";
+
+/// What typed facts decide alone.
+pub(super) fn typed(facts: &Facts, view: &View) -> Option<Diagnosis> {
+    by_obstacle(facts).or_else(|| by_outcome(facts, view)).or_else(|| by_agent(facts, view))
+}
+
+fn certain(class: Class, what: &str, quote: &str, at: &str) -> Diagnosis {
+    Diagnosis::new(class, Confidence::High, vec![Signal::new(what, quote, at)])
+}
+
+fn by_obstacle(facts: &Facts) -> Option<Diagnosis> {
+    if !facts.missing_env.is_empty() {
+        let names = facts.missing_env.join(", ");
+        return Some(certain(Class::MissingEnv, "required variables are not set", &names, "environment"));
+    }
+    if !facts.missing_values.is_empty() {
+        let names = facts.missing_values.join(", ");
+        return Some(certain(Class::MissingEnv, "values are not given", &names, "context"));
+    }
+    let (class, what) = match facts.obstacle? {
+        Obstacle::InvalidRecipe => (Class::Structure, "the recipe cannot be compiled"),
+        Obstacle::Deadlock => (Class::Deadlock, "no step can become ready"),
+        Obstacle::WorkdirDirty => (Class::WorkdirDirty, "the working directory has uncommitted changes"),
+        Obstacle::StaleState => (Class::StaleState, "an earlier run left its marks behind"),
+        Obstacle::AlreadyRunning => (Class::AlreadyRunning, "another run owns the workspace"),
+        Obstacle::OutOfMemory => (Class::Memory, "the kernel ended the step for lack of memory"),
+        Obstacle::NoProcesses => (Class::Memory, "the system starts no more processes"),
+        Obstacle::MissingPath => {
+            (Class::MissingPath, "a path that is needed is not there, or cannot be used")
+        }
+        Obstacle::Unusable => (Class::Structure, "the step cannot be prepared as it is written"),
+    };
+    let quote = if facts.detail.is_empty() { &facts.command } else { &facts.detail };
+    let at = if facts.outcome.is_some() { "outcome" } else { "preflight" };
+    Some(certain(class, what, quote, at))
+}
+
+fn by_outcome(facts: &Facts, view: &View) -> Option<Diagnosis> {
+    if facts.interrupted {
+        return Some(certain(Class::Interrupted, "the run was told to stop", &facts.detail, "outcome"));
+    }
+    let limit = facts.limit.as_deref();
+    let says = |class, what: &str| Some(certain(class, what, limit.unwrap_or(&facts.detail), "outcome"));
+    match facts.outcome.as_ref()? {
+        Outcome::TimedOut(seconds) => {
+            let quote = format!("timed out after {seconds} s");
+            Some(certain(Class::Timeout, "the timeout of the step fired", &quote, "outcome"))
+        }
+        Outcome::Idle(seconds) => {
+            let quote = format!("no activity for {seconds} s");
+            Some(certain(Class::AgentOpaque, "the agent was alive and silent", &quote, "outcome"))
+        }
+        Outcome::RateLimited => {
+            Some(service_trouble(facts, view, Class::RateLimit, "the agent's service asks to slow down"))
+        }
+        Outcome::Limit => says(Class::Structure, "a limit of the recipe is exceeded"),
+        Outcome::Condition => says(Class::Structure, "a condition cannot be evaluated"),
+        Outcome::Budget => says(Class::RetryExhausted, "a budget is used up"),
+        Outcome::Cancelled => says(Class::Interrupted, "the run was told to stop"),
+        Outcome::Lost => says(Class::Interrupted, "the runner was gone when the step ended"),
+        // an agent that could not be asked again has not drifted
+        Outcome::NotJson if facts.agent_trouble.is_some() => None,
+        Outcome::NotJson if facts.step_type == StepType::Agent => {
+            says(Class::AgentDrift, "the answer is not the JSON that the step requires")
+        }
+        Outcome::NotJson => says(Class::Verification, NO_JSON),
+        _ if limit.is_some() => says(Class::Structure, "a limit of the recipe is exceeded"),
+        _ => None,
+    }
+}
+
+fn by_agent(facts: &Facts, view: &View) -> Option<Diagnosis> {
+    let trouble = facts.agent_trouble?;
+    let what = match trouble {
+        AgentTrouble::Credentials => "the agent's service refuses the login",
+        AgentTrouble::RateLimit => "the agent's service asks to slow down",
+        AgentTrouble::Network => "the agent's service cannot be reached",
+        AgentTrouble::Service | AgentTrouble::Request => "the agent's service does not work",
+    };
+    Some(service_trouble(facts, view, service_class(trouble)?, what))
+}
+
+/// The class of a trouble with an agent's service; none for a request that it refuses.
+pub(super) fn service_class(trouble: AgentTrouble) -> Option<Class> {
+    match trouble {
+        AgentTrouble::Credentials => Some(Class::Credentials),
+        AgentTrouble::RateLimit => Some(Class::RateLimit),
+        AgentTrouble::Network | AgentTrouble::Service => Some(Class::Network),
+        AgentTrouble::Request => None,
+    }
+}
+
+/// What is wrong with an agent's service: certain where its structured result says so, never where words do.
+fn service_trouble(facts: &Facts, view: &View, class: Class, what: &str) -> Diagnosis {
+    let said = facts.agent_failure.as_deref().unwrap_or_default();
+    let quote = if facts.detail.is_empty() { said } else { &facts.detail };
+    let told = Signal::new(what, quote, "agent");
+    if facts.trouble_by == KnownBy::Result {
+        return Diagnosis::new(class, Confidence::High, vec![told]);
+    }
+    let line = view.hints.iter().find(|hint| hint.class == class);
+    let signal = line.map_or(told, |hint| Signal { what: what.to_owned(), ..hint.signal.clone() });
+    Diagnosis::new(class, Confidence::Medium, vec![signal])
+}
+
+/// A program that is not there: a spawn that failed, or exit 127 for a named program.
+pub(super) fn missing_program(facts: &Facts, view: &View) -> Option<Diagnosis> {
+    if let Some(program) = &facts.missing_program {
+        let what = format!("the program `{program}` cannot be started");
+        return Some(certain(Class::MissingBinary, &what, program, "outcome"));
+    }
+    if facts.exit_code() != Some(127) {
+        return None;
+    }
+    let hint = view.hints.iter().find(|hint| hint.class == Class::MissingBinary);
+    let subject = hint.map_or(&facts.absent_program, |hint| &hint.subject).as_deref();
+    // a script that the step before should have written is work that was not done
+    let is_local = subject.is_some_and(|name| name.contains('/') && !name.starts_with('/'));
+    if is_local && facts.producer != Producer::None {
+        return None;
+    }
+    let what = subject.map(|name| format!("the program `{name}` is not there"));
+    let (shown, confidence) = match (hint, subject) {
+        (Some(hint), _) => {
+            let what = what.unwrap_or_else(|| hint.signal.what.clone());
+            (Signal { what, ..hint.signal.clone() }, Confidence::High)
+        }
+        // nobody said it: the script asks for something that is nowhere
+        (None, Some(name)) => (Signal::new(what?, name, "command"), Confidence::Medium),
+        (None, None) => return None,
+    };
+    let signals = vec![Signal::new("exit code for a missing program", "exit 127", "outcome"), shown];
+    Some(Diagnosis::new(Class::MissingBinary, confidence, signals))
+}
+
+/// What lines of the output say, where they can be believed.
+pub(super) fn by_text(facts: &Facts, view: &View) -> Option<Diagnosis> {
+    let believed = view.hints.iter().filter(|hint| hint.is_believed);
+    let first = believed.clone().min_by_key(|hint| hint.rank)?;
+    let mut signals: Vec<Signal> =
+        believed.filter(|hint| hint.class == first.class).map(|hint| hint.signal.clone()).collect();
+    signals.truncate(3);
+    if let Some(code) = facts.exit_code() {
+        signals.push(Signal::new("exit code", &format!("exit {code}"), "outcome"));
+    }
+    let found = Diagnosis::new(first.class, Confidence::Medium, signals);
+    Some(Diagnosis { provider: first.provider.clone(), ..found })
+}
+
+/// A plain non-zero exit of a step that checks something.
+pub(super) fn by_check(facts: &Facts, view: &View) -> Option<Diagnosis> {
+    let ended = match facts.outcome.as_ref()? {
+        Outcome::Exit(code) if is_ended_by_others(facts, *code) => return None,
+        // a script that nobody may run has checked nothing
+        Outcome::Exit(126) if facts.producer == Producer::None => return None,
+        Outcome::Exit(code) => format!("exit {code}"),
+        // a check that crashes did not pass; one that somebody ended has not said
+        Outcome::Signal(signal) if view.check().is_some() && CRASHES.contains(signal) => {
+            format!("signal {signal}")
+        }
+        _ => return None,
+    };
+    let crashed = facts.exit_code().is_none();
+    // a push that is refused says nothing about what an agent wrote
+    if facts.step_type != StepType::Bash || view.is_effect() {
+        return None;
+    }
+    let is_check = view.check().is_some() || facts.is_check;
+    if !is_check && facts.producer == Producer::None {
+        return None;
+    }
+    let what = if crashed { "the check crashed" } else { "plain failure" };
+    let mut signals = vec![Signal::new(what, &ended, "outcome")];
+    match view.check() {
+        Some(check) => signals.push(Signal::new("the command is a check", check, "command")),
+        None if facts.is_check => signals.push(Signal::new("declared as a check", &facts.command, "recipe")),
+        None => signals.push(Signal::new("comes right after an agent", &facts.command, "recipe")),
+    }
+    signals.extend(last_line(facts));
+    let is_sure = !crashed && (facts.is_check || matches!(view.speaker, Speaker::Check(_)));
+    let confidence = if is_sure { Confidence::High } else { Confidence::Medium };
+    let diagnosis = |class| Diagnosis::new(class, confidence, signals);
+    Some(match (facts.producer, is_check) {
+        (Producer::Product, true) => diagnosis(Class::AgentDrift).also([Class::Verification]),
+        (Producer::None, _) => diagnosis(Class::Verification),
+        _ => diagnosis(Class::Verification).also([Class::AgentDrift]),
+    })
+}
+
+/// Whether a shell says by its exit code that somebody ended its command, before that could give a verdict.
+fn is_ended_by_others(facts: &Facts, code: i32) -> bool {
+    [HANGUP, INTERRUPT, KILL, TERMINATE].contains(&(code - BY_SIGNAL))
+        && !facts.exits_with(code)
+        && !has_verdict(facts)
+}
+
+/// A step that says nothing on stderr and names the trouble on stdout: where nothing else explains it, this does.
+pub(super) fn by_plain_output(facts: &Facts, view: &View) -> Option<Diagnosis> {
+    let quiet = facts.stderr.trim().is_empty() && matches!(facts.outcome, Some(Outcome::Exit(_)));
+    let first = view.hints.iter().filter(|hint| quiet && hint.is_plain).min_by_key(|hint| hint.rank)?;
+    let signals = ended(facts).into_iter().chain([first.signal.clone()]).collect();
+    Some(Diagnosis::new(first.class, Confidence::Medium, signals))
+}
+
+pub(super) fn last_line(facts: &Facts) -> Option<Signal> {
+    let streams =
+        [("stderr", &facts.stderr, facts.stderr_before), ("stdout", &facts.stdout, facts.stdout_before)];
+    streams.into_iter().find_map(|(stream, text, before)| {
+        let (at, line) = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).last()?;
+        Some(Signal::new("last line", line, before.place(stream, at)))
+    })
+}
+
+/// How it ended, as evidence.
+fn ended(facts: &Facts) -> Option<Signal> {
+    match facts.outcome.as_ref()? {
+        Outcome::Exit(code) => Some(Signal::new("exit code", &format!("exit {code}"), "outcome")),
+        Outcome::Signal(number) => {
+            let quote =
+                if facts.detail.is_empty() { format!("signal {number}") } else { facts.detail.clone() };
+            Some(Signal::new(ENDED_BY_SIGNAL, &quote, "outcome"))
+        }
+        _ if !facts.detail.is_empty() => Some(Signal::new("what the runner says", &facts.detail, "outcome")),
+        _ => None,
+    }
+}
+
+/// What is left.
+pub(super) fn unexplained(facts: &Facts, view: &View) -> Diagnosis {
+    let mut signals: Vec<Signal> = ended(facts).into_iter().chain(last_line(facts)).collect();
+    if let Some(Outcome::Signal(HANGUP | INTERRUPT | TERMINATE)) = facts.outcome {
+        return Diagnosis::new(Class::Interrupted, Confidence::Medium, signals);
+    }
+    // what was said and is not enough to decide is shown all the same
+    let more = view.hints.iter().map(|hint| &hint.signal).take(2);
+    signals.extend(
+        more.filter(|hint| !signals.iter().any(|known| known.at == hint.at)).cloned().collect::<Vec<_>>(),
+    );
+    if facts.retries_exhausted {
+        return Diagnosis::new(Class::RetryExhausted, Confidence::Medium, signals);
+    }
+    let unknown = Diagnosis::new(Class::Unknown, Confidence::Low, signals);
+    let killed = matches!(facts.outcome, Some(Outcome::Signal(KILL) | Outcome::Exit(137)));
+    unknown.also(killed.then_some(Class::Memory))
+}

@@ -1,0 +1,358 @@
+//! What lines of output speak for: whole words, in their context, and never more than a hint.
+//!
+//! A line of a check is believed only if the tool itself says it and no verdict was given: what a test prints about
+//! a refused connection is the test's business.
+
+use std::borrow::Cow;
+
+use super::{
+    AgentTrouble, Class, Facts, MAX_QUOTE, Producer, Provider, Signal, Source, StepType,
+    fingerprint::strip_colours,
+    names,
+    network::{NO_SUCH_HOST, is_own_server},
+    phrases::{PHRASES, Phrase},
+    rules::{CANNOT_BE_EXECUTED, service_class},
+    tools::{FAILURES, TEST_ENDS, TEST_LINES, TOOL_LINES, VERDICTS},
+    variables::missing_variable,
+};
+use crate::run::outcome::Outcome;
+
+/// The part of a line that is looked at, in bytes.
+const MAX_LINE: usize = 2_000;
+/// How much of a long line stands before the words that matter, in characters.
+const BEFORE: usize = 40;
+
+/// A line that speaks for a class.
+pub(super) struct Hint {
+    pub(super) class: Class,
+    /// What it is about: a program, a variable.
+    pub(super) subject: Option<String>,
+    /// The part of the recipe that should have made what is missing.
+    pub(super) provider: Option<Provider>,
+    pub(super) signal: Signal,
+    /// The smaller, the more it explains.
+    pub(super) rank: usize,
+    pub(super) is_believed: bool,
+    /// Said in plain output, by whom nobody knows.
+    pub(super) is_plain: bool,
+}
+
+/// Whether `phrase` stands in `text` as whole words. Both are lower case.
+pub(super) fn has_words(text: &str, phrase: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(phrase).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + phrase.len()..].chars().next();
+        let opens = !phrase.starts_with(part) || !before.is_some_and(part);
+        let closes = !phrase.ends_with(part) || !after.is_some_and(part);
+        opens && closes
+    })
+}
+
+/// Whether a test runner or a linter has given its verdict.
+pub(super) fn has_verdict(facts: &Facts) -> bool {
+    [&facts.stderr, &facts.stdout].iter().any(|text| judges(&strip_colours(text).to_lowercase()))
+}
+
+/// Whether a text, in lower case, has a verdict. What npm says about a request that failed is none.
+fn judges(text: &str) -> bool {
+    let lines = text.lines().map(|line| line.replace("failed, reason:", ""));
+    let is_verdict =
+        |line: String| VERDICTS.iter().any(|verdict| has_words(&line, verdict)) && !is_passed(&line);
+    lines.into_iter().any(is_verdict)
+}
+
+/// Whether a line, in lower case, sums up tests none of which failed: `tests: 12 passed, 12 total`, `5 examples, 0
+/// failures`, `failures: 0, errors: 0`.
+fn is_passed(line: &str) -> bool {
+    let counts: Vec<u64> = FAILURES.iter().flat_map(|word| counted(line, word)).collect();
+    match counts.is_empty() {
+        true => has_words(line, "passed") && has_words(line, "tests:"),
+        false => counts.iter().all(|count| *count == 0),
+    }
+}
+
+/// The numbers that stand right before a word, or behind it and a colon.
+fn counted(line: &str, word: &str) -> Vec<u64> {
+    let number = |text: &str| text.parse::<u64>().ok();
+    let is_sign = |c: char| !c.is_ascii_alphanumeric();
+    let one = |at: usize| {
+        let (before, behind) = (&line[..at], &line[at + word.len()..]);
+        let is_whole = !before.ends_with(char::is_alphabetic) && !behind.starts_with(char::is_alphabetic);
+        let counted = behind
+            .trim_start()
+            .strip_prefix([':', '='])
+            .and_then(|rest| rest.trim_start().split(is_sign).next());
+        let before = before.strip_suffix(' ').and_then(|before| before.rsplit(is_sign).next());
+        before.and_then(number).or_else(|| counted.and_then(number)).filter(|_| is_whole)
+    };
+    line.match_indices(word).filter_map(|(at, _)| one(at)).collect()
+}
+
+/// At most 160 characters of a text, without escape sequences, around the words that matter.
+pub(super) fn excerpt(text: &str, words: &str) -> String {
+    let plain = strip_colours(text);
+    let plain: Vec<char> =
+        plain.trim().chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
+    if plain.len() <= MAX_QUOTE {
+        return plain.into_iter().collect();
+    }
+    let lower: String = plain.iter().flat_map(|c| c.to_lowercase()).collect();
+    let found = lower.find(words).map_or(0, |at| lower[..at].chars().count());
+    let end = found + words.chars().count();
+    if end < MAX_QUOTE {
+        return plain[..MAX_QUOTE - 1].iter().chain(&['…']).collect();
+    }
+    let from = found.saturating_sub(BEFORE).min(plain.len() - (MAX_QUOTE - 1));
+    let to = from + MAX_QUOTE - 2;
+    let (to, last) = if to + 1 >= plain.len() { (plain.len(), "") } else { (to, "…") };
+    let kept: String = plain[from..to].iter().collect();
+    format!("…{kept}{last}")
+}
+
+/// Everything that the output speaks for.
+pub(super) fn hints(facts: &Facts, source: Source) -> Vec<Hint> {
+    // a service that answered with a status of its own has said what is wrong; its words are about the request
+    let is_told = facts.agent_trouble == Some(AgentTrouble::Request);
+    if is_told || matches!(facts.outcome, Some(Outcome::Ok) | None) {
+        return Vec::new();
+    }
+    let stdout = if source == Source::Comparison { "" } else { facts.stdout.as_str() };
+    let texts = [
+        ("stderr", strip_colours(&facts.stderr), facts.stderr_before),
+        ("stdout", strip_colours(stdout), facts.stdout_before),
+    ];
+    let whole = texts.each_ref().map(|(_, text, _)| text.to_lowercase()).join("\n");
+    let reader = Reader::new(facts, source, &whole);
+    let mut hints = Vec::new();
+    for (stream, text, before) in &texts {
+        let lines = text.lines().enumerate();
+        hints.extend(lines.filter_map(|(at, line)| reader.hint(stream, before.place(stream, at), cut(line))));
+    }
+    if facts.step_type == StepType::Agent {
+        let trouble = facts.agent_trouble.and_then(service_class);
+        hints.retain(|hint| hint.is_believed || Some(hint.class) == trouble);
+    }
+    hints
+}
+
+/// What a line speaks for.
+struct Read {
+    class: Class,
+    /// What it is about.
+    subject: Option<String>,
+    what: Cow<'static, str>,
+    /// The words that say so, in lower case.
+    words: String,
+    /// The part of the recipe that should have made what is missing.
+    provider: Option<Provider>,
+}
+
+/// Reads the lines of one failure.
+struct Reader<'a> {
+    facts: &'a Facts,
+    source: Source,
+    /// Everything that was said, in lower case.
+    whole: &'a str,
+    /// Whether a check gave its verdict.
+    is_judged: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn new(facts: &'a Facts, source: Source, whole: &'a str) -> Reader<'a> {
+        let is_judged = source != Source::Plain && judges(whole);
+        Reader { facts, source, whole, is_judged }
+    }
+
+    fn hint(&self, stream: &str, at: String, line: &str) -> Option<Hint> {
+        let Read { class, subject, what, words, provider } = self.read(line)?;
+        let is_check = self.source != Source::Plain;
+        let is_printed = stream == "stdout" && self.facts.step_type == StepType::Bash;
+        let is_own = self.is_own(class, line);
+        let is_said = match self.facts.step_type {
+            StepType::Agent => is_said_by_agent_program(class, line),
+            _ => !(is_check || is_printed) || is_tool_line(line) || self.is_plain(class, stream, line),
+        };
+        let may_be_shown = matches!(class, Class::Disk | Class::Memory | Class::Network | Class::RateLimit);
+        let is_shown =
+            may_be_shown && (is_check || line.starts_with("  ")) && is_quoted(&line.to_lowercase(), &words);
+        let is_open = !self.is_judged || (class == Class::Disk && self.is_no_subject(line));
+        let quote = excerpt(line, &words);
+        Some(Hint {
+            class,
+            subject,
+            provider,
+            signal: Signal { what: what.into_owned(), quote, at },
+            rank: rank_of(class),
+            is_believed: is_said && is_open && !is_own && !is_shown,
+            is_plain: stream == "stdout" && !is_check && !is_own,
+        })
+    }
+
+    /// Whether a line of this class is believed though no tool begins it: nobody says it of what he checks.
+    fn is_plain(&self, class: Class, stream: &str, line: &str) -> bool {
+        // test runners speak on standard output
+        let is_heard = stream == "stderr" || (stream == "stdout" && self.source != Source::Plain);
+        match class {
+            Class::ValidationStrategy | Class::Structure | Class::MissingEnv | Class::Memory => true,
+            Class::Disk => is_heard,
+            Class::Network => is_heard && names_nobody(line),
+            _ => false,
+        }
+    }
+
+    /// Whether what is missing was to be made here.
+    fn is_own(&self, class: Class, line: &str) -> bool {
+        match class {
+            Class::Network => {
+                is_own_server(self.facts, line) || is_own_server(self.facts, &self.facts.command)
+            }
+            // a script that an agent wrote and nobody can execute
+            Class::MissingBinary => {
+                self.facts.exit_code() == Some(126) && self.facts.producer != Producer::None
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a full disk beside the verdict of a test is the machine's: no test, no file of tests and no assertion
+    /// is about disks.
+    fn is_no_subject(&self, line: &str) -> bool {
+        let is_about = |text: &str| {
+            ["disk", "enospc", "no_space", "nospace", "quota"].iter().any(|word| text.contains(word))
+        };
+        let says_so = |line: &&str| !PHRASES.iter().any(|known| known.says(line).is_some());
+        let lower = line.to_lowercase();
+        has_words(&lower, "no space left on device")
+            && !["assert", "expect"].iter().any(|word| lower.contains(word))
+            && !is_about(&self.facts.command.to_lowercase())
+            && !self.whole.lines().filter(says_so).any(is_about)
+    }
+
+    fn read(&self, line: &str) -> Option<Read> {
+        let lower = line.to_lowercase();
+        if line.trim().is_empty() || tells_of_a_test(&lower) {
+            return None;
+        }
+        let (facts, whole) = (self.facts, self.whole);
+        let named = |class, name: String, what: Cow<'static, str>| {
+            Some(Read { class, words: name.to_lowercase(), subject: Some(name), what, provider: None })
+        };
+        if let Some(name) = names::missing_program(facts, line, &lower, whole) {
+            return named(Class::MissingBinary, name, "a program is not there".into());
+        }
+        if let Some(name) = names::unexecutable(facts, line) {
+            let what = format!("the program `{name}` {CANNOT_BE_EXECUTED}");
+            return named(Class::MissingBinary, name, what.into());
+        }
+        if let Some(name) = missing_variable(facts, line, whole) {
+            return match facts.providers.iter().find(|provider| provider.variable == name) {
+                Some(provider) => Some(Read {
+                    class: provider.class(),
+                    words: name.to_lowercase(),
+                    subject: Some(name),
+                    what: "a variable that the recipe provides is not set".into(),
+                    provider: Some(provider.clone()),
+                }),
+                None => named(Class::MissingEnv, name, "a variable is not set".into()),
+            };
+        }
+        let said = |class, what: &'static str, words: &str| {
+            Some(Read { class, subject: None, what: what.into(), words: words.to_owned(), provider: None })
+        };
+        // the shell's word for it, and the code that goes with it
+        let is_killed = matches!(facts.outcome, Some(Outcome::Exit(137) | Outcome::Signal(9)));
+        if is_killed && has_words(&lower, "killed") && !lower.contains("killed by user") {
+            return said(Class::Memory, "a process was killed", "killed");
+        }
+        let (phrase, words) =
+            PHRASES.iter().find_map(|phrase| phrase.says(&lower).map(|words| (phrase, words)))?;
+        said(phrase.class, phrase.what, words)
+    }
+}
+
+/// Whether words stand in quotes, as a compiler shows a piece of the source, or a test what it compared. What a program
+/// reports as its `message: "…"` is said all the same.
+fn is_quoted(line: &str, words: &str) -> bool {
+    let Some(at) = line.find(words) else { return false };
+    let mut open: Option<(usize, char)> = None;
+    let mut before = ' ';
+    for (index, sign) in line[..at].char_indices() {
+        let next = line[index + sign.len_utf8()..].chars().next().unwrap_or(' ');
+        match open {
+            // an apostrophe stands between letters
+            None if matches!(sign, '"' | '\'' | '`') && !before.is_alphanumeric() => {
+                open = Some((index, sign))
+            }
+            Some((_, quote)) if quote == sign && !next.is_alphanumeric() => open = None,
+            _ => {}
+        }
+        before = sign;
+    }
+    open.is_some_and(|(index, _)| !line[..index].trim_end().ends_with("message:"))
+}
+
+fn cut(line: &str) -> &str {
+    let mut end = line.len().min(MAX_LINE);
+    while !line.is_char_boundary(end) {
+        end -= 1;
+    }
+    &line[..end]
+}
+
+fn names_nobody(line: &str) -> bool {
+    let lower = line.to_lowercase();
+    NO_SUCH_HOST.iter().any(|phrase| has_words(&lower, phrase))
+}
+
+/// Whether a line on an agent's stderr is the program's own error. What is wrong with its service or its login is known
+/// from typed facts alone: an agent may write about the same things in its work.
+fn is_said_by_agent_program(class: Class, line: &str) -> bool {
+    let lower = line.trim_start().to_lowercase();
+    match class {
+        Class::RateLimit | Class::Credentials | Class::Network => false,
+        Class::MissingEnv => true,
+        _ => ["error:", "fatal:", "env:", "/usr/bin/env:"].iter().any(|start| lower.starts_with(start)),
+    }
+}
+
+fn is_tool_line(line: &str) -> bool {
+    let lower = line.trim_start().to_lowercase();
+    TOOL_LINES.iter().any(|prefix| lower.starts_with(prefix))
+}
+
+/// Whether a line tells how one test went: the words before that are its name.
+fn tells_of_a_test(lower: &str) -> bool {
+    let line = lower.trim().trim_end_matches(['.', '!']);
+    let ends = TEST_ENDS.iter().any(|end| line.ends_with(end)) && !line.ends_with("not ok");
+    ends || TEST_LINES.iter().any(|start| line.starts_with(start))
+}
+
+/// Causes come before their consequences: a full disk before a failed connection, a refused login before both.
+fn rank_of(class: Class) -> usize {
+    const ORDER: [Class; 12] = [
+        Class::Disk,
+        Class::Memory,
+        Class::RateLimit,
+        Class::MissingBinary,
+        Class::MissingEnv,
+        Class::Credentials,
+        Class::Network,
+        Class::WorkdirDirty,
+        Class::StaleState,
+        Class::AlreadyRunning,
+        Class::ValidationStrategy,
+        Class::Structure,
+    ];
+    ORDER.iter().position(|known| *known == class).unwrap_or(ORDER.len())
+}
+
+impl Phrase {
+    /// The words of it that stand in a line, with what they need around them.
+    fn says(&self, line: &str) -> Option<&'static str> {
+        let words = self.any.iter().find(|phrase| has_words(line, phrase))?;
+        let fits = (self.with.is_empty() || self.with.iter().any(|phrase| has_words(line, phrase)))
+            && !self.without.iter().any(|phrase| line.contains(phrase));
+        fits.then_some(*words)
+    }
+}

@@ -1,0 +1,203 @@
+//! What kept steps left behind, and whether those that will run can rely on it. Never looks at the world itself.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use recipe::{
+    graph::{self, Link},
+    plan::{Step, StepKind, Unit},
+};
+
+use crate::{
+    repair_review::{effects::effect, flow::follow},
+    run::state::effects::is_for_once,
+};
+
+use super::{
+    Action, Entry, Work,
+    ways::{Ways, any_within, step_path, unit_of},
+};
+
+/// What the steps of a run left behind, where it is not as they left it.
+#[derive(Clone, Debug, Default)]
+pub struct Remains {
+    /// Steps whose stored value cannot be brought back.
+    pub lost: HashSet<String>,
+    /// Declared files that are not there any more, by step.
+    pub missing: BTreeMap<String, Vec<String>>,
+    /// Declared files that hold something else now, by step.
+    pub altered: BTreeMap<String, Vec<String>>,
+}
+
+/// A kept step that what will run cannot rely on.
+struct Unreliable {
+    path: String,
+    reason: String,
+    /// Whether it has to write a file again.
+    is_file: bool,
+}
+
+impl Work<'_> {
+    /// Never an empty text in place of a lost value.
+    pub(super) fn losses(&mut self) {
+        for path in &self.request.remains.lost {
+            self.reasons
+                .entry(path.clone())
+                .or_insert_with(|| "its stored value is missing or damaged".to_owned());
+        }
+    }
+
+    /// Does again what is kept and will be missed. What is done again may miss more.
+    pub(super) fn rely(&mut self) {
+        let deserted = self.request.state.deserted();
+        if self.request.remains.missing.is_empty() && deserted.is_empty() {
+            return;
+        }
+        while let Some(found) = self.unreliable(&self.list(), &deserted) {
+            if found.is_file {
+                // what it writes now may be something else, which those that got the old have to see
+                self.pass_on(&found.path);
+            }
+            self.reasons.insert(found.path, found.reason);
+        }
+    }
+
+    /// Why a finished step is kept.
+    pub(super) fn done(&self, path: &str) -> String {
+        match self.request.remains.altered.get(path).map(Vec::as_slice) {
+            None | Some([]) => "it is done".to_owned(),
+            Some([file]) => format!("it is done; `{file}` was changed since, and is kept"),
+            Some([file, more @ ..]) => {
+                format!("it is done; `{file}` and {} more were changed since, and are kept", more.len())
+            }
+        }
+    }
+
+    fn unreliable(&self, steps: &[Entry], deserted: &[String]) -> Option<Unreliable> {
+        self.without_process(steps, deserted).or_else(|| self.without_file(steps))
+    }
+
+    fn without_process(&self, steps: &[Entry], deserted: &[String]) -> Option<Unreliable> {
+        // nobody says that the process is needed: that is no reason to repeat an effect
+        let mut kept = deserted.iter().filter(|path| is_kept(steps, path) && !self.acts(path));
+        let path = kept.find(|path| self.precedes_work(steps, path))?.clone();
+        let reason = "the process it left running ended with the run".to_owned();
+        Some(Unreliable { path, reason, is_file: false })
+    }
+
+    fn without_file(&self, steps: &[Entry]) -> Option<Unreliable> {
+        let missing = &self.request.remains.missing;
+        let mut kept = missing.iter().filter(|(path, _)| is_kept(steps, path));
+        kept.find_map(|(path, files)| {
+            let (file, reader) = self.reader(steps, path, files)?;
+            let reason = format!("its file `{file}` is gone, and `{reader}` needs it");
+            Some(Unreliable { path: path.clone(), reason, is_file: true })
+        })
+    }
+
+    /// Whether a step that comes after this one, or beside it, will run.
+    fn precedes_work(&self, steps: &[Entry], path: &str) -> bool {
+        let mut named = Some(path);
+        while let Some(path) = named {
+            let Some((frame, unit, at)) = self.place(path) else { return false };
+            let group = &unit.steps[at].group;
+            let is_beside = |step: &&std::sync::Arc<Step>| group.is_some() && step.group == *group;
+            let beside = unit.steps[..at].iter().rev().take_while(is_beside);
+            let runs = |step: &std::sync::Arc<Step>| {
+                let path = step_path(&frame, &step.id);
+                steps.iter().any(|entry| entry.path == path && entry.runs())
+            };
+            if beside.chain(&unit.steps[at + 1..]).any(runs) {
+                return true;
+            }
+            named = path.rsplit_once('/').map(|(around, _)| around);
+        }
+        false
+    }
+
+    /// A step that will run and needs one of the files of another one.
+    fn reader(&self, steps: &[Entry], path: &str, files: &[String]) -> Option<(String, String)> {
+        let mut named = path;
+        loop {
+            let (frame, unit, at) = self.place(named)?;
+            let edges = graph::edges_in(self.request.plan, &unit);
+            for (index, step) in unit.steps.iter().enumerate().skip(at + 1) {
+                let reader = step_path(&frame, &step.id);
+                if !steps.iter().any(|entry| entry.path == reader && entry.runs()) {
+                    continue;
+                }
+                // a step that says only which value it reads, or nothing at all, says nothing of files
+                let is_linked = named == path
+                    && edges.iter().any(|edge| {
+                        edge.from == at && edge.to == index && !matches!(edge.link, Link::Value | Link::Order)
+                    });
+                let is_read =
+                    |file: &&String| any_within(self.request.plan, step, &|step| reads_file(step, file));
+                if let Some(file) = files.iter().find(is_read).or_else(|| files.first().filter(|_| is_linked))
+                {
+                    return Some((file.clone(), reader));
+                }
+            }
+            named = named.rsplit_once('/')?.0;
+        }
+    }
+
+    /// The path of the recipe in which a step stands, that recipe as it is now, and where the step stands in it.
+    fn place(&self, path: &str) -> Option<(String, std::sync::Arc<Unit>, usize)> {
+        let state = self.request.state;
+        let (id, at) = state.find(path)?;
+        let frame = &state.frames[id];
+        let unit = unit_of(self.request.plan, frame)?;
+        let at = unit.steps.iter().position(|step| step.id == frame.unit.steps[at].id)?;
+        Some((frame.path.clone(), unit, at))
+    }
+
+    fn acts(&self, path: &str) -> bool {
+        self.place(path).is_some_and(|(_, unit, at)| acts(&unit.steps[at]))
+    }
+
+    /// Finished steps that got a value or a file of one that makes it anew.
+    fn pass_on(&mut self, path: &str) {
+        let mut named = Some(path);
+        while let Some(path) = named {
+            let Some((frame, unit, at)) = self.place(path) else { return };
+            let edges = graph::edges_in(self.request.plan, &unit);
+            let receivers: BTreeSet<usize> = Ways::new(&edges, unit.steps.len()).receivers(&[at]);
+            for index in receivers.into_iter().filter(|index| *index != at) {
+                let receiver = step_path(&frame, &unit.steps[index].id);
+                let place = self.request.state.find(&receiver);
+                if place.is_some_and(|(id, at)| self.request.state.is_finished(id, at)) {
+                    self.reasons.entry(receiver).or_insert_with(|| "it reads what is made again".to_owned());
+                }
+            }
+            named = path.rsplit_once('/').map(|(around, _)| around);
+        }
+    }
+}
+
+/// Whether a step, or the recipe around it that is not looked into, is kept.
+fn is_kept(steps: &[Entry], path: &str) -> bool {
+    let mut named = Some(path);
+    while let Some(path) = named {
+        if let Some(entry) = steps.iter().find(|entry| entry.path == path) {
+            return entry.action == Action::Keep;
+        }
+        named = path.rsplit_once('/').map(|(around, _)| around);
+    }
+    false
+}
+
+/// Whether a step says, or shows, that it changes the world outside.
+fn acts(step: &Step) -> bool {
+    let shows = match &step.kind {
+        StepKind::Shell { command } => {
+            follow(command.text()).found.iter().any(|found| effect(&found.call).is_some())
+        }
+        _ => false,
+    };
+    shows || is_for_once(step)
+}
+
+/// Whether a step says that it reads a file.
+fn reads_file(step: &Step, file: &str) -> bool {
+    step.reads.iter().any(|pattern| graph::patterns_meet(pattern, file))
+}

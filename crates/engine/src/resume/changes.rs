@@ -1,0 +1,150 @@
+//! What no longer holds because the recipe or its values changed, and what depends on that. Never looks at a failure.
+
+use std::collections::HashSet;
+
+use recipe::{
+    graph::{self, Edge, Link},
+    plan::{Step, StepKind, Unit},
+};
+
+use super::{
+    Producers, Resumer, Work,
+    rewired::rewired,
+    ways::{Ways, step_path},
+};
+use crate::run::frame::{Frame, FrameId};
+
+impl Work<'_> {
+    /// Steps whose definition changed, and what depends on them.
+    pub(super) fn changes(&mut self, id: FrameId, new: &Unit) {
+        let state = self.request.state;
+        let old = &state.frames[id];
+        let edges = graph::edges_in(self.request.plan, new);
+        let ways = Ways::new(&edges, new.steps.len());
+        let names = self.changed_names(old, new);
+        let rewired = rewired(self.request, old, new, &edges);
+        let mut again: HashSet<usize> = HashSet::new();
+        // agents that are kept though something before them changed: what follows them by order alone is not kept
+        let mut doubted: HashSet<usize> = HashSet::new();
+        for (at, step) in new.steps.iter().enumerate() {
+            let before = old.index_of(&step.id);
+            let path = step_path(&old.path, &step.id);
+            let is_cause = |edge: &&&Edge| {
+                again.contains(&edge.from) || (edge.link == Link::Order && doubted.contains(&edge.from))
+            };
+            let cause = ways.needs(at).iter().find(is_cause).copied();
+            let change =
+                before.and_then(|index| change(&old.unit.steps[index], step)).or_else(|| self.gone(&path));
+            let is_changed = change.is_some();
+            let mut reason = match before {
+                None => Some("it is new".to_owned()),
+                Some(_) if is_changed => change.map(str::to_owned),
+                Some(_) => (cause.map(|edge| because(new, edge)))
+                    .or_else(|| self.reads_one_of(step, &names))
+                    .or_else(|| rewired.get(&at).map(|name| format!("`{name}` comes from another step now"))),
+            };
+            if is_changed {
+                self.changed.insert(path.clone());
+            }
+            if let (Some(index), Some(edge)) = (before.filter(|_| !is_changed), cause)
+                && edge.link == Link::Order
+                && self.reads_one_of(step, &names).is_none()
+                && !rewired.contains_key(&at)
+                && self.is_spared(id, index, step)
+            {
+                self.kept_producers.push(path.clone());
+                doubted.insert(at);
+                reason = None;
+            }
+            if let Some(reason) = reason {
+                again.insert(at);
+                if before.is_some_and(|index| self.has_begun(id, index)) {
+                    self.reasons.entry(path).or_insert(reason);
+                }
+                continue;
+            }
+            let child = before.and_then(|index| state.below(id, index));
+            if let (Some(child), Some(unit)) = (child, self.nested(&path, step)) {
+                let size = self.reasons.len();
+                let is_changed = state.frames[child].unit.digest != unit.digest;
+                self.changes(child, &unit);
+                if is_changed && self.reasons.len() == size {
+                    // what was done in it is kept, but it is entered again
+                    self.reasons.insert(format!("{path}/"), "its recipe changed".to_owned());
+                }
+                if self.reasons.len() > size {
+                    again.insert(at);
+                }
+            }
+        }
+    }
+
+    /// Whether a finished step costs too much to be done again only because it comes after something that changed:
+    /// a person does not spend money on a guess.
+    fn is_spared(&self, id: FrameId, index: usize, step: &Step) -> bool {
+        matches!(self.request.resumer, Resumer::Person { producers: Producers::Linked })
+            && self.has_begun(id, index)
+            && self.is_producer_that_ran(id, step)
+    }
+
+    /// Whether there is something to give up: a result, or a recipe that did not come to its end and was done under
+    /// other circumstances.
+    fn has_begun(&self, id: FrameId, at: usize) -> bool {
+        self.request.state.is_finished(id, at) || self.request.state.below(id, at).is_some()
+    }
+
+    /// Why a step that reads one of these names is out of date.
+    fn reads_one_of(&self, step: &Step, names: &HashSet<String>) -> Option<String> {
+        let name = graph::reads_one_of(self.request.plan, step, names)?;
+        Some(format!("it reads `{name}`, which changed"))
+    }
+
+    /// Names that mean something else now: defaults that differ and were in force, and values that were given anew.
+    fn changed_names(&self, old: &Frame, new: &Unit) -> HashSet<String> {
+        let state = self.request.state;
+        let outside = match old.parent {
+            Some((parent, _)) => &state.frames[parent].context,
+            None => &state.settings.given,
+        };
+        // what a nested recipe brought in has come back to the recipe around it, and was its own all the same
+        let is_own = |name: &String| !outside.contains_key(name) || old.introduced.contains(name);
+        let (was, is) = (old.unit.defaults(), new.defaults());
+        let mut names: HashSet<String> = (was.keys().chain(is.keys()))
+            .filter(|name| is_own(name) && !old.overrides.contains(*name))
+            .filter(|name| was.get(*name) != is.get(*name))
+            .cloned()
+            .collect();
+        if old.parent.is_none() {
+            let given = self.request.given.iter();
+            names.extend(
+                given
+                    .filter(|(name, value)| old.initial.get(*name) != Some(value))
+                    .map(|(name, _)| name.clone()),
+            );
+        }
+        names
+    }
+}
+
+/// What of a step itself is not as it was. A run from before agent files were kept knows of none that could differ.
+fn change(before: &Step, now: &Step) -> Option<&'static str> {
+    let agent_file = |step: &Step| match &step.kind {
+        StepKind::Agent(agent) => agent.system_prompt.clone(),
+        _ => None,
+    };
+    if before.digest != now.digest {
+        return Some("its definition changed");
+    }
+    let known = agent_file(before);
+    (known.is_some() && known != agent_file(now)).then_some("the file of its agent changed")
+}
+
+/// Why a step is out of date that depends on one that is done again.
+fn because(unit: &Unit, edge: &Edge) -> String {
+    let from = &unit.steps[edge.from].id;
+    match (&edge.what, edge.link) {
+        (Some(what), _) => format!("it depends on `{from}` through `{what}`"),
+        (None, Link::Order) => format!("it comes after `{from}`, and nothing says what else it needs"),
+        (None, _) => format!("it depends on `{from}`"),
+    }
+}

@@ -1,0 +1,189 @@
+//! What failed steps need done again before them: the work that each of them found wanting. Never looks at what changed.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use recipe::{
+    graph::Link,
+    plan::{Step, StepKind},
+};
+
+use super::{
+    Blame, Producers, Resumer, Work,
+    ways::{is_producer, step_path, unit_of},
+};
+use crate::run::{
+    frame::{FrameId, StepState},
+    outcome::StepStatus,
+};
+
+/// A step that failed, with the producers above it, nearest level first.
+struct Failed {
+    path: String,
+    levels: Vec<Level>,
+}
+
+/// Producers at the same distance from a step that failed, or from the recipe step that it failed in.
+struct Level {
+    id: FrameId,
+    at: usize,
+    /// Each with whether only links by value lead to it.
+    producers: Vec<(usize, bool)>,
+}
+
+impl Work<'_> {
+    /// What the failed steps need done again before them. Members of a parallel group all come to their end: each that
+    /// failed has its own producers, and without these it can only fail again.
+    pub(super) fn failure(&mut self) {
+        let wanted = match self.request.resumer {
+            Resumer::Automatic { level } => level,
+            Resumer::Person { .. } => 0,
+        };
+        let causes = self.request.state.causes();
+        let failed: Vec<Failed> =
+            causes.into_iter().filter_map(|(path, _)| self.failed(path, wanted + 1)).collect();
+        // unless producers are done again, the work hangs on what failed first
+        self.anchor = failed.first().map(|failed| failed.path.clone());
+        if failed.iter().all(|failed| failed.levels.len() <= wanted) {
+            return;
+        }
+        for failed in &failed {
+            // what has nobody that far up goes as far as it can
+            if let Some(level) = failed.levels.get(wanted).or(failed.levels.last()) {
+                self.take_producers(&failed.path, level);
+            }
+        }
+    }
+
+    /// A failed step that is still there, with so many levels of producers at most.
+    fn failed(&mut self, path: String, most: usize) -> Option<Failed> {
+        let (id, at) = self.request.state.locate(&path)?;
+        let frame = &self.request.state.frames[id];
+        let step = &frame.unit.steps[at];
+        let unit = unit_of(self.request.plan, frame)?;
+        let now = unit.steps.iter().find(|new| new.id == step.id)?;
+        let is_to_blame = now.digest != step.digest || matches!(step.kind, StepKind::Agent(_));
+        let levels = if is_to_blame { Vec::new() } else { self.levels(id, at, most) };
+        Some(Failed { path, levels })
+    }
+
+    /// Producers above a step, in its recipe and in those around it.
+    fn levels(&mut self, id: FrameId, at: usize, most: usize) -> Vec<Level> {
+        let mut levels = Vec::new();
+        let mut here = Some((id, at));
+        while let Some((id, at)) = here.filter(|_| levels.len() < most) {
+            let found = self.producer_levels(id, at, most - levels.len());
+            levels.extend(found.into_iter().map(|producers| Level { id, at, producers }));
+            here = self.request.state.frames[id].parent;
+        }
+        levels
+    }
+
+    fn producer_levels(&mut self, id: FrameId, at: usize, most: usize) -> Vec<Vec<(usize, bool)>> {
+        let frame = &self.request.state.frames[id];
+        let Some(graph) = self.graph(id) else { return Vec::new() };
+        let unit = &graph.unit;
+        let Some(target) = unit.steps.iter().position(|step| step.id == frame.unit.steps[at].id) else {
+            return Vec::new();
+        };
+        let ways = graph.ways();
+        let mut levels = Vec::new();
+        let mut seen: BTreeMap<usize, bool> = BTreeMap::from([(target, true)]);
+        let mut level: Vec<usize> = vec![target];
+        while !level.is_empty() && levels.len() < most {
+            let mut next: BTreeMap<usize, bool> = BTreeMap::new();
+            for edge in level.iter().flat_map(|step| ways.needs(*step)) {
+                // a link by value reaches further only over links by value
+                let by_value = edge.link != Link::Order && seen[&edge.to];
+                let entry = next.entry(edge.from).or_insert(by_value);
+                *entry |= by_value;
+            }
+            next.retain(|index, _| !seen.contains_key(index));
+            let producers: Vec<(usize, bool)> = next
+                .iter()
+                .filter(|(index, _)| self.is_producer_that_ran(id, &unit.steps[**index]))
+                .map(|(index, by_value)| (*index, *by_value))
+                .collect();
+            if !producers.is_empty() {
+                levels.push(producers);
+            }
+            level = next.keys().copied().collect();
+            seen.extend(next);
+        }
+        levels
+    }
+
+    /// Whether there is work of an agent in a step. What a recipe step ran is known, also where its name is a
+    /// template or it was cut off before its end.
+    pub(super) fn is_producer_that_ran(&self, id: FrameId, step: &Step) -> bool {
+        let state = self.request.state;
+        let Some(index) = state.frames[id].index_of(&step.id) else { return false };
+        if let Some(child) = state.below(id, index) {
+            return self.contains_agent(child);
+        }
+        let ran = |step: &StepState| step.status.is_done() || step.status == StepStatus::Failed;
+        state.standing(id, index).is_some_and(ran)
+            && is_producer(self.request.plan, step, &mut HashSet::new())
+    }
+
+    /// Whether an agent worked in a recipe, or in one below it.
+    fn contains_agent(&self, id: FrameId) -> bool {
+        let state = self.request.state;
+        let frame = &state.frames[id];
+        frame.unit.steps.iter().enumerate().any(|(at, step)| {
+            let kept = || state.standing(id, at).is_some_and(|step| step.status.is_done());
+            let is_done = frame.steps[at].status.is_done() || kept();
+            let child = frame.steps[at].frame.or_else(|| state.below(id, at));
+            (matches!(step.kind, StepKind::Agent(_)) && is_done)
+                || child.is_some_and(|child| self.contains_agent(child))
+        })
+    }
+
+    /// Does producers again, with everything between them and the failed step, and what else reads their values.
+    fn take_producers(&mut self, failed: &str, level: &Level) {
+        let Level { id, at, ref producers } = *level;
+        let state = self.request.state;
+        let frame = &state.frames[id];
+        let Some(graph) = self.graph(id) else { return };
+        let unit = &graph.unit;
+        let path = |index: usize| step_path(&frame.path, &unit.steps[index].id);
+        let (chosen, kept): (Vec<_>, Vec<_>) =
+            producers.iter().partition(|(_, by_value)| self.may_take(failed, *by_value));
+        self.kept_producers.extend(kept.iter().map(|(index, _)| path(*index)));
+        let starts: Vec<usize> = chosen.iter().map(|(index, _)| *index).collect();
+        let Some(last) = starts.iter().max() else { return };
+        self.producers.extend(starts.iter().map(|index| path(*index)));
+        let failed = &frame.unit.steps[at].id;
+        let target = unit.steps.iter().position(|step| step.id == *failed).unwrap_or(0);
+        let ways = graph.ways();
+        let between = ways.between(&starts, target);
+        let again: BTreeSet<usize> = between.union(&ways.readers(&starts)).copied().collect();
+        for index in again.iter().copied() {
+            let Some(old) = frame.index_of(&unit.steps[index].id) else { continue };
+            if !state.is_finished(id, old) {
+                self.renew(id, index, &again, &HashSet::new());
+                continue;
+            }
+            let reason = match starts.contains(&index) {
+                true => format!("it makes what the failed step `{failed}` checks"),
+                false if between.contains(&index) => {
+                    format!("it stands between `{}` and `{failed}`", unit.steps[*last].id)
+                }
+                false => READS.to_owned(),
+            };
+            self.reasons.entry(path(index)).or_insert(reason);
+        }
+    }
+
+    /// Whether producers are done again: each step that failed is judged by what it failed of.
+    fn may_take(&self, failed: &str, by_value: bool) -> bool {
+        match self.request.resumer {
+            Resumer::Automatic { .. } | Resumer::Person { producers: Producers::Again } => true,
+            Resumer::Person { producers: Producers::Linked } => {
+                by_value && self.request.blames.get(failed) == Some(&Blame::Work)
+            }
+        }
+    }
+}
+
+/// Why a step is done again that reads what is made again.
+pub(super) const READS: &str = "it reads what is made again";

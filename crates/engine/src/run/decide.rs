@@ -1,0 +1,296 @@
+//! What happens next, given what has happened.
+//!
+//! Never does it: the answer is data, and the same state gives the same answer.
+
+use recipe::{
+    condition::Condition,
+    plan::{Limits, Step, StepKind},
+    scope::Scope,
+    value::Value,
+};
+
+use crate::run::{
+    event::{Ended, Event},
+    frame::{Frame, FrameId, StepState, Stopped},
+    outcome::{Outcome, SkipReason, StepStatus},
+    state::RunState,
+};
+
+/// What happens next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    /// This is recorded; nothing has to be done for it.
+    Record(Box<Event>),
+    /// An attempt at this step starts.
+    Start {
+        /// The step.
+        path: String,
+        /// Which attempt.
+        attempt: u32,
+    },
+    /// The nested recipe of this step has come to its end.
+    Close {
+        /// The step.
+        path: String,
+        /// The frame of the nested recipe.
+        frame: FrameId,
+    },
+    /// The run has come to its end.
+    End,
+}
+
+/// What happens next; `None` if something that is under way has to happen first. `closing` says which nested
+/// recipes are being closed already.
+pub fn decide(state: &RunState, closing: &dyn Fn(FrameId) -> bool) -> Option<Decision> {
+    // the newest frames first: a nested recipe is finished before anything new begins around it
+    state.active.iter().rev().find_map(|id| {
+        let frame = &state.frames[*id];
+        let is_over = frame.failed_at.is_some() || frame.stopped.is_some();
+        if frame.is_complete() || (is_over && frame.open == 0 && frame.hooks == 0) {
+            return match frame.parent {
+                None => Some(Decision::End),
+                Some(_) if closing(*id) => None,
+                Some(_) => Some(Decision::Close { path: frame.path.clone(), frame: *id }),
+            };
+        }
+        if is_over || frame.next >= frame.level().end {
+            return None;
+        }
+        consider(state, *id, frame.next)
+    })
+}
+
+/// What becomes of a step that its recipe has come to.
+fn consider(state: &RunState, id: FrameId, at: usize) -> Option<Decision> {
+    let frame = &state.frames[id];
+    let step = &frame.unit.steps[at];
+    let path = frame.step_path(at);
+    if let Some(reason) = skip_reason(state, frame, step) {
+        return Some(Decision::Record(Box::new(Event::StepSkipped { path, reason })));
+    }
+    if let Some(condition) = &step.condition {
+        match condition.decide(&frame.foreseen()) {
+            Ok(Some(true) | None) => {}
+            Ok(Some(false)) => {
+                return Some(Decision::Record(Box::new(Event::StepSkipped {
+                    path,
+                    reason: SkipReason::Condition,
+                })));
+            }
+            Err(error) => {
+                let (kind, text) = (step.kind.word(), condition.text());
+                let message = format!("{kind} step failed: condition `{text}` cannot be evaluated: {error}");
+                return Some(fail(path, Outcome::Condition, message));
+            }
+        }
+    }
+    let is_certain = !state.settings.dry_run || !is_uncertain(frame, at);
+    if let Some(limit) = exceeded(state, Some(id), frame.depth, step).filter(|_| is_certain) {
+        return Some(fail(path, Outcome::Limit, limit.to_string()));
+    }
+    let nested = matches!(step.kind, StepKind::Nested { .. });
+    if !nested && state.running >= state.settings.max_parallel.max(1) {
+        return None;
+    }
+    let attempt = state.next_attempt(&path);
+    Some(Decision::Start { path, attempt })
+}
+
+fn fail(path: String, outcome: Outcome, message: String) -> Decision {
+    let ended = Ended::new(outcome, Some(message));
+    let status = StepStatus::Failed;
+    Decision::Record(Box::new(Event::StepFinished { path, attempt: 0, status, ended, recovered: false }))
+}
+
+fn skip_reason(state: &RunState, frame: &Frame, step: &Step) -> Option<SkipReason> {
+    let settings = &state.settings;
+    let tagged = |tags: &[String]| step.tags.iter().any(|tag| tags.contains(tag));
+    let left_out = tagged(&settings.exclude_tags)
+        || (!step.tags.is_empty() && !settings.include_tags.is_empty() && !tagged(&settings.include_tags));
+    if left_out {
+        return Some(SkipReason::Tags);
+    }
+    step.depends_on.iter().find_map(|at| {
+        let needed = &frame.steps[*at];
+        let fine = needed.status.is_done() || needed.skipped == Some(SkipReason::DryRun);
+        (!fine).then(|| SkipReason::Dependency {
+            step: frame.unit.steps[*at].id.clone(),
+            why: why_not_done(needed),
+        })
+    })
+}
+
+/// What became of a step that did not complete.
+fn why_not_done(step: &StepState) -> String {
+    match (&step.skipped, step.status) {
+        (Some(SkipReason::Tags), _) => "was left out by the tag filter".to_owned(),
+        (Some(SkipReason::Condition), _) => "was skipped because its condition is false".to_owned(),
+        (Some(SkipReason::Dependency { step: on, .. }), _) => {
+            format!("was skipped because it depends on `{on}`")
+        }
+        (Some(SkipReason::Chosen), _) => "was skipped when the run was resumed".to_owned(),
+        (_, StepStatus::Failed) => "failed".to_owned(),
+        _ => "did not run".to_owned(),
+    }
+}
+
+/// The condition of a step that cannot be decided before the steps that it reads have run: in a dry run.
+pub fn undecided<'a>(frame: &Frame, step: &'a Step) -> Option<&'a Condition> {
+    step.condition.as_ref().filter(|condition| condition.decide(&frame.foreseen()) == Ok(None))
+}
+
+/// Whether nobody can say in a dry run if a step will run: its condition, or that of a step which it needs, or that of
+/// its recipe, reads values that only a run has.
+pub(crate) fn is_uncertain(frame: &Frame, at: usize) -> bool {
+    let step = &frame.unit.steps[at];
+    frame.is_uncertain
+        || step.depends_on.iter().any(|needed| frame.steps[*needed].is_uncertain)
+        || undecided(frame, step).is_some()
+}
+
+/// A limit of a recipe that a step would exceed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExceededLimit {
+    /// Recipes inside recipes.
+    Depth {
+        /// How many there may be.
+        limit: u64,
+    },
+    /// Steps that run.
+    Steps {
+        /// How many there may be.
+        limit: u64,
+        /// The recipe that says so.
+        recipe: String,
+    },
+}
+
+impl std::fmt::Display for ExceededLimit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ExceededLimit::Depth { limit } => {
+                write!(f, "Maximum recipe recursion depth ({limit}) exceeded")
+            }
+            ExceededLimit::Steps { limit, recipe } => write!(
+                f,
+                "Total step limit ({limit}) exceeded: raise `recursion.max_total_steps` of `{recipe}`"
+            ),
+        }
+    }
+}
+
+/// In a dry run: the limit that a run would exceed with the step that was just started, if every step ran whose
+/// condition is not known. Said of the first such step only.
+pub fn may_exceed(state: &RunState, frame: FrameId, at: usize) -> Option<ExceededLimit> {
+    let step = &state.frames[frame].unit.steps[at];
+    if matches!(step.kind, StepKind::Nested { .. }) {
+        return exceeded(state, Some(frame), state.frames[frame].depth, step);
+    }
+    state.lineage(frame).into_iter().find_map(|frame| {
+        let limit = step_limit(frame)?;
+        let recipe = frame.unit.name.clone();
+        (frame.ran + frame.perhaps_ran == limit + 1).then_some(ExceededLimit::Steps { limit, recipe })
+    })
+}
+
+/// How many steps may run in a recipe.
+fn step_limit(frame: &Frame) -> Option<u64> {
+    frame.unit.limits.max_total_steps.or(frame.parent.is_none().then_some(Limits::DEFAULT_STEPS))
+}
+
+/// The limit that a step at this depth would exceed, of a recipe or of one around it.
+pub(crate) fn exceeded(
+    state: &RunState,
+    innermost: Option<FrameId>,
+    depth: u64,
+    step: &Step,
+) -> Option<ExceededLimit> {
+    let nested = matches!(step.kind, StepKind::Nested { .. });
+    let depth = depth + 1;
+    let mut at = innermost;
+    while let Some(id) = at {
+        let frame = &state.frames[id];
+        if nested {
+            let default = frame.parent.is_none().then_some(Limits::DEFAULT_DEPTH);
+            let limit = frame.unit.limits.max_depth.or(default);
+            if let Some(limit) = limit.filter(|limit| depth - frame.depth > *limit) {
+                return Some(ExceededLimit::Depth { limit });
+            }
+        } else {
+            let is_exceeded = |limit: &u64| frame.ran + state.ran_before(frame) + 1 > *limit;
+            if let Some(limit) = step_limit(frame).filter(is_exceeded) {
+                return Some(ExceededLimit::Steps { limit, recipe: frame.unit.name.clone() });
+            }
+        }
+        at = frame.parent.map(|(parent, _)| parent);
+    }
+    None
+}
+
+/// The result of a recipe that has come to its end: its `output`, else what its last completed step gave.
+pub fn result(frame: &Frame) -> Option<Value> {
+    match &frame.unit.output {
+        Some(output) => Some(Value::from(output.template.render(frame as &dyn Scope))),
+        None => frame.last_value().map(|value| Value::from(value.render().into_owned())),
+    }
+}
+
+/// What a recipe is called by the step that runs it. Programs around this one know nested recipes by that.
+pub fn called(state: &RunState, frame: FrameId) -> String {
+    let frame = &state.frames[frame];
+    let caller = frame.parent.map(|(parent, at)| (&state.frames[parent], at));
+    match caller.map(|(caller, at)| (caller, &caller.unit.steps[at].kind)) {
+        Some((caller, StepKind::Nested { target, .. })) => target.called(caller),
+        _ => frame.unit.name.clone(),
+    }
+}
+
+/// What a failed nested recipe says about itself.
+pub fn nested_error(state: &RunState, frame: FrameId) -> String {
+    nested_error_with(state, frame, str::to_owned)
+}
+
+/// The same, with what its steps say about themselves in another form.
+pub fn nested_error_with(state: &RunState, frame: FrameId, mut form: impl FnMut(&str) -> String) -> String {
+    let name = called(state, frame);
+    let frame = &state.frames[frame];
+    if let Some(stopped) = &frame.stopped {
+        return stopped_error(state, frame, stopped, &name, &mut form);
+    }
+    let Some(first) = frame.failed_at else { return format!("Sub-recipe '{name}' failed") };
+    // all members of a group come to their end
+    let failed = frame.level().filter(|at| *at >= first && frame.is_fatal(*at));
+    let errors: Vec<String> = failed.map(|at| step_error(frame, at, "", &mut form)).collect();
+    format!("Sub-recipe '{name}' failed {}", errors.join("\nand "))
+}
+
+/// What a nested recipe says about itself that was stopped, with what became of the steps that were under way.
+fn stopped_error(
+    state: &RunState,
+    frame: &Frame,
+    stopped: &Stopped,
+    name: &str,
+    form: &mut dyn FnMut(&str) -> String,
+) -> String {
+    let is_own = stopped.by == frame.path;
+    let own = if is_own { format!("{}: ", stopped.error) } else { String::new() };
+    let failed = stopped.open.iter().filter(|at| frame.steps[**at].status == StepStatus::Failed);
+    let errors: Vec<String> = failed
+        .enumerate()
+        .map(|(number, at)| step_error(frame, *at, if number == 0 { &own } else { "" }, form))
+        .collect();
+    if !errors.is_empty() {
+        return format!("Sub-recipe '{name}' failed {}", errors.join("\nand "));
+    }
+    let error = match state.time_is_up(frame).filter(|_| !is_own) {
+        Some(why) => format!("ended because {why}"),
+        None => stopped.error.clone(),
+    };
+    format!("Sub-recipe '{name}' failed: [error] {}", form(&error))
+}
+
+fn step_error(frame: &Frame, at: usize, before: &str, form: &mut dyn FnMut(&str) -> String) -> String {
+    let ended = frame.steps[at].ended.as_ref();
+    let error = ended.and_then(|ended| ended.error.as_deref()).unwrap_or("no message");
+    format!("at step '{}': [error] {before}{}", frame.unit.steps[at].id, form(error))
+}

@@ -1,0 +1,316 @@
+//! What can happen in a run: one closed list of events, as the journal holds them.
+//!
+//! Events carry facts, never instructions. Output bytes live in files; events refer to them.
+
+mod ended;
+mod usage;
+
+use std::{borrow::Cow, collections::BTreeSet};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::run::outcome::{RunStatus, SkipReason, StepStatus, StopCause};
+use crate::run::override_values::Given;
+pub use ended::{Ended, OutputRef, Stored};
+pub use usage::Usage;
+
+/// Version of the journal's format.
+pub const FORMAT: u32 = 1;
+
+/// One line of the journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Its number, from 1, without gaps.
+    pub seq: u64,
+    /// When it happened.
+    pub at: Timestamp,
+    /// What happened.
+    pub event: Event,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// The run began.
+    RunStarted(RunStarted),
+    /// An attempt at a step begins now.
+    StepStarted {
+        /// The step.
+        path: String,
+        /// Which attempt, from 1.
+        attempt: u32,
+        /// SHA-256 of the values that it reads.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        inputs: Option<String>,
+    },
+    /// The recipe of a recipe step is entered.
+    RecipeEntered {
+        /// The step.
+        path: String,
+        /// Path of the recipe file.
+        unit: String,
+    },
+    /// A process was started for an attempt.
+    Spawned(Spawned),
+    /// An attempt failed and another one follows.
+    AttemptFailed {
+        /// The step.
+        path: String,
+        /// Which attempt.
+        attempt: u32,
+        /// How it ended.
+        ended: Ended,
+        /// Milliseconds until the next one.
+        retry_in_ms: u64,
+    },
+    /// A step is finished.
+    StepFinished {
+        /// The step.
+        path: String,
+        /// Its last attempt; 0 if it never started.
+        attempt: u32,
+        /// Its status.
+        status: StepStatus,
+        /// How it ended.
+        ended: Ended,
+        /// Whether an agent finished the work of a nested recipe that had failed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        recovered: bool,
+    },
+    /// The run was told to stop before anything of an attempt had begun.
+    StepNotBegun {
+        /// The step.
+        path: String,
+        /// The attempt.
+        attempt: u32,
+    },
+    /// A step is not executed.
+    StepSkipped {
+        /// The step.
+        path: String,
+        /// Why.
+        reason: SkipReason,
+    },
+    /// A hook ran.
+    HookFinished {
+        /// The step that it belongs to.
+        path: String,
+        /// Which hook: `pre_step`, `post_step` or `on_error`.
+        hook: String,
+        /// Why it failed, if it did.
+        error: Option<String>,
+    },
+    /// A nested recipe is stopped: nothing new starts in it.
+    RecipeStopped {
+        /// The step that runs it.
+        path: String,
+        /// Why, in words.
+        error: String,
+        /// Why.
+        #[serde(default, skip_serializing_if = "StopCause::is_timeout")]
+        cause: StopCause,
+    },
+    /// Something that people should know and that changes nothing.
+    Noted {
+        /// The step that it is about.
+        path: Option<String>,
+        /// What it is.
+        message: String,
+    },
+    /// An agent worked for the run outside of its steps.
+    AgentUsed {
+        /// What for.
+        purpose: String,
+        /// What it used up.
+        usage: Usage,
+    },
+    /// The run failed and is not given up: the next attempt comes after a wait.
+    FixWaits {
+        /// Seconds.
+        seconds: f64,
+        /// What is waited for.
+        reason: String,
+    },
+    /// An agent begins to repair the recipe, and may write into its file.
+    RepairBegan(RepairBegan),
+    /// The repair is over, and the recipe's file is what the runner wants it to be.
+    RepairEnded {
+        /// Which repair.
+        number: u32,
+        /// Whether it was taken.
+        accepted: bool,
+    },
+    /// A new process goes on with the run.
+    RunResumed(RunResumed),
+    /// The run ended.
+    RunFinished(RunFinished),
+}
+
+/// The beginning of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunStarted {
+    /// Version of the format.
+    pub format: u32,
+    /// Version of the program.
+    pub program: String,
+    /// The run.
+    pub run_id: String,
+    /// Name of the recipe.
+    pub recipe: String,
+    /// Process that works on it.
+    pub pid: u32,
+}
+
+/// A process that was started.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spawned {
+    /// The step.
+    pub path: String,
+    /// The attempt.
+    pub attempt: u32,
+    /// Its process id, which is also its group.
+    pub pid: u32,
+    /// When the kernel says that it started, to tell it from a later process with the same id.
+    pub start_time: u64,
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Its directory.
+    pub cwd: String,
+    /// What for, if not for the attempt itself: the name of a hook, or `repair`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<String>,
+    /// The names of its environment, as they differ from the process before it.
+    #[serde(default, skip_serializing_if = "NameChange::is_empty")]
+    pub env: NameChange,
+}
+
+/// How one set of names differs from another: a run starts many processes with nearly the same environment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NameChange {
+    /// Names that are new.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<String>,
+    /// Names that are gone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<String>,
+}
+
+impl NameChange {
+    /// What leads from `names` to `next`, which `names` becomes.
+    pub fn follow(names: &mut BTreeSet<String>, next: &BTreeSet<Cow<'_, str>>) -> NameChange {
+        let added = next.iter().filter(|name| !names.contains(name.as_ref())).map(ToString::to_string);
+        let gone = names.iter().filter(|name| !next.contains(name.as_str())).cloned();
+        let change = NameChange { added: added.collect(), gone: gone.collect() };
+        change.apply(names);
+        change
+    }
+
+    /// Does to `names` what it says.
+    pub fn apply(&self, names: &mut BTreeSet<String>) {
+        names.extend(self.added.iter().cloned());
+        for name in &self.gone {
+            names.remove(name);
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.gone.is_empty()
+    }
+}
+
+/// The beginning of a repair: enough to put the recipe back, whoever dies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepairBegan {
+    /// Which repair, from 1.
+    pub number: u32,
+    /// The recipe's file.
+    pub file: String,
+    /// SHA-256 of what it held.
+    pub digest: String,
+    /// A copy of what it held, relative to the run folder.
+    pub original: String,
+}
+
+/// The continuation of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunResumed {
+    /// Process that works on it now.
+    pub pid: u32,
+    /// Which set of sources it goes on with; 0 is the first.
+    pub sources: u32,
+    /// Finished steps whose results are given up.
+    pub rerun: Vec<String>,
+    /// Steps that had begun and run again, what failed included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub again: Vec<String>,
+    /// The file of the recipe that it goes on with, from anywhere, unless that is built in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe_file: Option<String>,
+    /// SHA-256 of that recipe's text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe_digest: Option<String>,
+    /// Interrupted steps that a person chose to skip.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skip: Vec<String>,
+    /// Who went on: `person` or `auto_fix`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// The step that the work goes on at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<String>,
+    /// Values from outside that replace those of the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given: Vec<(String, Given)>,
+    /// Whether somebody chose that auto-fix stays away.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_auto_fix: bool,
+}
+
+impl RunResumed {
+    /// The steps whose results are given up. A recipe that is only entered again, as `path/`, keeps what was done in it.
+    pub fn given_up(&self) -> Vec<&str> {
+        self.rerun.iter().map(String::as_str).filter(|path| !path.ends_with('/')).collect()
+    }
+}
+
+/// The end of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunFinished {
+    /// Its status.
+    pub status: RunStatus,
+    /// Exit code of the program.
+    pub exit_code: u8,
+    /// Why, if it did not succeed.
+    pub error: Option<String>,
+    /// Result text of the recipe.
+    #[serde(default)]
+    pub output: Option<Stored>,
+    /// Background processes that were ended with the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ended_processes: Vec<String>,
+    /// Processes of the run that could not be ended, for people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_processes: Vec<String>,
+    /// The steps (`path#attempt`) that had left them; absent where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_steps: Option<Vec<String>>,
+    /// What agents used up in the whole run, over all resumes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// What a person is asked, where a resume stopped for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asks: Option<Question>,
+}
+
+/// What a person has to decide before a run goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Question {
+    /// What becomes of interrupted steps that are not idempotent.
+    Interrupted,
+    /// Whether completed side effects may be repeated.
+    Effects,
+}

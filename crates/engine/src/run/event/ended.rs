@@ -1,0 +1,131 @@
+//! How one attempt at a step came to its end, and where the bytes are that it left. Facts only.
+
+use recipe::value::Value;
+use serde::{Deserialize, Serialize};
+
+use super::Usage;
+use crate::run::outcome::{AgentTrouble, KnownBy, Outcome, ProgramEnd};
+
+/// The end of an attempt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ended {
+    /// How.
+    pub outcome: Outcome,
+    /// What went wrong, complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The exit code of its process, where the outcome does not tell it.
+    #[serde(default, alias = "good_code", skip_serializing_if = "Option::is_none")]
+    pub code: Option<i32>,
+    /// How its program ended when it was told to stop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<ProgramEnd>,
+    /// What it printed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdout: Option<OutputRef>,
+    /// What it printed on standard error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<OutputRef>,
+    /// The value that it gives to the context.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Stored>,
+    /// Bytes that were cut out of the value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_bytes: Option<u64>,
+    /// What an agent used up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// What was wrong with an agent's service, if that is why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<AgentTrouble>,
+    /// How that is known.
+    #[serde(default, skip_serializing_if = "KnownBy::is_result")]
+    pub trouble_by: KnownBy,
+    /// Files that the step says it produces, by their paths from its directory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub produced: Vec<OutputRef>,
+    /// Whether files changed while an agent worked whose answer says that it could not reach them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files_changed: Option<bool>,
+    /// Whether processes that it had started went on when it ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub left_running: bool,
+    /// Whether all of them had made sessions of their own, as daemons do, or only passed on its output: nobody left
+    /// them for later steps.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub left_daemons: bool,
+}
+
+impl Ended {
+    /// An end without output.
+    pub fn new(outcome: Outcome, error: Option<String>) -> Ended {
+        Ended {
+            outcome,
+            error,
+            code: None,
+            stopped: None,
+            stdout: None,
+            stderr: None,
+            value: None,
+            cut_bytes: None,
+            usage: None,
+            trouble: None,
+            trouble_by: KnownBy::Result,
+            produced: Vec::new(),
+            files_changed: None,
+            left_running: false,
+            left_daemons: false,
+        }
+    }
+
+    /// Takes in the exit code that a process ended with by itself.
+    pub fn note_code(&mut self, code: Option<i32>) {
+        let is_told = match self.outcome {
+            Outcome::Ok => code == Some(0),
+            Outcome::Exit(_) => true,
+            _ => false,
+        };
+        self.code = code.filter(|_| !is_told);
+    }
+
+    /// The signal that ended its process.
+    pub fn signal(&self) -> Option<i32> {
+        match self.outcome {
+            Outcome::Signal(signal) => Some(signal),
+            _ => self.stopped.and_then(ProgramEnd::signal),
+        }
+    }
+
+    /// The exit code that a process ended with by itself; absent where there was none, or nobody knows.
+    pub fn exit_code(&self) -> Option<i32> {
+        match self.outcome {
+            Outcome::Ok => Some(self.code.unwrap_or(0)),
+            Outcome::Exit(code) => Some(code),
+            _ => self.code.or_else(|| self.stopped.and_then(ProgramEnd::code)),
+        }
+    }
+}
+
+/// Bytes in a file of the run folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputRef {
+    /// The file, relative to the run folder.
+    pub file: String,
+    /// Its size.
+    pub bytes: u64,
+    /// SHA-256 of its bytes, unless it is too large to be worth it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+}
+
+/// A value: in the journal itself if it is small, else in a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stored {
+    /// The value itself.
+    Inline(Value),
+    /// Text in a file.
+    Text(OutputRef),
+    /// JSON in a file.
+    Json(OutputRef),
+}

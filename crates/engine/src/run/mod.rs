@@ -1,0 +1,11 @@
+//! A run: what has happened, the state that follows from it, and what happens next.
+
+pub mod decide;
+pub mod env_overrides;
+pub mod event;
+pub mod frame;
+pub mod inputs;
+pub mod outcome;
+pub mod override_values;
+mod resumed;
+pub mod state;

@@ -1,0 +1,391 @@
+//! The state of a run: a fold of its events.
+//!
+//! It changes only in [`RunState::apply`]. Values that an event refers to are handed in beside it, so that
+//! nothing here reads a file.
+
+mod background;
+mod causes;
+mod counts;
+pub(crate) mod effects;
+mod interrupted;
+mod levels;
+mod retry_counts;
+mod usage;
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use jiff::Timestamp;
+use recipe::{
+    member,
+    plan::{Plan, StepKind, UnitId},
+    value::{Map, Value},
+};
+
+use crate::run::{
+    decide::is_uncertain,
+    event::{Ended, Event, Record, RepairBegan, RunFinished, Usage},
+    frame::{Frame, FrameId, StepState},
+    outcome::{SkipReason, StepStatus},
+};
+pub use effects::ForGood;
+pub use retry_counts::Tries;
+
+/// What a run was asked to do besides its recipe.
+#[derive(Clone, Debug, Default)]
+pub struct RunSettings {
+    /// Context values from outside.
+    pub given: Map,
+    /// Variables that give values to the names of nested recipes.
+    pub ambient: crate::run::env_overrides::Ambient,
+    /// Only tagged steps with one of these tags run.
+    pub include_tags: Vec<String>,
+    /// Steps with one of these tags do not run.
+    pub exclude_tags: Vec<String>,
+    /// Most steps that run at the same time.
+    pub max_parallel: usize,
+    /// Nothing is executed.
+    pub dry_run: bool,
+}
+
+/// The state of a run.
+#[derive(Clone, Debug)]
+pub struct RunState {
+    /// What it was asked to do.
+    pub settings: RunSettings,
+    /// Its recipes in execution; the first is the recipe of the run.
+    pub frames: Vec<Frame>,
+    /// Frames that are not finished.
+    pub active: Vec<FrameId>,
+    /// Steps that are being executed, recipe steps left out.
+    pub running: usize,
+    /// When it began.
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+    /// How it ended.
+    pub finished: Option<RunFinished>,
+    /// Last attempt at every step, over all resumes.
+    pub attempts: HashMap<String, u32>,
+    /// Attempts that failed, over all resumes.
+    pub failures: HashMap<String, Vec<Ended>>,
+    /// What agents used up, over all attempts and resumes.
+    pub used: Usage,
+    /// The same below every recipe step, by its path.
+    pub used_below: HashMap<String, Usage>,
+    /// How often it was resumed.
+    pub resumes: u32,
+    /// A repair of its recipe that is not over.
+    pub repair: Option<RepairBegan>,
+    /// Agents that were started and whose end is not known.
+    pub(crate) started_agents: HashMap<String, u64>,
+    tries: HashMap<String, Tries>,
+    last_failed: HashMap<String, u32>,
+    left: background::Left,
+    pub(crate) kept: HashMap<String, StepState>,
+    pub(crate) skip: HashSet<String>,
+    pub(crate) by_path: HashMap<String, FrameId>,
+}
+
+impl RunState {
+    /// A run before its first event.
+    pub fn new(plan: &Plan, settings: RunSettings) -> RunState {
+        let mut state = RunState {
+            settings,
+            frames: Vec::new(),
+            active: Vec::new(),
+            running: 0,
+            started_at: None,
+            finished_at: None,
+            finished: None,
+            attempts: HashMap::new(),
+            failures: HashMap::new(),
+            used: Usage::default(),
+            used_below: HashMap::new(),
+            started_agents: HashMap::new(),
+            tries: HashMap::new(),
+            last_failed: HashMap::new(),
+            left: background::Left::default(),
+            resumes: 0,
+            repair: None,
+            kept: HashMap::new(),
+            skip: HashSet::new(),
+            by_path: HashMap::new(),
+        };
+        let root = state.new_root(plan);
+        state.open(root);
+        state
+    }
+
+    /// The frame of the run's own recipe.
+    pub fn root(&self) -> &Frame {
+        &self.frames[0]
+    }
+
+    /// The frame and the index of a step.
+    pub fn locate(&self, path: &str) -> Option<(FrameId, usize)> {
+        let (frame, id) = path.rsplit_once('/').unwrap_or(("", path));
+        let frame = *self.by_path.get(frame)?;
+        Some((frame, self.frames[frame].index_of(id)?))
+    }
+
+    /// The state of a step.
+    pub fn step(&self, path: &str) -> Option<&StepState> {
+        self.locate(path).map(|(frame, at)| &self.frames[frame].steps[at])
+    }
+
+    /// The number of the next attempt at a step.
+    pub fn next_attempt(&self, path: &str) -> u32 {
+        self.attempts.get(path).copied().unwrap_or(0) + 1
+    }
+
+    /// Paths of the steps that are being executed, recipe steps left out.
+    pub fn running_steps(&self) -> Vec<String> {
+        let mut paths = Vec::new();
+        for id in &self.active {
+            let frame = &self.frames[*id];
+            let running = frame.level().filter(|at| {
+                frame.steps[*at].status == StepStatus::Running && frame.steps[*at].frame.is_none()
+            });
+            paths.extend(running.map(|at| frame.step_path(at)));
+        }
+        paths
+    }
+
+    /// Changes the state by one event. `plan` is the plan that is in force after the event; `value` is what the
+    /// event's reference to a stored value leads to.
+    pub fn apply(&mut self, plan: &Plan, record: &Record, value: Option<Value>) {
+        self.left.take(&record.event);
+        match &record.event {
+            Event::RunStarted(_) => self.started_at = Some(record.at),
+            Event::StepStarted { path, attempt, inputs } => self.start(path, *attempt, inputs, record.at),
+            Event::RecipeEntered { path, unit } => self.enter(plan, path, unit),
+            Event::AttemptFailed { path, ended, attempt, .. } => self.attempt_failed(path, *attempt, ended),
+            Event::RecipeStopped { path, error, cause } => self.stop(path, error, *cause),
+            Event::StepFinished { path, attempt, status, ended, recovered } => {
+                self.count_usage(path, ended);
+                self.tries.remove(path);
+                if *status == StepStatus::Failed && !self.has_failed(path, *attempt) {
+                    self.count_failure(path, *attempt, ended);
+                }
+                self.finish(path, *status, ended, *recovered, value, record.at);
+            }
+            Event::StepSkipped { path, reason } => self.skip(path, reason, record.at),
+            Event::StepNotBegun { path, .. } => self.withdraw(path),
+            Event::HookFinished { path, hook, .. } => self.hook_finished(path, hook, record.at),
+            Event::Spawned(spawned) => {
+                self.spawned(spawned);
+                if spawned.purpose.is_none() {
+                    self.begin(&spawned.path, record.at);
+                }
+            }
+            Event::Noted { .. } => {}
+            Event::AgentUsed { usage, .. } => self.count_repair(usage),
+            Event::FixWaits { .. } => self.reopen(None),
+            Event::RepairBegan(began) => self.reopen(Some(began.clone())),
+            Event::RepairEnded { .. } => {
+                self.count_lost_repair();
+                self.repair = None;
+            }
+            Event::RunResumed(resumed) => {
+                self.count_lost_agents();
+                self.resume(plan, resumed);
+            }
+            Event::RunFinished(finished) => {
+                self.finished_at = Some(record.at);
+                self.finished = Some(finished.clone());
+            }
+        }
+    }
+
+    /// The run had ended and is worked on all the same.
+    fn reopen(&mut self, repair: Option<RepairBegan>) {
+        (self.finished, self.finished_at, self.repair) = (None, None, repair);
+    }
+
+    /// The frame of the run's own recipe at its beginning.
+    pub(crate) fn new_root(&self, plan: &Plan) -> Frame {
+        let unit = Arc::clone(plan.root());
+        let mut context = unit.defaults();
+        context.extend(self.settings.given.clone());
+        Frame::new(String::new(), plan.root, unit, context)
+    }
+
+    fn open(&mut self, frame: Frame) -> FrameId {
+        let id = self.frames.len();
+        self.by_path.insert(frame.path.clone(), id);
+        self.frames.push(frame);
+        self.active.push(id);
+        self.settle(id);
+        id
+    }
+
+    fn start(&mut self, path: &str, attempt: u32, inputs: &Option<String>, at: Timestamp) {
+        let Some((id, index)) = self.locate(path) else { return };
+        self.attempts.insert(path.to_owned(), attempt);
+        // a dry run goes through its steps and begins none
+        let is_real = !self.settings.dry_run;
+        let is_uncertain = !is_real && is_uncertain(&self.frames[id], index);
+        let frame = &mut self.frames[id];
+        let nested = frame.is_nested(index);
+        let step = &mut frame.steps[index];
+        step.is_uncertain = is_uncertain;
+        step.attempt = if is_real { attempt } else { 0 };
+        step.inputs = inputs.as_deref().map(Arc::from);
+        let first = step.status == StepStatus::Pending;
+        if first {
+            step.status = StepStatus::Running;
+            step.started_at = is_real.then_some(at);
+            frame.open += 1;
+            frame.next = frame.next.max(index + 1);
+            self.running += usize::from(!nested);
+        }
+        if first && !nested {
+            self.frames[id].steps[index].counted = true;
+            match is_uncertain {
+                true => self.count_perhaps(id),
+                false => self.count(id, 1),
+            }
+        }
+        self.settle(id);
+    }
+
+    fn enter(&mut self, plan: &Plan, path: &str, unit_path: &str) {
+        let Some((parent, index)) = self.locate(path) else { return };
+        let Some(at) = plan.units.iter().position(|unit| unit.path == unit_path) else { return };
+        let unit = Arc::clone(&plan.units[at]);
+        let outer = &self.frames[parent];
+        let StepKind::Nested { overrides, .. } = &outer.unit.steps[index].kind else { return };
+        let own = self.settings.own_context(&unit);
+        let is_new = |name: &&String| !outer.context.contains_key(*name);
+        let introduced: HashSet<String> = own.keys().filter(is_new).cloned().collect();
+        let mut frame = Frame::new(path.to_owned(), UnitId(at as u32), unit, Map::new());
+        frame.overrides = overrides.iter().map(|(name, _)| name.clone()).collect();
+        frame.unknown = outer.unknown_below(overrides);
+        frame.context = outer.context_below(own, overrides);
+        let holder = |name: &String| member::holder(&frame.context, name).to_owned();
+        let changed: HashSet<String> = frame.overrides.iter().map(holder).collect();
+        frame.introduced = introduced.difference(&changed).cloned().collect();
+        frame.below = outer.below.clone();
+        for name in changed.iter().chain(frame.unit.context.keys()) {
+            frame.below.remove(name);
+        }
+        frame.parent = Some((parent, index));
+        frame.depth = outer.depth + 1;
+        frame.is_uncertain = outer.steps[index].is_uncertain;
+        let id = self.open(frame);
+        self.frames[parent].steps[index].frame = Some(id);
+    }
+
+    fn finish(
+        &mut self,
+        path: &str,
+        status: StepStatus,
+        ended: &Ended,
+        recovered: bool,
+        value: Option<Value>,
+        at: Timestamp,
+    ) {
+        let Some((id, index)) = self.locate(path) else { return };
+        let dry_run = self.settings.dry_run;
+        let frame = &mut self.frames[id];
+        let nested = frame.is_nested(index);
+        let hooks = &frame.unit.hooks;
+        let hook = if status == StepStatus::Failed { &hooks.on_error } else { &hooks.post_step };
+        let step = &mut frame.steps[index];
+        let was_running = step.status == StepStatus::Running;
+        step.status = status;
+        step.finished_at = Some(at);
+        step.value = value;
+        step.recovered = recovered;
+        step.ended = Some(Arc::new(ended.clone()));
+        let child = step.frame;
+        if was_running {
+            frame.open -= 1;
+            frame.hooks += usize::from(hook.is_some() && !dry_run);
+            self.running -= usize::from(!nested);
+        } else {
+            step.started_at = Some(at);
+            frame.next = frame.next.max(index + 1);
+        }
+        if let Some(child) = child {
+            self.close(child);
+        }
+        self.settle(id);
+    }
+
+    fn attempt_failed(&mut self, path: &str, attempt: u32, ended: &Ended) {
+        self.count_usage(path, ended);
+        self.count_try(path, ended);
+        self.count_failure(path, attempt, ended);
+        let child = self.locate(path).and_then(|(id, at)| self.frames[id].steps[at].frame.take());
+        if let Some(child) = child {
+            self.close(child);
+            self.forget_kept(child);
+        }
+    }
+
+    fn close(&mut self, id: FrameId) {
+        self.frames[id].closed = true;
+        self.active.retain(|active| *active != id);
+    }
+
+    /// A step that was about to begin when the run was told to stop: nothing of it can have happened.
+    fn withdraw(&mut self, path: &str) {
+        let Some((id, index)) = self.locate(path) else { return };
+        let frame = &mut self.frames[id];
+        let step = &mut frame.steps[index];
+        if step.status == StepStatus::Running {
+            step.status = StepStatus::Pending;
+            step.started_at = None;
+            frame.open -= 1;
+            self.running -= 1;
+        }
+    }
+
+    fn skip(&mut self, path: &str, reason: &SkipReason, at: Timestamp) {
+        let Some((id, index)) = self.locate(path) else { return };
+        let frame = &mut self.frames[id];
+        let nested = frame.is_nested(index);
+        let step = &mut frame.steps[index];
+        if step.status == StepStatus::Running {
+            frame.open -= 1;
+            self.running -= usize::from(!nested);
+        }
+        let step = &mut self.frames[id].steps[index];
+        step.status = StepStatus::Skipped;
+        step.skipped = Some(reason.clone());
+        step.finished_at = Some(at);
+        if let Some(child) = step.frame {
+            self.close(child);
+        }
+        let frame = &mut self.frames[id];
+        frame.next = frame.next.max(index + 1);
+        self.settle(id);
+    }
+
+    /// The work of a step begins: what a hook did before it is not part of it.
+    fn begin(&mut self, path: &str, at: Timestamp) {
+        let Some((id, index)) = self.locate(path) else { return };
+        let frame = &mut self.frames[id];
+        let has_hook = frame.unit.hooks.pre_step.is_some();
+        let step = &mut frame.steps[index];
+        if has_hook && step.status == StepStatus::Running && !step.begun {
+            (step.begun, step.started_at) = (true, Some(at));
+        }
+    }
+
+    fn hook_finished(&mut self, path: &str, hook: &str, at: Timestamp) {
+        let Some((id, index)) = self.locate(path) else { return };
+        if hook == "pre_step" && self.frames[id].is_nested(index) {
+            self.begin(path, at);
+        }
+        if hook != "pre_step" {
+            let frame = &mut self.frames[id];
+            frame.hooks = frame.hooks.saturating_sub(1);
+            self.settle(id);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The steps at the bottom of a failure. Never says why they failed, and never decides what to do about it.
+
+use recipe::{graph, plan::Plan};
+
+use super::RunState;
+use crate::run::{
+    decide::exceeded,
+    event::Ended,
+    frame::{Frame, FrameId},
+    outcome::Outcome,
+};
+
+impl RunState {
+    /// The step at the bottom of a failure: its path and how it ended.
+    pub fn root_cause(&self) -> Option<(String, &Ended)> {
+        self.causes().into_iter().next()
+    }
+
+    /// Every step at the bottom of a failure, the first one first: the members of a parallel group all come to their
+    /// end, and each of them may fail.
+    pub fn causes(&self) -> Vec<(String, &Ended)> {
+        let cause = |(id, at, ended): (FrameId, usize, _)| (self.frames[id].step_path(at), ended);
+        self.causes_in(0).into_iter().map(cause).collect()
+    }
+
+    /// How the step at the bottom of the failure of one recipe ended.
+    pub fn cause_in(&self, recipe: FrameId) -> Option<&Ended> {
+        self.causes_in(recipe).first().map(|(_, _, ended)| *ended)
+    }
+
+    /// Whether the run was stopped by a step that asks for a person.
+    pub fn needs_human(&self) -> bool {
+        self.root_cause().is_some_and(|(_, ended)| ended.outcome == Outcome::NeedsHuman)
+    }
+
+    /// The steps at the bottom of the failure of one recipe.
+    fn causes_in(&self, recipe: FrameId) -> Vec<(FrameId, usize, &Ended)> {
+        let mut causes = Vec::new();
+        self.find_causes(recipe, &mut causes);
+        causes
+    }
+
+    fn find_causes<'a>(&'a self, id: FrameId, causes: &mut Vec<(FrameId, usize, &'a Ended)>) {
+        let frame = &self.frames[id];
+        let Some(first) = frame.failed_at else { return };
+        // what was stopped from outside is not to blame
+        let is_cause = |child: &FrameId| {
+            self.frames[*child].failed_at.is_some() && self.frames[*child].stopped.is_none()
+        };
+        for at in frame.level().filter(|at| *at >= first && frame.is_fatal(*at)) {
+            match frame.steps[at].frame.filter(is_cause) {
+                Some(child) => self.find_causes(child, causes),
+                None => {
+                    causes.extend(frame.steps[at].ended.as_deref().map(|ended| (id, at, ended)));
+                }
+            }
+        }
+    }
+
+    /// Whether a recipe that failed would fail in the same way if all of it were done again: a limit stays where it
+    /// is, and what could not even begin, because of how the recipe is written, reads nothing that the recipe makes.
+    pub fn fails_again(&self, plan: &Plan, recipe: FrameId) -> bool {
+        let causes = self.causes_in(recipe);
+        causes.iter().any(|(id, at, ended)| {
+            let frame = &self.frames[*id];
+            let has_run = ended.stdout.is_some();
+            // a directory may be made meanwhile
+            let lacks_path =
+                ended.error.as_deref().is_some_and(|error| error.contains("working directory `"));
+            match ended.outcome {
+                Outcome::Limit => true,
+                Outcome::Condition | Outcome::Refused if !has_run && !lacks_path => {
+                    let read = graph::inputs(plan, &frame.unit.steps[*at], frame.context.keys());
+                    let makes = |frame: &Frame| read.iter().any(|name| frame.assigned.contains(name));
+                    !self.frames_up(*id, recipe).any(makes)
+                }
+                _ => false,
+            }
+        })
+    }
+
+    /// Whether a recipe failed because no more steps of one around it may run, which is not for the step that runs it to
+    /// tolerate.
+    pub fn exceeds_outer_limit(&self, recipe: FrameId) -> bool {
+        let around = self.frames[recipe].parent.map(|(parent, _)| parent);
+        self.causes_in(recipe).iter().any(|(id, at, ended)| {
+            let frame = &self.frames[*id];
+            ended.outcome == Outcome::Limit
+                && !frame.is_nested(*at)
+                && exceeded(self, around, frame.depth, &frame.unit.steps[*at]).is_some()
+        })
+    }
+
+    /// A recipe and those around it, up to one of them.
+    fn frames_up(&self, from: FrameId, to: FrameId) -> impl Iterator<Item = &Frame> {
+        let around = move |id: &FrameId| match *id == to {
+            true => None,
+            false => self.frames[*id].parent.map(|(parent, _)| parent),
+        };
+        std::iter::successors(Some(from), around).map(|id| &self.frames[id])
+    }
+}

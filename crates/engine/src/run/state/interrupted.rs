@@ -1,0 +1,84 @@
+//! Steps that somebody else brought to their end, half-way through. Never decides what becomes of them.
+
+use super::RunState;
+use crate::run::{
+    event::Ended,
+    frame::{Frame, FrameId, StepState, Stopped},
+    outcome::{Outcome, StepStatus, StopCause},
+};
+
+impl RunState {
+    /// Steps that did not come to an end of their own: those that were in flight when their runner stopped, and those
+    /// that the runner ended and that ended their recipe. Recipe steps are left out where a step in them is meant.
+    pub fn cut_off_steps(&self) -> Vec<String> {
+        let mut paths = self.running_steps();
+        self.find_cut_off(0, &mut paths);
+        paths
+    }
+
+    fn find_cut_off(&self, id: FrameId, paths: &mut Vec<String>) {
+        let frame = &self.frames[id];
+        for (at, step) in frame.steps.iter().enumerate().filter(|(at, _)| frame.is_fatal(*at)) {
+            let known = paths.len();
+            step.frame.iter().for_each(|child| self.find_cut_off(*child, paths));
+            if paths.len() == known && self.is_cut_off(id, at) {
+                paths.push(frame.step_path(at));
+            }
+        }
+    }
+
+    /// Keeps a nested recipe, and everything in it, from starting anything new.
+    pub(super) fn stop(&mut self, path: &str, error: &str, cause: StopCause) {
+        let below = format!("{path}/");
+        for id in self.active.clone() {
+            let frame = &mut self.frames[id];
+            // what had failed by then failed for its own reason
+            let is_inside = frame.path == path || frame.path.starts_with(&below);
+            if is_inside && frame.failed_at.is_none() {
+                let open = frame.open_steps();
+                let stopped = || Stopped { error: error.to_owned(), cause, by: path.to_owned(), open };
+                frame.stopped.get_or_insert_with(stopped);
+            }
+        }
+    }
+
+    /// Why a recipe has no more time, in words: which timeout fired.
+    pub fn time_is_up(&self, frame: &Frame) -> Option<String> {
+        let stopped = frame.stopped.as_ref().filter(|stopped| stopped.cause == StopCause::Timeout)?;
+        let (id, at) = self.locate(&stopped.by)?;
+        let seconds = self.frames[id].unit.steps[at].timeout?;
+        Some(format!("the timeout of `{}` ({seconds} s) fired", stopped.by))
+    }
+
+    /// The steps that were under way, and did not come to their end, when the recipe of a step ran out of time; recipe
+    /// steps are left out where a step in them is meant.
+    pub fn cut_short_in(&self, path: &str) -> Vec<String> {
+        let frame = self.step(path).and_then(|step| step.frame).map(|id| &self.frames[id]);
+        let Some((frame, stopped)) = frame.and_then(|frame| Some((frame, frame.stopped.as_ref()?))) else {
+            return Vec::new();
+        };
+        let failed = stopped.open.iter().filter(|at| frame.steps[**at].status == StepStatus::Failed);
+        failed
+            .flat_map(|at| match self.cut_short_in(&frame.step_path(*at)) {
+                inner if inner.is_empty() => vec![frame.step_path(*at)],
+                inner => inner,
+            })
+            .collect()
+    }
+
+    /// Whether a step of a recipe is over because the runner ended it.
+    pub(crate) fn is_cut_off(&self, id: FrameId, at: usize) -> bool {
+        self.frames[id].steps[at].is_cut_off()
+    }
+}
+
+impl StepState {
+    /// Whether it is over because the runner ended it, and may have done half of its work.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.status == StepStatus::Failed && self.attempt > 0 && self.ended.as_deref().is_some_and(was_ended)
+    }
+}
+
+fn was_ended(ended: &Ended) -> bool {
+    matches!(ended.outcome, Outcome::TimedOut(_) | Outcome::Idle(_) | Outcome::Cancelled | Outcome::Lost)
+}

@@ -1,0 +1,63 @@
+//! What agents used up, as the events tell it. Never counts an attempt twice.
+
+use recipe::plan::StepKind;
+
+use super::RunState;
+use crate::run::event::{Ended, Spawned, Usage};
+
+/// Where an agent that repairs counts: in the run, and in no recipe of it.
+const REPAIR: &str = "";
+
+impl RunState {
+    /// Adds what an attempt used up to the run and to every recipe around its step.
+    pub(super) fn count_usage(&mut self, path: &str, ended: &Ended) {
+        self.started_agents.remove(path);
+        if let Some(usage) = &ended.usage {
+            self.add_usage(path, usage);
+        }
+    }
+
+    fn add_usage(&mut self, path: &str, usage: &Usage) {
+        self.used.count(usage);
+        let mut rest = path;
+        while let Some((around, _)) = rest.rsplit_once('/') {
+            self.used_below.entry(around.to_owned()).or_default().count(usage);
+            rest = around;
+        }
+    }
+
+    /// An agent whose end nobody saw has run too; what it cost is unknown.
+    pub(super) fn count_lost_agents(&mut self) {
+        for (path, runs) in std::mem::take(&mut self.started_agents) {
+            self.add_usage(&path, &Usage { runs, runs_without_cost: runs, ..Usage::default() });
+        }
+    }
+
+    /// Adds what a repair used up.
+    pub(super) fn count_repair(&mut self, usage: &Usage) {
+        self.started_agents.remove(REPAIR);
+        self.used.count(usage);
+    }
+
+    /// The repair is over: an agent whose end nobody saw has run too.
+    pub(super) fn count_lost_repair(&mut self) {
+        if let Some(runs) = self.started_agents.remove(REPAIR) {
+            self.used.count(&Usage { runs, runs_without_cost: runs, ..Usage::default() });
+        }
+    }
+
+    /// An agent was started, for an agent step, to recover a recipe step or to repair: until its end is known, it
+    /// counts as lost.
+    pub(super) fn spawned(&mut self, spawned: &Spawned) {
+        if self.repair.is_some() && spawned.purpose.as_deref() == Some("repair") {
+            *self.started_agents.entry(REPAIR.to_owned()).or_default() += 1;
+            return;
+        }
+        let is_agent = self.locate(&spawned.path).is_some_and(|(frame, at)| {
+            !matches!(self.frames[frame].unit.steps[at].kind, StepKind::Shell { .. })
+        });
+        if is_agent && spawned.purpose.is_none() {
+            *self.started_agents.entry(spawned.path.clone()).or_default() += 1;
+        }
+    }
+}
