@@ -4,5 +4,6 @@ pub mod clock;
 pub mod environment;
 pub(crate) mod files;
 pub mod guardian;
+pub mod held_lock;
 pub mod process;
 pub mod shell_word;

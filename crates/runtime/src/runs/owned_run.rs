@@ -2,7 +2,7 @@
 //!
 //! Whoever has a run may write its journal, also while no attempt is under way. Never starts a process.
 
-use std::{fs::File, path::Path, time::Duration};
+use std::{path::Path, time::Duration};
 
 use engine::{
     Event, RunStatus,
@@ -12,7 +12,7 @@ use recipe::digest::sha256;
 
 use super::{OpenError, OpenedRun, Runs, list::last_finish, open::spent, orphans::end_orphans};
 use crate::{
-    os::clock,
+    os::{clock, held_lock::HeldLock},
     report::RunResult,
     run::{Notice, Reporter},
     store::{
@@ -24,13 +24,13 @@ use crate::{
 
 /// A run that this process has, and the workspace that it works in. Dropping it lets go of both.
 pub(crate) struct OwnedRun {
-    _lock: File,
+    _lock: HeldLock,
     claim: Option<Claim>,
 }
 
 impl OwnedRun {
     /// A run by its lock, without a workspace.
-    pub(super) fn new(lock: File) -> OwnedRun {
+    pub(super) fn new(lock: HeldLock) -> OwnedRun {
         OwnedRun { _lock: lock, claim: None }
     }
 

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     agents::AgentSettings,
     machine::host::Host,
-    os::{clock, process},
+    os::{clock, held_lock::HeldLock, process},
     report::RunResult,
     run::{Notice, Reporter, audit::Audit},
     store::{
@@ -238,7 +238,7 @@ impl Runs {
         }
     }
 
-    fn make(&self, run_id: &str, start: &Start<'_>) -> Result<(RunFolder, Journal, std::fs::File), RunError> {
+    fn make(&self, run_id: &str, start: &Start<'_>) -> Result<(RunFolder, Journal, HeldLock), RunError> {
         make_dir(&self.dir())?;
         let root = start.plan.root();
         let header = Header {

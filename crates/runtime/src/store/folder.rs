@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use batch::Batch;
 pub use options::{Options, Recovery};
 
-use crate::os::{files, process};
+use crate::os::{files, held_lock::HeldLock, process};
 
 /// Version of `run.json`.
 pub const FORMAT: u32 = 1;
@@ -197,7 +197,7 @@ impl RunFolder {
     }
 
     /// Takes the run for this process; `None` if another live process has it.
-    pub fn lock(&self) -> Result<Option<File>, FolderError> {
+    pub fn lock(&self) -> Result<Option<HeldLock>, FolderError> {
         let path = self.path.join("lock");
         let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
         let file = file.map_err(FolderError::at("open", &path))?;
@@ -206,7 +206,7 @@ impl RunFolder {
                 Ok(()) => {
                     let _ = file.set_len(0);
                     let _ = (&file).write_all(format!("{}\n", signature()).as_bytes());
-                    return Ok(Some(file));
+                    return Ok(Some(HeldLock::new(file)));
                 }
                 Err(rustix::io::Errno::WOULDBLOCK) if is_owned(&file) && !is_orphaned(&path) => {
                     return Ok(None);

@@ -3,7 +3,7 @@
 //! Liveness is a lock that dies with its process, never age. What a dead run left behind is named and left alone.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, OpenOptions},
     io::Write,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
@@ -14,7 +14,7 @@ use recipe::digest::sha256;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::{
-    os::files,
+    os::{files, held_lock::HeldLock},
     store::folder::{FolderError, LOCK_TRIES, is_orphaned, make_dir, signature, signed_pid, write_private},
 };
 
@@ -37,7 +37,7 @@ pub struct Owner {
 /// A workspace that is taken by this process. Dropping it lets go.
 #[derive(Debug)]
 pub struct Claim {
-    _lock: File,
+    _lock: HeldLock,
     marker: PathBuf,
 }
 
@@ -92,7 +92,7 @@ impl Workspace {
             .map_err(FolderError::at("write", &path))?;
         let marker = self.dir.join(run_id);
         write_private(&marker, text.as_bytes())?;
-        Ok(Ok(Claim { _lock: file, marker }))
+        Ok(Ok(Claim { _lock: HeldLock::new(file), marker }))
     }
 
     /// Runs that began here and never came to an end.
