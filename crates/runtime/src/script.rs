@@ -29,6 +29,8 @@ pub struct Script {
     pub args: Vec<String>,
     /// Variables of the context.
     pub env: Vec<(String, String)>,
+    /// Whether it needs files in the private folder of its attempt.
+    pub has_files: bool,
 }
 
 /// Why a script cannot be made.
@@ -88,7 +90,8 @@ pub fn prepare(
         true => body,
         false => Cow::Owned(prologue(&exports.large, &paths) + &body),
     };
-    Ok(Script { args: bash_args(&body, private)?, env: exports.env })
+    let has_files = !exports.large.is_empty() || body.len() > INLINE_SCRIPT;
+    Ok(Script { args: bash_args(&body, private)?, env: exports.env, has_files })
 }
 
 fn bash_args(body: &str, private: &Path) -> Result<Vec<String>, ScriptError> {

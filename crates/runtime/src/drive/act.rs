@@ -206,6 +206,9 @@ impl Driver<'_> {
                 return Ok(());
             }
         };
+        if script.has_files {
+            self.spare.note_private(&dir);
+        }
         let env = Arc::new(self.step_env(frame, at, &dir, script.env, own)?);
         let command = Command {
             program: SHELL.into(),
