@@ -1,5 +1,6 @@
 //! Which values reach the programs of a step when not all of them fit in an environment.
 
+use serde_json::json;
 use testkit::{Output, TestEnv};
 
 /// A script that a command calls: it reads names from the environment that the command does not mention.
@@ -97,4 +98,29 @@ fn every_top_level_value_has_its_alias() {
         "name: r\nrecursion: {{max_total_steps: 400}}\nsteps:\n{steps}  - {{id: count, command: \"env | grep -c '^MADE_'\"}}\n"
     );
     assert_eq!(finished(env().json(&recipe, &["--quiet"])).value("count"), "200");
+}
+
+#[test]
+fn what_a_command_mentions_arrives_however_many_names_are_declared() {
+    let names: String = (0..300).map(|at| format!("  k{at}: v{at}\n")).collect();
+    for (command, printed) in [
+        ("echo [$RECIPE_VAR_k299] [$K298]", "[v299] [v298]"),
+        ("printenv RECIPE_VAR_k299", "v299"),
+        ("env | grep -c ^RECIPE_VAR_k", "256"),
+        ("env | grep -c '^K[0-9]*=v'", "256"),
+    ] {
+        let recipe = format!("name: r\ncontext:\n{names}steps:\n  - {{id: s, command: \"{command}\"}}\n");
+        assert_eq!(finished(env().json(&recipe, &[])).value("s"), printed, "{command}");
+    }
+}
+
+#[test]
+fn an_object_of_any_size_does_not_break_a_step() {
+    let command = "python3 -c 'import json; print(json.dumps({f\"field{n}\": \"\" for n in range(40000)}))' 2>/dev/null || awk 'BEGIN { printf \"{\"; for (n = 0; n < 40000; n++) printf \"%s\\\"field%d\\\":\\\"\\\"\", n ? \",\" : \"\", n; print \"}\" }'";
+    let recipe = json!({"name": "r", "steps": [
+        {"id": "o", "command": command, "parse_json": true},
+        {"id": "s", "command": "echo ${O_FIELD39999+there} ${RECIPE_VAR_o__field39998+there}; env | grep -c ^O_FIELD"},
+    ]});
+    let value = finished(env().json(&recipe.to_string(), &[])).value("s").to_string();
+    assert!(value.starts_with("\"there there\\n"), "{value}");
 }

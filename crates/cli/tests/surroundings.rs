@@ -53,6 +53,20 @@ fn blocked_signals_are_heard_and_not_handed_on() {
 }
 
 #[test]
+fn exit_codes_are_known_where_ends_of_children_are_ignored() {
+    let env = env().file("r.yaml", "name: r\nsteps: [{id: s, command: exit 3}]\n");
+    if env.shell("perl -e 1").code != 0 {
+        eprintln!("skipped: there is no perl");
+        return;
+    }
+    let mut command = env.command("perl".as_ref());
+    let ignore = "$SIG{CHLD} = 'IGNORE'; exec @ARGV";
+    command.args(["-e", ignore, env!("CARGO_BIN_EXE_recipe-runner-rs"), "r.yaml", "--output-format", "json"]);
+    let output = env.start(command).wait();
+    assert_eq!((output.code, output.step("s")["exit_code"].clone()), (1, 3.into()), "{}", output.all());
+}
+
+#[test]
 fn a_state_directory_that_cannot_be_read_is_not_an_empty_one() {
     let env = env().file("plain", "no directory");
     if !can_be_nobody(&env) {

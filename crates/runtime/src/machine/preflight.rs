@@ -28,6 +28,10 @@ pub const STEP: &str = "preflight-validation";
 
 /// Why nothing can be run in a directory, if nothing can.
 pub(crate) fn dir_problem(dir: &Path) -> Option<&'static str> {
+    // one question where all is well: only a directory has a `.`
+    if !dir.as_os_str().is_empty() && may_execute(&dir.join(".")) {
+        return None;
+    }
     match dir.is_dir() {
         true if may_execute(dir) => None,
         true => Some("cannot be entered: permission denied"),

@@ -29,10 +29,10 @@ impl Driver<'_> {
     pub(super) fn produced(&self, path: &str) -> Vec<OutputRef> {
         let Some((frame, at)) = self.state.locate(path) else { return Vec::new() };
         let step = &self.state.frames[frame].unit.steps[at];
-        match self.step_dir(frame, step) {
-            Ok(dir) if !step.produces.is_empty() => produced_files(&dir, &step.produces),
-            _ => Vec::new(),
+        if step.produces.is_empty() {
+            return Vec::new();
         }
+        self.step_dir(frame, step).map_or_else(|_| Vec::new(), |dir| produced_files(&dir, &step.produces))
     }
 }
 

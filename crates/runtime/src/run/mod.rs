@@ -223,10 +223,7 @@ impl<'a> Driver<'a> {
         loop {
             let closing = &self.closing;
             match decide(&self.state, &|frame| closing.contains(&frame)) {
-                Some(Decision::End) => {
-                    self.settle_journal()?;
-                    return Ok(true);
-                }
+                Some(Decision::End) => return Ok(true),
                 Some(Decision::Record(event)) => self.record(*event, None)?,
                 Some(Decision::Start { path, attempt }) => {
                     let inputs = self.inputs(&path);
@@ -247,7 +244,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Nothing more to decide for now: what was done must not wait for the next step to be safe on disk.
-    fn settle_journal(&mut self) -> Result<(), DriveError> {
+    pub(super) fn settle_journal(&mut self) -> Result<(), DriveError> {
         match &mut self.journal {
             Some(journal) if std::mem::take(&mut self.is_due) => Ok(journal.sync()?),
             _ => Ok(()),

@@ -32,7 +32,7 @@ impl Driver<'_> {
         match done.map_err(DriveError::Task)? {
             TaskDone::Attempt { path, attempt, hook, result } => {
                 self.gates.remove(&path);
-                self.end_output(&path);
+                self.end_output(&path, result.as_ref().as_ref().ok().map(|finished| &finished.ended));
                 self.take_hook(hook)?;
                 let finished = (*result)?;
                 self.take_attempt(&path, attempt, finished)

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use engine::Event;
+use engine::{Event, run::event::Ended};
 use recipe::value::Value;
 
 use super::{Driver, Notice, Reporter};
@@ -29,10 +29,15 @@ impl Driver<'_> {
         outputs.drain(&mut Handing { reporter: &mut **reporter, mask, carry, json_steps });
     }
 
-    /// Stops following a step, after a last look.
-    pub(crate) fn end_output(&mut self, path: &str) {
+    /// Stops following a step, after a last look. `ended` says how long its files are, where that is known.
+    pub(crate) fn end_output(&mut self, path: &str, ended: Option<&Ended>) {
         let Driver { outputs, reporter, mask, carry, json_steps, .. } = self;
-        outputs.forget(path, &mut Handing { reporter: &mut **reporter, mask, carry, json_steps });
+        let ends = |stream: Stream| match stream {
+            Stream::Stdout => ended?.stdout.as_ref().map(|output| output.bytes),
+            Stream::Stderr => ended?.stderr.as_ref().map(|output| output.bytes),
+            Stream::Transcript => None,
+        };
+        outputs.forget(path, &ends, &mut Handing { reporter: &mut **reporter, mask, carry, json_steps });
         for is_stdout in [true, false] {
             if let Some(rest) = carry.remove(&(path.to_owned(), is_stdout)).filter(|rest| !rest.is_empty()) {
                 let stream = if is_stdout { Stream::Stdout } else { Stream::Stderr };

@@ -4,6 +4,7 @@
 //! there is nothing else to do. Never anything but an optimisation: without a spare folder, one is made on the spot.
 
 use std::{
+    collections::HashSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -20,11 +21,13 @@ pub(super) struct PreparedFolder {
     run: PathBuf,
     ready: Option<OutputFiles>,
     over: Vec<PathBuf>,
+    /// Attempts with private files.
+    private: HashSet<PathBuf>,
 }
 
 impl PreparedFolder {
     pub(super) fn new(run: PathBuf) -> PreparedFolder {
-        PreparedFolder { run, ready: None, over: Vec::new() }
+        PreparedFolder { run, ready: None, over: Vec::new(), private: HashSet::new() }
     }
 
     fn path(&self) -> PathBuf {
@@ -37,7 +40,9 @@ impl PreparedFolder {
         self.clear();
         if self.ready.is_none() {
             let dir = self.path().join("1");
-            self.ready = make_dir(&dir).and_then(|()| OutputFiles::open(in_folder(&dir))).ok();
+            // the outer one is never there: it has become the folder of a step
+            let made = make_dir(&self.path()).and_then(|()| make_dir(&dir));
+            self.ready = made.and_then(|()| OutputFiles::open(in_folder(&dir))).ok();
         }
     }
 
@@ -56,6 +61,11 @@ impl PreparedFolder {
         OutputFiles::open(in_folder(&dir))
     }
 
+    /// Takes note of an attempt that has private files.
+    pub(super) fn note_private(&mut self, attempt: &Path) {
+        self.private.insert(self.run.join(attempt));
+    }
+
     /// Takes note of an attempt that is over: its private files are of no use any more.
     pub(super) fn forget(&mut self, attempt: &Path) {
         self.over.push(self.run.join(attempt));
@@ -67,7 +77,9 @@ impl PreparedFolder {
                 continue;
             }
             let _ = fs::remove_file(attempt.join("context.json"));
-            let _ = fs::remove_dir_all(attempt.join("private"));
+            if self.private.remove(&attempt) {
+                let _ = fs::remove_dir_all(attempt.join("private"));
+            }
         }
     }
 }

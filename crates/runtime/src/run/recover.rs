@@ -164,7 +164,7 @@ impl Driver<'_> {
         usage: Option<Usage>,
     ) -> Result<(), DriveError> {
         self.gates.remove(path);
-        self.end_output(path);
+        self.end_output(path, None);
         self.agent_is_done(path)?;
         let attempt = self.state.step(path).map_or(0, |step| step.attempt);
         let mut ended = Ended::new(Outcome::Ok, None);

@@ -215,6 +215,9 @@ impl Driver<'_> {
             }
         };
         self.note_left_out(path, frame, script.share);
+        if script.has_files {
+            self.spare.note_private(&dir);
+        }
         let env = Arc::new(self.step_env(frame, at, &dir, script.env, own)?);
         let command = Command {
             program: SHELL.into(),

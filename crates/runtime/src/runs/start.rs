@@ -269,8 +269,8 @@ impl Runs {
             source: std::io::ErrorKind::WouldBlock.into(),
         })?;
         let hidden = Journal::create(&folder.journal())?;
-        let folder = folder.publish(self.dir().join(run_id))?;
-        let journal = hidden.at(folder.journal());
+        let (folder, names) = folder.publish(&self.dir(), run_id)?;
+        let journal = hidden.published(folder.journal(), names);
         Ok((folder, journal, lock))
     }
 }

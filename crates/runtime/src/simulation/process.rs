@@ -1,4 +1,4 @@
-//! The face of [`crate::process`] that a simulation shows: the same calls, on simulated processes. Without a world
+//! The face of [`crate::os::process`] that a simulation shows: the same calls, on simulated processes. Without a world
 //! they lead to the real ones.
 
 use std::time::Duration;

@@ -46,18 +46,36 @@ impl OutputFiles {
         Ok([stdout, self.stderr.try_clone().map_err(FolderError::at("open", &self.paths[1]))?])
     }
 
+    /// What is in the files now.
+    pub fn printed(&self) -> Result<Printed<'_>, FolderError> {
+        let size = |at: usize, file: &File| {
+            file.metadata().map(|meta| meta.len()).map_err(FolderError::at("read", &self.paths[at]))
+        };
+        Ok(Printed { sizes: [size(0, &self.stdout)?, size(1, &self.stderr)?], files: self })
+    }
+}
+
+/// What was in the files of an attempt at one moment.
+#[derive(Debug)]
+pub struct Printed<'a> {
+    files: &'a OutputFiles,
+    sizes: [u64; 2],
+}
+
+impl Printed<'_> {
     /// What was printed, as a value.
     pub fn capture(&self) -> Result<Captured, FolderError> {
-        values::capture(&self.stdout).map_err(FolderError::at("read", &self.paths[0]))
+        let captured = values::capture_of(&self.files.stdout, self.sizes[0]);
+        captured.map_err(FolderError::at("read", &self.files.paths[0]))
     }
 
     /// References to both for the journal; `relative` is their folder.
     pub fn references(&self, relative: &Path) -> Result<[Option<OutputRef>; 2], FolderError> {
         let refer = |at: usize, name: &str, file: &File| {
-            let reference = values::output_ref(&relative.join(name), file);
-            reference.map(Some).map_err(FolderError::at("read", &self.paths[at]))
+            let reference = values::output_ref_of(&relative.join(name), file, self.sizes[at]);
+            reference.map(Some).map_err(FolderError::at("read", &self.files.paths[at]))
         };
-        Ok([refer(0, "stdout", &self.stdout)?, refer(1, "stderr", &self.stderr)?])
+        Ok([refer(0, "stdout", &self.files.stdout)?, refer(1, "stderr", &self.files.stderr)?])
     }
 }
 
@@ -73,6 +91,7 @@ impl Command {
             stdin: self.stdin,
             stdout,
             stderr,
+            kept: [&outputs.stdout, &outputs.stderr].map(Arc::clone),
             marker: self.marker,
         }))
     }

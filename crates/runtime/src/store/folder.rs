@@ -185,15 +185,15 @@ impl RunFolder {
         Path::new("steps").join(file_name(step)).join(attempt.to_string())
     }
 
-    /// Gives the folder its final name: from now on the run exists, with everything that belongs to it.
-    pub(crate) fn publish(self, path: PathBuf) -> Result<RunFolder, FolderError> {
-        files::point("folder.publish")
+    /// Gives the folder its final name in the folder of all runs: from now on the run exists, with everything that
+    /// belongs to it. The name itself is not on disk yet.
+    pub(crate) fn publish(self, runs: &Path, id: &str) -> Result<(RunFolder, File), FolderError> {
+        let path = runs.join(id);
+        let names = files::point("folder.publish")
             .and_then(|()| fs::rename(&self.path, &path))
+            .and_then(|()| File::open(runs))
             .map_err(FolderError::at("create", &path))?;
-        if let Some(parent) = path.parent() {
-            sync_dir(parent)?;
-        }
-        Ok(RunFolder { path })
+        Ok((RunFolder { path }, names))
     }
 
     /// Takes the run for this process; `None` if another live process has it.

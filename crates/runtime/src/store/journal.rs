@@ -56,6 +56,8 @@ pub struct Journal {
     next: u64,
     buffer: Vec<u8>,
     unsynced: bool,
+    /// The folder whose names come to disk with the first records.
+    names: Option<File>,
     syncer: Option<Syncer>,
     syncing: Syncing,
 }
@@ -83,14 +85,16 @@ impl Journal {
             next,
             buffer: Vec::new(),
             unsynced: false,
+            names: None,
             syncer: None,
             syncing: Syncing::No,
         }
     }
 
-    /// The same journal under the name that its file has now.
-    pub(crate) fn at(self, path: PathBuf) -> Journal {
-        Journal { path, ..self }
+    /// The same journal in a run that has just got its name in this folder: name and first records come to disk
+    /// together.
+    pub(crate) fn published(self, path: PathBuf, folder: File) -> Journal {
+        Journal { path, names: Some(folder), ..self }
     }
 
     /// Opens the journal of an existing run, reads its records and drops a torn last line.
@@ -144,8 +148,18 @@ impl Journal {
         if !std::mem::take(&mut self.unsynced) {
             return Ok(());
         }
-        let end = files::sync("journal.sync", &self.file);
+        let end = self.bring_to_disk();
         self.synced(end)
+    }
+
+    fn bring_to_disk(&mut self) -> io::Result<()> {
+        files::sync("journal.sync", &self.file)?;
+        if let Some(folder) = &self.names {
+            files::point("folder.sync")?;
+            folder.sync_all()?;
+            self.names = None;
+        }
+        Ok(())
     }
 
     /// What could not be brought to disk is worth another try.
@@ -166,7 +180,7 @@ impl Journal {
             return Ok(());
         }
         if self.syncer.is_none() {
-            let syncer = self.file.try_clone().and_then(Syncer::start);
+            let syncer = self.file.try_clone().and_then(|file| Syncer::start(file, self.names.take()));
             self.syncer = Some(syncer.map_err(|source| failed("sync", &self.path, source))?);
         }
         self.syncing = Syncing::Yes;
@@ -181,7 +195,7 @@ impl Journal {
         }
         let end = match &self.syncer {
             Some(syncer) => syncer.end(),
-            None => files::sync("journal.sync", &self.file),
+            None => self.bring_to_disk(),
         };
         self.synced(end)
     }
@@ -210,10 +224,18 @@ struct Syncer {
 }
 
 impl Syncer {
-    fn start(file: File) -> io::Result<Syncer> {
+    fn start(file: File, names: Option<File>) -> io::Result<Syncer> {
         let (ask, asked) = mpsc::channel();
         let (say, answer) = mpsc::channel();
         let work = move || {
+            // where a file system brings names to disk with the files, they are there already
+            let first = || {
+                file.sync_data()?;
+                names.map_or(Ok(()), |folder| folder.sync_all())
+            };
+            if asked.recv().is_err() || say.send(first()).is_err() {
+                return;
+            }
             while asked.recv().is_ok() && say.send(file.sync_data()).is_ok() {}
         };
         std::thread::Builder::new().name("journal".to_owned()).stack_size(64 * 1024).spawn(work)?;

@@ -1,7 +1,8 @@
 //! Following what steps write into their files, as it comes, without polling.
 //!
-//! One inotify instance serves all steps of a run. Where there is none, a slow timer takes its place. While nobody can
-//! take what they write it stays in their files, and is never waited for.
+//! One inotify instance serves all steps of a run. Where there is none, a slow timer takes its place. A file is watched
+//! only when its step lasts: what a short step has written is read at its end. While nobody can take what they write it
+//! stays in their files, and is never waited for.
 
 mod rest;
 
@@ -50,12 +51,34 @@ struct Followed {
     offset: u64,
     is_behind: bool,
     wake: Arc<Notify>,
-    watch: i32,
+    watch: Watch,
+}
+
+/// Whether the kernel tells of what is written to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Watch {
+    /// Not before this moment.
+    From(Instant),
+    /// It does, under this number.
+    On(i32),
+    /// It cannot.
+    Never,
+}
+
+impl Watch {
+    fn number(self) -> Option<i32> {
+        match self {
+            Watch::On(number) => Some(number),
+            Watch::From(_) | Watch::Never => None,
+        }
+    }
 }
 
 /// Most bytes that are read of one file in one go: a step that never stops printing must not keep the loop from
 /// everything else.
 const PORTION: u64 = 1024 * 1024;
+/// How long a step runs before its files are watched.
+const LASTING: Duration = Duration::from_millis(50);
 /// What is so short is taken at once when a step ends, room or no room.
 const SHORT: u64 = 4096;
 /// Shortest and longest time after which it is looked again whether there is room.
@@ -92,11 +115,12 @@ impl Outputs {
 
     /// Follows a file; the answer is woken whenever something is written to it.
     pub fn follow(&mut self, step: &str, stream: Stream, path: &Path, file: Arc<File>) -> Arc<Notify> {
-        let watch = self.source.add(path);
         let wake = Arc::new(Notify::new());
-        if watch >= 0 {
-            self.by_watch.insert(watch, self.files.len());
-        }
+        let watch = match self.source {
+            #[cfg(target_os = "linux")]
+            Source::Inotify(_) => Watch::From(Instant::now() + LASTING),
+            Source::Timer => Watch::Never,
+        };
         self.files.push(Followed {
             step: step.to_owned(),
             stream,
@@ -110,23 +134,32 @@ impl Outputs {
         wake
     }
 
-    /// Stops following a step's files, after a last look at them.
-    pub fn forget(&mut self, step: &str, sink: &mut dyn Sink) {
+    /// Stops following a step's files, after a last look at them; `ends` says how long they are, where that is known.
+    pub fn forget(&mut self, step: &str, ends: &dyn Fn(Stream) -> Option<u64>, sink: &mut dyn Sink) {
         for followed in self.files.iter_mut().filter(|followed| followed.step == step) {
             // what a background process adds from now on is for the log only
-            let end = followed.file.metadata().map_or(0, |meta| meta.len());
+            let end = ends(followed.stream);
+            let end = end.unwrap_or_else(|| followed.file.metadata().map_or(0, |meta| meta.len()));
             while followed.offset < end && sink.has_room() && followed.drain(sink) {}
             followed.leave(end, sink);
             self.source.remove(followed.watch);
         }
         self.files.retain(|followed| followed.step != step);
-        self.by_watch = self
-            .files
-            .iter()
-            .enumerate()
-            .filter(|(_, f)| f.watch >= 0)
-            .map(|(at, f)| (f.watch, at))
-            .collect();
+        let numbers = self.files.iter().enumerate().filter_map(|(at, f)| Some((f.watch.number()?, at)));
+        self.by_watch = numbers.collect();
+    }
+
+    /// Watches the files of steps that last, and says which these are.
+    fn watch(&mut self) -> Vec<usize> {
+        let now = Instant::now();
+        let is_due = |followed: &Followed| matches!(followed.watch, Watch::From(moment) if moment <= now);
+        let due: Vec<usize> = (0..self.files.len()).filter(|at| is_due(&self.files[*at])).collect();
+        for at in &due {
+            let watch = self.source.add(&self.files[*at].path);
+            self.files[*at].watch = watch;
+            self.by_watch.extend(watch.number().map(|number| (number, *at)));
+        }
+        due
     }
 
     /// Waits until something was written to a followed file.
@@ -148,10 +181,24 @@ impl Outputs {
                 if self.files.is_empty() {
                     return std::future::pending().await;
                 }
-                match fd.readable().await {
-                    // cleared before the events are read: what comes in between wakes us once more
-                    Ok(mut guard) => guard.clear_ready(),
-                    Err(_) => std::future::pending().await,
+                let moments = self.files.iter().filter_map(|followed| match followed.watch {
+                    Watch::From(moment) => Some(moment),
+                    Watch::On(_) | Watch::Never => None,
+                });
+                let due = async {
+                    match moments.min() {
+                        Some(moment) => tokio::time::sleep_until(moment).await,
+                        None => std::future::pending().await,
+                    }
+                };
+                tokio::select! {
+                    biased;
+                    readable = fd.readable() => match readable {
+                        // cleared before the events are read: what comes in between wakes us once more
+                        Ok(mut guard) => guard.clear_ready(),
+                        Err(_) => std::future::pending().await,
+                    },
+                    () = due => {}
                 }
             }
             Source::Timer if self.files.is_empty() => std::future::pending().await,
@@ -166,11 +213,13 @@ impl Outputs {
     /// Hands on what was written since the last time, as far as there is room.
     pub fn drain(&mut self, sink: &mut dyn Sink) {
         let changed = self.source.changed_watches();
+        // what was written before is told by nobody
+        let begun = self.watch();
         let (turn, count) = (self.held.map_or(0, |held| held.turn), self.files.len());
         for at in (0..count).map(|at| (at + turn) % count) {
             let followed = &mut self.files[at];
             let is_changed = match &changed {
-                _ if followed.is_behind => true,
+                _ if followed.is_behind || begun.contains(&at) => true,
                 Some(watches) => watches.iter().any(|watch| self.by_watch.get(watch) == Some(&at)),
                 None => true,
             };
@@ -267,26 +316,26 @@ impl Source {
         Source::Timer
     }
 
-    /// The number of a new watch; negative if there is none.
-    fn add(&self, path: &Path) -> i32 {
+    /// A new watch, if there can be one.
+    fn add(&self, path: &Path) -> Watch {
         match self {
             #[cfg(target_os = "linux")]
             Source::Inotify(fd) => {
                 let flags = rustix::fs::inotify::WatchFlags::MODIFY;
-                rustix::fs::inotify::add_watch(fd.get_ref(), path, flags).unwrap_or(-1)
+                rustix::fs::inotify::add_watch(fd.get_ref(), path, flags).map_or(Watch::Never, Watch::On)
             }
             Source::Timer => {
                 let _ = path;
-                -1
+                Watch::Never
             }
         }
     }
 
-    fn remove(&self, watch: i32) {
-        match self {
+    fn remove(&self, watch: Watch) {
+        match (self, watch) {
             #[cfg(target_os = "linux")]
-            Source::Inotify(fd) if watch >= 0 => {
-                let _ = rustix::fs::inotify::remove_watch(fd.get_ref(), watch);
+            (Source::Inotify(fd), Watch::On(number)) => {
+                let _ = rustix::fs::inotify::remove_watch(fd.get_ref(), number);
             }
             _ => {}
         }

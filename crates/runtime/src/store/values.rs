@@ -61,8 +61,12 @@ impl Read for Bytes<'_> {
 
 /// Reads an output file into a value.
 pub fn capture(file: &File) -> io::Result<Captured> {
+    capture_of(file, file.metadata()?.len())
+}
+
+/// The same of a file whose size is known.
+pub(crate) fn capture_of(file: &File, size: u64) -> io::Result<Captured> {
     files::point("output.read")?;
-    let size = file.metadata()?.len();
     if size == 0 {
         return Ok(Captured::default());
     }
@@ -138,10 +142,14 @@ pub(crate) fn cut_note(cut: u64) -> String {
 
 /// A reference to an output file.
 pub fn output_ref(relative: &Path, file: &File) -> io::Result<OutputRef> {
-    let bytes = file.metadata()?.len();
+    output_ref_of(relative, file, file.metadata()?.len())
+}
+
+/// The same to the first bytes of a file.
+pub(crate) fn output_ref_of(relative: &Path, file: &File, bytes: u64) -> io::Result<OutputRef> {
     let sha256 = match bytes {
         0 => Some(sha256(&[])),
-        1..=DIGEST_CAP => Some(file_digest(file)?),
+        1..=DIGEST_CAP => Some(sha256_from(&mut Bytes { file, offset: 0 }.take(bytes))?),
         _ => None,
     };
     Ok(OutputRef { file: relative.to_string_lossy().into_owned(), bytes, sha256 })
@@ -157,10 +165,6 @@ pub fn produced_ref(dir: &Path, relative: &Path) -> Option<OutputRef> {
     let target = target.as_os_str().as_bytes();
     let (file, bytes) = (relative.to_string_lossy().into_owned(), target.len() as u64);
     Some(OutputRef { file, bytes, sha256: Some(sha256(target)) })
-}
-
-fn file_digest(file: &File) -> io::Result<String> {
-    sha256_from(&mut Bytes { file, offset: 0 })
 }
 
 /// Stores a value: small ones in the journal, large ones in a file of the attempt, on disk before the journal

@@ -39,6 +39,7 @@ impl Place {
     }
 
     pub(crate) fn launch(&self, step: &str, program: &str, args: &[&str]) -> Launch {
+        let output = |name: &str| open_output(&self.file(name)).unwrap();
         Launch {
             program: program.into(),
             args: args.iter().map(OsString::from).collect(),
@@ -48,8 +49,9 @@ impl Place {
             ])),
             cwd: self.folder.clone(),
             stdin: Stdin::Null,
-            stdout: open_output(&self.file("stdout")).unwrap(),
-            stderr: open_output(&self.file("stderr")).unwrap(),
+            stdout: output("stdout"),
+            stderr: output("stderr"),
+            kept: ["stdout", "stderr"].map(|name| Arc::new(output(name))),
             marker: Marker { run: self.run.clone(), step: format!("{step}#1") },
         }
     }

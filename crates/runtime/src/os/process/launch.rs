@@ -30,6 +30,8 @@ pub struct Launch {
     pub stdout: File,
     /// Where its complaints go.
     pub stderr: File,
+    /// Both files once more, for the runner.
+    pub kept: [Arc<File>; 2],
     /// How it and its descendants are found again.
     pub marker: Marker,
 }

@@ -235,6 +235,16 @@ pub fn become_reaper() {
     platform::become_reaper();
 }
 
+/// Whether this process certainly has no living descendant: it has no children, and orphans would have come back to it.
+#[must_use]
+pub(crate) fn is_alone() -> bool {
+    #[cfg(test)]
+    if crate::os::files::is_on() {
+        return false;
+    }
+    platform::is_alone()
+}
+
 /// Reaps adopted orphans as they end, until dropped; run it beside the loop.
 ///
 /// Only processes outside our own process group that [`start`] did not start are touched, so no exit status
@@ -243,6 +253,13 @@ pub async fn reap_adopted() -> io::Result<()> {
     #[cfg(test)]
     if crate::os::files::is_on() {
         return std::future::pending().await;
+    }
+    // the end of a step reaps too, so a signal for every child that ends is worth its price only where steps last;
+    // where such signals are ignored no status can be taken, and listening for them ends that
+    let mut rest = if platform::ignores(SIGCHLD) { Duration::ZERO } else { BRIEF };
+    while !rest.is_zero() {
+        tokio::time::sleep(rest).await;
+        rest = platform::until_lasting(BRIEF);
     }
     let mut ended = signal(SignalKind::child())?;
     loop {
@@ -296,8 +313,13 @@ pub(crate) fn place() -> Option<String> {
 /// Whether this process was started so that it outlives its terminal (`nohup`).
 #[must_use]
 pub fn ignores_hangup() -> bool {
-    platform::ignores_hangup()
+    platform::ignores(SIGHUP)
 }
+
+const SIGHUP: u32 = 1;
+const SIGCHLD: u32 = if cfg!(target_os = "linux") { 17 } else { 20 };
+/// A child that runs for so long is no short step.
+const BRIEF: Duration = Duration::from_millis(50);
 
 /// How many children the descriptors of this process suffice for.
 #[must_use]

@@ -12,10 +12,16 @@ use super::{Filter, Marker, ProcessId, groups};
 
 pub(super) fn become_reaper() {}
 
+/// Nothing comes back to this process, so nobody can tell.
+pub(super) fn is_alone() -> bool {
+    false
+}
+
 pub(super) fn reap() {}
 
-pub(super) fn note_end(id: ProcessId, _: &Filter) {
+pub(super) fn note_end(id: ProcessId, _: &Filter) -> bool {
     groups::note_end(id);
+    false
 }
 
 pub(super) fn forget(id: ProcessId) {
@@ -50,9 +56,10 @@ pub(super) fn register(
     Ok((child, id))
 }
 
-/// See [`crate::os::process::ignores_hangup`]: nobody can tell here.
-pub(super) fn ignores_hangup() -> bool {
-    false
+/// Whether this process was started with a signal ignored: unknown here, so a hang-up is obeyed, and ends of children
+/// are listened for at once.
+pub(super) fn ignores(signal: u32) -> bool {
+    signal == super::SIGCHLD
 }
 
 /// See [`crate::os::process::place`]: there are no namespaces here.

@@ -1,6 +1,8 @@
 //! One started child: waiting for it and ending it. Never touches processes of other steps.
 
+use std::fs::File;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::process::Child;
@@ -17,8 +19,10 @@ pub struct Running {
     child: Child,
     id: ProcessId,
     filter: Filter,
-    outputs: Vec<FileId>,
+    outputs: [Arc<File>; 2],
     exit: Option<Exit>,
+    /// Whether this process had no children at all when the main process had ended.
+    was_last: bool,
 }
 
 /// What became of a step that was ended.
@@ -36,14 +40,14 @@ pub struct Prepared {
     command: tokio::process::Command,
     origin: Origin,
     marker: Marker,
-    outputs: Vec<FileId>,
+    outputs: [Arc<File>; 2],
 }
 
 /// Prepares a child. Nothing of it exists yet.
 #[cfg_attr(test, expect(unreachable_pub, reason = "in tests it stands behind another face"))]
 pub fn prepare(launch: Launch) -> Result<Prepared, StartError> {
     let marker = launch.marker.clone();
-    let outputs = [&launch.stdout, &launch.stderr].into_iter().filter_map(FileId::of).collect();
+    let outputs = launch.kept.clone();
     let (mut command, origin) = launch.into_command()?;
     terminal::set_apart(&mut command);
     Ok(Prepared { command: command.into(), origin, marker, outputs })
@@ -62,7 +66,7 @@ impl Prepared {
         let spawned = platform::register(&marker, || command.spawn());
         let (child, id) = spawned.map_err(|source| origin.explain(source))?;
         let filter = Filter { run: marker.run, step: Some(marker.step), groups: vec![id] };
-        Ok(Running { child, id, filter, outputs, exit: None })
+        Ok(Running { child, id, filter, outputs, exit: None, was_last: false })
     }
 }
 
@@ -79,7 +83,7 @@ impl Running {
             return exit;
         }
         let exit = self.child.wait().await.map_or(Exit::Lost, Exit::from);
-        platform::note_end(self.id, &self.filter);
+        self.was_last = platform::note_end(self.id, &self.filter);
         *self.exit.insert(exit)
     }
 
@@ -92,13 +96,20 @@ impl Running {
     /// After [`Self::wait`], waits for those who pass on what the step has printed, as `exec > >(tee log)` has them:
     /// not for long, and not for whoever works on. Only where the system shows who reads from whom.
     pub async fn drain(&self) -> Drained {
-        platform::drain(&self.filter, &self.outputs).await
+        match self.was_last {
+            true => Drained::Alone,
+            false => platform::drain(&self.filter, &self.output_ids()).await,
+        }
     }
 
     /// What the step left behind, after [`Self::wait`].
     #[must_use]
     pub fn left(&self) -> Left {
-        platform::left(&self.filter, &self.outputs)
+        platform::left(&self.filter, &self.output_ids())
+    }
+
+    fn output_ids(&self) -> Vec<FileId> {
+        self.outputs.iter().filter_map(|file| FileId::of(file)).collect()
     }
 
     /// Ends the main process and all its descendants; after [`Self::wait`], what the step left behind.
@@ -129,7 +140,7 @@ impl Running {
     }
 
     fn has_nothing_left(&self) -> bool {
-        self.exit.is_some() && platform::has_nothing_left(&self.filter)
+        self.was_last || (self.exit.is_some() && platform::has_nothing_left(&self.filter))
     }
 }
 

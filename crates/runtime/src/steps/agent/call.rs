@@ -204,7 +204,7 @@ struct Session<'a> {
     running: Running,
     reader: Reader,
     /// What it prints, from where this call began.
-    printed: File,
+    printed: Arc<File>,
     stdout: PathBuf,
     stderr: PathBuf,
     /// How much of stderr was there before.
@@ -229,8 +229,8 @@ impl<'a> Session<'a> {
         let open = |path: &Path| process::open_output(path).map_err(FolderError::at("create", path));
         let (out, err) = (open(&stdout)?, open(&stderr)?);
         let said_before = err.metadata().map_or(0, |meta| meta.len());
-        let mut printed = File::open(&stdout).map_err(FolderError::at("read", &stdout))?;
-        printed.seek(SeekFrom::End(0)).map_err(FolderError::at("read", &stdout))?;
+        let printed = File::open(&stdout).and_then(|mut file| file.seek(SeekFrom::End(0)).map(|_| file));
+        let printed = Arc::new(printed.map_err(FolderError::at("read", &stdout))?);
         let starter = SpawnContext { path: task.path.clone(), attempt: task.attempt, purpose: task.purpose };
         let report = spawn_report(&command, starter, watch.progress.clone());
         let launch = Launch {
@@ -240,7 +240,8 @@ impl<'a> Session<'a> {
             cwd: command.cwd,
             stdin: command.stdin,
             stdout: out,
-            stderr: err,
+            stderr: err.try_clone().map_err(FolderError::at("open", &stderr))?,
+            kept: [Arc::clone(&printed), Arc::new(err)],
             marker: command.marker,
         };
         let running = match process::start(launch) {
@@ -309,7 +310,7 @@ impl<'a> Session<'a> {
         let mut events = Vec::new();
         let mut fed = Fed::More;
         for _ in 0..16 {
-            match self.printed.read(&mut buffer) {
+            match (&*self.printed).read(&mut buffer) {
                 Ok(count) if count > 0 => self.reader.feed(&buffer[..count], &mut events),
                 _ => {
                     fed = Fed::All;

@@ -254,7 +254,8 @@ pub async fn run_shell(
         _ => None,
     };
     let told = go.borrow().clone();
-    let mut finished = judge::judge(&run.join(&dir), &step, end, &told, &outputs, quoted, &lookup)?;
+    let printed = outputs.printed()?;
+    let mut finished = judge::judge(&run.join(&dir), &step, end, &told, &printed, quoted, &lookup)?;
     finished.ended.left_running = left != Left::Nothing;
     // whoever writes it knows what it starts
     let is_meant = matches!(&step.kind, StepKind::Shell { command } if command.text().contains("setsid"));
@@ -275,7 +276,7 @@ pub async fn run_shell(
     if is_suspect {
         check_room(&run)?;
     }
-    [finished.ended.stdout, finished.ended.stderr] = outputs.references(&dir)?;
+    [finished.ended.stdout, finished.ended.stderr] = printed.references(&dir)?;
     Ok(finished)
 }
 

@@ -7,7 +7,7 @@
 use std::{
     collections::HashMap,
     fs::{self, File, OpenOptions},
-    io::{self, BufWriter, Seek, SeekFrom, Write},
+    io::{self, BufWriter, Write},
     os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
@@ -81,7 +81,6 @@ impl ContextFile {
         if names.iter().any(|name| self.lines.get(*name).is_some_and(|(at, _)| *at == FIRST)) {
             return self.rewrite(frame);
         }
-        self.file.seek(SeekFrom::Start(self.end))?;
         let mut pen = Pen::at(&self.file, self.end);
         for name in names.into_iter().rev() {
             let Some(value) = frame.context.get(name) else { continue };
@@ -135,13 +134,31 @@ const END: &[u8] = b"}\n";
 
 /// Writes members and knows where they stand. A large value goes through it without being copied as a whole.
 struct Pen<'a> {
-    out: BufWriter<&'a File>,
+    out: BufWriter<From<'a>>,
     at: u64,
+}
+
+/// Writes into a file from an offset on.
+struct From<'a> {
+    file: &'a File,
+    offset: u64,
+}
+
+impl Write for From<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.file.write_at(bytes, self.offset)?;
+        self.offset += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Pen<'_> {
     fn at(file: &File, at: u64) -> Pen<'_> {
-        Pen { out: BufWriter::new(file), at }
+        Pen { out: BufWriter::new(From { file, offset: at }), at }
     }
 
     /// One member on its own line. The comma leads, so that lines can be appended; the first line has none.

@@ -33,6 +33,8 @@ pub struct Script {
     pub env: Vec<(String, String)>,
     /// How much of the context they are.
     pub share: Share,
+    /// Whether it needs files in the private folder of its attempt.
+    pub has_files: bool,
 }
 
 /// Why a script cannot be made.
@@ -92,7 +94,8 @@ pub fn prepare(
         true => body,
         false => Cow::Owned(prologue(&exports.large, &paths) + &body),
     };
-    Ok(Script { args: bash_args(&body, private)?, env: exports.env, share: exports.share })
+    let has_files = !exports.large.is_empty() || body.len() > INLINE_SCRIPT;
+    Ok(Script { args: bash_args(&body, private)?, env: exports.env, share: exports.share, has_files })
 }
 
 fn bash_args(body: &str, private: &Path) -> Result<Vec<String>, ScriptError> {

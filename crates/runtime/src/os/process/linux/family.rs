@@ -117,10 +117,15 @@ pub(in crate::os::process) fn until_lasting(limit: Duration) -> Duration {
     oldest.map_or(limit, |since| limit.saturating_sub(since.elapsed()))
 }
 
-/// A main process has ended and was waited for: what it left behind is put down to its step.
-pub(in crate::os::process) fn note_end(id: ProcessId, filter: &Filter) {
-    claim(filter);
+/// A main process has ended and was waited for: what it left behind is put down to its step. Says whether nothing is
+/// left, of this step or of any other.
+pub(in crate::os::process) fn note_end(id: ProcessId, filter: &Filter) -> bool {
+    let is_last = is_alone();
+    if !is_last {
+        claim(filter);
+    }
     forget(id);
+    is_last
 }
 
 /// Nobody waits for this child any more.
@@ -139,6 +144,11 @@ pub(super) fn is_held(id: ProcessId) -> bool {
 /// Whether orphans come back to this process.
 pub(super) fn is_reaper() -> bool {
     family().is_reaper
+}
+
+/// See [`crate::os::process::is_alone`]. The kernel answers for all children at once, so none can be missed.
+pub(in crate::os::process) fn is_alone() -> bool {
+    is_reaper() && matches!(ended_child(), Err(Errno::CHILD))
 }
 
 /// Reaps adopted orphans that have ended.

@@ -14,7 +14,7 @@ use std::time::Duration;
 use super::{Drained, FileId, Filter, Left, ProcessId, Survivor, Swept, groups};
 
 pub(super) use family::{
-    become_reaper, forget, forget_aside, note_end, reap, register, start_aside, until_lasting,
+    become_reaper, forget, forget_aside, is_alone, note_end, reap, register, start_aside, until_lasting,
 };
 
 /// See [`crate::os::process::shows_us`].
@@ -83,9 +83,12 @@ pub(super) fn boot_id() -> Option<String> {
         .map(|id| id.trim().to_owned())
 }
 
-/// See [`crate::os::process::ignores_hangup`].
-pub(super) fn ignores_hangup() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 != 0)
+/// Whether this process was started with a signal ignored.
+pub(super) fn ignores(signal: u32) -> bool {
+    static MASK: LazyLock<u64> = LazyLock::new(|| {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
+    });
+    *MASK >> (signal - 1) & 1 != 0
 }

@@ -109,8 +109,12 @@ impl Row {
         }
     }
 
+    /// A file of the process. Files here have no size, so the buffer has to: else they are read in very small pieces.
     fn file(&self, name: &str) -> Option<Vec<u8>> {
-        fs::read(format!("/proc/{}/{name}", self.id.pid)).ok()
+        let mut bytes = Vec::with_capacity(8 * 1024);
+        let file = File::open(format!("/proc/{}/{name}", self.id.pid)).ok()?;
+        file.take(u64::MAX).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
     }
 
     /// Its command line for people, at most 200 characters of it.

@@ -16,7 +16,7 @@ use crate::{
         missing_tool::{Lookup, exit_127},
     },
     os::process::{self, Exit},
-    steps::output_files::OutputFiles,
+    steps::output_files::Printed,
     store::{
         folder::FolderError,
         values::{self, Captured},
@@ -51,7 +51,7 @@ pub(super) fn judge(
     step: &Step,
     end: ProcessEnd,
     told: &Go,
-    outputs: &OutputFiles,
+    printed: &Printed<'_>,
     quoted: Quoted,
     lookup: &Lookup,
 ) -> Result<Finished, FolderError> {
@@ -59,7 +59,7 @@ pub(super) fn judge(
         ProcessEnd::NotStarted(error) => {
             return Ok(Finished::refused(Outcome::NotStarted, format!("bash step failed: {error}")));
         }
-        ProcessEnd::Stopped(exit) => return stopped(dir, exit, told, outputs, quoted),
+        ProcessEnd::Stopped(exit) => return stopped(dir, exit, told, printed, quoted),
         ProcessEnd::TimedOut(seconds) => Err(seconds),
         ProcessEnd::Exited { exit, .. } => Ok(exit),
     };
@@ -83,7 +83,7 @@ pub(super) fn judge(
         Ok(Exit::Signal(signal)) => (Outcome::Signal(signal), format!("ended by {}", signal_words(signal))),
         Ok(Exit::Lost) => (Outcome::Lost, "its exit status was lost".to_owned()),
     };
-    let captured = outputs.capture()?;
+    let captured = printed.capture()?;
     if outcome == Outcome::Ok {
         return Ok(succeed(step, captured));
     }
@@ -105,11 +105,11 @@ fn stopped(
     dir: &Path,
     exit: Option<Exit>,
     told: &Go,
-    outputs: &OutputFiles,
+    printed: &Printed<'_>,
     quoted: Quoted,
 ) -> Result<Finished, FolderError> {
     let mut finished = match (told, exit) {
-        (Go::Late(_), Some(_)) => fail(dir, Outcome::Cancelled, &told.ended(), outputs.capture()?, quoted),
+        (Go::Late(_), Some(_)) => fail(dir, Outcome::Cancelled, &told.ended(), printed.capture()?, quoted),
         _ => Finished::refused(Outcome::Cancelled, format!("bash step failed: {}", told.not_begun())),
     };
     finished.ended.stopped = exit.and_then(program_end);
