@@ -141,6 +141,11 @@ impl RunState {
         self.attempts.get(path).copied().unwrap_or(0) + 1
     }
 
+    /// Whether there are steps that no recipe in execution has come to yet.
+    pub fn has_more(&self) -> bool {
+        self.active.iter().map(|id| &self.frames[*id]).any(|frame| frame.next < frame.steps.len())
+    }
+
     /// Paths of the steps that are being executed, recipe steps left out.
     pub fn running_steps(&self) -> Vec<String> {
         let mut paths = Vec::new();

@@ -140,6 +140,11 @@ impl Driver<'_> {
     /// reason.
     pub(super) fn entry_problem(&self, frame: FrameId, step: &Step, unit: &Arc<Unit>) -> Option<String> {
         let StepKind::Nested { overrides, .. } = &step.kind else { return None };
+        // most recipes ask for nothing, and need no context to be told so
+        let is_asking = !unit.rules.is_empty() || unit.inputs.iter().any(|input| input.required);
+        if !is_asking && unit.required_env.is_empty() {
+            return None;
+        }
         let outer = &self.state.frames[frame];
         let context = outer.context_below(self.state.settings.own_context(unit), overrides);
         let mut unit = Unit::clone(unit);

@@ -253,6 +253,9 @@ impl<'a> Driver<'a> {
 
     /// Brings the records to disk, and gets ready in the meantime; then what they promise is done.
     fn perform(&mut self) -> Result<(), DriveError> {
+        if self.unsettled.iter().all(|act| self.only_records(act)) {
+            return self.prepare_acts();
+        }
         if let Some(journal) = &mut self.journal {
             self.is_due = false;
             // the first attempt folder comes after its record is on disk: a folder without any record is damage
@@ -359,7 +362,10 @@ impl<'a> Driver<'a> {
                 let spawned = started.recorded(&mut self.env_names);
                 self.record(Event::Spawned(spawned), None)?;
                 // the step runs now, and there is nothing else to do
-                self.spare.prepare();
+                self.spare.clear();
+                if self.state.has_more() {
+                    self.spare.prepare();
+                }
             }
             Progress::Activity { path, what } => {
                 let what = without_members(self.mask.text(&what).into_owned().into_bytes());

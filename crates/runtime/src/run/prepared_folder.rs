@@ -34,10 +34,8 @@ impl PreparedFolder {
         self.run.join("spare")
     }
 
-    /// Does what can wait until there is nothing else to do: makes a folder like that of a step with one attempt
-    /// (`1/stdout`, `1/stderr`), and clears away the private files of attempts that are over.
+    /// Makes a folder like that of a step with one attempt (`1/stdout`, `1/stderr`). For when there is nothing else to do.
     pub(super) fn prepare(&mut self) {
-        self.clear();
         if self.ready.is_none() {
             let dir = self.path().join("1");
             // the outer one is never there: it has become the folder of a step
@@ -71,7 +69,8 @@ impl PreparedFolder {
         self.over.push(self.run.join(attempt));
     }
 
-    fn clear(&mut self) {
+    /// Clears away the private files of attempts that are over. For when there is nothing else to do.
+    pub(super) fn clear(&mut self) {
         for attempt in self.over.drain(..) {
             if files::point("attempt.release").is_err() {
                 continue;

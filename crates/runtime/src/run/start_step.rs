@@ -9,13 +9,13 @@ use std::{
 
 use engine::{Event, Outcome, run::frame::FrameId};
 use recipe::{
-    plan::{JsonMode, Step, StepKind},
+    plan::{JsonMode, Step, StepKind, Target},
     template::Template,
     value::Value,
 };
 use tokio::sync::{Notify, watch};
 
-use super::{DriveError, Driver, TaskDone, Waiting};
+use super::{Act, DriveError, Driver, TaskDone, Waiting};
 use crate::{
     machine::{missing_tool::Lookup, preflight},
     os::{
@@ -39,6 +39,26 @@ use crate::{
 };
 
 impl Driver<'_> {
+    /// Whether doing this only leads to further records: a sub-recipe is entered, or has come to its end. What that
+    /// leads to outside of the journal waits for the disk, and so for these records too.
+    pub(super) fn only_records(&self, act: &Act) -> bool {
+        match act {
+            Act::Start { path, .. } => self.state.locate(path).is_some_and(|(frame, at)| {
+                let unit = &self.state.frames[frame].unit;
+                let target = match &unit.steps[at].kind {
+                    StepKind::Nested { target, .. } => Some(target),
+                    StepKind::Shell { .. } | StepKind::Agent(_) => None,
+                };
+                matches!(target, Some(Target::Known { .. })) && unit.hooks.pre_step.is_none()
+            }),
+            Act::Close { frame, .. } => {
+                let frame = &self.state.frames[*frame];
+                frame.is_complete() && frame.stopped.is_none()
+            }
+            Act::Hook { .. } => false,
+        }
+    }
+
     pub(super) fn start(&mut self, path: &str, attempt: u32) -> Result<(), DriveError> {
         let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
         let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);
@@ -173,10 +193,15 @@ impl Driver<'_> {
         let file = match self.contexts.entry(frame) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::hash_map::Entry::Vacant(entry) => {
-                make_dir(&dir)?;
-                let made =
-                    ContextFile::create(source.clone(), state).map_err(FolderError::at("write", &source))?;
-                entry.insert(made)
+                let create = || ContextFile::create(source.clone(), state);
+                let made = match create() {
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                        make_dir(&dir)?;
+                        create()
+                    }
+                    made => made,
+                };
+                entry.insert(made.map_err(FolderError::at("write", &source))?)
             }
         };
         file.hand_out(state, to, sharing).map_err(FolderError::at("write", to))

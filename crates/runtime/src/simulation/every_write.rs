@@ -66,8 +66,16 @@ steps:
 - {id: check, command: 'work {{left}} {{right}}'}
 ";
 
+/// Two steps, each in a recipe of its own, and the same steps in one recipe.
+const DEEP: &str = "{name: main, steps: [{id: call, recipe: outer}]}";
+const OUTER: &str = "{name: outer, steps: [{id: a, command: work}, {id: call, recipe: inner}]}";
+const INNER: &str = "{name: inner, steps: [{id: b, command: work}]}";
+const FLAT: &str = "{name: main, steps: [{id: a, command: work}, {id: b, command: work}]}";
+
 fn story(name: &str, at: u64, base: &Path) -> Story {
     let recipes = match name {
+        "deep" => Shelf::of(&[("main", DEEP), ("outer", OUTER), ("inner", INNER)]),
+        "flat" => Shelf::of(&[("main", FLAT)]),
         "plain" => Shelf::of(&[("main", PLAIN)]),
         "nested" => Shelf::of(&[("main", NESTED), ("branch", BRANCH), ("leaf", LEAF)]),
         _ => Shelf::of(&[("main", AGENTS)]),
@@ -178,4 +186,14 @@ fn nested_recipes_and_hooks_survive_a_death_at_every_write() {
 #[test]
 fn agents_survive_a_death_at_every_write() {
     check("agents");
+}
+
+#[test]
+fn only_what_starts_a_process_waits_for_the_disk() {
+    let base = Base::new("levels");
+    let syncs = |name: &str| {
+        let (_, passed) = play(name, &[], 0, &base.0);
+        passed[0].iter().filter(|point| **point == "journal.sync").count()
+    };
+    assert_eq!(syncs("deep"), syncs("flat"));
 }

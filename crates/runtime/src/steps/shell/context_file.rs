@@ -42,10 +42,14 @@ pub struct ContextFile {
 impl ContextFile {
     /// Writes the context of a frame.
     pub fn create(path: PathBuf, frame: &Frame) -> io::Result<ContextFile> {
-        let file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(&path)?;
+        fault::point("context.write")?;
+        // an earlier process of the run may have left one
+        let file = new_file(&path).or_else(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => fs::remove_file(&path).and_then(|()| new_file(&path)),
+            _ => Err(error),
+        })?;
         let mut context = ContextFile { path, file, lines: HashMap::new(), end: 0, seen: 0, written: None };
-        context.rewrite(frame)?;
+        context.write(frame)?;
         Ok(context)
     }
 
@@ -53,8 +57,12 @@ impl ContextFile {
         files::point("context.write")?;
         // a new file: a link that somebody still reads keeps the old bytes
         let _ = fs::remove_file(&self.path);
-        self.file =
-            OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&self.path)?;
+        self.file = new_file(&self.path)?;
+        self.write(frame)
+    }
+
+    /// Writes everything into the new file.
+    fn write(&mut self, frame: &Frame) -> io::Result<()> {
         self.lines.clear();
         let mut pen = Pen::at(&self.file, 0);
         pen.write_all(b"{\n")?;
@@ -126,6 +134,10 @@ impl ContextFile {
         let mut copy = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(to)?;
         io::copy(&mut File::open(&self.path)?, &mut copy).map(drop)
     }
+}
+
+fn new_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// Where the first member stands. It carries no comma, so it cannot be blanked out.
