@@ -42,7 +42,7 @@ pub struct ContextFile {
 impl ContextFile {
     /// Writes the context of a frame.
     pub fn create(path: PathBuf, frame: &Frame) -> io::Result<ContextFile> {
-        fault::point("context.write")?;
+        files::point("context.write")?;
         // an earlier process of the run may have left one
         let file = new_file(&path).or_else(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => fs::remove_file(&path).and_then(|()| new_file(&path)),
