@@ -1,4 +1,4 @@
-//! What a call of an agent came to: its answer, or why there is none.
+//! The outcome of an agent call: its answer, or the reason why it has none.
 
 use std::ops::Deref;
 
@@ -36,7 +36,7 @@ impl Deref for AgentText {
 /// What a call amounted to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentOutcome {
-    /// The answer, or why there is none.
+    /// The answer, or the reason why there is no answer.
     pub result: Result<AgentText, AgentFailure>,
     /// What it said so far, where there is no answer.
     pub partial: Option<AgentText>,

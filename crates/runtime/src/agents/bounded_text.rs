@@ -124,7 +124,7 @@ impl LongLine {
         }
     }
 
-    /// Whether it is too long all the same.
+    /// Whether the text is still too long.
     pub(super) fn is_too_long(&self) -> bool {
         self.out.len() > LONGEST
     }

@@ -100,7 +100,7 @@ impl AgentFailure {
         }
     }
 
-    /// Whether the same call may well succeed later, without anybody changing anything.
+    /// Whether the same call may succeed later without any change.
     pub fn is_transient(&self) -> bool {
         matches!(
             self,

@@ -24,7 +24,7 @@ const PROGRAM: &[&str] = &[
 ];
 const EVENTS: &[&str] = &["match", "path"];
 
-/// The first field of a configuration that nobody knows.
+/// The first unknown field of a configuration.
 pub fn unknown_field(root: &Node) -> Option<Diagnostic> {
     unknown(root, ROOT, "the configuration").or_else(|| {
         let Kind::List(programs) = &root.get("agents")?.value.kind else { return None };

@@ -50,7 +50,7 @@ pub use fields::unknown_field;
 pub use reader::{Ended, Reader};
 pub use settings::{AgentSettings, RateLimits, unknown_program};
 
-/// What is appended to every prompt, so that the agent does not wait for somebody.
+/// The end of every prompt. It keeps the agent from waiting for an answer.
 pub const FOOTER: &str = "Proceed autonomously. Do not ask questions. \
 Nobody reads along: decide yourself where something is open, and finish with the result.";
 
@@ -102,7 +102,7 @@ pub enum Tools {
 pub enum User {
     /// The superuser.
     Root,
-    /// Anybody else.
+    /// Any other user.
     Ordinary,
 }
 

@@ -11,7 +11,7 @@ use super::custom::CustomReader;
 use super::{AgentEvent, AgentFailure, Usage, error_line, limits};
 use crate::store::values::cut_mark;
 
-/// Takes one JSON object into the draft; false if it is none of the program's events.
+/// Takes one JSON object into the draft; false if it is not an event of the program.
 pub(super) type ReadEvent = fn(&Value, &mut CallState, &mut Vec<AgentEvent>) -> bool;
 
 /// How a program's process ended.
@@ -207,7 +207,7 @@ impl Reader {
             Dialect::Custom(custom) => custom.read_event(event, &mut self.draft),
             Dialect::Plain => false,
         };
-        // Whoever works again has got over the complaint; it does not explain a later end.
+        // The agent works again after the complaint, so the complaint does not explain a later end.
         let works = |event: &AgentEvent| matches!(event, AgentEvent::Tool { .. } | AgentEvent::Text { .. });
         if events[before..].iter().any(works) {
             self.draft.complaint = None;
@@ -316,7 +316,7 @@ impl Reader {
         if let Some(failure) = self.draft.complaint.as_deref().and_then(limits::from_text) {
             return Some((failure, KnownBy::Result));
         }
-        // of a program that nobody knows, any words about a rate limit count
+        // for an unknown program, any words about a rate limit count
         let is_unknown = !matches!(self.dialect, Dialect::Known(_));
         let in_words = || limits::rate_limit_in(stderr).filter(|_| is_unknown);
         let tail = || self.plain_tail().lines().last().and_then(error_line::error);

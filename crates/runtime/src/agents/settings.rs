@@ -66,7 +66,7 @@ impl RateLimits {
     }
 }
 
-/// What to say about a program that nobody knows.
+/// The message about an unknown agent program.
 pub fn unknown_program(name: &str) -> String {
     format!(
         "agent program `{name}` is not known: use one of {}, or describe it under `agents:` in `.recipe-runner.yaml`",

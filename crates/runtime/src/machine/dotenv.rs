@@ -48,8 +48,8 @@ fn files(units: &[Arc<Unit>], base: &Path, working_dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The text of a file. What is no file, as a pipe that nobody writes to, has none; one strange byte does not take the
-/// other definitions away.
+/// The text of a file; empty for anything else, such as a pipe without a writer. One invalid byte does not lose the
+/// other definitions.
 fn text(file: &Path) -> String {
     let bytes = if file.is_file() { std::fs::read(file).unwrap_or_default() } else { Vec::new() };
     String::from_utf8_lossy(&bytes).into_owned()
@@ -75,7 +75,7 @@ pub fn parse(text: &str) -> Vec<(String, String)> {
 /// A line, counted from 1, and why it is not understood.
 type Wrong = (usize, &'static str);
 
-/// The definitions in a text, and the lines that nobody understands.
+/// The definitions in a text, and the lines that cannot be parsed.
 fn scan(text: &str) -> (Vec<(String, String)>, Vec<Wrong>) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (mut found, mut wrong) = (Vec::new(), Vec::new());

@@ -36,7 +36,7 @@ const QUIET: &[(&str, &str)] = &[
 /// Search path of programs where the environment has none.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// How many sessions steps are told that there may be, where nobody says how many.
+/// The number of sessions that steps get as their limit by default.
 const SESSIONS: u64 = 10;
 
 /// The machine, as far as a run may know it.

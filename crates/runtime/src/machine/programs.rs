@@ -69,7 +69,7 @@ fn ways_out(binary: &str, chosen: Chosen, settings: &AgentSettings) -> String {
     )
 }
 
-/// What is started for a program; nothing if nobody knows it.
+/// The executable of a program; `None` if the program is unknown.
 pub fn binary(name: &str, settings: &AgentSettings) -> Option<String> {
     match (&settings.launcher, Program::named(name, &settings.custom)) {
         (Some(launcher), _) => Some(launcher.clone()),

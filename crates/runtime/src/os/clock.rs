@@ -59,7 +59,7 @@ fn age(pid: u32) -> Option<SignedDuration> {
     Some(uptime() - SignedDuration::try_from_secs_f64(began / TICKS_PER_SECOND).ok()?)
 }
 
-/// How long the machine has been up, the time in which it slept included; nobody can set this.
+/// Time since boot, including sleep. It cannot be set.
 #[cfg(target_os = "linux")]
 fn uptime() -> SignedDuration {
     let up = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);

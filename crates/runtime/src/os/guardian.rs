@@ -86,7 +86,7 @@ impl Beside {
     pub(crate) fn end(self) {
         let Some(mut child) = self.child else { return };
         if let Some(mut pipe) = child.stdin.take() {
-            // one that somebody killed does not listen
+            // the write fails if the guardian was killed
             let _ = pipe.write_all(DONE);
         }
         let deadline = Instant::now() + GOODBYE;

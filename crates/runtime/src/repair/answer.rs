@@ -13,7 +13,7 @@ pub fn recipe_in(answer: &str) -> Option<String> {
     }
 }
 
-/// What an answer without a recipe proposes all the same: the YAML in it, or all that it says.
+/// The proposal in an answer without a recipe: its YAML, or the whole answer.
 pub fn proposal_in(answer: &str) -> String {
     let fenced = fences(answer).into_iter().filter(|(label, _)| matches!(label.as_str(), "yaml" | "yml"));
     fenced.map(|(_, body)| body).max_by_key(String::len).unwrap_or_else(|| answer.to_owned())

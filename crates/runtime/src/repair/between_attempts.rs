@@ -20,7 +20,7 @@ use crate::{
     store::folder::RunFolder,
 };
 
-/// Listens for whoever wants the whole thing to stop.
+/// Listens for requests to stop.
 #[derive(Debug)]
 pub(super) struct StopListener {
     event_loop: Runtime,
@@ -71,16 +71,16 @@ impl BetweenAttempts<'_> {
         Ok(self.runs.append(self.folder, event, self.reporter)?)
     }
 
-    /// Whether somebody has asked to stop in the meantime.
+    /// Whether a stop was requested in the meantime.
     pub(super) fn was_told(&mut self) -> Option<Halt> {
         if cancel_requested(self.folder) {
             return Some(Halt::Cancel);
         }
-        // long enough for what came while nobody listened
+        // long enough to receive signals that arrived before
         self.pause(Duration::from_millis(1))
     }
 
-    /// Waits, unless somebody asks to stop.
+    /// Waits, unless a stop is requested.
     pub(super) fn pause(&mut self, time: Duration) -> Option<Halt> {
         let (signals, folder) = (&mut self.ear.signals, self.folder);
         let halt = self.ear.event_loop.block_on(async {
@@ -93,8 +93,8 @@ impl BetweenAttempts<'_> {
         self.tell(halt)
     }
 
-    /// Lets an agent work until its end, or until somebody asks to stop: then its gate is closed, and nothing of the
-    /// run is alive afterwards. What is started for it is written down.
+    /// Lets an agent work until it ends or a stop is requested. A stop closes its gate and ends all processes of the
+    /// run. Records the processes that are started for it.
     pub(super) fn watch<T>(
         &mut self,
         gate: &watch::Sender<Go>,

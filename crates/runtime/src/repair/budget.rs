@@ -25,7 +25,7 @@ pub const VARIABLE: &str = "RECIPE_RUNNER_AUTO_FIX_BUDGET";
 /// The environment variable that keeps nested runs from repairing anything.
 pub const FORBIDDEN: &str = "RECIPE_RUNNER_NO_AUTO_FIX";
 
-/// Whether somebody around this run wants nothing to be repaired.
+/// Whether the environment forbids repairs.
 pub fn is_forbidden(host: &Host) -> bool {
     host.var(FORBIDDEN).is_some_and(|said| !matches!(said.trim(), "" | "0" | "false"))
 }

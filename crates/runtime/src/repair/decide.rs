@@ -24,9 +24,9 @@ pub(super) enum Next {
     Wait(Duration),
     /// The repair agent is asked.
     Repair,
-    /// Somebody else has to mend the environment.
+    /// A person has to fix the environment.
     Blocked(String),
-    /// Somebody has to allow more to be used up.
+    /// A person has to raise a limit.
     Spent,
     /// A person has to look at it.
     Escalate(String),

@@ -15,7 +15,7 @@ const LEFT_ALONE: [&str; 3] = ["objects", "lfs", "worktrees"];
 pub(super) struct Repository {
     /// What belongs to this working tree, and what all of them share.
     pub(super) watched: Vec<PathBuf>,
-    /// Branches that other working trees have checked out: whoever works there may move them at any time.
+    /// Branches that other working trees have checked out: work there may move them at any time.
     pub(super) foreign: Vec<PathBuf>,
 }
 
@@ -53,7 +53,7 @@ fn foreign(common: &Path, own: Option<&Path>) -> Vec<PathBuf> {
     refs.flat_map(|name| [common.join(&name), common.join("logs").join(&name)]).collect()
 }
 
-/// Whether a folder is none that a walk goes into.
+/// Whether a walk skips this folder.
 pub(super) fn is_left_alone(path: &Path) -> bool {
     let is_named = path.file_name().is_some_and(|name| LEFT_ALONE.iter().any(|known| name == *known));
     let beside = path.parent().filter(|_| is_named);

@@ -99,7 +99,8 @@ pub enum AutoFixError {
 }
 
 impl Loop<'_> {
-    /// Runs a recipe, and goes on until it succeeds or a person is needed. Nobody else can have the run meanwhile.
+    /// Runs a recipe, and continues until it succeeds or a person is needed. No other process can take the run
+    /// meanwhile.
     pub fn start(self, start: Start<'_>, reporter: &mut dyn Reporter) -> Result<RunResult, AutoFixError> {
         let ear = StopListener::new()?;
         match self.runs.start_held(start, reporter)? {
@@ -127,7 +128,7 @@ impl Loop<'_> {
         }
     }
 
-    /// The result of a run that cannot begin, or cannot go on: there is nothing to mend in it.
+    /// The result of a run that cannot begin or cannot continue: it has nothing to repair.
     fn refused(&self, mut result: RunResult) -> RunResult {
         result.auto_fix = Some(Report {
             enabled: true,

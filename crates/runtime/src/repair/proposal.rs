@@ -63,11 +63,11 @@ pub(super) enum Verdict {
     Accepted(Arc<[u8]>),
     /// It is not.
     Refused,
-    /// There is none: the agent's service does not work.
+    /// There is no proposal: the agent's service does not work.
     Unasked,
     /// It is good, and could not be written into the recipe.
     Unwritten,
-    /// Somebody asked to stop before there was one.
+    /// A stop was requested before there was a proposal.
     Stopped(Halt),
 }
 
@@ -107,7 +107,7 @@ impl Loop<'_> {
         let Some(subject) = Subject::find(&opened, &self.recipe_file)? else {
             return Ok(Prepared::Over("the recipe has no file that could be repaired".to_owned()));
         };
-        // nobody pays for a repair that cannot be kept
+        // do not pay for a repair that cannot be saved
         if let Err(error) = OpenOptions::new().append(true).open(&subject.file) {
             let file = subject.file.display();
             return Ok(Prepared::Over(format!("the recipe `{file}` cannot be written: {error}")));
@@ -297,7 +297,7 @@ impl Repairer<'_> {
         Ok((refusal(summary, regressions, kept), Verdict::Refused))
     }
 
-    /// Asks the agent; its answer, and whether somebody asked to stop meanwhile. What it used up counts in the run.
+    /// Asks the agent. Returns its answer, and the stop if one was requested meanwhile. Its usage counts in the run.
     fn ask(
         &mut self,
         desk: &mut BetweenAttempts<'_>,
@@ -347,7 +347,7 @@ impl Repairer<'_> {
         let watched = desk.watch(&gate, told, async move {
             let wake = Arc::new(Notify::new());
             let ticking = Arc::clone(&wake);
-            // nobody follows its output here: a slow clock lets it be read
+            // its output is not followed here, so a slow timer triggers the reads
             let clock = tokio::spawn(async move {
                 loop {
                     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -378,7 +378,7 @@ fn repair_dir(number: u32) -> PathBuf {
     PathBuf::from(format!("repairs/{number}"))
 }
 
-/// What an agent answered, and whether somebody asked to stop meanwhile.
+/// The answer of an agent, and the stop if one was requested meanwhile.
 type Asked = (Result<String, Silence>, Option<Halt>);
 
 /// Why there is no answer.

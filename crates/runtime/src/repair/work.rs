@@ -22,7 +22,7 @@ pub(super) enum Round {
     Again(Box<RunResult>),
     /// There cannot be one.
     Over(String),
-    /// Somebody asked to stop.
+    /// A stop was requested.
     Told(Halt),
 }
 
@@ -43,7 +43,7 @@ pub(super) enum Prepared {
     Go(Option<Box<Repair>>),
     /// There cannot be one.
     Over(String),
-    /// Somebody asked to stop.
+    /// A stop was requested.
     Told(Halt),
 }
 
@@ -63,7 +63,7 @@ impl Work<'_> {
         });
     }
 
-    /// Stops because somebody asked for it.
+    /// Stops on request.
     pub(super) fn stop(&mut self, halt: Halt) -> Ending {
         let (status, exit_code) = halt.ending();
         let word = if status == RunStatus::Cancelled { "cancelled" } else { "interrupted" };

@@ -110,8 +110,8 @@ impl WorkspaceSnapshot {
         surface
     }
 
-    /// Puts back what changed since; says what it was. The recipe is put back without a word. Nobody can tell who
-    /// changed a file, so what stood there is kept below `aside`.
+    /// Restores what changed since, and returns the changes; changes of the recipe are restored but not listed. It is
+    /// unknown which process changed a file, so the changed version is kept below `aside`.
     pub(super) fn restore(&mut self, aside: &Path) -> Vec<Change> {
         self.skipped.extend(self.foreign());
         let mut changes = Vec::new();
@@ -324,7 +324,7 @@ fn put_back(path: &Path, before: &Entry) -> io::Result<()> {
     }
 }
 
-/// Copies files, links and folders; what is none of them holds nothing.
+/// Copies files, links and folders; other kinds have no content.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let Ok(meta) = fs::symlink_metadata(from) else { return Ok(()) };
     if let Some(parent) = to.parent() {

@@ -67,8 +67,8 @@ pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunRe
     }
 }
 
-/// What to do next. What only the command line or the environment of this program can mend is said as it is: no
-/// recipe and no `.env` file is at fault.
+/// The next actions. Problems of the command line or of the program's own environment get their own text: neither a
+/// recipe nor a `.env` file is at fault.
 fn next(diagnosis: &Diagnosis, problems: &[Problem], commands: &Commands) -> Vec<String> {
     let own = |problem: &Problem| match &problem.lack {
         Lack::Value(name) => Some(format!("give `{name}` a value: `--set {name}=VALUE`")),

@@ -15,7 +15,7 @@ use crate::{
     steps::shell::attempt::Finished,
 };
 
-/// Processes that nobody needs any more.
+/// Processes that are not needed any more.
 pub(super) struct Leavings {
     run: String,
     /// Whose they are, as they are marked: `path#attempt`.

@@ -24,7 +24,7 @@ pub struct Preview {
     /// The command or the prompt with its values; what only a run knows is as it is written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rendered: Option<String>,
-    /// The condition, if nobody knows it before the steps that it reads have run.
+    /// The condition, if it is unknown before the steps that it reads have run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
 }
@@ -102,8 +102,8 @@ impl Driver<'_> {
         engine::run::decide::may_exceed(&self.state, frame, at)
     }
 
-    /// Whether a step runs a recipe around it under a condition that nobody knows yet: when it ends is not known
-    /// either.
+    /// Whether a step runs one of the recipes around it under a condition that is still unknown: then it is unknown
+    /// when the recursion ends.
     fn goes_round(&mut self, path: &str, frame: FrameId, step: &Step) -> bool {
         if engine::run::decide::undecided(&self.state.frames[frame], step).is_none() {
             return false;
@@ -136,8 +136,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Why a recipe cannot be entered with the context that it would get. What nobody knows in a dry run is no
-    /// reason.
+    /// The reason why a recipe cannot be entered with the context that it would get. Values that are unknown in a dry
+    /// run are not a reason.
     pub(super) fn entry_problem(&self, frame: FrameId, step: &Step, unit: &Arc<Unit>) -> Option<String> {
         let StepKind::Nested { overrides, .. } = &step.kind else { return None };
         let outer = &self.state.frames[frame];
@@ -156,7 +156,7 @@ impl Driver<'_> {
     }
 }
 
-/// Whether a template reads what nobody knows.
+/// Whether a template reads an unknown value.
 fn hides(scope: &Foreseen<'_>, template: &Template) -> bool {
     template.names().iter().any(|(path, _)| !scope.is_known(path))
 }

@@ -32,7 +32,7 @@ impl Driver<'_> {
             let mut swept = vec![tokio::select! {
                 biased;
                 swept = process::end_marked(&filter, self.host.grace) => swept,
-                // whoever interrupts this does not want to wait
+                // an interrupt here means: do not wait
                 _ = signals.next() => process::end_marked(&filter, Duration::ZERO).await,
             }];
             if !self.tasks.is_empty() {
@@ -79,7 +79,7 @@ impl Driver<'_> {
         };
         let error = error.map(|error| self.mask.text(&error).into_owned());
         let usage = (self.state.used.runs > 0).then(|| self.state.used.clone());
-        // where nobody can tell whose process it was, all of them may have lost theirs
+        // if a process cannot be assigned to a step, any step may have lost its process
         let of_steps: Option<BTreeSet<String>> = ended.iter().map(|survivor| survivor.step.clone()).collect();
         let ended_steps =
             of_steps.filter(|_| self.state.has_left_running()).map(|steps| steps.into_iter().collect());

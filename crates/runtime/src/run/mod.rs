@@ -293,7 +293,7 @@ impl<'a> Driver<'a> {
         let record = match &mut self.journal {
             Some(journal) => {
                 let record = journal.append(at, event);
-                // nobody is told what a killed runner could forget, nor of an end that a power loss could take back
+                // write before reporting; sync before reporting the end of the run
                 match record.event {
                     Event::RunFinished(_) => journal.sync()?,
                     // nothing comes after it that would wait for the disk

@@ -111,7 +111,7 @@ impl Driver<'_> {
         self.finish_step(path, attempt, finished)
     }
 
-    /// Shows an agent's answer as the output of its step: its transcript is nobody's output.
+    /// Shows the answer of an agent as the output of its step: the transcript is not shown.
     fn show_answer(&mut self, path: &str, name: Option<&str>, finished: &Finished) {
         let is_answer = finished.degraded || finished.ended.outcome == Outcome::Ok;
         let (true, Some(value)) = (is_answer && self.reporter.wants_output(), &finished.value) else {

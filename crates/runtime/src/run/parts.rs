@@ -52,7 +52,7 @@ pub struct Parts<'a> {
     pub recording: Option<&'a Recording<'a>>,
     /// Which sources it works with.
     pub generation: u32,
-    /// Shows it to somebody.
+    /// Shows the run.
     pub reporter: &'a mut dyn Reporter,
     /// Its audit logs.
     pub audits: Vec<Audit>,

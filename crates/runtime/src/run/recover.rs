@@ -44,8 +44,8 @@ impl Driver<'_> {
         }
     }
 
-    /// A recipe step whose recipe may not begin with what it got. Where an agent is to be asked the recipe is entered
-    /// all the same, and nothing in it starts: so it comes to its end as every recipe that fails.
+    /// Handles a recipe step whose context its recipe does not accept. If an agent may recover it, the recipe is still
+    /// entered and stopped at once, so that it ends like every recipe that fails.
     pub(super) fn refuse_entry(&mut self, path: &str, error: String) -> Result<(), DriveError> {
         let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
         let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);

@@ -16,8 +16,8 @@ use crate::store::{
     secrets::{MASK, Mask},
 };
 
-/// How much of what the failed run printed the agent gets, in the error and the partial outputs together: whoever
-/// wrote it may be nobody to trust.
+/// How much of the output of the failed run the agent gets, in the error and the partial outputs together: the text is
+/// untrusted.
 const PARTIAL_CHARS: usize = 500;
 /// How much of that the error may quote.
 const QUOTED_CHARS: usize = 200;

@@ -1,4 +1,4 @@
-//! What the loop tells while it runs, and to whom. Nobody who listens can change a run.
+//! The notices of the loop and the trait that receives them. A listener cannot change a run.
 
 use std::{path::Path, time::Duration};
 
@@ -66,7 +66,7 @@ pub enum Notice<'a> {
     },
 }
 
-/// Shows a run to somebody. It cannot change or stop it.
+/// Shows a run. It cannot change or stop the run.
 pub trait Reporter {
     /// Takes a notice.
     fn notice(&mut self, notice: Notice<'_>);

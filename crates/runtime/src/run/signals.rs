@@ -8,7 +8,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::{Driver, Notice, TaskDone};
 use crate::{os::process, steps::shell::attempt::Go, store::folder::RunFolder};
 
-/// What is said to whoever asks twice.
+/// The message for a second request to stop.
 pub(crate) const TOLD_AGAIN: &str = "told again: killing what is still running";
 
 /// Why a run was told to stop.
@@ -63,8 +63,8 @@ impl Halt {
 /// How often it is looked whether a wait is over.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Waits after a run until something is so, unless a signal asks to stop: the run has caught them all, and without this
-/// nobody would hear them any more.
+/// Waits after a run until a condition holds or a signal asks to stop. The run has installed handlers for all of these
+/// signals, so without this wait they would have no effect.
 pub fn wait_unless_told(mut is_so: impl FnMut() -> bool) -> std::io::Result<Option<Halt>> {
     let event_loop = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     event_loop.block_on(async {
@@ -85,7 +85,7 @@ pub(crate) fn cancel_requested(folder: &RunFolder) -> bool {
     folder.inbox().join("cancel").exists()
 }
 
-/// How often the inbox is looked into: whoever has no way to send a signal can only leave a request there.
+/// How often to check the inbox: a process that cannot send a signal can only leave a request there.
 pub(crate) const INBOX: Duration = Duration::from_secs(1);
 
 /// Says when to look into it.
@@ -113,7 +113,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Whoever asks twice does not want to wait until everything has ended by itself.
+    /// Kills everything at once: a second request means that the user does not want to wait.
     fn kill_now(&mut self) {
         let filter = process::Filter::run(&self.run_id);
         self.tasks.spawn(async move {

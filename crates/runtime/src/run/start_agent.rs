@@ -276,7 +276,7 @@ impl Driver<'_> {
 
     /// Why a waiting agent is not wanted any more.
     fn dismissal(&self, waiting: &Waiting) -> Option<String> {
-        // a recipe that took too long itself is recovered all the same
+        // a recipe that timed out itself is still recovered
         let (Waiting::Step { path, .. } | Waiting::Recovery { path, .. }) = waiting;
         let (around, _) = self.state.locate(path)?;
         self.state.frames[around].stopped.as_ref().map(|_| self.not_begun(path))
@@ -338,7 +338,7 @@ impl Driver<'_> {
     }
 }
 
-/// The context of an agent: the frame's, with its directory and the fact that nobody is there.
+/// The context of an agent: that of the frame, plus its directory and the flag that the run is unattended.
 struct AgentScope<'a> {
     frame: &'a engine::run::frame::Frame,
     cwd: &'a Path,

@@ -272,8 +272,8 @@ impl Driver<'_> {
         self.hooked.insert(path.to_owned()).then(|| self.hook(frame, at, "pre_step")).flatten()
     }
 
-    /// Follows the output files of an attempt where somebody wants to see them. What a step prints that makes a
-    /// secret is the secret itself, and is not shown.
+    /// Follows the output files of an attempt if the reporter wants output. The output of a step that makes a secret is
+    /// the secret itself, and is not shown.
     fn follow(&mut self, path: &str, step: &Step, dir: &Path, outputs: &OutputFiles) {
         if !self.reporter.wants_output() {
             return;

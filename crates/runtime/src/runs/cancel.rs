@@ -71,7 +71,7 @@ impl Runs {
             Some(finished) if finished.status != RunStatus::Interrupted => {
                 Cancelled::AlreadyOver(finished.status)
             }
-            // it died, or was interrupted by somebody else
+            // it died, or was interrupted by another request
             _ => self.bury(folder, grace)?,
         };
         self.forget(folder);
@@ -104,7 +104,7 @@ impl Runs {
         Ok(outcome)
     }
 
-    /// A cancelled run does not wait for anybody any more.
+    /// Removes the workspace marker of a cancelled run.
     fn forget(&self, folder: &RunFolder) {
         if let Ok(header) = folder.header() {
             self.workspace(&header.recipe_path, &header.working_dir).forget(&header.run_id);

@@ -164,9 +164,9 @@ impl<'a> Gathering<'a> {
         self.evidence.spawned.get_or_insert_default().push(process);
     }
 
-    /// Whoever stops a run stops what is open: recipes, and steps between two attempts.
+    /// A stop of the run closes what is open: recipes, and steps between two attempts.
     fn stopped(&mut self, at: Timestamp) {
-        // a runner that lives writes down how its processes end; without that, nobody knows when
+        // a live runner records the end of its processes; without that record the time is unknown
         let is_known = self.open.keys().all(|attempt| !self.started.contains(attempt));
         for (_, index) in self.open.drain() {
             let entry = &mut self.evidence.attempts[index];

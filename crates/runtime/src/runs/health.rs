@@ -74,8 +74,8 @@ pub struct RecipeHealth {
     pub agent_runs_without_cost: u64,
     /// Tokens, where known.
     pub tokens: Option<u64>,
-    /// 0 to 100: how often the recipe and its work are not to blame. What nobody else is to blame for counts too:
-    /// timeouts, attempts that did not help, failures that nothing explains.
+    /// 0 to 100: how often the recipe and its work are not to blame. Failures without another culprit count against it:
+    /// timeouts, attempts that did not help, failures without an explanation.
     pub recipe_score: Option<u32>,
     /// 0 to 100: how often the environment is not to blame.
     pub environment_score: Option<u32>,

@@ -7,8 +7,8 @@ use crate::store::{
 };
 
 impl Runs {
-    /// Makes the state directory. Whatever work tree it may be in, `git add` passes over what is stored in it, secrets
-    /// included; what else the directory holds is nobody's business here.
+    /// Makes the state directory. In any work tree, `git add` skips what is stored in it, secrets included. Other files
+    /// in the directory are left alone.
     pub(super) fn make_home(&self) -> Result<(), folder::FolderError> {
         let parts = [self.dir(), Workspace::all(&self.home), Workspace::quarantine(&self.home)];
         let is_ours = |entry: std::fs::DirEntry| {

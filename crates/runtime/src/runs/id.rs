@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp, civil::DateTime, tz::TimeZone};
 use super::Runs;
 use crate::os::clock;
 
-/// A new id: the time, so that ids sort by age, and some letters that nobody else has.
+/// A new id: the time, so that ids sort by age, and some random letters that make it unique.
 pub(crate) fn new_id() -> String {
     new_id_at(clock::now())
 }

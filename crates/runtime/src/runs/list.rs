@@ -25,7 +25,7 @@ const LISTED: usize = 3;
 /// Why a run could not be found.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
-    /// There is none of that id.
+    /// No run has that id.
     #[error("run `{0}` not found")]
     None(String),
     /// Several ids begin like that.
@@ -58,7 +58,7 @@ pub struct RunSummary {
     pub status: RunStatus,
     /// When it was created.
     pub started_at: Timestamp,
-    /// Seconds that it took so far; absent if nobody knows.
+    /// Seconds that it took so far; absent if unknown.
     pub duration: Option<f64>,
     /// Exit code, if it ended.
     pub exit_code: Option<u8>,

@@ -1,4 +1,4 @@
-//! A run, opened: read, compiled and folded once, and handed on to whoever shows it, plans with it or goes on with it.
+//! An opened run: read, compiled and folded once, and then shown, planned with or continued.
 //!
 //! Never changes what is stored.
 
@@ -110,8 +110,7 @@ impl Runs {
         Ok((OpenedRun { reach: self.reach.clone(), ..shown }, journal))
     }
 
-    /// The same with a run that was opened before it was locked: it is what it was, unless somebody has written
-    /// since.
+    /// The same with a run that was opened before it was locked: read again only if its journal has grown since.
     pub(super) fn take_opened(&self, opened: OpenedRun) -> Result<(OpenedRun, Journal), OpenError> {
         match Journal::open_unchanged(&opened.folder.journal(), &opened.extent)? {
             Some(journal) => {
@@ -200,7 +199,7 @@ impl OpenedRun {
         RunResult { evidence, ..self.result() }
     }
 
-    /// Whether auto-fix was to stay away when somebody worked on it last.
+    /// Whether auto-fix was switched off when the run was last started or resumed.
     fn has_no_auto_fix(&self) -> bool {
         let said = self.records.iter().rev().find_map(|record| match &record.event {
             Event::RunResumed(resumed) => Some(resumed.no_auto_fix),

@@ -1,6 +1,6 @@
-//! Having a run: its lock and its workspace in one hand, from the first attempt to the last word about it.
+//! Owning a run: its lock and its workspace together, from the first attempt to the final report.
 //!
-//! Whoever has a run may write its journal, also while no attempt is under way. Never starts a process.
+//! The owner may write the journal, even while no attempt is under way. Never starts a process.
 
 use std::{fs::File, path::Path, time::Duration};
 

@@ -107,7 +107,7 @@ fn names_in(file: &Path) -> BTreeSet<String> {
 fn ambient_words(options: &Options, mask: &Mask) -> Vec<String> {
     let is_secret = |name: &str| mask.is_secret(name.strip_prefix(recipe::env_name::PREFIX).unwrap_or(name));
     let assignment = |(name, value): (&String, &String)| match is_secret(name) {
-        // no shell can put in what has a hyphen in its name; the command takes it from its environment all the same
+        // a shell cannot expand a name with a hyphen; the command still gets it from its environment
         true if name.contains('-') => None,
         true => Some(format!("{name}=\"${{{name}:?}}\"")),
         false => Some(quote(&mask.text(&format!("{name}={value}")))),

@@ -155,7 +155,7 @@ impl Request {
 }
 
 impl Runs {
-    /// Finds, checks and runs a recipe, and shows it to nobody.
+    /// Finds, checks and runs a recipe, without a reporter.
     ///
     /// ```
     /// use runtime::runs::{Request, Runs};
@@ -165,7 +165,7 @@ impl Runs {
     /// # let dir = place.path().canonicalize()?;
     /// std::fs::write(
     ///     dir.join("hello.yaml"),
-    ///     "name: hello-world\ncontext: {who: nobody}\nsteps: [{id: greet, command: 'echo Hello, {{who}}!'}]\n",
+    ///     "name: hello-world\ncontext: {who: you}\nsteps: [{id: greet, command: 'echo Hello, {{who}}!'}]\n",
     /// )?;
     /// let runs = Runs::at(dir.join("state"));
     ///
@@ -180,7 +180,7 @@ impl Runs {
     ///
     /// // … or by its name; the run can be looked at later
     /// let result = runs.run(&Request::new("hello-world", &dir).search(&dir))?;
-    /// assert_eq!(result.step_results[0].output, "Hello, nobody!");
+    /// assert_eq!(result.step_results[0].output, "Hello, you!");
     /// assert_eq!(runs.list(None).len(), 2);
     /// # Ok(())
     /// # }
@@ -212,7 +212,7 @@ impl Runs {
                 home: request.home(),
                 grace: GRACE,
                 is_root: rustix::process::geteuid().is_root(),
-                // whoever embeds this is no program of ours to be started again
+                // an embedding program cannot be re-executed as a guardian
                 guardian: None,
                 named: Vec::new(),
             },
@@ -229,7 +229,7 @@ fn canonical(dir: &Path) -> PathBuf {
     std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned())
 }
 
-/// Shows nothing to nobody.
+/// A reporter that ignores everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

@@ -229,8 +229,8 @@ impl Runs {
         Ok(claim)
     }
 
-    /// Removes what is left of runs that died before they were complete: nobody can go on with them. Only for who has
-    /// the workspace, so that none of them can be one that is just being made.
+    /// Removes the remains of runs that died before they were complete: they cannot be resumed. The caller must hold
+    /// the workspace, so that none of them is just being made.
     fn sweep_unborn(&self, workspace: &Workspace, run_id: &str) {
         for run in workspace.stale(run_id).iter().filter(|run| !self.dir().join(run).exists()) {
             let _ = std::fs::remove_dir_all(self.dir().join(format!(".{run}")));

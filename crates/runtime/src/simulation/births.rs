@@ -121,7 +121,7 @@ impl World {
         meant.into_iter()
     }
 
-    /// Tells processes to end; `None` if there are none, or nobody to tell them.
+    /// Asks processes to end; `None` if there are no processes, or if the runner is dead.
     pub(super) fn term(&mut self, filter: &Filter) -> Option<Vec<usize>> {
         self.advance();
         if self.is_dead() {

@@ -74,7 +74,7 @@ impl Child {
         match deed {
             Deed::Print(bytes) => {
                 self.printed.extend_from_slice(&bytes);
-                // nobody reads what a process cannot write
+                // a failed write has no reader
                 let _ = self.stdout.as_mut().map(|file| file.write_all(&bytes));
                 return true;
             }

@@ -170,7 +170,7 @@ impl Story {
         });
     }
 
-    /// Whether nobody would go on.
+    /// Whether the run is not continued.
     fn is_over(&mut self, life: usize, end: &End) -> bool {
         let is_last = life + 1 >= MOST_LIVES;
         match end {
@@ -232,7 +232,7 @@ impl Story {
                 laws::check_result(self, &result);
                 End::Finished(Box::new(result))
             }
-            // the disk said no; somebody makes room and goes on
+            // the disk refused; the user makes room and resumes
             Err(ResumeError::Run(_) | ResumeError::Open(_)) if was_refused => End::Died,
             Err(error) => {
                 let has_reason = matches!(

@@ -151,7 +151,7 @@ impl World {
         (Arc::clone(&self.died), killer)
     }
 
-    /// Time passes while nobody works on the run.
+    /// Lets time pass while no process works on the run.
     pub(super) fn pass(&mut self, time: Duration) {
         self.now += time;
         self.began = None;

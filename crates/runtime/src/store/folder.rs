@@ -211,7 +211,7 @@ impl RunFolder {
                 Err(rustix::io::Errno::WOULDBLOCK) if is_owned(&file) && !is_orphaned(&path) => {
                     return Ok(None);
                 }
-                // somebody is only looking whether the run is alive, or has not let go yet
+                // another process only checks whether the run is alive, or is about to release it
                 Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(1)),
                 Err(error) => return Err(FolderError::at("lock", &path)(error.into())),
             }
@@ -230,8 +230,8 @@ impl RunFolder {
         Ok(file)
     }
 
-    /// Waits until no guardian ends processes of the run. One that comes later finds the run taken, so whoever calls
-    /// this must have taken it.
+    /// Waits until no guardian ends processes of the run. A later guardian finds the run taken, so the caller must have
+    /// taken it.
     pub(crate) fn await_guardian(&self) {
         if let Ok(file) = File::open(self.path.join(GUARDIAN_LOCK)) {
             let _ = flock(&file, FlockOperation::LockShared);
@@ -271,8 +271,8 @@ pub(crate) fn signature() -> String {
     format!("{} {}", process::place().unwrap_or_else(|| "unknown".to_owned()), std::process::id())
 }
 
-/// The number in a signature, which ends the text, if it means a process here: the same number is somebody else's in
-/// another container, or on another machine.
+/// The process number at the end of a signature, if it means a process here: in another container or on another machine
+/// the same number is an unrelated process.
 pub(crate) fn signed_pid(text: &str) -> Option<u32> {
     let mut words = text.split_whitespace().rev();
     let pid = words.next()?.parse().ok()?;
@@ -339,7 +339,7 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
     files::sync("file.sync", &file).map_err(FolderError::at("write", path))
 }
 
-/// Writes a new private file that nobody needs after a power loss: it does not wait for the disk.
+/// Writes a new private file that is not needed after a power loss: it does not wait for the disk.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<File, FolderError> {
     let mut file = files::point("file.create")
         .and_then(|()| OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path))

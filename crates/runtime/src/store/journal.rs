@@ -116,8 +116,8 @@ impl Journal {
         Ok((Journal::over(file, path, next), records))
     }
 
-    /// Opens a journal that was read before, if it is still what was read; what is torn is for [`Journal::open`].
-    /// Only for who may write to it: the answer holds only until somebody else does.
+    /// Opens a journal that was read before, if it has not changed since; torn ones are left to [`Journal::open`]. The
+    /// caller must hold the lock: the answer holds only until another process writes.
     pub fn open_unchanged(path: &Path, extent: &Extent) -> Result<Option<Journal>, JournalError> {
         let file = match OpenOptions::new().append(true).open(path) {
             Ok(file) => file,

@@ -1,7 +1,7 @@
-//! Following what steps write into their files, as it comes, without polling.
+//! Following the output files of steps as they grow, without polling.
 //!
-//! One inotify instance serves all steps of a run. Where there is none, a slow timer takes its place. While nobody can
-//! take what they write it stays in their files, and is never waited for.
+//! One inotify instance serves all steps of a run. Without inotify a slow timer takes its place. While the sink cannot
+//! take output it stays in the files, and no step waits for it.
 
 mod rest;
 
@@ -27,7 +27,7 @@ pub enum Stream {
     Stdout,
     /// Standard error.
     Stderr,
-    /// An agent's standard output: somebody is woken who reads it, and it is handed on to nobody.
+    /// An agent's standard output: its reader is woken, but the sink does not get it.
     Transcript,
 }
 
@@ -267,7 +267,7 @@ impl Source {
         Source::Timer
     }
 
-    /// The number of a new watch; negative if there is none.
+    /// The number of a new watch; negative if the file cannot be watched.
     fn add(&self, path: &Path) -> i32 {
         match self {
             #[cfg(target_os = "linux")]

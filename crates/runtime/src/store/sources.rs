@@ -190,7 +190,7 @@ fn drop_torn_line(file: &File) -> std::io::Result<()> {
     file.set_len(whole as u64)
 }
 
-/// The answers that came later. A last line without an end is one that nobody has acted on.
+/// The answers that came later. A last line without a newline was not used yet, and is ignored.
 fn later(dir: &Path) -> Result<Vec<Answer>, FolderError> {
     let path = dir.join(LATER);
     let text = match std::fs::read_to_string(&path) {

@@ -45,7 +45,7 @@ pub struct Captured {
 /// Room for the words where something was cut out.
 const MARK_ROOM: u64 = 100;
 
-/// Reads a file from an offset, without moving the offset that it shares with whoever writes it.
+/// Reads a file from an offset, without moving the offset that it shares with its writer.
 struct Bytes<'a> {
     file: &'a File,
     offset: u64,

@@ -42,7 +42,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// The run is over: nothing of it waits for anybody.
+    /// Removes the marker: the run is over.
     pub fn clear(&self) {
         if files::point("workspace.clear").is_ok() {
             let _ = fs::remove_file(&self.marker);

@@ -13,7 +13,7 @@ pub enum Exit {
     Code(i32),
     /// By this signal.
     Signal(i32),
-    /// Nobody knows: the status was lost to the system.
+    /// Unknown: the system lost the status.
     Lost,
 }
 

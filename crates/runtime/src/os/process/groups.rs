@@ -21,7 +21,7 @@ const KILLING: Duration = Duration::from_secs(5);
 /// A group that may have members.
 struct Group {
     marker: Marker,
-    /// Whether the status of its first process was taken, or will be taken by nobody.
+    /// Whether the status of its first process was collected, or never will be.
     is_over: bool,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn remember(marker: &Marker, id: ProcessId) {
     known().insert(id.pid, Group { marker: marker.clone(), is_over: false });
 }
 
-/// Nobody waits any more for the process that leads a group: others may go on in it.
+/// The leader of a group is not waited for any more. Other processes of the group may still run.
 pub(super) fn note_end(id: ProcessId) {
     let mut known = known();
     if let Some(group) = known.get_mut(&id.pid) {
@@ -106,13 +106,13 @@ fn groups(filter: &Filter) -> Vec<Pid> {
     meant.filter_map(|(pid, _)| Pid::from_raw(*pid)).collect()
 }
 
-/// The number of a group that has no members is soon somebody else's.
+/// Forgets groups without members: the system soon reuses their numbers.
 fn forget_empty(known: &mut HashMap<i32, Group>) {
     known.retain(|pid, group| Pid::from_raw(*pid).is_some_and(|pid| has_members(pid, group)));
 }
 
 fn has_members(pid: Pid, group: &Group) -> bool {
-    // orphans come back to us, and are members until somebody asks how they ended
+    // orphans are adopted by this process, and stay members until it collects their status
     while group.is_over && matches!(waitpgid(pid, WaitOptions::NOHANG), Ok(Some(_))) {}
     !group.is_over || test_kill_process_group(pid).is_ok()
 }

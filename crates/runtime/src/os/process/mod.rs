@@ -82,17 +82,17 @@ impl ProcessId {
     }
 }
 
-/// Whether a process of this number is alive (a zombie is not), whoever it is.
+/// Whether any process with this number is alive (a zombie is not).
 pub(crate) fn is_running(pid: u32) -> bool {
     i32::try_from(pid).is_ok_and(platform::is_running)
 }
 
-/// A process that is alive although nobody waits for it.
+/// A process that is alive although it is not waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survivor {
     /// Which process.
     pub id: ProcessId,
-    /// Its command line, shortened; its name in brackets where there is none.
+    /// Its command line, shortened; its name in brackets if the command line is empty.
     pub command: String,
     /// The step (`path#attempt`) that it belongs to, where that is known.
     pub step: Option<String>,
@@ -109,11 +109,11 @@ impl Survivor {
 /// Whether all that a step has printed is in its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drained {
-    /// It is, and nobody of the step is left.
+    /// It is, and no process of the step is left.
     Alone,
     /// It is.
     Whole,
-    /// Somebody still passes it on.
+    /// A process still passes it on.
     InPart,
 }
 
@@ -177,7 +177,7 @@ pub struct Swept {
     pub ended: Vec<Survivor>,
     /// Had to be killed.
     pub killed: Vec<Survivor>,
-    /// Are still alive: they belong to somebody else, or hang inside the kernel.
+    /// Still alive: they belong to another user, or hang inside the kernel.
     pub left: Vec<Survivor>,
 }
 
@@ -216,8 +216,8 @@ pub async fn end_marked(filter: &Filter, grace: Duration) -> Swept {
     platform::sweep(filter, grace).await
 }
 
-/// Lets all signals through: whoever starts programs from where signals are blocked hands that on, and nobody could stop
-/// this one, or what it starts. Call it before there is a second thread.
+/// Unblocks all signals. A parent that blocks signals passes that on to its children, so neither this program nor its
+/// own children could be stopped. Call it before there is a second thread.
 pub fn hear_signals() {
     // an empty set is never refused
     let _ = SigSet::empty().thread_set_mask();
@@ -237,8 +237,8 @@ pub fn become_reaper() {
 
 /// Reaps adopted orphans as they end, until dropped; run it beside the loop.
 ///
-/// Only processes outside our own process group that [`start`] did not start are touched, so no exit status
-/// is taken away from anybody who waits for it.
+/// Only processes outside our own process group that [`start`] did not start are touched, so no other part of the
+/// program loses an exit status that it waits for.
 pub async fn reap_adopted() -> io::Result<()> {
     #[cfg(test)]
     if crate::os::files::is_on() {
@@ -269,8 +269,8 @@ pub(crate) fn until_lasting(limit: Duration) -> Duration {
     platform::until_lasting(limit)
 }
 
-/// Whether `/proc` shows this process under its own number, and so those that it starts. In a pid namespace of our own
-/// `/proc` can be that of the namespace outside: whoever is killed by a number from there is somebody else.
+/// Whether `/proc` shows this process, and so its children, under their own numbers. In a pid namespace of our own
+/// `/proc` can be that of the outer namespace: a number from there would kill an unrelated process.
 #[must_use]
 pub fn shows_us() -> bool {
     platform::shows_us()
@@ -286,8 +286,8 @@ pub fn blindness() -> Option<&'static str> {
     )
 }
 
-/// Where the numbers of processes mean the same as here: this boot of this machine, and this pid namespace. `None` where
-/// nobody can tell.
+/// Where process numbers have the same meaning as here: this boot of this machine, and this pid namespace. `None` if
+/// that is unknown.
 #[must_use]
 pub(crate) fn place() -> Option<String> {
     platform::place()

@@ -22,7 +22,7 @@ pub(super) fn forget(id: ProcessId) {
     groups::note_end(id);
 }
 
-/// Nothing is started aside: nobody here could tell it from a process of the run.
+/// Starts nothing: this platform cannot distinguish such a process from one of the run.
 pub(super) fn start_aside(
     _: impl FnOnce() -> io::Result<std::process::Child>,
 ) -> io::Result<std::process::Child> {
@@ -50,7 +50,7 @@ pub(super) fn register(
     Ok((child, id))
 }
 
-/// See [`crate::os::process::ignores_hangup`]: nobody can tell here.
+/// See [`crate::os::process::ignores_hangup`]: unknown on this platform.
 pub(super) fn ignores_hangup() -> bool {
     false
 }

@@ -89,8 +89,9 @@ impl Running {
         if self.has_nothing_left() { Vec::new() } else { platform::survivors(&self.filter) }
     }
 
-    /// After [`Self::wait`], waits for those who pass on what the step has printed, as `exec > >(tee log)` has them:
-    /// not for long, and not for whoever works on. Only where the system shows who reads from whom.
+    /// After [`Self::wait`], waits for processes that pass on the output of the step, as `exec > >(tee log)` starts
+    /// them. The wait is short, and processes that do other work are not waited for. Only where the system shows which
+    /// process reads which pipe.
     pub async fn drain(&self) -> Drained {
         platform::drain(&self.filter, &self.outputs).await
     }

@@ -1,4 +1,4 @@
-//! What a repair agent is told. Never asks anybody.
+//! The prompt of the repair agent. Never starts the agent.
 
 use super::{RepairReport, Repairer, Report, RunResult};
 

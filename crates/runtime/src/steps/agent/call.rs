@@ -49,9 +49,9 @@ use crate::{
 pub struct Call {
     /// In one word.
     pub outcome: Outcome,
-    /// The answer, or why there is none.
+    /// The answer, or the reason why there is no answer.
     pub result: Result<AgentText, String>,
-    /// What was said or printed all the same, where there is no answer.
+    /// What the agent said or printed before it failed to answer.
     pub partial: Option<AgentText>,
     /// What it used up.
     pub usage: Usage,

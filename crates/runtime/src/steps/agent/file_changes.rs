@@ -1,4 +1,4 @@
-//! Whether files changed while somebody worked: what the file system says, not what anybody claims. Never reads a file.
+//! Whether files changed while an agent worked, according to the file system. Never reads a file.
 
 use std::{
     fs,

@@ -1,6 +1,6 @@
-//! Staging of what agents changed: one `git add -A` after the other, and patience with the lock of somebody else.
+//! Staging the changes of agents: one `git add -A` at a time, with patience for a lock of another process.
 //!
-//! Never removes a lock, and never fails a step: what could not be staged is said.
+//! Never removes a lock, and never fails a step: changes that could not be staged are reported.
 
 use std::{
     ffi::OsStr,
@@ -20,7 +20,7 @@ use crate::{
 /// Agents of one group end at the same time, mostly in one repository, whose index takes one writer.
 static TURN: Mutex<()> = Mutex::const_new(());
 
-/// Milliseconds between the tries to get an index that somebody else has locked.
+/// Milliseconds between attempts to get an index that another process has locked.
 const WAITS: [u32; 8] = [100, 200, 400, 800, 1000, 1500, 2000, 2000];
 
 /// Longest time that git may take.
@@ -132,7 +132,7 @@ impl Git<'_> {
     }
 }
 
-/// The lock of the index that somebody else has, if git says that this is why.
+/// The index lock of another process, if git names it as the reason.
 fn held_lock(problem: &str) -> Option<&str> {
     let line = problem.lines().find(|line| line.contains("index.lock") && line.contains("File exists"))?;
     let (before, _) = line.rsplit_once("index.lock")?;

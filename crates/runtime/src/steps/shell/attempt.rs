@@ -74,11 +74,11 @@ impl Go {
 
 /// Returns when the gate says stop.
 pub async fn stopped(go: &mut watch::Receiver<Go>) {
-    // a gate that is gone stops too: nobody is left who could ask for the result
+    // a dropped gate stops too: its owner cannot ask for the result any more
     let _ = go.wait_for(|go| *go != Go::On).await;
 }
 
-/// Waits until nobody passes on any more what a process has printed; says nothing if the gate says stop before.
+/// Waits until no process passes on the output of this one any more; `None` if the gate says stop first.
 pub async fn drained(running: &process::Running, go: &mut watch::Receiver<Go>) -> Option<Drained> {
     tokio::select! {
         biased;
@@ -207,7 +207,7 @@ pub async fn run_command(
         () = &mut limit => Some(Drained::InPart),
     };
     match drained {
-        // whoever looks at processes looks at all of the machine
+        // scanning `/proc` is expensive; skip it when no child is left
         Some(Drained::Alone) => ProcessEnd::Exited { exit, left: Left::Nothing, drained: Drained::Alone },
         Some(drained) => ProcessEnd::Exited { exit, left: running.left(), drained },
         // what it printed is not all there
@@ -256,7 +256,7 @@ pub async fn run_shell(
     let told = go.borrow().clone();
     let mut finished = judge::judge(&run.join(&dir), &step, end, &told, &outputs, quoted, &lookup)?;
     finished.ended.left_running = left != Left::Nothing;
-    // whoever writes it knows what it starts
+    // a step that writes `setsid` starts its daemons on purpose
     let is_meant = matches!(&step.kind, StepKind::Shell { command } if command.text().contains("setsid"));
     finished.ended.left_daemons = left == Left::Daemons && !is_meant;
     if drained == Drained::InPart {
@@ -296,7 +296,7 @@ pub fn number(seconds: f64) -> String {
     format!("{seconds}")
 }
 
-/// A value as a message quotes it: nobody reads more of it there.
+/// A value as a message quotes it, shortened.
 pub(crate) fn brief(value: &str) -> String {
     shorten(value, 200)
 }

@@ -51,7 +51,7 @@ impl ContextFile {
 
     fn rewrite(&mut self, frame: &Frame) -> io::Result<()> {
         files::point("context.write")?;
-        // a new file: a link that somebody still reads keeps the old bytes
+        // a new file: a reader that still has the old one open keeps the old bytes
         let _ = fs::remove_file(&self.path);
         self.file =
             OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&self.path)?;
@@ -106,7 +106,7 @@ impl ContextFile {
         Ok(())
     }
 
-    /// Removes the file: nobody gets it any more.
+    /// Removes the file: no step gets it any more.
     pub fn discard(self) {
         // left behind, it only takes room
         let _ = fs::remove_file(&self.path);

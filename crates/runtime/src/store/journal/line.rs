@@ -17,7 +17,7 @@ pub fn write_line(record: &Record, lines: &mut Vec<u8>) {
     }
 }
 
-/// The record of a line; says what is wrong if there is none.
+/// The record of a line, or a description of what is wrong with it.
 pub(super) fn parse_line(line: &[u8]) -> Result<Record, String> {
     let line = line.strip_suffix(b"\n").ok_or("the line has no end")?;
     if line.len() < SUM_LENGTH {

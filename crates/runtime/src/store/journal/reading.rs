@@ -1,4 +1,4 @@
-//! Reading a journal, which somebody else may be writing. Never changes it.
+//! Reading a journal while another process may be writing it. Never changes it.
 
 use std::{
     fs::File,
@@ -21,7 +21,7 @@ pub struct Extent {
     pub(super) next: u64,
 }
 
-/// Reads the records of a journal that somebody else may be writing.
+/// Reads the records of a journal while another process may be writing it.
 pub fn read(path: &Path) -> Result<Vec<Record>, JournalError> {
     let bytes = std::fs::read(path).map_err(|source| failed("read", path, source))?;
     parse(&bytes, path).map(|(records, _)| records)

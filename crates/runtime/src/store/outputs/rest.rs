@@ -1,6 +1,6 @@
-//! What a step has printed and nobody could take yet, when the step is over. It stays in its file until it is read.
+//! Output of a finished step that the sink could not take yet. It stays in its file until it is read.
 //!
-//! Never hands on a secret that is known, nor part of one.
+//! Never passes on a known secret, nor part of one.
 
 use std::{
     fs::File,

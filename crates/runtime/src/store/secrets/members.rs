@@ -1,11 +1,11 @@
-//! Members of JSON that look secret, in text that nobody has read yet. Never masks a name, nor what is no text.
+//! Members of JSON that look secret, in text that was not parsed yet. Never masks a name or a value that is not text.
 
 use std::ops::Range;
 
 use super::{SHORTEST, names::looks_secret, replaced};
 
-/// The bytes without the texts of members that look secret, as `"api_key": "…"`: what prints JSON does so before anybody
-/// has read it.
+/// The bytes without the texts of members that look secret, as `"api_key": "…"`: a program may print JSON before it is
+/// parsed here.
 pub fn without_members(bytes: Vec<u8>) -> Vec<u8> {
     let places = members(&bytes);
     if places.is_empty() { bytes } else { replaced(&bytes, places) }

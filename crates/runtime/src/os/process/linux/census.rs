@@ -1,4 +1,4 @@
-//! Who belongs to a run or a step. Never signals anybody.
+//! Which processes belong to a run or a step. Never sends a signal.
 
 use std::collections::{HashMap, HashSet};
 

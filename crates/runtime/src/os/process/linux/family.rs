@@ -1,5 +1,5 @@
-//! Which children this process has: those it started, and the orphans that came back to it.
-//! Never signals; never reaps a process that somebody waits for.
+//! The children of this process: those it started, and the orphans that it adopted. Never sends a signal; never reaps a
+//! process that is still waited for.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -123,7 +123,7 @@ pub(in crate::os::process) fn note_end(id: ProcessId, filter: &Filter) {
     forget(id);
 }
 
-/// Nobody waits for this child any more.
+/// Forgets a child that is not waited for any more.
 pub(in crate::os::process) fn forget(id: ProcessId) {
     let mut family = family();
     family.live.remove(&id.pid);

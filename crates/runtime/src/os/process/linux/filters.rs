@@ -1,5 +1,5 @@
-//! Processes that only pass on what a step has printed, as `exec > >(tee log)` starts them: they end when they have read
-//! everything. Only looks; never signals anybody.
+//! Processes that only pass on what a step has printed, as `exec > >(tee log)` starts them: they end when they have
+//! read everything. Only looks; never sends a signal.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -11,17 +11,17 @@ use tokio::time::{Instant, sleep};
 use super::{census, family, table::Row};
 use crate::os::process::{Drained, FileId, Filter};
 
-/// How long those are waited for to whom nobody writes any more.
+/// How long to wait for filters whose pipe has no writer left.
 const TO_THE_END: Duration = Duration::from_secs(5);
-/// How long a shell has to become one of them, which is just being made.
+/// How long a newly started shell has to become a filter.
 const TO_BEGIN: Duration = Duration::from_secs(1);
-/// How long those that somebody may still write to have to read what they were given.
+/// How long filters whose pipe may still have a writer have to read what is in it.
 const TO_SETTLE: Duration = Duration::from_millis(500);
 /// How long to wait between two looks, at first and at most.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
-/// How many looks one after the other must find nobody: processes and files that change while they are listed can slip
-/// through one.
+/// How many scans in a row must find no filter: one scan can miss processes and files that change while they are
+/// listed.
 const QUIET_LOOKS: u32 = 3;
 
 /// See [`crate::os::process::Running::drain`].
@@ -85,7 +85,7 @@ impl Pipes<'_> {
         pipes
     }
 
-    /// Those that read from a pipe to which nobody writes, or only others of them.
+    /// Processes that read from a pipe whose only writers, if any, are such processes too.
     fn draining(&self) -> HashSet<i32> {
         let mut draining: HashSet<i32> = self.read.keys().copied().collect();
         loop {

@@ -1,5 +1,5 @@
-//! Ending process trees: ask, wait, kill, and look again until nobody is left. Never gives up early and never
-//! goes on for ever.
+//! Ending process trees: ask, wait, kill, and look again until no process is left. Never gives up early and never runs
+//! for ever.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub(in crate::os::process) fn left(filter: &Filter, outputs: &[FileId]) -> Left 
 /// See [`crate::os::process::end_marked`].
 pub(in crate::os::process) async fn sweep(filter: &Filter, grace: Duration) -> Swept {
     let mut sweep = Sweep { filter, targets: BTreeMap::new(), known: HashSet::new() };
-    // looking at all processes is what this costs: where nobody is left there is nobody to kill
+    // scanning all processes is expensive; skip it when no process is left
     if sweep.ask(Instant::now() + grace).await == Asked::SomeStayed {
         sweep.kill(Instant::now() + KILLING).await;
     }

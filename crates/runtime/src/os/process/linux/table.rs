@@ -34,7 +34,7 @@ const EXEC_STEPS: u32 = 50;
 const EXEC_STEP: Duration = Duration::from_micros(200);
 
 impl Row {
-    /// Reads one process; `None` if there is none with this number.
+    /// Reads one process; `None` if no process has this number.
     pub(super) fn read(pid: i32) -> Option<Self> {
         // one read: the line is never longer, and the kernel gives all of it at once
         let mut line = [0; 2048];
@@ -158,10 +158,10 @@ impl Table {
     }
 }
 
-/// The children of this process, those of all its threads; `None` where the kernel does not list them.
+/// The children of all threads of this process; `None` where the kernel does not list them.
 ///
-/// The kernel can skip one while another is reaped, so the list is exact only if nobody reaps meanwhile: a
-/// program that waits for its children on one thread need not fear that.
+/// The kernel can skip one child while another is reaped, so the list is exact only if no child is reaped meanwhile. A
+/// program that waits for its children on one thread is safe.
 pub(super) fn own_children() -> Option<Vec<i32>> {
     let mut children = Vec::new();
     for thread in fs::read_dir("/proc/self/task").ok()?.flatten() {

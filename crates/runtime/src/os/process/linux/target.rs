@@ -1,4 +1,4 @@
-//! One process that is to end: signals reach it and nobody else, and its end wakes us.
+//! One process that is to end: signals reach only this process, and its end wakes us.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
