@@ -1,4 +1,4 @@
-//! Dry runs: what a step would do, as far as that is known. Executes nothing.
+//! Dry runs: what each step would do, as far as that is known. Executes nothing.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use serde::Serialize;
 use super::{DriveError, Driver};
 use crate::machine::preflight;
 
-/// What a dry run says of a step, without secrets.
+/// The preview of a step, without secrets.
 #[derive(Clone, Debug, Serialize)]
 pub struct Preview {
     /// What would be done, in words.
     pub dry_run: String,
-    /// The command or the prompt with its values; what only a run knows is as it is written.
+    /// The command or the prompt with its values; values that only a run knows stay as templates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rendered: Option<String>,
     /// The condition, if it is unknown before the steps that it reads have run.
@@ -40,7 +40,7 @@ impl Preview {
 }
 
 impl Driver<'_> {
-    /// In a dry run: says what would be done, and does nothing.
+    /// In a dry run: reports what a step would do, and does nothing.
     pub(super) fn rehearse(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<(), DriveError> {
         let scope = &self.state.frames[frame].foreseen();
         let (what, rendered) = match &step.kind {
@@ -62,7 +62,7 @@ impl Driver<'_> {
         self.record(Event::StepSkipped { path: path.to_owned(), reason: SkipReason::DryRun }, None)
     }
 
-    /// Says what a step would do.
+    /// Reports what a step would do.
     fn foretell(
         &mut self,
         path: &str,

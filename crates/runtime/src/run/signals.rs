@@ -1,4 +1,4 @@
-//! Being told to stop, by a signal or by another process. Never ends a process itself.
+//! Requests to stop, by a signal or from another process. Never ends a process itself.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::{os::process, steps::shell::attempt::Go, store::folder::RunFolder};
 /// The message for a second request to stop.
 pub(crate) const TOLD_AGAIN: &str = "told again: killing what is still running";
 
-/// Why a run was told to stop.
+/// Why a run was asked to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halt {
     /// SIGINT.
@@ -25,7 +25,7 @@ pub enum Halt {
 }
 
 impl Halt {
-    /// How a run ends that was told to stop: its status and the exit code.
+    /// The status and the exit code of a run that was stopped.
     pub(crate) fn ending(self) -> (RunStatus, u8) {
         match self {
             Halt::Interrupt => (RunStatus::Interrupted, 130),
@@ -34,12 +34,12 @@ impl Halt {
         }
     }
 
-    /// The exit code of a program that was told so.
+    /// The exit code of a program that was stopped.
     pub fn exit_code(self) -> u8 {
         self.ending().1
     }
 
-    /// The same in words.
+    /// The error message of such a run.
     pub(crate) fn error(self) -> &'static str {
         match self {
             Halt::Interrupt => "interrupted by SIGINT",
@@ -49,7 +49,7 @@ impl Halt {
         }
     }
 
-    /// What is done about it.
+    /// The message while the run stops.
     pub(crate) fn why(self) -> &'static str {
         match self {
             Halt::Interrupt => "interrupted: ending what is running",
@@ -60,7 +60,7 @@ impl Halt {
     }
 }
 
-/// How often it is looked whether a wait is over.
+/// How often to check whether a wait is over.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Waits after a run until a condition holds or a signal asks to stop. The run has installed handlers for all of these
@@ -88,7 +88,7 @@ pub(crate) fn cancel_requested(folder: &RunFolder) -> bool {
 /// How often to check the inbox: a process that cannot send a signal can only leave a request there.
 pub(crate) const INBOX: Duration = Duration::from_secs(1);
 
-/// Says when to look into it.
+/// The timer for that check.
 pub(super) fn inbox() -> tokio::time::Interval {
     let mut inbox = tokio::time::interval(INBOX);
     inbox.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -145,7 +145,7 @@ impl Signals {
             true => None,
             false => Some(signal(SignalKind::hangup())?),
         };
-        // a file that may not grow any more is an error like a full disk, not the death of the runner
+        // a file that reaches its size limit is an error like a full disk, and must not kill the runner
         drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
         Ok(Signals {
             interrupt: signal(SignalKind::interrupt())?,
