@@ -1,7 +1,7 @@
-//! What a guardian does: it waits for the death of its runner, and then ends what is left of the run.
+//! The work of a guardian: waits for the death of its runner, then ends the remaining processes of the run.
 //!
-//! It never polls, never reads anything of the run before it has to act, never writes into the journal, and never
-//! touches a run that another process has taken.
+//! It never polls, never reads the run before it has to act, never writes into the journal, and never touches a run
+//! that another process has taken.
 
 use std::{
     fs::{self, File},
@@ -22,8 +22,8 @@ use crate::{
 /// How long to check whether the owner keeps the run: a dying runner does not, nor does a resume that asks first.
 const TAKEN: Duration = Duration::from_secs(3);
 
-/// Guards a run, as the program that [`Guardian`] names: returns when its runner is over, or is dead and nothing of the
-/// run is alive.
+/// Guards a run, as the program that [`Guardian`] names. Returns when its runner is done, or is dead and all processes
+/// of the run have ended.
 pub fn guard(run: PathBuf, grace: Duration) -> io::Result<()> {
     // fails for a group leader, which is out of reach of the terminal anyway
     let _ = rustix::process::setsid();
@@ -36,8 +36,7 @@ pub fn guard(run: PathBuf, grace: Duration) -> io::Result<()> {
     clock::block_on(process::end_marked(&filter, grace)).map(drop)
 }
 
-/// What the runner said before it closed the pipe. Signals that mean the runner are not for us: from here on they do
-/// nothing.
+/// The last message of the runner before it closed the pipe. Signals for the runner are ignored from here on.
 fn last_words() -> Vec<u8> {
     use SignalKind as Kind;
     for kind in [Kind::interrupt(), Kind::terminate(), Kind::hangup(), Kind::quit()] {

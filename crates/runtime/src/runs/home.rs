@@ -1,4 +1,4 @@
-//! The state directory: made private, and hidden from git. Never touches what others keep in it.
+//! The state directory: made private, and hidden from git. Never touches foreign files in it.
 
 use super::Runs;
 use crate::store::{
@@ -21,7 +21,7 @@ impl Runs {
             make_dir(&dir)?;
             let ignored = dir.join(".gitignore");
             if !ignored.exists() {
-                // a run does not depend on it
+                // a run does not depend on this file
                 let _ = folder::write_private(&ignored, b"*\n");
             }
         }
