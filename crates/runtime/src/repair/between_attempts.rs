@@ -1,7 +1,7 @@
-//! Between two attempts: what is done is written down first, told, and can be stopped at any moment.
+//! Work between two attempts: every action is recorded first and reported, and can be stopped at any moment.
 //!
-//! Signals and requests to cancel are listened for from before the first attempt until the last word, so none of
-//! them falls between two attempts. Never decides what is done next.
+//! Listens for signals and cancel requests from before the first attempt until the end, so that none is lost between
+//! two attempts. Never decides what is done next.
 
 use std::{collections::BTreeSet, future::Future, time::Duration};
 
@@ -39,7 +39,7 @@ impl StopListener {
     }
 }
 
-/// The next word that means this run; a request in the inbox is a word only to who has not heard any.
+/// The next request to stop this run; a request in the inbox counts only if none was received before.
 async fn told(signals: &mut Signals, folder: &RunFolder, heard: Option<Halt>) -> Halt {
     loop {
         if heard.is_none() && cancel_requested(folder) {
@@ -56,7 +56,7 @@ async fn told(signals: &mut Signals, folder: &RunFolder, heard: Option<Halt>) ->
     }
 }
 
-/// Where the loop works between two attempts.
+/// The tools of the loop between two attempts.
 pub(super) struct BetweenAttempts<'a> {
     pub(super) runs: &'a Runs,
     pub(super) folder: &'a RunFolder,
@@ -66,7 +66,7 @@ pub(super) struct BetweenAttempts<'a> {
 }
 
 impl BetweenAttempts<'_> {
-    /// Writes down what happens, before it happens.
+    /// Records an event before it happens.
     pub(super) fn record(&mut self, event: Event) -> Result<(), AutoFixError> {
         Ok(self.runs.append(self.folder, event, self.reporter)?)
     }
