@@ -1,4 +1,4 @@
-//! The result of a run that was blocked before its first step: what is missing, and what to do about it.
+//! The result of a run that was blocked before its first step: what is missing, and what to do.
 //!
 //! Never starts anything, and leaves nothing behind.
 
@@ -82,13 +82,13 @@ fn next(diagnosis: &Diagnosis, problems: &[Problem], commands: &Commands) -> Vec
         let found = diagnose(&facts(problem));
         if !classes.contains(&found.class) {
             classes.push(found.class);
-            // what is said of one lack names nothing of another
+            // the advice for one problem does not mention the others
             last = advice(&found, preflight::STEP, commands);
             let about_it = last.len().saturating_sub(1);
             steps.extend(last.drain(..about_it));
         }
     }
-    // the last one starts again
+    // the last advice is to start again
     steps.extend(last.pop());
     steps
 }
