@@ -55,7 +55,7 @@ pub(super) async fn drain(filter: &Filter, outputs: &[FileId]) -> Drained {
     if shows_us() { filters::drain(filter, outputs).await } else { groups::drain(filter, outputs).await }
 }
 
-/// Whether a step whose main process has ended certainly left nothing alive.
+/// Whether a step whose main process has ended certainly left no process alive.
 pub(super) fn has_nothing_left(filter: &Filter) -> bool {
     if shows_us() { family::has_nothing_left(filter) } else { groups::has_nothing_left(filter) }
 }
