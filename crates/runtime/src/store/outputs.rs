@@ -20,7 +20,7 @@ use tokio::{sync::Notify, time::Instant};
 pub use rest::Rest;
 pub(crate) use rest::ready;
 
-/// Which of its outputs a step wrote to.
+/// The output stream of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stream {
     /// Standard output.
@@ -31,17 +31,17 @@ pub enum Stream {
     Transcript,
 }
 
-/// Who takes what steps write.
+/// The receiver of the output of steps.
 pub trait Sink {
-    /// Whether more can be taken now.
+    /// Whether it can take more now.
     fn has_room(&self) -> bool;
-    /// Takes what a step wrote.
+    /// Takes output of a step.
     fn take(&mut self, step: &str, stream: Stream, bytes: &[u8]);
-    /// Takes a part of a file, to be read when there is room: the step is over, and nothing follows.
+    /// Takes a part of a file, to be read when there is room: the step has ended, and no output follows.
     fn take_rest(&mut self, step: &str, stream: Stream, file: &Path, part: Range<u64>);
 }
 
-/// A file that is followed.
+/// A followed file.
 struct Followed {
     step: String,
     stream: Stream,
@@ -53,15 +53,14 @@ struct Followed {
     watch: i32,
 }
 
-/// Most bytes that are read of one file in one go: a step that never stops printing must not keep the loop from
-/// everything else.
+/// The most bytes to read from one file at once: a step that never stops printing must not block the loop.
 const PORTION: u64 = 1024 * 1024;
-/// What is so short is taken at once when a step ends, room or no room.
+/// Output this short is taken at once when a step ends, even without room.
 const SHORT: u64 = 4096;
-/// Shortest and longest time after which it is looked again whether there is room.
+/// Shortest and longest pause between checks for room.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(50)];
 
-/// All files that are followed.
+/// All followed files.
 pub struct Outputs {
     source: Source,
     files: Vec<Followed>,
@@ -69,12 +68,12 @@ pub struct Outputs {
     held: Option<Held>,
 }
 
-/// There is no room now.
+/// The sink has no room now.
 #[derive(Clone, Copy)]
 struct Held {
     pause: Duration,
     until: Instant,
-    /// Whose turn it is when there is room again.
+    /// The file that is next when there is room again.
     turn: usize,
 }
 
@@ -90,7 +89,7 @@ impl Outputs {
         Outputs { source: Source::open(), files: Vec::new(), by_watch: HashMap::new(), held: None }
     }
 
-    /// Follows a file; the answer is woken whenever something is written to it.
+    /// Follows a file; the returned [`Notify`] is woken whenever the file grows.
     pub fn follow(&mut self, step: &str, stream: Stream, path: &Path, file: Arc<File>) -> Arc<Notify> {
         let watch = self.source.add(path);
         let wake = Arc::new(Notify::new());
@@ -110,10 +109,10 @@ impl Outputs {
         wake
     }
 
-    /// Stops following a step's files, after a last look at them.
+    /// Stops following a step's files, after a last read.
     pub fn forget(&mut self, step: &str, sink: &mut dyn Sink) {
         for followed in self.files.iter_mut().filter(|followed| followed.step == step) {
-            // what a background process adds from now on is for the log only
+            // later output of a background process stays in the log only
             let end = followed.file.metadata().map_or(0, |meta| meta.len());
             while followed.offset < end && sink.has_room() && followed.drain(sink) {}
             followed.leave(end, sink);
@@ -129,7 +128,7 @@ impl Outputs {
             .collect();
     }
 
-    /// Waits until something was written to a followed file.
+    /// Waits until a followed file grows.
     pub async fn changed(&self) {
         #[cfg(test)]
         if crate::os::files::is_on() {
@@ -139,7 +138,7 @@ impl Outputs {
             return tokio::time::sleep_until(held.until).await;
         }
         if self.is_behind() {
-            // others get their turn first
+            // lets other tasks run first
             return tokio::task::yield_now().await;
         }
         match &self.source {
@@ -149,7 +148,7 @@ impl Outputs {
                     return std::future::pending().await;
                 }
                 match fd.readable().await {
-                    // cleared before the events are read: what comes in between wakes us once more
+                    // cleared before the events are read: events in between wake us once more
                     Ok(mut guard) => guard.clear_ready(),
                     Err(_) => std::future::pending().await,
                 }
@@ -163,7 +162,7 @@ impl Outputs {
         self.files.iter().any(|followed| followed.is_behind)
     }
 
-    /// Hands on what was written since the last time, as far as there is room.
+    /// Passes on new output, as far as there is room.
     pub fn drain(&mut self, sink: &mut dyn Sink) {
         let changed = self.source.changed_watches();
         let (turn, count) = (self.held.map_or(0, |held| held.turn), self.files.len());
@@ -182,7 +181,7 @@ impl Outputs {
         self.hold(sink);
     }
 
-    /// While there is no room it is looked for less and less often.
+    /// Without room, the pauses between checks become longer.
     fn hold(&mut self, sink: &dyn Sink) {
         let is_held = self.is_behind() && !sink.has_room();
         self.held = is_held.then(|| {
@@ -201,7 +200,7 @@ impl Default for Outputs {
 }
 
 impl Followed {
-    /// Hands on a portion of what is new; says whether there may be more.
+    /// Passes on a portion of new output; returns whether there may be more.
     fn drain(&mut self, sink: &mut dyn Sink) -> bool {
         if self.stream == Stream::Transcript {
             return false;
@@ -227,7 +226,7 @@ impl Followed {
         self.is_behind
     }
 
-    /// Leaves what there was no room for, up to this end.
+    /// Leaves the output for which there was no room to the sink, up to this end.
     fn leave(&mut self, end: u64, sink: &mut dyn Sink) {
         let part = self.offset..end;
         if part.is_empty() || self.stream == Stream::Transcript {
@@ -292,7 +291,7 @@ impl Source {
         }
     }
 
-    /// The watches that something happened to; `None` if that is not known.
+    /// The watches with events; `None` if that is unknown.
     fn changed_watches(&mut self) -> Option<Vec<i32>> {
         match self {
             #[cfg(target_os = "linux")]

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::MASK;
 
-/// Shortest part of a secret that is recognised beside a cut.
+/// The shortest part of a secret that is recognised next to a cut.
 const SHORTEST_PART: usize = 6;
 
 /// The text without beginnings of a secret before a cut, and without ends of one after a cut; `None` if it has neither.
@@ -25,7 +25,7 @@ pub(super) fn without_parts(text: &str, secret: &str) -> Option<String> {
     (from > 0).then(|| masked + &text[from..])
 }
 
-/// What a cut looks like: the end of a line or of a quotation.
+/// Whether a character marks a cut: the end of a line or of a quotation.
 fn is_cut(beside: Option<char>) -> bool {
     matches!(beside, None | Some('\n' | '`' | '…'))
 }
