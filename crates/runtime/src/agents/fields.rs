@@ -1,6 +1,6 @@
-//! The fields of configuration files: a misspelt one is an error, as it is in recipes.
+//! The fields of configuration files: a misspelt one is an error, as in recipes.
 //!
-//! Knows names only; what they hold is checked where it is read.
+//! Checks names only; values are checked where they are read.
 
 use recipe::{
     diagnostic::{Code, Diagnostic, did_you_mean},
