@@ -1,4 +1,4 @@
-//! The recipes that are part of the program. They lie in `recipes/`, as files that anybody can copy and change.
+//! The recipes that are part of the program. They are files in `recipes/`, so users can copy and change them.
 
 /// Name and text of each.
 pub(crate) const RECIPES: &[(&str, &str)] = &[

@@ -21,7 +21,7 @@ use crate::{environment::Environment, exit::Exit, report::failure::clean};
 pub(crate) use writer::Source;
 use writer::{Target, Writer};
 
-/// How long it takes at most to write what somebody reads.
+/// The longest time that writing takes when the reader keeps up.
 const SOON: Duration = Duration::from_millis(100);
 /// How long a run that was told to stop waits for a reader who does not read, and for one who reads slowly.
 const PATIENCE: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(10)];
@@ -105,12 +105,12 @@ impl Out {
         self.writer.wait();
     }
 
-    /// Whether nobody can read stdout any more.
+    /// Whether stdout has no reader left.
     pub(crate) fn is_closed(&self) -> bool {
         self.writer.is_closed() || has_lost_its_reader()
     }
 
-    /// Waits until everything is written, unless the program is told to stop and nobody reads.
+    /// Waits until everything is written. Gives up if a signal asks the program to stop and the reader does not read.
     fn settle(&mut self) {
         if self.writer.is_done_within(SOON) {
             return;
@@ -130,7 +130,7 @@ impl Out {
                 Ok(None) => break,
                 Ok(halt) => told = halt,
             }
-            // whoever asks twice does not want to wait
+            // a second signal means: do not wait
             if std::mem::replace(&mut self.is_hurried, true) {
                 break;
             }
@@ -254,7 +254,7 @@ impl Patience {
     }
 }
 
-/// Whether stdout is a pipe that nobody has open for reading.
+/// Whether stdout is a pipe without a reader.
 fn has_lost_its_reader() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let stdout = io::stdout();

@@ -231,7 +231,7 @@ pub(crate) fn shorten(text: &str) -> String {
     }
 }
 
-/// Longest word that is looked at: nobody misspells longer ones, and comparing them takes long.
+/// Longest word to compare: longer words are rarely misspelled, and comparing them is slow.
 const MAX_WORD: usize = 64;
 
 /// The known name that `word` was probably meant to be.

@@ -56,7 +56,7 @@ impl Scope for Map {
 pub struct Foreseen<'a> {
     /// What is known.
     pub scope: &'a dyn Scope,
-    /// The names whose values nobody knows yet.
+    /// The names whose values are not known yet.
     pub unknown: &'a HashSet<String>,
 }
 
@@ -87,8 +87,8 @@ pub struct Path {
 }
 
 impl Path {
-    /// The value at this path; [`Value::Null`] if there is none. Names may have dots themselves: where the way from
-    /// the first name leads nowhere, the longest name that leads somewhere counts.
+    /// The value at this path; [`Value::Null`] if the path leads nowhere. Names may have dots themselves: if the first
+    /// name leads nowhere, the longest name that leads to a value counts.
     pub fn resolve(&self, scope: &dyn Scope) -> Value {
         match self.resolve_from(scope, &self.root, 0) {
             Value::Null if self.may_have_dots() => {

@@ -28,7 +28,7 @@ pub enum Value {
     Map(Arc<Written<Map>>),
 }
 
-/// A list or an object, with its spelling where somebody typed it as JSON.
+/// A list or an object, with its original spelling if it was written as JSON.
 #[derive(Clone, Debug)]
 pub struct Written<T> {
     inner: T,

@@ -1,8 +1,8 @@
-//! The hands and the memory: processes, agents, journal, the loop. Never prints.
+//! Processes, agents, the journal and the loop. Never prints.
 //!
-//! [`runs::Runs`] is the way in: it starts, resumes, cancels, lists and shows runs.
+//! [`runs::Runs`] is the entry point: it starts, resumes, cancels, lists and shows runs.
 //!
-//! The modules are rooms in an order: each may use only those above it. A test holds that.
+//! The modules are rooms in an order: each may use only those above it. A test enforces that.
 
 pub mod agents;
 pub mod machine;

@@ -104,7 +104,7 @@ impl TestEnv {
         fs::read_to_string(&path).unwrap_or_default()
     }
 
-    /// Text of a file; empty if there is none.
+    /// Text of a file; empty if the file is missing.
     pub fn read(&self, path: &str) -> String {
         fs::read_to_string(self.path(path)).unwrap_or_default()
     }

@@ -108,6 +108,38 @@ fn nothing_is_left_for_later_and_nothing_names_a_machine() {
     }
 }
 
+/// Words that hide who does something or what it is about. Comments name the program, the step or the person instead.
+const RIDDLES: &[&str] = &["nobody", "somebody", "whoever", "mend", "mends", "mended", "all the same"];
+
+/// The words of the comments of a file in lower case, each between spaces. Doc comments of the syntax are left out:
+/// they are the text of the reference.
+fn comment_words(path: &str, text: &str) -> String {
+    let is_reference = path.starts_with("crates/recipe/src/syntax/");
+    let comment = |line: &str| match line.trim_start() {
+        line if line.starts_with("/// ") && is_reference => None,
+        line if line.starts_with("//") => Some(line.to_lowercase()),
+        line => line.rsplit_once(" // ").map(|(_, comment)| comment.to_lowercase()),
+    };
+    let comments: Vec<String> = text.lines().filter_map(comment).collect();
+    let comments = comments.join(" ");
+    let words = comments.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    format!(" {} ", words.collect::<Vec<_>>().join(" "))
+}
+
+#[test]
+fn comments_use_plain_words() {
+    let is_source = |path: &str| path.starts_with("crates/") && path.split('/').nth(2) == Some("src");
+    let mut found = Vec::new();
+    for (path, text) in sources().iter().filter(|(path, _)| is_source(path)) {
+        let words = comment_words(path, text);
+        let used = RIDDLES.iter().filter(|riddle| words.contains(&format!(" {riddle} ")));
+        found.extend(used.map(|riddle| format!("{path}: {riddle}")));
+    }
+    assert!(found.is_empty(), "say it in plain words: {found:#?}");
+    let words = comment_words("a.rs", "let a = 1; // Mended, all\n    /// the same");
+    assert_eq!(words, " mended all the same ", "comments are read across lines");
+}
+
 /// The rooms of `runtime` in their order: each may use only those before it.
 const ROOMS: &[&str] = &["os", "store", "agents", "machine", "steps", "run", "report", "runs", "repair"];
 

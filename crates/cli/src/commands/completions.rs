@@ -1,7 +1,7 @@
 //! `completions`: a script that teaches a shell the verbs and flags.
 //!
-//! The generator does not expect a program whose first word is a verb or a file, nor one with hyphens in its name;
-//! what it writes is mended here. Never completes what it would have to run the program for.
+//! The generator does not expect a program whose first word is a verb or a file, nor one with hyphens in its name; this
+//! file corrects its output. Never completes anything that needs a run of the program.
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;

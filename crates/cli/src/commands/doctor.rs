@@ -243,7 +243,7 @@ fn is_trusted(name: &str, settings: &AgentSettings) -> bool {
     Program::KNOWN.contains(&name) && !settings.custom.iter().any(|program| program.name == name)
 }
 
-/// A program that is there and that nobody started.
+/// A program that was found but not started.
 fn untried(name: &str, path: PathBuf) -> Finding {
     let mut finding = Finding::new("agent", name, Status::Ok);
     finding.detail = Some("there and executable, nothing more was checked".to_owned());

@@ -84,7 +84,7 @@ fn logs_of(args: &LogsArgs, environment: &Environment, out: &mut Out) -> Result<
     Ok(Exit::Success)
 }
 
-/// Waits until a run is over, or nobody reads any more.
+/// Waits until the run ends or stdout has no reader left.
 fn wait_for_end(folder: &RunFolder, out: &Out) {
     while folder.owner().is_some() && !out.is_closed() {
         std::thread::sleep(LOOK);

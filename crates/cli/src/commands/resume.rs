@@ -156,7 +156,7 @@ fn resume_run(
         same: same_flags::same(args, resume.recipe_file.as_deref(), &opened.mask, environment),
     };
     if looks_only {
-        // a completed run stays as it is, wherever somebody would begin
+        // a completed run does not change, so `from` has no effect
         let is_over = opened.status == RunStatus::Completed;
         let from = resume.from.filter(|_| !is_over);
         let resume = Resume { from, ..resume };
@@ -175,7 +175,7 @@ fn resume_run(
     go_on(&runs, opened, resume, Around { args, asked: &asked, base: &base, environment }, out)
 }
 
-/// Somebody who names a recipe and one of its runs means a run of that recipe.
+/// Checks that the run belongs to the recipe that was named with it.
 fn is_of(plan: &Plan, library: &Library, opened: &OpenedRun, reach: &CliHint) -> Result<(), Failure> {
     let (header, root) = (&opened.header, plan.root());
     let file = library.absolute(&root.path);

@@ -9,7 +9,7 @@ use runtime::{
 
 use crate::{environment::Environment, exit::Exit, host, report::failure::Failure};
 
-/// The runs that are stored there; none yet is none, but what cannot be read is an error.
+/// The stored runs. A missing directory means no runs yet; an unreadable one is an error.
 pub(crate) fn runs_at(state_dir: Option<&Path>, environment: &Environment) -> Result<Runs, Failure> {
     let runs = host::runs(state_dir, environment)?;
     match fs::read_dir(runs.dir()) {

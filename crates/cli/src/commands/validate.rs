@@ -60,7 +60,7 @@ fn examine(
     outside: &Outside,
 ) -> Result<Checked, Failure> {
     let loaded = load_recipe::find(library, asked)?;
-    // which of several recipes a tag is meant for, nobody knows
+    // with several recipes it is unknown which one a tag is meant for
     let tags = if args.recipes.len() == 1 { args.tags.all() } else { Vec::new() };
     Ok(load_recipe::examine(library, loaded, outside, &tags, &args.strictness))
 }

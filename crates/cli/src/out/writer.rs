@@ -1,4 +1,4 @@
-//! The thread that writes to stdout and stderr: whoever has something to say queues it and goes on.
+//! The thread that writes to stdout and stderr. Callers queue their text and continue at once.
 //!
 //! Never changes the order of what was said, and never drops what a reader may still read.
 
@@ -45,11 +45,11 @@ pub(super) struct Writer {
 /// Who writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hand {
-    /// Nobody yet.
+    /// No thread was started yet.
     Idle,
     /// A thread.
     Thread,
-    /// Whoever has something to say: there is no thread to be had.
+    /// The caller itself: no thread could be started.
     Own,
 }
 
@@ -68,7 +68,7 @@ struct Queue {
     written: u64,
     /// Whether the reader of stdout went away.
     is_closed: bool,
-    /// Whether nobody waits for the rest any more.
+    /// Whether no caller waits for the rest any more.
     is_over: bool,
     lost: Option<io::Error>,
 }
@@ -246,7 +246,7 @@ impl Shared {
         }
     }
 
-    /// Nobody is left to be told about trouble with stderr.
+    /// Only stdout errors are kept: an error on stderr has no place to be reported.
     fn fail(&self, target: Target, error: io::Error) {
         let mut queue = self.lock();
         match (target, error.kind()) {

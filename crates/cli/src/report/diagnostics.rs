@@ -75,7 +75,7 @@ pub(crate) struct Look {
     pub(crate) width: usize,
 }
 
-/// All problems as text, each with its line and a caret, and a summary. Empty if there is none.
+/// All problems as text, each with its line and a caret, and a summary. Empty if there are no problems.
 pub(crate) fn report(diagnostics: &[Diagnostic], sources: &Sources, look: Look) -> String {
     if diagnostics.is_empty() {
         return String::new();

@@ -70,7 +70,7 @@ impl Failure {
     }
 }
 
-/// What it is put down to that somebody else has the run or the workspace.
+/// The diagnosis when another process holds the run or the workspace.
 pub(crate) fn already_running(message: &str) -> Diagnosis {
     let (obstacle, detail) = (Some(Obstacle::AlreadyRunning), message.to_owned());
     diagnose(&Facts { obstacle, detail, ..Facts::default() })

@@ -143,7 +143,7 @@ impl<'a> Progress<'a> {
             }
             Event::HookFinished { path, hook, error: Some(error) } => {
                 let label = label(path, state);
-                // also where nothing else is shown: it may be what should have called somebody
+                // shown even in quiet modes: the hook may have been meant to alert a person
                 self.out
                     .notice(&clean(&format!("{label} warning: hook {hook} failed: {}", mask.text(error))));
             }

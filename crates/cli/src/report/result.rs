@@ -109,7 +109,7 @@ pub(crate) fn fixed(result: &RunResult) -> Vec<String> {
     lines
 }
 
-/// What agents used up; what nobody reported is unknown.
+/// Usage of the agents; values that were not reported are shown as unknown.
 pub(crate) fn agents(usage: &Usage) -> String {
     let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
     let model = usage.model.clone().or_else(|| (usage.runs > 1).then(|| "unknown or several".to_owned()));
@@ -122,7 +122,7 @@ pub(crate) fn agents(usage: &Usage) -> String {
     )
 }
 
-/// The same in few words: what nobody reported is left out.
+/// The same in few words: values that were not reported are left out.
 pub(crate) fn known_usage(usage: &Usage) -> String {
     let runs = Some(format!("agents: {}", count(usage.runs as usize, "run")));
     let tokens = usage.tokens().map(|tokens| format!("{tokens} tokens"));

@@ -16,7 +16,7 @@ pub enum Bucket {
     Work,
     /// The run itself was ended.
     Run,
-    /// Nobody can tell.
+    /// Unknown.
     None,
 }
 
@@ -99,7 +99,7 @@ classes! {
     WorkdirDirty "environment.workdir_dirty" "WORKDIR_DIRTY" Environment,
     /// Something that is gone left its marks behind.
     StaleState "environment.stale_state" "STALE_STATE" Environment,
-    /// Somebody else is at it.
+    /// Another process already works on it.
     AlreadyRunning "environment.already_running" "ALREADY_RUNNING" Environment,
     /// The recipe cannot be compiled, or exceeds a limit.
     Structure "structure" "STRUCTURE" Recipe,

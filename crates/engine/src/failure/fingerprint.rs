@@ -26,8 +26,8 @@ pub fn fingerprint(step: &str, class: Class, facts: &Facts) -> String {
     recipe::digest::sha256(parts.join("\u{1}").as_bytes()).chars().take(16).collect()
 }
 
-/// The name of a failure of several steps beside each other: where one of them is mended, or fails in another way, it
-/// is not the same failure any more.
+/// The fingerprint of several steps that failed side by side. If one of them is fixed, or fails in another way, the
+/// fingerprint changes.
 pub fn fingerprint_of_all(fingerprints: &[String]) -> Option<String> {
     match fingerprints {
         [] => None,

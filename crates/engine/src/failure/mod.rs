@@ -74,7 +74,7 @@ pub enum Obstacle {
     WorkdirDirty,
     /// Something that is gone left its marks behind.
     StaleState,
-    /// Somebody else works on it.
+    /// Another process works on it.
     AlreadyRunning,
     /// The kernel ended the step because there was no memory left.
     OutOfMemory,
@@ -91,7 +91,7 @@ pub enum Obstacle {
 pub enum Before {
     /// So many.
     Lines(usize),
-    /// More than anybody counts.
+    /// Too many to count.
     Many,
 }
 
@@ -214,7 +214,7 @@ pub struct Diagnosis {
     pub signals: Vec<Signal>,
     /// Kinds that some evidence speaks for too.
     pub secondary: Vec<Class>,
-    /// Whether nobody knows.
+    /// Whether the cause is unknown.
     pub uncertain: bool,
     /// Who has to act.
     pub bucket: Bucket,
@@ -359,7 +359,7 @@ impl View {
         }
     }
 
-    /// Whether what failed changes the world outside, and so checks nobody's work.
+    /// Whether the failed command changes the world outside, and so does not check the work.
     fn is_effect(&self) -> bool {
         matches!(self.speaker, Speaker::Effect(_))
     }

@@ -6,7 +6,7 @@ use super::{Facts, text::has_words};
 
 /// Shells.
 pub const SHELLS: [&str; 4] = ["sh", "bash", "dash", "zsh"];
-/// Programs that start others, and end as a shell does where there is none.
+/// Programs that start another program, and exit as a shell does when that program is missing.
 pub const STARTERS: [&str; 7] = ["timeout", "nohup", "nice", "ionice", "xargs", "stdbuf", "setsid"];
 
 /// How a step says itself, with the exit code of a shell, that a program is not there.

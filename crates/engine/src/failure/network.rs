@@ -8,7 +8,7 @@ use crate::repair_review::{
     program::Call,
 };
 
-/// Names that nothing answers to: no work of anybody changes that, whoever says it.
+/// DNS failures: never caused by the agent's work.
 pub(super) const NO_SUCH_HOST: &[&str] = &[
     "could not resolve host",
     "couldn't resolve host",
@@ -136,7 +136,7 @@ pub(super) fn by_transfer(facts: &Facts) -> Option<Diagnosis> {
     if is_own_server(facts, &words) || is_own_server(facts, &facts.stderr) {
         return None;
     }
-    // what stands behind it may end with the same number: of these nobody knows that they do
+    // later commands may exit with the same number; the handlers are not known to do so
     let confidence = match calls[at + 1..] {
         [] => Confidence::High,
         ref behind if behind.iter().all(|call| HANDLERS.contains(&call.program.as_str())) => {

@@ -27,7 +27,7 @@ pub enum Lack {
     Skipped,
     /// The step that produces it failed.
     Failed,
-    /// The value is empty, or there is none.
+    /// The value is empty or missing.
     Empty,
     /// There is a value, but the program did not get it.
     NotPassedOn,

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{repair_review::speaker::Speaker, run::outcome::Outcome};
 
-/// Signals by which somebody asks a program to end.
+/// Signals that ask a program to end.
 const HANGUP: i32 = 1;
 const INTERRUPT: i32 = 2;
 const TERMINATE: i32 = 15;
@@ -151,7 +151,7 @@ pub(super) fn missing_program(facts: &Facts, view: &View) -> Option<Diagnosis> {
             let what = what.unwrap_or_else(|| hint.signal.what.clone());
             (Signal { what, ..hint.signal.clone() }, Confidence::High)
         }
-        // nobody said it: the script asks for something that is nowhere
+        // no line reports it, but the script calls a program that does not exist
         (None, Some(name)) => (Signal::new(what?, name, "command"), Confidence::Medium),
         (None, None) => return None,
     };
@@ -177,10 +177,10 @@ pub(super) fn by_text(facts: &Facts, view: &View) -> Option<Diagnosis> {
 pub(super) fn by_check(facts: &Facts, view: &View) -> Option<Diagnosis> {
     let ended = match facts.outcome.as_ref()? {
         Outcome::Exit(code) if is_ended_by_others(facts, *code) => return None,
-        // a script that nobody may run has checked nothing
+        // a script without execute permission has checked nothing
         Outcome::Exit(126) if facts.producer == Producer::None => return None,
         Outcome::Exit(code) => format!("exit {code}"),
-        // a check that crashes did not pass; one that somebody ended has not said
+        // a check that crashes did not pass; a check that was killed has no verdict
         Outcome::Signal(signal) if view.check().is_some() && CRASHES.contains(signal) => {
             format!("signal {signal}")
         }
@@ -213,7 +213,7 @@ pub(super) fn by_check(facts: &Facts, view: &View) -> Option<Diagnosis> {
     })
 }
 
-/// Whether a shell says by its exit code that somebody ended its command, before that could give a verdict.
+/// Whether the exit code of a shell says that its command was killed before it could give a verdict.
 fn is_ended_by_others(facts: &Facts, code: i32) -> bool {
     [HANGUP, INTERRUPT, KILL, TERMINATE].contains(&(code - BY_SIGNAL))
         && !facts.exits_with(code)
@@ -257,7 +257,7 @@ pub(super) fn unexplained(facts: &Facts, view: &View) -> Diagnosis {
     if let Some(Outcome::Signal(HANGUP | INTERRUPT | TERMINATE)) = facts.outcome {
         return Diagnosis::new(Class::Interrupted, Confidence::Medium, signals);
     }
-    // what was said and is not enough to decide is shown all the same
+    // hints that are not enough to decide are still shown
     let more = view.hints.iter().map(|hint| &hint.signal).take(2);
     signals.extend(
         more.filter(|hint| !signals.iter().any(|known| known.at == hint.at)).cloned().collect::<Vec<_>>(),

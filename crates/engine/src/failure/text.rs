@@ -33,7 +33,7 @@ pub(super) struct Hint {
     /// The smaller, the more it explains.
     pub(super) rank: usize,
     pub(super) is_believed: bool,
-    /// Said in plain output, by whom nobody knows.
+    /// Found in plain output, by an unknown speaker.
     pub(super) is_plain: bool,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn has_verdict(facts: &Facts) -> bool {
     [&facts.stderr, &facts.stdout].iter().any(|text| judges(&strip_colours(text).to_lowercase()))
 }
 
-/// Whether a text, in lower case, has a verdict. What npm says about a request that failed is none.
+/// Whether a text, in lower case, has a verdict. npm's message about a failed request does not count.
 fn judges(text: &str) -> bool {
     let lines = text.lines().map(|line| line.replace("failed, reason:", ""));
     let is_verdict =
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Whether a line of this class is believed though no tool begins it: nobody says it of what he checks.
+    /// Whether a line of this class is trusted without a tool prefix: checks never print it about their subject.
     fn is_plain(&self, class: Class, stream: &str, line: &str) -> bool {
         // test runners speak on standard output
         let is_heard = stream == "stderr" || (stream == "stdout" && self.source != Source::Plain);
@@ -207,7 +207,7 @@ impl<'a> Reader<'a> {
             Class::Network => {
                 is_own_server(self.facts, line) || is_own_server(self.facts, &self.facts.command)
             }
-            // a script that an agent wrote and nobody can execute
+            // a script that an agent wrote without execute permission
             Class::MissingBinary => {
                 self.facts.exit_code() == Some(126) && self.facts.producer != Producer::None
             }
@@ -271,8 +271,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether words stand in quotes, as a compiler shows a piece of the source, or a test what it compared. What a program
-/// reports as its `message: "…"` is said all the same.
+/// Whether words are quoted, as a compiler shows a piece of the source, or a test the values it compared. The text of a
+/// `message: "…"` does not count as quoted: the program itself reports it.
 fn is_quoted(line: &str, words: &str) -> bool {
     let Some(at) = line.find(words) else { return false };
     let mut open: Option<(usize, char)> = None;

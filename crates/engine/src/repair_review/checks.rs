@@ -1,7 +1,7 @@
 //! Which commands check something: test runners, linters, compilers, and comparisons of files and texts.
 //!
-//! Known programs count, and scripts that say by their names that they check; any other program of the project itself
-//! is nobody's check until the recipe says so.
+//! Known programs count, and scripts whose names say that they check. Any other program of the project is not a check
+//! until the recipe says so.
 
 use super::{
     check_names::{COMPARES, COMPILERS, LINTERS, OPTIONS, TESTS, VERBS},
@@ -105,7 +105,7 @@ fn has_option(call: &Call, option: &str) -> bool {
     call.arguments().iter().any(|word| word == option || valued(word))
 }
 
-/// A script of a well-known name, whoever reads it: `python manage.py test`, `php vendor/bin/phpunit`.
+/// A script of a well-known name under any interpreter: `python manage.py test`, `php vendor/bin/phpunit`.
 fn given_script(call: &Call) -> Option<CheckKind> {
     if call.inline_code().is_some() {
         return None;

@@ -235,7 +235,7 @@ fn is_same_effect(case: &Case<'_>, old: &Found, effect: &str, candidate: &Found)
     other == effect || (case.role.failed && renamed())
 }
 
-/// Whether two commands start the same program or the same script, whoever reads it.
+/// Whether two commands start the same program, or the same script under any interpreter.
 fn is_same_program(old: &Found, new: &Found) -> bool {
     let program = |call: &Call| names::without_interpreter(call).program;
     old.call.program == new.call.program || program(&old.call) == program(&new.call)

@@ -1,8 +1,8 @@
 //! Whether a comparison still compares the same things: what it expects, and where it looks.
 //!
-//! What is expected never changes. A file that is looked at has another name only where the old one was a slip of
-//! the pen and somebody was told to write the new one. A check that never worked, because of an option that its
-//! program does not have, may come to expect what the other steps speak of.
+//! The expected value never changes. The name of a compared file may change only if the old one was a typo and another
+//! step is told to write the new one. A check that never worked, because its program does not have one of its options,
+//! may come to expect what the other steps mention.
 
 use super::{
     commands::{Case, Objection},
@@ -186,7 +186,7 @@ fn is_agreed(case: &Case<'_>, before: &Expectation, after: &Expectation) -> bool
         && old.zip(new).all(|(old, new)| old == new || (spoken_of(new) && !spoken_of(old)))
 }
 
-/// Whether a name was misspelled: somebody is told to write the new one, and nobody speaks of the old one.
+/// Whether the old name was a typo: another step writes the new name, and no step mentions the old one.
 fn is_renamed(case: &Case<'_>, old: &str, new: &str) -> bool {
     is_misspelling(old, new)
         && world::is_declared(case.unit, case.id, new)

@@ -1,6 +1,6 @@
 //! Commands that are run somewhere else: in a container, a pod, another environment.
 //!
-//! Only finds what is run there; whether it gets there is nobody's concern here.
+//! Only finds the command that is run there; does not check that the command can get there.
 
 use super::program::Call;
 

@@ -192,7 +192,7 @@ fn writes_on(role: Role, old: &Found, new: &Found) -> bool {
     })
 }
 
-/// Whether a command is the very same, whoever else is there.
+/// Whether two commands are identical, ignoring the commands around them.
 fn repeats(old: &Found, new: &Found) -> bool {
     old.call.words == new.call.words && writes_on(Role::default(), old, new) && holds(old, new)
 }

@@ -1,6 +1,6 @@
 //! Which commands change the world outside: pushes, pull requests, publications, deployments.
 //!
-//! Looks at parsed words only, so that a mention in a comment, a heredoc or a quoted text is none.
+//! Looks at parsed words only, so a mention in a comment, a heredoc or a quoted text does not count.
 
 use super::{
     names::{self, is_named_for_effect},
@@ -102,7 +102,7 @@ pub fn effect(call: &Call) -> Option<String> {
     verbs.contains(&first).then(|| format!("{program} {first}"))
 }
 
-/// A script that is named for what it does is the same one, whoever reads it; others are told what to do.
+/// `deploy.sh` counts as a deploy under any interpreter; other scripts are judged by their arguments.
 fn scripted(program: &str, call: &Call) -> Option<String> {
     if program == "vercel" && call.arguments().iter().any(|word| word == "--prod") {
         return Some("vercel --prod".to_owned());

@@ -5,7 +5,7 @@
 //! - a step that did not write such a file does not begin to write a text that stands in the recipe. One that wrote
 //!   such a text before may write another one: the producer is repaired, not the check. One that computed the file
 //!   goes on computing it;
-//! - nobody makes one side of a comparison from the other.
+//! - no step makes one side of a comparison from the other.
 //!
 //! What is said of files holds for values too: a step whose output a check looks at, and that computed it, does not
 //! begin to print a text that stands in the recipe, and no new step does so in its place.

@@ -44,7 +44,7 @@ const MAKERS: [&str; 18] = [
     "update", "fetch", "download", "seed", "mock", "init", "reset",
 ];
 
-/// What belongs to tests and is none.
+/// Words of names that belong to tests without being a test.
 const BESIDE_TESTS: [&str; 13] = [
     "data", "util", "utils", "server", "fixture", "fixtures", "deps", "env", "helper", "helpers", "config",
     "stub", "report",

@@ -26,9 +26,9 @@ pub(super) struct Way {
     pub(super) exit: Level,
     /// What the end of the function does.
     pub(super) returns: Level,
-    /// Whether it may be left out without anybody noticing.
+    /// Whether it may be skipped without an error.
     pub(super) guarded: bool,
-    /// Whether it may be left out at all.
+    /// Whether it may be skipped at all.
     pub(super) maybe: bool,
     /// Whether `set -e` has no effect.
     pub(super) ignores: bool,

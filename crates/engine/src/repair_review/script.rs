@@ -15,7 +15,7 @@ pub type List = Vec<Item>;
 pub struct Item {
     /// The pipelines, each with what joins it to the one before.
     pub chain: Vec<(Link, Pipeline)>,
-    /// Whether nobody waits for it.
+    /// Whether the script does not wait for it.
     pub background: bool,
 }
 

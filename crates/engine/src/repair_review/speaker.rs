@@ -34,7 +34,7 @@ pub enum Speaker {
     Likely(String),
     /// What changes the world outside can have failed.
     Effect(String),
-    /// Some other command, or nobody knows.
+    /// Some other command, or an unknown one.
     Other,
 }
 

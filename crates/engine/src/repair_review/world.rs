@@ -1,6 +1,6 @@
 //! What the rest of a recipe says: names that steps share, and values that checks rely on.
 //!
-//! Tells a corrected spelling from a moved goal: the corrected name is the one that somebody was told to write.
+//! Distinguishes a corrected spelling from a moved goal: the corrected name is the one that another step writes.
 
 use recipe::plan::{Step, StepKind, Unit};
 

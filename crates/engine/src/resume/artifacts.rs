@@ -77,7 +77,7 @@ impl Work<'_> {
     }
 
     fn without_process(&self, steps: &[Entry], deserted: &[String]) -> Option<Unreliable> {
-        // nobody says that the process is needed: that is no reason to repeat an effect
+        // the recipe does not say that the process is needed, which is no reason to repeat a side effect
         let mut kept = deserted.iter().filter(|path| is_kept(steps, path) && !self.acts(path));
         let path = kept.find(|path| self.precedes_work(steps, path))?.clone();
         let reason = "the process it left running ended with the run".to_owned();

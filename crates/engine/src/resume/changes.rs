@@ -106,7 +106,7 @@ impl Work<'_> {
             Some((parent, _)) => &state.frames[parent].context,
             None => &state.settings.given,
         };
-        // what a nested recipe brought in has come back to the recipe around it, and was its own all the same
+        // a name that a sub-recipe introduced was copied back to the parent; it still belongs to the sub-recipe
         let is_own = |name: &String| !outside.contains_key(name) || old.introduced.contains(name);
         let (was, is) = (old.unit.defaults(), new.defaults());
         let mut names: HashSet<String> = (was.keys().chain(is.keys()))

@@ -22,7 +22,7 @@ pub enum Now {
     Recipe(UnitId),
     /// None: it is not found any more, or it is invalid.
     Gone,
-    /// Nobody knows: what was done stays as it is.
+    /// Unknown: completed steps are kept.
     Unknown,
 }
 

@@ -47,7 +47,7 @@ impl Work<'_> {
             return;
         }
         for failed in &failed {
-            // what has nobody that far up goes as far as it can
+            // if there is no producer at that level, use the farthest one
             if let Some(level) = failed.levels.get(wanted).or(failed.levels.last()) {
                 self.take_producers(&failed.path, level);
             }

@@ -55,7 +55,7 @@ pub enum Producers {
 pub enum Blame {
     /// What the steps before it made.
     Work,
-    /// Something else: the environment, the recipe, nobody knows.
+    /// Something else: the environment, the recipe, or unknown.
     Other,
 }
 
@@ -81,7 +81,7 @@ pub struct Request<'a> {
     pub resumer: Resumer,
     /// What the failures are put down to.
     pub blames: &'a Blames,
-    /// Where to go on, if somebody says so.
+    /// The step to resume from, if one was named.
     pub from: Option<&'a str>,
     /// Whether completed side effects may be repeated.
     pub effects: Effects,
@@ -199,7 +199,7 @@ impl Work<'_> {
         let state = self.request.state;
         let Some((id, at)) = state.find(from) else { return };
         let frame = &state.frames[id];
-        // what failed in a recipe that has its result all the same is done again only because somebody says so
+        // a tolerated failure is rerun only on explicit request
         let around = std::iter::successors(frame.parent, |(parent, _)| state.frames[*parent].parent);
         let is_inside = around.into_iter().any(|(parent, at)| state.is_finished(parent, at));
         for index in at..frame.steps.len() {

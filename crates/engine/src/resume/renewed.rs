@@ -34,7 +34,7 @@ impl Work<'_> {
         let by_name = edges().filter(|edge| edge.link == Link::Value);
         let mut names = from_around(&graph, index, around);
         names.extend(by_name.filter_map(|edge| edge.what.clone()));
-        // nobody says what in it needs the files, or the work
+        // these links do not say which steps inside need the files or the work
         let is_whole = edges().any(|edge| matches!(edge.link, Link::DependsOn | Link::Files));
         match is_whole || is_run_by(step, &names) {
             true => self.reads_again(id, step),

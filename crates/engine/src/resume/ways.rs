@@ -53,7 +53,7 @@ pub(super) fn is_producer(plan: &Plan, step: &Step, seen: &mut HashSet<UnitId>) 
         StepKind::Nested { target: Target::Known { unit, .. }, .. } => {
             seen.insert(*unit) && plan.unit(*unit).steps.iter().any(|step| is_producer(plan, step, seen))
         }
-        // nobody knows what it contains
+        // its content is unknown
         StepKind::Nested { .. } => true,
         StepKind::Shell { .. } => false,
     }

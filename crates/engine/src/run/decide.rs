@@ -139,8 +139,8 @@ pub fn undecided<'a>(frame: &Frame, step: &'a Step) -> Option<&'a Condition> {
     step.condition.as_ref().filter(|condition| condition.decide(&frame.foreseen()) == Ok(None))
 }
 
-/// Whether nobody can say in a dry run if a step will run: its condition, or that of a step which it needs, or that of
-/// its recipe, reads values that only a run has.
+/// Whether a dry run cannot tell if a step will run: its condition, or that of a step which it needs, or that of its
+/// recipe, reads values that only a run has.
 pub(crate) fn is_uncertain(frame: &Frame, at: usize) -> bool {
     let step = &frame.unit.steps[at];
     frame.is_uncertain

@@ -38,8 +38,8 @@ pub fn values<'a>(unit: &Unit, variable: impl Fn(&str) -> Option<&'a str>) -> Ma
         .collect()
 }
 
-/// Of all variables those that only recipes below the first may read; of recipes that become known only while the run
-/// is under way nobody knows which.
+/// The variables that only sub-recipes may read. All of them are kept if a recipe becomes known only during the run,
+/// because its variables are unknown.
 pub fn below(plan: &Plan, mut all: Ambient) -> Ambient {
     let names =
         |unit: &Unit| -> BTreeSet<String> { unit.expected().flat_map(|name| variables(name)).collect() };

@@ -221,7 +221,7 @@ impl NameChange {
     }
 }
 
-/// The beginning of a repair: enough to put the recipe back, whoever dies.
+/// The beginning of a repair: enough to restore the recipe, even if the runner dies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepairBegan {
     /// Which repair, from 1.
@@ -264,7 +264,7 @@ pub struct RunResumed {
     /// Values from outside that replace those of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<(String, Given)>,
-    /// Whether somebody chose that auto-fix stays away.
+    /// Whether the user switched auto-fix off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_auto_fix: bool,
 }
@@ -294,7 +294,7 @@ pub struct RunFinished {
     /// Processes of the run that could not be ended, for people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_processes: Vec<String>,
-    /// The steps (`path#attempt`) that had left them; absent where nobody looked.
+    /// The steps (`path#attempt`) that had left them; absent where this was not determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_steps: Option<Vec<String>>,
     /// What agents used up in the whole run, over all resumes.

@@ -53,7 +53,7 @@ pub struct Frame {
     pub introduced: HashSet<String>,
     /// Names in the order in which steps assigned them, so that what is new can be told from what is known.
     pub log: Vec<String>,
-    /// Names whose values nobody knows in a dry run.
+    /// Names whose values are unknown in a dry run.
     pub unknown: HashSet<String>,
     /// Its steps.
     pub steps: Vec<StepState>,
@@ -71,7 +71,7 @@ pub struct Frame {
     pub hooks: usize,
     /// Steps that really ran here and below.
     pub ran: u64,
-    /// In a dry run: steps here and below of which nobody knows whether they will run.
+    /// In a dry run: steps here and below that may or may not run.
     pub perhaps_ran: u64,
     /// In a dry run: whether that is so for the whole recipe.
     pub is_uncertain: bool,
@@ -124,7 +124,7 @@ pub struct StepState {
     pub counted: bool,
     /// Whether its own work has begun, after a hook.
     pub begun: bool,
-    /// In a dry run: whether nobody knows if it will run.
+    /// In a dry run: whether it is unknown if it will run.
     pub is_uncertain: bool,
 }
 
@@ -215,7 +215,7 @@ impl Frame {
         self.unit.steps[at].continue_on_error && !is_limit
     }
 
-    /// Whether a step failed, and that is final: the recipe tolerates it, and nobody stopped the step from outside.
+    /// Whether a step failed for good: the recipe tolerates the failure, and the step was not stopped from outside.
     pub fn is_tolerated(&self, at: usize) -> bool {
         self.tolerates(at, &self.steps[at])
     }
@@ -296,7 +296,7 @@ impl Frame {
         Foreseen { scope: self, unknown: &self.unknown }
     }
 
-    /// The names whose values nobody knows in a recipe that is entered with these overrides.
+    /// The names whose values are unknown in a recipe that is entered with these overrides.
     pub fn unknown_below(&self, overrides: &[(String, ValueTemplate)]) -> HashSet<String> {
         let mut unknown = self.unknown.clone();
         for (name, value) in overrides {

@@ -143,7 +143,7 @@ pub enum Outcome {
     NeedsHuman,
     /// The run was told to stop.
     Cancelled,
-    /// The runner was gone when it ended, so nobody knows.
+    /// Unknown: the runner was gone when the process ended.
     Lost,
 }
 

@@ -205,7 +205,7 @@ impl RunState {
         }
     }
 
-    /// The run had ended and is worked on all the same.
+    /// Continues a run that had already ended.
     fn reopen(&mut self, repair: Option<RepairBegan>) {
         (self.finished, self.finished_at, self.repair) = (None, None, repair);
     }

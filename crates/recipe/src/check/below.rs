@@ -1,7 +1,7 @@
-//! What stands below the name of a recipe step: the final context of the recipe that it runs.
+//! The names below the value of a recipe step: the final context of the sub-recipe.
 //!
-//! Never guesses: a value that may be JSON has members that nobody knows here, and so has a recipe that only a run
-//! will tell.
+//! Never guesses: the members of a value that may be JSON are unknown here, and so are those of a recipe that only a
+//! run finds.
 
 use std::collections::HashSet;
 

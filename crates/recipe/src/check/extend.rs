@@ -136,7 +136,7 @@ fn merge_context(child: Named<Value>, parent: Named<Value>) -> Named<Value> {
     Named(merged)
 }
 
-/// Whoever adds a secret does not mean to tell another one.
+/// A recipe that adds a secret keeps the secrets of its parent.
 fn merge_secrets(child: Vec<Spanned<String>>, parent: Vec<Spanned<String>>) -> Vec<Spanned<String>> {
     let is_new = |name: &Spanned<String>| child.iter().all(|known| known.value != name.value);
     let kept: Vec<Spanned<String>> = parent.into_iter().filter(is_new).collect();

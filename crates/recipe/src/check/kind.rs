@@ -271,7 +271,7 @@ fn effective_type(fields: &syntax::Step) -> StepType {
     }
 }
 
-/// Keeps the place of a step that cannot run; nobody knows what a recipe step would have defined.
+/// Keeps the place of a step that cannot run; it is unknown what a recipe step would have defined.
 pub(super) fn stand_in(fields: &syntax::Step) -> StepKind {
     let nothing = Template::literal("");
     match effective_type(fields) {

@@ -68,7 +68,7 @@ fn needs(plan: &Plan, id: UnitId, known: &mut HashMap<UnitId, Option<Needs>>) ->
     if let Some(needs) = known.get(&id) {
         return *needs;
     }
-    // whoever comes here again on the way down has no end
+    // a recipe that reaches itself again has no finite size
     known.insert(id, None);
     let found = unit_needs(plan, plan.unit(id), known);
     known.insert(id, found);

@@ -40,7 +40,7 @@ pub struct Loaded {
 /// Why a recipe could not be brought.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoadError {
-    /// There is none of that name.
+    /// No recipe has that name.
     NotFound {
         /// Where it was looked for.
         searched: Vec<String>,
@@ -124,8 +124,8 @@ pub struct Grafted {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Adds a recipe to a plan whose name became known only now, with everything that it reaches. Whoever runs it may have
-/// what any recipe of the plan defines.
+/// Adds a recipe whose name became known only now to a plan, with everything that it reaches. Its callers may pass on
+/// any name that a recipe of the plan defines.
 pub fn graft(
     plan: &Plan,
     found: Loaded,
@@ -242,7 +242,7 @@ impl<'a> Checker<'a> {
         Checked { plan: (!failed).then_some(plan), diagnostics, sources: self.sources }
     }
 
-    /// The recipe that `name` means in the file of `place`; reported if there is none.
+    /// The recipe that `name` means in the file of `place`; reports it if it is missing.
     fn find_recipe(&mut self, name: &str, place: Place, from: &str) -> Option<Loaded> {
         match self.loader.recipe(name, from) {
             Ok(loaded) => Some(loaded),

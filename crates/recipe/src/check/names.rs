@@ -23,7 +23,7 @@ pub(super) struct Notes {
     pub(super) handed: Vec<(usize, String, Place)>,
     /// Variables of the context's own kind that steps set: the step, the variable, its place.
     pub(super) variables: Vec<(usize, String, Place)>,
-    /// Part of the recipe could not be read, so nobody knows what it defines.
+    /// Part of the recipe could not be read, so its names are not all known.
     pub(super) is_partial: bool,
 }
 

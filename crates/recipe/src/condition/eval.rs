@@ -89,8 +89,8 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Whether one of the operands decides. Behind one that nobody knows another one may decide all the
-    /// same, but a mistake there may never be come to.
+    /// Whether one of the operands decides. After an unknown operand a later one may still decide, but an error in a
+    /// later one is not reported: it may never be evaluated.
     fn finds(&self, operands: &[Expr], decides: impl Fn(bool) -> bool) -> Evaluated<bool> {
         let mut is_unknown = false;
         for operand in operands {

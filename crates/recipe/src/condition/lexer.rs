@@ -253,7 +253,7 @@ fn number_length(rest: &str) -> usize {
     end
 }
 
-/// The bytes that are stuck to the end of a number, so that it is none: `5-3`, `1.2.3`, `-5x`.
+/// The length of the text stuck to the end of a number, which makes it invalid: `5-3`, `1.2.3`, `-5x`.
 fn tail_length(rest: &str) -> usize {
     let sticks = |rest: &str| {
         let mut chars = rest.chars();

@@ -1,7 +1,7 @@
 //! Values that a command takes for code or for the name of a variable, where quoting helps nothing.
 //!
-//! Only says so; the script is written all the same. Knows the builtins that do it and the shells with `-c`, and
-//! leaves alone what merely looks like them.
+//! Only reports them; the script is written anyway. Knows the builtins that do it and the shells with `-c`, and ignores
+//! commands that merely look like them.
 
 use super::{
     Symbol,

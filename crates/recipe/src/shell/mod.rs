@@ -27,7 +27,7 @@
 //! - A value that comes first after `printf` or `wait` is no option of theirs, as they evaluate that.
 //! - A hole as a parameter's name (`${{{x}}}`) is an error of bash, never a lookup.
 //! - Comments and the delimiters of heredocs are not expanded by bash; a hole there has no effect.
-//! - The time is linear in the length of the command. Beyond a nesting that nobody writes every
+//! - The time is linear in the length of the command. Beyond an extreme depth of nesting every
 //!   hole counts as arithmetic.
 //!
 //! What it cannot guard is a command that is given a value in order to evaluate it. Where it can see

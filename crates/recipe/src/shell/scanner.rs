@@ -289,7 +289,7 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
         }
     }
 
-    /// Quotes and expansions of an unquoted place; false if `c` is none of them.
+    /// Reads quotes and expansions in unquoted text; false if `c` starts neither.
     pub(super) fn unquoted(&mut self, c: char) -> bool {
         match c {
             '\\' => self.bare_backslash(),

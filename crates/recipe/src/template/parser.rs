@@ -139,7 +139,7 @@ impl Parser<'_> {
         Ok(Some(Hole { what, at }))
     }
 
-    /// A `{{` without its `}}`, unless it is just text: a block that it begins or ends does so all the same.
+    /// Reports a `{{` without its `}}`, unless it is plain text. A block marker still opens or closes its block.
     fn unclosed(&mut self, open: usize) -> Result<Option<Hole>, Stopped> {
         let rest = &self.text[open + 2..];
         let what = match rest.trim_start_matches(' ').chars().next() {
@@ -206,7 +206,7 @@ fn is_foreign(content: &str) -> bool {
     [" .", " $", "\""].iter().any(|sign| content.contains(sign))
 }
 
-/// The path of a name that is none, in a template that is thrown away.
+/// A placeholder path, in a template that is thrown away.
 fn nowhere() -> Path {
     Path { root: String::new(), segments: Vec::new() }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::call_state::{CallState, text};
 use super::{AgentEvent, Invocation, Request, joined_prompt};
 
-/// The prompt travels on stdin.
+/// The prompt is passed on stdin.
 pub(super) fn invocation(request: &Request) -> Invocation {
     let mut call = Invocation::new(["run", "--mode", "single", "--output-format", "json"]);
     call.option("--model", request.model.as_deref());

@@ -1,4 +1,4 @@
-//! What a call of an agent came to: its answer, or why there is none.
+//! The outcome of an agent call: its answer, or the reason why it has none.
 
 use std::ops::Deref;
 
@@ -7,7 +7,7 @@ use engine::run::outcome::KnownBy;
 use super::{AgentFailure, Usage};
 use crate::store::values::Captured;
 
-/// What an agent said, cut where it is too long for a value.
+/// An answer of an agent, shortened if it is too long for a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentText {
     /// The text.
@@ -16,7 +16,7 @@ pub struct AgentText {
     pub cut: Option<u64>,
 }
 
-/// What is taken off the end of an answer, as of the output of every step.
+/// Characters that are removed from the end of an answer, as from the output of every step.
 pub(super) const NEWLINES: [char; 2] = ['\n', '\r'];
 
 impl From<Captured> for AgentText {
@@ -33,17 +33,17 @@ impl Deref for AgentText {
     }
 }
 
-/// What a call amounted to.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentOutcome {
-    /// The answer, or why there is none.
+    /// The answer, or the reason why there is no answer.
     pub result: Result<AgentText, AgentFailure>,
-    /// What it said so far, where there is no answer.
+    /// The partial text, if there is no answer.
     pub partial: Option<AgentText>,
-    /// How it is known what is wrong with its service.
+    /// The evidence for a problem of its service.
     pub known_by: KnownBy,
-    /// What it used, as far as the program says.
+    /// Its usage, as far as the program reports it.
     pub usage: Usage,
-    /// Tools that it was not allowed to use: it may well say that all went well.
+    /// Tools that it was not allowed to use: it may still report a success.
     pub denied: Vec<String>,
 }

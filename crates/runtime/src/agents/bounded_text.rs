@@ -1,17 +1,17 @@
-//! Text of any size in bounded memory: of what is too long for a value the beginning and the end are kept.
+//! Text of any size in bounded memory: of a text that is too long for a value, the beginning and the end are kept.
 //!
-//! Never judges what the text says.
+//! Never interprets the text.
 
 use crate::store::values::{self, Captured, VALUE_CAP};
 
-/// What is kept of each end.
+/// The bytes that are kept of each end.
 const HALF: usize = (VALUE_CAP / 2) as usize;
 /// How much the end may grow before its own beginning is dropped.
 const SLACK: usize = 512 * 1024;
-/// The longest line of JSON, after its long texts were cut.
+/// The longest line of JSON, after its long texts were shortened.
 const LONGEST: usize = 24 * 1024 * 1024;
 
-/// A text that grows.
+/// A growing text.
 #[derive(Debug, Default)]
 pub(super) struct BoundedText {
     head: Vec<u8>,
@@ -31,7 +31,7 @@ impl BoundedText {
         }
     }
 
-    /// Takes another text in the place of the one it has.
+    /// Replaces the text.
     pub(super) fn set(&mut self, text: &str) {
         self.clear();
         self.push(text.as_bytes());
@@ -45,22 +45,22 @@ impl BoundedText {
         self.size == 0
     }
 
-    /// Whether nothing of it is missing.
+    /// Whether it is complete.
     pub(super) fn is_whole(&self) -> bool {
         self.size <= VALUE_CAP
     }
 
-    /// Everything, where nothing is missing.
+    /// All bytes, if it is complete.
     fn whole(&self) -> Vec<u8> {
         [self.head.as_slice(), &self.tail].concat()
     }
 
-    /// As text, where nothing is missing.
+    /// The text, if it is complete.
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(&self.whole()).into_owned()
     }
 
-    /// The last bytes of it as text.
+    /// The last bytes as text.
     pub(super) fn end(&self, bytes: usize) -> String {
         let from_tail = self.tail.len().saturating_sub(bytes);
         let missing = bytes.saturating_sub(self.tail.len());
@@ -69,7 +69,7 @@ impl BoundedText {
         String::from_utf8_lossy(&end).into_owned()
     }
 
-    /// As a value: cut in the middle where it is too long.
+    /// The value: shortened in the middle if it is too long.
     pub(super) fn captured(self) -> Captured {
         match self.is_whole() {
             true => values::captured(self.whole(), self.size),
@@ -83,7 +83,7 @@ impl BoundedText {
     }
 }
 
-/// Where a line of JSON stands.
+/// The state of the reader in a line of JSON.
 #[derive(Debug, Default, PartialEq)]
 enum Place {
     /// Between texts.
@@ -95,7 +95,7 @@ enum Place {
     Escape,
 }
 
-/// A long line of JSON, copied with the middle of every text left out that is too long for a value.
+/// A long line of JSON, copied without the middle of every text that is too long for a value.
 #[derive(Debug, Default)]
 pub(super) struct LongLine {
     out: Vec<u8>,
@@ -106,7 +106,7 @@ pub(super) struct LongLine {
     escape: Vec<u8>,
     /// The first half of a character that is written as two escapes.
     high: Option<u16>,
-    /// How much was left out of each text that was cut.
+    /// How much was cut out of each shortened text.
     cuts: Vec<u64>,
 }
 
@@ -124,12 +124,12 @@ impl LongLine {
         }
     }
 
-    /// Whether it is too long all the same.
+    /// Whether the text is still too long.
     pub(super) fn is_too_long(&self) -> bool {
         self.out.len() > LONGEST
     }
 
-    /// The line, and how much was left out of each text that was cut.
+    /// The line, and how much was cut out of each shortened text.
     pub(super) fn finish(self) -> (Vec<u8>, Vec<u64>) {
         (self.out, self.cuts)
     }
@@ -179,7 +179,7 @@ impl LongLine {
         (self.escape, self.place) = (escape, Place::Text);
     }
 
-    /// The character of four hexadecimal digits; nothing while its second half is to come.
+    /// The character of four hexadecimal digits; `None` while its second half is missing.
     fn character(&mut self, hex: &[u8]) -> Option<char> {
         let unit = std::str::from_utf8(hex).ok().and_then(|hex| u16::from_str_radix(hex, 16).ok());
         let unit = unit.unwrap_or(0xfffd);
@@ -201,7 +201,7 @@ impl LongLine {
                 captured.text
             }
         };
-        // memory takes everything
+        // writing to memory cannot fail
         drop(serde_json::to_writer(&mut self.out, &text));
         self.place = Place::Outside;
     }

@@ -1,11 +1,10 @@
-//! What is known of a call while its output is being read: answer, usage, failure. Never longer than a
-//! fixed size, whatever the program prints.
+//! The state of a call while its output is read: answer, usage, failure. Bounded in size, whatever the program prints.
 
 use serde_json::Value;
 
 use super::{AgentEvent, AgentFailure, Usage, bounded_text::BoundedText, error_line, limits};
 
-/// The longest line that is kept as it is.
+/// The longest line that is kept unchanged.
 pub(super) const LINE: usize = 8 * 1024 * 1024;
 
 /// The outcome so far.
@@ -14,17 +13,17 @@ pub(super) struct CallState {
     pub(super) usage: Usage,
     /// The final message so far.
     pub(super) answer: BoundedText,
-    /// Which message the answer belongs to, where programs send it in pieces.
+    /// The id of the answer's message, for programs that send it in pieces.
     pub(super) message_id: String,
-    /// The program said that it is finished.
+    /// The program reported that it is finished.
     pub(super) done: bool,
-    /// The program said that it failed.
+    /// The failure that the program reported.
     pub(super) failure: Option<AgentFailure>,
     /// The last complaint that was not final.
     pub(super) complaint: Option<String>,
-    /// A step of the program was begun and is not finished.
+    /// A step of the program has begun and not finished.
     pub(super) in_step: bool,
-    /// The program never says that it is finished, and what it said so far can be its answer.
+    /// The program never reports its end, and its text so far can be its answer.
     pub(super) is_settled: bool,
     /// Tools that it was not allowed to use, each once.
     pub(super) denied: Vec<String>,
@@ -36,7 +35,7 @@ impl CallState {
         self.answer.push(text.as_bytes());
     }
 
-    /// The program finished with this answer, or with what it said so far.
+    /// The program finished with this answer, or with its text so far.
     pub(super) fn finish(&mut self, answer: Option<&str>) {
         if let Some(answer) = answer {
             self.answer.set(answer);
@@ -56,7 +55,7 @@ impl CallState {
         self.done = true;
     }
 
-    /// The program finished with a failure and says why in words that may be the model's.
+    /// The program finished with a failure whose message may be text of the model.
     pub(super) fn fail_in_words(&mut self, message: &str) {
         let message = shorten(message);
         let known = error_line::last_error(&message);
@@ -84,7 +83,7 @@ impl CallState {
         }
     }
 
-    /// The program complains and goes on.
+    /// The program reports a problem and continues.
     pub(super) fn complain(&mut self, message: &str, out: &mut Vec<AgentEvent>) {
         self.complaint = Some(shorten(message));
         out.push(AgentEvent::Retrying { message: preview(message) });
@@ -118,7 +117,7 @@ pub(super) fn say(words: &str, out: &mut Vec<AgentEvent>) {
     }
 }
 
-/// What a tool is used on: the first of the usual names that is there.
+/// The target of a tool: the first of the usual fields that exists.
 fn detail(input: &Value) -> String {
     const NAMES: [&str; 12] = [
         "command",
@@ -160,7 +159,7 @@ pub(super) fn preview(text: &str) -> String {
     line
 }
 
-/// An error message of a bearable length: its end, where the cause usually stands.
+/// An error message of limited length: its end, which usually has the cause.
 pub(super) fn shorten(message: &str) -> String {
     const LONGEST: usize = 2000;
     let message = message.trim();

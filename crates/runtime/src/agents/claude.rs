@@ -1,12 +1,12 @@
-//! Claude Code (`claude -p`), read through its `stream-json` events; the single object of its `json` format
-//! is understood too. Never trusts `subtype` alone: after a failed model call it still says `success`.
+//! Claude Code (`claude -p`), read through its `stream-json` events; also reads the single object of its `json` format.
+//! Never trusts `subtype` alone: after a failed model call it still says `success`.
 
 use serde_json::Value;
 
 use super::call_state::{CallState, add, number, preview, say, text, tool};
 use super::{ARGUMENT_LIMIT, AgentEvent, AgentFailure, Invocation, Request, User};
 
-/// The prompt travels on stdin. A system prompt is an argument unless it is too long for one.
+/// The prompt is passed on stdin. A system prompt is an argument unless it is too long for one.
 pub(super) fn invocation(request: &Request) -> Invocation {
     let mut call = Invocation::new(["-p", "--output-format", "stream-json", "--verbose"]);
     call.arg("--permission-mode").arg("bypassPermissions");
@@ -23,7 +23,7 @@ pub(super) fn invocation(request: &Request) -> Invocation {
     call.arg("--add-dir").arg(request.cwd.clone());
     call.option("--model", request.model.as_deref());
     call.option("--resume", request.session.as_deref());
-    // Its own ten retries last three minutes; the run has its own, which can be seen and interrupted.
+    // Its own ten retries take three minutes; the run has its own retries, which are visible and can be interrupted.
     call.default_env("CLAUDE_CODE_MAX_RETRIES", "2");
     call.default_env("DISABLE_AUTOUPDATER", "1");
     if request.user == User::Root {
@@ -64,7 +64,7 @@ fn read_system(event: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) 
     }
 }
 
-/// What a message used, before the result sums it all up. A message that comes in several events counts once.
+/// Counts the usage of a message, before the result has the total. A message in several events counts once.
 fn count_message(event: &Value, draft: &mut CallState) {
     let id = text(event, "/message/id").unwrap_or_default();
     if !id.is_empty() && draft.message_id == id {
@@ -75,8 +75,8 @@ fn count_message(event: &Value, draft: &mut CallState) {
     add(&mut draft.usage.output_tokens, number(event, "/message/usage/output_tokens"));
 }
 
-/// What it says in its last message is its answer if no result follows. Nothing said after the result is, and a
-/// sub-agent does not answer.
+/// Reads a message. The last one is the answer if no result follows. Messages after the result and those of a sub-agent
+/// do not count.
 fn read_message(event: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) {
     let is_own = !draft.done && event.get("parent_tool_use_id").is_none_or(Value::is_null);
     let mut is_new = text(event, "/message/id").is_none_or(|id| id != draft.message_id);
@@ -128,7 +128,7 @@ fn read_result(event: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) 
     }
 }
 
-/// Tools that were denied stand here and nowhere else: the result itself is a success.
+/// Denied tools are listed only here: the result itself is a success.
 fn read_denials(event: &Value, draft: &mut CallState) {
     let denials = event.get("permission_denials").and_then(Value::as_array);
     for tool in denials.into_iter().flatten().filter_map(|denial| text(denial, "/tool_name")) {

@@ -1,12 +1,12 @@
-//! Codex CLI (`codex exec --json`); its answer is the last-message file, or the last `agent_message`.
-//! Never takes an `error` item for a failure: it can stand in a successful turn.
+//! Codex CLI (`codex exec --json`); its answer is the last-message file, or the last `agent_message`. Never takes an
+//! `error` item for a failure: a successful turn can have one.
 
 use serde_json::Value;
 
 use super::call_state::{CallState, number, preview, say, text, tool};
 use super::{AgentEvent, Invocation, Request, joined_prompt};
 
-/// The prompt travels on stdin (`-`).
+/// The prompt is passed on stdin (`-`).
 pub(super) fn invocation(request: &Request) -> Invocation {
     let last = request.scratch.join("last-message.txt");
     let mut call = Invocation::new(["exec", "--json", "--skip-git-repo-check"]);

@@ -1,6 +1,6 @@
-//! The configuration file of agent programs: the usual one, and those that are described instead of known.
+//! The configuration file of agent programs: the default program, and descriptions of custom programs.
 //!
-//! Never looks for the file: its text is handed in.
+//! Never searches for the file: the caller passes its text.
 
 use std::path::{Path, PathBuf};
 
@@ -13,33 +13,33 @@ use serde_json::Value;
 
 use super::{CustomProgram, custom::CustomError, unknown_field};
 
-/// What a configuration file says.
+/// The content of a configuration file.
 #[derive(Debug, Default)]
 pub struct Configuration {
-    /// The agent program for steps that name none.
+    /// The agent program for steps that do not name one.
     pub agent: Option<String>,
-    /// Programs that are described instead of known.
+    /// Descriptions of custom programs.
     pub agents: Vec<CustomProgram>,
 }
 
 /// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigurationError {
-    /// It is not YAML, or has other fields than a configuration has.
+    /// It is not YAML, or has unknown fields.
     #[error("line {line}: {message}")]
     Yaml {
-        /// Where, from 1.
+        /// The line, from 1.
         line: usize,
-        /// Why.
+        /// The reason.
         message: String,
     },
-    /// The description of a program makes no sense.
+    /// The description of a program is invalid.
     #[error(transparent)]
     Program(#[from] CustomError),
 }
 
 impl Configuration {
-    /// Reads the text of a file that stands in `dir`. A file without any field configures nothing.
+    /// Reads the text of a file in `dir`. A file without fields configures nothing.
     pub fn read(text: &str, dir: &Path) -> Result<Configuration, ConfigurationError> {
         let mut sources = Sources::default();
         let id = sources.add("configuration", text);
@@ -65,7 +65,7 @@ impl Configuration {
     }
 }
 
-/// What is wrong with the text; what reads it takes every file for a recipe.
+/// The message for a problem in the text; the parser itself speaks of recipes.
 fn message(problem: &Diagnostic) -> String {
     match problem.code {
         Code::WrongType => problem.message.replacen("a recipe", "a configuration", 1),
@@ -116,7 +116,7 @@ fn program(node: &Node) -> Result<CustomProgram, Wrong> {
     let mut members = serde_json::Map::new();
     for entry in written {
         let value = value(&entry.value)?;
-        // each alone first: what is wrong then is this field
+        // each field alone first, to find the one that is wrong
         let mut alone = serde_json::Map::from_iter([("name".to_owned(), Value::from("?"))]);
         alone.insert(entry.key.text.clone(), value.clone());
         serde_json::from_value::<CustomProgram>(alone.into())
@@ -127,7 +127,7 @@ fn program(node: &Node) -> Result<CustomProgram, Wrong> {
         .map_err(|error| (node.place, format!("a program of `agents`: {error}")))
 }
 
-/// A command with a relative path is meant from where the configuration is, not from where a step works.
+/// Resolves a relative command against the directory of the configuration, not the one of a step.
 fn locate(program: &mut CustomProgram, dir: &Path) {
     if let Some(command) = program.command.as_mut().filter(|command| command.contains('/')) {
         let path: PathBuf = dir.join(&*command).components().collect();

@@ -1,14 +1,14 @@
 //! GitHub Copilot CLI (`copilot --output-format json`), which reads a piped prompt from stdin.
 //!
-//! It hides the values of secrets in its own output, keys of JSON included, so only what is needed is
-//! looked at. Never takes the message of a sub-agent for the answer.
+//! It hides the values of secrets in its own output, including keys of JSON, so only the needed fields are read. Never
+//! takes the message of a sub-agent for the answer.
 
 use serde_json::Value;
 
 use super::call_state::{CallState, add, number, say, text, tool};
 use super::{AgentEvent, Invocation, Request, Tools, joined_prompt};
 
-/// The prompt travels on stdin.
+/// The prompt is passed on stdin.
 pub(super) fn invocation(request: &Request) -> Invocation {
     let mut call = Invocation::new(["--output-format", "json"]);
     if request.tools == Tools::All {
@@ -75,7 +75,7 @@ fn read_message(data: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) 
     }
 }
 
-/// Its `cost` counts premium requests, not dollars, and is left out.
+/// Reads the usage. `cost` counts premium requests, not dollars, and is left out.
 fn read_usage(data: &Value, draft: &mut CallState) {
     let usage = &mut draft.usage;
     add(&mut usage.input_tokens, number(data, "/inputTokens"));
@@ -92,7 +92,7 @@ fn read_result(event: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) 
             let complaint = draft.complaint.take();
             draft.fail(None, &complaint.unwrap_or_else(|| format!("exit code {code}")));
         }
-        // The name of the field can be hidden; then the process's own exit code decides.
+        // The name of the field can be hidden; then the exit code of the process decides.
         _ => draft.done = true,
     }
 }

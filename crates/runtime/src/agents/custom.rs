@@ -1,5 +1,5 @@
-//! A program that a configuration file describes: its arguments, how the prompt travels, where the answer
-//! is, how a rate limit looks. Decoding the file is the caller's; checking what it says is done here.
+//! A program that a configuration file describes: its arguments, how it gets the prompt, where its answer is, and how
+//! to recognise a rate limit. The caller decodes the file; the description is checked here.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,21 +16,21 @@ mod check;
 
 pub use check::CustomError;
 
-/// The description of a program. In its arguments, `{prompt}`, `{prompt_file}`, `{answer_file}`,
-/// `{system_prompt}`, `{model}`, `{cwd}` and `{session}` stand for what they name; `{options}`, alone, is
-/// the place of the optional arguments (the end if absent); `{{` and `}}` are braces.
+/// The description of a program. In its arguments, `{prompt}`, `{prompt_file}`, `{answer_file}`, `{system_prompt}`,
+/// `{model}`, `{cwd}` and `{session}` are replaced by their values; `{options}`, alone, is the place of the optional
+/// arguments (the end if absent); `{{` and `}}` are braces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CustomProgram {
-    /// What recipes call it.
+    /// Its name in recipes.
     pub name: String,
-    /// What is started; the name if absent.
+    /// The command; the name if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// The arguments.
     #[serde(default)]
     pub args: Vec<String>,
-    /// How the prompt travels.
+    /// How it gets the prompt.
     #[serde(default)]
     pub prompt: PromptBy,
     /// Where the answer is.
@@ -39,20 +39,20 @@ pub struct CustomProgram {
     /// Added when there is a model, with `{model}`.
     #[serde(default)]
     pub model_args: Vec<String>,
-    /// Added when there is a system prompt, with `{system_prompt}`; without it, the system prompt stands
-    /// before the prompt.
+    /// Added when there is a system prompt, with `{system_prompt}`; if absent, the system prompt is put before the
+    /// prompt.
     #[serde(default)]
     pub system_prompt_args: Vec<String>,
-    /// Added always, with `{cwd}`.
+    /// Always added, with `{cwd}`.
     #[serde(default)]
     pub dir_args: Vec<String>,
     /// Added when a session is continued, with `{session}`.
     #[serde(default)]
     pub session_args: Vec<String>,
-    /// Words that mean a rate limit when a call has failed.
+    /// Words in a failed call that mean a rate limit.
     #[serde(default)]
     pub rate_limit: Vec<String>,
-    /// Words that mean a failed login when a call has failed.
+    /// Words in a failed call that mean a failed login.
     #[serde(default)]
     pub auth_failure: Vec<String>,
     /// Environment entries, unless the user has set the name.
@@ -60,7 +60,7 @@ pub struct CustomProgram {
     pub env: BTreeMap<String, String>,
 }
 
-/// How a prompt travels.
+/// How a program gets the prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptBy {
@@ -87,7 +87,7 @@ pub enum AnswerBy {
         /// Paths and the text that each must have: `type: result`.
         #[serde(rename = "match")]
         matching: BTreeMap<String, String>,
-        /// Where the answer is inside that event.
+        /// The path of the answer inside that event.
         path: String,
     },
     /// In the file `{answer_file}`.
@@ -95,7 +95,7 @@ pub enum AnswerBy {
 }
 
 impl CustomProgram {
-    /// What is started.
+    /// The command.
     pub fn command(&self) -> &str {
         self.command.as_deref().unwrap_or(&self.name)
     }
@@ -133,7 +133,7 @@ impl CustomProgram {
         }
     }
 
-    /// What the placeholders stand for; the prompt is put on its way.
+    /// The values of the placeholders; also passes on the prompt.
     fn values(&self, request: &Request, call: &mut Invocation) -> Values {
         let prompt_file = request.scratch.join("prompt.md");
         let answer_file = request.scratch.join("answer.txt");
@@ -192,7 +192,7 @@ enum Piece<'a> {
     Name(&'a str),
 }
 
-/// An argument as texts and placeholders; nothing if its braces do not match.
+/// An argument as texts and placeholders; `None` if its braces do not match.
 fn split(arg: &str) -> Option<Vec<Piece<'_>>> {
     let mut pieces = Vec::new();
     let mut rest = arg;
@@ -234,7 +234,7 @@ fn fill(arg: &str, values: &Values) -> std::ffi::OsString {
     filled
 }
 
-/// The part of a description that reading needs.
+/// The part of a description that is needed for reading.
 #[derive(Debug)]
 pub(super) struct CustomReader {
     answer: AnswerBy,
@@ -264,7 +264,7 @@ impl CustomReader {
         found.is_some() || matches!(self.answer, AnswerBy::Events { .. })
     }
 
-    /// What the configured words say about a failed call.
+    /// The failure that the configured words mean.
     pub(super) fn recognise(&self, said: &str) -> Option<AgentFailure> {
         if limits::says_any(said, &self.rate_limit) {
             return Some(limits::rate_limited(said.to_owned()));

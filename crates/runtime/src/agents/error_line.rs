@@ -1,5 +1,5 @@
-//! The lines by which an agent program says that its service failed. Only a line that begins like an error counts:
-//! an agent may write about rate limits, logins and connections in its work.
+//! Lines in which an agent program reports that its service failed. Only a line that begins like an error counts: an
+//! agent may write about rate limits, logins and connections in its work.
 
 use super::{
     AgentFailure,
@@ -7,13 +7,13 @@ use super::{
     limits::{self, AUTH, NETWORK, RATE_LIMIT, SERVER, USED_UP, Words},
 };
 
-/// What programs put before an error, in lower case.
+/// Prefixes of an error, in lower case.
 const HEADINGS: [&str; 6] = ["error: ", "fatal: ", "stream error: ", "typeerror: ", API_ERROR, "apierror: "];
-/// What claude and gemini put before an error of their service.
+/// The prefix of claude and gemini for an error of their service.
 const API_ERROR: &str = "api error: ";
-/// How gemini asks for a login, in lower case; a path follows.
+/// Gemini's request for a login, in lower case; a path follows.
 const LOGIN: &str = "please set an auth method in your ";
-/// What makes the number behind it an HTTP status, in lower case.
+/// Words that make the number after them an HTTP status, in lower case.
 const BEFORE_STATUS: [&str; 13] = [
     "http ",
     "http/1.1 ",
@@ -29,7 +29,7 @@ const BEFORE_STATUS: [&str; 13] = [
     "request failed with status code ",
     "last error: ",
 ];
-/// What makes the number before it an HTTP status.
+/// Words that make the number before them an HTTP status.
 const REASONS: &[&str] = &[
     "too many requests",
     "rate limit",
@@ -41,15 +41,15 @@ const REASONS: &[&str] = &[
     "gateway timeout",
     "overloaded",
 ];
-/// The statuses that say something about the service or the login.
+/// The statuses that are about the service or the login.
 const KNOWN: [u16; 8] = [401, 403, 429, 500, 502, 503, 504, 529];
 
-/// What the last error line of a text means, if it is a known one.
+/// The meaning of the last error line of a text, if it is known.
 pub(super) fn last_error(text: &str) -> Option<AgentFailure> {
     text.lines().rev().find_map(error)
 }
 
-/// What a line means, if it is a known error.
+/// The meaning of a line, if it is a known error.
 pub(super) fn error(line: &str) -> Option<AgentFailure> {
     let (said, is_api) = without_headings(line);
     let message = || shorten(line);
@@ -68,7 +68,7 @@ pub(super) fn error(line: &str) -> Option<AgentFailure> {
     }
 }
 
-/// The line without signs and headings before its words, and whether one of them names the service.
+/// The line without symbols and prefixes, and whether one of them names the service.
 fn without_headings(line: &str) -> (&str, bool) {
     let is_sign = |c: char| !(c.is_alphanumeric() || c == '{');
     let (mut said, mut is_api) = (line.trim_start_matches(is_sign), false);
@@ -79,7 +79,7 @@ fn without_headings(line: &str) -> (&str, bool) {
     (said, is_api)
 }
 
-/// The rest of a text behind this beginning, in any case of letters.
+/// The rest of a text after this beginning, ignoring case.
 fn strip<'a>(text: &'a str, beginning: &str) -> Option<&'a str> {
     let (start, rest) = text.split_at_checked(beginning.len())?;
     start.eq_ignore_ascii_case(beginning).then_some(rest)
@@ -109,8 +109,8 @@ fn json_status(text: &str) -> Option<u16> {
     code.as_u64().and_then(|code| u16::try_from(code).ok())
 }
 
-/// Whether a line begins with a phrase that does not go on as a sentence: `Unauthorized: …`, but not `unauthorized users
-/// are …`. The names of system errors are followed by what they are about.
+/// Whether a line begins with a phrase that does not continue as a sentence: `Unauthorized: …`, but not `unauthorized
+/// users are …`. The names of system errors are followed by their subject.
 fn begins(said: &str, phrase: &str) -> bool {
     let (words, phrase) = (Words::of(said).words, Words::of(phrase).words);
     let is_there = words.len() >= phrase.len() && words.iter().zip(&phrase).all(|((_, a), (_, b))| a == b);

@@ -1,4 +1,4 @@
-//! Why a call of an agent failed: one closed list, and the words for each. Decides nothing.
+//! Why an agent call failed: one closed list with a message for each. Decides nothing.
 
 use engine::run::outcome::AgentTrouble;
 use serde::{Deserialize, Serialize};
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum AgentFailure {
-    /// The model's provider wants fewer requests.
+    /// The model's provider asks for fewer requests.
     #[error("the agent is rate limited: {message}")]
     RateLimited {
-        /// The program's words.
+        /// The message of the program.
         message: String,
         /// Seconds to wait, if the provider says so.
         retry_after: Option<u64>,
@@ -18,7 +18,7 @@ pub enum AgentFailure {
     /// The provider does not accept the credentials.
     #[error("the agent cannot log in: {message}; check its login or its key")]
     Auth {
-        /// The program's words.
+        /// The message of the program.
         message: String,
     },
     /// The provider is overloaded or broken.
@@ -26,39 +26,39 @@ pub enum AgentFailure {
     Server {
         /// The HTTP status, if known.
         status: Option<u16>,
-        /// The program's words.
+        /// The message of the program.
         message: String,
     },
     /// The provider cannot be reached.
     #[error("the agent cannot reach its model service: {message}")]
     Network {
-        /// The program's words.
+        /// The message of the program.
         message: String,
     },
-    /// Turns, budget, credit or length are used up.
+    /// A limit on turns, budget, credit or length is reached.
     #[error("the agent stops at a limit: {message}")]
     Limit {
-        /// The program's words.
+        /// The message of the program.
         message: String,
     },
-    /// The provider or the program refuses the request as it is.
+    /// The provider or the program refuses the request.
     #[error("the agent's request is refused{}: {message}", with_status(*.status))]
     Refused {
         /// The HTTP status, if known.
         status: Option<u16>,
-        /// The program's words.
+        /// The message of the program.
         message: String,
     },
-    /// The program says itself that it failed.
+    /// The program reports a failure.
     #[error("the agent reports a failure: {message}")]
     Reported {
-        /// The program's words.
+        /// The message of the program.
         message: String,
     },
     /// It ended with exit code 0 and without a result.
     #[error("the agent ends with exit code 0 and without a result{}", after(.message))]
     NoResult {
-        /// What else it said.
+        /// Its other output.
         message: String,
     },
     /// The result is in more JSON than can be read.
@@ -69,26 +69,26 @@ pub enum AgentFailure {
     Exit {
         /// The exit code.
         code: i32,
-        /// What it said last.
+        /// Its last output.
         message: String,
     },
-    /// It was ended by a signal.
+    /// A signal ended it.
     #[error("the agent is ended by signal {signal}{}", after(.message))]
     Signal {
         /// The signal's number.
         signal: i32,
-        /// What it said last.
+        /// Its last output.
         message: String,
     },
 }
 
 impl AgentFailure {
-    /// Whether waiting for the provider's rate limit is the thing to do.
+    /// Whether it is a rate limit, so that waiting helps.
     pub fn is_rate_limit(&self) -> bool {
         matches!(self, AgentFailure::RateLimited { .. })
     }
 
-    /// What is wrong with the service, where that is the reason.
+    /// The problem of the service, if that is the reason.
     pub fn trouble(&self) -> Option<AgentTrouble> {
         match self {
             AgentFailure::RateLimited { .. } => Some(AgentTrouble::RateLimit),
@@ -100,7 +100,7 @@ impl AgentFailure {
         }
     }
 
-    /// Whether the same call may well succeed later, without anybody changing anything.
+    /// Whether the same call may succeed later without any change.
     pub fn is_transient(&self) -> bool {
         matches!(
             self,

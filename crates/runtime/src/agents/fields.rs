@@ -1,6 +1,6 @@
-//! The fields of configuration files: a misspelt one is an error, as it is in recipes.
+//! The fields of configuration files: a misspelt one is an error, as in recipes.
 //!
-//! Knows names only; what they hold is checked where it is read.
+//! Checks names only; values are checked where they are read.
 
 use recipe::{
     diagnostic::{Code, Diagnostic, did_you_mean},
@@ -24,7 +24,7 @@ const PROGRAM: &[&str] = &[
 ];
 const EVENTS: &[&str] = &["match", "path"];
 
-/// The first field of a configuration that nobody knows.
+/// The first unknown field of a configuration.
 pub fn unknown_field(root: &Node) -> Option<Diagnostic> {
     unknown(root, ROOT, "the configuration").or_else(|| {
         let Kind::List(programs) = &root.get("agents")?.value.kind else { return None };

@@ -1,12 +1,12 @@
-//! Gemini CLI (`gemini --output-format stream-json`); the single object of its `json` format is understood
-//! too. Never takes what it said before its last tool for the answer.
+//! Gemini CLI (`gemini --output-format stream-json`); also reads the single object of its `json` format. Never takes
+//! text before its last tool for the answer.
 
 use serde_json::Value;
 
 use super::call_state::{CallState, number, say, text, tool};
 use super::{AgentEvent, Invocation, Request, joined_prompt};
 
-/// The prompt travels on stdin; without `-p` a piped prompt is headless too.
+/// The prompt is passed on stdin; a piped prompt is headless even without `-p`.
 pub(super) fn invocation(request: &Request) -> Invocation {
     let mut call = Invocation::new(["--output-format", "stream-json", "--yolo", "--skip-trust"]);
     call.option("--model", request.model.as_deref());
@@ -64,7 +64,7 @@ fn read_result(event: &Value, draft: &mut CallState) {
     draft.fail(number(event, "/error/code"), message);
 }
 
-/// Whether this is the object of the `json` format: it names its session, or has nothing but what that format has.
+/// Whether this is the object of the `json` format: it names its session, or has only fields of that format.
 fn is_whole(event: &Value) -> bool {
     const KNOWN: [&str; 4] = ["response", "stats", "error", "warnings"];
     let is_known = |key: &String| KNOWN.contains(&key.as_str());

@@ -1,12 +1,13 @@
-//! The launcher form: one program that starts the agent program it is told, as
-//! `LAUNCHER NAME -- [--allow-all-tools] -p PROMPT [--system-prompt S] --add-dir CWD [--model M]`.
+//! The launcher form: one program that starts the requested agent program, as `LAUNCHER NAME -- [--allow-all-tools] -p
+//! PROMPT [--system-prompt S] --add-dir CWD [--model M]`.
 //!
-//! The prompt is an argument because that is the launcher's contract; one that does not fit goes into a
-//! private file that the argument names, and a second `--add-dir` names the directory of that file. Sessions are the launcher's own affair and are not passed.
+//! The prompt is an argument because that is the launcher's contract. A prompt that does not fit is put into a private
+//! file that the argument names, and a second `--add-dir` names the directory of that file. The launcher manages
+//! sessions itself, so they are not passed.
 
 use super::{ARGUMENT_LIMIT, Invocation, Program, Reader, Request, Tools, argument_prompt, joined_prompt};
 
-/// How the launcher is started for a request to the program of that name.
+/// How to start the launcher for a request to the program of that name.
 pub fn invocation(name: &str, request: &Request) -> Invocation {
     let mut call = Invocation::new([name, "--"]);
     if name == "copilot" && request.tools == Tools::All {
@@ -29,7 +30,7 @@ pub fn invocation(name: &str, request: &Request) -> Invocation {
     call
 }
 
-/// A reader for what comes back: the program's structured result if it is one, else the text.
+/// A reader for its output: the program's structured result if there is one, otherwise the text.
 pub fn reader(program: Option<&Program>) -> Reader {
     program.map_or_else(Reader::plain, Program::reader)
 }

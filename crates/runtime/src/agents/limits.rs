@@ -1,11 +1,11 @@
-//! What an error text or an HTTP status means: rate limit, login, overload, network.
+//! The meaning of an error text or an HTTP status: rate limit, login, overload, network.
 //!
-//! Looks only at words that stand alone, so that `4290` is not a `429`; and is asked only about error messages in a
-//! program's events, never about an answer. Lines of a program are for `error_line`.
+//! Compares whole words only, so that `4290` is not a `429`. Used only for error messages in a program's events, never
+//! for an answer. `error_line` handles the lines of a program.
 
 use super::AgentFailure;
 
-/// What a status of the model's provider means.
+/// The meaning of a status of the model's provider.
 pub(super) fn from_status(status: u16, message: String) -> AgentFailure {
     match status {
         429 => rate_limited(message),
@@ -16,8 +16,8 @@ pub(super) fn from_status(status: u16, message: String) -> AgentFailure {
     }
 }
 
-/// A request that the provider refuses. It said itself that this is no rate limit and no overload; numbers in its
-/// words are about something else.
+/// A request that the provider refuses. Its status rules out a rate limit and an overload, so numbers in its message
+/// are about something else.
 fn refused(status: u16, message: String) -> AgentFailure {
     let words = Words::of(&message);
     if words.say(USED_UP) {
@@ -29,13 +29,13 @@ fn refused(status: u16, message: String) -> AgentFailure {
     }
 }
 
-/// A rate limit, if the text of a failed call speaks of one.
+/// A rate limit, if the text of a failed call mentions one.
 pub(super) fn rate_limit_in(text: &str) -> Option<AgentFailure> {
     let words = Words::of(text);
     (words.say(RATE_LIMIT) || words.status(429)).then(|| rate_limited(text.to_owned()))
 }
 
-/// What an error message of a program means, if it says something known.
+/// The meaning of an error message of a program, if it is known.
 pub(super) fn from_text(text: &str) -> Option<AgentFailure> {
     let message = || super::call_state::shorten(text);
     let words = Words::of(text);
@@ -55,7 +55,7 @@ pub(super) fn from_text(text: &str) -> Option<AgentFailure> {
     words.say(NETWORK).then(|| AgentFailure::Network { message: message() })
 }
 
-/// Whether any of the phrases stands in the text, word for word.
+/// Whether any of the phrases is in the text, word for word.
 pub(super) fn says_any(text: &str, phrases: &[String]) -> bool {
     let words = Words::of(text);
     phrases.iter().any(|phrase| words.say_one(phrase))
@@ -229,7 +229,7 @@ impl<'a> Words<'a> {
                 .any(|window| window.iter().zip(&phrase).all(|((_, a), (_, b))| a == b))
     }
 
-    /// Whether the number stands there as an HTTP status.
+    /// Whether the number is in the text as an HTTP status.
     fn status(&self, status: u16) -> bool {
         let number = status.to_string();
         let mut at = (0..self.words.len()).filter(|at| self.words[*at].1 == number);
@@ -256,7 +256,7 @@ impl<'a> Words<'a> {
         named || self.words.len() <= 2 || self.context(*place)
     }
 
-    /// Whether the line of that place speaks of requests at all.
+    /// Whether the line at that place is about requests at all.
     fn context(&self, place: usize) -> bool {
         let from = self.text[..place].rfind('\n').map_or(0, |at| at + 1);
         let to = self.text[place..].find('\n').map_or(self.text.len(), |at| place + at);

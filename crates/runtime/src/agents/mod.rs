@@ -1,7 +1,7 @@
-//! Coding-agent programs as data: how each is called, and how what it prints is read.
+//! Coding-agent programs as data: how to call each, and how to read its output.
 //!
-//! One file per program. Everything here is a pure function of its arguments: it never starts a process,
-//! writes a file, or looks at the clock or the environment; the loop does that.
+//! One file per program. Everything here is a pure function of its arguments: it never starts a process, writes a file,
+//! or reads the clock or the environment; the loop does that.
 //!
 //! | program | prompt | system prompt | answer | unattended | own retries |
 //! |---|---|---|---|---|---|
@@ -14,7 +14,7 @@
 //! | launcher | `-p` | `--system-prompt` | standard output | `--allow-all-tools` for copilot | the program's |
 //! | custom | as configured | as configured | as configured | as configured | as configured |
 //!
-//! An agent may do what a shell step of the same recipe may do; that is why permissions are not asked for.
+//! An agent may do what a shell step of the same recipe may do, so permissions are not asked for.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -50,14 +50,14 @@ pub use fields::unknown_field;
 pub use reader::{Ended, Reader};
 pub use settings::{AgentSettings, RateLimits, unknown_program};
 
-/// What is appended to every prompt, so that the agent does not wait for somebody.
+/// The end of every prompt. It keeps the agent from waiting for an answer.
 pub const FOOTER: &str = "Proceed autonomously. Do not ask questions. \
 Nobody reads along: decide yourself where something is open, and finish with the result.";
 
-/// The longest text that is passed as one argument; Linux refuses 128 KiB, and some room is left.
+/// The longest text that is passed as one argument; Linux refuses 128 KiB, and this leaves some room.
 const ARGUMENT_LIMIT: usize = 96 * 1024;
 
-/// The prompt followed by [`FOOTER`]; a prompt that already ends with it stays as it is.
+/// The prompt followed by [`FOOTER`]; a prompt that already ends with it is unchanged.
 pub fn add_footer(prompt: &str) -> String {
     let prompt = prompt.trim_end();
     if prompt.ends_with(FOOTER) {
@@ -66,28 +66,28 @@ pub fn add_footer(prompt: &str) -> String {
     format!("{prompt}\n\n{FOOTER}")
 }
 
-/// What an agent is asked to do.
+/// A request to an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The whole prompt, footer included.
+    /// The whole prompt, including the footer.
     pub prompt: String,
-    /// Who the agent is, from its Markdown file.
+    /// The role of the agent, from its Markdown file.
     pub system_prompt: Option<String>,
-    /// The model, in the program's own words.
+    /// The model, as the program names it.
     pub model: Option<String>,
-    /// Where it works.
+    /// The working directory.
     pub cwd: PathBuf,
-    /// A session of the same program to go on with.
+    /// A session of the same program to continue.
     pub session: Option<String>,
-    /// A private directory of the attempt, for files that carry a prompt or an answer.
+    /// A private directory of the attempt, for files with a prompt or an answer.
     pub scratch: PathBuf,
-    /// Who starts the program; some refuse to work unattended as root without being told.
+    /// The user that starts the program; some refuse to work unattended as root without an option.
     pub user: User,
-    /// Which tools it may use without being asked.
+    /// Which tools it may use without permission.
     pub tools: Tools,
 }
 
-/// Which tools a program may use without being asked, where it has an option for that of its own.
+/// Which tools a program may use without permission, if it has an option for that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tools {
     /// All of them.
@@ -97,27 +97,27 @@ pub enum Tools {
     Configured,
 }
 
-/// Who starts a program.
+/// The user that starts a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum User {
     /// The superuser.
     Root,
-    /// Anybody else.
+    /// Any other user.
     Ordinary,
 }
 
-/// How a program is started for one request.
+/// How to start a program for one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Invocation {
     /// The arguments after the program's name.
     pub args: Vec<OsString>,
-    /// Environment entries, to be set only where the user has not set the name.
+    /// Environment entries, set only if the user has not set the name.
     pub env: Vec<(String, String)>,
-    /// What the program reads on standard input, from a private file; without it, nothing.
+    /// The standard input, from a private file; empty if absent.
     pub stdin: Option<String>,
-    /// Files to be written, readable by the owner only, before the start.
+    /// Files to write before the start, readable only by the owner.
     pub files: Vec<(PathBuf, String)>,
-    /// Where the program leaves its last message, if not on standard output.
+    /// The file with the program's last message, if it is not on standard output.
     pub answer_file: Option<PathBuf>,
 }
 
@@ -144,7 +144,7 @@ impl Invocation {
     }
 }
 
-/// A program that can be asked.
+/// An agent program.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Program {
     /// Claude Code.
@@ -159,7 +159,7 @@ pub enum Program {
     Opencode,
     /// Amplifier CLI.
     Amplifier,
-    /// One that a configuration file describes.
+    /// A program that a configuration file describes.
     Custom(Box<CustomProgram>),
 }
 
@@ -167,8 +167,8 @@ impl Program {
     /// The names that need no configuration.
     pub const KNOWN: [&str; 6] = ["claude", "codex", "copilot", "gemini", "opencode", "amplifier"];
 
-    /// The program of that name. A path counts by its file name without extension; a configured program
-    /// comes before a known one of the same name.
+    /// The program of that name. A path counts by its file name without extension; a configured program takes
+    /// precedence over a known one of the same name.
     pub fn named(name: &str, custom: &[CustomProgram]) -> Option<Program> {
         let stem = Path::new(name).file_stem()?.to_str()?;
         let mut custom = custom.iter();
@@ -186,7 +186,7 @@ impl Program {
         }
     }
 
-    /// What to look for in `PATH`, unless the user gave a path.
+    /// The name to search in `PATH`, unless the user gave a path.
     pub fn binary(&self) -> &str {
         match self {
             Program::Claude => "claude",
@@ -199,7 +199,7 @@ impl Program {
         }
     }
 
-    /// How it is started for a request.
+    /// How to start it for a request.
     pub fn invocation(&self, request: &Request) -> Invocation {
         match self {
             Program::Claude => claude::invocation(request),
@@ -226,50 +226,50 @@ impl Program {
     }
 }
 
-/// Something that an agent does, for people who watch.
+/// An action of an agent, for the progress display.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum AgentEvent {
     /// It uses a tool.
     Tool {
-        /// The tool's name, as the program calls it.
+        /// The name of the tool in the program.
         name: String,
-        /// What it is used on: a file, a command; may be empty.
+        /// The target of the tool: a file, a command; may be empty.
         detail: String,
     },
-    /// It says something; the beginning of it.
+    /// It says something.
     Text {
-        /// At most 120 characters of one line.
+        /// The beginning: at most 120 characters of one line.
         text: String,
     },
-    /// Which model works.
+    /// The model is known.
     Model {
         /// The model's name.
         name: String,
     },
-    /// Which session it is.
+    /// The session is known.
     Session {
-        /// The program's own identifier, good for going on later.
+        /// The program's own id, which can be used to continue later.
         id: String,
     },
-    /// The program tries a model call again by itself.
+    /// The program repeats a model call by itself.
     Retrying {
-        /// Why.
+        /// The reason.
         message: String,
     },
 }
 
-/// What a call used. Whatever the program does not report is unknown, never zero.
+/// The usage of a call. Values that the program does not report are unknown, never zero.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
-    /// The model that worked.
+    /// The model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The program's session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Input tokens, as the program counts them: some count those from a cache, some do not.
+    /// Input tokens, as the program counts them: some include those from a cache, some do not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
     /// Output tokens.
@@ -281,7 +281,7 @@ pub struct Usage {
     /// Input tokens written into a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_write_tokens: Option<u64>,
-    /// What it cost, in US dollars, as the program says.
+    /// The cost in US dollars, as the program reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     /// Turns of the conversation.
@@ -289,7 +289,7 @@ pub struct Usage {
     pub turns: Option<u64>,
 }
 
-/// The prompt for a program without a place of its own for a system prompt.
+/// The prompt for a program without a separate system prompt.
 fn joined_prompt(request: &Request) -> String {
     match &request.system_prompt {
         Some(system) => format!("{}\n\n---\n\n{}", system.trim_end(), request.prompt),
@@ -297,7 +297,7 @@ fn joined_prompt(request: &Request) -> String {
     }
 }
 
-/// The prompt as an argument: itself, or, where it does not fit, a pointer to a private file that holds it.
+/// The prompt as an argument: itself, or, if it does not fit, a reference to a private file with it.
 fn argument_prompt(prompt: &str, scratch: &Path, files: &mut Vec<(PathBuf, String)>) -> String {
     if prompt.len() <= ARGUMENT_LIMIT {
         return prompt.to_owned();

@@ -1,13 +1,12 @@
-//! opencode (`opencode run --format json`). It has no final event: a step that finishes with `stop` is the
-//! end, and so is the end of the output where no step was begun. Never takes the text of an earlier message for the
-//! answer.
+//! opencode (`opencode run --format json`). It has no final event: a step that finishes with `stop` is the end, and so
+//! is the end of the output if no step has begun. Never takes the text of an earlier message for the answer.
 
 use serde_json::Value;
 
 use super::call_state::{CallState, add, number, say, text, tool};
 use super::{AgentEvent, AgentFailure, Invocation, Request, joined_prompt};
 
-/// The prompt travels on stdin.
+/// The prompt is passed on stdin.
 pub(super) fn invocation(request: &Request) -> Invocation {
     let mut call = Invocation::new(["run", "--format", "json", "--auto"]);
     call.option("--model", request.model.as_deref());
@@ -17,7 +16,7 @@ pub(super) fn invocation(request: &Request) -> Invocation {
     call
 }
 
-/// No message has this id: what is said next is a new answer, whether it has one or not.
+/// An id that no message has: the next text is a new answer, with or without an id.
 const BETWEEN: &str = "\n";
 
 /// Takes one event.
@@ -84,7 +83,7 @@ fn read_finish(event: &Value, draft: &mut CallState) {
     }
 }
 
-/// A cost of 0 is what it says of models whose price it does not know.
+/// Reads the usage. A cost of 0 means that opencode does not know the price of the model.
 fn read_usage(event: &Value, draft: &mut CallState) {
     let usage = &mut draft.usage;
     add(&mut usage.input_tokens, number(event, "/part/tokens/input"));

@@ -1,5 +1,5 @@
-//! Reads a program's standard output as it comes, cut anywhere, in bounded memory, and says at the end what
-//! the call amounted to. Knows nothing of any particular program.
+//! Reads a program's standard output as it arrives, in pieces of any size and in bounded memory, and returns the
+//! outcome of the call at the end. Does not know any particular program.
 
 use engine::run::outcome::KnownBy;
 use serde_json::Value;
@@ -11,17 +11,17 @@ use super::custom::CustomReader;
 use super::{AgentEvent, AgentFailure, Usage, error_line, limits};
 use crate::store::values::cut_mark;
 
-/// Takes one JSON object into the draft; false if it is none of the program's events.
+/// Takes one JSON object into the draft; false if it is not an event of the program.
 pub(super) type ReadEvent = fn(&Value, &mut CallState, &mut Vec<AgentEvent>) -> bool;
 
 /// How a program's process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// By itself.
+    /// It exited by itself.
     Exit(i32),
-    /// By a signal that was not ours.
+    /// A signal that was not ours ended it.
     Signal(i32),
-    /// By us, because it had given its final result and stayed: the result stands.
+    /// We ended it, because it did not exit after its final result: the result counts.
     AfterResult,
 }
 
@@ -30,17 +30,17 @@ pub enum Ended {
 pub struct Reader {
     dialect: Dialect,
     draft: CallState,
-    /// The line that is not yet complete.
+    /// The incomplete last line.
     line: Vec<u8>,
-    /// The line in the place of `line`, if it is a long one.
+    /// Used instead of `line` for a long line.
     long: Option<LongLine>,
-    /// The rest of this line is too much and is left out.
+    /// The rest of this line is too long and is skipped.
     skipping: bool,
-    /// What may have been an event was left out.
+    /// A line that may have been an event was skipped.
     dropped: bool,
-    /// What was cut out of the last long texts.
+    /// The bytes that were cut out of the last long texts.
     cuts: Vec<u64>,
-    /// Everything so far, while none of it was an event.
+    /// Everything so far, while there was no event.
     plain: BoundedText,
     /// At least one event of the program was seen.
     structured: bool,
@@ -62,7 +62,7 @@ impl Reader {
         Reader::with(Dialect::Custom(Box::new(custom)))
     }
 
-    /// For a program that nothing is known of: its whole output is the answer.
+    /// For an unknown program: its whole output is the answer.
     pub fn plain() -> Reader {
         Reader::with(Dialect::Plain)
     }
@@ -81,7 +81,7 @@ impl Reader {
         }
     }
 
-    /// Takes the next bytes, wherever they were cut, and appends what they tell.
+    /// Takes the next bytes, cut at any place, and appends their events.
     pub fn feed(&mut self, bytes: &[u8], events: &mut Vec<AgentEvent>) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.take(piece);
@@ -96,7 +96,7 @@ impl Reader {
         self.draft.done
     }
 
-    /// What was used so far; a call that is ended early has cost something too.
+    /// The usage so far; a call that is ended early has a cost too.
     pub fn usage(&self) -> &Usage {
         &self.draft.usage
     }
@@ -115,7 +115,7 @@ impl Reader {
         AgentOutcome { result, partial, known_by, usage: self.draft.usage, denied: self.draft.denied }
     }
 
-    /// What a call said that was ended before it had a result, after all of its output was fed.
+    /// The partial answer of a call that was ended before it had a result, after all of its output was fed.
     pub fn partial(mut self) -> Option<AgentText> {
         self.end();
         self.said()
@@ -128,7 +128,7 @@ impl Reader {
         }
     }
 
-    /// What was said so far; nothing if it is only events that say nothing.
+    /// The text so far; `None` if there are only events without text.
     fn said(&mut self) -> Option<AgentText> {
         let said = match self.structured {
             true => std::mem::take(&mut self.draft.answer),
@@ -137,7 +137,7 @@ impl Reader {
         (!said.is_empty()).then(|| self.value(said))
     }
 
-    /// A text as a value. What was cut out of it before it was a text counts too.
+    /// A text as a value. Bytes that were cut out before count too.
     fn value(&self, kept: BoundedText) -> AgentText {
         let mut said = AgentText::from(kept.captured());
         let before = || self.cuts.iter().copied().find(|cut| said.text.contains(&cut_mark(*cut)));
@@ -163,7 +163,7 @@ impl Reader {
         }
     }
 
-    /// A line that is too long as it is.
+    /// Starts a line that is too long to be kept unchanged.
     fn begin_long(&mut self, piece: &[u8]) {
         let mut long = LongLine::default();
         long.push(&std::mem::take(&mut self.line));
@@ -184,7 +184,7 @@ impl Reader {
             self.structured = true;
             self.plain = BoundedText::default();
         }
-        // A huge line's buffer is not held for the rest of a long call.
+        // Do not keep the buffer of a huge line for the rest of a long call.
         line.clear();
         line.shrink_to(64 * 1024);
         self.line = line;
@@ -207,7 +207,7 @@ impl Reader {
             Dialect::Custom(custom) => custom.read_event(event, &mut self.draft),
             Dialect::Plain => false,
         };
-        // Whoever works again has got over the complaint; it does not explain a later end.
+        // The agent works again after the complaint, so the complaint does not explain a later end.
         let works = |event: &AgentEvent| matches!(event, AgentEvent::Tool { .. } | AgentEvent::Text { .. });
         if events[before..].iter().any(works) {
             self.draft.complaint = None;
@@ -215,7 +215,7 @@ impl Reader {
         ours
     }
 
-    /// A result printed over several lines, perhaps after a banner, is one JSON document; so is a list of events.
+    /// Reads the output as one JSON document: a result over several lines, perhaps after a banner, or a list of events.
     fn read_document(&mut self) {
         if !self.plain.is_whole() {
             return;
@@ -296,12 +296,12 @@ impl Reader {
         Some(AgentText::from(plain.captured())).filter(|said| !said.trim().is_empty()).ok_or(missing)
     }
 
-    /// A configured program that answers in JSON has no plain answer to fall back on.
+    /// Whether a configured program answers in JSON, so that plain text is not an answer.
     fn must_be_structured(&self) -> bool {
         matches!(&self.dialect, Dialect::Custom(custom) if !custom.answers_plainly())
     }
 
-    /// Whether the only thing that was printed is the beginning of an event.
+    /// Whether the output is only the beginning of an event.
     fn breaks_off(&self) -> bool {
         let text = self.plain.text();
         let inside = text.trim_start().strip_prefix('{').unwrap_or_default().trim_start();
@@ -310,13 +310,13 @@ impl Reader {
             && serde_json::from_str::<serde::de::IgnoredAny>(&text).is_err_and(|error| error.is_eof())
     }
 
-    /// What a failed call without a structured failure says about the cause: an event, an error line on stderr, or, in
-    /// place of any event, an error line at the end of stdout. What the agent says in its work is no evidence.
+    /// The cause of a failed call without a structured failure: an event, an error line on stderr, or, if there was no
+    /// event, an error line at the end of stdout. The agent's own text is not evidence.
     fn classify(&self, stderr: &str) -> Option<(AgentFailure, KnownBy)> {
         if let Some(failure) = self.draft.complaint.as_deref().and_then(limits::from_text) {
             return Some((failure, KnownBy::Result));
         }
-        // of a program that nobody knows, any words about a rate limit count
+        // for an unknown program, any words about a rate limit count
         let is_unknown = !matches!(self.dialect, Dialect::Known(_));
         let in_words = || limits::rate_limit_in(stderr).filter(|_| is_unknown);
         let tail = || self.plain_tail().lines().last().and_then(error_line::error);
@@ -325,7 +325,7 @@ impl Reader {
         failure.map(|failure| (failure, KnownBy::Words))
     }
 
-    /// The configured words of a custom program win over ours.
+    /// The configured words of a custom program take precedence over ours.
     fn recognise(&self, failure: &AgentFailure, stderr: &str) -> Option<AgentFailure> {
         let Dialect::Custom(custom) = &self.dialect else {
             return None;
@@ -343,7 +343,7 @@ impl Reader {
         }
     }
 
-    /// How many bytes are held, for the tests of their bound.
+    /// How many bytes are held, for tests of the bound.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
         let long = self.long.as_ref().map_or(0, LongLine::held);
@@ -355,7 +355,7 @@ impl Reader {
     }
 }
 
-/// Whether a line that goes on with this piece can be an event: only objects are.
+/// Whether a line that continues with this piece can be an event: only objects are.
 fn may_be_event(line: &[u8], piece: &[u8]) -> bool {
     let begin = if line.is_empty() { piece } else { line };
     matches!(begin.trim_ascii_start().first(), Some(b'{') | None)

@@ -1,10 +1,10 @@
-//! How agents are run: the program, its launcher, rate limits and budgets. Never starts one.
+//! How agents are started: the program, its launcher, rate limits and budgets. Never starts one.
 
 use std::time::Duration;
 
 use super::{CustomProgram, Program, Tools};
 
-/// How agents are run.
+/// How agents are started.
 #[derive(Clone, Debug)]
 pub struct AgentSettings {
     /// Program of steps that do not name one.
@@ -15,13 +15,13 @@ pub struct AgentSettings {
     pub custom: Vec<CustomProgram>,
     /// What happens on a rate limit.
     pub rate: RateLimits,
-    /// What agents may use up, from the command line: it takes the place of what the recipe says.
+    /// Limits of the command line, which replace those of the recipe.
     pub budget: recipe::plan::Budget,
-    /// What a resume allows: it takes the place of what any recipe says.
+    /// Limits of a resume, which replace those of every recipe.
     pub raised: recipe::plan::Budget,
-    /// How long a program that has given its result may take to end itself.
+    /// How long a program may take to exit after its result.
     pub result_grace: Duration,
-    /// Which tools programs may use without being asked.
+    /// Which tools programs may use without permission.
     pub tools: Tools,
 }
 
@@ -40,16 +40,16 @@ impl Default for AgentSettings {
     }
 }
 
-/// What happens when an agent's service asks to slow down.
+/// What happens when an agent's service is rate limited.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateLimits {
-    /// How often it is tried again.
+    /// The number of retries.
     pub max_retries: u64,
-    /// Seconds before the first time.
+    /// Seconds before the first retry.
     pub base_delay: f64,
     /// Longest wait in seconds.
     pub max_delay: f64,
-    /// Model of one last attempt.
+    /// The model for one last attempt.
     pub fallback_model: Option<String>,
 }
 
@@ -66,7 +66,7 @@ impl RateLimits {
     }
 }
 
-/// What to say about a program that nobody knows.
+/// The message about an unknown agent program.
 pub fn unknown_program(name: &str) -> String {
     format!(
         "agent program `{name}` is not known: use one of {}, or describe it under `agents:` in `.recipe-runner.yaml`",

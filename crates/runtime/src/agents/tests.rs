@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What the programs printed, as `tests/real_agents.rs` records it.
+/// The recorded output of a program, from `tests/real_agents.rs`.
 macro_rules! transcript {
     ($name:literal) => {
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/transcripts/", $name, ".jsonl"))
@@ -151,7 +151,7 @@ fn wherever_the_output_is_cut() {
         let whole = read_in(&[bytes], program, Ended::Exit(*exit), "");
         let single: Vec<&[u8]> = bytes.chunks(1).collect();
         assert_eq!(read_in(&single, program, Ended::Exit(*exit), ""), whole);
-        // One byte at a time was every place at once; two pieces are the usual case.
+        // Single bytes covered every place; two pieces are the usual case.
         let step = (bytes.len() / 200).max(1);
         for at in (0..bytes.len()).step_by(step) {
             let (a, b) = bytes.split_at(at);

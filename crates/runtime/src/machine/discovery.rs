@@ -1,8 +1,8 @@
-//! Where recipes and agent files are found: one order of directories for `list` and for running.
+//! Finds recipes and agent files: one order of directories for `list` and for running.
 //!
-//! Never reads the environment (everything comes in through [`Setup`]) and never decides what a recipe means.
-//! Every file is known by one path: its canonical one, shortened if it is below the current directory. What stands
-//! beside a link to it counts as beside it.
+//! Never reads the environment (everything comes in through [`Setup`]) and never decides what a recipe means. Every
+//! file has one path: its canonical one, shortened if it is below the current directory. Files next to a link to it
+//! count as next to it.
 
 mod agents;
 mod catalog;
@@ -28,26 +28,26 @@ use catalog::{Catalogs, Header};
 /// Prefix of the paths of recipes that are part of the program.
 const BUILT_IN: &str = "built-in:";
 
-/// What a [`Library`] has to know about the world.
+/// Everything that a [`Library`] has to know about the machine.
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
-    /// The directory that relative paths of the command line mean, absolute.
+    /// The directory that relative paths of the command line start from, absolute.
     pub cwd: PathBuf,
-    /// The directory that the recipe works in, absolute; the same as `cwd` unless `-C` says otherwise.
+    /// The working directory of the recipe, absolute; the same as `cwd` without `-C`.
     pub working_dir: PathBuf,
     /// The user's home directory.
     pub home: Option<PathBuf>,
-    /// Directories that were added on the command line, in order.
+    /// Directories from the command line, in order.
     pub recipe_dirs: Vec<PathBuf>,
     /// More directories, separated by colons.
     pub more_dirs: Option<String>,
-    /// An installation that has recipes and agents, absolute.
+    /// An installation with recipes and agents, absolute.
     pub installation: Option<PathBuf>,
     /// The directory of the recipes of a package, absolute.
     pub package_dir: Option<PathBuf>,
     /// Recipes that are part of the program: name and text.
     pub built_in: Vec<(&'static str, &'static str)>,
-    /// How long what was seen in a directory may be used again.
+    /// How long the listing of a directory may be reused.
     pub reuse: Duration,
 }
 
@@ -57,24 +57,24 @@ pub struct Library {
     setup: Setup,
     dirs: Vec<PathBuf>,
     catalogs: Catalogs,
-    /// The directories of the links by which files were named first, by the files' paths.
+    /// The directories of links to files, by the files' paths.
     links: Mutex<BTreeMap<String, PathBuf>>,
 }
 
 impl Library {
-    /// A library of what `setup` describes.
+    /// The library for a setup.
     pub fn new(setup: Setup) -> Library {
         let dirs = search::directories(&setup);
         let catalogs = Catalogs::new(setup.reuse);
         Library { setup, dirs, catalogs, links: Mutex::default() }
     }
 
-    /// The directories that are searched, first one first.
+    /// The search directories, in order.
     pub fn dirs(&self) -> &[PathBuf] {
         &self.dirs
     }
 
-    /// The directories that another command line would have to name to find the same recipes.
+    /// The directories that another command line has to name to find the same recipes.
     pub fn named_dirs(&self) -> Vec<PathBuf> {
         let usual = search::directories(&Setup {
             cwd: self.setup.working_dir.clone(),
@@ -87,7 +87,7 @@ impl Library {
         dirs.chain(links.values()).filter(|dir| !usual.contains(dir)).cloned().collect()
     }
 
-    /// The recipe that was asked for on the command line: a file that exists, or a name.
+    /// The requested recipe of the command line: an existing file, or a name.
     pub fn root(&self, asked: &str) -> Result<Loaded, LoadError> {
         let path = self.absolute(asked);
         if !asked.is_empty() && path.exists() && !path.is_dir() {
@@ -102,8 +102,8 @@ impl Library {
         self.by_name(asked, &[], Vec::new).unwrap_or_else(|| Err(self.not_found(asked, &[], Vec::new())))
     }
 
-    /// Every recipe in the search directories, sorted by name; of two with the same name the one that is used
-    /// comes first.
+    /// Every recipe in the search directories, sorted by name; of two with the same name the one that is used comes
+    /// first.
     pub fn list(&self) -> Vec<Found> {
         let mut found: Vec<Found> = Vec::new();
         for dir in &self.dirs {
@@ -124,7 +124,7 @@ impl Library {
         Found::new(self.display(file), &stem, header)
     }
 
-    /// The path under which a file is known: canonical, and relative if it is below the current directory.
+    /// The path of a file for users: canonical, and relative if it is below the current directory.
     pub fn display(&self, path: &Path) -> String {
         let canonical = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         let here = self.setup.cwd.canonicalize().unwrap_or_else(|_| self.setup.cwd.clone());
@@ -145,7 +145,7 @@ impl Library {
         }
     }
 
-    /// Remembers where a file was named, if that is not where it is.
+    /// Remembers the directory of a link to a file.
     fn note_link(&self, path: &Path, shown: &str) {
         let named = path.parent().and_then(|dir| dir.canonicalize().ok());
         if let Some(dir) =
@@ -156,8 +156,8 @@ impl Library {
         }
     }
 
-    /// The recipe of this name: the first directory that has one wins. `above` is asked for more directories only where
-    /// no other one has it.
+    /// The recipe of this name: the first directory that has one wins. `above` supplies more directories only if none
+    /// of these has it.
     fn by_name(
         &self,
         name: &str,
@@ -201,7 +201,7 @@ impl Library {
         LoadError::NotFound { searched }
     }
 
-    /// The directories of the file that another one was named in: where it was named itself, and where it is.
+    /// The directories that a file belongs to: that of the link to it, and its own.
     fn directories_of(&self, from: &str) -> Vec<PathBuf> {
         if from.starts_with(BUILT_IN) {
             return Vec::new();

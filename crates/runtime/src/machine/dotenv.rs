@@ -1,6 +1,6 @@
-//! `.env` files: `NAME=value` lines that are set for a run unless the environment has them already.
+//! `.env` files: `NAME=value` lines that are set for a run unless the environment already has them.
 //!
-//! Never shows what a file holds: what is wrong with it is told by its line.
+//! Never shows the content of a file: a problem is reported by its line number.
 
 use std::{
     collections::BTreeSet,
@@ -10,8 +10,8 @@ use std::{
 
 use recipe::plan::{Plan, Unit};
 
-/// What the `.env` files of a plan define, in the order in which they count: beside each recipe, then where it works.
-/// `base` is where relative paths of recipes begin.
+/// The definitions in the `.env` files of a plan, in order of precedence: next to each recipe, then in the working
+/// directory. Relative paths of recipes start from `base`.
 pub fn definitions(plan: &Plan, base: &Path, working_dir: &Path) -> Vec<(String, String)> {
     definitions_of(&plan.units, base, working_dir)
 }
@@ -22,7 +22,7 @@ pub(crate) fn definitions_of(units: &[Arc<Unit>], base: &Path, working_dir: &Pat
     found.map(|(name, value)| (name, value.replace('\0', ""))).collect()
 }
 
-/// What is wrong in the `.env` files of a plan, each file and line once, without what stands there.
+/// The problems in the `.env` files of a plan, each file and line once, without the content of the line.
 pub fn problems(plan: &Plan, base: &Path, working_dir: &Path) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut problems = Vec::new();
@@ -48,15 +48,15 @@ fn files(units: &[Arc<Unit>], base: &Path, working_dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The text of a file. What is no file, as a pipe that nobody writes to, has none; one strange byte does not take the
-/// other definitions away.
+/// The text of a file; empty for anything else, such as a pipe without a writer. One invalid byte does not lose the
+/// other definitions.
 fn text(file: &Path) -> String {
     let bytes = if file.is_file() { std::fs::read(file).unwrap_or_default() } else { Vec::new() };
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The variables that the recipes of a plan ask for or that their `.env` files define, with the values that count;
-/// `variable` knows both.
+/// `variable` looks up both.
 pub fn named(
     plan: &Plan,
     defined: impl IntoIterator<Item = String>,
@@ -67,15 +67,15 @@ pub fn named(
     names.into_iter().filter_map(|name| Some((name.clone(), variable(&name)?))).collect()
 }
 
-/// The definitions in a text. `export NAME=value`, quotes and `#` comments are understood.
+/// The definitions in a text. Supports `export NAME=value`, quotes and `#` comments.
 pub fn parse(text: &str) -> Vec<(String, String)> {
     scan(text).0
 }
 
-/// A line, counted from 1, and why it is not understood.
+/// A line number, from 1, and the reason why the line cannot be parsed.
 type Wrong = (usize, &'static str);
 
-/// The definitions in a text, and the lines that nobody understands.
+/// The definitions in a text, and the lines that cannot be parsed.
 fn scan(text: &str) -> (Vec<(String, String)>, Vec<Wrong>) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (mut found, mut wrong) = (Vec::new(), Vec::new());
@@ -93,7 +93,7 @@ fn scan(text: &str) -> (Vec<(String, String)>, Vec<Wrong>) {
         };
         let start = end - value.len();
         let (value, used) = match value.chars().next() {
-            // a quoted value may go on over several lines
+            // a quoted value may span several lines
             Some(quote @ ('"' | '\'')) => quoted(&text[start..], quote).unwrap_or_else(|open| {
                 wrong.push((number, "has a quote that is not closed: the rest of the file is one value"));
                 (open, text.len() - start)
@@ -117,7 +117,7 @@ fn is_blank(line: &str) -> bool {
     line.is_empty() || line.starts_with('#')
 }
 
-/// The name that a line defines, and the rest of the line from its value on.
+/// The name that a line defines, and the rest of the line, starting with its value.
 fn definition(line: &str) -> Option<(&str, &str)> {
     let line = line.trim_start();
     let (name, value) = line.strip_prefix("export ").unwrap_or(line).split_once('=')?;
@@ -126,7 +126,7 @@ fn definition(line: &str) -> Option<(&str, &str)> {
     is_name.then_some((name, value.trim_start()))
 }
 
-/// The text of a quoted value, and how many bytes it takes with its quotes; only the text if no quote ends it.
+/// The text of a quoted value, and its length in bytes with the quotes; only the text if the closing quote is missing.
 fn quoted(text: &str, quote: char) -> Result<(String, usize), String> {
     let mut value = String::new();
     let mut chars = text.char_indices().skip(1);

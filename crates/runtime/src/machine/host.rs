@@ -1,6 +1,6 @@
-//! What a run takes from the machine that it runs on: environment, directories, limits of the session tree.
+//! The machine of a run: environment, directories, limits of the session tree.
 //!
-//! Everything is handed in by the caller; nothing here reads the process's own environment.
+//! The caller supplies everything; nothing here reads the process's own environment.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,7 @@ use crate::{
     os::{guardian::Guardian, process},
 };
 
-/// Variables that keep programs from asking anything.
+/// Variables that keep programs from asking questions.
 const QUIET: &[(&str, &str)] = &[
     ("NONINTERACTIVE", "1"),
     ("DEBIAN_FRONTEND", "noninteractive"),
@@ -33,30 +33,30 @@ const QUIET: &[(&str, &str)] = &[
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
 
-/// Search path of programs where the environment has none.
+/// Search path of programs if the environment has no `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// How many sessions steps are told that there may be, where nobody says how many.
+/// The number of sessions that steps get as their limit by default.
 const SESSIONS: u64 = 10;
 
-/// The machine, as far as a run may know it.
+/// The machine, as far as a run needs it.
 #[derive(Clone, Debug)]
 pub struct Host {
     /// The environment that steps inherit.
     pub env: BTreeMap<OsString, OsString>,
     /// The user's home directory.
     pub home: Option<PathBuf>,
-    /// How long a process has to end itself before it is killed.
+    /// How long a process has to end by itself before it is killed.
     pub grace: Duration,
     /// Whether the user is root.
     pub is_root: bool,
-    /// How this program is started as a guardian of its run; without it nothing is.
+    /// How to start this program as a guardian of its run; without it no guardian is started.
     pub guardian: Option<Guardian>,
-    /// Variables that the recipe or its `.env` files name, with their values: they may be secret.
+    /// Variables that the recipe or its `.env` files name, with their values, which may be secret.
     pub named: Vec<(String, String)>,
 }
 
-/// The home directory of the user, as the system has it.
+/// The home directory of the user, according to the system.
 pub fn home_of_user() -> Option<PathBuf> {
     let user = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok()??;
     Some(user.dir).filter(|home| !home.as_os_str().is_empty())
@@ -68,13 +68,13 @@ impl Host {
         self.env.get(&OsString::from(name)).map(|value| value.to_string_lossy().into_owned())
     }
 
-    /// A variable as a number; `None` if it is not set or not one.
+    /// A variable as a number; `None` if it is unset or not a number.
     pub fn number(&self, name: &str) -> Option<u64> {
         self.var(name).and_then(|text| text.trim().parse().ok())
     }
 
-    /// Takes in recipes that were found late: what their `.env` files define counts unless it is set already, and what
-    /// they name may be secret. `base` is where relative paths of recipes begin.
+    /// Takes in recipes that were found late: definitions of their `.env` files count unless already set, and the
+    /// variables that they name may be secret. Relative paths of recipes start from `base`.
     pub(crate) fn take_in(&mut self, units: &[Arc<Unit>], base: &Path, working_dir: &Path) {
         let definitions = dotenv::definitions_of(units, base, working_dir);
         for (name, value) in &definitions {
@@ -87,7 +87,7 @@ impl Host {
         self.named.extend(named);
     }
 
-    /// The environment that every step begins with.
+    /// The initial environment of every step.
     pub fn step_env(&self, tree: &Tree) -> BTreeMap<OsString, OsString> {
         let mut env = self.env.clone();
         env.remove(&OsString::from("CLAUDECODE"));
@@ -107,13 +107,13 @@ impl Host {
         env
     }
 
-    /// How deep the session is, as the environment says; nothing if it says nothing.
+    /// The depth of the session, according to the environment; `None` if it is not set.
     fn session_depth(&self) -> Option<String> {
         let text = self.var("AMPLIHACK_SESSION_DEPTH")?;
         Some(text.trim().to_owned()).filter(|text| !text.is_empty())
     }
 
-    /// Why no run may start here any more, if that is so.
+    /// The reason why no more runs may start here, if there is one.
     pub fn depth_problem(&self) -> Option<String> {
         let tree = self.tree("");
         let said = self.session_depth().unwrap_or_default();
@@ -132,8 +132,8 @@ impl Host {
         ))
     }
 
-    /// How many sessions there may be at the same time, as the environment says: nothing if it says nothing, and
-    /// what it says where that is no number.
+    /// The maximum number of sessions, according to the environment: `None` if it is not set, an error with the text if
+    /// it is not a number.
     fn said_sessions(&self) -> Result<Option<usize>, String> {
         let text = self.var("AMPLIHACK_MAX_SESSIONS").unwrap_or_default();
         match text.trim() {
@@ -142,7 +142,7 @@ impl Host {
         }
     }
 
-    /// Why the number of sessions cannot be used, if that is so.
+    /// The reason why the number of sessions cannot be used, if there is one.
     pub fn sessions_problem(&self) -> Option<String> {
         let said = self.said_sessions().err()?;
         Some(format!(
@@ -150,8 +150,8 @@ impl Host {
         ))
     }
 
-    /// How many agents of a run may be at work; `asked` is what the command line says. It may not ask for more than
-    /// the environment says.
+    /// How many agents of a run may run at the same time; `asked` is the number of the command line, which cannot
+    /// exceed that of the environment.
     pub fn most_agents(&self, asked: Option<usize>) -> usize {
         let most = match self.said_sessions() {
             Ok(Some(said)) => asked.map_or(said, |asked| asked.min(said)),
@@ -160,7 +160,7 @@ impl Host {
         most.max(1)
     }
 
-    /// What a caller that has its own name for the work calls it.
+    /// The caller's own name for the work.
     pub(crate) fn tracking_id(&self) -> Option<String> {
         let text = self.var("AMPLIHACK_RECIPE_RUN_ID")?;
         Some(text.trim().to_owned()).filter(|text| !text.is_empty())
@@ -182,7 +182,7 @@ impl Host {
         let max_depth = self.number("AMPLIHACK_MAX_DEPTH").unwrap_or(3);
         let depth = match self.session_depth() {
             None => 0,
-            // a depth that cannot be read counts as the deepest: better one run too few than one too many
+            // an unreadable depth counts as the deepest: better one run too few than one too many
             Some(text) => text.parse().unwrap_or(max_depth),
         };
         let mut chain = self.runs_around();
@@ -203,20 +203,20 @@ impl Host {
 /// Runs and agents that started each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// The same for all of them.
+    /// The id that all of them share.
     pub id: String,
     /// This run and the runs around it, outermost first.
     pub chain: Vec<String>,
-    /// How deep this run is.
+    /// The depth of this run.
     pub depth: u64,
-    /// How deep runs may be.
+    /// The maximum depth of runs.
     pub max_depth: u64,
-    /// How many sessions there may be.
+    /// The maximum number of sessions.
     pub max_sessions: u64,
 }
 
 impl Tree {
-    /// Whether no run may start here any more.
+    /// Whether no more runs may start here.
     pub fn is_used_up(&self) -> bool {
         self.depth >= self.max_depth
     }

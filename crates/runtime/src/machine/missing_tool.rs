@@ -1,6 +1,6 @@
-//! Which tool a shell did not find: by what it said, else by the commands of the script that are nowhere.
+//! Finds the tool that a shell did not find: from its message, otherwise from the script's commands that do not exist.
 //!
-//! Never runs anything, and names no tool where the script itself may have brought it.
+//! Never runs anything, and names no tool that the script itself may have brought.
 
 use std::{collections::HashSet, path::PathBuf, sync::Arc};
 
@@ -14,17 +14,17 @@ use engine::{
 
 use crate::{machine::programs::is_program, os::environment::Environment};
 
-/// Where a shell looks for programs.
+/// Where a shell searches for programs.
 #[derive(Clone, Debug)]
 pub struct Lookup {
-    /// The directory that it works in.
+    /// Its working directory.
     pub cwd: PathBuf,
     /// Its environment.
     pub env: Arc<Environment>,
 }
 
-/// What to say about exit code 127 of a script that said this. A failed `${NAME:?…}` ends with it too, and says why
-/// itself.
+/// The message for exit code 127 of a script with this output. A failed `${NAME:?…}` exits with 127 too, and has its
+/// own message.
 pub fn exit_127(script: &str, said: &str, lookup: &Lookup) -> String {
     let of_shells = || said.lines().filter(|line| is_of_shell(line));
     if let Some(script) = named(of_shells(), &[": cannot execute: required file not found"]) {
@@ -36,7 +36,7 @@ pub fn exit_127(script: &str, said: &str, lookup: &Lookup) -> String {
         .or_else(|| named(of_shells(), &[": No such file or directory", ": not found"]));
     let tools = match told {
         Some(tool) => vec![tool],
-        // what the shell itself complains of is the reason
+        // the shell's own complaint is the reason
         None if of_shells().next().is_some() => Vec::new(),
         None => absent(script, lookup),
     };
@@ -49,7 +49,7 @@ pub fn exit_127(script: &str, said: &str, lookup: &Lookup) -> String {
     }
 }
 
-/// Whether a shell says this, or a program that starts others.
+/// Whether a line comes from a shell, or from a program that starts others.
 fn is_of_shell(line: &str) -> bool {
     let speaker = line.split(": ").next().unwrap_or_default();
     let name = speaker.rsplit('/').next().unwrap_or_default();
@@ -57,7 +57,7 @@ fn is_of_shell(line: &str) -> bool {
         || line.contains(": line ")
 }
 
-/// What the last of these lines with one of these endings is about.
+/// The subject of the last of these lines that has one of these endings.
 fn named<'a>(lines: impl Iterator<Item = &'a str>, endings: &[&str]) -> Option<String> {
     let cut = |line: &'a str| endings.iter().find_map(|ending| line.split_once(ending));
     let (before, _) = lines.filter_map(cut).last()?;
@@ -71,7 +71,7 @@ fn named<'a>(lines: impl Iterator<Item = &'a str>, endings: &[&str]) -> Option<S
 /// The commands of a script that are neither its functions, nor builtins, nor programs.
 fn absent(script: &str, lookup: &Lookup) -> Vec<String> {
     let mut seen = Seen::default();
-    // which branch was taken is not known here
+    // it is unknown here which branch was taken
     if !script.contains("{{#if") {
         seen.list(&parse(script), 0);
     }
@@ -99,18 +99,18 @@ impl Lookup {
     }
 }
 
-/// What the commands of a script say.
+/// Facts about the commands of a script.
 #[derive(Default)]
 struct Seen {
     programs: Vec<String>,
     functions: HashSet<String>,
-    /// Whether it works in several directories.
+    /// Whether it changes directories.
     moves: bool,
-    /// Whether it may know commands that do not stand in it.
+    /// Whether it may have commands that are not visible in it.
     is_open: bool,
 }
 
-/// How deeply a script is looked into.
+/// The deepest nesting to look into.
 const DEEPEST: usize = 50;
 
 impl Seen {
@@ -152,7 +152,7 @@ impl Seen {
         }
     }
 
-    /// Commands inside of words.
+    /// Collects commands inside words.
     fn inner(&mut self, words: &[Word], depth: usize) {
         words.iter().flat_map(|word| &word.inner).for_each(|text| self.list(&parse(text), depth));
     }
@@ -175,7 +175,7 @@ fn sets_path(word: &Word) -> bool {
     word.text.starts_with("PATH=") || word.text.starts_with("PATH+=")
 }
 
-/// The builtins of bash, and words of its grammar.
+/// The builtins and the keywords of bash.
 const BUILTINS: &[&str] = &[
     ":",
     ".",

@@ -1,4 +1,5 @@
-//! What this machine has: environment files, recipes and agent files, programs, and what is missing before a run starts.
+//! What this machine has: environment files, recipes and agent files, programs, and what is missing before a run
+//! starts.
 
 pub mod discovery;
 pub mod dotenv;

@@ -1,4 +1,4 @@
-//! Everything that can be known to be missing before the first step.
+//! Finds everything that is known to be missing before the first step.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -23,10 +23,10 @@ use crate::{
     store::secrets::{MASK, Mask},
 };
 
-/// Name of the step that stands for everything that is missing.
+/// Name of the step that represents missing things.
 pub const STEP: &str = "preflight-validation";
 
-/// Why nothing can be run in a directory, if nothing can.
+/// The reason why nothing can run in a directory, if there is one.
 pub(crate) fn dir_problem(dir: &Path) -> Option<&'static str> {
     // one question where all is well: only a directory has a `.`
     if !dir.as_os_str().is_empty() && may_execute(&dir.join(".")) {
@@ -56,16 +56,16 @@ pub enum Lack {
     Program(String),
     /// A directory or file.
     Path,
-    /// Room for another run inside of runs.
+    /// Depth for another run inside runs.
     Depth,
 }
 
-/// Something that is missing, and what to do about it.
+/// Something missing, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// What is missing.
     pub lack: Lack,
-    /// For people.
+    /// The message for users.
     pub text: String,
 }
 
@@ -75,10 +75,10 @@ pub fn message(recipe: &str, problems: &[Problem]) -> String {
     format!("=== PRE-FLIGHT VALIDATION FAILED for '{recipe}' ===\n{}", list.join("\n"))
 }
 
-/// What is wrong with the context that a recipe would begin with.
+/// Problems of the context that a recipe would start with.
 pub fn context_problems(unit: &Unit, context: &Map, dir: &Path) -> Vec<Problem> {
     let mut problems = Vec::new();
-    // a name may lead into a value, or have dots itself
+    // a name may lead into a value, or contain dots itself
     let value = |name: &str| match context.get(name) {
         Some(value) => value.clone(),
         None => template::parse_path(name).map(|path| path.resolve(context)).unwrap_or_default(),
@@ -124,8 +124,8 @@ fn is_git_repo(path: &Path) -> bool {
     path.ancestors().any(|dir| dir.join(".git").exists())
 }
 
-/// Environment variables that the recipes which may run require, and that are not set. `runs` says which steps may
-/// run at all.
+/// Environment variables that the recipes which may run require, and that are not set. `runs` says which steps may run
+/// at all.
 pub fn missing_env(plan: &Plan, host: &Host, runs: impl Fn(&Unit, &Step) -> bool) -> Option<Problem> {
     let entered = Needed::of(plan, runs).entered;
     let mut units: Vec<_> = entered.iter().collect();
@@ -136,7 +136,7 @@ pub fn missing_env(plan: &Plan, host: &Host, runs: impl Fn(&Unit, &Step) -> bool
     missing_names(required, host)
 }
 
-/// Environment variables that a recipe requires when it is entered, and that are neither set nor given to it.
+/// Environment variables that a recipe requires when it is entered, and that are neither set nor passed to it.
 pub fn missing_in(unit: &Unit, host: &Host, given: &BTreeSet<String>) -> Option<Problem> {
     missing_names(unit.required_env.iter().filter(|name| !given.contains(*name)), host)
 }
@@ -159,7 +159,7 @@ fn missing_names<'p>(required: impl Iterator<Item = &'p String>, host: &Host) ->
     Some(Problem { text, lack: Lack::Variables(missing) })
 }
 
-/// What these steps of a plan need from outside and is not there.
+/// What these steps of a plan need from outside and lack.
 pub fn missing_for(plan: &Plan, steps: &[&Arc<Step>], settings: &AgentSettings, host: &Host) -> Vec<Problem> {
     let mut problems = Vec::new();
     let names: BTreeSet<(String, Chosen)> = steps
@@ -182,7 +182,7 @@ pub fn missing_for(plan: &Plan, steps: &[&Arc<Step>], settings: &AgentSettings, 
     problems
 }
 
-/// Agent programs that the run will need and that are not there. `runs` says which steps may run at all.
+/// Agent programs that the run needs and that are missing. `runs` says which steps may run at all.
 pub fn missing_programs(
     plan: &Plan,
     settings: &AgentSettings,
@@ -207,11 +207,11 @@ pub fn missing_programs(
     problems
 }
 
-/// What may run.
+/// The parts of a plan that may run.
 struct Needed<'p> {
-    /// The steps, nested ones included.
+    /// The steps, including those of sub-recipes.
     steps: Vec<&'p Step>,
-    /// The recipes, each with the variables that every step which runs it gives to it.
+    /// The recipes, each with the variables that all steps which run it pass to it.
     entered: HashMap<UnitId, BTreeSet<&'p str>>,
 }
 
@@ -233,7 +233,7 @@ impl<'p> Needed<'p> {
         needed
     }
 
-    /// Notes that a recipe is run with these variables; whether that says something new of it.
+    /// Notes that a recipe is run with these variables; returns whether that changes its entry.
     fn enter(&mut self, unit: UnitId, given: BTreeSet<&'p str>) -> bool {
         let known = self.entered.get(&unit).cloned();
         let both =
@@ -244,9 +244,9 @@ impl<'p> Needed<'p> {
     }
 }
 
-/// Decides before the first step which steps of the run's own recipe are certain to be skipped.
+/// Finds, before the first step, the steps of the main recipe that are certain to be skipped.
 pub struct RuledOut {
-    /// Names whose values only the run will tell; `None` if they are not known themselves.
+    /// Names whose values only the run knows; `None` if the names themselves are unknown.
     unknown: Option<HashSet<String>>,
 }
 
@@ -256,7 +256,7 @@ impl RuledOut {
         let mut unknown = HashSet::new();
         for unit in &plan.units {
             for step in &unit.steps {
-                // a recipe that is named by a template may assign any name
+                // a recipe whose name is a template may assign any name
                 if matches!(&step.kind, StepKind::Nested { target: Target::Dynamic { .. }, .. }) {
                     return RuledOut { unknown: None };
                 }
@@ -270,7 +270,7 @@ impl RuledOut {
         RuledOut { unknown: Some(unknown) }
     }
 
-    /// Whether the condition of this step is false in every run that begins with this context.
+    /// Whether the condition of this step is false in every run with this initial context.
     pub fn contains(&self, step: &Step, context: &Map) -> bool {
         let (Some(condition), Some(unknown)) = (&step.condition, &self.unknown) else { return false };
         condition.decide(&Foreseen { scope: context, unknown }) == Ok(Some(false))

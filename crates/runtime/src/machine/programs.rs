@@ -1,4 +1,4 @@
-//! Agent programs on this machine: which one a step asks, whether it is there, and what to do if it is not.
+//! Agent programs on this machine: which one a step uses, whether it exists, and what to do if it does not.
 //!
 //! Never starts one.
 
@@ -13,18 +13,18 @@ use crate::{
     os::shell_word::quote,
 };
 
-/// Who chose a program.
+/// Where the choice of a program comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Chosen {
     /// The command line, the environment or a configuration: `--agent-binary` changes it.
     ForTheRun,
-    /// The step, which nothing overrides.
+    /// The step; nothing overrides it.
     ByTheStep,
     /// `--repair-agent`.
     ForRepairs,
 }
 
-/// The program that a step asks.
+/// The program that a step uses.
 pub fn choice(program: Option<&str>, settings: &AgentSettings) -> (String, Chosen) {
     match program {
         Some(name) => (name.to_owned(), Chosen::ByTheStep),
@@ -32,7 +32,7 @@ pub fn choice(program: Option<&str>, settings: &AgentSettings) -> (String, Chose
     }
 }
 
-/// Why a program cannot be used, if it cannot.
+/// The reason why a program cannot be used, if there is one.
 pub fn problem(name: &str, chosen: Chosen, settings: &AgentSettings, host: &Host) -> Option<Problem> {
     let binary = binary(name, settings);
     let text = match binary.as_deref().map(|binary| (binary, look_for(binary, host))) {
@@ -46,13 +46,13 @@ pub fn problem(name: &str, chosen: Chosen, settings: &AgentSettings, host: &Host
     Some(Problem { lack: Lack::Program(binary.unwrap_or_else(|| name.to_owned())), text })
 }
 
-/// Why the program that was named for repairs cannot be used, if it cannot.
+/// The reason why the program for repairs cannot be used, if there is one.
 pub fn repairer(name: Option<&str>, settings: &AgentSettings, host: &Host) -> Option<Problem> {
     let found = problem(name?, Chosen::ForRepairs, settings, host)?;
     Some(Problem { text: format!("`--repair-agent`: {}", found.text), ..found })
 }
 
-/// What a person can do about a program that is nowhere.
+/// What a person can do about a missing program.
 fn ways_out(binary: &str, chosen: Chosen, settings: &AgentSettings) -> String {
     if settings.launcher.is_some() {
         return "install it, or unset `AMPLIHACK_LAUNCHER_BINARY`".to_owned();
@@ -69,7 +69,7 @@ fn ways_out(binary: &str, chosen: Chosen, settings: &AgentSettings) -> String {
     )
 }
 
-/// What is started for a program; nothing if nobody knows it.
+/// The executable of a program; `None` if the program is unknown.
 pub fn binary(name: &str, settings: &AgentSettings) -> Option<String> {
     match (&settings.launcher, Program::named(name, &settings.custom)) {
         (Some(launcher), _) => Some(launcher.clone()),
@@ -79,18 +79,18 @@ pub fn binary(name: &str, settings: &AgentSettings) -> Option<String> {
     }
 }
 
-/// Whether a program is there.
+/// Whether a program exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// Here.
+    /// It exists here.
     Found(PathBuf),
-    /// Here, but it is not marked as a program.
+    /// It exists here, but is not executable.
     NotExecutable(PathBuf),
-    /// Nowhere.
+    /// It does not exist.
     Missing,
 }
 
-/// Looks for a program: a path is where it is, a name is looked up in `PATH`.
+/// Searches for a program: a path is used as it is, a name is searched in `PATH`.
 pub fn look_for(name: &str, host: &Host) -> Presence {
     if name.contains('/') {
         let path = PathBuf::from(name);
@@ -110,7 +110,7 @@ pub(crate) fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// What to say about a program that is nowhere.
+/// The message about a missing program.
 pub fn missing_program(binary: &str, settings: &AgentSettings) -> String {
     let kind = if settings.launcher.is_some() { "launcher" } else { "agent program" };
     match binary.contains('/') {
@@ -119,13 +119,13 @@ pub fn missing_program(binary: &str, settings: &AgentSettings) -> String {
     }
 }
 
-/// What to say about a program that is there and cannot be started.
+/// The message about a program that exists but cannot be started.
 pub fn not_executable(path: &Path) -> String {
     let path = from_here(path);
     format!("`{path}` is not executable: `chmod +x {}`", quote(&path))
 }
 
-/// A path as one would type it here.
+/// A path as a user would type it in the current directory.
 pub fn from_here(path: &Path) -> String {
     let here = std::env::current_dir().ok().and_then(|dir| path.strip_prefix(dir).ok());
     match here.map(|below| Path::new(".").join(below)) {

@@ -1,7 +1,7 @@
-//! The one place that reads the clock, and makes the event loop that waits by it.
+//! The only place that reads the clock, and makes the event loop that depends on it.
 //!
-//! A process asks for the wall clock once and counts on from there, so that a clock which is set while a run is on its
-//! way makes none of its durations negative or years long.
+//! A process reads the wall clock once and counts from there, so a clock that is set during a run cannot make a
+//! duration negative or years long.
 
 use std::{
     future::Future,
@@ -16,14 +16,14 @@ use jiff::{SignedDuration, Timestamp, Unit};
 
 use crate::os::process;
 
-/// The wall clock when this process first asked, and what the machine had been up for.
+/// The wall clock and the uptime when this process first read the clock.
 static FIRST: OnceLock<(Timestamp, SignedDuration)> = OnceLock::new();
-/// Milliseconds that a run which goes on is ahead of the wall clock.
+/// Milliseconds that a resumed run is ahead of the wall clock.
 static AHEAD: AtomicI64 = AtomicI64::new(0);
-/// In which `/proc` counts, on every architecture.
+/// The unit of `/proc`, on every architecture.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// The time now, to the millisecond. Never goes back.
+/// The current time, to the millisecond. Never goes back.
 pub fn now() -> Timestamp {
     #[cfg(test)]
     if crate::os::files::is_on() {
@@ -35,15 +35,15 @@ pub fn now() -> Timestamp {
     now.round(Unit::Millisecond).unwrap_or(now)
 }
 
-/// From now on it is not earlier than this: a run goes on whose last record is so late, because the clock was set
-/// back in the meantime.
+/// Makes the clock continue from this time at the earliest: the last record of a resumed run may be in the future,
+/// because the clock was set back since.
 pub(crate) fn go_on_from(last: Timestamp) {
     let behind = last.as_millisecond() - now().as_millisecond();
     AHEAD.fetch_add(behind.max(0), Ordering::Relaxed);
 }
 
-/// The time now by the clock of the process that writes a run, whose last record is given: not before that record,
-/// and not longer after it than that process has lived.
+/// The current time by the clock of the process that writes a run, given its last record: not before that record, and
+/// not longer after it than that process has lived.
 pub(crate) fn now_beside(pid: u32, last: Timestamp) -> Timestamp {
     let now = now().max(last);
     match age(pid).and_then(|age| last.checked_add(age).ok()) {
@@ -52,21 +52,21 @@ pub(crate) fn now_beside(pid: u32, last: Timestamp) -> Timestamp {
     }
 }
 
-/// How long a process has lived, where the system tells.
+/// How long a process has lived, if the system tells.
 fn age(pid: u32) -> Option<SignedDuration> {
     let stat = process::shows_us().then(|| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok())??;
     let began: f64 = stat.rsplit(") ").next()?.split(' ').nth(19)?.parse().ok()?;
     Some(uptime() - SignedDuration::try_from_secs_f64(began / TICKS_PER_SECOND).ok()?)
 }
 
-/// How long the machine has been up, the time in which it slept included; nobody can set this.
+/// Time since boot, including sleep. It cannot be set.
 #[cfg(target_os = "linux")]
 fn uptime() -> SignedDuration {
     let up = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     SignedDuration::new(up.tv_sec, i32::try_from(up.tv_nsec).unwrap_or(0))
 }
 
-/// The same since this process first asked, where the time of sleep is not told.
+/// The same since this process first asked; does not include sleep.
 #[cfg(not(target_os = "linux"))]
 fn uptime() -> SignedDuration {
     static FIRST: OnceLock<std::time::Instant> = OnceLock::new();
@@ -74,7 +74,7 @@ fn uptime() -> SignedDuration {
     SignedDuration::try_from(passed).unwrap_or(SignedDuration::ZERO)
 }
 
-/// Brings a piece of work to its end, on an event loop of its own.
+/// Runs a future to its end, on an event loop of its own.
 pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> io::Result<T> {
     let mut event_loop = tokio::runtime::Builder::new_current_thread();
     event_loop.enable_all();

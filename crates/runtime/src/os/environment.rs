@@ -1,5 +1,5 @@
-//! The environment of a process: what every process of a run begins with, and what this one gets besides. Never
-//! copies the first part: it has some fifty variables, and a run may have ten thousand steps.
+//! The environment of a process: the common part of all processes of a run, and the part of this one. Never copies the
+//! common part: it has some fifty variables, and a run may have ten thousand steps.
 
 use std::{
     borrow::Cow,
@@ -16,7 +16,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// What every process of a run begins with.
+    /// The common environment of all processes of a run.
     #[must_use]
     pub fn shared(shared: Arc<BTreeMap<OsString, OsString>>) -> Environment {
         Environment { shared, own: Vec::new() }
@@ -41,7 +41,7 @@ impl Environment {
         own.or_else(|| self.shared.get(OsStr::new(name))).map(OsString::as_os_str)
     }
 
-    /// All entries, in the order in which they count.
+    /// All entries, in order of precedence, the last one counting most.
     pub fn entries(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         let own = self.own.iter().map(|(name, value)| (name, value));
         self.shared.iter().chain(own).map(|(name, value)| (name.as_os_str(), value.as_os_str()))

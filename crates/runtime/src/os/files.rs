@@ -1,5 +1,5 @@
-//! The places where the runner touches the disk, each under a name, so that a simulation can let exactly that place
-//! fail, or let the runner die there. Outside of the crate's own tests every function is the plain call.
+//! File operations at named places, so that a simulation can make one place fail or kill the runner there. Outside the
+//! crate's own tests every function is the plain call.
 //!
 //! Never decides what a failure means.
 
@@ -8,7 +8,7 @@ use std::{
     io::{self, Write},
 };
 
-/// Whether a simulation is going on in this thread.
+/// Whether a simulation runs in this thread.
 #[inline]
 pub(crate) fn is_on() -> bool {
     #[cfg(test)]
@@ -17,7 +17,7 @@ pub(crate) fn is_on() -> bool {
     false
 }
 
-/// Something is about to be done at the place with this name.
+/// Announces an operation at the place with this name; a simulation may refuse it.
 #[inline]
 pub(crate) fn point(name: &'static str) -> io::Result<()> {
     #[cfg(test)]
@@ -29,7 +29,7 @@ pub(crate) fn point(name: &'static str) -> io::Result<()> {
     }
 }
 
-/// Writes some of the bytes, like [`Write::write`]. Who dies here has written any part of them.
+/// Writes some of the bytes, like [`Write::write`]. A runner that dies here has written any part of them.
 #[inline]
 pub(crate) fn write(name: &'static str, file: &mut File, bytes: &[u8]) -> io::Result<usize> {
     #[cfg(test)]
@@ -39,7 +39,7 @@ pub(crate) fn write(name: &'static str, file: &mut File, bytes: &[u8]) -> io::Re
     file.write(bytes)
 }
 
-/// Writes all of the bytes. Who dies here has written any part of them.
+/// Writes all of the bytes. A runner that dies here has written any part of them.
 #[inline]
 pub(crate) fn write_all(name: &'static str, file: &mut File, bytes: &[u8]) -> io::Result<()> {
     #[cfg(test)]
@@ -49,7 +49,7 @@ pub(crate) fn write_all(name: &'static str, file: &mut File, bytes: &[u8]) -> io
     file.write_all(bytes)
 }
 
-/// Brings what was written to disk: from now on it survives a power loss.
+/// Syncs the file to disk: what was written survives a power loss.
 #[inline]
 pub(crate) fn sync(name: &'static str, file: &File) -> io::Result<()> {
     point(name)?;

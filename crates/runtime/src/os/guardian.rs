@@ -1,8 +1,8 @@
-//! The guardian: a small process that outlives a killed runner for as long as it takes to end what is left of its run.
+//! The guardian: a small process that outlives a killed runner just long enough to end the rest of its run.
 //!
-//! It waits at a pipe that only the runner holds. When the pipe closes without a word, the runner has died. It never
-//! polls, never reads anything of the run before it has to act, never writes into the journal, and never touches a
-//! run that another process has taken.
+//! It waits at a pipe that only the runner holds. If the pipe closes without a message, the runner has died. It never
+//! polls, never reads the run before it has to act, never writes into the journal, and never touches a run that another
+//! process has taken.
 
 use std::{
     convert::Infallible,
@@ -18,27 +18,28 @@ use std::{
 
 use super::process;
 
-/// How long something has to run before a guardian is worth its price.
+/// How long a process has to run before a guardian is worth its cost.
 const LASTING: Duration = Duration::from_secs(1);
-/// What the runner says when there is nothing left to guard.
+/// The message of the runner when there is nothing left to guard.
 pub(crate) const DONE: &[u8] = b"done";
-/// How long a guardian that was told so may take to end.
+/// How long a guardian may take to end after that message.
 const GOODBYE: Duration = Duration::from_secs(2);
 
-/// How a program is started as a guardian: the folder of the run is added to its arguments, and it has to call `runs::guard`.
+/// How to start a program as a guardian: the folder of the run is added to its arguments, and it has to call
+/// `runs::guard`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guardian {
     /// The program.
     pub program: PathBuf,
-    /// What it is called in lists of processes.
+    /// Its name in process lists.
     pub name: OsString,
     /// Its first arguments.
     pub args: Vec<OsString>,
 }
 
 impl Guardian {
-    /// It gets nothing of ours but the pipe: neither environment, which would make it a process of a run, nor
-    /// directory nor output.
+    /// Starts it with nothing but the pipe: an inherited environment would make it a process of a run, and it needs no
+    /// directory and no output.
     fn start(&self, run: &PathBuf) -> io::Result<Child> {
         let mut command = Command::new(&self.program);
         command.arg0(&self.name).args(&self.args).arg(run).env_clear().current_dir("/");
@@ -47,21 +48,21 @@ impl Guardian {
     }
 }
 
-/// The guardian of a run, seen from its runner: started when something lasts, and told when it is over.
+/// The guardian of a run, seen from its runner: started when a process runs long enough, and told when the run is over.
 ///
-/// Dropping it without [`Self::end`] is a death too: then the guardian acts.
+/// Dropping it without [`Self::end`] looks like the death of the runner: then the guardian acts.
 pub(crate) struct Beside {
     order: Option<(Guardian, PathBuf)>,
     child: Option<Child>,
 }
 
 impl Beside {
-    /// Nothing is started yet, and without a folder or a program never will be.
+    /// A guardian that is not started yet. Without a folder or a program it never starts.
     pub(crate) fn new(guardian: Option<Guardian>, folder: Option<PathBuf>) -> Beside {
         Beside { order: guardian.zip(folder), child: None }
     }
 
-    /// Does the work, with a guardian as soon as a part of it lasts.
+    /// Does the work, and starts a guardian as soon as a process of it runs long enough.
     pub(crate) async fn while_it<T>(&mut self, work: impl Future<Output = T>) -> T {
         tokio::select! {
             biased;
@@ -70,7 +71,7 @@ impl Beside {
         }
     }
 
-    /// A runner without a guardian is as good as ever: that one cannot be started is no error.
+    /// Starts the guardian. A run also works without one, so a failure is ignored.
     async fn watch(&mut self) -> Infallible {
         let Some((guardian, run)) = self.order.take() else { return pending().await };
         let mut rest = LASTING;
@@ -82,18 +83,18 @@ impl Beside {
         pending().await
     }
 
-    /// Nothing of the run is alive: the guardian goes, and leaves nothing behind.
+    /// Ends the guardian: all processes of the run have ended.
     pub(crate) fn end(self) {
         let Some(mut child) = self.child else { return };
         if let Some(mut pipe) = child.stdin.take() {
-            // one that somebody killed does not listen
+            // the write fails if the guardian was killed
             let _ = pipe.write_all(DONE);
         }
         let deadline = Instant::now() + GOODBYE;
         while matches!(child.try_wait(), Ok(None)) && Instant::now() < deadline {
             sleep(Duration::from_millis(1));
         }
-        // nothing for one that has ended
+        // does nothing if it has ended
         let _ = child.kill();
         let _ = child.wait();
         process::forget_aside(&child);

@@ -1,4 +1,4 @@
-//! The operating system: processes, the clock, files that may fail, environments. Knows nothing of recipes and runs.
+//! The operating system: processes, the clock, files that may fail, environments. Does not know recipes or runs.
 
 pub mod clock;
 pub mod environment;

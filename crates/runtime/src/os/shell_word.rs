@@ -1,6 +1,6 @@
-//! Words of a command line that a shell takes as they are meant.
+//! Quoting of words for a shell command line.
 
-/// A word as a shell takes it.
+/// A word, quoted for a shell if needed.
 pub fn quote(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
     match !text.is_empty() && text.chars().all(is_plain) {

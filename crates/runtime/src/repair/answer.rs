@@ -13,7 +13,7 @@ pub fn recipe_in(answer: &str) -> Option<String> {
     }
 }
 
-/// What an answer without a recipe proposes all the same: the YAML in it, or all that it says.
+/// The proposal in an answer without a recipe: its YAML, or the whole answer.
 pub fn proposal_in(answer: &str) -> String {
     let fenced = fences(answer).into_iter().filter(|(label, _)| matches!(label.as_str(), "yaml" | "yml"));
     fenced.map(|(_, body)| body).max_by_key(String::len).unwrap_or_else(|| answer.to_owned())
@@ -30,7 +30,7 @@ fn looks_like_recipe(text: &str) -> bool {
     has("steps:") || (has("name:") && has("extends:"))
 }
 
-/// The marks that begin and end a fenced block: as many backquotes or tildes, as far to the right.
+/// The markers that begin and end a fenced block: the same number of backquotes or tildes, with the same indent.
 struct Fence {
     mark: u8,
     length: usize,
@@ -52,7 +52,7 @@ impl Fence {
         })
     }
 
-    /// A line of the block, without what the fence itself is indented by.
+    /// A line of the block, without the indent of the fence.
     fn inside<'a>(&self, line: &'a str) -> &'a str {
         let spaces = line.bytes().take(self.indent).take_while(|byte| *byte == b' ').count();
         &line[spaces..]

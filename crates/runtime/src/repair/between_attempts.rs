@@ -1,7 +1,7 @@
-//! Between two attempts: what is done is written down first, told, and can be stopped at any moment.
+//! Work between two attempts: every action is recorded first and reported, and can be stopped at any moment.
 //!
-//! Signals and requests to cancel are listened for from before the first attempt until the last word, so none of
-//! them falls between two attempts. Never decides what is done next.
+//! Listens for signals and cancel requests from before the first attempt until the end, so that none is lost between
+//! two attempts. Never decides what is done next.
 
 use std::{collections::BTreeSet, future::Future, time::Duration};
 
@@ -20,7 +20,7 @@ use crate::{
     store::folder::RunFolder,
 };
 
-/// Listens for whoever wants the whole thing to stop.
+/// Listens for requests to stop.
 #[derive(Debug)]
 pub(super) struct StopListener {
     event_loop: Runtime,
@@ -39,7 +39,7 @@ impl StopListener {
     }
 }
 
-/// The next word that means this run; a request in the inbox is a word only to who has not heard any.
+/// The next request to stop this run; a request in the inbox counts only if none was received before.
 async fn told(signals: &mut Signals, folder: &RunFolder, heard: Option<Halt>) -> Halt {
     loop {
         if heard.is_none() && cancel_requested(folder) {
@@ -56,7 +56,7 @@ async fn told(signals: &mut Signals, folder: &RunFolder, heard: Option<Halt>) ->
     }
 }
 
-/// Where the loop works between two attempts.
+/// The tools of the loop between two attempts.
 pub(super) struct BetweenAttempts<'a> {
     pub(super) runs: &'a Runs,
     pub(super) folder: &'a RunFolder,
@@ -66,21 +66,21 @@ pub(super) struct BetweenAttempts<'a> {
 }
 
 impl BetweenAttempts<'_> {
-    /// Writes down what happens, before it happens.
+    /// Records an event before it happens.
     pub(super) fn record(&mut self, event: Event) -> Result<(), AutoFixError> {
         Ok(self.runs.append(self.folder, event, self.reporter)?)
     }
 
-    /// Whether somebody has asked to stop in the meantime.
+    /// Whether a stop was requested in the meantime.
     pub(super) fn was_told(&mut self) -> Option<Halt> {
         if cancel_requested(self.folder) {
             return Some(Halt::Cancel);
         }
-        // long enough for what came while nobody listened
+        // long enough to receive signals that arrived before
         self.pause(Duration::from_millis(1))
     }
 
-    /// Waits, unless somebody asks to stop.
+    /// Waits, unless a stop is requested.
     pub(super) fn pause(&mut self, time: Duration) -> Option<Halt> {
         let (signals, folder) = (&mut self.ear.signals, self.folder);
         let halt = self.ear.event_loop.block_on(async {
@@ -93,8 +93,8 @@ impl BetweenAttempts<'_> {
         self.tell(halt)
     }
 
-    /// Lets an agent work until its end, or until somebody asks to stop: then its gate is closed, and nothing of the
-    /// run is alive afterwards. What is started for it is written down.
+    /// Lets an agent work until it ends or a stop is requested. A stop closes its gate and ends all processes of the
+    /// run. Records the processes that are started for it.
     pub(super) fn watch<T>(
         &mut self,
         gate: &watch::Sender<Go>,

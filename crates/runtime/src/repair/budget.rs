@@ -1,6 +1,6 @@
-//! How many more runs auto-fix may make: one number for the whole tree of runs, on disk.
+//! How many more runs auto-fix may make: one number on disk for the whole tree of runs.
 //!
-//! Nested runs take from the same number, so budgets never multiply; a killed loop finds it where it was.
+//! Runs inside other runs share the number, so budgets never multiply. A loop that was killed finds it unchanged.
 
 use std::{
     cell::Cell,
@@ -19,23 +19,23 @@ use crate::{
     store::folder::{FolderError, make_dir},
 };
 
-/// The environment variable that leads nested runs to the number.
+/// The environment variable that leads inner runs to the number.
 pub const VARIABLE: &str = "RECIPE_RUNNER_AUTO_FIX_BUDGET";
 
-/// The environment variable that keeps nested runs from repairing anything.
+/// The environment variable that forbids inner runs to repair anything.
 pub const FORBIDDEN: &str = "RECIPE_RUNNER_NO_AUTO_FIX";
 
-/// Whether somebody around this run wants nothing to be repaired.
+/// Whether the environment forbids repairs.
 pub fn is_forbidden(host: &Host) -> bool {
     host.var(FORBIDDEN).is_some_and(|said| !matches!(said.trim(), "" | "0" | "false"))
 }
 
-/// Keeps everything that the run starts from repairing anything.
+/// Forbids everything that the run starts to repair anything.
 pub fn forbid(host: &mut Host) {
     host.env.insert(FORBIDDEN.into(), "1".into());
 }
 
-/// The number on disk, and how many of these one loop may take.
+/// The number on disk, and how many of these runs one loop may use.
 #[derive(Clone, Debug)]
 pub struct Budget {
     path: PathBuf,
@@ -43,7 +43,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// The number at this path, of which a loop takes `runs` at most; it begins with these unless it exists already.
+    /// The number at this path, of which a loop uses at most `runs`; creates it with this value if it is missing.
     pub fn open(path: &Path, runs: u32) -> Result<Budget, FolderError> {
         let budget = Budget { path: path.to_owned(), own: Cell::new(runs) };
         if !path.exists() {
@@ -52,12 +52,12 @@ impl Budget {
         Ok(budget)
     }
 
-    /// Where it is.
+    /// Its file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Takes one run from it; `false` if none is left.
+    /// Takes one run from it; `false` if no run is left.
     pub fn take(&self) -> Result<bool, FolderError> {
         let mut file = self.lock()?;
         let (left, own) = (read(&mut file), self.own.get());
@@ -89,8 +89,8 @@ impl Budget {
     }
 }
 
-/// Makes the number of runs that are left known to everything that the run starts; a run inside of another one
-/// that has such a number takes from that, and cannot make more runs than are left. Says where it is.
+/// Passes the number of remaining runs on to everything that the run starts. A run inside another one shares the outer
+/// number, and cannot make more runs than are left. Returns the path of the number.
 pub fn prepare(
     runs: &Runs,
     policy: &mut Policy,
@@ -101,7 +101,7 @@ pub fn prepare(
     let path = match (known, inherited) {
         (Some(path), _) => path,
         (None, Some(path)) => {
-            // this one belongs to a run of the loop around it already
+            // the current run is already counted by the outer loop
             let left = Budget::open(&path, 0)?.left()?.saturating_add(1);
             policy.max_attempts = policy.max_attempts.min(left);
             path

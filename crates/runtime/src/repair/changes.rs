@@ -1,11 +1,11 @@
-//! What a repair changed, in one line: steps and fields by their names. Never says whether that is good.
+//! The changes of a repair in one line: steps and fields by their names. Never judges them.
 
 use recipe::{
     document,
     value::{Map, Value},
 };
 
-/// What differs between two texts of a recipe.
+/// The differences between two versions of a recipe.
 pub(super) fn describe(before: &[u8], after: &[u8]) -> String {
     let (Some(old), Some(new)) = (read(before), read(after)) else { return "rewrote it".to_owned() };
     let (old_steps, new_steps) = (steps(&old), steps(&new));
@@ -33,7 +33,7 @@ fn read(text: &[u8]) -> Option<Map> {
     }
 }
 
-/// The steps with their ids; what has none is named by its place.
+/// The steps with their ids; a step without an id is named by its position.
 fn steps(recipe: &Map) -> Vec<(String, Map)> {
     let Some(Value::List(list)) = recipe.get("steps") else { return Vec::new() };
     let step = |(at, step): (usize, &Value)| match step {
@@ -46,7 +46,7 @@ fn steps(recipe: &Map) -> Vec<(String, Map)> {
     list.iter().enumerate().filter_map(step).collect()
 }
 
-/// The names of members that differ, except for one.
+/// The names of members that differ, without `except`.
 fn fields(old: &Map, new: &Map, except: &str) -> String {
     let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();
     names.sort();

@@ -1,4 +1,4 @@
-//! What comes after a failed attempt, by its diagnosis and by what was tried before. Never acts.
+//! The next action after a failed attempt, from its diagnosis and the earlier attempts. Never acts.
 
 use std::time::Duration;
 
@@ -14,26 +14,26 @@ use crate::{report::RunResult, runs::Resume};
 /// Longest wait for a rate limit or the network.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
-/// What happens next.
+/// The next action.
 pub(super) enum Next {
-    /// The plan decides what is done again.
+    /// Resume; the plan decides which steps run again.
     Resume,
     /// The same with one more level of producers.
     Widen,
     /// The same after a wait.
     Wait(Duration),
-    /// The repair agent is asked.
+    /// Ask the repair agent.
     Repair,
-    /// Somebody else has to mend the environment.
+    /// A person has to fix the environment.
     Blocked(String),
-    /// Somebody has to allow more to be used up.
+    /// A person has to raise a limit.
     Spent,
-    /// A person has to look at it.
+    /// A person has to look at the failure.
     Escalate(String),
 }
 
 impl Loop<'_> {
-    /// Classifies before anything else.
+    /// Decides by the diagnosis.
     pub(super) fn decide(&self, result: &RunResult, report: &Report) -> Next {
         if result.failure.as_ref().is_some_and(|failure| failure.outcome == Outcome::Budget) {
             return Next::Spent;
@@ -43,13 +43,13 @@ impl Loop<'_> {
         };
         let earlier = &report.attempts[..report.attempts.len() - 1];
         let same: Vec<&Attempt> = earlier.iter().filter(|attempt| is_same_failure(attempt, result)).collect();
-        // what came of an attempt before which nothing was tried, because the loop was stopped, says nothing
+        // an attempt after which nothing was tried, because the loop was stopped, does not count
         let was_followed = |attempt: &Attempt| attempt.plan.is_some();
         let changed_since = |attempt: &Attempt| attempt.repair.as_ref().is_some_and(|repair| repair.accepted);
         if same.iter().any(|attempt| was_followed(attempt) && !changed_since(attempt))
             && diagnosis.bucket != Bucket::Environment
         {
-            // once, one level of producers further up
+            // once only: one more level of producers
             let may_widen = self.level == 0 && diagnosis.bucket == Bucket::Work;
             return match may_widen && self.goes_further(result, &same) {
                 true => Next::Widen,
@@ -65,7 +65,7 @@ impl Loop<'_> {
                 )),
             },
             Bucket::Recipe => Next::Repair,
-            // whose work it is does it again
+            // the agent whose answer was wrong does its own step again
             Bucket::Work if is_own_slip(result) => Next::Resume,
             Bucket::Work if self.has_producers(result, self.level) => Next::Resume,
             Bucket::Work => Next::Repair,
@@ -86,7 +86,7 @@ impl Loop<'_> {
         self.planned(result, level).is_some_and(|plan| plan.takes_producers)
     }
 
-    /// Whether there are producers further up, which were not all done again before.
+    /// Whether there are producers further up that did not all run again before.
     fn goes_further(&self, result: &RunResult, same: &[&Attempt]) -> bool {
         let was_done = |rerun: &Vec<String>| {
             same.iter().any(|attempt| attempt.plan.as_ref().is_some_and(|plan| plan.rerun == *rerun))
@@ -101,20 +101,20 @@ impl Loop<'_> {
     }
 }
 
-/// Whether an agent step failed what it requires of its own answer: the step that failed is the one to do again.
+/// Whether an agent step failed the requirements for its own answer: then the failed step itself has to run again.
 fn is_own_slip(result: &RunResult) -> bool {
     let is_drift = result.diagnosis.as_ref().is_some_and(|found| found.class == Class::AgentDrift);
     is_drift && result.failure.as_ref().is_some_and(|failure| failure.outcome == Outcome::NotJson)
 }
 
-/// Whether an earlier attempt failed in the same way: the same steps, each as it did then. Where fewer fail than
-/// before, doing it again has helped.
+/// Whether an earlier attempt failed in the same way: the same steps with the same failures. If fewer steps fail than
+/// before, the rerun has helped.
 fn is_same_failure(attempt: &Attempt, result: &RunResult) -> bool {
     attempt.failed_step == result.failure.as_ref().map(|failure| failure.step.clone())
         && attempt.fingerprint == result.fingerprint
 }
 
-/// Whether an attempt failed for a reason that only doing it again could help with.
+/// Whether an attempt failed without a known cause, so that only another try could help.
 fn is_unexplained(attempt: &Attempt) -> bool {
     let found = attempt.classification.as_ref();
     found.is_some_and(|found| matches!(found.bucket, Bucket::Run | Bucket::None))

@@ -1,4 +1,4 @@
-//! Handing over to a person: why, what was tried, and the commands that make sense now.
+//! Handing over to a person: the reason, the attempts, and the commands that make sense now.
 //!
 //! Never offers a command that cannot work for this run.
 
@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl Loop<'_> {
-    /// Ends the loop and asks for a person.
+    /// Ends the loop and waits for a person.
     pub(super) fn escalate(&self, work: &mut Work<'_>, reason: String) -> Ending {
         let options = self.options(work);
         work.report.outcome = "needs_human".to_owned();
@@ -30,7 +30,7 @@ impl Loop<'_> {
         Ending { status: RunStatus::Waiting, exit_code: 6, error: Some(reason) }
     }
 
-    /// Steps that only a person may have done again.
+    /// Steps that may run again only if a person decides so.
     pub(super) fn undecided(&self, work: &Work<'_>) -> Result<Vec<String>, OpenError> {
         Ok(self.runs.open(work.folder.clone())?.undecided())
     }
@@ -73,7 +73,7 @@ impl Loop<'_> {
         commands
     }
 
-    /// A good repair of the recipe that was asked for, where it could not be written.
+    /// A good repair of the requested recipe that could not be written.
     fn unwritten<'w>(&self, work: &'w Work<'_>) -> Option<&'w str> {
         let repair = work.report.attempts.last()?.repair.as_ref()?;
         let is_unwritten = repair.regressions.iter().any(|found| found.code == NOT_WRITTEN);
@@ -82,14 +82,14 @@ impl Loop<'_> {
         repair.candidate.as_deref().filter(|_| subject.is_root())
     }
 
-    /// What a resume would do that a person types.
+    /// The plan of a resume by a person.
     fn by_person(&self, opened: &OpenedRun, producers: Producers) -> Option<ResumePlan> {
         let resume = Resume { resumer: Resumer::Person { producers }, ..self.resumed(None) };
         opened.resume_plan(&resume).ok()
     }
 }
 
-/// The flag that a plan needs to be carried out.
+/// The flag that is needed to carry out a plan.
 fn allow(plan: Option<&ResumePlan>) -> &'static str {
     match plan.is_some_and(|plan| !plan.blocked_effects.is_empty()) {
         true => " --rerun-effects",
@@ -97,7 +97,7 @@ fn allow(plan: Option<&ResumePlan>) -> &'static str {
     }
 }
 
-/// Whether a repair was taken and not come to: it is in the file, and not yet in the run.
+/// Whether a repair was accepted but not used: it is in the file, but not yet in the run.
 fn is_not_in_the_run(attempt: &Attempt) -> bool {
     attempt.repair.as_ref().is_some_and(|repair| repair.accepted)
         && attempt.plan.as_ref().is_some_and(|plan| !plan.blocked_effects.is_empty())

@@ -1,21 +1,21 @@
-//! What git keeps for a repository, as far as a repair must not change it: HEAD, refs, index, hooks, settings.
+//! The files of a git repository that a repair must not change: HEAD, refs, index, hooks, settings.
 //!
-//! Never looks at objects: they say nothing that a ref does not lead to. Never runs git.
+//! Never reads objects: every object that matters is reached through a ref. Never runs git.
 
 use std::{
     fs,
     path::{Component, Path, PathBuf},
 };
 
-/// Folders beside `HEAD` and `refs` that are not looked at: content that refs lead to, and the work of others.
+/// Folders next to `HEAD` and `refs` that are not watched: content that refs lead to, and other working trees.
 const LEFT_ALONE: [&str; 3] = ["objects", "lfs", "worktrees"];
 
 /// The repository around a directory.
 #[derive(Debug, Default)]
 pub(super) struct Repository {
-    /// What belongs to this working tree, and what all of them share.
+    /// The files of this working tree, and those that all working trees share.
     pub(super) watched: Vec<PathBuf>,
-    /// Branches that other working trees have checked out: whoever works there may move them at any time.
+    /// Branches that other working trees have checked out: work there may move them at any time.
     pub(super) foreign: Vec<PathBuf>,
 }
 
@@ -29,7 +29,7 @@ impl Repository {
         Repository::linked(&dot).unwrap_or_default()
     }
 
-    /// The repository of a linked working tree, whose `.git` is a file that leads to it.
+    /// The repository of a linked working tree, whose `.git` is a file with its path.
     fn linked(dot: &Path) -> Option<Repository> {
         let text = fs::read_to_string(dot).ok()?;
         let own = fs::canonicalize(dot.parent()?.join(text.strip_prefix("gitdir:")?.trim())).ok()?;
@@ -53,30 +53,29 @@ fn foreign(common: &Path, own: Option<&Path>) -> Vec<PathBuf> {
     refs.flat_map(|name| [common.join(&name), common.join("logs").join(&name)]).collect()
 }
 
-/// Whether a folder is none that a walk goes into.
+/// Whether a walk skips this folder.
 pub(super) fn is_left_alone(path: &Path) -> bool {
     let is_named = path.file_name().is_some_and(|name| LEFT_ALONE.iter().any(|known| name == *known));
     let beside = path.parent().filter(|_| is_named);
     beside.is_some_and(|dir| dir.join("HEAD").is_file() && dir.join("refs").is_dir())
 }
 
-/// Whether a path is inside of what git keeps.
+/// Whether a path is inside a `.git` folder.
 pub(super) fn is_inside(path: &Path) -> bool {
     path.parent().is_some_and(|dir| dir.components().any(|part| part == Component::Normal(".git".as_ref())))
 }
 
-/// Whether this is the list of what the next commit holds.
+/// Whether this is the index, the list of the next commit's content.
 pub(super) fn is_index(path: &Path) -> bool {
     is_inside(path) && path.file_name().is_some_and(|name| name == "index")
 }
 
-/// Whether two lists hold the same: commands that only look, such as `git status`, note times in it.
+/// Whether two indexes have the same content: read-only commands such as `git status` update times in it.
 pub(super) fn is_same_index(before: &[u8], now: &[u8]) -> bool {
     before == now || staged(before).is_some_and(|before| staged(now) == Some(before))
 }
 
-/// What is staged: mode, flags, name and content of every entry, without times. `None` for versions that are
-/// written in another way.
+/// The staged entries: mode, flags, name and content of each, without times. `None` for other versions of the format.
 fn staged(index: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
     /// Times, device and inode; then the mode; then owner and size.
     const STAT: usize = 40;
@@ -93,14 +92,14 @@ fn staged(index: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
         let name = if is_extended { NAME + 2 } else { NAME };
         let length = entry.get(name..)?.iter().position(|byte| *byte == 0)?;
         entries.push((entry.get(24..28)?, entry.get(STAT..name + length)?));
-        // names are filled up with zeros to a multiple of eight
+        // names are padded with zeros to a multiple of eight
         at += (name + length) / 8 * 8 + 8;
     }
-    // with digests of another length, nothing of this would be where it should
+    // with digests of another length, all offsets would be wrong
     is_end(index, at).then_some(entries)
 }
 
-/// Whether nothing but extensions and a digest comes after the entries.
+/// Whether only extensions and a digest come after the entries.
 fn is_end(index: &[u8], mut at: usize) -> bool {
     const DIGEST: usize = 20;
     while at + DIGEST < index.len() {

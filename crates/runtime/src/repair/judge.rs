@@ -1,4 +1,4 @@
-//! Judging a proposed recipe: it is another one, it is a whole one, and nothing in it is weaker.
+//! Judging a proposed recipe: it must differ, be complete, and be nowhere weaker.
 //!
 //! Never writes a file.
 
@@ -18,7 +18,7 @@ use super::{
     workspace_snapshot::Change,
 };
 
-/// What speaks against a proposal.
+/// The objections against a proposal.
 pub(super) fn examine(
     subject: &Subject,
     before: &Plan,
@@ -49,7 +49,7 @@ pub(super) fn examine(
     found
 }
 
-/// What a recipe that extends others has lost of itself, or of them: one of them in its place is not a repair of it.
+/// The parts that a recipe which extends others has lost: replacing it by one of its parents is not a repair.
 fn not_composed(before: &Unit, after: &Unit) -> Vec<Regression> {
     let mut found = Vec::new();
     if before.name != after.name {
@@ -64,7 +64,7 @@ fn not_composed(before: &Unit, after: &Unit) -> Vec<Regression> {
     found
 }
 
-/// What a repair changed that it must not touch.
+/// Forbidden changes of a repair outside the recipe.
 pub(super) fn outside(changes: &[Change], aside: &Path) -> Vec<Regression> {
     let detail = |change: &Change| match change.is_put_back {
         true => format!(
@@ -95,7 +95,7 @@ fn is_same(before: &Unit, after: &Unit) -> bool {
         && hook_texts(before) == hook_texts(after)
 }
 
-/// What a recipe wants to be given, without the words about it.
+/// The inputs of a recipe, without their descriptions.
 fn inputs(unit: &Unit) -> impl Iterator<Item = (&str, bool, Option<&Value>)> {
     unit.inputs.iter().map(|input| (input.name.as_str(), input.required, input.default.as_ref()))
 }
@@ -106,7 +106,7 @@ fn hook_texts(unit: &Unit) -> [Option<String>; 3] {
         .map(|hook| hook.as_ref().map(|hook| hook.text().to_owned()))
 }
 
-/// Changes that get around a check without touching it: hooks that work for it, and programs put in its way.
+/// Changes that bypass a check without touching it: hooks, and variables that select other programs.
 fn around_checks(before: &Unit, after: &Unit) -> Vec<Regression> {
     let mut found = Vec::new();
     if hook_texts(before) != hook_texts(after) {

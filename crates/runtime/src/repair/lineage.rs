@@ -1,4 +1,4 @@
-//! The recipes that a repaired one extends: they define steps of it too. Never changes any of them.
+//! The recipes that a repaired recipe extends: they define some of its steps. Never changes any of them.
 
 use recipe::{
     check::{Loaded, Loader},
@@ -6,10 +6,10 @@ use recipe::{
     value::Value,
 };
 
-/// Most recipes in a row; a recipe with more does not pass its check.
+/// The longest chain of recipes; a recipe with a longer one does not pass its check.
 const MOST: usize = 20;
 
-/// The recipes that one extends, the nearest first, as far as they are found.
+/// The recipes that a recipe extends, the nearest first, as far as they are found.
 pub(super) fn parents(recipe: &Loaded, loader: &dyn Loader) -> Vec<Loaded> {
     let mut found: Vec<Loaded> = Vec::new();
     while found.len() < MOST

@@ -1,7 +1,7 @@
-//! Auto-fix: run, look at the evidence, decide, repair or do again what was wanting, and stop in time.
+//! Auto-fix: runs, diagnoses the failure, decides, repairs the recipe or runs steps again, and stops in time.
 //!
-//! Never retries blindly, never repairs a recipe because of the environment, never accepts a weaker recipe, and
-//! never goes over its budget. When it cannot go on, it says so and hands over.
+//! Never retries blindly, never repairs a recipe because of the environment, never accepts a weaker recipe, and never
+//! exceeds its budget. When it cannot continue, it says so and hands over to a person.
 
 pub mod answer;
 mod between_attempts;
@@ -52,12 +52,12 @@ use target_recipe::Replaced;
 pub use work::unfinished;
 use work::{Prepared, Round, Work};
 
-/// How auto-fix is done.
+/// The settings of auto-fix.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// Runs at most, the first one included.
+    /// The maximum number of runs, including the first.
     pub max_attempts: u32,
-    /// The agent program that repairs.
+    /// The agent program for repairs.
     pub repair_agent: Option<String>,
 }
 
@@ -65,32 +65,32 @@ pub struct Policy {
 pub struct Loop<'a> {
     /// The runs.
     pub runs: &'a Runs,
-    /// How it is done.
+    /// Its settings.
     pub policy: Policy,
-    /// How agents are run.
+    /// How agents are started.
     pub agents: AgentSettings,
     /// The machine.
     pub host: Host,
-    /// Brings recipes.
+    /// Loads recipes.
     pub loader: &'a dyn Loader,
-    /// The machine as a recipe wants it: a repair may name other files that define its environment.
+    /// Makes the machine for a recipe: a repaired recipe may name other environment files.
     pub host_for: &'a dyn Fn(&Plan) -> Host,
     /// The recipe's file, which a repair may change.
     pub recipe_file: PathBuf,
-    /// How many levels of producers are passed over; 0 at first.
+    /// How many levels of producers to skip; 0 at first.
     pub level: usize,
 }
 
 /// Why the loop itself failed.
 #[derive(Debug, thiserror::Error)]
 pub enum AutoFixError {
-    /// The run could not go on.
+    /// The run could not continue.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A resume could not be made.
+    /// A resume failed.
     #[error(transparent)]
     Resume(#[from] ResumeError),
-    /// The run cannot be read any more.
+    /// The run cannot be read.
     #[error(transparent)]
     Open(#[from] OpenError),
     /// A file failed.
@@ -99,7 +99,8 @@ pub enum AutoFixError {
 }
 
 impl Loop<'_> {
-    /// Runs a recipe, and goes on until it succeeds or a person is needed. Nobody else can have the run meanwhile.
+    /// Runs a recipe, and continues until it succeeds or a person is needed. No other process can take the run
+    /// meanwhile.
     pub fn start(self, start: Start<'_>, reporter: &mut dyn Reporter) -> Result<RunResult, AutoFixError> {
         let ear = StopListener::new()?;
         match self.runs.start_held(start, reporter)? {
@@ -108,7 +109,7 @@ impl Loop<'_> {
         }
     }
 
-    /// The same with a run that was opened to go on with it.
+    /// The same with an opened run.
     pub fn resume(
         self,
         opened: OpenedRun,
@@ -127,7 +128,7 @@ impl Loop<'_> {
         }
     }
 
-    /// The result of a run that cannot begin, or cannot go on: there is nothing to mend in it.
+    /// The result of a run that cannot begin or cannot continue: it has nothing to repair.
     fn refused(&self, mut result: RunResult) -> RunResult {
         result.auto_fix = Some(Report {
             enabled: true,
@@ -163,7 +164,7 @@ impl Loop<'_> {
         let ending = match self.rounds(&mut work) {
             Ok(ending) => ending,
             Err(error) => {
-                // whatever stopped the loop, the journal does not end between two attempts
+                // the run needs an end in the journal, even if the loop itself failed
                 let why = Some(error.to_string());
                 let failed = Ending { status: RunStatus::Failed, exit_code: 1, error: why };
                 let _ = self.runs.conclude(&work.folder, failed, work.reporter);
@@ -174,7 +175,7 @@ impl Loop<'_> {
         save(&work.folder, &work.report)?;
         let mut result = self.runs.conclude(&work.folder, ending, work.reporter)?;
         if work.report.outcome == "blocked" {
-            // what is missing is not in the journal; steps have run, whatever stops the next one
+            // the missing parts are not in the journal, so the last result is kept; its usage is that of the whole run
             let usage = result.usage;
             result = RunResult { outcome: "blocked", exit_code: Some(1), usage, ..work.result };
         }
@@ -185,7 +186,7 @@ impl Loop<'_> {
         Ok(result)
     }
 
-    /// Attempt after attempt; says how the run ends.
+    /// Makes attempts until the run ends; returns its end.
     fn rounds(&mut self, work: &mut Work<'_>) -> Result<Ending, AutoFixError> {
         loop {
             work.note_attempt();
@@ -230,7 +231,7 @@ impl Loop<'_> {
         }
     }
 
-    /// The number of runs that are left, shared with runs inside of this one.
+    /// The number of runs that are left, shared with runs inside this one.
     fn budget(&self, folder: &RunFolder) -> Result<Budget, FolderError> {
         let path = self
             .host
@@ -265,7 +266,7 @@ impl Loop<'_> {
         host
     }
 
-    /// Makes the next attempt, after what has to come before it.
+    /// Prepares and makes the next attempt.
     fn round(&mut self, work: &mut Work<'_>, next: Next) -> Result<Round, AutoFixError> {
         let Some(ear) = work.ear.take() else { return Ok(Round::Told(Halt::Interrupt)) };
         let mut desk = BetweenAttempts {
@@ -284,7 +285,7 @@ impl Loop<'_> {
         }
     }
 
-    /// Waits or has the recipe repaired, if that is what comes next.
+    /// Waits or has the recipe repaired, if that is the next action.
     fn prepare(
         &mut self,
         desk: &mut BetweenAttempts<'_>,
@@ -319,7 +320,7 @@ impl Loop<'_> {
         let changed = repaired.as_ref().map(|repair| (repair.subject.path.as_str(), repair.text.clone()));
         let loader = Replaced::new(&remembered, changed);
         let recording = Recording::new(&loader);
-        // checked once more through the recording, so that every source is kept with the run
+        // checked again through the recording, so that every source is stored with the run
         let edited = repaired.as_ref().and_then(|repair| {
             recording.root(&repair.subject.root_with(&repair.text));
             repair.subject.check(&repair.text, &recording).plan

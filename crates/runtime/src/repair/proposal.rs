@@ -1,4 +1,4 @@
-//! Asking an agent for a better recipe, and judging what it brings.
+//! Asks an agent for a better recipe, and judges the proposal.
 
 mod prompt;
 
@@ -57,17 +57,17 @@ pub(super) struct Repair {
     pub(super) text: Arc<[u8]>,
 }
 
-/// What became of a proposal.
+/// The result of a proposal.
 pub(super) enum Verdict {
-    /// It is taken, with this text.
+    /// It is accepted, with this text.
     Accepted(Arc<[u8]>),
-    /// It is not.
+    /// It is refused.
     Refused,
-    /// There is none: the agent's service does not work.
+    /// There is no proposal: the agent's service does not work.
     Unasked,
-    /// It is good, and could not be written into the recipe.
+    /// It is good, but could not be written into the recipe.
     Unwritten,
-    /// Somebody asked to stop before there was one.
+    /// A stop was requested before there was a proposal.
     Stopped(Halt),
 }
 
@@ -75,27 +75,27 @@ pub(super) enum Verdict {
 struct Repairer<'a> {
     folder: &'a RunFolder,
     subject: &'a Subject,
-    /// The recipe that was asked for.
+    /// The requested recipe.
     recipe_file: &'a Path,
-    /// What the run worked with.
+    /// The plan that the run used.
     plan: &'a Plan,
-    /// Where its texts are.
+    /// The folder of its sources.
     sources: PathBuf,
     agents: &'a AgentSettings,
     host: &'a Host,
     loader: &'a dyn Loader,
     program: Option<&'a str>,
-    /// What the run's agents have used up so far.
+    /// The usage of the run's agents so far.
     spent: Usage,
 }
 
-/// Why a good repair was not taken: its recipe could not be written.
+/// The code for a good repair that could not be written into its recipe.
 pub(super) const NOT_WRITTEN: &str = "not_written";
 /// How long a repair may take.
 const REPAIR_SECONDS: f64 = 1800.0;
 
 impl Loop<'_> {
-    /// Asks the repair agent; a refused answer is fed back once.
+    /// Asks the repair agent; a refused proposal is sent back once.
     pub(super) fn repair(
         &self,
         desk: &mut BetweenAttempts<'_>,
@@ -107,7 +107,7 @@ impl Loop<'_> {
         let Some(subject) = Subject::find(&opened, &self.recipe_file)? else {
             return Ok(Prepared::Over("the recipe has no file that could be repaired".to_owned()));
         };
-        // nobody pays for a repair that cannot be kept
+        // do not pay for a repair that cannot be saved
         if let Err(error) = OpenOptions::new().append(true).open(&subject.file) {
             let file = subject.file.display();
             return Ok(Prepared::Over(format!("the recipe `{file}` cannot be written: {error}")));
@@ -156,7 +156,7 @@ impl Loop<'_> {
 }
 
 impl Repairer<'_> {
-    /// Asks once, and judges what comes back. Until that is over the journal says how to put the recipe back.
+    /// Asks once, and judges the answer. Until then the journal says how to restore the recipe.
     fn propose(
         &mut self,
         desk: &mut BetweenAttempts<'_>,
@@ -184,7 +184,7 @@ impl Repairer<'_> {
         Ok(judged)
     }
 
-    /// Lets the agent work, puts back what it changed, and judges its proposal.
+    /// Lets the agent work, restores what it changed, and judges its proposal.
     fn work(
         &mut self,
         desk: &mut BetweenAttempts<'_>,
@@ -205,7 +205,7 @@ impl Repairer<'_> {
         });
         let (asked, halt) = self.ask(desk, number, working_dir, prompt)?;
         let edited = fs::read(file).ok().filter(|now| now != before);
-        // whatever comes of it, the file is as it was until the repair is accepted
+        // in any case, the file stays unchanged until the repair is accepted
         let aside = self.folder.path().join(dir).join("outside");
         let outside = judge::outside(&surface.restore(&aside), &aside);
         if fs::read(file).ok().as_deref() != Some(before) {
@@ -219,14 +219,14 @@ impl Repairer<'_> {
         self.judge(asked, edited, outside, dir, result)
     }
 
-    /// Keeps what was proposed as a file.
+    /// Saves the proposal as a file.
     fn keep(&self, dir: &Path, candidate: &[u8]) -> Result<String, FolderError> {
         let kept = self.folder.path().join(dir).join("candidate.yaml");
         write_new(&kept, candidate)?;
         Ok(kept.to_string_lossy().into_owned())
     }
 
-    /// Takes a proposal if it makes nothing weaker.
+    /// Accepts a proposal if it makes nothing weaker.
     fn judge(
         &self,
         asked: Result<String, Silence>,
@@ -274,7 +274,7 @@ impl Repairer<'_> {
         Ok((report, Verdict::Accepted(candidate)))
     }
 
-    /// Refuses an answer in which there is no recipe; whatever it says is kept.
+    /// Refuses an answer without a recipe; the answer is kept.
     fn without_recipe(
         &self,
         asked: Result<String, Silence>,
@@ -297,7 +297,7 @@ impl Repairer<'_> {
         Ok((refusal(summary, regressions, kept), Verdict::Refused))
     }
 
-    /// Asks the agent; its answer, and whether somebody asked to stop meanwhile. What it used up counts in the run.
+    /// Asks the agent. Returns its answer, and the stop if one was requested meanwhile. Its usage counts in the run.
     fn ask(
         &mut self,
         desk: &mut BetweenAttempts<'_>,
@@ -347,7 +347,7 @@ impl Repairer<'_> {
         let watched = desk.watch(&gate, told, async move {
             let wake = Arc::new(Notify::new());
             let ticking = Arc::clone(&wake);
-            // nobody follows its output here: a slow clock lets it be read
+            // its output is not followed here, so a slow timer triggers the reads
             let clock = tokio::spawn(async move {
                 loop {
                     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -373,19 +373,19 @@ impl Repairer<'_> {
     }
 }
 
-/// Where the files of a repair are, relative to the run's folder.
+/// The folder of a repair, relative to the run's folder.
 fn repair_dir(number: u32) -> PathBuf {
     PathBuf::from(format!("repairs/{number}"))
 }
 
-/// What an agent answered, and whether somebody asked to stop meanwhile.
+/// The answer of an agent, and the stop if one was requested meanwhile.
 type Asked = (Result<String, Silence>, Option<Halt>);
 
 /// Why there is no answer.
 enum Silence {
-    /// The agent gave none.
+    /// The agent did not answer.
     Agent(String),
-    /// Its service, or the way there, does not work: nothing was proposed, and there is nothing to refuse.
+    /// Its service, or the network, does not work: there is no proposal to refuse.
     Service(String),
 }
 

@@ -1,5 +1,4 @@
-//! The recipe that a repair is about: the one in which the failed step stands, with everything around it as the run
-//! knows it.
+//! The recipe that a repair is about: the one with the failed step, in the version that the run uses.
 //!
 //! Never changes a file.
 
@@ -29,11 +28,11 @@ use crate::{
 pub(super) struct Subject {
     /// Its file.
     pub(super) file: PathBuf,
-    /// The path under which the run knows it.
+    /// Its path in the run.
     pub(super) path: String,
-    /// The recipe that was asked for, as the run knows it.
+    /// The requested recipe, in the version that the run uses.
     root: Loaded,
-    /// Names that are given from outside.
+    /// Names of given values.
     given: Given,
     /// Names that the recipe found in its context.
     found: Given,
@@ -44,7 +43,7 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    /// The innermost recipe around the failure that has a file of its own, which is still what the run knows.
+    /// The innermost recipe around the failure that has a file of its own and is unchanged since the run read it.
     pub(super) fn find(opened: &OpenedRun, recipe_file: &Path) -> Result<Option<Subject>, FolderError> {
         let state = &opened.state;
         let cause = state.root_cause().and_then(|(path, _)| state.locate(&path));
@@ -79,13 +78,13 @@ impl Subject {
         })
     }
 
-    /// Whether it is the recipe that was asked for.
+    /// Whether it is the requested recipe.
     pub(super) fn is_root(&self) -> bool {
         self.path == self.root.path
     }
 
-    /// Checks the recipe that was asked for with another text of this one; also if only its name at run time leads
-    /// to it.
+    /// Checks the requested recipe with another text of this one, even if only a name that became known during the run
+    /// leads to it.
     pub(super) fn check(&self, text: &Arc<[u8]>, loader: &dyn Loader) -> Checked {
         let changed = Loaded { path: self.path.clone(), bytes: Arc::clone(text) };
         let root = if self.is_root() { changed.clone() } else { self.root.clone() };
@@ -98,7 +97,7 @@ impl Subject {
         }
     }
 
-    /// The recipe that was asked for, with another text of this one.
+    /// The requested recipe, with another text of this one.
     pub(super) fn root_with(&self, text: &Arc<[u8]>) -> Loaded {
         match self.is_root() {
             true => Loaded { path: self.path.clone(), bytes: Arc::clone(text) },
@@ -107,7 +106,7 @@ impl Subject {
     }
 }
 
-/// The recipe of a plan that is known under this path.
+/// The recipe with this path in a plan.
 pub(super) fn unit<'p>(plan: &'p Plan, path: &str) -> Option<&'p Arc<Unit>> {
     plan.units.iter().find(|unit| unit.path == path)
 }
@@ -120,7 +119,7 @@ fn definition(opened: &OpenedRun, frame: usize) -> Option<String> {
     Some(opened.plan.sources.file(place.file).path.clone())
 }
 
-/// The file of a nested recipe; none if it is built in, or not what the run knows any more.
+/// The file of a sub-recipe; `None` if it is built in, or has changed since the run read it.
 fn nested_file(opened: &OpenedRun, recipe_file: &Path, unit: &Unit) -> Option<PathBuf> {
     let here = folder::base(recipe_file, Path::new(&opened.plan.root().path));
     let file = here.unwrap_or(&opened.header.working_dir).join(&unit.path);
@@ -128,7 +127,7 @@ fn nested_file(opened: &OpenedRun, recipe_file: &Path, unit: &Unit) -> Option<Pa
     (now == unit.digest).then_some(file)
 }
 
-/// Everything as the run knows it, except for the recipe that a repair changes.
+/// A loader for the versions that the run uses, except for the recipe that a repair changes.
 pub(super) struct Replaced<'a> {
     known: &'a Remembered<'a>,
     changed: Option<(&'a str, Arc<[u8]>)>,

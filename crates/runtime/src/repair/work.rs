@@ -1,4 +1,4 @@
-//! The run that the loop works on: its attempts so far, and how it is handed over when the loop stops.
+//! The run of the loop: its attempts so far, and its state when the loop stops.
 //!
 //! Never makes an attempt.
 
@@ -20,9 +20,9 @@ use crate::{
 pub(super) enum Round {
     /// There was another attempt.
     Again(Box<RunResult>),
-    /// There cannot be one.
+    /// There cannot be another attempt, for this reason.
     Over(String),
-    /// Somebody asked to stop.
+    /// A stop was requested.
     Told(Halt),
 }
 
@@ -37,18 +37,18 @@ pub(super) struct Work<'a> {
     pub(super) reporter: &'a mut dyn Reporter,
 }
 
-/// What came of getting ready for the next attempt.
+/// The result of the preparation of the next attempt.
 pub(super) enum Prepared {
     /// It can be made, with a repaired recipe if there is one.
     Go(Option<Box<Repair>>),
-    /// There cannot be one.
+    /// It cannot be made, for this reason.
     Over(String),
-    /// Somebody asked to stop.
+    /// A stop was requested.
     Told(Halt),
 }
 
 impl Work<'_> {
-    /// Puts the attempt that has just ended on the list.
+    /// Adds the attempt that has just ended to the list.
     pub(super) fn note_attempt(&mut self) {
         let result = &self.result;
         self.report.attempts.push(Attempt {
@@ -63,7 +63,7 @@ impl Work<'_> {
         });
     }
 
-    /// Stops because somebody asked for it.
+    /// Stops on request.
     pub(super) fn stop(&mut self, halt: Halt) -> Ending {
         let (status, exit_code) = halt.ending();
         let word = if status == RunStatus::Cancelled { "cancelled" } else { "interrupted" };
@@ -72,7 +72,7 @@ impl Work<'_> {
     }
 }
 
-/// The loop of a run that did not come to its end: how it is done, and where its budget is.
+/// The auto-fix loop of an unfinished run: its settings, and the path of its budget.
 pub fn unfinished(folder: &RunFolder, options: &Options) -> Option<(Policy, PathBuf)> {
     let budget = options.auto_fix_budget.clone().filter(|path| path.exists())?;
     let is_over = load(folder).is_some_and(|report| !matches!(report.outcome.as_str(), "" | "interrupted"));

@@ -1,9 +1,9 @@
 //! What a repair may touch: the recipe file, and nothing else.
 //!
-//! What lies in the working directory, beside the recipe, and in git's own files is remembered before a repair and
-//! compared after it: contents, modes, links and folders. What changed is put back. Not looked at: git's objects,
-//! sockets and pipes, and what comes after the first [`MAX_ENTRIES`]. Of files that are too much to keep, a change
-//! is noticed and cannot be put back.
+//! The working directory, the directory of the recipe and git's own files are recorded before a repair and compared
+//! after it: contents, modes, links and folders. Changes are restored. Not watched: git's objects, sockets and pipes,
+//! and entries beyond the first [`MAX_ENTRIES`]. A change of a file that is too large to keep is noticed, but cannot be
+//! restored.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -14,12 +14,12 @@ use std::{
 
 use super::git::{self, Repository};
 
-/// Most entries that are remembered.
+/// The most entries to record.
 const MAX_ENTRIES: usize = 50_000;
-/// Most bytes that are kept.
+/// The most bytes to keep.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
 
-/// What stands under a path.
+/// The recorded state of a path.
 #[derive(Debug, PartialEq, Eq)]
 enum Entry {
     File { mode: u32, content: Content },
@@ -27,52 +27,52 @@ enum Entry {
     Dir { mode: u32 },
 }
 
-/// What is known of a file.
+/// The recorded content of a file.
 #[derive(Debug, PartialEq, Eq)]
 enum Content {
     BoundedText(Vec<u8>),
-    /// Too much to keep, or not readable: how long it is, and when it changed last.
+    /// Too large to keep, or not readable: its length, and when it changed last.
     Seen(u64, (i64, i64)),
 }
 
-/// A directory that is looked at.
+/// A watched directory.
 #[derive(Debug)]
 struct Root {
     path: PathBuf,
     reach: CliHint,
 }
 
-/// How far.
+/// How much of a directory is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CliHint {
-    /// All that is below it.
+    /// Everything below it.
     Below,
-    /// The recipes that were in it before: others work there too.
+    /// Only the recipes that were in it before: other programs work there too.
     Recipes,
 }
 
-/// Something that changed.
+/// A change.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Change {
     pub(super) name: String,
     pub(super) is_put_back: bool,
 }
 
-/// Where a repair works.
+/// The places of a repair.
 pub(super) struct Place<'a> {
-    /// The directory that it works in.
+    /// Its working directory.
     pub(super) working_dir: &'a Path,
     /// The file that it may change.
     pub(super) recipe: &'a Path,
-    /// The recipe that was asked for.
+    /// The requested recipe.
     pub(super) root: &'a Path,
-    /// Where the runs are stored: they go on being written.
+    /// The state directory, which keeps changing.
     pub(super) state: &'a Path,
     /// The user's home.
     pub(super) home: Option<&'a Path>,
 }
 
-/// Everything but the recipe as it was.
+/// The recorded state of everything but the recipe.
 #[derive(Debug)]
 pub(super) struct WorkspaceSnapshot {
     roots: Vec<Root>,
@@ -81,12 +81,12 @@ pub(super) struct WorkspaceSnapshot {
     recipe: [PathBuf; 2],
     skipped: BTreeSet<PathBuf>,
     entries: BTreeMap<PathBuf, Entry>,
-    /// Not everything could be remembered.
+    /// Not everything could be recorded.
     is_partial: bool,
 }
 
 impl WorkspaceSnapshot {
-    /// Remembers what a repair must not change.
+    /// Records everything that a repair must not change.
     pub(super) fn take(place: &Place<'_>) -> WorkspaceSnapshot {
         let recipe =
             [real(place.recipe), beside(place.recipe).join(place.recipe.file_name().unwrap_or_default())];
@@ -110,8 +110,8 @@ impl WorkspaceSnapshot {
         surface
     }
 
-    /// Puts back what changed since; says what it was. The recipe is put back without a word. Nobody can tell who
-    /// changed a file, so what stood there is kept below `aside`.
+    /// Restores what changed since, and returns the changes; changes of the recipe are restored but not listed. It is
+    /// unknown which process changed a file, so the changed version is kept below `aside`.
     pub(super) fn restore(&mut self, aside: &Path) -> Vec<Change> {
         self.skipped.extend(self.foreign());
         let mut changes = Vec::new();
@@ -130,12 +130,12 @@ impl WorkspaceSnapshot {
         changes
     }
 
-    /// Removes what was not there.
+    /// Removes new files.
     fn remove_new(&self, aside: &Path) -> Vec<Change> {
         let mut changes = Vec::new();
         for (path, meta, reach) in self.walk() {
             let is_known = self.entries.contains_key(&path) || self.recipe.contains(&path);
-            // what stood in a new folder is gone with it
+            // files in a new folder are removed with it
             let is_gone = || fs::symlink_metadata(&path).is_err();
             if is_known || reach == CliHint::Recipes || !is_watched(&path, &meta) || is_gone() {
                 continue;
@@ -146,7 +146,7 @@ impl WorkspaceSnapshot {
         changes
     }
 
-    /// Keeps what stands under a path now.
+    /// Keeps the current version of a path.
     fn keep(&self, path: &Path, aside: &Path) -> io::Result<()> {
         let name = self.name(path);
         copy(path, &aside.join(name.trim_start_matches('/')))
@@ -157,7 +157,7 @@ impl WorkspaceSnapshot {
         self.dirs.iter().flat_map(|dir| Repository::around(dir).foreign).collect()
     }
 
-    /// Everything that there is, up to a limit; folders before what is in them.
+    /// All entries up to a limit; folders before their content.
     fn walk(&self) -> Vec<(PathBuf, fs::Metadata, CliHint)> {
         let mut found = Vec::new();
         let is_root = |path: &Path| self.roots.iter().any(|root| root.path == path);
@@ -205,7 +205,7 @@ fn beside(file: &Path) -> PathBuf {
     real(file.parent().unwrap_or(Path::new("/")))
 }
 
-/// Where a repair works, and where the recipe is.
+/// The working directory and the directory of the recipe.
 fn dirs(place: &Place<'_>) -> [PathBuf; 2] {
     [real(place.working_dir), beside(place.recipe)]
 }
@@ -236,14 +236,14 @@ fn is_recipe(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml")
 }
 
-/// In a directory for everybody's files, or one that holds the user's home, only recipes are watched.
+/// In a shared directory, or one that contains the user's home, only recipes are watched.
 fn reach(dir: &Path, home: Option<&Path>) -> CliHint {
     let is_shared = fs::metadata(dir).is_ok_and(|meta| meta.mode() & 0o1000 != 0);
     let holds_home = home.is_some_and(|home| real(home).starts_with(dir));
     if is_shared || holds_home { CliHint::Recipes } else { CliHint::Below }
 }
 
-/// Folders inside of what git keeps come and go with the files in them.
+/// Whether a change of a path counts. Folders inside `.git` come and go with their files.
 fn is_watched(path: &Path, meta: &fs::Metadata) -> bool {
     meta.is_file() || meta.is_symlink() || (meta.is_dir() && !git::is_inside(path))
 }
@@ -293,7 +293,7 @@ fn is_unchanged(path: &Path, before: &Entry) -> bool {
     }
 }
 
-/// Gives a path back what stood there.
+/// Restores the recorded state of a path.
 fn put_back(path: &Path, before: &Entry) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
@@ -314,7 +314,7 @@ fn put_back(path: &Path, before: &Entry) -> io::Result<()> {
         Entry::File { content: Content::Seen(..), .. } => Err(io::Error::other("it was not kept")),
         Entry::File { mode, content: Content::BoundedText(kept) } => {
             match now.is_some_and(|now| now.is_file()) {
-                // written in place: it may have other names
+                // written in place: it may have other hard links
                 true => fs::set_permissions(path, fs::Permissions::from_mode(mode | 0o200))?,
                 false => clear(path)?,
             }
@@ -324,7 +324,7 @@ fn put_back(path: &Path, before: &Entry) -> io::Result<()> {
     }
 }
 
-/// Copies files, links and folders; what is none of them holds nothing.
+/// Copies files, links and folders; other kinds have no content.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let Ok(meta) = fs::symlink_metadata(from) else { return Ok(()) };
     if let Some(parent) = to.parent() {
@@ -347,7 +347,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes room under a path, whatever stands there.
+/// Removes whatever is at a path.
 fn clear(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(meta) if meta.is_dir() => fs::remove_dir_all(path),

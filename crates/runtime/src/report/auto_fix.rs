@@ -1,4 +1,4 @@
-//! What auto-fix did, as results and `auto-fix.json` show it.
+//! The auto-fix report, as results and `auto-fix.json` show it.
 
 use engine::failure::Diagnosis;
 use serde::{Deserialize, Serialize};
@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 use super::RunResult;
 use crate::store::folder::{FolderError, RunFolder};
 
-/// What auto-fix did: part of the result.
+/// The auto-fix report: part of the result.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Report {
-    /// Whether it was asked for.
+    /// Whether auto-fix was requested.
     pub enabled: bool,
     /// Why it did nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Ties all attempts together.
+    /// The id that all attempts share.
     pub tracking_id: String,
-    /// Runs at most.
+    /// The maximum number of runs.
     pub max_attempts: u32,
-    /// What was tried.
+    /// The attempts.
     pub attempts: Vec<Attempt>,
     /// How it ended: `ok`, `blocked`, `budget`, `needs_human`, `cancelled` or `interrupted`.
     pub outcome: String,
-    /// What a person needs to go on.
+    /// What a person needs to continue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub escalation: Option<Escalation>,
     /// How often the run had been resumed when it ended.
@@ -31,12 +31,12 @@ pub struct Report {
 }
 
 impl Report {
-    /// The report of a loop that begins or goes on.
+    /// The report of a loop that starts or continues.
     pub(crate) fn begun(folder: &RunFolder, max_attempts: u32, tracking_id: String) -> Report {
         let mut report = load(folder).unwrap_or_else(|| Report { tracking_id, ..Report::default() });
-        // an attempt that was interrupted is the one that goes on now
+        // an interrupted attempt is continued now
         report.attempts.retain(|attempt| attempt.outcome != "interrupted");
-        // attempts of a loop that came to its end are not of this budget
+        // attempts of an earlier, finished loop do not count in this budget
         let is_over = !matches!(report.outcome.as_str(), "" | "interrupted");
         let earlier = if is_over { report.attempts.len() as u32 } else { 0 };
         (report.enabled, report.max_attempts) = (true, earlier + max_attempts);
@@ -44,7 +44,7 @@ impl Report {
         report
     }
 
-    /// Whether it tells of what a run came to last: not of a loop that was over before the run was resumed without one.
+    /// Whether it describes the last state of a run, and not a loop that ended before the run was resumed without one.
     pub(crate) fn is_of(&self, result: &RunResult) -> bool {
         self.outcome.is_empty() || self.resumes == result.resumes
     }
@@ -54,7 +54,7 @@ impl Report {
         self.attempts.iter().filter(|attempt| attempt.failed_step.is_some()).map(describe).collect()
     }
 
-    /// The repairs that were taken.
+    /// The repairs that were accepted.
     pub fn repairs(&self) -> impl Iterator<Item = &RepairReport> {
         self.attempts.iter().filter_map(|attempt| attempt.repair.as_ref()).filter(|repair| repair.accepted)
     }
@@ -71,26 +71,26 @@ pub struct Attempt {
     pub outcome: String,
     /// The step that failed.
     pub failed_step: Option<String>,
-    /// What the failure is put down to.
+    /// The diagnosis of the failure.
     pub classification: Option<Diagnosis>,
-    /// The same for the same failure.
+    /// Equal for equal failures.
     #[serde(default)]
     pub fingerprint: Option<String>,
-    /// What the next attempt does again.
+    /// The steps that the next attempt runs again.
     pub plan: Option<PlanSummary>,
     /// The repair before the next attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repair: Option<RepairReport>,
 }
 
-/// What the next attempt does again.
+/// The steps that the next attempt runs again.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PlanSummary {
-    /// Where it goes on.
+    /// The step that it resumes at.
     pub anchor: Option<String>,
-    /// What is done again.
+    /// The steps that run again.
     pub rerun: Vec<String>,
-    /// Side effects for which it was not carried out: they would have been repeated.
+    /// Completed side effects that stopped the plan: they would have been repeated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked_effects: Vec<String>,
 }
@@ -98,18 +98,18 @@ pub struct PlanSummary {
 /// A repair that was proposed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RepairReport {
-    /// Whether it was taken.
+    /// Whether it was accepted.
     pub accepted: bool,
-    /// In one line.
+    /// A summary in one line.
     pub summary: String,
-    /// What it would have made worse.
+    /// What it would make worse.
     pub regressions: Vec<Regression>,
-    /// Where it is kept.
+    /// The file of the proposal.
     pub candidate: Option<String>,
     /// The recipe's file that it was written into.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Where that file is kept as it was before.
+    /// The copy of that file from before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<String>,
 }
@@ -117,43 +117,43 @@ pub struct RepairReport {
 /// Something that a repair would make worse.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Regression {
-    /// Which kind.
+    /// The kind.
     pub code: String,
     /// The step.
     pub step: Option<String>,
-    /// In words.
+    /// A description.
     pub detail: String,
 }
 
-/// What a person needs to go on.
+/// What a person needs to continue.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Escalation {
-    /// Why it stops here.
+    /// Why the loop stopped.
     pub reason: String,
-    /// What was tried.
+    /// The attempts so far.
     pub attempted: Vec<String>,
-    /// What the last failure is put down to.
+    /// The diagnosis of the last failure.
     pub diagnosis: Option<Diagnosis>,
     /// Commands that work.
     pub options: Vec<String>,
-    /// Where to look.
+    /// Where to find the evidence.
     pub evidence: Vec<String>,
 }
 
-/// What auto-fix did in a run so far.
+/// The auto-fix report of a run so far.
 pub fn load(folder: &RunFolder) -> Option<Report> {
     let text = std::fs::read(folder.path().join("auto-fix.json")).ok()?;
     serde_json::from_slice(&text).ok()
 }
 
-/// Keeps it.
+/// Saves the report.
 pub(crate) fn save(folder: &RunFolder, report: &Report) -> Result<(), FolderError> {
     let file = folder.path().join("auto-fix.json");
     let json = crate::store::folder::to_json(report).map_err(FolderError::at("write", &file))?;
     crate::store::folder::write_new(&file, &json)
 }
 
-/// The result of a run whose user chose to look at it in person.
+/// The result of a run whose user has switched auto-fix off.
 pub fn not_wanted(mut result: RunResult) -> RunResult {
     result.auto_fix = Some(Report {
         enabled: false,
@@ -178,7 +178,7 @@ pub(crate) fn describe(attempt: &Attempt) -> String {
         None => String::new(),
     };
     let again = match &attempt.plan {
-        // a plan that stopped because of its effects was not carried out
+        // a plan that was stopped because of side effects was not carried out
         Some(plan) if !plan.blocked_effects.is_empty() => {
             format!("; not done again, because of side effects: {}", plan.rerun.join(", "))
         }

@@ -1,4 +1,4 @@
-//! The result of a run that was blocked before its first step: what is missing, and what to do about it.
+//! The result of a run that was blocked before its first step: what is missing, and what to do.
 //!
 //! Never starts anything, and leaves nothing behind.
 
@@ -67,8 +67,8 @@ pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunRe
     }
 }
 
-/// What to do next. What only the command line or the environment of this program can mend is said as it is: no
-/// recipe and no `.env` file is at fault.
+/// The next actions. Problems of the command line or of the program's own environment get their own text: neither a
+/// recipe nor a `.env` file is at fault.
 fn next(diagnosis: &Diagnosis, problems: &[Problem], commands: &Commands) -> Vec<String> {
     let own = |problem: &Problem| match &problem.lack {
         Lack::Value(name) => Some(format!("give `{name}` a value: `--set {name}=VALUE`")),
@@ -82,13 +82,13 @@ fn next(diagnosis: &Diagnosis, problems: &[Problem], commands: &Commands) -> Vec
         let found = diagnose(&facts(problem));
         if !classes.contains(&found.class) {
             classes.push(found.class);
-            // what is said of one lack names nothing of another
+            // the advice for one problem does not mention the others
             last = advice(&found, preflight::STEP, commands);
             let about_it = last.len().saturating_sub(1);
             steps.extend(last.drain(..about_it));
         }
     }
-    // the last one starts again
+    // the last advice is to start again
     steps.extend(last.pop());
     steps
 }

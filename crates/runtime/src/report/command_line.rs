@@ -1,4 +1,4 @@
-//! Commands that people can type, as texts: they work as they are, from any directory.
+//! Commands for users to type, as texts: they work in any directory.
 //!
 //! Never runs one.
 
@@ -6,35 +6,35 @@ use std::path::Path;
 
 use crate::os::shell_word::quote;
 
-/// How stored runs are reached from a command line.
+/// How a command line reaches stored runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CliHint {
     flag: String,
 }
 
 impl CliHint {
-    /// Through a state directory that has to be named; through the usual one without.
+    /// Through this state directory; `None` means the default one.
     pub fn through(state_dir: Option<&Path>) -> CliHint {
         let flag = state_dir.map(|dir| format!(" --state-dir {}", quote(&dir.to_string_lossy())));
         CliHint { flag: flag.unwrap_or_default() }
     }
 
-    /// The command with these words, which are quoted already.
+    /// The command with these words, which are already quoted.
     pub fn command(&self, words: &str) -> String {
         format!("recipe-runner-rs {words}{}", self.flag)
     }
 
-    /// The command with these words about a step, which is not quoted yet.
+    /// The command with these words about a step, which is not yet quoted.
     pub fn step_command(&self, words: &str, step: &str) -> String {
         match step.starts_with('-') {
-            // nothing behind `--` is taken for an option
+            // after `--` nothing is taken for an option
             true => format!("{} -- {}", self.command(words), quote(step)),
             false => self.command(&format!("{words} {}", quote(step))),
         }
     }
 }
 
-/// An option with its value, which is not quoted yet.
+/// An option with its value, which is not yet quoted.
 pub fn option(flag: &str, value: &str) -> String {
     let between = if value.starts_with('-') { '=' } else { ' ' };
     format!("{flag}{between}{}", quote(value))

@@ -1,4 +1,4 @@
-//! The facts about a failure, gathered from a run's state and its files, for the diagnosis.
+//! Collects the facts about a failure from a run's state and files, for the diagnosis.
 
 mod producers;
 mod providers;
@@ -31,18 +31,18 @@ use crate::{
 use producers::checked_work;
 use providers::providers;
 
-/// What a failure is put down to, and what to do about it.
+/// The diagnosis of a failure, and the advice.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The diagnosis.
     pub diagnosis: Diagnosis,
-    /// The same for the same failure; of several steps that failed beside each other, for all of them.
+    /// Equal for equal failures; covers all steps that failed side by side.
     pub fingerprint: Option<String>,
     /// What a person can do next.
     pub advice: Vec<String>,
 }
 
-/// Looks at the failure of a run.
+/// Diagnoses the failure of a run.
 pub fn failure(
     plan: &Plan,
     state: &RunState,
@@ -81,7 +81,7 @@ pub fn failure(
     })
 }
 
-/// What to do about a step that asks for a person.
+/// The advice for a step that waits for a person.
 fn for_a_person(path: &str, commands: &Commands) -> Vec<String> {
     let then =
         |text: &str, command: &Option<String>| command.as_ref().map(|command| format!("{text}: {command}"));
@@ -91,7 +91,7 @@ fn for_a_person(path: &str, commands: &Commands) -> Vec<String> {
     steps
 }
 
-/// What a run that was stopped is put down to.
+/// The diagnosis of a stopped run.
 pub fn interruption(said: Option<&str>) -> Diagnosis {
     let detail = said.unwrap_or("the process that worked on it is gone").to_owned();
     diagnose(&Facts { interrupted: true, detail, ..Facts::default() })
@@ -110,7 +110,7 @@ pub fn commands(reach: &CliHint, run: &str, recipe: &str, path: &str) -> Command
     }
 }
 
-/// How a run is continued: what is put down to a failure may know a better way than the usual one.
+/// The command that continues a run: the diagnosis may know a better one than the usual.
 pub fn resume_command(reach: &CliHint, run: &str, found: Option<&Found>) -> String {
     let better = |found: &Found| {
         let advice = found.advice.iter();
@@ -193,7 +193,7 @@ fn facts(
     }
 }
 
-/// What stood in the way, by the runner's own words.
+/// The obstacle, according to the runner's own message.
 fn obstacle(outcome: &Outcome, error: &str) -> Option<Obstacle> {
     match outcome {
         Outcome::Signal(9) if error.contains("out of memory") => Some(Obstacle::OutOfMemory),
@@ -207,23 +207,23 @@ fn obstacle(outcome: &Outcome, error: &str) -> Option<Obstacle> {
     }
 }
 
-/// The first line of an error, without what every error of a step begins with.
+/// The first line of an error, without the common prefix of step errors.
 fn first_line(text: &str) -> &str {
-    // the heading of a list says less than its first entry
+    // the first entry of a list says more than its heading
     let entry = || text.lines().find_map(|line| line.trim_start().strip_prefix("- "));
     let line = text.lines().next().unwrap_or_default();
     let line = if line.ends_with("===") { entry().unwrap_or(line) } else { line };
     line.split_once(" step failed: ").map_or(line, |(_, rest)| rest)
 }
 
-/// The variables that a recipe asks for and that are not set, by the runner's own words.
+/// The unset variables that a recipe requires, according to the runner's own message.
 fn missing_env(error: &str) -> Vec<String> {
     let listed = error.lines().find_map(|line| line.trim_start().strip_prefix("- MISSING_ENV_VAR: "));
     let names = listed.and_then(|line| line.split_once(':')).map_or("", |(names, _)| names);
     names.split(", ").filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-/// The values that a recipe needs and was not given, by the runner's own words.
+/// The missing values that a recipe requires, according to the runner's own message.
 fn missing_values(outcome: &Outcome, error: &str) -> Vec<String> {
     let name = |line: &str| {
         let line = line.trim_start().strip_prefix("- ")?;
@@ -246,7 +246,7 @@ fn missing_program(outcome: &Outcome, error: &str) -> Option<String> {
     }
 }
 
-/// The command of a script that is nowhere, by the runner's own words.
+/// The missing command of a script, according to the runner's own message.
 fn absent_program(outcome: &Outcome, error: &str) -> Option<String> {
     let line = error.lines().next().filter(|_| *outcome == Outcome::Exit(127))?;
     let (_, named) = line.split_once("exit code 127: `")?;
@@ -269,7 +269,7 @@ fn producer(plan: &Plan, frame: &Frame, at: usize) -> Producer {
     }
 }
 
-/// Whether the command of a step names a file that another one declares.
+/// Whether the command of a step names a file that another step declares.
 fn names_product(frame: &Frame, from: usize, at: usize) -> bool {
     let StepKind::Shell { command } = &frame.unit.steps[at].kind else { return false };
     let ends_word = |c: char| c.is_whitespace() || "\"'`;|&()<>=$".contains(c);

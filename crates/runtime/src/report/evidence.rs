@@ -1,42 +1,42 @@
-//! What really happened in a run, as its journal tells it: started processes, resumes, notes. Never changes it.
+//! The evidence of a run, from its journal: started processes, resumes, notes. Never changes it.
 
 use engine::{Outcome, run::event::OutputRef};
 use jiff::Timestamp;
 use serde::Serialize;
 
-/// What really happened.
+/// The evidence of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Evidence {
-    /// SHA-256 of the recipe that the run works with.
+    /// SHA-256 of the recipe that the run uses.
     pub recipe_digest: String,
-    /// The recipe's file, from anywhere.
+    /// The recipe's file, as an absolute path.
     pub recipe_path: String,
-    /// The recipe that it began with, where that is another one.
+    /// The original recipe, if it is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub began_with: Option<RecipeRef>,
-    /// Where it worked.
+    /// The working directory.
     pub working_dir: String,
-    /// A command that does the same again from the beginning.
+    /// A command that starts the same run again.
     pub repro_command: String,
-    /// Processes that were started: for steps, for hooks and for repairs; absent unless they were asked for.
+    /// Processes that were started for steps, hooks and repairs; absent unless requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spawned: Option<Vec<Process>>,
-    /// Every attempt at every step, also those before a resume.
+    /// Every attempt at every step, including those before a resume.
     pub attempts: Vec<Try>,
-    /// Who went on with it, and what was done again.
+    /// The resumes, and the steps that each ran again.
     pub resumes: Vec<Continuation>,
-    /// Attempts that failed and were followed by another one.
+    /// Failed attempts that were followed by another one.
     pub retries: Vec<Retry>,
-    /// Things that people should know.
+    /// Notes for the user.
     pub notes: Vec<Note>,
 }
 
-/// A recipe, by its file and what stood in it.
+/// A recipe: its file and the digest of its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RecipeRef {
     /// SHA-256 of its text.
     pub recipe_digest: String,
-    /// Its file, from anywhere.
+    /// Its file, as an absolute path.
     pub recipe_path: String,
 }
 
@@ -47,19 +47,19 @@ pub struct Process {
     pub step: String,
     /// The attempt.
     pub attempt: u32,
-    /// What for, if not for the attempt itself: the name of a hook, or `repair`.
+    /// Its purpose, if it is not the attempt itself: the name of a hook, or `repair`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
-    /// Its number.
+    /// Its process number.
     pub pid: u32,
     /// Program and arguments.
     pub argv: Vec<String>,
     /// Its directory.
     pub cwd: String,
-    /// The names of its environment, never the values; absent where a run has too many processes to list them.
+    /// The names of its environment variables, never the values; absent if a run has too many processes to list them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub env_names: Option<Vec<String>>,
-    /// When.
+    /// When it was started.
     pub at: Timestamp,
 }
 
@@ -72,7 +72,7 @@ pub struct Try {
     pub attempt: u32,
     /// When it began.
     pub started_at: Timestamp,
-    /// When it ended; absent if it goes on, or its runner died.
+    /// When it ended; absent if it still runs, or its runner died.
     pub finished_at: Option<Timestamp>,
     /// How it ended.
     pub outcome: Option<Outcome>,
@@ -81,40 +81,40 @@ pub struct Try {
     /// Signal, if a program was ended by one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// What went wrong; empty if nothing did.
+    /// The error; empty if there is no error.
     pub error: String,
-    /// SHA-256 of the values that it read.
+    /// SHA-256 of its input values.
     pub input_digest: Option<String>,
-    /// What it printed.
+    /// Its standard output.
     pub stdout: Option<OutputRef>,
-    /// What it printed on standard error.
+    /// Its standard error.
     pub stderr: Option<OutputRef>,
 }
 
-/// A continuation of the run.
+/// A resume of the run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Continuation {
-    /// When.
+    /// When it was resumed.
     pub at: Timestamp,
-    /// The process that went on.
+    /// The process that resumed it.
     pub pid: u32,
-    /// Which sources it went on with; 0 is the first.
+    /// The generation of sources that it used; 0 is the first.
     pub sources: u32,
-    /// The recipe's file that it went on with, from anywhere; absent if it is built in.
+    /// The recipe's file that it used, as an absolute path; absent if it is built in.
     pub recipe_path: Option<String>,
     /// SHA-256 of that recipe.
     pub recipe_digest: Option<String>,
-    /// Steps that had begun and were done again, what had failed included.
+    /// Steps that had begun and ran again, including the failed ones.
     pub rerun: Vec<String>,
-    /// Interrupted steps that were left out.
+    /// Interrupted steps that were skipped.
     pub skipped: Vec<String>,
     /// `person` or `auto_fix`.
     pub by: Option<String>,
-    /// The step that it went on at.
+    /// The step that it resumed at.
     pub anchor: Option<String>,
 }
 
-/// An attempt that failed and was followed by another one.
+/// A failed attempt that was followed by another one.
 #[derive(Clone, Debug, Serialize)]
 pub struct Retry {
     /// The step.
@@ -125,11 +125,11 @@ pub struct Retry {
     pub error: String,
 }
 
-/// Something that people should know.
+/// A note for the user.
 #[derive(Clone, Debug, Serialize)]
 pub struct Note {
     /// The step that it is about.
     pub step: Option<String>,
-    /// What it is.
+    /// The note.
     pub message: String,
 }

@@ -1,4 +1,4 @@
-//! The failure of a run as data: the step at the bottom of it, and what was written there. Never shows a secret.
+//! The failure of a run as data: the innermost failed step, and its command or prompt. Never shows a secret.
 
 use engine::{Outcome, RunState};
 use recipe::plan::StepKind;
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::store::secrets::Mask;
 
-/// What went wrong, at the bottom of it.
+/// The innermost failure.
 #[derive(Clone, Debug, Serialize)]
 pub struct Failure {
     /// Path of the step.
@@ -15,10 +15,10 @@ pub struct Failure {
     pub outcome: Outcome,
     /// The whole message.
     pub error: String,
-    /// The command or the prompt of the step, as it was written.
+    /// The command or the prompt of the step, as written in the recipe.
     #[serde(skip)]
     pub written: Option<String>,
-    /// Steps in its recipe that were under way when its time was up, and what was written there.
+    /// Steps of its recipe that were running when it timed out, with their commands or prompts.
     #[serde(skip)]
     pub cut_short: Vec<(String, Option<String>)>,
 }
@@ -40,7 +40,7 @@ impl Failure {
     }
 }
 
-/// The command or the prompt of a step, before values are put in.
+/// The command or the prompt of a step, before values are inserted.
 fn written(state: &RunState, path: &str) -> Option<String> {
     let (frame, at) = state.locate(path)?;
     match &state.frames[frame].unit.steps[at].kind {

@@ -1,4 +1,5 @@
-//! What a run came to, as data: its result, its failure, the evidence for both. Everything here leaves the private run folder, so secrets are masked.
+//! The outcome of a run as data: its result, its failure, and the evidence for both. Everything here leaves the private
+//! run folder, so secrets are masked.
 
 pub mod auto_fix;
 pub mod blocked;

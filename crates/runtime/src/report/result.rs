@@ -1,6 +1,6 @@
-//! The result of a run as data: what the run prints, and what `show` brings back.
+//! The result of a run as data, as the run prints it and `show` restores it.
 //!
-//! Secrets are masked here, because everything made here leaves the private folder.
+//! Secrets are masked here, because the result leaves the private folder.
 
 use std::collections::HashMap;
 
@@ -26,10 +26,10 @@ use crate::{
     store::secrets::Mask,
 };
 
-/// Version of the result's shape.
+/// Version of the result format.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// What is said of a step that did not come to its end.
+/// The error of a step that was interrupted.
 fn interrupted_words(step: &Step) -> String {
     let then = match step.idempotent {
         true => "a resume runs it again",
@@ -41,13 +41,13 @@ fn interrupted_words(step: &Step) -> String {
 /// The result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunResult {
-    /// Version of this shape.
+    /// Version of this format.
     pub schema_version: u32,
     /// Name of the recipe.
     pub recipe_name: String,
-    /// The run; absent in a dry run, and where nothing was started.
+    /// The run; absent in a dry run, and if nothing was started.
     pub run_id: Option<String>,
-    /// Ties all attempts at one piece of work together.
+    /// The id that all attempts at one piece of work share.
     pub tracking_id: Option<String>,
     /// Whether the recipe succeeded.
     pub success: bool,
@@ -57,54 +57,54 @@ pub struct RunResult {
     pub outcome: &'static str,
     /// Exit code of the program; absent while it runs, and if it was killed.
     pub exit_code: Option<u8>,
-    /// Whether nothing was executed.
+    /// Whether this was a dry run.
     pub dry_run: bool,
     /// When it began.
     pub started_at: Option<Timestamp>,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
-    /// Seconds that it took so far.
+    /// Seconds so far.
     pub duration: f64,
     /// The steps of the recipe.
     pub step_results: Vec<StepResult>,
-    /// Result text of the recipe; empty if it has none.
+    /// Result text of the recipe; empty if there is no result text.
     pub output: String,
     /// The context at the end.
     pub context: Map,
-    /// What went wrong.
+    /// The failure.
     pub failure: Option<Failure>,
-    /// What the failure is put down to.
+    /// The diagnosis of the failure.
     pub diagnosis: Option<Diagnosis>,
-    /// The same for the same failure, whatever the clock says.
+    /// Equal for equal failures; does not depend on the time.
     pub fingerprint: Option<String>,
     /// What a person can do next.
     pub advice: Vec<String>,
-    /// Of this, what a person has to choose from before the run can go on.
+    /// The part of the advice that a person has to choose from before the run can continue.
     #[serde(skip)]
     pub choices: Vec<String>,
-    /// What really happened, from the journal.
+    /// The evidence, from the journal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<crate::report::evidence::Evidence>,
-    /// What auto-fix did.
+    /// The auto-fix report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_fix: Option<crate::report::auto_fix::Report>,
-    /// What agents used up.
+    /// The usage of agents.
     pub usage: Option<Usage>,
     /// How often it was resumed.
     pub resumes: u32,
-    /// Background processes that were ended with it.
+    /// Background processes that were ended with the run.
     pub ended_processes: Vec<String>,
-    /// Processes of it that could not be ended.
+    /// Processes of the run that could not be ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_processes: Vec<String>,
-    /// How it is continued.
+    /// The command that continues it.
     pub resume_command: Option<String>,
-    /// Where everything about it is kept.
+    /// The run folder.
     pub run_dir: Option<String>,
-    /// Its secrets, for those who show more of it.
+    /// Mask for callers that print more of the run.
     #[serde(skip)]
     pub mask: Mask,
-    /// How a command line reaches it.
+    /// The command line that reaches it.
     #[serde(skip)]
     pub reach: CliHint,
 }
@@ -114,19 +114,19 @@ pub struct RunResult {
 pub struct StepResult {
     /// Its id.
     pub step_id: String,
-    /// Its path through nested recipes.
+    /// Its path through sub-recipes.
     pub path: String,
     /// `bash`, `agent` or `recipe`.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// Its command, as the recipe has it.
+    /// Its command, as written in the recipe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// Its status.
     pub status: StepStatus,
-    /// The text of its value; empty if it has none.
+    /// The text of its value; empty if it has no value.
     pub output: String,
-    /// What went wrong; empty if nothing did.
+    /// The error; empty if there is no error.
     pub error: String,
     /// Seconds that it took.
     pub duration: f64,
@@ -148,38 +148,38 @@ pub struct StepResult {
     pub interrupted: bool,
     /// Why it was skipped.
     pub skip_reason: Option<String>,
-    /// What a dry run says about it.
+    /// The preview of a dry run.
     #[serde(flatten)]
     pub preview: Option<Preview>,
-    /// Whether an agent finished the work of its nested recipe.
+    /// Whether an agent finished the work of its sub-recipe.
     pub recovered: bool,
-    /// Variable that took its output.
+    /// The variable that its output is stored in.
     pub stored_as: Option<String>,
-    /// Bytes that were cut out of its value; its log has everything.
+    /// Bytes that were cut out of its value; its log is complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_bytes: Option<u64>,
-    /// Where its output is.
+    /// Its standard output.
     pub stdout: Option<engine::run::event::OutputRef>,
-    /// Where its complaints are.
+    /// Its standard error.
     pub stderr: Option<engine::run::event::OutputRef>,
-    /// What an agent used up.
+    /// The usage of its agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// SHA-256 of its definition.
     pub definition_digest: String,
-    /// SHA-256 of the values that it read; absent if it never started.
+    /// SHA-256 of its input values; absent if it never started.
     pub input_digest: Option<String>,
-    /// SHA-256 of the text of its value; absent if it has none, or it is a secret.
+    /// SHA-256 of the text of its value; absent if it has no value or the value is secret.
     pub output_digest: Option<String>,
-    /// Files that it says it produces, from its directory.
+    /// Files that it declares as produced, relative to its directory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub produced: Vec<engine::run::event::OutputRef>,
-    /// Steps of its nested recipe.
+    /// Steps of its sub-recipe.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepResult>,
 }
 
-/// What a result is made from.
+/// The inputs of a result.
 pub struct Subject<'a> {
     /// The run, if it has a folder.
     pub run_id: Option<&'a str>,
@@ -191,9 +191,9 @@ pub struct Subject<'a> {
     pub mask: &'a Mask,
     /// Its status.
     pub status: RunStatus,
-    /// The time, for runs that are not over.
+    /// The time, for runs that have not ended.
     pub now: Timestamp,
-    /// What a dry run would have done.
+    /// The previews of a dry run.
     pub previews: &'a HashMap<String, Preview>,
     /// Its folder.
     pub run_dir: Option<String>,
@@ -201,9 +201,9 @@ pub struct Subject<'a> {
     pub output: Option<Value>,
     /// Its plan.
     pub plan: &'a Plan,
-    /// How a command line reaches it.
+    /// The command line that reaches it.
     pub reach: &'a CliHint,
-    /// Its recipe, as it is named from any directory.
+    /// Its recipe, with a name valid in any directory.
     pub recipe: String,
 }
 
@@ -268,7 +268,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
     }
 }
 
-/// What a run that was stopped is put down to.
+/// The diagnosis of a stopped run.
 fn interruption(subject: &Subject<'_>) -> Option<Found> {
     if !matches!(subject.status, RunStatus::Interrupted | RunStatus::Cancelled) {
         return None;
@@ -304,7 +304,7 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
     let (mask, preview) = (subject.mask, subject.previews.get(&path));
     let ended = state.ended.as_deref();
     let interrupted = state.status == StepStatus::Running && subject.status != RunStatus::Running;
-    // what was stopped with the run ended with it
+    // steps that were stopped with the run ended with it
     let over = subject.state.finished_at.unwrap_or(subject.now);
     StepResult {
         step_id: definition.id.clone(),
@@ -359,7 +359,7 @@ fn output(state: &StepState, name: Option<&str>, mask: &Mask) -> String {
     state.value.as_ref().map(masked).unwrap_or_default()
 }
 
-/// A secret has no digest: short ones could be guessed by it.
+/// The digest of a value. A secret has no digest: short secrets could be guessed from it.
 fn output_digest(state: &StepState, name: Option<&str>, mask: &Mask) -> Option<String> {
     let value = state.value.as_ref().filter(|_| !name.is_some_and(|name| mask.is_secret(name)))?;
     Some(recipe::digest::sha256(value.render().as_bytes()))

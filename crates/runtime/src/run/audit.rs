@@ -1,4 +1,4 @@
-//! The audit log: one JSON line for every step, for tools that watch what was run.
+//! The audit log: one JSON line per step, for monitoring tools.
 
 use std::{
     fs::{File, OpenOptions},
@@ -20,7 +20,7 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// Creates the log of a run; a run that cannot have it does not start.
+    /// Creates the log of a run. The run does not start if that fails.
     pub fn create(dir: &Path, recipe: &str, run_id: &str, at: Timestamp) -> Result<Audit, DriveError> {
         let stamp = at.strftime("%Y%m%dT%H%M%SZ");
         let path = dir.join(format!("{}-{stamp}-{run_id}.jsonl", safe_name(recipe)));
@@ -30,7 +30,7 @@ impl Audit {
         Audit::open(path)
     }
 
-    /// Opens a log to go on with it; makes it if it is missing.
+    /// Opens a log to append to it; creates it if it is missing.
     pub(crate) fn open(path: PathBuf) -> Result<Audit, DriveError> {
         match OpenOptions::new().append(true).create(true).mode(0o600).open(&path) {
             Ok(file) => Ok(Audit { file, path }),
@@ -43,7 +43,7 @@ impl Audit {
         &self.path
     }
 
-    /// Writes the line of a step that came to its end.
+    /// Writes the line of a step that ended.
     pub(crate) fn record(&mut self, event: &Event, state: &RunState, mask: &Mask) -> Result<(), DriveError> {
         let (Event::StepFinished { path, .. } | Event::StepSkipped { path, .. }) = event else {
             return Ok(());
@@ -74,7 +74,7 @@ impl Audit {
     }
 }
 
-/// A recipe's name as part of a file name: nothing in it can lead out of the directory.
+/// A recipe's name as part of a file name. The result cannot lead out of the directory.
 fn safe_name(name: &str) -> String {
     let safe: String = name
         .chars()

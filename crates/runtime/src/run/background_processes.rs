@@ -1,5 +1,5 @@
-//! What an attempt that came to nothing left running: it is ended before the next attempt at the step, and with a
-//! recipe that failed. Never touches what a completed step left for those after it.
+//! Processes that a failed attempt left running. They are ended before the next attempt at the step, and when a recipe
+//! fails. Never touches processes that a completed step left for later steps.
 
 use std::time::Duration;
 
@@ -15,16 +15,16 @@ use crate::{
     steps::shell::attempt::Finished,
 };
 
-/// Processes that nobody needs any more.
+/// Processes that are not needed any more.
 pub(super) struct Leavings {
     run: String,
-    /// Whose they are, as they are marked: `path#attempt`.
+    /// The steps that they belong to, as they are marked: `path#attempt`.
     steps: Vec<String>,
     grace: Duration,
 }
 
 impl Leavings {
-    /// Ends them; says which there were.
+    /// Ends them; returns those that are gone.
     pub(super) async fn end(self) -> Vec<Survivor> {
         let Leavings { run, steps, grace } = self;
         let mut sweeps = JoinSet::new();
@@ -34,14 +34,14 @@ impl Leavings {
         }
         let mut gone = Vec::new();
         while let Some(swept) = sweeps.join_next().await {
-            // what could not be ended is looked for again at the end of the run
+            // processes that could not be ended are searched for again at the end of the run
             gone.extend(swept.into_iter().flat_map(|swept| swept.gone().cloned().collect::<Vec<_>>()));
         }
         gone
     }
 }
 
-/// A recipe step that failed, and of which nothing is alive any more.
+/// A recipe step that failed, with all its processes ended.
 pub(crate) struct Cleared {
     path: String,
     attempt: u32,
@@ -51,14 +51,14 @@ pub(crate) struct Cleared {
 }
 
 impl Driver<'_> {
-    /// What a failed attempt at a step left running, in the recipe that it runs too.
+    /// The processes that a failed attempt at a step left running, including those of its sub-recipe.
     pub(super) fn leavings(&self, path: &str, attempt: u32, ended: &Ended) -> Leavings {
         let mut steps = self.state.left_running_below(path);
         steps.extend(ended.left_running.then(|| format!("{path}#{attempt}")));
         Leavings { run: self.run_id.clone(), steps, grace: self.host.grace }
     }
 
-    /// Records the end of a recipe step, if it failed when nothing of it is alive.
+    /// Records the end of a recipe step; if it failed, only after all its processes have ended.
     pub(super) fn finish_recipe(
         &mut self,
         path: &str,

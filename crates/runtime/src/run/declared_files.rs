@@ -1,4 +1,4 @@
-//! What a step read, was given and produced, for the evidence. Never changes what the step does.
+//! The inputs and the produced files of a step, for the evidence. Never changes what the step does.
 
 use std::{
     collections::BTreeSet,
@@ -12,20 +12,20 @@ use recipe::graph;
 use super::Driver;
 use crate::store::values;
 
-/// Most files of a step that are written down.
+/// The most files of a step to record.
 const FILES: usize = 1_000;
-/// Most directory entries that are looked at for them.
+/// The most directory entries to look at for them.
 const ENTRIES: usize = 50_000;
 
 impl Driver<'_> {
-    /// The digest of what a step reads; nothing is read in a dry run.
+    /// The digest of a step's inputs; a dry run reads nothing.
     pub(super) fn inputs(&self, path: &str) -> Option<String> {
         let (frame, at) = self.state.locate(path).filter(|_| !self.state.settings.dry_run)?;
         let frame = &self.state.frames[frame];
         Some(engine::run::inputs::digest(&self.plan, frame, &frame.unit.steps[at]))
     }
 
-    /// The files that a step says it produces, as they are now.
+    /// The files that a step declares as produced, in their current state.
     pub(super) fn produced(&self, path: &str) -> Vec<OutputRef> {
         let Some((frame, at)) = self.state.locate(path) else { return Vec::new() };
         let step = &self.state.frames[frame].unit.steps[at];
@@ -50,7 +50,7 @@ fn produced_files(dir: &Path, patterns: &[String]) -> Vec<OutputRef> {
     files.iter().take(FILES).filter_map(|file| values::produced_ref(dir, file)).collect()
 }
 
-/// Looks for files below the part of the pattern that has no wildcard.
+/// Searches for files below the part of the pattern without wildcards.
 fn search(dir: &Path, pattern: &str, files: &mut BTreeSet<PathBuf>, left: &mut usize) {
     let fixed: PathBuf = Path::new(pattern)
         .components()

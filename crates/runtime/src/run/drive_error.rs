@@ -1,10 +1,10 @@
-//! Why the runner itself could not go on with a run: not a failed step, but a broken journal, disk or system.
+//! Errors of the runner itself: not a failed step, but a broken journal, disk or system.
 
 use std::path::PathBuf;
 
 use crate::store::{folder::FolderError, journal::JournalError};
 
-/// Why the runner itself could not go on.
+/// Why the runner itself cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
     /// The journal failed.
@@ -18,13 +18,13 @@ pub enum DriveError {
     Audit {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: std::io::Error,
     },
     /// Signals or tasks of the operating system failed.
     #[error("cannot watch for signals: {0}")]
     Signals(std::io::Error),
-    /// A part of the runner broke down.
+    /// A part of the runner crashed.
     #[error("a part of the runner broke down: {0}")]
     Task(tokio::task::JoinError),
 }

@@ -1,4 +1,4 @@
-//! Dry runs: what a step would do, as far as that is known. Executes nothing.
+//! Dry runs: what each step would do, as far as that is known. Executes nothing.
 
 use std::sync::Arc;
 
@@ -16,15 +16,15 @@ use serde::Serialize;
 use super::{DriveError, Driver};
 use crate::machine::preflight;
 
-/// What a dry run says of a step, without secrets.
+/// The preview of a step, without secrets.
 #[derive(Clone, Debug, Serialize)]
 pub struct Preview {
     /// What would be done, in words.
     pub dry_run: String,
-    /// The command or the prompt with its values; what only a run knows is as it is written.
+    /// The command or the prompt with its values; values that only a run knows stay as templates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rendered: Option<String>,
-    /// The condition, if nobody knows it before the steps that it reads have run.
+    /// The condition, if it is unknown before the steps that it reads have run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
 }
@@ -40,7 +40,7 @@ impl Preview {
 }
 
 impl Driver<'_> {
-    /// In a dry run: says what would be done, and does nothing.
+    /// In a dry run: reports what a step would do, and does nothing.
     pub(super) fn rehearse(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<(), DriveError> {
         let scope = &self.state.frames[frame].foreseen();
         let (what, rendered) = match &step.kind {
@@ -62,7 +62,7 @@ impl Driver<'_> {
         self.record(Event::StepSkipped { path: path.to_owned(), reason: SkipReason::DryRun }, None)
     }
 
-    /// Says what a step would do.
+    /// Reports what a step would do.
     fn foretell(
         &mut self,
         path: &str,
@@ -102,8 +102,8 @@ impl Driver<'_> {
         engine::run::decide::may_exceed(&self.state, frame, at)
     }
 
-    /// Whether a step runs a recipe around it under a condition that nobody knows yet: when it ends is not known
-    /// either.
+    /// Whether a step runs one of the recipes around it under a condition that is still unknown: then it is unknown
+    /// when the recursion ends.
     fn goes_round(&mut self, path: &str, frame: FrameId, step: &Step) -> bool {
         if engine::run::decide::undecided(&self.state.frames[frame], step).is_none() {
             return false;
@@ -136,8 +136,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Why a recipe cannot be entered with the context that it would get. What nobody knows in a dry run is no
-    /// reason.
+    /// The reason why a recipe cannot be entered with the context that it would get. Values that are unknown in a dry
+    /// run are not a reason.
     pub(super) fn entry_problem(&self, frame: FrameId, step: &Step, unit: &Arc<Unit>) -> Option<String> {
         let StepKind::Nested { overrides, .. } = &step.kind else { return None };
         // most recipes ask for nothing, and need no context to be told so
@@ -161,7 +161,7 @@ impl Driver<'_> {
     }
 }
 
-/// Whether a template reads what nobody knows.
+/// Whether a template reads an unknown value.
 fn hides(scope: &Foreseen<'_>, template: &Template) -> bool {
     template.names().iter().any(|(path, _)| !scope.is_known(path))
 }

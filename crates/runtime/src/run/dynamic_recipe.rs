@@ -1,4 +1,4 @@
-//! Recipes whose names are templates: found, checked and taken in when they are entered. Enters nothing itself.
+//! Recipes whose names are templates: found, checked and added to the plan when they are entered. Never enters one.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::{DriveError, Driver};
 use crate::steps::shell::attempt::brief;
 
 impl Driver<'_> {
-    /// The recipe that a step runs; one whose name is a template is found and checked now.
+    /// The recipe that a step runs. If its name is a template, it is found and checked now.
     pub(super) fn target(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<Arc<Unit>, String> {
         let StepKind::Nested { target, overrides, .. } = &step.kind else {
             return Err("it runs no recipe".to_owned());
@@ -52,7 +52,7 @@ impl Driver<'_> {
         self.take_in(grafted).map_err(|error| error.to_string())
     }
 
-    /// What a recipe declares counts from now on.
+    /// Adds a recipe to the plan; its declarations count from now on.
     fn take_in(&mut self, grafted: Grafted) -> Result<Arc<Unit>, crate::store::folder::FolderError> {
         let new = &grafted.plan.units[self.plan.units.len()..];
         if !new.is_empty() {
@@ -67,7 +67,7 @@ impl Driver<'_> {
         Ok(Arc::clone(self.plan.unit(grafted.unit)))
     }
 
-    /// Says what is to be known about steps that are being prepared.
+    /// Reports the warnings about steps that are being prepared.
     pub(super) fn tell_warnings(&mut self) -> Result<(), DriveError> {
         for (path, warning) in std::mem::take(&mut self.unsaid) {
             let message = self.mask.text(&warning).into_owned();
@@ -82,12 +82,12 @@ fn refusal(name: &str, problems: Vec<String>) -> String {
     format!("recipe `{name}` is invalid:\n  {}", problems.join("\n  "))
 }
 
-/// What may be wrong with a recipe that was found late, each with its place.
+/// The warnings about a recipe that was found during the run, each with its place.
 pub(crate) fn warnings(grafted: &Grafted) -> Vec<String> {
     grafted.warnings.iter().map(|warning| placed(warning, &grafted.plan.sources)).collect()
 }
 
-/// How a warning is said.
+/// The text of a warning.
 pub(crate) fn warning_of(problem: &str) -> String {
     format!("warning: {problem}")
 }

@@ -1,4 +1,4 @@
-//! The end of a run: nothing of it stays alive, and its last record says how it came out.
+//! The end of a run: all its processes end, and its last record holds the result.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Driver<'_> {
-    /// Ends every process of the run, when the runner itself cannot go on.
+    /// Ends every process of the run, when the runner itself cannot continue.
     pub(super) async fn stop_everything(&mut self) {
         for gate in self.gates.values() {
             let _ = gate.send(Go::Stop);
@@ -24,7 +24,7 @@ impl Driver<'_> {
         self.tasks.abort_all();
     }
 
-    /// Ends what is left of the run's processes and writes its last record.
+    /// Ends the remaining processes of the run and writes its last record.
     pub(super) async fn finish(&mut self, signals: &mut Signals) -> Result<(), DriveError> {
         let (mut ended, mut left) = (std::mem::take(&mut self.cleared), Vec::new());
         // an earlier process of the same run may have left something that does not descend from this one
@@ -36,11 +36,11 @@ impl Driver<'_> {
             let mut swept = vec![tokio::select! {
                 biased;
                 swept = process::end_marked(&filter, self.host.grace) => swept,
-                // whoever interrupts this does not want to wait
+                // an interrupt here means: do not wait
                 _ = signals.next() => process::end_marked(&filter, Duration::ZERO).await,
             }];
             if !self.tasks.is_empty() {
-                // a hook of a recipe that was stopped may have begun in the meantime
+                // a hook of a stopped recipe may have started in the meantime
                 self.tasks.shutdown().await;
                 swept.push(process::end_marked(&filter, self.host.grace).await);
             }
@@ -56,7 +56,7 @@ impl Driver<'_> {
         self.record(Event::RunFinished(finished), None)
     }
 
-    /// Agents that were told to stop while they waited for their turn have done nothing.
+    /// Records that agents which were stopped before their turn did not begin.
     fn dismiss_agents(&mut self) -> Result<(), DriveError> {
         for waiting in std::mem::take(&mut self.waiting_agents) {
             if let Waiting::Step { path, attempt } = waiting
@@ -83,7 +83,7 @@ impl Driver<'_> {
         };
         let error = error.map(|error| self.mask.text(&error).into_owned());
         let usage = (self.state.used.runs > 0).then(|| self.state.used.clone());
-        // where nobody can tell whose process it was, all of them may have lost theirs
+        // if a process cannot be assigned to a step, any step may have lost its process
         let of_steps: Option<BTreeSet<String>> = ended.iter().map(|survivor| survivor.step.clone()).collect();
         let ended_steps =
             of_steps.filter(|_| self.state.has_left_running()).map(|steps| steps.into_iter().collect());
@@ -100,7 +100,7 @@ impl Driver<'_> {
         })
     }
 
-    /// A result that says it is JSON, and is not, is told.
+    /// Warns if the result is declared as JSON and is not.
     fn check_output(&mut self) -> Result<(), DriveError> {
         let root = self.state.root();
         let says = root.unit.output.as_ref().is_some_and(|output| output.format.eq_ignore_ascii_case("json"));

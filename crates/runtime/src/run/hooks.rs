@@ -1,4 +1,4 @@
-//! Hooks: commands around every step. Their failure is reported and changes nothing.
+//! Hooks: commands around every step. Their failure is reported, and does not fail the step.
 
 use std::{path::Path, sync::Arc};
 
@@ -34,7 +34,7 @@ use crate::{
     },
 };
 
-/// How a hook came out.
+/// How a hook ended.
 #[derive(Debug)]
 pub(crate) struct HookReport {
     pub(crate) path: String,
@@ -48,7 +48,7 @@ pub(crate) struct Hook {
     path: String,
     name: &'static str,
     run: std::path::PathBuf,
-    /// The context that it may read.
+    /// The context file that it may read.
     lent: std::path::PathBuf,
     command: Result<Command, String>,
     grace: std::time::Duration,
@@ -56,7 +56,7 @@ pub(crate) struct Hook {
     progress: mpsc::UnboundedSender<Progress>,
 }
 
-/// The context, and what hooks know besides.
+/// The context, plus the names that only hooks have.
 struct HookScope<'a> {
     frame: &'a Frame,
     known: Map,
@@ -111,7 +111,7 @@ impl Driver<'_> {
         let dir = RunFolder::attempt(&path, attempt);
         let run = self.run_dir();
         crate::store::folder::make_dir(&run.join(&dir)).map_err(|error| error.to_string())?;
-        // it may go on while the next step changes the context
+        // the hook may still run while the next step changes the context
         self.hand_out_context(frame_id, context, Sharing::Beside).map_err(|error| error.to_string())?;
         let frame = &self.state.frames[frame_id];
         let known = self.hook_names(frame, at);
@@ -142,7 +142,7 @@ impl Driver<'_> {
     fn hook_names(&self, frame: &Frame, at: usize) -> Map {
         let step = &frame.steps[at];
         let error = step.ended.as_ref().and_then(|ended| ended.error.as_deref()).unwrap_or_default();
-        // what cannot be a value must not take the news away with it
+        // the hook must run even if the error cannot be a value as it is
         let error = error.replace('\0', "\u{fffd}");
         let text = |text: &str| Value::from(text);
         [
@@ -181,7 +181,7 @@ impl Hook {
             Ok(done) => done,
             Err(error) => (Some(error.to_string()), String::new()),
         };
-        // it has the whole context, and every step has hooks
+        // it holds the whole context, and every step has hooks
         let _ = std::fs::remove_file(lent);
         HookReport { path, hook: name, error, output }
     }

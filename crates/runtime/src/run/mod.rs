@@ -1,7 +1,7 @@
-//! The loop: decides, records, acts, and takes in what comes back.
+//! The loop: decides, records, acts, and takes in results.
 //!
-//! Record, then act: what a decision starts is started only when the decision is on disk. A failed append stops
-//! the run; a reporter cannot.
+//! Record, then act: a process starts only when the decision to start it is on disk. A failed append stops the run; a
+//! reporter cannot.
 
 pub mod audit;
 mod background_processes;
@@ -76,7 +76,7 @@ use crate::{
     },
 };
 
-/// Everything that a run needs to go on.
+/// Everything that a run needs.
 pub struct Driver<'a> {
     pub(crate) run_id: String,
     pub(crate) folder: Option<RunFolder>,
@@ -111,15 +111,15 @@ pub struct Driver<'a> {
     without_cost: HashSet<String>,
     rate_models: HashMap<String, String>,
     hooked: HashSet<String>,
-    /// Steps of which a process was started, in any attempt.
+    /// Steps that started a process in any attempt.
     begun: HashSet<String>,
     previews: HashMap<String, Preview>,
     carry: HashMap<(String, bool), Vec<u8>>,
     /// Running steps that print JSON.
     json_steps: HashSet<String>,
-    /// The last attempts at steps that wait for their next one.
+    /// The last failed attempts of steps that wait for a retry.
     in_vain: HashMap<String, Finished>,
-    /// What was ended before the end of the run.
+    /// Processes that were ended before the end of the run.
     cleared: Vec<process::Survivor>,
     halt: Option<Halt>,
     unsettled: Vec<Act>,
@@ -128,39 +128,39 @@ pub struct Driver<'a> {
     is_first: bool,
     told_secrets: usize,
     env_names: BTreeSet<String>,
-    /// What is to be said about steps that are being prepared.
+    /// Warnings about steps that are being prepared.
     unsaid: Vec<(String, String)>,
-    /// Whether it was said that values are not exported.
+    /// Whether the note about values that are not exported was written.
     noted_left_out: bool,
 }
 
-/// What a finished task brings.
+/// The result of a finished task.
 pub(crate) enum TaskDone {
-    /// An attempt came to its end.
+    /// An attempt ended.
     Attempt {
         path: String,
         attempt: u32,
         hook: Option<hooks::HookReport>,
         result: Box<Result<Finished, FolderError>>,
     },
-    /// A hook came to its end.
+    /// A hook ended.
     Hook { report: hooks::HookReport },
-    /// The time before another attempt is over.
+    /// The delay before a retry is over.
     Retry { path: String, cleared: Vec<process::Survivor> },
-    /// What a failed recipe left running was ended.
+    /// The processes that a failed recipe left running were ended.
     Cleared(Box<background_processes::Cleared>),
-    /// A nested recipe can be entered, or cannot.
+    /// A sub-recipe can be entered, or cannot.
     Enter { path: String, hook: Option<hooks::HookReport>, problem: Option<String> },
-    /// A nested recipe took too long.
+    /// A sub-recipe timed out.
     NestedTimeout { path: String, seconds: f64 },
-    /// A recovery agent gave its answer.
+    /// A recovery agent answered.
     Recovered {
         path: String,
         frame: FrameId,
         answer: crate::run::recovery::Verdict,
         usage: Option<engine::run::event::Usage>,
     },
-    /// What was still running was killed.
+    /// The remaining processes were killed.
     Killed,
     /// The runner itself failed inside a task.
     Broken(FolderError),
@@ -174,7 +174,7 @@ pub(crate) enum Act {
 }
 
 impl<'a> Driver<'a> {
-    /// What is left when the run is over: plan, state, secrets, and what a dry run would have done.
+    /// The parts that remain when the run is over: plan, state, secrets, and the previews of a dry run.
     pub fn into_parts(self) -> (Plan, RunState, Mask, HashMap<String, Preview>) {
         (self.plan, self.state, self.mask, self.previews)
     }
@@ -196,7 +196,7 @@ impl<'a> Driver<'a> {
                 if self.tasks.is_empty() {
                     return Ok(());
                 }
-                // what ends while the rest is being ended is as safe as at any other time
+                // a result that arrives during the shutdown must be on disk too
                 self.settle_journal()?;
             }
             let tick = async {
@@ -218,7 +218,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Decides and acts until something has to happen first; says whether the run has come to its end.
+    /// Decides and acts until it has to wait; returns whether the run has ended.
     fn advance(&mut self) -> Result<bool, DriveError> {
         loop {
             let closing = &self.closing;
@@ -251,20 +251,20 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Brings the records to disk, and gets ready in the meantime; then what they promise is done.
+    /// Syncs the records and prepares their acts in the meantime, then carries out the acts.
     fn perform(&mut self) -> Result<(), DriveError> {
         if self.unsettled.iter().all(|act| self.only_records(act)) {
             return self.prepare_acts();
         }
         if let Some(journal) = &mut self.journal {
             self.is_due = false;
-            // the first attempt folder comes after its record is on disk: a folder without any record is damage
+            // the first attempt folder is made after its record is on disk: a folder without a record counts as damage
             match std::mem::take(&mut self.is_first) {
                 true => journal.sync()?,
                 false => journal.begin_sync()?,
             }
         }
-        // what starts a process is a task, and no task runs before this function has returned
+        // processes are started by tasks, and no task runs before this function has returned
         let prepared = self.prepare_acts();
         if let Some(journal) = &mut self.journal
             && let Err(error) = journal.end_sync()
@@ -287,16 +287,16 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Appends an event to the journal, changes the state by it, and tells about it.
+    /// Appends an event to the journal, applies it to the state, and notifies the reporter.
     pub(crate) fn record(&mut self, event: Event, value: Option<Value>) -> Result<(), DriveError> {
         let at = clock::now();
         let record = match &mut self.journal {
             Some(journal) => {
                 let record = journal.append(at, event);
-                // nobody is told what a killed runner could forget, nor of an end that a power loss could take back
+                // write before reporting; sync before reporting the end of the run
                 match record.event {
                     Event::RunFinished(_) => journal.sync()?,
-                    // nothing comes after it that would wait for the disk
+                    // no later event syncs it
                     Event::AttemptFailed { ref ended, .. } if ended.outcome == engine::Outcome::Cancelled => {
                         journal.sync()?;
                     }
@@ -338,7 +338,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Tells who shows the run what must not be shown.
+    /// Tells the reporter which values must not be shown.
     pub(crate) fn tell_secrets(&mut self) {
         if self.told_secrets != self.mask.len() {
             self.told_secrets = self.mask.len();

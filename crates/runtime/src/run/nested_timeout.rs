@@ -1,5 +1,5 @@
-//! The timeout of a recipe step: what it ends, and what it is then said of everything that it ended. Never touches what
-//! stands outside of the recipe.
+//! The timeout of a recipe step: what it ends, and the error of every step that it ended. Never touches anything
+//! outside the sub-recipe.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{DriveError, Driver, TaskDone};
 use crate::steps::shell::attempt::{Finished, Go, duration, number, stopped};
 
 impl Driver<'_> {
-    /// From now on the time of a recipe step counts, as that of every step: without the hook before it.
+    /// Starts the timeout of a recipe step. As for every step, the hook before it does not count.
     pub(super) fn limit_recipe(&mut self, path: &str, seconds: f64) {
         let mut go = self.gate(&format!("{path}\u{0}timeout"));
         let path = path.to_owned();
@@ -24,7 +24,7 @@ impl Driver<'_> {
         });
     }
 
-    /// The time of a recipe step is over: nothing new starts in its recipe, and what is under way there ends.
+    /// The timeout of a recipe step has passed: no step of its recipe starts any more, and running ones end.
     pub(super) fn nested_timeout(&mut self, path: &str, seconds: f64) -> Result<(), DriveError> {
         let is_running = self.state.step(path).is_some_and(|step| step.status == StepStatus::Running);
         if seconds == 0.0 || !is_running || self.halt.is_some() {
@@ -36,7 +36,7 @@ impl Driver<'_> {
         let late = Go::Late(Arc::from(format!("the timeout of `{path}` ({} s) fired", number(seconds))));
         for (key, gate) in &self.gates {
             if key.starts_with(&below) {
-                // what is being ended already ends for the first reason
+                // a step that is already being stopped keeps its first reason
                 gate.send_if_modified(|go| match go {
                     Go::On => {
                         *go = late.clone();
@@ -54,8 +54,8 @@ impl Driver<'_> {
         self.state.locate(path).is_some_and(|(frame, _)| self.state.frames[frame].stopped.is_some())
     }
 
-    /// Ends a step that was about to begin, or to be tried again, because the recipe around it was stopped. What its
-    /// last attempt came to stays.
+    /// Ends a step that was about to start or to be retried, because the recipe around it was stopped. The result of
+    /// its last attempt is kept.
     pub(super) fn give_up(&mut self, path: &str) -> Result<(), DriveError> {
         let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
         let attempt = self.state.frames[frame].steps[at].attempt;
@@ -67,12 +67,12 @@ impl Driver<'_> {
         if let (Some(error), Some(why)) = (&mut finished.ended.error, why) {
             error.push_str(&format!("\nnot tried again: {why}"));
         }
-        // it was counted when the attempt had failed
+        // it was counted when the attempt failed
         finished.ended.usage = None;
         self.finish_step(path, attempt, finished)
     }
 
-    /// What is said of a step that does not begin because the recipe around it was stopped.
+    /// The error of a step that does not start because the recipe around it was stopped.
     pub(super) fn not_begun(&self, path: &str) -> String {
         let Some((frame, at)) = self.state.locate(path) else { return String::new() };
         let frame = &self.state.frames[frame];

@@ -1,4 +1,4 @@
-//! Taking in what comes back: ends of attempts, hooks, waits and recoveries.
+//! Takes in the results of tasks: attempts, hooks, delays and recoveries.
 
 use std::{sync::Arc, time::Duration};
 
@@ -82,7 +82,7 @@ impl Driver<'_> {
             self.agent_is_done(path)?;
         }
         if self.halt.is_some() && finished.ended.outcome == Outcome::Cancelled {
-            // it is run again by a resume: what it used up and left behind is kept
+            // a resume runs it again; its usage and its background processes are kept
             let (path, ended) = (path.to_owned(), finished.ended);
             let has_begun =
                 self.begun.contains(&path) || ended.usage.as_ref().is_some_and(|used| used.runs > 0);
@@ -111,7 +111,7 @@ impl Driver<'_> {
         self.finish_step(path, attempt, finished)
     }
 
-    /// Shows an agent's answer as the output of its step: its transcript is nobody's output.
+    /// Shows the answer of an agent as the output of its step: the transcript is not shown.
     fn show_answer(&mut self, path: &str, name: Option<&str>, finished: &Finished) {
         let is_answer = finished.degraded || finished.ended.outcome == Outcome::Ok;
         let (true, Some(value)) = (is_answer && self.reporter.wants_output(), &finished.value) else {
@@ -190,7 +190,7 @@ impl Driver<'_> {
         self.record(event, value)
     }
 
-    /// Private files of an attempt are of no use after it.
+    /// Releases the private files of an attempt, which are not needed after it.
     fn release(&mut self, path: &str) {
         if let (Some(step), Some(_)) = (self.state.step(path), &self.folder) {
             self.spare.forget(&RunFolder::attempt(path, step.attempt));
@@ -212,7 +212,7 @@ impl Driver<'_> {
         Ok(Some(values::store(folder.path(), &dir, value)?))
     }
 
-    /// A nested recipe has come to its end.
+    /// Closes a sub-recipe that has ended.
     pub(super) fn close(&mut self, path: &str, id: FrameId) -> Result<(), DriveError> {
         self.closing.remove(&id);
         self.gates.remove(&format!("{path}\u{0}timeout"));
@@ -229,7 +229,7 @@ impl Driver<'_> {
             let reason = engine::run::outcome::SkipReason::DryRun;
             return self.record(Event::StepSkipped { path: path.to_owned(), reason }, None);
         }
-        // one that took too long is over, also where every step of it may fail
+        // a recipe that timed out has failed, even if all its steps may fail
         if self.state.frames[id].is_complete() && self.state.frames[id].stopped.is_none() {
             let mut finished = Finished::ok();
             match engine::run::decide::result(&self.state.frames[id]) {
@@ -238,9 +238,9 @@ impl Driver<'_> {
             }
             return self.end_recipe(path, attempt, id, &step, finished);
         }
-        // an agent comes when the recipe has had all its own attempts
+        // an agent recovers a recipe only after all attempts of the recipe itself
         let ended = Ended::new(self.nested_outcome(id), None);
-        // nor does it take the place of the person that a step asks for, or get round a limit
+        // an agent does not replace a person that a step waits for, nor bypass a limit
         let is_final = matches!(ended.outcome, Outcome::NeedsHuman | Outcome::Limit);
         let may = self.is_offered(&step) && !is_final && self.halt.is_none() && !self.is_stopped(path);
         if may && !matches!(self.again(path, id, &step, &ended), Again::After(_)) {
@@ -262,7 +262,7 @@ impl Driver<'_> {
             error = format!("{error}\n[recovery] {}", refusal.message);
         }
         let outcome = self.nested_outcome(id);
-        // text, as a recipe that went well gives it
+        // text, as in a recipe that succeeds
         let value = self.state.frames[id].last_value().map(|value| Value::from(value.render().into_owned()));
         let attempt = self.state.frames[frame].steps[at].attempt;
         let mut finished = Finished::refused(outcome, error);
@@ -271,7 +271,7 @@ impl Driver<'_> {
         self.end_recipe(path, attempt, id, &step, finished)
     }
 
-    /// Ends an attempt at a nested recipe: another one follows, or the step is over.
+    /// Ends an attempt at a sub-recipe: a retry follows, or the step ends.
     fn end_recipe(
         &mut self,
         path: &str,
@@ -288,7 +288,7 @@ impl Driver<'_> {
         self.finish_recipe(path, attempt, id, finished)
     }
 
-    /// A recipe step that could not enter its recipe.
+    /// Records that a recipe step could not enter its recipe.
     pub(super) fn nested_failed(
         &mut self,
         path: &str,

@@ -1,4 +1,4 @@
-//! Handing on what steps print, with secrets masked. Never changes what their files hold.
+//! Passing on the output of steps, with secrets masked. Never changes the output files.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -23,7 +23,7 @@ impl Driver<'_> {
         self.mask.learn_result(step, value);
     }
 
-    /// Hands on what steps have printed, with secrets masked.
+    /// Passes on the output of steps, with secrets masked.
     pub(super) fn forward_output(&mut self) {
         let Driver { outputs, reporter, mask, carry, json_steps, .. } = self;
         outputs.drain(&mut Handing { reporter: &mut **reporter, mask, carry, json_steps });
@@ -51,11 +51,11 @@ impl Driver<'_> {
     }
 }
 
-/// Hands on output to who shows the run.
+/// Passes output to the reporter.
 struct Handing<'h> {
     reporter: &'h mut dyn Reporter,
     mask: &'h Mask,
-    /// What waits for the end of its line.
+    /// Bytes that wait for the end of their line.
     carry: &'h mut HashMap<(String, bool), Vec<u8>>,
     /// Steps that print JSON.
     json_steps: &'h HashSet<String>,

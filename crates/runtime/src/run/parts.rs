@@ -1,4 +1,4 @@
-//! What a driver is made of. Starts nothing.
+//! The parts of a driver. Starts nothing.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque},
@@ -26,11 +26,11 @@ use crate::{
     },
 };
 
-/// Parts that a driver is made of.
+/// The parts of a driver.
 pub struct Parts<'a> {
     /// The run.
     pub run_id: String,
-    /// Its folder; without one nothing is written.
+    /// Its folder; without a folder nothing is written.
     pub folder: Option<RunFolder>,
     /// Its journal.
     pub journal: Option<Journal>,
@@ -44,19 +44,19 @@ pub struct Parts<'a> {
     pub host: Host,
     /// Where it works.
     pub working_dir: PathBuf,
-    /// Where relative paths of its recipes begin.
+    /// The directory that relative paths of its recipes start from.
     pub base: PathBuf,
-    /// Brings recipes whose names become known later.
+    /// Loads recipes whose names become known later.
     pub loader: &'a dyn Loader,
-    /// Remembers what the loader brings.
+    /// Records what the loader finds.
     pub recording: Option<&'a Recording<'a>>,
-    /// Which sources it works with.
+    /// The generation of sources that it uses.
     pub generation: u32,
-    /// Shows it to somebody.
+    /// Shows the run.
     pub reporter: &'a mut dyn Reporter,
     /// Its audit logs.
     pub audits: Vec<Audit>,
-    /// How agents are run.
+    /// How agents are started.
     pub agents: AgentSettings,
 }
 
@@ -71,7 +71,7 @@ impl<'a> Driver<'a> {
         let base_env = Arc::new(parts.host.step_env(&tree));
         let run_dir = parts.folder.as_ref().map(|folder| folder.path().to_owned()).unwrap_or_default();
         let mut state = parts.state;
-        // a run with few descriptors is slower, it does not fail
+        // with few file descriptors a run is slower, but does not fail
         state.settings.max_parallel = state.settings.max_parallel.min(process::room());
         Driver {
             run_id: parts.run_id,

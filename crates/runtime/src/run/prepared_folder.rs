@@ -1,7 +1,7 @@
-//! A folder for the next attempt, made while the one before it runs.
+//! A folder for the next attempt, made while the current one runs.
 //!
-//! Making files takes a file system several times longer than moving a folder into place, and while a step runs
-//! there is nothing else to do. Never anything but an optimisation: without a spare folder, one is made on the spot.
+//! Creating files takes several times longer than moving a folder into place, and the loop is idle while a step runs.
+//! Only an optimisation: without a spare folder, the attempt folder is made directly.
 
 use std::{
     collections::HashSet,
@@ -15,7 +15,7 @@ use crate::{
     store::folder::{FolderError, make_dir},
 };
 
-/// What a run keeps ready, and what it has to clear away.
+/// The spare folder of a run, and the files that it has to remove.
 #[derive(Debug)]
 pub(super) struct PreparedFolder {
     run: PathBuf,
@@ -34,7 +34,8 @@ impl PreparedFolder {
         self.run.join("spare")
     }
 
-    /// Makes a folder like that of a step with one attempt (`1/stdout`, `1/stderr`). For when there is nothing else to do.
+    /// Does the work that can wait until the loop is idle: makes the folder of a step with one attempt (`1/stdout`,
+    /// `1/stderr`), and removes the private files of finished attempts.
     pub(super) fn prepare(&mut self) {
         if self.ready.is_none() {
             let dir = self.path().join("1");
@@ -48,7 +49,7 @@ impl PreparedFolder {
     pub(super) fn become_attempt(&mut self, dir: &Path, attempt: u32) -> Result<OutputFiles, FolderError> {
         let dir = self.run.join(dir);
         let step = dir.parent().filter(|_| attempt == 1 && self.ready.is_some());
-        // fails where the step has a folder with something in it: then the spare one stays what it is
+        // fails if the folder of the step has content: then the spare folder stays as it is
         let rename = |step: &Path| files::point("spare.move").and_then(|()| fs::rename(self.path(), step));
         if step.is_some_and(|step| rename(step).is_ok())
             && let Some(ready) = self.ready.take()

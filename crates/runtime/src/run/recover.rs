@@ -1,4 +1,4 @@
-//! Recovery: an agent is asked to finish what a nested recipe could not.
+//! Recovery: asks an agent to finish the work of a failed sub-recipe.
 
 use std::sync::Arc;
 
@@ -27,14 +27,14 @@ use crate::{
     store::folder::Recovery,
 };
 
-/// Why a recovery did not help, and what it used up.
+/// Why a recovery failed, and its usage.
 pub(super) struct Refusal {
     pub(super) message: String,
     pub(super) usage: Option<Usage>,
 }
 
 impl Driver<'_> {
-    /// Whether the recipe of a step is offered to an agent if it fails.
+    /// Whether an agent may recover the recipe of a step if it fails.
     pub(super) fn is_offered(&self, step: &Step) -> bool {
         let StepKind::Nested { recovery, .. } = &step.kind else { return false };
         match self.options.recovery {
@@ -44,8 +44,8 @@ impl Driver<'_> {
         }
     }
 
-    /// A recipe step whose recipe may not begin with what it got. Where an agent is to be asked the recipe is entered
-    /// all the same, and nothing in it starts: so it comes to its end as every recipe that fails.
+    /// Handles a recipe step whose context its recipe does not accept. If an agent may recover it, the recipe is still
+    /// entered and stopped at once, so that it ends like every recipe that fails.
     pub(super) fn refuse_entry(&mut self, path: &str, error: String) -> Result<(), DriveError> {
         let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
         let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);
@@ -56,7 +56,7 @@ impl Driver<'_> {
         self.record(Event::RecipeStopped { path, error, cause: StopCause::Refused }, None)
     }
 
-    /// Says that an agent is to finish the work of a nested recipe; it is asked when it is its turn.
+    /// Announces that an agent has to finish the work of a sub-recipe; the agent is asked when it is its turn.
     pub(super) fn start_recovery(&mut self, path: &str, id: FrameId) -> Result<(), DriveError> {
         self.closing.insert(id);
         let name = decide::called(&self.state, id);
@@ -86,7 +86,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Why that agent cannot be asked, if it cannot.
+    /// The reason why that agent cannot be asked, if any.
     fn recoverer_problem(&self, id: FrameId) -> Option<preflight::Problem> {
         let (name, chosen) = programs::choice(self.recoverer(id).program.as_deref(), &self.agents);
         programs::problem(&name, chosen, &self.agents, &self.host)
@@ -119,7 +119,7 @@ impl Driver<'_> {
                 return self.take_recovery(path, id, Verdict::NotRecovered(message), None);
             }
         };
-        // how its answer is read, and what its exit codes mean, is not what the step says about its recipe
+        // the step's JSON mode and exit codes are about its recipe, not about the agent's answer
         let (json, exit_codes) = (JsonMode::Text, Vec::new());
         task.step = Arc::new(Step { json, exit_codes, ..Step::clone(step) });
         let wake = self.watch(path, &task.dir.join("stdout"))?;
@@ -206,7 +206,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Notes something about a step, without secrets: it is shown as it is.
+    /// Records a note about a step, with secrets masked: it is shown as it is.
     pub(super) fn note(&mut self, path: &str, message: String) -> Result<(), DriveError> {
         let message = self.mask.text(&message).into_owned();
         self.record(Event::Noted { path: Some(path.to_owned()), message }, None)

@@ -1,6 +1,6 @@
-//! Recovery of a failed nested recipe by an agent: what it is told, and what its answer means.
+//! Recovery of a failed sub-recipe by an agent: its prompt, and the meaning of its answer.
 //!
-//! Never lets a polite refusal pass for a success.
+//! Never takes a polite refusal for a success.
 
 use engine::{
     RunState, StepStatus,
@@ -16,12 +16,12 @@ use crate::store::{
     secrets::{MASK, Mask},
 };
 
-/// How much of what the failed run printed the agent gets, in the error and the partial outputs together: whoever
-/// wrote it may be nobody to trust.
+/// How much of the output of the failed run the agent gets, in the error and the partial outputs together: the text is
+/// untrusted.
 const PARTIAL_CHARS: usize = 500;
 /// How much of that the error may quote.
 const QUOTED_CHARS: usize = 200;
-/// A reason of so few characters takes nothing from the partial outputs.
+/// A reason of at most this many characters takes nothing from the partial outputs.
 const SHORT_QUOTE: usize = 100;
 /// How much of a quote is its beginning, with the exit code.
 const QUOTE_START: usize = 40;
@@ -30,14 +30,14 @@ const CONTEXT_NAMES: usize = 20;
 /// How much of each value.
 const VALUE_CHARS: usize = 80;
 
-/// What came of a recovery.
+/// The result of a recovery.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// The work is done; this is its result.
     Recovered(String),
-    /// It is not, for this reason, in the words of the log.
+    /// It is not done, for this reason, in the words of the log.
     NotRecovered(String),
-    /// The run was told to stop meanwhile.
+    /// The run was stopped meanwhile.
     Stopped,
 }
 
@@ -77,7 +77,7 @@ pub fn prompt(state: &RunState, id: FrameId, mask: &Mask) -> String {
     )
 }
 
-/// Why a recipe failed, and how much of that may be words of what failed.
+/// Why a recipe failed, and how many characters of that may come from the failed step.
 fn reason(state: &RunState, id: FrameId, mask: &Mask) -> (String, usize) {
     let mut quoted = 0;
     let error = decide::nested_error_with(state, id, |error| {
@@ -89,7 +89,7 @@ fn reason(state: &RunState, id: FrameId, mask: &Mask) -> (String, usize) {
     (error, quoted)
 }
 
-/// What the runner says about a failure, and what it may have from the step.
+/// The runner's own words about a failure, and the rest, which may come from the step.
 fn own_words(error: &str) -> (&str, &str) {
     const KIND: &str = " step failed: ";
     let said = error.find(KIND).map_or(0, |at| at + KIND.len());
@@ -98,7 +98,7 @@ fn own_words(error: &str) -> (&str, &str) {
     error.split_at(if digits > 0 { error.len() - code.len() + digits } else { said })
 }
 
-/// The beginning and the end of a text that is too long: the last words tell the most.
+/// The beginning and the end of a long text: the end says the most.
 fn shortened(text: &str, room: usize) -> String {
     let count = text.chars().count();
     if count <= room {
@@ -114,7 +114,7 @@ fn shortened(text: &str, room: usize) -> String {
     shown
 }
 
-/// Ids of the steps of a recipe that failed.
+/// Ids of the failed steps of a recipe.
 pub fn failed_steps(frame: &Frame) -> Vec<&str> {
     let steps = frame.steps.iter().zip(&frame.unit.steps);
     steps.filter(|(state, _)| state.status == StepStatus::Failed).map(|(_, step)| step.id.as_str()).collect()
@@ -140,7 +140,7 @@ fn summary(context: &Map, mask: &Mask) -> String {
     context.iter().take(CONTEXT_NAMES).map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// What an answer means.
+/// The meaning of an answer.
 pub fn judge(answer: &str, mode: Recovery, name: &str) -> Verdict {
     let upper = answer.to_uppercase();
     if answer.trim().is_empty() {
@@ -175,14 +175,13 @@ fn is_affirmative(answer: &str) -> bool {
     status || sentences.flat_map(clauses).any(|clause| says_recovered(&clause))
 }
 
-/// The text without the line breaks inside of sentences: a line that begins with a small letter goes on with what the
-/// line before it said.
+/// The text without line breaks inside sentences: a line that begins with a small letter continues the line before it.
 fn unwrapped(text: &str) -> String {
     let mut unwrapped = String::with_capacity(text.len());
     for line in text.lines() {
         let goes_on = line.trim_start().starts_with(char::is_lowercase) && !unwrapped.trim_end().is_empty();
-        // an empty line ends a sentence, whatever comes after it; so does the word itself, unless its line has a colon
-        // and the next one holds no more than the denial
+        // an empty line always ends a sentence; so does the word itself, unless its line has a colon and the next line
+        // holds only the denial
         let is_said = unwrapped.to_uppercase().trim_end().ends_with("RECOVERED");
         let is_listed = unwrapped.ends_with(':') && line.split_whitespace().count() > 1;
         let goes_on = goes_on && !unwrapped.ends_with('\n') && !is_said && !is_listed;
@@ -192,7 +191,7 @@ fn unwrapped(text: &str) -> String {
     unwrapped
 }
 
-/// Words that turn "recovered" into its opposite where they stand before it, or make it a wish.
+/// Words that turn a later "recovered" into its opposite or into a wish.
 const NEGATIONS: &[&str] = &[
     "NOT",
     "NEVER",
@@ -226,10 +225,10 @@ const NEGATIONS: &[&str] = &[
     "TO",
 ];
 
-/// Words that do it right behind it.
+/// Words that do so directly after it.
 const DENIALS: &[&str] = &["FALSE", "NO", "NONE", "NOTHING", "NOT", "0", "IF", "UNLESS"];
 
-/// The parts of a sentence that claim something each. What none of some things did stays together, and so does
+/// The parts of a sentence that make one claim each. A clause that begins with a negation stays whole, and so does
 /// `recovered: false`.
 fn clauses(sentence: &str) -> Vec<String> {
     let mut clauses: Vec<String> = Vec::new();
@@ -254,7 +253,7 @@ fn clauses(sentence: &str) -> Vec<String> {
 fn says_recovered(clause: &str) -> bool {
     let is_letter = |c: char| c.is_alphanumeric() || c == '\'' || c == '\u{2019}';
     let words: Vec<&str> = clause.split(|c: char| !is_letter(c)).filter(|word| !word.is_empty()).collect();
-    // with "can't", "wasn't" and all the others
+    // includes "can't", "wasn't" and the like
     let negates =
         |word: &&str| NEGATIONS.contains(word) || word.ends_with("N'T") || word.ends_with("N\u{2019}T");
     let Some(at) = words.iter().position(|word| *word == "RECOVERED") else { return false };

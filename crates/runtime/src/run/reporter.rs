@@ -1,4 +1,4 @@
-//! What the loop tells while it runs, and to whom. Nobody who listens can change a run.
+//! The notices of the loop and the trait that receives them. A listener cannot change a run.
 
 use std::{path::Path, time::Duration};
 
@@ -9,19 +9,19 @@ use crate::store::{
     secrets::Mask,
 };
 
-/// What the loop tells while it runs.
+/// A notice of the loop.
 #[derive(Debug)]
 pub enum Notice<'a> {
-    /// Something happened; the state is the one after it.
+    /// An event happened; the state is the one after it.
     Event {
-        /// What.
+        /// The event.
         record: &'a Record,
         /// The state.
         state: &'a RunState,
         /// Secrets; neither the record nor the state is masked.
         mask: &'a Mask,
     },
-    /// The run has a log that other programs may follow.
+    /// The run has an audit log that other programs may follow.
     Log {
         /// Its file, which exists.
         path: &'a Path,
@@ -30,26 +30,26 @@ pub enum Notice<'a> {
     Output {
         /// The step.
         path: &'a str,
-        /// Where.
+        /// The output stream.
         stream: Stream,
-        /// What; secrets are masked.
+        /// The bytes, with secrets masked.
         bytes: &'a [u8],
     },
     /// A hook printed something.
     HookOutput {
         /// The step.
         path: &'a str,
-        /// What.
+        /// The text.
         text: &'a str,
     },
-    /// What an agent is doing.
+    /// An agent is doing something.
     Activity {
         /// The step.
         path: &'a str,
-        /// In a few words.
+        /// A few words about it.
         what: &'a str,
     },
-    /// A secret became known: nothing that is shown from now on may hold it.
+    /// A secret became known: it must not be shown from now on.
     Secrets {
         /// All secrets so far.
         mask: &'a Mask,
@@ -59,27 +59,26 @@ pub enum Notice<'a> {
         /// The state.
         state: &'a RunState,
     },
-    /// The run was told to stop and is cleaning up.
+    /// The run was asked to stop and is cleaning up.
     Stopping {
-        /// Why.
+        /// The reason.
         why: &'a str,
     },
 }
 
-/// Shows a run to somebody. It cannot change or stop it.
+/// Shows a run. It cannot change or stop the run.
 pub trait Reporter {
     /// Takes a notice.
     fn notice(&mut self, notice: Notice<'_>);
-    /// How often it wants to be told that time has passed.
+    /// How often it wants a tick.
     fn tick(&self) -> Option<Duration>;
-    /// Whether it wants to see what steps print.
+    /// Whether it wants the output of steps.
     fn wants_output(&self) -> bool;
-    /// Whether it can take more of what steps print now. Until then that stays in the steps' files, and the run goes
-    /// on.
+    /// Whether it can take more output now. If not, the output stays in the files of the steps, and the run continues.
     fn has_room(&self) -> bool {
         true
     }
-    /// Takes what a step has printed that is over now, and for which there was no room.
+    /// Takes the output of a finished step for which there was no room before.
     fn rest(&mut self, path: &str, stream: Stream, rest: Rest) {
         for bytes in rest {
             self.notice(Notice::Output { path, stream, bytes: &bytes });

@@ -1,4 +1,4 @@
-//! Whether a step is tried again, and a recipe that failed is done again from its beginning. Never does it.
+//! Whether a step is retried, and whether a failed sub-recipe is run again from its beginning. Only decides.
 
 use engine::{
     Outcome,
@@ -8,20 +8,20 @@ use recipe::{plan::Step, syntax::RetryOn};
 
 use super::{DriveError, Driver};
 
-/// What becomes of a recipe that failed.
+/// What happens to a failed recipe.
 pub(super) enum Again {
-    /// It is done again after so many seconds.
+    /// It is run again after this many seconds.
     After(f64),
-    /// It is not: it has had its attempts, or would fail in the same way.
+    /// It is not run again: it has used its attempts, or would fail in the same way.
     Never,
-    /// It would be, but these steps of it must not be.
+    /// It would be run again, but these steps of it must not be repeated.
     Forbidden(ForGood),
 }
 
 impl Driver<'_> {
-    /// Whether a nested recipe that ended like this is done again.
+    /// Whether a sub-recipe that ended like this is run again.
     pub(super) fn again(&mut self, path: &str, id: FrameId, step: &Step, ended: &Ended) -> Again {
-        // what a dry run finds would be found again
+        // a second dry run would find the same
         if self.halt.is_some()
             || self.state.settings.dry_run
             || self.state.fails_again(&self.plan, id)
@@ -36,7 +36,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Seconds before another attempt, if there is one.
+    /// Seconds before the next attempt, if there is one.
     pub(super) fn retry_delay(&mut self, path: &str, step: &Step, ended: &Ended) -> Option<f64> {
         let kind = match ended.outcome {
             Outcome::Nested => self.kind_inside(path),
@@ -44,7 +44,7 @@ impl Driver<'_> {
         };
         let retry = step.retry.as_ref().filter(|retry| retry.on.contains(&kind));
         let tries = self.state.tries(path);
-        // a recipe is not what the service asked to slow down
+        // only for the agent step itself, not for a recipe step around it
         if ended.outcome == Outcome::RateLimited && retry.is_none() {
             let tries = tries.rate_limited + 1;
             let rate = &self.agents.rate;
@@ -60,21 +60,21 @@ impl Driver<'_> {
             return None;
         }
         let retry = retry?;
-        // what the step counts itself is counted together
+        // rate limits that `retry` lists share its count
         let is_counted = retry.on.contains(&RetryOn::RateLimit);
         let tries = tries.failed + 1 + if is_counted { tries.rate_limited } else { 0 };
         (tries < retry.max_attempts).then(|| retry.delay_after(tries))
     }
 
-    /// The kind of a failure inside of a recipe: that of the step that failed first.
+    /// The kind of a failure inside a recipe: that of the step that failed first.
     fn kind_inside(&self, path: &str) -> RetryOn {
         let frame = self.state.step(path).and_then(|step| step.frame);
         let cause = frame.and_then(|frame| self.state.cause_in(frame));
         cause.and_then(|ended| kind(&ended.outcome)).unwrap_or(RetryOn::Exit)
     }
 
-    /// What a failed nested recipe counts as: a plea for a person and a used-up budget reach the top, and a limit the
-    /// recipe whose limit it is.
+    /// The outcome of a failed sub-recipe. Waiting for a person and a spent budget are passed up to the top, a limit to
+    /// the recipe that sets it.
     pub(super) fn nested_outcome(&self, id: FrameId) -> Outcome {
         let frame = &self.state.frames[id];
         if frame.stopped.as_ref().is_some_and(|stopped| stopped.cause == StopCause::Refused) {
@@ -94,7 +94,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Says why a recipe is not done again, and adds it to the error of the step that runs it.
+    /// Reports why a recipe is not run again, and adds it to the error of the step that runs it.
     pub(super) fn tell_forbidden(
         &mut self,
         path: &str,
@@ -111,7 +111,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Whether a resume would go on inside of a recipe that fails: none does where that is tolerated.
+    /// Whether a resume would continue inside a failed recipe; it does not where the failure is tolerated.
     fn is_resumed_inside(&self, path: &str) -> bool {
         let around =
             std::iter::successors(self.state.locate(path), |(frame, _)| self.state.frames[*frame].parent);
@@ -119,7 +119,7 @@ impl Driver<'_> {
     }
 }
 
-/// What kind of failure this is for those who say which ones are tried again.
+/// The kind of a failure, as `retry` names it.
 fn kind(outcome: &Outcome) -> Option<RetryOn> {
     match outcome {
         Outcome::Exit(_) | Outcome::Signal(_) | Outcome::NotStarted | Outcome::Agent | Outcome::Nested => {
@@ -132,7 +132,7 @@ fn kind(outcome: &Outcome) -> Option<RetryOn> {
     }
 }
 
-/// Why a recipe with such steps in it is not done again.
+/// Why a recipe with such steps is not run again.
 fn forbidden(steps: &ForGood, is_resumed: bool) -> String {
     let list = |steps: &[String]| steps.iter().map(|step| format!("`{step}`")).collect::<Vec<_>>().join(", ");
     let be = |steps: &[String], one: &str, many: &str| if steps.len() == 1 { one } else { many }.to_owned();

@@ -1,4 +1,4 @@
-//! Being told to stop, by a signal or by another process. Never ends a process itself.
+//! Requests to stop, by a signal or from another process. Never ends a process itself.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::{Driver, Notice, TaskDone};
 use crate::{os::process, steps::shell::attempt::Go, store::folder::RunFolder};
 
-/// What is said to whoever asks twice.
+/// The message for a second request to stop.
 pub(crate) const TOLD_AGAIN: &str = "told again: killing what is still running";
 
-/// Why a run was told to stop.
+/// Why a run was asked to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halt {
     /// SIGINT.
@@ -25,7 +25,7 @@ pub enum Halt {
 }
 
 impl Halt {
-    /// How a run ends that was told to stop: its status and the exit code.
+    /// The status and the exit code of a run that was stopped.
     pub(crate) fn ending(self) -> (RunStatus, u8) {
         match self {
             Halt::Interrupt => (RunStatus::Interrupted, 130),
@@ -34,12 +34,12 @@ impl Halt {
         }
     }
 
-    /// The exit code of a program that was told so.
+    /// The exit code of a program that was stopped.
     pub fn exit_code(self) -> u8 {
         self.ending().1
     }
 
-    /// The same in words.
+    /// The error message of such a run.
     pub(crate) fn error(self) -> &'static str {
         match self {
             Halt::Interrupt => "interrupted by SIGINT",
@@ -49,7 +49,7 @@ impl Halt {
         }
     }
 
-    /// What is done about it.
+    /// The message while the run stops.
     pub(crate) fn why(self) -> &'static str {
         match self {
             Halt::Interrupt => "interrupted: ending what is running",
@@ -60,11 +60,11 @@ impl Halt {
     }
 }
 
-/// How often it is looked whether a wait is over.
+/// How often to check whether a wait is over.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Waits after a run until something is so, unless a signal asks to stop: the run has caught them all, and without this
-/// nobody would hear them any more.
+/// Waits after a run until a condition holds or a signal asks to stop. The run has installed handlers for all of these
+/// signals, so without this wait they would have no effect.
 pub fn wait_unless_told(mut is_so: impl FnMut() -> bool) -> std::io::Result<Option<Halt>> {
     let event_loop = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     event_loop.block_on(async {
@@ -85,10 +85,10 @@ pub(crate) fn cancel_requested(folder: &RunFolder) -> bool {
     folder.inbox().join("cancel").exists()
 }
 
-/// How often the inbox is looked into: whoever has no way to send a signal can only leave a request there.
+/// How often to check the inbox: a process that cannot send a signal can only leave a request there.
 pub(crate) const INBOX: Duration = Duration::from_secs(1);
 
-/// Says when to look into it.
+/// The timer for that check.
 pub(super) fn inbox() -> tokio::time::Interval {
     let mut inbox = tokio::time::interval(INBOX);
     inbox.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -113,7 +113,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Whoever asks twice does not want to wait until everything has ended by itself.
+    /// Kills everything at once: a second request means that the user does not want to wait.
     fn kill_now(&mut self) {
         let filter = process::Filter::run(&self.run_id);
         self.tasks.spawn(async move {
@@ -145,7 +145,7 @@ impl Signals {
             true => None,
             false => Some(signal(SignalKind::hangup())?),
         };
-        // a file that may not grow any more is an error like a full disk, not the death of the runner
+        // a file that reaches its size limit is an error like a full disk, and must not kill the runner
         drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
         Ok(Signals {
             interrupt: signal(SignalKind::interrupt())?,

@@ -1,4 +1,4 @@
-//! Asking agents: what they are told, in which world they work, and what they may use up.
+//! Starting agents: their prompts, their environment and their limits.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -37,7 +37,7 @@ use crate::{
 const DIRECTORY: &str = "working_directory";
 const UNATTENDED: &str = "NONINTERACTIVE";
 
-/// What is asked of an agent.
+/// A request to an agent.
 pub(super) struct AgentRequest {
     pub(super) prompt: String,
     pub(super) system_prompt: Option<String>,
@@ -49,18 +49,18 @@ pub(super) struct AgentRequest {
     pub(super) json_retries: u64,
 }
 
-/// What agents had used up before this process: in all, and below every recipe step.
+/// Agent usage before this process started: in total, and below every recipe step.
 #[derive(Clone, Debug)]
 pub(super) struct Spent {
     pub(super) all: Usage,
     pub(super) below: HashMap<String, Usage>,
 }
 
-/// An agent that is not asked yet, because as many as may are at work.
+/// An agent that has to wait, because the maximum number of agents is running.
 pub(crate) enum Waiting {
-    /// That of an agent step.
+    /// The agent of an agent step.
     Step { path: String, attempt: u32 },
-    /// The one that is to finish the work of a nested recipe.
+    /// The agent that has to finish the work of a sub-recipe.
     Recovery { path: String, frame: FrameId },
 }
 
@@ -104,7 +104,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Makes a question ready to be asked; the inner error names the budget that is used up.
+    /// Prepares an agent call; the inner error names the spent budget.
     #[expect(clippy::too_many_arguments, reason = "where and what to ask; taken apart nowhere else")]
     pub(super) fn question(
         &mut self,
@@ -167,7 +167,7 @@ impl Driver<'_> {
         }))
     }
 
-    /// Variables of a step that are too large for an environment: each is in a file, which another variable names.
+    /// Puts variables that are too large for an environment into files. Another variable names each file.
     fn in_files(
         &mut self,
         path: &str,
@@ -190,7 +190,7 @@ impl Driver<'_> {
         Ok(named)
     }
 
-    /// Adds what every agent knows to its context file.
+    /// Adds the names that every agent gets to its context file.
     fn complete_context(&self, frame: FrameId, cwd: &Path, dir: &Path) -> Result<(), FolderError> {
         let context = &self.state.frames[frame].context;
         let mut missing: Vec<(&str, Value)> = Vec::new();
@@ -242,15 +242,15 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Whether one more agent may be at work.
+    /// Whether one more agent may run.
     pub(super) fn may_start_agent(&self) -> bool {
         self.running_agents.len() < self.host.most_agents(self.options.max_agents)
     }
 
-    /// An agent has ended, or never began: others may take its place.
+    /// An agent has ended, or never started: the next one may start.
     pub(super) fn agent_is_done(&mut self, path: &str) -> Result<(), DriveError> {
         self.running_agents.remove(path);
-        // one that is refused at once leaves its place to the next
+        // an agent that is refused at once leaves its place to the next
         while self.halt.is_none() && self.may_start_agent() {
             let Some(waiting) = self.waiting_agents.pop_front() else { return Ok(()) };
             self.start_waiting(waiting)?;
@@ -274,15 +274,15 @@ impl Driver<'_> {
         }
     }
 
-    /// Why a waiting agent is not wanted any more.
+    /// Why a waiting agent is not needed any more.
     fn dismissal(&self, waiting: &Waiting) -> Option<String> {
-        // a recipe that took too long itself is recovered all the same
+        // a recipe that timed out itself is still recovered
         let (Waiting::Step { path, .. } | Waiting::Recovery { path, .. }) = waiting;
         let (around, _) = self.state.locate(path)?;
         self.state.frames[around].stopped.as_ref().map(|_| self.not_begun(path))
     }
 
-    /// A nested recipe was stopped: who waits in it need not wait for others to end.
+    /// A sub-recipe was stopped: agents that wait in it do not have to wait for others to end.
     pub(super) fn release_waiting(&mut self) -> Result<(), DriveError> {
         let (stopped, wanted) = std::mem::take(&mut self.waiting_agents)
             .into_iter()
@@ -291,8 +291,8 @@ impl Driver<'_> {
         stopped.into_iter().try_for_each(|waiting| self.start_waiting(waiting))
     }
 
-    /// What agents below a frame may use up. The command line takes the place of what the recipe says, and what
-    /// a resume says the place of everything.
+    /// The limits of agents below a frame. Limits of the command line replace those of the recipe, and limits of a
+    /// resume replace both.
     fn limits(&mut self, frame: FrameId) -> Vec<Limit> {
         let state = &self.state;
         let before = self
@@ -316,7 +316,7 @@ impl Driver<'_> {
         limits
     }
 
-    /// Says once for each program that its costs cannot be held against a budget in dollars.
+    /// Notes once per program that its cost is unknown and cannot count against a budget in dollars.
     pub(super) fn note_unknown_cost(
         &mut self,
         frame: FrameId,
@@ -338,7 +338,7 @@ impl Driver<'_> {
     }
 }
 
-/// The context of an agent: the frame's, with its directory and the fact that nobody is there.
+/// The context of an agent: that of the frame, plus its directory and the flag that the run is unattended.
 struct AgentScope<'a> {
     frame: &'a engine::run::frame::Frame,
     cwd: &'a Path,

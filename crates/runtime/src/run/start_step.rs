@@ -1,4 +1,4 @@
-//! Doing what was decided: starting steps and entering recipes.
+//! Carries out decisions: starts steps and enters recipes.
 
 use std::{
     collections::BTreeSet,
@@ -78,7 +78,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Lets a step end before it began.
+    /// Ends a step before it started.
     pub(super) fn refuse(&mut self, path: &str, attempt: u32, outcome: Outcome, error: String) {
         let finished = Finished::refused(outcome, error);
         let path = path.to_owned();
@@ -87,7 +87,7 @@ impl Driver<'_> {
         });
     }
 
-    /// A gate that stops what is behind it.
+    /// A gate that can stop the task of this key.
     pub(super) fn gate(&mut self, key: &str) -> watch::Receiver<Go> {
         let (sender, receiver) = watch::channel(Go::On);
         if self.halt.is_some() {
@@ -122,7 +122,7 @@ impl Driver<'_> {
         }
     }
 
-    /// The environment of a step: what every process has, exported values, and what the step says itself.
+    /// The environment of a step: the common variables, the exported values, and the step's own.
     pub(super) fn step_env(
         &mut self,
         frame: FrameId,
@@ -141,7 +141,7 @@ impl Driver<'_> {
         Ok(env)
     }
 
-    /// What a step says of its environment, and the recipe steps around it.
+    /// The `env` of a step and of the recipe steps around it. Its secrets are masked from now on.
     pub(super) fn own_env(&mut self, frame: FrameId, step: &Step) -> Vec<(String, String)> {
         let mut own: Vec<(String, String)> = Vec::new();
         self.declared_env(frame, step, &mut own);
@@ -152,7 +152,7 @@ impl Driver<'_> {
         own
     }
 
-    /// The names of the variables that a step gives to what it runs, and the recipe steps around it.
+    /// The names of the variables that a step and the recipe steps around it set.
     pub(super) fn given_env(&self, frame: FrameId, step: &Step) -> BTreeSet<String> {
         let mut own = Vec::new();
         self.declared_env(frame, step, &mut own);
@@ -169,7 +169,7 @@ impl Driver<'_> {
         env.extend(step.env.iter().map(|(name, template)| (name.clone(), value(template))));
     }
 
-    /// Whether a step runs beside others.
+    /// Whether a step may run in parallel with others.
     pub(crate) fn runs_beside_others(&self, frame: FrameId, at: usize) -> bool {
         let mut id = Some((frame, at));
         while let Some((frame, at)) = id {
@@ -283,7 +283,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Says once that the context does not fit in an environment.
+    /// Notes once that the context does not fit into an environment.
     pub(super) fn note_left_out(&mut self, path: &str, frame: FrameId, share: Share) {
         if share.is_whole || std::mem::replace(&mut self.noted_left_out, true) {
             return;
@@ -300,8 +300,8 @@ impl Driver<'_> {
         self.hooked.insert(path.to_owned()).then(|| self.hook(frame, at, "pre_step")).flatten()
     }
 
-    /// Follows the output files of an attempt where somebody wants to see them. What a step prints that makes a
-    /// secret is the secret itself, and is not shown.
+    /// Follows the output files of an attempt if the reporter wants output. The output of a step that makes a secret is
+    /// the secret itself, and is not shown.
     fn follow(&mut self, path: &str, step: &Step, dir: &Path, outputs: &OutputFiles) {
         if !self.reporter.wants_output() {
             return;
@@ -317,7 +317,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Creates an agent's output file, and tells when something is written to it.
+    /// Creates an agent's output file, and notifies when it grows.
     pub(super) fn watch(&mut self, path: &str, file: &Path) -> Result<Arc<Notify>, FolderError> {
         let full = self.run_dir().join(file);
         let open = crate::os::process::open_output(&full).map_err(FolderError::at("create", &full))?;
@@ -370,7 +370,7 @@ impl Driver<'_> {
     }
 }
 
-/// The variables that say where the context is, as JSON.
+/// The variables that name the context file.
 pub(super) fn context_names(file: &Path) -> [(&'static str, &OsStr); 2] {
     ["RECIPE_CONTEXT_FILE", "AMPLIHACK_CONTEXT_FILE"].map(|name| (name, file.as_os_str()))
 }

@@ -1,4 +1,4 @@
-//! The life of a run in this process: from its first record to its last, with a guardian beside it.
+//! The life of a run in this process, from its first record to its last, with a guardian process.
 //!
 //! Decides nothing about steps.
 
@@ -8,7 +8,7 @@ use super::{DriveError, Driver, Signals};
 use crate::os::{guardian::Beside, process};
 
 impl Driver<'_> {
-    /// Runs to the end, or until told to stop. `first` are events to begin with.
+    /// Runs to the end, or until a stop is requested. `first` are the events to begin with.
     pub async fn run(&mut self, first: Vec<Event>) -> Result<(), DriveError> {
         process::become_reaper();
         let folder = self.folder.as_ref().map(|folder| folder.path().to_owned());
@@ -25,7 +25,7 @@ impl Driver<'_> {
         }
         let worked = self.work(&mut signals).await;
         if let Err(error) = worked {
-            // what ended before the trouble is worth a last try, before processes take their time and after it
+            // try to save finished work now and again after the processes have ended
             self.try_to_sync();
             self.stop_everything().await;
             self.try_to_sync();

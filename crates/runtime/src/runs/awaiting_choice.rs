@@ -1,4 +1,4 @@
-//! A resume that a person has to decide about: that it waits is written down, and which text it goes on with is said.
+//! A resume that needs a decision of a person: records that it waits, and names the recipe version that it uses.
 //!
 //! Never decides anything itself.
 
@@ -16,12 +16,12 @@ use crate::{
     store::{folder::RunFolder, journal::Journal},
 };
 
-/// Where the name of an edited recipe is kept that a resume was given and did not come to use.
+/// The file with the name of an edited recipe that a resume was given but did not use.
 pub(super) fn offered(folder: &RunFolder) -> PathBuf {
     folder.path().join("offered-recipe")
 }
 
-/// Which text a resume goes on with, where a person may think of another one.
+/// A note about the recipe version that a resume uses, if the user may expect another one.
 pub(super) fn text_in_force(shown: &OpenedRun, reach: &CliHint, resume: &Resume<'_>) -> Option<String> {
     if resume.edited.is_some() {
         return None;
@@ -36,7 +36,7 @@ pub(super) fn text_in_force(shown: &OpenedRun, reach: &CliHint, resume: &Resume<
     }
 }
 
-/// What is said about files that were edited since the run began, if there are any; `recipe` is that of the run.
+/// The note about recipe files that changed since the run began, if any; `recipe` is that of the run.
 pub fn changed_note(reach: &CliHint, run: &str, recipe: &str, files: &[PathBuf]) -> Option<String> {
     let names: Vec<String> = files.iter().map(|file| format!("`{}`", file.display())).collect();
     let were = if names.len() > 1 { "were" } else { "was" };
@@ -54,7 +54,7 @@ fn with_recipe(reach: &CliHint, run: &str, file: &str) -> String {
 }
 
 impl ResumeError {
-    /// What it asks a person.
+    /// The question to a person.
     fn question(&self) -> Option<Question> {
         match self {
             ResumeError::Choose { .. } => Some(Question::Interrupted),
@@ -64,7 +64,7 @@ impl ResumeError {
     }
 }
 
-/// Writes down that a run waits until a person has chosen; the choice itself is the caller's to explain.
+/// Records that a run waits for a decision of a person; the caller explains the choice.
 pub(super) fn wait_for_person(
     shown: &OpenedRun,
     journal: &mut Journal,

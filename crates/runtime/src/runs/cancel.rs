@@ -10,14 +10,14 @@ use crate::{
     store::folder::RunFolder,
 };
 
-/// What came of a request to cancel.
+/// The result of a request to cancel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cancelled {
-    /// It is stopped, and nothing of it is alive.
+    /// It is stopped, and all its processes have ended.
     Stopped,
-    /// It is stopped, but these processes of it could not be ended.
+    /// It is stopped, but these processes could not be ended.
     Left(Vec<String>),
-    /// It was over already.
+    /// It had already ended.
     AlreadyOver(RunStatus),
     /// Its process does not react.
     StillAlive(u32),
@@ -33,7 +33,7 @@ impl Cancelled {
 }
 
 impl Runs {
-    /// Stops a run and returns when nothing of it is alive.
+    /// Stops a run and returns when all its processes have ended.
     pub fn cancel(&self, folder: &RunFolder, grace: Duration) -> Result<Cancelled, OpenError> {
         let owner = folder.owner();
         match (owner, last_finish(folder)) {
@@ -47,14 +47,14 @@ impl Runs {
         }
     }
 
-    /// Asks the process that has the run to stop, and waits until it has let go.
+    /// Asks the process that owns the run to stop, and waits until it has released the run.
     fn ask_owner(&self, folder: &RunFolder, grace: Duration) -> Result<Cancelled, OpenError> {
         let request = folder.inbox().join("cancel");
         crate::store::folder::write_new(&request, b"cancel\n")?;
         let deadline = std::time::Instant::now() + grace * 2 + Duration::from_secs(10);
         let mut asked = None;
         while let Some(pid) = folder.owner() {
-            // a process that has just taken the run may not have written its number yet
+            // a process that has just taken the run may not have written its pid yet
             if asked != Some(pid) {
                 ask(pid);
                 asked = Some(pid);
@@ -67,18 +67,18 @@ impl Runs {
         let _ = fs::remove_file(request);
         let outcome = match last_finish(folder) {
             Some(finished) if finished.status == RunStatus::Cancelled => Cancelled::of(&finished),
-            // it came to its end before it was asked
+            // it ended before the request
             Some(finished) if finished.status != RunStatus::Interrupted => {
                 Cancelled::AlreadyOver(finished.status)
             }
-            // it died, or was interrupted by somebody else
+            // it died, or was interrupted by another request
             _ => self.bury(folder, grace)?,
         };
         self.forget(folder);
         Ok(outcome)
     }
 
-    /// Ends what a dead runner left behind, and writes down that the run is over.
+    /// Ends the processes that a dead runner left behind, and records the end of the run.
     fn bury(&self, folder: &RunFolder, grace: Duration) -> Result<Cancelled, OpenError> {
         let Some(lock) = folder.lock()? else { return Ok(Cancelled::StillAlive(0)) };
         let (mut shown, mut journal) = self.take(folder.clone())?;
@@ -104,7 +104,7 @@ impl Runs {
         Ok(outcome)
     }
 
-    /// A cancelled run does not wait for anybody any more.
+    /// Removes the workspace marker of a cancelled run.
     fn forget(&self, folder: &RunFolder) {
         if let Ok(header) = folder.header() {
             self.workspace(&header.recipe_path, &header.working_dir).forget(&header.run_id);
@@ -112,10 +112,10 @@ impl Runs {
     }
 }
 
-/// Asks a runner to look into the inbox of its run.
+/// Asks a runner to check the inbox of its run.
 fn ask(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-        // one that is gone in the meantime needs no signal, and one that was suspended cannot hear any
+        // a runner that is gone needs no signal; a suspended one must be continued to receive it
         for signal in [rustix::process::Signal::USR1, rustix::process::Signal::CONT] {
             let _ = rustix::process::kill_process(pid, signal);
         }

@@ -1,4 +1,4 @@
-//! From the stored sources of a run to the plan that it works with. Never looks at the files that they came from.
+//! Compiles the stored sources of a run to its plan. Never reads the original files.
 
 use engine::{Event, Record};
 use recipe::{
@@ -12,7 +12,7 @@ use crate::store::{
     sources::Remembered,
 };
 
-/// Compiles the sources that a run was made from (0), or was resumed with (1, 2, …).
+/// Compiles the sources that a run started with (0) or was resumed with (1, 2, …).
 pub(super) fn compile(folder: &RunFolder, generation: u32, header: &Header) -> Result<Plan, OpenError> {
     let remembered = Remembered::open(&folder.sources(generation), None)?;
     let checked = check(remembered.root()?, &remembered, &given(header));
@@ -21,7 +21,7 @@ pub(super) fn compile(folder: &RunFolder, generation: u32, header: &Header) -> R
     checked.plan.ok_or_else(|| bad(header, messages.join("; ")))
 }
 
-/// The same plan with recipes that became known only while the run was under way.
+/// The same plan with the recipes that were found during the run.
 pub(super) fn complete(
     mut plan: Plan,
     folder: &RunFolder,

@@ -1,5 +1,5 @@
-//! What a resume goes on with: its recipe, and those whose names became known only while the run was under way, as they
-//! are now. Never writes anything.
+//! The recipes that a resume uses: the main one, and those whose names became known only during the run, in their
+//! current version. Never writes anything.
 
 use std::path::{Path, PathBuf};
 
@@ -16,27 +16,27 @@ use crate::{
     store::{folder::Options, sources::Remembered},
 };
 
-/// What a resume goes on with.
+/// The recipes that a resume uses.
 pub(super) struct Next {
     /// The recipe with everything that it reaches.
     pub(super) plan: Plan,
-    /// Recipes in it that steps reached by a name that became known late.
+    /// Recipes in it whose names became known only during the run, by step.
     pub(super) late: Late,
-    /// What may be wrong with them, with the steps that run them.
+    /// Warnings about them, with the steps that run them.
     pub(super) warnings: Vec<(String, String)>,
-    /// How many recipes are known without them.
+    /// The number of recipes without them.
     before: usize,
 }
 
 impl Next {
-    /// What recipes that were found late declare counts.
+    /// Adds the declarations of recipes that were found late.
     pub(super) fn prepare(&self, host: &mut Host, base: &Path, working_dir: &Path) {
         host.take_in(&self.plan.units[self.before..], base, working_dir);
     }
 }
 
 impl OpenedRun {
-    /// What a resume goes on with.
+    /// The recipes that a resume uses.
     pub(super) fn next(&self, resume: &Resume<'_>) -> Next {
         let Some((plan, loader)) = &resume.edited else { return self.same() };
         let (mut plan, before) = (plan.clone(), plan.units.len());
@@ -48,7 +48,7 @@ impl OpenedRun {
         Next { plan, late, warnings: search.warnings, before }
     }
 
-    /// The same that it has.
+    /// The recipes that the run already has.
     pub(super) fn same(&self) -> Next {
         let mut plan = self.plan.clone();
         let late = late(&self.state, &mut plan, &mut |plan, entered| {
@@ -65,7 +65,7 @@ impl OpenedRun {
         generations.filter_map(|at| Remembered::open(&self.folder.sources(at), None).ok()).collect()
     }
 
-    /// Files that are not what the run goes on with any more: its recipe first, then those that it reaches.
+    /// Files that differ from the version that the run uses: its recipe first, then those that it reaches.
     pub fn changed_recipes(&self) -> Vec<PathBuf> {
         let base = self.recipe.base(&self.header.working_dir);
         let known = self.sources(None).map(|known| known.recipes()).unwrap_or_default();
@@ -90,7 +90,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// What such a name leads to now.
+    /// The recipe that such a name means now.
     fn find(&mut self, plan: &mut Plan, entered: &Entered<'_>) -> Now {
         let name = self.known.iter().find_map(|sources| sources.name_of(&entered.unit.path));
         let Some(name) = name else { return Now::Unknown };
@@ -100,7 +100,7 @@ impl Search<'_> {
             return Now::Gone;
         };
         let warnings = warnings(&grafted);
-        // the step says why when it comes to it
+        // the step reports the reason when it is reached
         if self.options.strict && !warnings.is_empty() {
             return Now::Gone;
         }

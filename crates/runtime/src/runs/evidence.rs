@@ -14,7 +14,7 @@ use crate::{
     store::secrets::Mask,
 };
 
-/// Most names of environments that the evidence of a run lists; the journal has all.
+/// The most environment names that the evidence of a run lists; the journal has all.
 const NAMES: usize = 50_000;
 
 /// Whether the evidence lists processes. They are most of it, and few readers want them.
@@ -22,7 +22,7 @@ const NAMES: usize = 50_000;
 pub(super) enum Processes {
     /// Every process is listed.
     Listed,
-    /// None is.
+    /// No process is listed.
     LeftOut,
 }
 
@@ -74,13 +74,13 @@ fn is_stopped(status: RunStatus) -> bool {
 struct Gathering<'a> {
     evidence: Evidence,
     mask: &'a Mask,
-    /// The names of the last process.
+    /// The environment names of the last process.
     names: BTreeSet<String>,
     /// How many more names are listed.
     room: usize,
     /// Attempts that have started a process of their own.
     started: HashSet<(&'a str, u32)>,
-    /// Where attempts stand that have not ended.
+    /// The index of attempts that have not ended.
     open: HashMap<(&'a str, u32), usize>,
 }
 
@@ -100,7 +100,7 @@ impl<'a> Gathering<'a> {
                 self.ended(path, *attempt, &Ended::new(Outcome::Cancelled, None), record.at);
             }
             Event::RunFinished(finished) if is_stopped(finished.status) => self.stopped(record.at),
-            // what is started from here on is not compared with what the run started
+            // the names of later processes are not relative to those of the run
             Event::RepairBegan(_) => self.names.clear(),
             Event::RunResumed(resumed) => {
                 self.names.clear();
@@ -148,7 +148,7 @@ impl<'a> Gathering<'a> {
             return;
         }
         spawned.env.apply(&mut self.names);
-        // a journal from before names were kept has none
+        // older journals have no names
         let listed = !self.names.is_empty() && self.room >= self.names.len();
         self.room = self.room.saturating_sub(self.names.len());
         let process = Process {
@@ -164,9 +164,9 @@ impl<'a> Gathering<'a> {
         self.evidence.spawned.get_or_insert_default().push(process);
     }
 
-    /// Whoever stops a run stops what is open: recipes, and steps between two attempts.
+    /// A stop of the run closes what is open: recipes, and steps between two attempts.
     fn stopped(&mut self, at: Timestamp) {
-        // a runner that lives writes down how its processes end; without that, nobody knows when
+        // a live runner records the end of its processes; without that record the time is unknown
         let is_known = self.open.keys().all(|attempt| !self.started.contains(attempt));
         for (_, index) in self.open.drain() {
             let entry = &mut self.evidence.attempts[index];
@@ -175,7 +175,7 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// The runner is gone without a word.
+    /// The runner died without a last record.
     fn lost(&mut self) {
         for (_, index) in self.open.drain() {
             self.evidence.attempts[index].outcome = Some(Outcome::Lost);
@@ -212,7 +212,7 @@ fn begun(path: &str, attempt: u32, at: Timestamp, input_digest: Option<String>) 
     }
 }
 
-/// What a resume did again; a journal from before this was kept names only what was finished.
+/// The steps that a resume ran again; older journals name only those that were finished.
 fn rerun(resumed: &RunResumed) -> Vec<String> {
     match resumed.again.is_empty() {
         true => resumed.given_up().into_iter().map(str::to_owned).collect(),

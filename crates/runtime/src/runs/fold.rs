@@ -1,4 +1,4 @@
-//! From the events of a run to its state, with the values and the secrets that they lead to. Never writes anything.
+//! Folds the events of a run into its state, with their values and secrets. Never writes anything.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// Folds the events of a run into its state, beginning with the plan that it was made with.
+/// Folds the events of a run into its state, starting with its first plan.
 pub(super) fn fold(
     folder: RunFolder,
     header: Header,
@@ -61,7 +61,7 @@ pub(super) fn fold(
     Ok(shown)
 }
 
-/// What the recipes name of the environment in which the run is looked at.
+/// The variables of the current environment that the recipes name.
 fn named(
     plan: &Plan,
     base: &Path,
@@ -88,7 +88,7 @@ fn settings(header: &Header) -> RunSettings {
 }
 
 impl OpenedRun {
-    /// Takes in what was written after the run was opened.
+    /// Takes in a record that was written after the run was opened.
     pub(super) fn follow(&mut self, record: Record) -> Result<(), OpenError> {
         let mut records = std::mem::take(&mut self.records);
         records.push(record);
@@ -97,7 +97,7 @@ impl OpenedRun {
         taken
     }
 
-    /// What the journal says about how it stands, corrected by who is alive.
+    /// The status: that of the journal, corrected by whether the runner is alive.
     pub(super) fn status_now(&self) -> RunStatus {
         match (&self.state.finished, self.folder.owner()) {
             (Some(finished), None) => finished.status,
@@ -106,7 +106,7 @@ impl OpenedRun {
         }
     }
 
-    /// Takes in one event; `all` are those of the run, which tell what its recipes are.
+    /// Takes in one event; `all` are the records of the run, which say what its recipes are.
     fn take_in(&mut self, record: &Record, all: &[Record]) -> Result<(), OpenError> {
         let mut value = None;
         match &record.event {
@@ -146,7 +146,7 @@ impl OpenedRun {
     }
 }
 
-/// Learns the secrets that a step was given, or made.
+/// Learns the secrets that a step got or made.
 fn learn_step(mask: &mut Mask, state: &RunState, event: &Event, value: Option<&Value>) {
     let (Event::StepStarted { path, .. } | Event::StepFinished { path, .. }) = event else { return };
     let Some((frame, at)) = state.locate(path) else { return };

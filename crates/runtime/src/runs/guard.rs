@@ -1,7 +1,7 @@
-//! What a guardian does: it waits for the death of its runner, and then ends what is left of the run.
+//! The work of a guardian: waits for the death of its runner, then ends the remaining processes of the run.
 //!
-//! It never polls, never reads anything of the run before it has to act, never writes into the journal, and never
-//! touches a run that another process has taken.
+//! It never polls, never reads the run before it has to act, never writes into the journal, and never touches a run
+//! that another process has taken.
 
 use std::{
     fs::{self, File},
@@ -19,13 +19,13 @@ use crate::{
     store::folder::RunFolder,
 };
 
-/// How long to look whether whoever has the run keeps it: a dying runner does not, nor does a resume that asks first.
+/// How long to check whether the owner keeps the run: a dying runner does not, nor does a resume that asks first.
 const TAKEN: Duration = Duration::from_secs(3);
 
-/// Guards a run, as the program that [`Guardian`] names: returns when its runner is over, or is dead and nothing of the
-/// run is alive.
+/// Guards a run, as the program that [`Guardian`] names. Returns when its runner is done, or is dead and all processes
+/// of the run have ended.
 pub fn guard(run: PathBuf, grace: Duration) -> io::Result<()> {
-    // a group leader stays in its session: then it is out of reach of the terminal all the same
+    // fails for a group leader, which is out of reach of the terminal anyway
     let _ = rustix::process::setsid();
     if clock::block_on(async { last_words() })? == DONE {
         return Ok(());
@@ -36,26 +36,25 @@ pub fn guard(run: PathBuf, grace: Duration) -> io::Result<()> {
     clock::block_on(process::end_marked(&filter, grace)).map(drop)
 }
 
-/// What the runner said before it closed the pipe. Signals that mean the runner are not for us: from here on they do
-/// nothing.
+/// The last message of the runner before it closed the pipe. Signals for the runner are ignored from here on.
 fn last_words() -> Vec<u8> {
     use SignalKind as Kind;
     for kind in [Kind::interrupt(), Kind::terminate(), Kind::hangup(), Kind::quit()] {
-        // once somebody has listened to a signal, it does not end the process any more
+        // a signal with a handler does not end the process
         let _ = signal(kind);
     }
-    // whoever kills runners by their name does not mean it either
+    // a new name, so that killing runners by name does not hit the guardian
     let _ = fs::write("/proc/self/comm", "recipe-guardian");
     let mut said = Vec::new();
     let _ = io::stdin().lock().take(64).read_to_end(&mut said);
     said
 }
 
-/// Nothing if another process has the run. While what is returned is held, nobody goes on with it.
+/// Takes over the run; `None` if another process has it. While the file is held, no process can continue the run.
 fn take_over(folder: &RunFolder) -> Option<Option<File>> {
     let deadline = Instant::now() + TAKEN;
     while Instant::now() < deadline {
-        // a run without a folder can only be guarded by its marker, and nobody can resume it
+        // a run without a folder can only be guarded by its marker, and cannot be resumed
         let held = folder.hold_back().ok();
         if folder.owner().is_none() {
             return Some(held);

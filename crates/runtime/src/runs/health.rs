@@ -1,6 +1,6 @@
-//! Health: what stored runs say about their recipes. Reads, never changes; the same data gives the same bytes.
+//! Health: statistics of stored runs by recipe. Only reads; the same data gives the same bytes.
 //!
-//! Failures of the environment and failures of the recipe are kept apart everywhere.
+//! Failures of the environment and failures of the recipe are always kept apart.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::runs::{OpenedRun, Runs};
 
-/// Which runs are looked at.
+/// Which runs count.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
     /// Only those that began then or later.
@@ -30,10 +30,10 @@ pub struct Query {
     pub recipe: Option<String>,
 }
 
-/// What stored runs say.
+/// Statistics of stored runs.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Health {
-    /// How many runs were looked at.
+    /// How many runs were read.
     pub runs: usize,
     /// Runs that could not be read, with the reason.
     pub unreadable: BTreeMap<String, String>,
@@ -41,12 +41,12 @@ pub struct Health {
     pub recipes: Vec<RecipeHealth>,
 }
 
-/// What the runs of one recipe say.
+/// Statistics of the runs of one recipe.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct RecipeHealth {
     /// The recipe.
     pub recipe: String,
-    /// Runs that are over.
+    /// Runs that have ended.
     pub runs: usize,
     /// Those that succeeded.
     pub passed: usize,
@@ -54,43 +54,43 @@ pub struct RecipeHealth {
     pub pass_rate: Option<f64>,
     /// Failures by class.
     pub failures_by_class: BTreeMap<String, usize>,
-    /// The ids of the runs behind them, oldest first.
+    /// The ids of the failed runs, oldest first.
     pub failed_runs: BTreeMap<String, Vec<String>>,
     /// Failures by bucket.
     pub failures_by_bucket: BTreeMap<String, usize>,
     /// Attempts beyond the first.
     pub retries: usize,
-    /// Steps that took too long.
+    /// Steps that timed out.
     pub timeouts: usize,
     /// Seconds on average.
     pub average_duration: Option<f64>,
-    /// Seconds that 95 of 100 runs stay under.
+    /// The duration that 95 of 100 runs stay under.
     pub p95_duration: Option<f64>,
     /// Dollars, where known.
     pub cost_usd: Option<f64>,
-    /// How often agents were started.
+    /// Number of agent calls.
     pub agent_runs: u64,
-    /// How many of these did not say what they cost.
+    /// How many of these did not report their cost.
     pub agent_runs_without_cost: u64,
     /// Tokens, where known.
     pub tokens: Option<u64>,
-    /// 0 to 100: how often the recipe and its work are not to blame. What nobody else is to blame for counts too:
-    /// timeouts, attempts that did not help, failures that nothing explains.
+    /// 0 to 100: how often the recipe and its work are not to blame. Failures without another culprit count against it:
+    /// timeouts, attempts that did not help, failures without an explanation.
     pub recipe_score: Option<u32>,
     /// 0 to 100: how often the environment is not to blame.
     pub environment_score: Option<u32>,
-    /// What stands out, and what to do about it.
+    /// Notable findings, with recommendations.
     pub findings: Vec<Finding>,
 }
 
-/// Something that stands out.
+/// A notable finding.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
     /// `recurring_failure`, `flaky_step`, `unchecked_step`, `oversized_step` or `outlier`.
     pub kind: &'static str,
     /// The recipe.
     pub recipe: String,
-    /// The step, if it is about one.
+    /// The step, if the finding is about one.
     pub step: Option<String>,
     /// What was measured.
     pub metric: String,
@@ -102,12 +102,12 @@ pub struct Finding {
 
 /// A command or prompt of more lines than this is hard to understand and to repeat.
 const MANY_LINES: usize = 150;
-/// A run that takes so many times the usual time stands out.
+/// A run that takes this many times the usual time is an outlier.
 const OUTLIER: f64 = 3.0;
-/// Runs that are needed before anything stands out from them.
+/// The fewest runs that outliers are looked for in.
 const ENOUGH: usize = 5;
 
-/// Looks at stored runs.
+/// Reads stored runs.
 pub fn health(runs: &Runs, query: &Query) -> Health {
     let mut health = Health::default();
     let mut by_recipe: BTreeMap<String, Vec<Seen>> = BTreeMap::new();
@@ -138,7 +138,7 @@ fn is_wanted(shown: &OpenedRun, query: &Query) -> bool {
         && query.recipe.as_ref().is_none_or(|recipe| *recipe == shown.header.recipe_name)
 }
 
-/// A run, and what its failure is put down to.
+/// A run and the diagnosis of its failure.
 struct Seen {
     shown: OpenedRun,
     diagnosis: Option<Diagnosis>,
@@ -151,7 +151,7 @@ impl Seen {
         Seen { diagnosis: result.diagnosis, duration: result.duration, shown }
     }
 
-    /// Whether it was stopped, and did not fail.
+    /// Whether it was stopped rather than failed.
     fn is_stopped(&self) -> bool {
         self.diagnosis.as_ref().is_some_and(|found| found.class == Class::Interrupted)
     }
@@ -180,7 +180,7 @@ fn recipe_health(recipe: String, seen: &[Seen]) -> RecipeHealth {
     };
     let score = |count: usize| (!seen.is_empty()).then(|| ((1.0 - share(count)) * 100.0).round() as u32);
     let own = [Bucket::Recipe, Bucket::Work, Bucket::Run, Bucket::None];
-    // who stops a run says nothing about its recipe
+    // a stopped run says nothing about its recipe
     let stopped = seen.iter().filter(|run| run.is_stopped()).count();
     health.recipe_score = score(blamed(&own) - stopped);
     health.environment_score = score(blamed(&[Bucket::Environment]));
@@ -252,7 +252,7 @@ fn recurring(recipe: &str, seen: &[Seen], findings: &mut Vec<Finding>) {
     }
 }
 
-/// Steps that pass and fail in turn.
+/// Steps that both pass and fail.
 fn flaky(recipe: &str, seen: &[Seen], findings: &mut Vec<Finding>) {
     let mut history: BTreeMap<String, Vec<(bool, String)>> = BTreeMap::new();
     for run in seen {
@@ -282,7 +282,7 @@ fn flaky(recipe: &str, seen: &[Seen], findings: &mut Vec<Finding>) {
     }
 }
 
-/// What the recipe itself shows: agents that nothing checks, steps that are too large.
+/// Findings about the recipe itself: agents without a check, steps that are too large.
 fn shape(recipe: &str, plan: &Plan, run_ids: &[String], findings: &mut Vec<Finding>) {
     let unit = plan.root();
     let edges = graph::edges_in(plan, unit);
@@ -322,7 +322,7 @@ fn shape(recipe: &str, plan: &Plan, run_ids: &[String], findings: &mut Vec<Findi
     }
 }
 
-/// Whether a step could fail because of what another one did: words that are only printed check nothing.
+/// Whether a step could fail because of another one's work: a command that only prints checks nothing.
 fn may_check(kind: &StepKind) -> bool {
     matches!(kind, StepKind::Shell { command } if flow::follow(command.text()).status != flow::Status::Ok)
 }

@@ -1,4 +1,4 @@
-//! The state directory: made private, and hidden from git. Never touches what others keep in it.
+//! The state directory: made private, and hidden from git. Never touches foreign files in it.
 
 use super::Runs;
 use crate::store::{
@@ -7,8 +7,8 @@ use crate::store::{
 };
 
 impl Runs {
-    /// Makes the state directory. Whatever work tree it may be in, `git add` passes over what is stored in it, secrets
-    /// included; what else the directory holds is nobody's business here.
+    /// Makes the state directory. In any work tree, `git add` skips what is stored in it, secrets included. Other files
+    /// in the directory are left alone.
     pub(super) fn make_home(&self) -> Result<(), folder::FolderError> {
         let parts = [self.dir(), Workspace::all(&self.home), Workspace::quarantine(&self.home)];
         let is_ours = |entry: std::fs::DirEntry| {
@@ -21,7 +21,7 @@ impl Runs {
             make_dir(&dir)?;
             let ignored = dir.join(".gitignore");
             if !ignored.exists() {
-                // a run does not depend on it
+                // a run does not depend on this file
                 let _ = folder::write_private(&ignored, b"*\n");
             }
         }

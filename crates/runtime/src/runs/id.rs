@@ -1,13 +1,13 @@
-//! Ids of runs: they say when a run was made, and sort by age.
+//! Ids of runs: they contain the time of creation and sort by age.
 //!
-//! Never trusts the clock with the order: it may have been set back since the last run.
+//! Never relies on the clock for the order: it may have been set back since the last run.
 
 use jiff::{SignedDuration, Timestamp, civil::DateTime, tz::TimeZone};
 
 use super::Runs;
 use crate::os::clock;
 
-/// A new id: the time, so that ids sort by age, and some letters that nobody else has.
+/// A new id: the time, so that ids sort by age, and some random letters that make it unique.
 pub(crate) fn new_id() -> String {
     new_id_at(clock::now())
 }
@@ -29,7 +29,7 @@ fn new_id_at(now: Timestamp) -> String {
 }
 
 impl Runs {
-    /// The id of the next run. It sorts behind all others, also where the clock was set back since they were made.
+    /// The id of the next run. It sorts after all others, even if the clock was set back since they were made.
     pub(super) fn new_id(&self) -> String {
         let newest = self.ids().iter().find_map(|id| made_at(id));
         let next = newest.and_then(|at| at.checked_add(SignedDuration::from_millis(1)).ok());
@@ -39,10 +39,10 @@ impl Runs {
 
 /// The time in an id.
 const STAMP: &str = "%Y%m%d-%H%M%S-%3f";
-/// How long it is.
+/// Its length.
 const STAMP_LENGTH: usize = 19;
 
-/// When a run was made, by its id.
+/// When a run was made, according to its id.
 fn made_at(id: &str) -> Option<Timestamp> {
     let (seconds, millis) = id.get(..STAMP_LENGTH)?.rsplit_once('-')?;
     let time = DateTime::strptime("%Y%m%d-%H%M%S", seconds).ok()?;

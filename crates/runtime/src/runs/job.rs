@@ -1,4 +1,4 @@
-//! A run that is ready to go: drives it, and makes its result. Never decides what runs.
+//! A prepared run: drives it, and makes its result. Never decides what runs.
 
 use std::{collections::HashMap, path::PathBuf};
 
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// A run that is ready to go.
+/// A prepared run.
 pub(crate) struct Job<'a> {
     pub(crate) run_id: String,
     pub(crate) tracking_id: String,
@@ -37,7 +37,7 @@ pub(crate) struct Job<'a> {
     pub(crate) audits: Vec<Audit>,
     pub(crate) agents: AgentSettings,
     pub(crate) reach: CliHint,
-    /// Its recipe, as it is named from any directory.
+    /// The name of its recipe, valid in any directory.
     pub(crate) recipe: String,
 }
 
@@ -81,7 +81,7 @@ impl Job<'_> {
     }
 }
 
-/// What a run is known by.
+/// What identifies a run.
 struct Known {
     run_id: String,
     tracking_id: String,

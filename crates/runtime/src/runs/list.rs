@@ -1,4 +1,4 @@
-//! Runs as they are stored: finding, listing and removing them. Never reads more of a journal than its last record.
+//! Stored runs: finding, listing and removing them. Never reads more of a journal than its last record.
 
 use std::{fs, path::PathBuf};
 
@@ -19,16 +19,16 @@ use crate::{
     },
 };
 
-/// Most ids that a message lists.
+/// The most ids that a message lists.
 const LISTED: usize = 3;
 
 /// Why a run could not be found.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
-    /// There is none of that id.
+    /// No run has that id.
     #[error("run `{0}` not found")]
     None(String),
-    /// Several ids begin like that.
+    /// Several ids begin with this text.
     #[error("`{asked}` is the beginning of several runs, {} in all: {}", found.len(), some(found))]
     Several {
         /// What was asked for.
@@ -47,7 +47,7 @@ fn some(ids: &[String]) -> String {
     }
 }
 
-/// One line about a run.
+/// Summary of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunSummary {
     /// The run.
@@ -58,7 +58,7 @@ pub struct RunSummary {
     pub status: RunStatus,
     /// When it was created.
     pub started_at: Timestamp,
-    /// Seconds that it took so far; absent if nobody knows.
+    /// Seconds that it took so far; absent if unknown.
     pub duration: Option<f64>,
     /// Exit code, if it ended.
     pub exit_code: Option<u8>,
@@ -68,7 +68,7 @@ pub struct RunSummary {
     pub working_dir: PathBuf,
     /// The process that works on it.
     pub pid: Option<u32>,
-    /// What its agents used up, if it is over; what is not known is absent.
+    /// The usage of its agents, if it has ended; unknown values are absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
@@ -90,7 +90,7 @@ impl Runs {
     pub fn find(&self, asked: &str) -> Result<RunFolder, FindError> {
         let ids = self.ids();
         if asked == "last" {
-            // what is no run is passed over, as it is in the list of them
+            // folders that are not runs are skipped, as in the list
             let mut folders = ids.iter().map(|id| RunFolder::at(self.dir().join(id)));
             return folders.find(RunFolder::is_run).ok_or_else(|| FindError::None(asked.to_owned()));
         }
@@ -112,7 +112,7 @@ impl Runs {
         ids.filter_map(|id| summary(&RunFolder::at(self.dir().join(id)))).collect()
     }
 
-    /// Removes old runs, never a live one; says which.
+    /// Removes old runs, never a live one; returns their ids.
     pub fn prune(
         &self,
         keep: usize,
@@ -132,7 +132,7 @@ impl Runs {
                 continue;
             }
             if !dry_run {
-                // the lock keeps a resume out while the folder goes
+                // the lock prevents a resume while the folder is removed
                 let Some(_lock) = folder.lock()? else { continue };
                 fs::remove_dir_all(folder.path()).map_err(FolderError::at("remove", folder.path()))?;
             }
@@ -170,7 +170,7 @@ fn summary(folder: &RunFolder) -> Option<RunSummary> {
         Some(Event::RunFinished(finished)) => Some(finished),
         _ => None,
     };
-    // a run that failed and has an owner is being repaired
+    // a failed run that has an owner is being repaired
     let finished = finished.filter(|_| pid.is_none());
     let status = match (&finished, pid) {
         (Some(finished), _) => finished.status,

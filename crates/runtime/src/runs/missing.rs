@@ -1,4 +1,4 @@
-//! What a run needs and does not find before its first step. Starts nothing.
+//! What a run needs and lacks before its first step. Starts nothing.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// The result of a run that cannot begin, with the command that starts it again.
+/// The result of a run that cannot start, with the command to start it again.
 pub(super) fn blocked_start(start: &Start<'_>, problems: &[Problem]) -> RunResult {
     let root = start.plan.root();
     let mut mask = declared(start);
@@ -48,7 +48,7 @@ pub(super) fn blocked_start(start: &Start<'_>, problems: &[Problem]) -> RunResul
     blocked(&root.name, problems, &commands)
 }
 
-/// Writes down what a run is made from.
+/// Writes the sources and values of a run.
 pub(super) fn write_start(
     start: &Start<'_>,
     folder: &RunFolder,
@@ -58,13 +58,13 @@ pub(super) fn write_start(
     keep_given(folder, &start.given, &declared(start), files)
 }
 
-/// What its recipes declare secret.
+/// The names that its recipes declare secret.
 fn declared(start: &Start<'_>) -> Mask {
     Mask::new(start.plan.units.iter().flat_map(|unit| unit.secrets.clone()))
 }
 
 impl Runs {
-    /// Everything that can be known to be missing before the first step.
+    /// Everything that is known to be missing before the first step.
     pub(super) fn problems(&self, start: &Start<'_>) -> Vec<Problem> {
         let root = start.plan.root();
         let mut problems = Vec::new();
@@ -107,7 +107,7 @@ impl Runs {
     }
 }
 
-/// The context that a run begins with.
+/// The context at the start of a run.
 pub(super) fn first_context(start: &Start<'_>) -> recipe::value::Map {
     let mut context = start.plan.root().defaults();
     context.extend(start.given.clone());

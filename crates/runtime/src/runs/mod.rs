@@ -1,4 +1,4 @@
-//! The way in: starting, resuming, cancelling, listing and showing runs.
+//! The entry point: starting, resuming, cancelling, listing and showing runs.
 
 mod awaiting_choice;
 mod cancel;
@@ -56,26 +56,26 @@ pub struct Runs {
     variables: BTreeMap<String, String>,
 }
 
-/// Why a run could not be started, or could not go on.
+/// Why a run could not start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The runner itself could not do its work.
+    /// The runner itself failed.
     #[error(transparent)]
     Drive(#[from] DriveError),
-    /// The same with a run that had begun: what it did is kept.
+    /// The runner failed after the run had begun; completed steps are saved.
     #[error("{error}")]
     Stopped {
         /// The run.
         run: String,
         /// Its folder.
         dir: PathBuf,
-        /// Why it could not go on.
+        /// Why it could not continue.
         error: DriveError,
     },
-    /// The folder of the run could not be made.
+    /// The folder of the run could not be created.
     #[error(transparent)]
     Folder(#[from] folder::FolderError),
-    /// The journal could not be made.
+    /// The journal could not be created.
     #[error(transparent)]
     Journal(#[from] crate::store::journal::JournalError),
     /// Another live run has the workspace.
@@ -83,12 +83,12 @@ pub enum RunError {
     Busy {
         /// The recipe.
         recipe: String,
-        /// Who has it.
+        /// The run that owns it.
         owner: Owner,
-        /// Where its state is.
+        /// The folder of its state.
         state: PathBuf,
     },
-    /// The event loop of the operating system could not be had.
+    /// The event loop could not be started.
     #[error("cannot start the event loop: {0}")]
     Loop(std::io::Error),
 }
@@ -99,19 +99,19 @@ impl Runs {
         Runs { home, reach: CliHint::default(), variables: BTreeMap::new() }
     }
 
-    /// The same runs, with how a command line reaches them.
+    /// The same runs, with the command line that reaches them.
     #[must_use]
     pub fn reached(self, reach: CliHint) -> Runs {
         Runs { reach, ..self }
     }
 
-    /// The same runs, with the environment in which they are looked at: what a recipe names of it may be secret.
+    /// The same runs, with the current environment: variables that a recipe names may be secret.
     #[must_use]
     pub fn knowing(self, variables: BTreeMap<String, String>) -> Runs {
         Runs { variables, ..self }
     }
 
-    /// How a command line reaches them.
+    /// The command line that reaches them.
     pub fn reach(&self) -> &CliHint {
         &self.reach
     }
@@ -121,13 +121,13 @@ impl Runs {
         &self.home
     }
 
-    /// Where the folders of runs live.
+    /// The directory of the run folders.
     pub fn dir(&self) -> PathBuf {
         self.home.join("runs")
     }
 }
 
-/// The path of a recipe that works from any directory.
+/// The path of a recipe, valid in any directory.
 pub(crate) fn canonical_recipe(path: &str) -> String {
     match std::fs::canonicalize(path) {
         Ok(file) => file.to_string_lossy().into_owned(),

@@ -1,4 +1,4 @@
-//! A run, opened: read, compiled and folded once, and handed on to whoever shows it, plans with it or goes on with it.
+//! An opened run: read, compiled and folded once, and then shown, planned with or continued.
 //!
 //! Never changes what is stored.
 
@@ -27,13 +27,13 @@ use crate::{
 /// A run as it was when it was opened.
 #[derive(Debug)]
 pub struct OpenedRun {
-    /// What it was asked to do.
+    /// Its header: what was requested.
     pub header: Header,
     /// Its folder.
     pub folder: RunFolder,
     /// Its plan.
     pub plan: Plan,
-    /// The recipe that it works with now.
+    /// The recipe that it uses now.
     pub recipe: CurrentRecipe,
     /// Its state.
     pub state: RunState,
@@ -41,13 +41,13 @@ pub struct OpenedRun {
     pub mask: Mask,
     /// Its events.
     pub records: Vec<Record>,
-    /// Its status: what the journal says, corrected by who is alive.
+    /// Its status: that of the journal, corrected by whether the runner is alive.
     pub status: RunStatus,
-    /// Values that could not be brought back, by step.
+    /// Values that could not be restored, by step.
     pub lost: HashMap<String, String>,
-    /// How a command line reaches it.
+    /// The command line that reaches it.
     pub reach: CliHint,
-    /// The sources that it worked with last.
+    /// The generation of sources that it used last.
     pub(super) generation: u32,
     /// How far its journal was read.
     pub(super) extent: Extent,
@@ -62,15 +62,15 @@ pub enum OpenError {
     /// Its journal cannot be read.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// Its sources do not make a plan.
+    /// Its sources do not compile.
     #[error("the sources of run `{run}` cannot be compiled any more: {reason}")]
     Plan {
         /// The run.
         run: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// It was written by a program that we do not know.
+    /// It was written by an unknown version of the program.
     #[error(
         "run `{run}` has format {found}, but this program knows only {known}: use a newer recipe-runner-rs"
     )]
@@ -79,7 +79,7 @@ pub enum OpenError {
         run: String,
         /// Its format.
         found: u32,
-        /// Ours.
+        /// Our format.
         known: u32,
     },
 }
@@ -91,7 +91,7 @@ impl Runs {
         Some(evidence::gather(&shown, evidence::Processes::LeftOut))
     }
 
-    /// Opens a run: to show it, to plan with it, and to go on with it.
+    /// Opens a run to show it, plan with it or continue it.
     pub fn open(&self, folder: RunFolder) -> Result<OpenedRun, OpenError> {
         let journal = folder.journal();
         let (shown, extent) = assemble(folder, &self.variables, || match journal.exists() {
@@ -101,7 +101,7 @@ impl Runs {
         Ok(OpenedRun { reach: self.reach.clone(), extent, ..shown })
     }
 
-    /// Opens a run to write to it. Only for who has its lock.
+    /// Opens a run to write to it. The caller must hold the lock.
     pub(super) fn take(&self, folder: RunFolder) -> Result<(OpenedRun, Journal), OpenError> {
         let path = folder.journal();
         let open = || Journal::open(&path).map(|(journal, records)| (records, journal));
@@ -110,8 +110,7 @@ impl Runs {
         Ok((OpenedRun { reach: self.reach.clone(), ..shown }, journal))
     }
 
-    /// The same with a run that was opened before it was locked: it is what it was, unless somebody has written
-    /// since.
+    /// The same with a run that was opened before it was locked: read again only if its journal has grown since.
     pub(super) fn take_opened(&self, opened: OpenedRun) -> Result<(OpenedRun, Journal), OpenError> {
         match Journal::open_unchanged(&opened.folder.journal(), &opened.extent)? {
             Some(journal) => {
@@ -123,7 +122,7 @@ impl Runs {
     }
 }
 
-/// Puts a run together from what is stored.
+/// Assembles a run from its stored files.
 pub(super) fn assemble<T: Send>(
     folder: RunFolder,
     variables: &BTreeMap<String, String>,
@@ -134,7 +133,7 @@ pub(super) fn assemble<T: Send>(
         let (run, found) = (header.run_id, header.format);
         return Err(OpenError::Format { run, found, known: folder::FORMAT });
     }
-    // looked at before the journal is read: a live run may be making its first attempt
+    // checked before the journal is read: a live run may be making its first attempt
     let has_attempts = folder.has_attempts();
     let (read, plan) = both(read, || compile(&folder, 0, &header));
     let ((records, rest), plan) = (read?, plan?);
@@ -144,9 +143,9 @@ pub(super) fn assemble<T: Send>(
     Ok((fold(folder, header, plan, records, variables)?, rest))
 }
 
-/// Reads the journal while the recipe is compiled: in a long run, each takes about as long as the other.
+/// Reads the journal while the recipe is compiled: in a long run, both take about the same time.
 fn both<A: Send, B>(read: impl Fn() -> A + Sync, compile: impl FnOnce() -> B) -> (A, B) {
-    // a simulation has all of its faults in one thread
+    // a simulation injects its faults into one thread
     if files::is_on() {
         return (read(), compile());
     }
@@ -155,7 +154,7 @@ fn both<A: Send, B>(read: impl Fn() -> A + Sync, compile: impl FnOnce() -> B) ->
         let compiled = compile();
         let read = match reader {
             Ok(reader) => reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            // no room for another thread
+            // no thread could be started
             Err(_) => read(),
         };
         (read, compiled)
@@ -163,7 +162,7 @@ fn both<A: Send, B>(read: impl Fn() -> A + Sync, compile: impl FnOnce() -> B) ->
 }
 
 impl OpenedRun {
-    /// The object that the run printed, or its state so far.
+    /// The result that the run printed, or its state so far.
     pub fn result(&self) -> RunResult {
         let output = self.state.finished.as_ref().and_then(|finished| finished.output.as_ref());
         let mut result = report::result(&Subject {
@@ -200,7 +199,7 @@ impl OpenedRun {
         RunResult { evidence, ..self.result() }
     }
 
-    /// Whether auto-fix was to stay away when somebody worked on it last.
+    /// Whether auto-fix was switched off when the run was last started or resumed.
     fn has_no_auto_fix(&self) -> bool {
         let said = self.records.iter().rev().find_map(|record| match &record.event {
             Event::RunResumed(resumed) => Some(resumed.no_auto_fix),
@@ -209,14 +208,14 @@ impl OpenedRun {
         said.unwrap_or(self.header.options.no_auto_fix)
     }
 
-    /// What is written now stands behind what was written before, whatever the clock says.
+    /// Makes new records later than the existing ones, whatever the clock says.
     fn go_on(&self) {
         if let Some(last) = self.records.last() {
             clock::go_on_from(last.at);
         }
     }
 
-    /// Until when its durations go.
+    /// The end of its durations.
     fn now(&self) -> jiff::Timestamp {
         let last = self.records.last().map_or(self.header.created_at, |record| record.at);
         match (self.status, self.folder.owner()) {
@@ -225,29 +224,29 @@ impl OpenedRun {
         }
     }
 
-    /// Where the texts are that it worked with last.
+    /// The folder of the sources that it used last.
     pub(crate) fn sources_dir(&self) -> PathBuf {
         self.folder.sources(self.generation)
     }
 
-    /// These texts; `beyond` brings what the run never asked for.
+    /// These sources; `beyond` loads recipes that the run never asked for.
     pub(crate) fn sources<'a>(&self, beyond: Option<&'a dyn Loader>) -> Result<Remembered<'a>, FolderError> {
         Remembered::open(&self.sources_dir(), beyond)
     }
 
-    /// The recipe's file, if it is not what the run goes on with any more.
+    /// The recipe's file, if it differs from the version that the run uses.
     pub(super) fn changed_recipe(&self) -> Option<PathBuf> {
         let file = self.recipe.file.clone()?;
         let now = recipe::digest::sha256(&fs::read(&file).ok()?);
         (now != self.plan.root().digest).then_some(file)
     }
 
-    /// What its agents used up.
+    /// The usage of its agents.
     pub fn usage(&self) -> &Usage {
         &self.state.used
     }
 }
-/// What the agents of a run used up, as far as its journal says.
+/// The usage of the agents of a run, according to its journal.
 pub(super) fn spent(records: &[Record]) -> Option<Usage> {
     let mut used = Usage::default();
     for record in records {

@@ -1,4 +1,4 @@
-//! What a dead runner left alive: finding it, and ending it. Never touches a run that a live process has.
+//! Processes that a dead runner left alive: finds and ends them. Never touches a run that a live process owns.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -10,29 +10,29 @@ use crate::{
     store::{folder::RunFolder, journal},
 };
 
-/// Ends every process that a dead runner left behind. Only for who has taken the run.
+/// Ends every process that a dead runner left behind. The caller must own the run.
 pub(super) fn end_orphans(shown: &OpenedRun, grace: Duration) -> process::Swept {
-    // it is doing the same, and would end what is started from now on
+    // the guardian does the same, and would also end newly started processes
     shown.folder.await_guardian();
     clock::block_on(process::end_marked(&orphans(shown), grace)).unwrap_or_default()
 }
 
-/// Everything that a dead runner left behind.
+/// Every process that a dead runner left behind.
 fn orphans(shown: &OpenedRun) -> process::Filter {
     let mut filter = process::Filter::run(&shown.header.run_id);
     filter.groups = in_flight(shown);
     filter
 }
 
-/// Everything that a dead runner left behind, as far as the folder of the run can still be read.
+/// Every process that a dead runner left behind, as far as the folder of the run can still be read.
 pub(crate) fn left_behind(folder: &RunFolder) -> process::Filter {
     let opened = assemble(folder.clone(), &BTreeMap::new(), || journal::look(&folder.journal()));
     opened.map_or_else(|_| process::Filter::run(folder.id()), |(shown, _)| orphans(&shown))
 }
 
-/// Main processes of the steps that were not over: their groups are searched too, for what hides its marker.
+/// Main processes of unfinished steps: their groups are searched too, for processes without the marker.
 fn in_flight(shown: &OpenedRun) -> Vec<process::ProcessId> {
-    // numbers of another boot mean nothing
+    // process numbers of another boot are meaningless
     if shown.header.boot_id.is_none() || shown.header.boot_id != process::boot_id() {
         return Vec::new();
     }
@@ -48,7 +48,7 @@ fn in_flight(shown: &OpenedRun) -> Vec<process::ProcessId> {
     spawned.filter_map(id).collect()
 }
 
-/// Whether processes of a run whose runner is gone are still alive: its folder leads to them.
+/// Whether processes of a run without a runner are still alive.
 pub(super) fn has_survivors(folder: &RunFolder) -> bool {
     last_finish(folder).is_none() && !process::survivors(&process::Filter::run(folder.id())).is_empty()
 }

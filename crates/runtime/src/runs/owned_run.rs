@@ -1,6 +1,6 @@
-//! Having a run: its lock and its workspace in one hand, from the first attempt to the last word about it.
+//! Owning a run: its lock and its workspace together, from the first attempt to the final report.
 //!
-//! Whoever has a run may write its journal, also while no attempt is under way. Never starts a process.
+//! The owner may write the journal, even while no attempt is under way. Never starts a process.
 
 use std::{path::Path, time::Duration};
 
@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// A run that this process has, and the workspace that it works in. Dropping it lets go of both.
+/// A run that this process owns, and its workspace. Dropping it releases both.
 pub(crate) struct OwnedRun {
     _lock: HeldLock,
     claim: Option<Claim>,
@@ -39,7 +39,7 @@ impl OwnedRun {
         OwnedRun { claim, ..self }
     }
 
-    /// Lets go. The mark of a run that came to an end of its own is cleared.
+    /// Releases the run. The workspace marker of a run that ended is removed.
     pub(crate) fn release(self, status: RunStatus) {
         let is_over = matches!(status, RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled);
         if let Some(claim) = self.claim.filter(|_| is_over) {
@@ -49,7 +49,7 @@ impl OwnedRun {
 }
 
 impl Runs {
-    /// Writes down what happens to a run between two attempts, and tells about it. Only for who has the run.
+    /// Appends an event between two attempts, and notifies the reporter. The caller must own the run.
     pub(crate) fn append(
         &self,
         folder: &RunFolder,
@@ -60,8 +60,8 @@ impl Runs {
         tell(&mut shown, &mut journal, event, reporter)
     }
 
-    /// Writes down how a run ended after all, unless its journal says so already; gives the result that `show`
-    /// will give. Only for who has the run.
+    /// Records the final end of a run, unless its journal already has it; returns the result that `show` gives. The
+    /// caller must own the run.
     pub(crate) fn conclude(
         &self,
         folder: &RunFolder,
@@ -93,7 +93,7 @@ impl Runs {
         Ok(shown.result())
     }
 
-    /// What to say about a run that never came to an end.
+    /// The message about a run that never ended.
     pub(super) fn name_dead(&self, run: &str) -> String {
         let folder = RunFolder::at(self.dir().join(run));
         let (state, resume) = (folder.path().display(), self.reach.command(&format!("resume {run}")));
@@ -113,8 +113,8 @@ impl Runs {
         }
     }
 
-    /// Puts back the recipe that an agent was repairing when its runner died; says so. Does nothing to a run that
-    /// a live process has.
+    /// Restores the recipe that an agent was repairing when its runner died; returns a message about it. Does nothing
+    /// to a run that a live process owns.
     pub fn undo_repair(&self, folder: &RunFolder, grace: Duration) -> Result<Option<String>, OpenError> {
         if pending_repair(folder).is_none() {
             return Ok(None);
@@ -130,7 +130,7 @@ impl Runs {
     }
 }
 
-/// Writes down what happens, takes it in and tells about it.
+/// Appends an event, applies it, and notifies the reporter.
 fn tell(
     shown: &mut OpenedRun,
     journal: &mut Journal,
@@ -144,21 +144,21 @@ fn tell(
     Ok(())
 }
 
-/// How a run ends after all.
+/// The final end of a run.
 pub(crate) struct Ending {
     pub(crate) status: RunStatus,
     pub(crate) exit_code: u8,
     pub(crate) error: Option<String>,
 }
 
-/// Ends what an interrupted repair left alive and undoes what it wrote, with the run in hand.
+/// Ends the processes of an interrupted repair and undoes its changes. The caller must own the run.
 pub(super) fn undo(
     shown: &mut OpenedRun,
     journal: &mut Journal,
     grace: Duration,
 ) -> Result<Option<String>, OpenError> {
     let Some(began) = shown.state.repair.take() else { return Ok(None) };
-    // an agent that is still alive would write into the file again
+    // a live agent would write into the file again
     end_orphans(shown, grace);
     let message = put_back(&shown.folder, &began)?;
     journal.append(clock::now(), Event::RepairEnded { number: began.number, accepted: false });
@@ -166,7 +166,7 @@ pub(super) fn undo(
     Ok(Some(message))
 }
 
-/// Gives the recipe's file back what it held before a repair; what the repair wrote is kept.
+/// Restores the recipe's file to its content before a repair; the repaired version is kept.
 fn put_back(folder: &RunFolder, began: &RepairBegan) -> Result<String, FolderError> {
     let file = Path::new(&began.file);
     let copy = folder.path().join(&began.original);
@@ -189,7 +189,7 @@ fn put_back(folder: &RunFolder, began: &RepairBegan) -> Result<String, FolderErr
     Ok(format!("a repair of `{}` was cut off: the recipe is put back as it was{kept}", began.file))
 }
 
-/// A repair of a run that began and did not end, as far as its journal can be read.
+/// A repair of a run that did not end, as far as its journal can be read.
 pub(super) fn pending_repair(folder: &RunFolder) -> Option<RepairBegan> {
     if !folder.path().join("repairs").exists() {
         return None;

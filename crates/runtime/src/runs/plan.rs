@@ -15,7 +15,7 @@ use super::{
 };
 
 impl Runs {
-    /// Completed steps with agents in them that a plain resume would do again.
+    /// Completed steps with agents that a plain resume would run again.
     pub fn agents_done_again(&self, run: &str) -> Vec<String> {
         let shown = self.find(run).ok().and_then(|folder| self.open(folder).ok());
         let Some(shown) = shown else { return Vec::new() };
@@ -24,7 +24,7 @@ impl Runs {
 }
 
 impl OpenedRun {
-    /// What a resume would do that says nothing else.
+    /// The plan of a resume without options.
     fn plain_plan(&self) -> ResumePlan {
         let Next { plan, late, .. } = self.same();
         resume::plan(&Request {
@@ -42,7 +42,7 @@ impl OpenedRun {
         })
     }
 
-    /// What a person has to choose from, each as a command, where a resume has stopped for that.
+    /// The choices of a person as commands, if a resume has stopped for a decision.
     pub(super) fn choices(&self) -> Vec<String> {
         let run = &self.header.run_id;
         let said = self.state.finished.as_ref().filter(|finished| finished.status == RunStatus::Waiting);
@@ -54,12 +54,12 @@ impl OpenedRun {
         }
     }
 
-    /// What a resume would do, without doing it.
+    /// The plan of a resume.
     pub fn resume_plan(&self, resume: &Resume<'_>) -> Result<ResumePlan, ResumeError> {
         self.plan_with(resume, &self.next(resume))
     }
 
-    /// The same, where it is known what it goes on with.
+    /// The same, with the recipes that it uses.
     pub(super) fn plan_with(&self, resume: &Resume<'_>, next: &Next) -> Result<ResumePlan, ResumeError> {
         if let Some(step) = &resume.from
             && (self.state.locate(step).is_none() || step.starts_with('/'))
@@ -82,7 +82,7 @@ impl OpenedRun {
     }
 }
 
-/// What to do about steps that were cut off: what is chosen holds for all of them.
+/// The choices for interrupted steps; one choice holds for all of them.
 fn about_interrupted(steps: &[String], command: impl Fn(&str) -> String) -> Vec<String> {
     let (again, out) = (command("--rerun-interrupted"), command("--skip-interrupted"));
     let see = format!("or see the plan: {}", command("--plan"));
@@ -113,7 +113,7 @@ fn about_effects(steps: &[String], command: impl Fn(&str) -> String) -> Vec<Stri
     }
 }
 
-/// What the failures are put down to, each by itself.
+/// The diagnosis of each failure.
 fn blames(shown: &OpenedRun) -> Blames {
     let found = crate::report::diagnose::failure(
         &shown.plan,

@@ -1,4 +1,4 @@
-//! What the steps of a run left behind, compared with what is there now. Never changes anything.
+//! Files that steps produced, compared with their current state. Never changes anything.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -21,14 +21,14 @@ struct Product<'a> {
 }
 
 impl OpenedRun {
-    /// What is not as the steps left it.
+    /// The files that are not as the steps left them.
     pub(super) fn remains(&self) -> Remains {
         let lost = self.lost.keys().cloned().collect();
         let mut remains = Remains { lost, ..Remains::default() };
         for (place, makers) in self.products() {
             match &*makers {
                 [.., last] if place.is_file() || place.is_symlink() => {
-                    // what another step made of it since is as it should be
+                    // the last step that made the file counts
                     if is_altered(&place, last.file) {
                         let files = remains.altered.entry(last.step.to_owned()).or_default();
                         files.push(last.file.file.clone());
@@ -43,7 +43,7 @@ impl OpenedRun {
         remains
     }
 
-    /// Declared files by their places, each with the steps that made it, in the order of their ends.
+    /// Declared files by their places, each with the steps that made it, in the order in which they ended.
     fn products(&self) -> BTreeMap<PathBuf, Vec<Product<'_>>> {
         let mut dirs: HashMap<&str, &Path> = HashMap::new();
         let mut ends: HashMap<&str, (usize, &Path, &[OutputRef])> = HashMap::new();
@@ -73,7 +73,7 @@ impl OpenedRun {
         products
     }
 
-    /// Where a recipe step works, which starts no process of its own: where the run does, if nothing says otherwise.
+    /// The directory of a recipe step, which starts no process of its own: that of the run by default.
     fn recipe_dir(&self, path: &str) -> Option<&Path> {
         let mut here = Some(self.state.locate(path)?);
         while let Some((id, at)) = here {
@@ -87,9 +87,9 @@ impl OpenedRun {
     }
 }
 
-/// Whether a file holds something else than what was written down; what cannot be read is left to who needs it.
+/// Whether a file differs from its record; an unreadable file is left to the step that needs it.
 fn is_altered(place: &Path, known: &OutputRef) -> bool {
-    // what has no digest was too large for one, or empty in a journal from before empty files had one
+    // a file without a digest was too large, or was empty in an older journal
     let differs =
         |now: OutputRef| now.bytes != known.bytes || (known.sha256.is_some() && now.sha256 != known.sha256);
     values::produced_ref(Path::new(""), place).is_some_and(differs)

@@ -1,4 +1,4 @@
-//! The command that starts a run like another one, from any directory. Never runs it.
+//! The command that starts the same run again, from any directory. Never runs it.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -18,10 +18,10 @@ use crate::{
 
 /// The longest value that a command line shows.
 const LONGEST: usize = 2048;
-/// The file of a run with the values from outside that a command line would lengthen beyond use, or change.
+/// The file for given values that are too long for a command line, or that it would change.
 const FILE: &str = "given.json";
 
-/// The command line that starts a run like this one, with the recipe that it began with.
+/// The command line that starts a run like this one, with its original recipe.
 pub fn header_command(header: &Header, folder: &RunFolder, mask: &Mask) -> String {
     let repeated = Repeated {
         recipe: &CurrentRecipe::first(header).name(),
@@ -33,13 +33,13 @@ pub fn header_command(header: &Header, folder: &RunFolder, mask: &Mask) -> Strin
     repeated.command(mask)
 }
 
-/// A run that is to be done once more from the beginning.
+/// A run to start again from the beginning.
 pub(crate) struct Repeated<'a> {
-    /// Its recipe, as it is named from anywhere.
+    /// Its recipe, with a name valid in any directory.
     pub(crate) recipe: &'a str,
     /// Where it works.
     pub(crate) dir: &'a Path,
-    /// Its values from outside.
+    /// Its given values.
     pub(crate) given: &'a Map,
     /// Its options.
     pub(crate) options: &'a Options,
@@ -48,11 +48,12 @@ pub(crate) struct Repeated<'a> {
 }
 
 impl Repeated<'_> {
-    /// The command line, wherever it is typed. A secret is taken from the environment: it stands in no text.
+    /// The command line, valid in any directory. A secret is taken from the environment and never written into the
+    /// command.
     pub(crate) fn command(&self, mask: &Mask) -> String {
         let mut words = ambient_words(self.options, mask);
         words.extend(["recipe-runner-rs".to_owned(), quote(self.recipe.trim_start_matches("built-in:"))]);
-        // a current directory that is gone has no name
+        // a current directory that was deleted has no name
         let dir = Some(self.dir.to_string_lossy()).filter(|dir| !dir.is_empty());
         words.extend(dir.map(|dir| format!("-C {}", quote(&dir))));
         let dirs = self.options.recipe_dirs.iter();
@@ -73,7 +74,7 @@ impl Repeated<'_> {
     }
 }
 
-/// Keeps the values from outside that a command line cannot carry, so that a file can. Secrets are not among them.
+/// Writes the given values that a command line cannot carry to a file. Secrets are not included.
 pub(crate) fn keep_given(
     folder: &RunFolder,
     given: &Map,
@@ -90,24 +91,24 @@ pub(crate) fn keep_given(
     }
 }
 
-/// Whether `--set` brings exactly this value.
+/// Whether `--set` can give exactly this value.
 fn is_typed(value: &Value) -> bool {
     let text = value.render();
     text.len() <= LONGEST && typed(&text) == *value
 }
 
-/// The names that a file of values has.
+/// The names in a file of values.
 fn names_in(file: &Path) -> BTreeSet<String> {
     let text = std::fs::read(file).unwrap_or_default();
     let found: Option<serde_json::Map<String, serde_json::Value>> = serde_json::from_slice(&text).ok();
     found.into_iter().flatten().map(|(name, _)| name).collect()
 }
 
-/// The variables that give values to the names of nested recipes, as `env` takes them.
+/// The variables that give values to names of sub-recipes, as `env` takes them.
 fn ambient_words(options: &Options, mask: &Mask) -> Vec<String> {
     let is_secret = |name: &str| mask.is_secret(name.strip_prefix(recipe::env_name::PREFIX).unwrap_or(name));
     let assignment = |(name, value): (&String, &String)| match is_secret(name) {
-        // no shell can put in what has a hyphen in its name; the command takes it from its environment all the same
+        // a shell cannot expand a name with a hyphen; the command still gets it from its environment
         true if name.contains('-') => None,
         true => Some(format!("{name}=\"${{{name}:?}}\"")),
         false => Some(quote(&mask.text(&format!("{name}={value}")))),
@@ -117,7 +118,7 @@ fn ambient_words(options: &Options, mask: &Mask) -> Vec<String> {
     env.into_iter().chain(assignments).collect()
 }
 
-/// What a shell puts in for a secret: its exact variable, else its alias; it stops if there is neither.
+/// The shell expansion of a secret: its exact variable, else its alias; the shell stops if neither is set.
 fn secret_variable(name: &str) -> Option<String> {
     let exact = recipe::env_name::variable(name)?;
     Some(match recipe::env_name::alias(name) {
@@ -126,7 +127,7 @@ fn secret_variable(name: &str) -> Option<String> {
     })
 }
 
-/// The flags that options come from.
+/// The flags for these options.
 fn flags(options: &Options) -> Vec<String> {
     let mut flags = Vec::new();
     let tags = [("--include-tags", &options.include_tags), ("--exclude-tags", &options.exclude_tags)];

@@ -1,6 +1,6 @@
 //! Running recipes from another program: find, check and run one in a few lines.
 //!
-//! Never reads the process's own environment: what steps inherit is handed in.
+//! Never reads the process's own environment: the caller passes the variables that steps inherit.
 
 use std::{
     collections::BTreeMap,
@@ -26,9 +26,9 @@ use crate::{
     store::{folder::Options, sources::Recording},
 };
 
-/// How many steps of a group run at the same time unless the request says otherwise.
+/// How many steps of a group run at the same time by default.
 pub const MAX_PARALLEL: usize = 64;
-/// How long a process has to end itself.
+/// How long a process has to end by itself.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// A recipe to run, and how.
@@ -41,21 +41,21 @@ pub struct Request {
     env: BTreeMap<OsString, OsString>,
     /// Tags, limits and the like.
     pub options: Options,
-    /// How agents are run.
+    /// How agents are started.
     pub agents: AgentSettings,
-    /// Whether to walk through everything and execute nothing.
+    /// Whether this is a dry run, which executes nothing.
     pub dry_run: bool,
 }
 
-/// Why a request came to nothing.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestError {
     /// There is no such recipe.
     #[error("recipe `{recipe}` not found; looked in {}", searched.join(", "))]
     NotFound {
-        /// What was asked for.
+        /// The requested name.
         recipe: String,
-        /// Where it was looked for.
+        /// The places that were searched.
         searched: Vec<String>,
     },
     /// The recipe cannot be read.
@@ -63,24 +63,24 @@ pub enum RequestError {
     Unreadable {
         /// Its path.
         path: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The recipe is not valid.
     #[error("recipe `{recipe}` is invalid: {}", problems.join("; "))]
     Invalid {
-        /// What was asked for.
+        /// The requested name.
         recipe: String,
-        /// Everything that is wrong with it.
+        /// All its problems.
         problems: Vec<String>,
     },
-    /// The runner itself could not do its work.
+    /// The runner itself failed.
     #[error(transparent)]
     Run(#[from] RunError),
 }
 
 impl Request {
-    /// A recipe, by path or by name, that works in a directory.
+    /// A recipe, by path or by name, and the directory to run it in.
     pub fn new(recipe: impl Into<String>, working_dir: impl Into<PathBuf>) -> Request {
         Request {
             recipe: recipe.into(),
@@ -94,7 +94,7 @@ impl Request {
         }
     }
 
-    /// Adds a directory in which recipes are found by name.
+    /// Adds a directory to search for recipes by name.
     #[must_use]
     pub fn search(mut self, dir: impl Into<PathBuf>) -> Request {
         self.recipe_dirs.push(dir.into());
@@ -108,7 +108,7 @@ impl Request {
         self
     }
 
-    /// Sets environment variables that steps inherit; without any they get a plain `PATH` and little else.
+    /// Sets environment variables that steps inherit; by default they get a plain `PATH` and little else.
     #[must_use]
     pub fn env<N: Into<OsString>, V: Into<OsString>>(
         mut self,
@@ -155,7 +155,7 @@ impl Request {
 }
 
 impl Runs {
-    /// Finds, checks and runs a recipe, and shows it to nobody.
+    /// Finds, checks and runs a recipe, without a reporter.
     ///
     /// ```
     /// use runtime::runs::{Request, Runs};
@@ -165,7 +165,7 @@ impl Runs {
     /// # let dir = place.path().canonicalize()?;
     /// std::fs::write(
     ///     dir.join("hello.yaml"),
-    ///     "name: hello-world\ncontext: {who: nobody}\nsteps: [{id: greet, command: 'echo Hello, {{who}}!'}]\n",
+    ///     "name: hello-world\ncontext: {who: you}\nsteps: [{id: greet, command: 'echo Hello, {{who}}!'}]\n",
     /// )?;
     /// let runs = Runs::at(dir.join("state"));
     ///
@@ -180,7 +180,7 @@ impl Runs {
     ///
     /// // … or by its name; the run can be looked at later
     /// let result = runs.run(&Request::new("hello-world", &dir).search(&dir))?;
-    /// assert_eq!(result.step_results[0].output, "Hello, nobody!");
+    /// assert_eq!(result.step_results[0].output, "Hello, you!");
     /// assert_eq!(runs.list(None).len(), 2);
     /// # Ok(())
     /// # }
@@ -189,7 +189,7 @@ impl Runs {
         self.run_with(request, &mut Silent)
     }
 
-    /// The same, and tells `reporter` what happens.
+    /// The same, with a reporter.
     pub fn run_with(
         &self,
         request: &Request,
@@ -212,7 +212,7 @@ impl Runs {
                 home: request.home(),
                 grace: GRACE,
                 is_root: rustix::process::geteuid().is_root(),
-                // whoever embeds this is no program of ours to be started again
+                // an embedding program cannot be re-executed as a guardian
                 guardian: None,
                 named: Vec::new(),
             },
@@ -229,7 +229,7 @@ fn canonical(dir: &Path) -> PathBuf {
     std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned())
 }
 
-/// Shows nothing to nobody.
+/// A reporter that ignores everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

@@ -1,4 +1,4 @@
-//! Going on with a run: what is kept, what is done again, and what a person has to choose.
+//! Resuming a run: what is kept, what runs again, and what a person has to choose.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -43,31 +43,31 @@ use crate::{
 
 /// How a run is resumed.
 pub struct Resume<'a> {
-    /// What becomes of interrupted steps that are not idempotent.
+    /// What happens to interrupted steps that are not idempotent.
     pub interrupted: Interrupted,
-    /// Where to go on, if not where the failure is.
+    /// The step to resume from, if not the failed one.
     pub from: Option<String>,
     /// Who resumes.
     pub resumer: Resumer,
     /// Whether completed side effects may be repeated.
     pub effects: Effects,
-    /// Asked before completed agent steps are done again.
+    /// Called before completed agent steps run again.
     pub confirm: &'a dyn Fn(&ResumePlan) -> bool,
-    /// Whether it may go beside a live run in the same workspace.
+    /// Whether it may run next to a live run in the same workspace.
     pub beside: super::Beside,
-    /// Values from outside that replace those of the run.
+    /// Given values that replace those of the run.
     pub given: Map,
-    /// An edited recipe to go on with, and what the loader brought for it.
+    /// An edited recipe to continue with, and what the loader found for it.
     pub edited: Option<(Plan, &'a Recording<'a>)>,
-    /// Its file from anywhere, if it is another one than the run has.
+    /// Its absolute path, if the run had another file.
     pub recipe_file: Option<PathBuf>,
     /// Options that replace those of the run.
     pub change: &'a dyn Fn(&mut Options),
-    /// How agents are run.
+    /// How agents are started.
     pub agents: AgentSettings,
     /// The machine.
     pub host: Host,
-    /// Brings recipes whose names become known later.
+    /// Loads recipes whose names become known later.
     pub loader: &'a dyn Loader,
 }
 
@@ -77,7 +77,7 @@ pub enum ResumeError {
     /// It cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// Another live process has it.
+    /// Another live process owns it.
     #[error("run `{run}` is being worked on by {}", owner_words(*pid))]
     Owned {
         /// The run.
@@ -85,10 +85,10 @@ pub enum ResumeError {
         /// The process.
         pid: u32,
     },
-    /// It is over and succeeded.
+    /// It has ended successfully.
     #[error("run `{0}` is completed: there is nothing to resume")]
     Completed(String),
-    /// Steps were interrupted that must not simply run again.
+    /// Interrupted steps must not simply run again.
     #[error("{}", interrupted(run, steps))]
     Choose {
         /// The run.
@@ -96,7 +96,7 @@ pub enum ResumeError {
         /// The steps.
         steps: Vec<String>,
     },
-    /// The step to go on from does not exist.
+    /// The step to resume from does not exist.
     #[error("there is no step `{step}` in run `{run}`")]
     NoStep {
         /// The run.
@@ -112,16 +112,16 @@ pub enum ResumeError {
         /// The steps.
         steps: Vec<String>,
     },
-    /// The person did not want completed agent steps to be done again.
+    /// The user did not want completed agent steps to run again.
     #[error("run `{0}` is left as it is")]
     Declined(String),
-    /// It could not go on.
+    /// The run could not continue.
     #[error(transparent)]
     Run(#[from] RunError),
 }
 
 impl Runs {
-    /// Goes on with a run that was opened from where it stopped.
+    /// Resumes an opened run where it stopped.
     pub fn resume(
         &self,
         opened: OpenedRun,
@@ -135,8 +135,8 @@ impl Runs {
         Ok(result)
     }
 
-    /// The same with a run that this process may have already, and keeps it: it may not be over. A run that it did
-    /// not have and that cannot go on is let go.
+    /// The same with a run that this process may already own, and keeps owning: it may not be over. A run that it did
+    /// not own and that cannot continue is released.
     pub(crate) fn resume_held(
         &self,
         opened: OpenedRun,
@@ -159,8 +159,8 @@ impl Runs {
         if shown.state.finished.as_ref().is_some_and(|finished| finished.status == RunStatus::Completed) {
             return Err(ResumeError::Completed(run));
         }
-        // whatever the old process left behind would work against the new one, and behind the back of a person who
-        // looks at what it did
+        // processes that the old runner left behind would interfere with the new one, and change files while a person
+        // looks at them
         end_orphans(&shown, resume.host.grace);
         let working_dir = shown.header.working_dir.clone();
         if let Some(what) = preflight::dir_problem(&working_dir) {
@@ -236,7 +236,7 @@ impl Runs {
             by: Some(by.to_owned()),
             anchor: steps.anchor.clone(),
             given: override_values::write(&resume.given),
-            // the attempts of a loop are not asked what the run was begun with
+            // only a person's choice is recorded, not the options of automatic resumes
             no_auto_fix: options.no_auto_fix && matches!(resume.resumer, Resumer::Person { .. }),
         })];
         let in_force = text_in_force(&shown, &self.reach, &resume);
@@ -263,13 +263,13 @@ impl Runs {
         }
         let remembered =
             Remembered::open(&folder.sources(generation), Some(resume.loader)).map_err(OpenError::from)?;
-        // a recipe that is found only now has to be there for the next resume too
+        // a recipe that is found only now must be stored for the next resume
         let continued = Recording::going_on(&remembered);
         let recording = match &resume.edited {
             Some((_, recording)) => *recording,
             None => &continued,
         };
-        // the loop may take days and needs neither
+        // free memory: the loop may run for days and needs neither
         drop((shown.records, steps));
         let mut state = shown.state;
         state.settings.max_parallel = options.max_parallel;
@@ -296,7 +296,7 @@ impl Runs {
         Ok((job.run(first, reporter)?, Some(hold)))
     }
 
-    /// The result of a resume that cannot go on: nothing has changed, and it can be tried again.
+    /// The result of a resume that cannot continue: nothing has changed, and it can be tried again.
     pub(crate) fn blocked_resume(&self, shown: &OpenedRun, problems: &[Problem]) -> RunResult {
         let run = &shown.header.run_id;
         let resume = self.reach.command(&format!("resume {run}"));
@@ -317,7 +317,7 @@ impl Runs {
         }
     }
 
-    /// Interrupted steps that are to be skipped; an error if a person has to choose.
+    /// Interrupted steps to skip; an error if a person has to choose.
     fn interrupted_steps(&self, shown: &OpenedRun, choice: Interrupted) -> Result<Vec<String>, ResumeError> {
         let steps = shown.undecided();
         match choice {
@@ -330,7 +330,7 @@ impl Runs {
     }
 }
 
-/// Says of steps that a person has to decide about them.
+/// The message that a person has to decide about these steps.
 fn interrupted(run: &str, steps: &[String]) -> String {
     let list = named(steps);
     match steps {
@@ -339,12 +339,12 @@ fn interrupted(run: &str, steps: &[String]) -> String {
     }
 }
 
-/// Steps by their names.
+/// The quoted names of steps.
 pub(super) fn named(steps: &[String]) -> String {
     steps.iter().map(|step| format!("`{step}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// What the remaining steps need from outside and is not there.
+/// What the remaining steps need from outside and lack.
 fn missing(plan: &Plan, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<Problem> {
     let mut by_id: HashMap<&str, Vec<&Arc<Step>>> = HashMap::new();
     for step in plan.units.iter().flat_map(|unit| &unit.steps) {
@@ -362,12 +362,12 @@ fn missing(plan: &Plan, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<Problem>
     problems
 }
 
-/// Whether completed agent steps would be done again, which costs money.
+/// Whether completed agent steps would run again, which costs money.
 fn repeats_agents(shown: &OpenedRun, plan: &ResumePlan) -> bool {
     plan.redo.iter().any(|path| asks_agents(shown, path))
 }
 
-/// Whether a step asks an agent, or runs a recipe that may.
+/// Whether a step calls an agent, or runs a recipe that may.
 pub(super) fn asks_agents(shown: &OpenedRun, path: &str) -> bool {
     shown.state.locate(path).is_some_and(|(frame, at)| {
         !matches!(shown.state.frames[frame].unit.steps[at].kind, recipe::plan::StepKind::Shell { .. })
@@ -375,7 +375,7 @@ pub(super) fn asks_agents(shown: &OpenedRun, path: &str) -> bool {
 }
 
 impl OpenedRun {
-    /// Steps that were cut off half-way and must not simply run again.
+    /// Interrupted steps that must not simply run again.
     pub(crate) fn undecided(&self) -> Vec<String> {
         let cut_off = self.state.cut_off_steps();
         let mut seen = HashSet::new();
@@ -384,7 +384,8 @@ impl OpenedRun {
     }
 }
 
-/// The step that must not simply run again: an interrupted one, or the outermost recipe step around it that says so.
+/// The step that must not simply run again: the interrupted one, or the outermost recipe step around it that is not
+/// idempotent.
 fn not_idempotent(shown: &OpenedRun, path: &str) -> Option<String> {
     let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
     ends.map(|end| &path[..end]).find_map(|path| {

@@ -1,4 +1,5 @@
-//! Starting a run: what is missing, who else works there, and the folder that a resume will need. Drives nothing itself.
+//! Starting a run: checks what is missing and which other runs are active, and makes the run folder. Never drives the
+//! run.
 
 use std::path::{Path, PathBuf};
 
@@ -30,47 +31,47 @@ use crate::{
 pub struct Start<'a> {
     /// The checked recipe.
     pub plan: Plan,
-    /// Context values from outside.
+    /// Given context values.
     pub given: Map,
-    /// Options that a resume takes over.
+    /// Options that a resume keeps.
     pub options: Options,
-    /// How agents are run.
+    /// How agents are started.
     pub agents: AgentSettings,
     /// The machine.
     pub host: Host,
-    /// Where the recipe works.
+    /// The working directory.
     pub working_dir: PathBuf,
-    /// What was brought so far; brings recipes whose names become known later, and remembers them too.
+    /// The sources so far; also loads and records recipes whose names become known later.
     pub recording: &'a Recording<'a>,
-    /// Nothing is executed and nothing written.
+    /// Whether this is a dry run, which executes and writes nothing.
     pub dry_run: bool,
-    /// What other runs of the same recipe in the same directory mean.
+    /// How to treat other runs of the same recipe in the same directory.
     pub others: ConcurrencyPolicy,
 }
 
-/// What other runs of the same recipe in the same directory mean.
+/// How to treat other runs of the same recipe in the same directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConcurrencyPolicy {
-    /// Whether this run may go beside a live one.
+    /// Whether this run may start next to a live one.
     pub beside: Beside,
-    /// What becomes of the marks of dead ones.
+    /// What happens to the markers of dead ones.
     pub stale: Stale,
 }
 
-/// Whether a run may go beside a live one in the same workspace.
+/// Whether a run may start next to a live one in the same workspace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Beside {
     /// It may not.
     #[default]
     Refused,
-    /// A person allows it.
+    /// The user allows it.
     Allowed,
 }
 
-/// What becomes of the marks of dead runs.
+/// What happens to the markers of dead runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stale {
-    /// They are named and stay.
+    /// They are reported and kept.
     #[default]
     Named,
     /// They are moved aside.
@@ -78,7 +79,7 @@ pub enum Stale {
 }
 
 impl Runs {
-    /// Runs a recipe to its end, or until it is told to stop.
+    /// Runs a recipe to its end, or until a stop is requested.
     pub fn start(&self, start: Start<'_>, reporter: &mut dyn Reporter) -> Result<RunResult, RunError> {
         let (result, hold) = self.start_held(start, reporter)?;
         if let Some(hold) = hold {
@@ -87,7 +88,7 @@ impl Runs {
         Ok(result)
     }
 
-    /// The same, and keeps the run for this process: it may not be over.
+    /// The same, and keeps owning the run: it may not be over.
     pub(crate) fn start_held(
         &self,
         start: Start<'_>,
@@ -130,7 +131,7 @@ impl Runs {
             let workspace = self.workspace(&start.plan.root().path, &start.working_dir);
             claim = self.claim(&workspace, &run_id, &name, start.others, &start.host, &mut first)?;
         }
-        // a run that cannot have its audit log leaves nothing behind that looks like a run
+        // if the audit log cannot be created, nothing that looks like a run is left behind
         let audit = match &start.options.audit_dir {
             Some(dir) => {
                 let made = Audit::create(dir, &name, &run_id, clock::now());
@@ -185,7 +186,7 @@ impl Runs {
         Workspace::new(&self.home, Path::new(recipe), working_dir)
     }
 
-    /// Takes the workspace, and tells about dead runs in it.
+    /// Claims the workspace, and reports dead runs in it.
     pub(crate) fn claim(
         &self,
         workspace: &Workspace,
@@ -229,8 +230,8 @@ impl Runs {
         Ok(claim)
     }
 
-    /// Removes what is left of runs that died before they were complete: nobody can go on with them. Only for who has
-    /// the workspace, so that none of them can be one that is just being made.
+    /// Removes the remains of runs that died before they were complete: they cannot be resumed. The caller must hold
+    /// the workspace, so that none of them is just being made.
     fn sweep_unborn(&self, workspace: &Workspace, run_id: &str) {
         for run in workspace.stale(run_id).iter().filter(|run| !self.dir().join(run).exists()) {
             let _ = std::fs::remove_dir_all(self.dir().join(format!(".{run}")));
@@ -255,7 +256,7 @@ impl Runs {
             given: engine::run::override_values::write(&start.given),
             options: start.options.clone(),
         };
-        // made under a hidden name: a run that can be seen has all that a resume needs
+        // made under a hidden name: every visible run has all that a resume needs
         let mut files = folder::Batch::default();
         let folder = RunFolder::create(self.dir().join(format!(".{run_id}")), &header, &mut files)?;
         write_start(start, &folder, &mut files)?;
@@ -275,7 +276,7 @@ impl Runs {
     }
 }
 
-/// The log of a run that other programs follow, if its options ask for one.
+/// The audit log of a run, if its options ask for one.
 pub(super) fn open_log(folder: &RunFolder, options: &Options) -> Result<Option<Audit>, RunError> {
     Ok(options.compat.then(|| Audit::open(folder.log())).transpose()?)
 }

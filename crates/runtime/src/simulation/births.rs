@@ -1,4 +1,4 @@
-//! The processes of a world: how they are started, what they do as time passes, and how they are ended.
+//! The processes of a world: their start, their actions over time, and their end.
 
 use std::{io, sync::Arc};
 
@@ -77,11 +77,11 @@ impl World {
         });
     }
 
-    /// Limits that must hold whenever a process is started.
+    /// Checks limits whenever a process starts.
     fn look_around(&mut self, at: usize) {
         let name = self.children[at].marker.step.clone();
         let working = |child: &&Child| child.is_main && child.is_alive() && child.attempt().is_some();
-        // an agent that recovers a recipe is no step: its recipe has come to its end
+        // a recovery agent is not a step: its recipe has ended
         let recovers = |child: &Child| child.attempt().is_some_and(|(path, _)| self.recipes.contains(path));
         let steps = self.children.iter().filter(working).filter(|child| !recovers(child)).count();
         let agents = self.children.iter().filter(working).filter(|child| child.is_agent).count();
@@ -95,7 +95,7 @@ impl World {
         }
     }
 
-    /// Lets every process do what it has done by now, in the order of time.
+    /// Lets every process act up to the current time, in order of time.
     pub(super) fn advance(&mut self) {
         if self.is_dead() && self.death == Some(Death::Power) {
             return;
@@ -121,7 +121,7 @@ impl World {
         meant.into_iter()
     }
 
-    /// Tells processes to end; `None` if there are none, or nobody to tell them.
+    /// Asks processes to end; `None` if there are no processes, or if the runner is dead.
     pub(super) fn term(&mut self, filter: &Filter) -> Option<Vec<usize>> {
         self.advance();
         if self.is_dead() {
@@ -147,7 +147,7 @@ impl World {
         targets.iter().all(|at| !self.children[*at].is_alive())
     }
 
-    /// Kills a process; says whether it was alive.
+    /// Kills a process; returns whether it was alive.
     pub(super) fn kill(&mut self, at: usize) -> bool {
         let now = self.now();
         let is_alive = self.children[at].is_alive() && !self.is_dead();

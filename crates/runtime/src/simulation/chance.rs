@@ -1,4 +1,4 @@
-//! Chance by a seed: the same seed, the same luck. Never asks the machine for randomness.
+//! Random numbers from a seed: the same seed gives the same numbers. Never uses the machine's randomness.
 
 /// A sequence of numbers that looks random (SplitMix64).
 #[derive(Clone, Debug)]
@@ -11,7 +11,7 @@ impl Chance {
         chance
     }
 
-    /// A sequence of its own for something with a name, whenever it is asked for.
+    /// A separate sequence for a name, independent of when it is used.
     pub(super) fn of(seed: u64, name: &str) -> Chance {
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -32,7 +32,7 @@ impl Chance {
         self.next() % bound.max(1)
     }
 
-    /// True so many times in a hundred.
+    /// True this many times in a hundred.
     pub(super) fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }

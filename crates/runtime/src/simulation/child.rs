@@ -1,4 +1,4 @@
-//! A simulated process: what it does at which time, and how it takes being told to end.
+//! A simulated process: its actions over time, and its reaction to SIGTERM.
 
 use std::{collections::VecDeque, fs::File, io::Write, sync::Arc, time::Duration};
 
@@ -6,12 +6,12 @@ use tokio::sync::Notify;
 
 use crate::os::process::{Exit, Filter, Marker, ProcessId, Survivor};
 
-/// What a process does, each deed so long after its start.
+/// The actions of a process, each at a time after its start.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Script {
     pub(super) deeds: VecDeque<(Duration, Deed)>,
     pub(super) on_term: OnTerm,
-    /// Whether it leaves a process behind that lives until it is ended, and how that one takes it.
+    /// Whether it leaves a process behind that lives until it is ended, and how that one reacts to SIGTERM.
     pub(super) leaves: Option<OnTerm>,
     /// Whether it cannot be started at all.
     pub(super) refuses: bool,
@@ -26,15 +26,15 @@ pub(super) enum Deed {
     End(Exit),
 }
 
-/// How a process takes SIGTERM.
+/// The reaction of a process to SIGTERM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum OnTerm {
-    /// It dies of it.
+    /// It dies.
     #[default]
     Dies,
-    /// It cleans up for so long, then ends with exit code 0.
+    /// It cleans up for this long, then exits with code 0.
     CleansUp(Duration),
-    /// It takes no notice.
+    /// It ignores the signal.
     Ignores,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Child {
     pub(super) id: ProcessId,
     pub(super) marker: Marker,
     pub(super) is_agent: bool,
-    /// Whether it is what the runner started, and not what that left behind.
+    /// Whether the runner started it, and not another process.
     pub(super) is_main: bool,
     /// Which life of the runner started it.
     pub(super) life: usize,
@@ -63,18 +63,18 @@ impl Child {
         self.exit.is_none()
     }
 
-    /// When it does something next.
+    /// The time of its next action.
     pub(super) fn next(&self) -> Option<Duration> {
         self.script.deeds.front().map(|(after, _)| self.started + *after).filter(|_| self.is_alive())
     }
 
-    /// Does what is next. Says whether it printed.
+    /// Carries out its next action. Returns whether it printed.
     pub(super) fn act(&mut self) -> bool {
         let Some((after, deed)) = self.script.deeds.pop_front() else { return false };
         match deed {
             Deed::Print(bytes) => {
                 self.printed.extend_from_slice(&bytes);
-                // nobody reads what a process cannot write
+                // a failed write has no reader
                 let _ = self.stdout.as_mut().map(|file| file.write_all(&bytes));
                 return true;
             }
@@ -95,7 +95,7 @@ impl Child {
         self.ended.notify_waiters();
     }
 
-    /// Is told to end.
+    /// Receives SIGTERM.
     pub(super) fn term(&mut self, now: Duration) {
         match self.script.on_term {
             OnTerm::Dies => self.end(now, Exit::Signal(15)),

@@ -1,4 +1,4 @@
-//! What a power loss leaves of the files: what was synced, and of the rest whatever chance leaves.
+//! What a power loss leaves of the files: everything that was synced, and a random part of the rest.
 
 use std::{
     collections::HashMap,
@@ -9,7 +9,7 @@ use std::{
 
 use super::chance::Chance;
 
-/// How much of which file is safe.
+/// How much of each file is synced.
 #[derive(Debug, Default)]
 pub(super) struct Disk {
     synced: HashMap<u64, u64>,
@@ -22,8 +22,8 @@ impl Disk {
         }
     }
 
-    /// Takes away what was not safe from everything below a folder. Names that belong to a synced file stay, as on
-    /// every file system that journals its names.
+    /// Removes unsynced bytes from everything below a folder. Names of synced files stay, as on every file system that
+    /// journals its names.
     pub(super) fn lose_power(&mut self, dir: &Path, chance: &mut Chance) {
         let mut entries: Vec<_> = fs::read_dir(dir).into_iter().flatten().flatten().collect();
         entries.sort_by_key(|entry| entry.file_name());
@@ -33,7 +33,7 @@ impl Disk {
                 self.lose_power(&entry.path(), chance);
                 continue;
             }
-            // what was cut off is gone, wherever the file ended before
+            // bytes that were truncated are gone, wherever the file ended before
             let safe = self.synced.get(&meta.ino()).map(|safe| (*safe).min(meta.len()));
             let kept = safe.unwrap_or(0) + chance.below(meta.len().saturating_sub(safe.unwrap_or(0)) + 1);
             match safe {
@@ -41,7 +41,7 @@ impl Disk {
                 _ => {
                     let file = OpenOptions::new().write(true).open(entry.path());
                     drop(file.and_then(|file| file.set_len(kept)));
-                    // what is left is on disk
+                    // the remaining bytes are on disk
                     self.synced.insert(meta.ino(), kept);
                 }
             }

@@ -1,5 +1,5 @@
-//! A death, and an error, at every single touch of the disk and at every process: the run goes on, and comes to the
-//! end that it would have come to anyway.
+//! A death, and an error, at every single disk access and every process start: the run continues, and ends as it would
+//! have ended without.
 
 use std::path::Path;
 
@@ -96,7 +96,7 @@ fn without_numbers(text: &str) -> String {
     text.replace(|c: char| c.is_ascii_digit(), "")
 }
 
-/// How every step came out, without the numbers of attempts.
+/// The outcome of every step, without the numbers of attempts.
 fn summary(shown: &OpenedRun, id: FrameId, lines: &mut Vec<String>) {
     let frame = &shown.state.frames[id];
     for (at, step) in frame.steps.iter().enumerate() {
@@ -109,8 +109,8 @@ fn summary(shown: &OpenedRun, id: FrameId, lines: &mut Vec<String>) {
     }
 }
 
-/// Lets the fates of each life happen, goes on until the run is completed, and says how it came out. The second
-/// answer are the points that each life has passed.
+/// Applies the fates of each life, resumes until the run is completed, and returns its outcome. The second value is the
+/// points that each life has passed.
 fn play(
     name: &str,
     fates: &[Option<(u64, Fate)>],
@@ -139,10 +139,10 @@ fn play(
     (lines, passed)
 }
 
-/// Both deaths, and a full disk.
+/// Both kinds of death, and a full disk.
 const FATES: [Fate; 3] = [Fate::Die(Death::Kill), Fate::Die(Death::Power), Fate::Fail(28)];
 
-/// Every point of the first life, then every point of a life that goes on after a death in the middle.
+/// Every point of the first life, then every point of a life that resumes after a death in the middle.
 fn check(name: &str) {
     let base = Base::new(name);
     let (expected, passed) = play(name, &[], 0, &base.0);
@@ -152,7 +152,7 @@ fn check(name: &str) {
     let mut try_all = |before: Option<(u64, Fate)>, points: &[&'static str]| {
         for (hit, point) in points.iter().enumerate() {
             for fate in FATES {
-                // a program that cannot be started is the recipe's failure, not ours
+                // a program that cannot be started is a failure of the recipe, not of the runner
                 if matches!(fate, Fate::Fail(_)) && point.starts_with("process") {
                     continue;
                 }

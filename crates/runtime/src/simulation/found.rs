@@ -1,4 +1,4 @@
-//! What the simulation has found, each as a story of its own that stays.
+//! Bugs that the simulation has found, each kept as a story.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{os::process::Exit, run::Halt, runs::Interrupted, store::folder::Options};
 
-/// What came of a story.
+/// The outcome of a story.
 struct Told {
     ends: Vec<End>,
     events: Vec<Event>,
@@ -32,7 +32,7 @@ impl Told {
     }
 }
 
-/// A calm story with something that goes wrong in its first life; goes on while it is interrupted. Every law holds.
+/// Plays a calm story with one problem in its first life, and resumes while it is interrupted. Checks every law.
 fn play(recipes: &[(&str, &str)], wrong: impl FnOnce(&mut World)) -> Told {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -249,7 +249,7 @@ fn a_recipe_that_took_too_long_enters_no_other_after_its_hook() {
     assert_eq!(told.processes, ["s/b#pre_step"]);
 }
 
-/// A first process came to the last step of a recipe; a second one does `server` again, which fails once.
+/// A first process reached the last step of a recipe; a second one runs `server` again, which fails once.
 fn fail_before_kept_steps(push: &str) -> Told {
     let leaf = format!(
         "

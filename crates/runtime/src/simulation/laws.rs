@@ -1,4 +1,4 @@
-//! What must be true of every run, whatever happened to it.
+//! Laws that hold for every run, whatever happened to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ fn complain(what: String) {
     with(|world| world.complain(what));
 }
 
-/// The laws about the whole of a run.
+/// Checks the laws about a whole run.
 pub(super) fn check(story: &Story) {
     let Ok(folder) = story.runs().find("last") else { return };
     match story.runs().open(folder) {
@@ -33,7 +33,7 @@ pub(super) fn check(story: &Story) {
     }
 }
 
-/// The laws about one result.
+/// Checks the laws about one result.
 pub(super) fn check_result(story: &Story, result: &RunResult) {
     let code = match result.status {
         RunStatus::Completed => &[0][..],
@@ -102,8 +102,8 @@ fn is_redone(path: &str, rerun: &[String]) -> bool {
     rerun.iter().any(|named| named == path || is_below(path, named) || is_below(named, path))
 }
 
-/// A recipe is not tried again once something in it is done that must not be done twice. A step that a person left out
-/// does not start unless a resume says so.
+/// A recipe is not retried once it has a completed step that must not run twice. A step that a person skipped does not
+/// start unless a resume says so.
 fn effects_are_not_retried(shown: &OpenedRun) {
     let is_for_once = |path: &str| {
         let place = shown.state.locate(path);
@@ -141,7 +141,7 @@ fn nothing_is_done_twice(records: &[Record]) {
     let mut is_over = false;
     for record in records {
         let resumes = matches!(record.event, Event::RunResumed(_));
-        // a resume that a person has to decide about begins nothing, and says so
+        // a resume that waits for a decision starts nothing, and records that
         let waits = matches!(&record.event, Event::RunFinished(end) if end.status == RunStatus::Waiting);
         if is_over && !resumes && !waits {
             complain(format!("after the end: {record:?}"));
@@ -185,7 +185,7 @@ fn nothing_is_done_twice(records: &[Record]) {
     }
 }
 
-/// Record, then act: no process without the record that announces it.
+/// Record, then act: no process starts without the record that announces it.
 fn acts_are_recorded(shown: &OpenedRun) {
     let started: BTreeSet<(&str, u32)> = shown
         .records
@@ -206,7 +206,7 @@ fn acts_are_recorded(shown: &OpenedRun) {
     }
 }
 
-/// What the journal says about an end is what happened.
+/// The ends in the journal are what happened.
 fn ends_are_true(shown: &OpenedRun) {
     for record in &shown.records {
         let Event::StepFinished { path, attempt, status, ended, recovered: false } = &record.event else {
@@ -248,7 +248,7 @@ fn ended_well(child: &Child) -> bool {
     matches!(child.exit, Some((_, crate::os::process::Exit::Code(0))))
 }
 
-/// Steps, attempts and agent runs stay within what the recipe allows, over all lives.
+/// Steps, attempts and agent calls stay within the limits of the recipe, over all lives.
 fn limits_hold(shown: &OpenedRun) {
     let root = shown.plan.root();
     let ran = count_steps(shown, 0);
@@ -302,7 +302,7 @@ fn count_steps(shown: &OpenedRun, id: FrameId) -> u64 {
     (0..frame.steps.len()).map(count).sum()
 }
 
-/// How often a step may be tried in one life: as often as it says itself, in every try of the recipes around it.
+/// How often a step may be tried in one life: its own attempts, times those of the recipes around it.
 fn most_attempts(shown: &OpenedRun, path: &str) -> u64 {
     let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
     let own = |path: &str| {

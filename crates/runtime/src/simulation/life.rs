@@ -1,5 +1,5 @@
-//! A run from its start over deaths, errors and signals to its end, as a person would drive it: resumed while there
-//! is something to resume.
+//! A run from its start, through deaths, errors and signals, to its end, as a person would drive it: resumed while it
+//! can be resumed.
 
 use std::{
     cell::Cell,
@@ -39,12 +39,12 @@ use crate::{
     },
 };
 
-/// Lives in which something may go wrong; those after them are calm.
+/// The lives in which something may go wrong; later ones are calm.
 pub(super) const WILD_LIVES: usize = 3;
-/// Lives that a run may take.
+/// The most lives of a run.
 const MOST_LIVES: usize = 8;
 
-/// A run, and everything around it.
+/// A run, and the world around it.
 pub(super) struct Story {
     pub(super) shelf: Shelf,
     pub(super) place: PathBuf,
@@ -53,9 +53,9 @@ pub(super) struct Story {
     pub(super) care: Care,
     pub(super) chance: Chance,
     pub(super) mood: Rc<Cell<Mood>>,
-    /// What is on disk for sure.
+    /// The records that are certainly on disk.
     pub(super) known: Vec<Record>,
-    /// How many of these a power loss cannot take.
+    /// How many of these survive a power loss.
     safe: usize,
     pub(super) choice: Interrupted,
     pub(super) effects: Effects,
@@ -65,13 +65,13 @@ pub(super) struct Story {
 #[derive(Debug)]
 pub(super) enum End {
     Finished(Box<RunResult>),
-    /// The runner says why it does not go on.
+    /// The runner reports why it does not continue.
     Refused(ResumeError),
     Died,
 }
 
 impl Story {
-    /// A story by a seed. Its world is installed in this thread.
+    /// A story from a seed. Its world is installed in this thread.
     pub(super) fn by_seed(seed: u64, base: &Path) -> Story {
         let mut chance = Chance::of(seed, "story");
         let options = Options {
@@ -127,7 +127,7 @@ impl Story {
         }
     }
 
-    /// From the start to an end, with whatever the seed brings.
+    /// Plays from the start to the end, with whatever the seed brings.
     pub(super) fn play(&mut self) {
         for life in 0..MOST_LIVES {
             if life < WILD_LIVES {
@@ -143,7 +143,7 @@ impl Story {
         with(|world| world.complain(format!("after {MOST_LIVES} lives the run has no end")));
     }
 
-    /// Something goes wrong in the next life, perhaps.
+    /// May plan something to go wrong in the next life.
     fn tempt(&mut self) {
         let chance = &mut self.chance;
         with(|world| {
@@ -170,7 +170,7 @@ impl Story {
         });
     }
 
-    /// Whether nobody would go on.
+    /// Whether the run is not continued.
     fn is_over(&mut self, life: usize, end: &End) -> bool {
         let is_last = life + 1 >= MOST_LIVES;
         match end {
@@ -232,7 +232,7 @@ impl Story {
                 laws::check_result(self, &result);
                 End::Finished(Box::new(result))
             }
-            // the disk said no; somebody makes room and goes on
+            // the disk refused; the user makes room and resumes
             Err(ResumeError::Run(_) | ResumeError::Open(_)) if was_refused => End::Died,
             Err(error) => {
                 let has_reason = matches!(
@@ -247,7 +247,7 @@ impl Story {
         }
     }
 
-    /// What was told must be on disk, and what was on disk stays as it was.
+    /// Checks that every reported record is on disk, and that records on disk do not change.
     fn look_at_disk(&mut self, told: &[Record], is_sure: bool) {
         let Ok(folder) = self.runs().find("last") else {
             if !self.known.is_empty() {
@@ -257,7 +257,7 @@ impl Story {
         };
         let stored = match journal::read(&folder.journal()) {
             Ok(stored) => stored,
-            // never synced, and then the power was lost
+            // never synced before the power loss
             Err(_) if !folder.journal().exists() && self.safe == 0 => Vec::new(),
             Err(error) => {
                 return with(|world| world.complain(format!("the journal cannot be read: {error}")));
@@ -320,12 +320,12 @@ impl Drop for Story {
     }
 }
 
-/// Whether a record is only written, and not waited for.
+/// Whether a record is only written, and not synced.
 fn is_light(record: &Record) -> bool {
     matches!(record.event, Event::Spawned(_) | Event::Noted { .. })
 }
 
-/// Any time of the life of a run, short ones more often.
+/// A random time in the life of a run, short ones more often.
 fn some_time(chance: &mut Chance) -> Duration {
     let most = chance.pick(&[1, 50, 5_000, 20_000, 1_000_000, 8_000_000]);
     Duration::from_millis(chance.below(most))

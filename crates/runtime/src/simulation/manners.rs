@@ -1,4 +1,4 @@
-//! How simulated programs behave: by the seed, the step and the attempt, and by nothing else.
+//! The behaviour of simulated programs: depends only on the seed, the step and the attempt.
 
 use std::{cell::Cell, rc::Rc, time::Duration};
 
@@ -11,19 +11,19 @@ use super::{
 };
 use crate::os::process::Exit;
 
-/// Whether programs do what they should.
+/// Whether programs behave well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mood {
-    /// All of them, and what they print names their step only.
+    /// All of them do, and their output names only their step.
     Calm,
     /// Chance decides.
     Wild,
 }
 
-/// Longest that anything works without being told to end.
+/// The longest time that a program works unless it is ended.
 const LONG: u64 = 2 * 24 * 3600 * 1000;
 
-/// Manners by a seed; the mood can change from life to life.
+/// Behaviour from a seed; the mood can change from life to life.
 pub(super) fn by_seed(seed: u64, mood: &Rc<Cell<Mood>>) -> Manners {
     let mood = Rc::clone(mood);
     Box::new(move |call| {
@@ -50,7 +50,7 @@ struct Luck {
     step: String,
 }
 
-/// Deeds at their times, in milliseconds after the start.
+/// Actions at their times, in milliseconds after the start.
 fn script<const N: usize>(deeds: [(u64, Deed); N]) -> Script {
     let deeds = deeds.into_iter().map(|(at, deed)| (Duration::from_millis(at), deed)).collect();
     Script { deeds, ..Script::default() }

@@ -1,7 +1,7 @@
-//! A simulated outside for the real loop: processes, clock, disk and death, all by one seed.
+//! A simulated world for the real loop: processes, clock, disk and death, all from one seed.
 //!
-//! Exists only in this crate's own tests. The loop, the journal, the readers of agent programs and the resume plan
-//! are the real ones; only what they touch is simulated. Without a [`World`] in the thread everything is real.
+//! Exists only in this crate's own tests. The loop, the journal, the readers of agent programs and the resume plan are
+//! the real ones; only the outside is simulated. Without a [`World`] in the thread everything is real.
 
 mod births;
 mod chance;
@@ -26,19 +26,19 @@ use jiff::{SignedDuration, Timestamp};
 use crate::run::Halt;
 use world::World;
 
-/// Longest time that a run may take before it counts as hung.
+/// The longest time that a run may take before it counts as hung.
 const BOUND: Duration = Duration::from_secs(90 * 24 * 3600);
 
 thread_local! {
     static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
 }
 
-/// Puts a world into this thread, or takes it away.
+/// Puts a world into this thread, or removes it.
 fn install(world: Option<World>) -> Option<World> {
     WORLD.with(|cell| cell.replace(world))
 }
 
-/// Works on the world of this thread.
+/// Gives access to the world of this thread.
 fn with<T>(work: impl FnOnce(&mut World) -> T) -> T {
     WORLD.with(|cell| work(cell.borrow_mut().as_mut().expect("a world is installed")))
 }
@@ -53,12 +53,12 @@ pub(crate) fn point(name: &'static str) -> io::Result<()> {
     if is_on() { with(|world| world.point(name)) } else { Ok(()) }
 }
 
-/// How many of the bytes may be written. Who dies here has written a part of them.
+/// Writes bytes as the world allows. A runner that dies here has written a part of them.
 pub(crate) fn write(name: &'static str, file: &mut File, bytes: &[u8]) -> io::Result<()> {
     if is_on() { with(|world| world.write(name, file, bytes)) } else { Ok(()) }
 }
 
-/// What a file holds now survives a power loss.
+/// Records that the current content of a file survives a power loss.
 pub(crate) fn note_synced(file: &File) {
     if is_on() {
         with(|world| world.disk.note_synced(file));
@@ -80,7 +80,7 @@ pub(crate) fn new_id() -> String {
     })
 }
 
-/// Names the boot of the simulated machine.
+/// The id of the boot of the simulated machine.
 pub(crate) fn boot_id() -> String {
     with(|world| format!("boot-{}", world.boots))
 }
@@ -100,7 +100,7 @@ pub(crate) async fn something_was_printed() {
     printed.notified().await;
 }
 
-/// Brings work to its end on an event loop whose clock stands still until everybody waits, unless death comes first.
+/// Runs work to its end on an event loop whose clock advances only when every task waits, unless the runner dies first.
 pub(crate) fn block_on<T>(
     event_loop: &mut tokio::runtime::Builder,
     work: impl Future<Output = T>,

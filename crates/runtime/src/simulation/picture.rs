@@ -1,10 +1,10 @@
-//! A state as text, the same for the same state: so that two of them can be compared.
+//! A state as text, equal for equal states, so that two of them can be compared.
 
 use std::{collections::BTreeSet, fmt::Write};
 
 use engine::{RunState, run::frame::Frame};
 
-/// Everything that a fold of the journal must bring back.
+/// Everything that a fold of the journal must restore.
 pub(super) fn picture(state: &RunState) -> String {
     let mut text = String::new();
     for frame in &state.frames {

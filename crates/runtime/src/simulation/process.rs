@@ -1,5 +1,5 @@
-//! The face of [`crate::os::process`] that a simulation shows: the same calls, on simulated processes. Without a world
-//! they lead to the real ones.
+//! The simulated version of [`crate::os::process`]: the same calls, on simulated processes. Without a world they use
+//! the real ones.
 
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ impl Running {
         }
     }
 
-    /// Waits for those who pass on what the step has printed.
+    /// Waits for processes that pass on the output of the step.
     pub async fn drain(&self) -> Drained {
         match self {
             Running::Real(running) => running.drain().await,
@@ -81,7 +81,7 @@ impl Running {
         }
     }
 
-    /// What the step left behind.
+    /// The processes that the step left behind.
     pub fn left(&self) -> Left {
         match self {
             Running::Real(running) => running.left(),

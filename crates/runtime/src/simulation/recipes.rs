@@ -1,4 +1,4 @@
-//! Recipes by a seed: every kind of step, and everything that a step can say about itself.
+//! Recipes from a seed: every kind of step, and every field of a step.
 
 use std::{collections::BTreeMap, fmt::Write, sync::Arc};
 
@@ -55,7 +55,7 @@ struct Pen {
     chance: Chance,
     text: String,
     ids: Vec<String>,
-    /// Those before the group that is being written.
+    /// The steps before the group that is being written.
     earlier: Vec<String>,
 }
 

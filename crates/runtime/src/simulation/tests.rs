@@ -1,4 +1,4 @@
-//! Stories by seed, and a death at every write. A failure prints its seed; `RECIPE_RUNNER_SEED=n` replays it.
+//! Stories from seeds, and a death at every write. A failure prints its seed; `RECIPE_RUNNER_SEED=n` replays it.
 
 use std::{
     path::{Path, PathBuf},
@@ -10,7 +10,7 @@ use std::{
 
 use super::{install, life::Story, with};
 
-/// A folder for stories, in memory where there is such a thing.
+/// A folder for stories, in memory if possible.
 pub(super) struct Base(pub(super) PathBuf);
 
 impl Base {
@@ -37,12 +37,12 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// Plays a story; what is wrong with it.
+/// Plays a story; returns the broken laws.
 fn play(seed: u64, base: &Path) -> Vec<String> {
     tell(seed, base, None).0
 }
 
-/// The same, and tells it, if there is something to write it down.
+/// The same, and returns its trace if `trace` is there to collect it.
 fn tell(seed: u64, base: &Path, trace: Option<Vec<String>>) -> (Vec<String>, Vec<String>) {
     let mut story = Story::by_seed(seed, base);
     with(|world| world.trace = trace);

@@ -1,4 +1,4 @@
-//! Watches a life of the runner from inside: what it tells must be on disk, and the disk must tell the same.
+//! Watches a life of the runner from inside: everything that it reports must be on disk, in the same form.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -13,9 +13,9 @@ use crate::{
 /// How closely a life is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Care {
-    /// Only what is told.
+    /// Only the reports are checked.
     Some,
-    /// After every event the journal is folded anew, and must give the same state.
+    /// After every event the journal is folded again, and must give the same state.
     All,
 }
 

@@ -1,4 +1,4 @@
-//! The simulated outside: its clock, its processes, its disk, and what goes wrong in it.
+//! The simulated world: its clock, its processes, its disk, and its faults.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -24,32 +24,32 @@ use crate::{
 /// How the runner dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Death {
-    /// What was written stays, and so do the processes that it started.
+    /// Written bytes stay, and so do the processes that it started.
     Kill,
-    /// What was not synced is lost, and every process is gone.
+    /// Unsynced bytes are lost, and every process is gone.
     Power,
 }
 
-/// What becomes of the runner at a point.
+/// What happens to the runner at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Die(Death),
-    /// The system says no, with this number.
+    /// The system returns this error number.
     Fail(i32),
 }
 
-/// What a process is asked to be.
+/// A request for a process.
 pub(super) struct Call<'a> {
     pub(super) launch: &'a Launch,
     pub(super) is_agent: bool,
-    /// How many processes were started under the same name before.
+    /// How many processes of the same name were started before.
     pub(super) before: usize,
 }
 
-/// How processes behave.
+/// The behaviour of processes.
 pub(super) type Manners = Box<dyn FnMut(&Call<'_>) -> Script>;
 
-/// Most processes at a time.
+/// The most processes at a time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     pub(super) steps: usize,
@@ -65,15 +65,15 @@ pub(super) struct World {
     pub(super) disk: Disk,
     /// Signals that reach the runner, in order.
     pub(super) halts: VecDeque<(Duration, Halt)>,
-    /// What happens at which point, counted from the beginning of a life.
+    /// The fates by point, counted from the beginning of a life.
     pub(super) fates: Vec<(u64, Fate)>,
-    /// When the runner dies, whatever it does then.
+    /// The time at which the runner dies, whatever it does then.
     pub(super) killer: Option<(Duration, Death)>,
     pub(super) death: Option<Death>,
-    /// Whether it died between two points, while everybody waited.
+    /// Whether it died between two points, while every task waited.
     pub(super) died_waiting: bool,
     pub(super) is_hung: bool,
-    /// Whether the system said no in this life.
+    /// Whether the system returned an error in this life.
     pub(super) was_refused: bool,
     pub(super) hits: Vec<&'static str>,
     /// The points that the life before this one passed.
@@ -93,7 +93,7 @@ pub(super) struct World {
     began: Option<Instant>,
 }
 
-/// What every system call of a dead runner comes to.
+/// The error of every system call of a dead runner.
 pub(super) fn dead() -> io::Error {
     io::Error::other("the runner is dead")
 }
@@ -139,7 +139,7 @@ impl World {
         self.now
     }
 
-    /// A simulated time as the event loop counts it.
+    /// A simulated time as an instant of the event loop.
     pub(super) fn instant(&self, at: Duration) -> Instant {
         self.began.unwrap_or_else(Instant::now) + at.saturating_sub(self.base)
     }
@@ -151,7 +151,7 @@ impl World {
         (Arc::clone(&self.died), killer)
     }
 
-    /// Time passes while nobody works on the run.
+    /// Lets time pass while no process works on the run.
     pub(super) fn pass(&mut self, time: Duration) {
         self.now += time;
         self.began = None;
@@ -165,7 +165,7 @@ impl World {
         }
     }
 
-    /// A law is broken.
+    /// Reports a broken law.
     pub(super) fn complain(&mut self, what: String) {
         self.tell(|| format!("BROKEN: {what}"));
         self.broken.push(what);
@@ -249,7 +249,7 @@ impl World {
         halt
     }
 
-    /// The runner is gone: what a power loss takes is taken, and another life may begin.
+    /// Ends a life: applies a power loss, and makes another life possible.
     pub(super) fn settle(&mut self) -> Option<Death> {
         self.advance();
         let death = self.death.take();

@@ -1,4 +1,4 @@
-//! One attempt at a step: the process that is started for it, what it gets, and how its end is judged.
+//! One attempt at a step: its process, the inputs of the process, and the judgement of its end.
 
 pub mod agent;
 pub mod output_files;

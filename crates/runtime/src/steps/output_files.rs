@@ -1,5 +1,5 @@
-//! The open output files of an attempt, from before its start until its end. Never opens one twice: on a file system
-//! that costs more than everything else that a short step needs.
+//! The open output files of an attempt, from before its start until its end. Never opens one twice: opening files costs
+//! more than everything else that a short step needs.
 
 use std::{
     fs::File,
@@ -18,25 +18,25 @@ use crate::{
     },
 };
 
-/// The output files of an attempt: a child appends to them, and we read them, without opening them again.
+/// The output files of an attempt. A child appends to them and the runner reads them, without opening them again.
 #[derive(Debug)]
 pub struct OutputFiles {
     paths: [PathBuf; 2],
-    /// What it prints.
+    /// Standard output.
     pub stdout: Arc<File>,
-    /// What it complains about.
+    /// Standard error.
     pub stderr: Arc<File>,
 }
 
 impl OutputFiles {
-    /// Opens the files for what is printed and complained about; makes them where there are none.
+    /// Opens the files for standard output and standard error; creates them if they are missing.
     pub fn open(paths: [PathBuf; 2]) -> Result<OutputFiles, FolderError> {
         let open =
             |path: &Path| process::open_output(path).map(Arc::new).map_err(FolderError::at("create", path));
         Ok(OutputFiles { stdout: open(&paths[0])?, stderr: open(&paths[1])?, paths })
     }
 
-    /// The same files under the names that they have now.
+    /// The same files under new names.
     pub fn moved_to(self, paths: [PathBuf; 2]) -> OutputFiles {
         OutputFiles { paths, ..self }
     }

@@ -1,4 +1,4 @@
-//! A process that was started, on its way from where it was into the journal. Never starts one.
+//! A report about a started process, on its way to the journal. Never starts one.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -17,7 +17,7 @@ pub struct Started {
     pub path: String,
     /// The attempt.
     pub attempt: u32,
-    /// What for, if not for the attempt itself.
+    /// Its purpose, if it is not the attempt itself.
     pub purpose: Option<&'static str>,
     /// The process.
     pub id: process::ProcessId,
@@ -30,7 +30,7 @@ pub struct Started {
 }
 
 impl Started {
-    /// As the journal has it; `names` are those of the process before it, and become its own.
+    /// The form for the journal; `names` are those of the process before it, and are replaced by its own.
     pub(crate) fn recorded(self, names: &mut BTreeSet<String>) -> Spawned {
         let mut own = self.env.names();
         own.extend([process::RUN_VARIABLE, process::STEP_VARIABLE].map(Into::into));
@@ -47,14 +47,14 @@ impl Started {
     }
 }
 
-/// Whose process it is that starts.
+/// The owner of a process that starts.
 #[derive(Clone, Debug)]
 pub struct SpawnContext {
     /// The step.
     pub path: String,
     /// The attempt.
     pub attempt: u32,
-    /// What for, if not for the attempt itself.
+    /// Its purpose, if it is not the attempt itself.
     pub purpose: Option<&'static str>,
 }
 
@@ -72,7 +72,7 @@ pub fn spawn_report(
     move |running| {
         let id = running.identity();
         let SpawnContext { path, attempt, purpose } = starter;
-        // the loop is gone only when the run is over
+        // fails only when the run is over
         let _ = progress.send(Progress::Spawned(Started { path, attempt, purpose, id, argv, cwd, env }));
     }
 }

@@ -1,4 +1,4 @@
-//! The folder of a run: where everything about it lives, private to the user.
+//! The folder of a run with all its files, private to the user.
 //!
 //! `run.json · sources/ · events.jsonl · log.jsonl · lock · inbox/ · steps/<path>/<attempt>/…`
 
@@ -27,15 +27,15 @@ use crate::os::{files, held_lock::HeldLock, process};
 /// Version of `run.json`.
 pub const FORMAT: u32 = 1;
 
-/// Something in a run's folder that could not be read or written.
+/// A file of a run's folder that could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} `{}`: {source}", path.display())]
 pub struct FolderError {
-    /// What was tried.
+    /// What was attempted.
     pub action: &'static str,
     /// The file or folder.
     pub path: PathBuf,
-    /// Why not.
+    /// The reason.
     #[source]
     pub source: io::Error,
 }
@@ -48,45 +48,45 @@ impl FolderError {
     }
 }
 
-/// What a run was asked to do, as it was asked.
+/// The request of a run, as it was made.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Header {
     /// Version of this file.
     pub format: u32,
     /// The run.
     pub run_id: String,
-    /// What ties all attempts at one piece of work together.
+    /// The id that all attempts at one piece of work share.
     pub tracking_id: String,
     /// Name of the recipe.
     pub recipe_name: String,
     /// The recipe's file.
     pub recipe_path: String,
-    /// The recipe's file from anywhere, unless it is built in.
+    /// The recipe's absolute path, unless it is built in.
     #[serde(default)]
     pub recipe_file: Option<PathBuf>,
     /// SHA-256 of the recipe's text.
     pub recipe_digest: String,
-    /// The directory that it works in.
+    /// The working directory.
     pub working_dir: PathBuf,
     /// When it was created.
     pub created_at: Timestamp,
-    /// Boot of the machine that it was created in.
+    /// The boot of the machine when it was created.
     pub boot_id: Option<String>,
-    /// Context values from outside.
+    /// Given context values.
     pub given: Vec<(String, Given)>,
-    /// Options that a resume takes over.
+    /// Options that a resume keeps.
     pub options: Options,
 }
 
 impl Header {
-    /// The context values from outside.
+    /// The given context values.
     pub fn given(&self) -> Map {
         override_values::read(&self.given)
     }
 }
 
-/// Where the paths of a run begin: they are relative to where it was started, which the path of its own recipe and
-/// the file that it led to tell.
+/// The directory that relative paths of a run start from: where it was started. The path of its recipe and the absolute
+/// path of the file tell which one that is.
 pub(crate) fn base<'f>(file: &'f Path, path: &Path) -> Option<&'f Path> {
     let is_below = path.is_relative() && file.ends_with(path);
     file.ancestors().nth(path.components().count()).filter(|_| is_below)
@@ -99,7 +99,7 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// The folder at this path, whether it exists or not.
+    /// The folder at this path, which may not exist.
     pub fn at(path: PathBuf) -> RunFolder {
         RunFolder { path }
     }
@@ -120,7 +120,7 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// Whether there is a run in it.
+    /// Whether it contains a run.
     pub fn is_run(&self) -> bool {
         self.path.join("run.json").exists()
     }
@@ -135,7 +135,7 @@ impl RunFolder {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// What the run was asked to do.
+    /// The request of the run.
     pub fn header(&self) -> Result<Header, FolderError> {
         let path = self.path.join("run.json");
         let text = fs::read(&path).map_err(FolderError::at("read", &path))?;
@@ -147,12 +147,12 @@ impl RunFolder {
         self.path.join("events.jsonl")
     }
 
-    /// The log that other programs follow, if the run has one.
+    /// The audit log inside the folder, if the run has one.
     pub fn log(&self) -> PathBuf {
         self.path.join("log.jsonl")
     }
 
-    /// The sources that the run began with (0), or was resumed with (1, 2, …).
+    /// The sources that the run started with (0) or was resumed with (1, 2, …).
     pub fn sources(&self, generation: u32) -> PathBuf {
         match generation {
             0 => self.path.join("sources"),
@@ -160,22 +160,22 @@ impl RunFolder {
         }
     }
 
-    /// Where other processes leave requests.
+    /// The folder for requests of other processes.
     pub fn inbox(&self) -> PathBuf {
         self.path.join("inbox")
     }
 
-    /// Where the contexts of frames live while they are worked on.
+    /// The folder for the contexts of frames while they are in use.
     pub fn contexts(&self) -> PathBuf {
         self.path.join("contexts")
     }
 
-    /// Where the files of attempts live.
+    /// The folder for the files of attempts.
     pub fn steps(&self) -> PathBuf {
         self.path.join("steps")
     }
 
-    /// Whether any attempt has a folder. The first one is made after the journal has the record of its attempt.
+    /// Whether any attempt has a folder. The first one is made after the record of its attempt is in the journal.
     pub(crate) fn has_attempts(&self) -> bool {
         fs::read_dir(self.steps()).is_ok_and(|mut entries| entries.next().is_some())
     }
@@ -211,7 +211,7 @@ impl RunFolder {
                 Err(rustix::io::Errno::WOULDBLOCK) if is_owned(&file) && !is_orphaned(&path) => {
                     return Ok(None);
                 }
-                // somebody is only looking whether the run is alive, or has not let go yet
+                // another process only checks whether the run is alive, or is about to release it
                 Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(1)),
                 Err(error) => return Err(FolderError::at("lock", &path)(error.into())),
             }
@@ -219,8 +219,8 @@ impl RunFolder {
         Ok(None)
     }
 
-    /// Keeps everybody who takes the run from going on before the guardian has ended what is left of it. Waits for
-    /// another guardian.
+    /// Keeps new owners of the run waiting until the guardian has ended its remaining processes. Waits for another
+    /// guardian.
     pub(crate) fn hold_back(&self) -> Result<File, FolderError> {
         let path = self.path.join(GUARDIAN_LOCK);
         let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
@@ -230,15 +230,15 @@ impl RunFolder {
         Ok(file)
     }
 
-    /// Waits until no guardian ends processes of the run. One that comes later finds the run taken, so whoever calls
-    /// this must have taken it.
+    /// Waits until no guardian ends processes of the run. A later guardian finds the run taken, so the caller must have
+    /// taken it.
     pub(crate) fn await_guardian(&self) {
         if let Ok(file) = File::open(self.path.join(GUARDIAN_LOCK)) {
             let _ = flock(&file, FlockOperation::LockShared);
         }
     }
 
-    /// The process that has the run, if one is alive; 0 for one that has no number here.
+    /// The live process that owns the run; 0 if it has no number here.
     pub fn owner(&self) -> Option<u32> {
         let path = self.path.join("lock");
         let file = File::open(&path).ok()?;
@@ -255,31 +255,31 @@ impl RunFolder {
     }
 }
 
-/// The lock of a guardian at work, beside that of the run: who looks at the run does not take it for a runner.
+/// The lock of an active guardian, separate from that of the run, so that the guardian does not look like a runner.
 const GUARDIAN_LOCK: &str = "guardian-lock";
-/// How often to try for a lock, once a millisecond, that others look at or that a dead process has not let go of.
+/// How often to try a lock, once per millisecond, while others check it or a dead process still holds it.
 pub(crate) const LOCK_TRIES: u32 = 1500;
 
-/// Whether a lock belongs to a process that is dead. What it was just starting when it died holds the lock on until
-/// it is a program of its own: a moment later it is free.
+/// Whether a lock belongs to a dead process. A child that was just being started when it died holds the lock until it
+/// executes its program: a moment later the lock is free.
 pub(crate) fn is_orphaned(lock: &Path) -> bool {
     written_pid(lock).is_some_and(|pid| !process::is_running(pid))
 }
 
-/// What the owner of a lock writes into it: where it is, and its number there.
+/// The text that the owner writes into a lock: its place, and its process number there.
 pub(crate) fn signature() -> String {
     format!("{} {}", process::place().unwrap_or_else(|| "unknown".to_owned()), std::process::id())
 }
 
-/// The number in a signature, which ends the text, if it means a process here: the same number is somebody else's in
-/// another container, or on another machine.
+/// The process number at the end of a signature, if it means a process here: in another container or on another machine
+/// the same number is an unrelated process.
 pub(crate) fn signed_pid(text: &str) -> Option<u32> {
     let mut words = text.split_whitespace().rev();
     let pid = words.next()?.parse().ok()?;
     (words.next()? == process::place()?).then_some(pid)
 }
 
-/// A process for people, by what [`RunFolder::owner`] says.
+/// A process as text for users, from [`RunFolder::owner`].
 pub fn owner_words(pid: u32) -> String {
     match pid {
         0 => "a process in another container or on another machine".to_owned(),
@@ -291,7 +291,7 @@ fn written_pid(lock: &Path) -> Option<u32> {
     signed_pid(&fs::read_to_string(lock).ok()?)
 }
 
-/// Whether a process holds the lock, and not merely looks at it.
+/// Whether a process owns the lock, and does not merely check it.
 fn is_owned(lock: &File) -> bool {
     match flock(lock, FlockOperation::NonBlockingLockShared) {
         Ok(()) => {
@@ -326,20 +326,20 @@ fn head(text: &str, bytes: usize) -> &str {
     &text[..end]
 }
 
-/// Makes a private folder, with everything above it.
+/// Makes a private folder, with its parents.
 pub(crate) fn make_dir(path: &Path) -> Result<(), FolderError> {
     files::point("folder.make")
         .and_then(|()| fs::DirBuilder::new().recursive(true).mode(0o700).create(path))
         .map_err(FolderError::at("create", path))
 }
 
-/// Writes a new private file and brings it to disk.
+/// Writes a new private file and syncs it.
 pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
     let file = write_private(path, bytes)?;
     files::sync("file.sync", &file).map_err(FolderError::at("write", path))
 }
 
-/// Writes a new private file that nobody needs after a power loss: it does not wait for the disk.
+/// Writes a new private file that is not needed after a power loss: it does not wait for the disk.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<File, FolderError> {
     let mut file = files::point("file.create")
         .and_then(|()| OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path))
@@ -348,15 +348,15 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<File, FolderErr
     Ok(file)
 }
 
-/// Below so many free bytes it is worth trying whether there is room.
+/// With fewer free bytes than this, it is worth testing whether there is space.
 const TIGHT: u64 = 1 << 20;
 
-/// Whether a folder may have no room for another file.
+/// Whether a folder may have no space for another file.
 pub(crate) fn is_tight(path: &Path) -> bool {
     statvfs(path).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < TIGHT)
 }
 
-/// An error if a folder has no room for another file: what its processes write there is lost then.
+/// An error if a folder has no space for another file: then the output of its processes is lost.
 pub(crate) fn check_room(path: &Path) -> Result<(), FolderError> {
     let probe = path.join(".room");
     let result = fs::write(&probe, [b'x'; 4096]);
@@ -371,7 +371,7 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-/// Brings the names in a folder to disk.
+/// Syncs the names in a folder to disk.
 pub(crate) fn sync_dir(path: &Path) -> Result<(), FolderError> {
     files::point("folder.sync")
         .and_then(|()| File::open(path))
@@ -379,7 +379,7 @@ pub(crate) fn sync_dir(path: &Path) -> Result<(), FolderError> {
         .map_err(FolderError::at("sync", path))
 }
 
-/// Readable JSON.
+/// A value as readable JSON.
 pub(crate) fn to_json(value: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut json = serde_json::to_vec_pretty(value)?;
     json.push(b'\n');

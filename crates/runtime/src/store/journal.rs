@@ -1,7 +1,7 @@
-//! The journal of a run: an append-only file of events, the only truth about it.
+//! The journal of a run: an append-only file of events, and the only truth about the run.
 //!
-//! Every line carries a checksum. A torn last line (the machine or the runner died while writing it) has no end and
-//! is dropped; any other damage is refused with file and line. What was appended is on disk when [`Journal::sync`]
+//! Every line has a checksum. A torn last line (the machine or the runner died while writing it) has no newline and is
+//! dropped; any other damage is an error with file and line. Appended events are on disk when [`Journal::sync`]
 //! returns, so a finished step survives a power loss, not only a killed process.
 
 mod line;
@@ -23,27 +23,27 @@ pub use line::write_line;
 pub(crate) use reading::without_steps;
 pub use reading::{Extent, look, parse, read, read_last};
 
-/// What can go wrong with a journal.
+/// An error of a journal.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// It cannot be read or written.
     #[error("cannot {action} the journal `{}`: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// What was attempted.
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: io::Error,
     },
-    /// A line is not what was written.
+    /// A line differs from what was written.
     #[error("the journal `{}` is damaged at line {line}: {reason}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
         /// The line.
         line: usize,
-        /// What is wrong.
+        /// The damage.
         reason: String,
     },
 }
@@ -62,7 +62,7 @@ pub struct Journal {
     syncing: Syncing,
 }
 
-/// Whether the disk is being waited for.
+/// Whether a sync is under way.
 #[derive(Debug, PartialEq, Eq)]
 enum Syncing {
     No,
@@ -99,7 +99,7 @@ impl Journal {
 
     /// Opens the journal of an existing run, reads its records and drops a torn last line.
     pub fn open(path: &Path) -> Result<(Journal, Vec<Record>), JournalError> {
-        // a power loss right after the run was made can take even the name of an empty journal
+        // a power loss right after the run was created can lose even the name of an empty journal
         let mut file = OpenOptions::new()
             .read(true)
             .append(true)
@@ -120,21 +120,21 @@ impl Journal {
         Ok((Journal::over(file, path, next), records))
     }
 
-    /// Opens a journal that was read before, if it is still what was read; what is torn is for [`Journal::open`].
-    /// Only for who may write to it: the answer holds only until somebody else does.
+    /// Opens a journal that was read before, if it has not changed since; torn ones are left to [`Journal::open`]. The
+    /// caller must hold the lock: the answer holds only until another process writes.
     pub fn open_unchanged(path: &Path, extent: &Extent) -> Result<Option<Journal>, JournalError> {
         let file = match OpenOptions::new().append(true).open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed("open", path, error)),
         };
-        // a journal only grows, except for what is torn
+        // a journal only grows, except that a torn line is dropped
         let length = file.metadata().map_err(|source| failed("read", path, source))?.len();
         let is_same = extent.torn == 0 && extent.bytes == length;
         Ok(is_same.then(|| Journal::over(file, path, extent.next)))
     }
 
-    /// Makes the next record of an event and puts it in line; [`Journal::sync`] brings it to disk.
+    /// Makes the next record of an event and queues it; [`Journal::sync`] brings it to disk.
     pub fn append(&mut self, at: Timestamp, event: Event) -> Record {
         let record = Record { seq: self.next, at, event };
         self.next += 1;
@@ -142,7 +142,7 @@ impl Journal {
         record
     }
 
-    /// Brings everything appended so far to disk.
+    /// Syncs everything appended so far.
     pub fn sync(&mut self) -> Result<(), JournalError> {
         self.write()?;
         if !std::mem::take(&mut self.unsynced) {
@@ -168,13 +168,13 @@ impl Journal {
         end.map_err(|source| failed("sync", &self.path, source))
     }
 
-    /// Like [`Journal::sync`], but returns at once: [`Journal::end_sync`] waits until all of it is on disk.
+    /// Like [`Journal::sync`], but returns at once: [`Journal::end_sync`] waits until everything is on disk.
     pub fn begin_sync(&mut self) -> Result<(), JournalError> {
         self.write()?;
         if !std::mem::take(&mut self.unsynced) {
             return Ok(());
         }
-        // a simulation waits for the disk in the same thread, as late as the disk may take
+        // a simulation syncs in the same thread, as late as a disk may take
         if files::is_on() {
             self.syncing = Syncing::Yes;
             return Ok(());
@@ -188,7 +188,7 @@ impl Journal {
         if begun { Ok(()) } else { Err(failed("sync", &self.path, io::ErrorKind::BrokenPipe.into())) }
     }
 
-    /// Waits for what [`Journal::begin_sync`] began, if anything.
+    /// Waits for a sync that [`Journal::begin_sync`] began, if any.
     pub fn end_sync(&mut self) -> Result<(), JournalError> {
         if std::mem::replace(&mut self.syncing, Syncing::No) == Syncing::No {
             return Ok(());
@@ -200,8 +200,8 @@ impl Journal {
         self.synced(end)
     }
 
-    /// Hands everything appended so far to the operating system: a killed runner does not lose it, a power loss
-    /// may. What could not be written stays in line, so that a later try goes on exactly there.
+    /// Hands everything appended so far to the operating system: a killed runner does not lose it, a power loss may.
+    /// Records that could not be written stay queued, so that a later try continues exactly there.
     pub fn write(&mut self) -> Result<(), JournalError> {
         while !self.buffer.is_empty() {
             match files::write("journal.write", &mut self.file, &self.buffer) {
@@ -216,7 +216,7 @@ impl Journal {
     }
 }
 
-/// A thread that waits for the disk, so that the loop can do something else meanwhile. Ends with its journal.
+/// A thread that syncs, so that the loop can do other work meanwhile. Ends with its journal.
 #[derive(Debug)]
 struct Syncer {
     ask: mpsc::Sender<()>,

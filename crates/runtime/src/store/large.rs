@@ -1,7 +1,7 @@
-//! Values that do not fit in an environment, as private files that scripts read them from.
+//! Values that do not fit into an environment, as private files that scripts read.
 //!
-//! A value of the context is written once, however many steps refer to it, and its file goes when the value does.
-//! Never syncs: after a crash the files are made anew.
+//! A value of the context is written once, however many steps refer to it, and its file is removed with the value.
+//! Never syncs: after a crash the files are written again.
 
 use std::{
     cell::RefCell,
@@ -33,13 +33,13 @@ struct Held {
 }
 
 impl LargeFiles {
-    /// No files yet; they will live in this folder.
+    /// No files yet; they will be in this folder.
     pub fn new(dir: PathBuf) -> LargeFiles {
         LargeFiles { dir, held: RefCell::default(), next: RefCell::default() }
     }
 
-    /// The file that holds a text; one that a step has altered is not used again. A text that only the attempt
-    /// itself knows gets a file among its own, in `private`.
+    /// The file with a text; a file that a step has changed is not reused. A text that only this attempt has gets a
+    /// file in `private`.
     pub fn hold(&self, text: &Arc<str>, private: &Path) -> Result<PathBuf, FolderError> {
         self.let_go();
         if Arc::strong_count(text) == 1 {
@@ -66,7 +66,7 @@ impl LargeFiles {
         *self.next.borrow()
     }
 
-    /// Removes the files of values that are no more: a weak reference alone still takes their memory.
+    /// Removes the files of values that no longer exist: a weak reference alone still takes their memory.
     fn let_go(&self) {
         self.held.borrow_mut().retain(|held| {
             let is_used = held.text.strong_count() > 0;
@@ -92,7 +92,7 @@ fn write(path: &Path, text: &str) -> io::Result<(i64, i64, u64)> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(text.as_bytes())?;
     if text.ends_with('\n') {
-        // the shell drops newlines at the end of what it reads
+        // the shell drops trailing newlines of what it reads
         file.write_all(b".")?;
     }
     stamp(path)

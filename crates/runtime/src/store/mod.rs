@@ -1,4 +1,4 @@
-//! The memory of runs on disk: folders, journals, sources, values, outputs, and which values are secret. Never starts anything.
+//! Runs on disk: folders, journals, sources, values, outputs, and which values are secret. Never starts anything.
 
 pub mod folder;
 pub mod journal;

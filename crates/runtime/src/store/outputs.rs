@@ -1,8 +1,7 @@
-//! Following what steps write into their files, as it comes, without polling.
+//! Following the output files of steps as they grow, without polling.
 //!
-//! One inotify instance serves all steps of a run. Where there is none, a slow timer takes its place. A file is watched
-//! only when its step lasts: what a short step has written is read at its end. While nobody can take what they write it
-//! stays in their files, and is never waited for.
+//! One inotify instance serves all steps of a run. Without inotify a slow timer takes its place. While the sink cannot
+//! take output it stays in the files, and no step waits for it.
 
 mod rest;
 
@@ -21,28 +20,28 @@ use tokio::{sync::Notify, time::Instant};
 pub use rest::Rest;
 pub(crate) use rest::ready;
 
-/// Which of its outputs a step wrote to.
+/// The output stream of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stream {
     /// Standard output.
     Stdout,
     /// Standard error.
     Stderr,
-    /// An agent's standard output: somebody is woken who reads it, and it is handed on to nobody.
+    /// An agent's standard output: its reader is woken, but the sink does not get it.
     Transcript,
 }
 
-/// Who takes what steps write.
+/// The receiver of the output of steps.
 pub trait Sink {
-    /// Whether more can be taken now.
+    /// Whether it can take more now.
     fn has_room(&self) -> bool;
-    /// Takes what a step wrote.
+    /// Takes output of a step.
     fn take(&mut self, step: &str, stream: Stream, bytes: &[u8]);
-    /// Takes a part of a file, to be read when there is room: the step is over, and nothing follows.
+    /// Takes a part of a file, to be read when there is room: the step has ended, and no output follows.
     fn take_rest(&mut self, step: &str, stream: Stream, file: &Path, part: Range<u64>);
 }
 
-/// A file that is followed.
+/// A followed file.
 struct Followed {
     step: String,
     stream: Stream,
@@ -74,17 +73,16 @@ impl Watch {
     }
 }
 
-/// Most bytes that are read of one file in one go: a step that never stops printing must not keep the loop from
-/// everything else.
+/// The most bytes to read from one file at once: a step that never stops printing must not block the loop.
 const PORTION: u64 = 1024 * 1024;
 /// How long a step runs before its files are watched.
 const LASTING: Duration = Duration::from_millis(50);
 /// What is so short is taken at once when a step ends, room or no room.
 const SHORT: u64 = 4096;
-/// Shortest and longest time after which it is looked again whether there is room.
+/// Shortest and longest pause between checks for room.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(50)];
 
-/// All files that are followed.
+/// All followed files.
 pub struct Outputs {
     source: Source,
     files: Vec<Followed>,
@@ -92,12 +90,12 @@ pub struct Outputs {
     held: Option<Held>,
 }
 
-/// There is no room now.
+/// The sink has no room now.
 #[derive(Clone, Copy)]
 struct Held {
     pause: Duration,
     until: Instant,
-    /// Whose turn it is when there is room again.
+    /// The file that is next when there is room again.
     turn: usize,
 }
 
@@ -113,7 +111,7 @@ impl Outputs {
         Outputs { source: Source::open(), files: Vec::new(), by_watch: HashMap::new(), held: None }
     }
 
-    /// Follows a file; the answer is woken whenever something is written to it.
+    /// Follows a file; the returned [`Notify`] is woken whenever the file grows.
     pub fn follow(&mut self, step: &str, stream: Stream, path: &Path, file: Arc<File>) -> Arc<Notify> {
         let wake = Arc::new(Notify::new());
         let watch = match self.source {
@@ -162,7 +160,7 @@ impl Outputs {
         due
     }
 
-    /// Waits until something was written to a followed file.
+    /// Waits until a followed file grows.
     pub async fn changed(&self) {
         #[cfg(test)]
         if crate::os::files::is_on() {
@@ -172,7 +170,7 @@ impl Outputs {
             return tokio::time::sleep_until(held.until).await;
         }
         if self.is_behind() {
-            // others get their turn first
+            // lets other tasks run first
             return tokio::task::yield_now().await;
         }
         match &self.source {
@@ -210,10 +208,10 @@ impl Outputs {
         self.files.iter().any(|followed| followed.is_behind)
     }
 
-    /// Hands on what was written since the last time, as far as there is room.
+    /// Passes on new output, as far as there is room.
     pub fn drain(&mut self, sink: &mut dyn Sink) {
         let changed = self.source.changed_watches();
-        // what was written before is told by nobody
+        // a new watch reports no earlier write, so these files are read now
         let begun = self.watch();
         let (turn, count) = (self.held.map_or(0, |held| held.turn), self.files.len());
         for at in (0..count).map(|at| (at + turn) % count) {
@@ -231,7 +229,7 @@ impl Outputs {
         self.hold(sink);
     }
 
-    /// While there is no room it is looked for less and less often.
+    /// Without room, the pauses between checks become longer.
     fn hold(&mut self, sink: &dyn Sink) {
         let is_held = self.is_behind() && !sink.has_room();
         self.held = is_held.then(|| {
@@ -250,7 +248,7 @@ impl Default for Outputs {
 }
 
 impl Followed {
-    /// Hands on a portion of what is new; says whether there may be more.
+    /// Passes on a portion of new output; returns whether there may be more.
     fn drain(&mut self, sink: &mut dyn Sink) -> bool {
         if self.stream == Stream::Transcript {
             return false;
@@ -276,7 +274,7 @@ impl Followed {
         self.is_behind
     }
 
-    /// Leaves what there was no room for, up to this end.
+    /// Leaves the output for which there was no room to the sink, up to this end.
     fn leave(&mut self, end: u64, sink: &mut dyn Sink) {
         let part = self.offset..end;
         if part.is_empty() || self.stream == Stream::Transcript {
@@ -341,7 +339,7 @@ impl Source {
         }
     }
 
-    /// The watches that something happened to; `None` if that is not known.
+    /// The watches with events; `None` if that is unknown.
     fn changed_watches(&mut self) -> Option<Vec<i32>> {
         match self {
             #[cfg(target_os = "linux")]

@@ -1,8 +1,8 @@
 //! Secrets: their values are masked in everything that leaves the private run folder.
 //!
-//! A value is secret if its name looks like it, or if the recipe says so. Values shorter than four characters, booleans
-//! and short numbers are masked by name only, or half of all text would be stars. So are values that are words of the
-//! run's own, as the id of a step: the commands that a message names must work as they stand.
+//! A value is secret if its name looks secret, or if the recipe declares it. Values shorter than four characters,
+//! booleans and short numbers are masked by name only, otherwise half of all text would be masked. So are values that
+//! are words of the run itself, such as the id of a step: the commands in a message must work as shown.
 
 mod members;
 mod names;
@@ -23,15 +23,15 @@ pub use members::without_members;
 use names::looks_secret;
 use parts::without_parts;
 
-/// What stands in place of a secret.
+/// The text in place of a secret.
 pub const MASK: &str = "[REDACTED]";
 
-/// Shortest value that is masked wherever it stands.
+/// The shortest value that is masked everywhere.
 const SHORTEST: usize = 4;
-/// Shortest number that is.
+/// The shortest number that is masked everywhere.
 const SHORTEST_NUMBER: usize = 8;
 
-/// Words of the program's own that messages are known by.
+/// The program's own words, which must stay readable in messages.
 const OWN_WORDS: &[&str] =
     &["agent", "bash", "completed", "degraded", "failed", "pending", "recipe", "running", "skipped", "step"];
 
@@ -40,11 +40,11 @@ const OWN_WORDS: &[&str] =
 pub struct Mask {
     names: HashSet<String>,
     values: Vec<String>,
-    /// Finds all of them at once; made when it is needed, and not if it cannot be.
+    /// Finds all of them at once; built when needed, and `None` if it cannot be built.
     finder: OnceLock<Option<AhoCorasick>>,
-    /// Words that everybody may see: the names of steps and recipes.
+    /// Words that are never secret: the names of steps and recipes.
     words: HashSet<String>,
-    /// The run itself; its id may hold a secret of four digits.
+    /// The id of the run; it may contain a secret of four digits.
     run_id: Option<String>,
 }
 
@@ -54,26 +54,26 @@ impl Mask {
         Mask { names: declared.into_iter().collect(), ..Mask::default() }
     }
 
-    /// The same mask for a run: its id is shown whatever it holds.
+    /// The same mask for a run: its id is always shown.
     #[must_use]
     pub fn of_run(self, run_id: &str) -> Mask {
         Mask { run_id: Some(run_id.to_owned()), ..self }
     }
 
-    /// Learns what a recipe declares secret, and which words are its own.
+    /// Learns the secrets that a recipe declares, and its own words.
     pub fn learn_unit(&mut self, unit: &Unit) {
         self.names.extend(unit.secrets.iter().cloned());
         self.words.insert(unit.name.clone());
         self.words.extend(unit.steps.iter().map(|step| step.id.clone()));
     }
 
-    /// Learns what a recipe that was entered knows.
+    /// Learns the secrets of a recipe that was entered.
     pub fn learn_frame(&mut self, frame: &Frame) {
         self.learn_unit(&frame.unit);
         self.learn(&frame.context);
     }
 
-    /// Whether the value of this name is secret; dots lead into it.
+    /// Whether the value of this name is secret; dots lead into a value.
     pub fn is_secret(&self, name: &str) -> bool {
         looks_secret(name) || self.names.contains(name)
     }
@@ -90,7 +90,7 @@ impl Mask {
         variables.iter().for_each(|(name, value)| self.learn_value(name, &Value::from(value.as_str())));
     }
 
-    /// Learns the secrets in what a step gave.
+    /// Learns the secrets in the result of a step.
     pub fn learn_result(&mut self, step: &Step, value: &Value) {
         if let Some(name) = &step.store {
             self.learn_value(name, value);
@@ -100,7 +100,7 @@ impl Mask {
         }
     }
 
-    /// Learns the secret members of a text that is meant to be JSON, whether it can be read or not.
+    /// Learns the secret members of a JSON text, even if it is not valid JSON.
     fn learn_members(&mut self, text: &str) {
         for place in members::members(text.as_bytes()) {
             let value = text.get(place).unwrap_or_default().to_owned();
@@ -108,7 +108,7 @@ impl Mask {
         }
     }
 
-    /// Learns one value, and those inside of it. `name` is where it stands, with dots.
+    /// Learns a value and the values inside it. `name` is its path, with dots.
     pub fn learn_value(&mut self, name: &str, value: &Value) {
         if self.is_secret(name) {
             self.learn_all(value);
@@ -134,9 +134,9 @@ impl Mask {
         }
     }
 
-    /// Learns a secret in every form in which it could be shown: whole, by lines, and as JSON writes it.
+    /// Learns a secret in every form in which it could appear: whole, by lines, and as JSON text.
     fn learn_text(&mut self, text: &str) {
-        // a newline at its end is the first thing that a secret loses
+        // a secret often loses its trailing newline
         let text = text.trim();
         if text.chars().count() < SHORTEST || self.words.contains(text) || OWN_WORDS.contains(&text) {
             return;
@@ -158,26 +158,26 @@ impl Mask {
         }
     }
 
-    /// How many texts it knows; grows when it learns.
+    /// The number of known texts; grows when it learns.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether it knows no text at all.
+    /// Whether it knows no text.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// Where secret values stand. Those that overlap are one.
+    /// The places of secret values; overlapping ones are merged.
     fn places(&self, bytes: &[u8]) -> Vec<Range<usize>> {
         let finder = self.finder.get_or_init(|| AhoCorasick::new(&self.values).ok());
         let mut found: Vec<Range<usize>> = match finder {
-            // the first search is several times faster, and most texts hold none
+            // this search is several times faster, and most texts have no secret
             Some(finder) if !self.is_empty() && finder.is_match(bytes) => {
                 finder.find_overlapping_iter(bytes).map(|found| found.range()).collect()
             }
             Some(_) => Vec::new(),
-            // too many to be looked for: nothing is shown
+            // too many secrets to search for: nothing is shown
             None => std::iter::once(0..bytes.len()).collect(),
         };
         found.sort_unstable_by_key(|place| place.start);
@@ -189,7 +189,7 @@ impl Mask {
         found
     }
 
-    /// The bytes without secret values; bytes that are no text stay as they are.
+    /// The bytes without secret values; bytes that are not text stay as they are.
     pub fn bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         let places = self.places(bytes);
         if places.is_empty() {
@@ -198,7 +198,7 @@ impl Mask {
         Cow::Owned(replaced(bytes, places))
     }
 
-    /// The text without secret values, and without what a quotation has cut off of one.
+    /// The text without secret values, and without parts of them in shortened quotations.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.run_id.as_deref().filter(|run_id| !self.is_empty() && text.contains(run_id)) {
             None => self.part(text),
@@ -222,14 +222,14 @@ impl Mask {
         masked
     }
 
-    /// Declared files; their names may hold what was put into them.
+    /// Declared files, with secrets in their names masked.
     pub fn files(&self, files: &[OutputRef]) -> Vec<OutputRef> {
         let masked =
             |file: &OutputRef| OutputRef { file: self.text(&file.file).into_owned(), ..file.clone() };
         files.iter().map(masked).collect()
     }
 
-    /// The value without secret values; `name` is where it stands, with dots.
+    /// The value without secret values; `name` is its path, with dots.
     pub fn value(&self, name: &str, value: &Value) -> Value {
         match value {
             Value::Null => Value::Null,
@@ -252,7 +252,7 @@ impl Mask {
         }
     }
 
-    /// Length of the longest secret, so that streams can be cut without letting half of one through.
+    /// Length of the longest secret, so that a stream can be cut without leaking half of one.
     pub fn longest(&self) -> usize {
         self.values.first().map_or(0, String::len)
     }

@@ -1,6 +1,6 @@
-//! The texts that a run was made from: kept exactly, so that a resume compiles the same plan.
+//! The sources of a run: stored exactly, so that a resume compiles the same plan.
 //!
-//! Remembers every answer of the loader, also for recipes whose names became known only while running.
+//! Records every answer of the loader, also for recipes whose names became known only during the run.
 
 use std::{
     collections::HashMap,
@@ -22,42 +22,42 @@ use crate::{
     store::folder::{Batch, FolderError, make_dir, to_json},
 };
 
-/// One remembered answer.
+/// One recorded answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Answer {
     /// `recipe`, `agent` or `root`.
     kind: String,
-    /// The name that was asked for.
+    /// The requested name.
     name: String,
-    /// The file that asked.
+    /// The file that requested it.
     from: String,
-    /// The path of what was found; absent if nothing was.
+    /// The path of the file that was found; absent if there is no such file.
     path: Option<String>,
     /// The file in the sources folder that holds its bytes.
     file: Option<String>,
 }
 
-/// An answer and the bytes that it led to.
+/// An answer and the bytes of its file.
 type Known = (Answer, Option<Arc<[u8]>>);
 
-/// A loader that remembers what another one answers.
+/// A loader that records the answers of another one.
 pub struct Recording<'a> {
     inner: &'a dyn Loader,
     memory: Mutex<Memory>,
 }
 
-/// What is remembered, and how much of it is written. The folder may be moved meanwhile.
+/// The recorded answers, and how many of them are written. The folder may be moved meanwhile.
 #[derive(Default)]
 struct Memory {
     answers: Vec<Known>,
-    /// How many answers the folder holds.
+    /// How many answers are in the folder.
     written: usize,
-    /// The files in it, by what they hold.
+    /// The files in it, by their content.
     files: HashMap<Arc<[u8]>, String>,
 }
 
 impl Memory {
-    /// Writes the files of the answers that are not written yet, and gives these answers.
+    /// Writes the files of the answers that are not written yet, and returns these answers.
     fn take_new(&mut self, dir: &Path, files: &mut Batch) -> Result<Vec<Answer>, FolderError> {
         let mut new = Vec::new();
         for (answer, bytes) in &self.answers[self.written..] {
@@ -78,12 +78,12 @@ impl Memory {
 }
 
 impl<'a> Recording<'a> {
-    /// Remembers what `inner` answers.
+    /// Records the answers of `inner`.
     pub fn new(inner: &'a dyn Loader) -> Recording<'a> {
         Recording { inner, memory: Mutex::default() }
     }
 
-    /// Remembers what `remembered` answers besides everything that it knows already.
+    /// Records new answers of `remembered`, in addition to everything that it already has.
     pub fn going_on(remembered: &'a Remembered<'a>) -> Recording<'a> {
         let mut memory = Memory::default();
         for answer in &remembered.answers {
@@ -97,7 +97,7 @@ impl<'a> Recording<'a> {
         Recording { inner: remembered, memory: Mutex::new(memory) }
     }
 
-    /// Remembers the recipe that everything begins with.
+    /// Records the main recipe.
     pub fn root(&self, root: &Loaded) {
         self.remember("root", "", "", Some(&root.path), Some(Arc::clone(&root.bytes)));
     }
@@ -125,8 +125,8 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// Writes everything that was remembered into a folder. What is there already stays as it is: it may be read
-    /// at any time, and the program may die at any time.
+    /// Writes everything recorded into a folder. Existing files do not change: they may be read at any time, and the
+    /// program may die at any time.
     pub fn save(&self, dir: &Path) -> Result<(), FolderError> {
         let mut files = Batch::default();
         if self.memory().written == 0 || !dir.join(INDEX).exists() {
@@ -150,12 +150,12 @@ impl<'a> Recording<'a> {
     }
 }
 
-/// What a run began with.
+/// The index of the first sources of a run.
 const INDEX: &str = "index.json";
-/// What it asked for later, a line for each answer.
+/// The index of later answers, one line each.
 const LATER: &str = "later.jsonl";
 
-/// Adds answers to those that came later.
+/// Appends answers to the later ones.
 fn append(path: &Path, answers: &[Answer]) -> Result<(), FolderError> {
     if answers.is_empty() {
         return Ok(());
@@ -174,7 +174,7 @@ fn append(path: &Path, answers: &[Answer]) -> Result<(), FolderError> {
     write().map_err(at)
 }
 
-/// Takes off a last line without an end, which a death while it was written leaves.
+/// Removes an incomplete last line, which remains if the program died while writing it.
 fn drop_torn_line(file: &File) -> std::io::Result<()> {
     let length = file.metadata()?.len();
     let mut last = [b'\n'];
@@ -190,7 +190,7 @@ fn drop_torn_line(file: &File) -> std::io::Result<()> {
     file.set_len(whole as u64)
 }
 
-/// The answers that came later. A last line without an end is one that nobody has acted on.
+/// The answers that came later. A last line without a newline was not used yet, and is ignored.
 fn later(dir: &Path) -> Result<Vec<Answer>, FolderError> {
     let path = dir.join(LATER);
     let text = match std::fs::read_to_string(&path) {
@@ -226,7 +226,7 @@ impl Loader for Recording<'_> {
     }
 }
 
-/// A loader that answers as it was remembered, and asks another one only for what was never asked before.
+/// A loader that gives the recorded answers, and asks another loader only for new requests.
 pub struct Remembered<'a> {
     dir: PathBuf,
     answers: Vec<Answer>,
@@ -244,7 +244,7 @@ impl<'a> Remembered<'a> {
         Ok(Remembered { dir: dir.to_owned(), answers, beyond })
     }
 
-    /// The recipe that everything begins with.
+    /// The main recipe.
     pub fn root(&self) -> Result<Loaded, FolderError> {
         let missing =
             || FolderError::at("find the recipe in", &self.dir)(std::io::ErrorKind::NotFound.into());
@@ -255,7 +255,7 @@ impl<'a> Remembered<'a> {
 
     fn bytes(&self, file: &str) -> Result<Arc<[u8]>, FolderError> {
         let path = self.dir.join(file);
-        // a source stands in the folder itself, whatever the index says
+        // a source is always in the folder itself, whatever the index says
         if Path::new(file).file_name() != Some(file.as_ref()) {
             return Err(FolderError::at("read", &path)(std::io::ErrorKind::InvalidInput.into()));
         }
@@ -266,13 +266,13 @@ impl<'a> Remembered<'a> {
         self.answers.iter().find(|answer| answer.kind == kind && answer.name == name && answer.from == from)
     }
 
-    /// The name by which the recipe with this path was asked for.
+    /// The name that requested the recipe with this path.
     pub(crate) fn name_of(&self, path: &str) -> Option<&str> {
         let is_it = |answer: &&Answer| answer.kind == "recipe" && answer.path.as_deref() == Some(path);
         self.answers.iter().find(is_it).map(|answer| answer.name.as_str())
     }
 
-    /// Every recipe besides the first that was ever brought, with its path.
+    /// Every recipe that was ever loaded besides the main one, with its path.
     pub(crate) fn recipes(&self) -> Vec<(String, Arc<[u8]>)> {
         let found = self.answers.iter().filter(|answer| answer.kind == "recipe");
         found
@@ -280,7 +280,7 @@ impl<'a> Remembered<'a> {
             .collect()
     }
 
-    /// The recipe with this path, if it was ever brought.
+    /// The recipe with this path, if it was ever loaded.
     pub fn by_path(&self, path: &str) -> Option<Loaded> {
         let answer = self.answers.iter().find(|answer| answer.path.as_deref() == Some(path))?;
         let bytes = self.bytes(answer.file.as_ref()?).ok()?;
@@ -322,7 +322,7 @@ impl Loader for Remembered<'_> {
 mod tests {
     use super::*;
 
-    /// Brings whatever is asked for.
+    /// A loader that finds everything.
     struct Any;
 
     impl Loader for Any {
@@ -351,7 +351,7 @@ mod tests {
         let recording = Recording::new(&Any);
         recording.root(&Any.recipe("root", "").unwrap());
         recording.save(&home.path().join("new")).unwrap();
-        // the folder of a run has its name only when it is complete
+        // the folder of a run gets its name only when it is complete
         std::fs::rename(home.path().join("new"), &dir).unwrap();
         let index = std::fs::read(dir.join(INDEX)).unwrap();
         for name in ["a", "b", "a", "a"] {
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(std::fs::read(dir.join(INDEX)).unwrap(), index);
         assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 5);
 
-        // a death in the middle of a line, and a process that goes on after it
+        // a death in the middle of a line, and a process that continues after it
         let later = dir.join(LATER);
         let whole = std::fs::read(&later).unwrap();
         std::fs::write(&later, [&whole[..], b"{\"kind\": \"rec"].concat()).unwrap();

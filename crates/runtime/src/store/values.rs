@@ -1,6 +1,6 @@
-//! From what a step printed to the value that the context keeps, and back from the journal.
+//! Turns the output of a step into the value that the context keeps, and restores values from the journal.
 //!
-//! Memory is bounded whatever a step prints: the value is capped, the file holds everything.
+//! Memory is bounded whatever a step prints: the value is capped, and the file has everything.
 
 use std::{
     fs::File,
@@ -24,28 +24,28 @@ use crate::{
     store::folder::{FolderError, sync_dir, write_new},
 };
 
-/// Most bytes of a step's output that the context keeps.
+/// The most bytes of a step's output that the context keeps.
 pub const VALUE_CAP: u64 = 10_000_000;
-/// Largest value that stands in the journal itself.
+/// Largest value that is stored in the journal itself.
 const INLINE_CAP: usize = 8 * 1024;
-/// Largest output whose digest is worth its time.
+/// Largest output that gets a digest.
 const DIGEST_CAP: u64 = 16 * 1024 * 1024;
 
-/// What a step printed, as far as it is kept.
+/// The output of a step, as far as it is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
     /// The text, without trailing newlines.
     pub text: String,
     /// Bytes that were cut out of the middle.
     pub cut: Option<u64>,
-    /// Where a NUL byte stands.
+    /// The place of a NUL byte.
     pub nul: Option<usize>,
 }
 
-/// Room for the words where something was cut out.
+/// Room for the text at a cut.
 const MARK_ROOM: u64 = 100;
 
-/// Reads a file from an offset, without moving the offset that it shares with whoever writes it.
+/// Reads a file from an offset, without moving the offset that it shares with its writer.
 struct Bytes<'a> {
     file: &'a File,
     offset: u64,
@@ -82,28 +82,28 @@ pub(crate) fn capture_of(file: &File, size: u64) -> io::Result<Captured> {
     Ok(of_ends(head, tail, size))
 }
 
-/// The value of which only the beginning and the end are there.
+/// The value from only the beginning and the end of an output.
 pub(crate) fn of_ends(head: Vec<u8>, tail: Vec<u8>, size: u64) -> Captured {
     shortened(&text_of(head), &without_newlines(text_of(tail)), size)
 }
 
-/// The value of bytes that are all there.
+/// The value from complete bytes.
 pub(crate) fn captured(bytes: Vec<u8>, size: u64) -> Captured {
     let nul = bytes.iter().position(|byte| *byte == 0);
     let text = without_newlines(text_of(bytes));
-    // bytes that are no text take more room as text than they did in the file
+    // bytes that are not text take more room as text than in the file
     match text.len() as u64 > VALUE_CAP {
         true => Captured { nul, ..shortened(&text, &text, size) },
         false => Captured { text, cut: None, nul },
     }
 }
 
-/// The words in the place of what was cut out.
+/// The text at the place of a cut.
 pub(crate) fn cut_mark(cut: u64) -> String {
     format!("\n[… {cut} bytes cut here; the step's log has everything …]\n")
 }
 
-/// The beginning of one text and the end of another, with words between them about what is missing.
+/// The beginning of one text and the end of another, with a text between them about the missing bytes.
 fn shortened(head: &str, tail: &str, size: u64) -> Captured {
     let half = ((VALUE_CAP - MARK_ROOM) / 2) as usize;
     let head_end = (0..=half.min(head.len())).rev().find(|at| head.is_char_boundary(*at));
@@ -127,13 +127,13 @@ fn without_newlines(mut text: String) -> String {
     text
 }
 
-/// What stands behind the cut, without the line that was cut in two.
+/// The text after the cut, without the line that was cut in two.
 pub(crate) fn after_cut(text: &str, cut: u64) -> &str {
     let tail = text.rsplit_once(&cut_mark(cut)).map_or("", |(_, tail)| tail);
     tail.split_once('\n').map_or("", |(_, whole)| whole)
 }
 
-/// What to say about a value that was cut.
+/// The note about a shortened value.
 pub(crate) fn cut_note(cut: u64) -> String {
     format!(
         "the output is larger than {VALUE_CAP} bytes: {cut} bytes in its middle are left out of the value; the log has everything"
@@ -155,7 +155,7 @@ pub(crate) fn output_ref_of(relative: &Path, file: &File, bytes: u64) -> io::Res
     Ok(OutputRef { file: relative.to_string_lossy().into_owned(), bytes, sha256 })
 }
 
-/// A reference to a file that a step made, by what stands in it; to a link that leads to no file, by where it leads.
+/// A reference to a file that a step made, by its content; to a link without a target file, by its target path.
 pub fn produced_ref(dir: &Path, relative: &Path) -> Option<OutputRef> {
     let path = dir.join(relative);
     if path.is_file() {
@@ -192,7 +192,7 @@ pub fn store(run: &Path, attempt: &Path, value: &Value) -> Result<Stored, Folder
     Ok(if name == "value.txt" { Stored::Text(reference) } else { Stored::Json(reference) })
 }
 
-/// Brings back a stored value; an error if its file is gone or was altered.
+/// Restores a stored value; an error if its file is missing or was changed.
 pub fn load(run: &Path, stored: &Stored) -> Result<Value, String> {
     let (reference, is_json) = match stored {
         Stored::Inline(value) => return Ok(value.clone()),
@@ -210,27 +210,27 @@ pub fn load(run: &Path, stored: &Stored) -> Result<Value, String> {
     }
 }
 
-/// The last lines of a file: at most `lines` and `bytes` of them.
+/// The last lines of a file: at most `lines` lines and `bytes` bytes.
 pub fn tail(path: &Path, lines: usize, bytes: u64) -> String {
     tail_from(path, 0, lines, bytes)
 }
 
-/// The same of what stands behind an offset.
+/// The same, starting after an offset.
 pub fn tail_from(path: &Path, from: u64, lines: usize, bytes: u64) -> String {
     last_lines(path, from, lines, bytes).unwrap_or_default().0
 }
 
-/// The same, and how many lines stand before it.
+/// The same, and how many lines come before it.
 pub fn placed_tail(path: &Path, lines: usize, bytes: u64) -> (String, Before) {
     let Ok((tail, starts)) = last_lines(path, 0, lines, bytes) else { return Default::default() };
     let counted = if starts <= MOST_COUNTED { newlines(path, starts).ok() } else { None };
     (tail, counted.map_or(Before::Many, Before::Lines))
 }
 
-/// The most bytes in which lines are counted: a step may have printed for hours.
+/// The most bytes to count lines in: a step may have printed for hours.
 const MOST_COUNTED: u64 = 32 << 20;
 
-/// The end of a file, and where it begins.
+/// The end of a file, and its offset.
 fn last_lines(path: &Path, from: u64, lines: usize, bytes: u64) -> io::Result<(String, u64)> {
     let mut file = File::open(path)?;
     let start = file.metadata()?.len().saturating_sub(bytes).max(from);

@@ -1,6 +1,7 @@
 //! One run per workspace: a recipe in a directory has at most one live run.
 //!
-//! Liveness is a lock that dies with its process, never age. What a dead run left behind is named and left alone.
+//! A run is alive while its process holds a lock, whatever its age. The remains of a dead run are reported and left
+//! alone.
 
 use std::{
     fs::{self, OpenOptions},
@@ -18,7 +19,7 @@ use crate::{
     store::folder::{FolderError, LOCK_TRIES, is_orphaned, make_dir, signature, signed_pid, write_private},
 };
 
-/// A workspace, as the state directory knows it.
+/// A workspace in the state directory.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     dir: PathBuf,
@@ -30,11 +31,11 @@ pub struct Workspace {
 pub struct Owner {
     /// Its run.
     pub run_id: String,
-    /// Its process; 0 for one that has no number here.
+    /// Its process; 0 if it has no number here.
     pub pid: u32,
 }
 
-/// A workspace that is taken by this process. Dropping it lets go.
+/// A workspace that this process has claimed. Dropping it releases the workspace.
 #[derive(Debug)]
 pub struct Claim {
     _lock: HeldLock,
@@ -42,7 +43,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// The run is over: nothing of it waits for anybody.
+    /// Removes the marker: the run is over.
     pub fn clear(&self) {
         if files::point("workspace.clear").is_ok() {
             let _ = fs::remove_file(&self.marker);
@@ -51,12 +52,12 @@ impl Claim {
 }
 
 impl Workspace {
-    /// Where marks are that were moved aside.
+    /// The folder for markers that were moved aside.
     pub(crate) fn quarantine(home: &Path) -> PathBuf {
         home.join("quarantine")
     }
 
-    /// Where the marks of all workspaces are.
+    /// The folder for the markers of all workspaces.
     pub(crate) fn all(home: &Path) -> PathBuf {
         home.join("workspaces")
     }
@@ -68,7 +69,7 @@ impl Workspace {
         Workspace { dir: Workspace::all(home).join(&key[..24]), quarantine: Workspace::quarantine(home) }
     }
 
-    /// Takes the workspace for a run; the live owner if there is one.
+    /// Claims the workspace for a run; returns the live owner if there is one.
     pub fn claim(&self, run_id: &str) -> Result<Result<Claim, Owner>, FolderError> {
         make_dir(&self.dir)?;
         let path = self.dir.join("lock");
@@ -95,7 +96,7 @@ impl Workspace {
         Ok(Ok(Claim { _lock: HeldLock::new(file), marker }))
     }
 
-    /// Runs that began here and never came to an end.
+    /// Runs that began here and never ended.
     pub fn stale(&self, except: &str) -> Vec<String> {
         let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let mut runs: Vec<String> = entries
@@ -106,12 +107,12 @@ impl Workspace {
         runs
     }
 
-    /// Forgets a run that was resumed to its end or cancelled.
+    /// Removes the marker of a run that was resumed to its end or cancelled.
     pub fn forget(&self, run_id: &str) {
         let _ = fs::remove_file(self.dir.join(run_id));
     }
 
-    /// Moves the marks of dead runs aside; deletes nothing.
+    /// Moves the markers of dead runs aside; deletes nothing.
     pub fn clear_stale(&self, runs: &[String]) -> Result<(), FolderError> {
         make_dir(&self.quarantine)?;
         for run in runs {
@@ -122,7 +123,7 @@ impl Workspace {
     }
 }
 
-/// Who holds the lock. The holder writes its name right after taking it, so an empty file is looked at again.
+/// The holder of the lock. It writes its name right after locking, so an empty file is read again.
 fn owner(path: &Path) -> Owner {
     for _ in 0..50 {
         let text = fs::read_to_string(path).unwrap_or_default();

@@ -50,8 +50,8 @@ pub struct Ended {
     /// Whether processes that it had started went on when it ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub left_running: bool,
-    /// Whether all of them had made sessions of their own, as daemons do, or only passed on its output: nobody left
-    /// them for later steps.
+    /// Whether all of them had made sessions of their own, as daemons do, or only passed on its output: the step did
+    /// not leave them for later steps.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub left_daemons: bool,
 }
@@ -96,7 +96,7 @@ impl Ended {
         }
     }
 
-    /// The exit code that a process ended with by itself; absent where there was none, or nobody knows.
+    /// The exit code of a process that ended by itself; absent if there was no process or the code is unknown.
     pub fn exit_code(&self) -> Option<i32> {
         match self.outcome {
             Outcome::Ok => Some(self.code.unwrap_or(0)),

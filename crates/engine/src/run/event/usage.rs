@@ -130,7 +130,7 @@ mod tests {
         check(&[("claude", "m"), ("codex", "-")], ("-", "-"));
         check(&[("codex", "-"), ("claude", "m")], ("-", "-"));
         check(&[("claude", "m"), ("codex", "-"), ("claude", "m")], ("-", "-"));
-        // nobody saw the end of this one
+        // the end of this agent call was not seen
         check(&[("claude", "m"), ("-", "-")], ("claude", "m"));
         check(&[("claude", "m"), ("codex", "-"), ("-", "-")], ("-", "-"));
         check(&[("-", "-"), ("claude", "m")], ("-", "-"));

@@ -18,7 +18,7 @@ pub(super) struct Left {
 #[derive(Clone, Copy, Debug)]
 struct Alive {
     attempt: u32,
-    /// Whether somebody may rely on it: nobody does on daemons that a program starts for itself.
+    /// Whether later steps may rely on it. They do not rely on daemons that a program starts for itself.
     is_for_others: bool,
 }
 

@@ -15,7 +15,7 @@ impl RunState {
         self.count_with(id, |frame| frame.ran += steps);
     }
 
-    /// In a dry run: counts a step of which nobody knows whether it will run.
+    /// In a dry run: counts a step that may or may not run.
     pub(super) fn count_perhaps(&mut self, id: FrameId) {
         self.count_with(id, |frame| frame.perhaps_ran += 1);
     }

@@ -1,4 +1,4 @@
-//! Steps that somebody else brought to their end, half-way through. Never decides what becomes of them.
+//! Steps that were stopped from outside, half-way through. Never decides what happens to them.
 
 use super::RunState;
 use crate::run::{

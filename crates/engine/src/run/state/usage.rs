@@ -26,7 +26,7 @@ impl RunState {
         }
     }
 
-    /// An agent whose end nobody saw has run too; what it cost is unknown.
+    /// Counts agent calls whose end was not seen; their cost is unknown.
     pub(super) fn count_lost_agents(&mut self) {
         for (path, runs) in std::mem::take(&mut self.started_agents) {
             self.add_usage(&path, &Usage { runs, runs_without_cost: runs, ..Usage::default() });
@@ -39,7 +39,7 @@ impl RunState {
         self.used.count(usage);
     }
 
-    /// The repair is over: an agent whose end nobody saw has run too.
+    /// Ends the repair. Counts its agent calls whose end was not seen.
     pub(super) fn count_lost_repair(&mut self) {
         if let Some(runs) = self.started_agents.remove(REPAIR) {
             self.used.count(&Usage { runs, runs_without_cost: runs, ..Usage::default() });

@@ -1,8 +1,8 @@
-//! Whether the description of a program makes sense, before anything is started with it.
+//! Checks the description of a program before it is started.
 
 use super::{AnswerBy, CustomProgram, Piece, PromptBy, split};
 
-/// What is wrong with a description.
+/// A problem of a description.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CustomError {
     /// It has no name, or one that cannot be a file name.
@@ -13,19 +13,19 @@ pub enum CustomError {
     /// The command is empty.
     #[error("the agent program `{0}` has an empty `command`: leave it out or name a program")]
     Command(String),
-    /// An argument names something that does not exist.
+    /// An argument has an unknown placeholder.
     #[error("the agent program `{program}` uses `{{{placeholder}}}` in `{field}`, which takes only {}: fix it, or double the braces", list(.allowed))]
     Placeholder {
         /// The program.
         program: String,
         /// The field.
         field: &'static str,
-        /// What stands between the braces.
+        /// The text between the braces.
         placeholder: String,
-        /// What may stand there.
+        /// The allowed placeholders.
         allowed: &'static [&'static str],
     },
-    /// A brace without its other half.
+    /// A brace has no counterpart.
     #[error(
         "the agent program `{program}` has an unbalanced brace in `{field}`: `{text}`; double it to mean a brace"
     )]
@@ -37,17 +37,17 @@ pub enum CustomError {
         /// The argument.
         text: String,
     },
-    /// The arguments leave out what the chosen way needs.
+    /// The arguments lack a placeholder that the setting needs.
     #[error("the agent program `{program}` says `{way}`, but no argument has `{needed}`: add it")]
     Missing {
         /// The program.
         program: String,
-        /// The way.
+        /// The setting.
         way: &'static str,
         /// The placeholder.
         needed: &'static str,
     },
-    /// The arguments have what the chosen way does not give.
+    /// The arguments have a placeholder that the setting does not provide.
     #[error(
         "the agent program `{program}` has `{placeholder}` in `args`, but does not say `{way}`: say so, or remove it"
     )]
@@ -56,7 +56,7 @@ pub enum CustomError {
         program: String,
         /// The placeholder.
         placeholder: &'static str,
-        /// The way that would give it.
+        /// The setting that would provide it.
         way: &'static str,
     },
     /// A path into JSON is empty.
@@ -85,7 +85,7 @@ const IN_ARGS: &[&str] =
     &["prompt", "prompt_file", "answer_file", "system_prompt", "model", "cwd", "session", "options"];
 
 impl CustomProgram {
-    /// Says the first thing that is wrong.
+    /// Checks the description; returns the first problem.
     pub fn check(&self) -> Result<(), CustomError> {
         let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if self.name.is_empty() || !self.name.chars().all(good) || self.name.starts_with(['.', '-']) {

@@ -1,4 +1,4 @@
-//! What is left of calls that end without a result, and how it is known what was wrong.
+//! Partial answers of calls without a result, and the evidence for what was wrong.
 
 use engine::run::outcome::{AgentTrouble, KnownBy};
 

@@ -1,4 +1,4 @@
-//! What an agent writes in its work says nothing about its service or its login.
+//! Text that an agent writes in its work is not evidence about its service or its login.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Outputs that are too much, too deep, or not what any program prints.
+//! Outputs that are too long, too deep, or not what any program prints.
 
 use proptest::prelude::*;
 
@@ -28,7 +28,7 @@ fn a_hundred_megabytes_are_not_kept() {
     assert!(events.is_empty());
 }
 
-/// What is left of an answer: its size, both of its ends, and whether the cut is told and marked.
+/// The shortened answer: its size, both of its ends, and whether the cut is reported and marked.
 fn ends(said: &AgentText) -> (bool, &str, &str, bool) {
     let is_marked = said.cut.is_some_and(|cut| said.contains(&format!("[… {cut} bytes cut here")));
     assert_eq!(is_marked, said.cut.is_some());

@@ -1,6 +1,6 @@
-//! Agent files: where they lie, and that a link cannot lead out of there.
+//! Agent files: their directories, and a check that a link does not lead out of them.
 //!
-//! Never reads a file outside of the directories that are searched.
+//! Never reads a file outside the search directories.
 
 use std::{
     fs,
@@ -12,11 +12,11 @@ use recipe::agent_ref::AgentRef;
 
 use super::Setup;
 
-/// Where agent files lie in a project, relative to the working directory.
+/// The directories of agent files in a project, relative to the working directory.
 const PROJECT_DIRS: &[&str] =
     &[".claude/agents", "amplifier-bundle/agents", "src/amplihack/amplifier-bundle/agents"];
 
-/// All directories with agent files, first one first.
+/// All directories with agent files, in order.
 pub(super) fn directories(beside: &[PathBuf], setup: &Setup) -> Vec<PathBuf> {
     let mut dirs: Vec<PathBuf> = beside.iter().map(|dir| dir.join("agents")).collect();
     dirs.extend(PROJECT_DIRS.iter().map(|dir| setup.working_dir.join(dir)));
@@ -37,7 +37,7 @@ pub(super) fn find(reference: &AgentRef, bases: &[PathBuf]) -> Option<Arc<str>> 
     })
 }
 
-/// The real file of a candidate, unless it lies outside of its base.
+/// The real file of a candidate, unless it is outside its base.
 fn inside(base: &Path, candidate: &str) -> Option<PathBuf> {
     let file = base.join(candidate).canonicalize().ok()?;
     (file.starts_with(base) && file.is_file()).then_some(file)

@@ -1,6 +1,6 @@
-//! What lies in the search directories: the name, version and description of every recipe file.
+//! The recipes in the search directories: the name, version and description of every file.
 //!
-//! Never fails because of a broken file: it is listed with what is wrong with it.
+//! Never fails because of a broken file: it is listed with its problem.
 
 use std::{
     collections::HashMap,
@@ -17,11 +17,11 @@ use super::search;
 /// A recipe that can be run by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Its name; that of the file if it says none.
+    /// Its name; that of the file if the recipe has no name.
     pub name: String,
-    /// The name of the file without its ending.
+    /// The name of the file without its extension.
     pub stem: String,
-    /// What it is for.
+    /// Its description.
     pub description: String,
     /// Its version.
     pub version: String,
@@ -59,7 +59,7 @@ pub(super) fn shadow(found: &mut [Found]) {
     found.sort_by(|a, b| a.name.cmp(&b.name));
 }
 
-/// The fields of a recipe that people choose by.
+/// The fields of a recipe that users choose by.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Header {
     pub(super) name: Option<String>,
@@ -97,7 +97,7 @@ impl Header {
             }
             _ => None,
         };
-        // other programs have YAML files with a `name:` too
+        // YAML files of other programs may have a `name:` too
         let is_recipe = root.get("steps").is_some() || root.get("extends").is_some();
         Header {
             name: field("name"),
@@ -113,7 +113,7 @@ impl Header {
     }
 }
 
-/// What was seen in directories and files, kept for a while.
+/// The contents of directories and files, kept for a while.
 #[derive(Debug)]
 pub(super) struct Catalogs {
     reuse: Duration,
@@ -129,7 +129,7 @@ impl Catalogs {
         Catalogs { reuse, dirs: Mutex::default(), files: Mutex::default(), headers: Mutex::default() }
     }
 
-    /// The recipe files of a directory, sorted by name; none if it cannot be read.
+    /// The recipe files of a directory, sorted by name; empty if it cannot be read.
     pub(super) fn files(&self, dir: &Path) -> Arc<Vec<PathBuf>> {
         self.keep(&self.dirs, dir, || Arc::new(recipe_files(dir)))
     }
@@ -144,7 +144,7 @@ impl Catalogs {
         })
     }
 
-    /// Whether the recipe in this file has this name. Files that do not even contain the word are not parsed.
+    /// Whether the recipe in this file has this name. Files that do not contain the word are not parsed.
     pub(super) fn is_named(&self, file: &Path, name: &str) -> bool {
         let bytes = self.keep(&self.files, file, || Arc::new(search::read(file).unwrap_or_default()));
         if !contains(&bytes, name.as_bytes()) {
@@ -184,7 +184,7 @@ fn recipe_files(dir: &Path) -> Vec<PathBuf> {
         .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
         .map(|entry| entry.path())
         .filter(|path| search::is_recipe_file(path))
-        // a link that leads nowhere is listed as a problem; a pipe would block
+        // a broken link is listed as a problem; a pipe would block
         .filter(|path| path.metadata().map_or(true, |data| data.is_file()))
         .collect();
     files.sort();

@@ -1,6 +1,6 @@
-//! The order of search directories, and files in them by their names.
+//! The order of search directories, and finding files in them by name.
 //!
-//! Never looks inside a file beyond reading its bytes.
+//! Never parses a file.
 
 use std::{
     fs::File,
@@ -10,13 +10,14 @@ use std::{
 
 use super::Setup;
 
-/// Where recipes lie in an installation, and in a project.
+/// The directory of recipes in an installation or a project.
 const BUNDLE: &str = "amplifier-bundle/recipes";
 
-/// Where recipes lie in a project, relative to the working directory.
+/// The directories of recipes in a project, relative to the working directory.
 const PROJECT_DIRS: &[&str] = &[BUNDLE, "src/amplihack/amplifier-bundle/recipes", ".claude/recipes"];
 
-/// All search directories: added ones, those of the environment, the user's, the project's, those of installations.
+/// All search directories: those of the command line, of the environment, of the user, of the project, of
+/// installations.
 pub(super) fn directories(setup: &Setup) -> Vec<PathBuf> {
     let home = setup.home.as_deref();
     let named = setup.more_dirs.as_deref().unwrap_or_default().split(':').filter(|dir| !dir.is_empty());
@@ -35,8 +36,8 @@ pub(super) fn directories(setup: &Setup) -> Vec<PathBuf> {
     dirs
 }
 
-/// Directories with recipes of the repositories that these directories are in, nearest first. A directory outside a
-/// repository has none.
+/// The recipe directories of the repositories around these directories, nearest first. A directory outside a repository
+/// has none.
 pub(super) fn above<'a>(dirs: impl IntoIterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for dir in dirs.into_iter().filter_map(|dir| dir.canonicalize().ok()) {
@@ -54,7 +55,7 @@ fn home_of(dir: &Path, home: Option<&Path>) -> PathBuf {
     }
 }
 
-/// `~` and `~/…` as the home directory; anything else as it is.
+/// Replaces `~` and `~/…` by the home directory.
 pub(super) fn expand_home(path: &str, home: Option<&Path>) -> PathBuf {
     match (path.strip_prefix('~'), home) {
         (Some(""), Some(home)) => home.to_path_buf(),
@@ -63,17 +64,17 @@ pub(super) fn expand_home(path: &str, home: Option<&Path>) -> PathBuf {
     }
 }
 
-/// Whether a name can only be meant as a path.
+/// Whether a name can only be a path.
 pub(super) fn looks_like_path(name: &str) -> bool {
     name.contains('/') || is_recipe_file(Path::new(name))
 }
 
-/// Whether a file has the ending of a recipe.
+/// Whether a file has the extension of a recipe.
 pub(super) fn is_recipe_file(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml")
 }
 
-/// The file at this path, or at this path with the ending of a recipe.
+/// The file at this path, or at this path with the extension of a recipe.
 pub(super) fn as_file(path: &Path) -> Option<PathBuf> {
     let mut candidates = vec![path.to_path_buf()];
     for ending in [".yaml", ".yml"] {
@@ -84,7 +85,7 @@ pub(super) fn as_file(path: &Path) -> Option<PathBuf> {
     candidates.into_iter().find(|candidate| candidate.is_file())
 }
 
-/// The file in `dir` whose name without its ending is `name`.
+/// The file in `dir` whose name without extension is `name`.
 pub(super) fn by_stem(dir: &Path, name: &str) -> Option<PathBuf> {
     let exact = dir.join(name);
     if is_recipe_file(&exact) && exact.is_file() {
@@ -94,7 +95,7 @@ pub(super) fn by_stem(dir: &Path, name: &str) -> Option<PathBuf> {
     files.into_iter().find(|file| file.is_file())
 }
 
-/// The bytes of a recipe; of a file that is too large only as much as is needed to see that.
+/// The bytes of a recipe; of a file that is too large, only enough to detect that.
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let limit = recipe::yaml::MAX_BYTES as u64 + 1;
     let mut bytes = Vec::new();

@@ -1,10 +1,10 @@
-//! Which file a name leads to, in small trees of real files.
+//! Which file a name means, in small trees of real files.
 
 use std::{fs, os::unix::fs::symlink};
 
 use super::*;
 
-/// A directory tree and the library over it: `home/` is the home, `cwd/` the current directory.
+/// A directory tree and its library: `home/` is the home, `cwd/` the current directory.
 struct Tree {
     root: tempfile::TempDir,
     setup: Setup,
@@ -35,7 +35,7 @@ impl Tree {
         Library::new(self.setup.clone())
     }
 
-    /// A path without the part that differs from run to run.
+    /// A path without the part that varies between runs.
     fn short(&self, path: &str) -> String {
         let root = self.root.path().canonicalize().unwrap();
         path.replace(&format!("{}/", root.display()), "")

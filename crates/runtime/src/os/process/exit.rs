@@ -9,11 +9,11 @@ use rustix::process::Signal;
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// By itself, with this code.
+    /// It exited with this code.
     Code(i32),
-    /// By this signal.
+    /// This signal ended it.
     Signal(i32),
-    /// Nobody knows: the status was lost to the system.
+    /// Unknown: the system lost the status.
     Lost,
 }
 
@@ -74,7 +74,7 @@ const NAMES: &[(Signal, &str)] = &[
     (Signal::POWER, "SIGPWR"),
 ];
 
-/// The name of a signal (`SIGKILL`); empty for one without a name of its own.
+/// The name of a signal (`SIGKILL`); empty for a signal without a name.
 #[must_use]
 pub fn signal_name(signal: i32) -> &'static str {
     NAMES.iter().find(|(known, _)| known.as_raw() == signal).map_or("", |(_, name)| name)

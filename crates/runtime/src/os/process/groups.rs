@@ -1,5 +1,5 @@
-//! The process groups that this process has started: all that can be seen where no `/proc` shows its processes.
-//! Never sees a process that left its group.
+//! The process groups that this process has started: all that is visible without a usable `/proc`. Never sees a process
+//! that left its group.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -13,15 +13,15 @@ use tokio::time::{Instant, sleep};
 
 use super::{Drained, FileId, Filter, Left, Marker, ProcessId, Survivor, Swept};
 
-/// How often to look whether a group has ended.
+/// How often to check whether a group has ended.
 const POLL: Duration = Duration::from_millis(50);
-/// How long a killed group may take.
+/// How long a killed group may take to end.
 const KILLING: Duration = Duration::from_secs(5);
 
 /// A group that may have members.
 struct Group {
     marker: Marker,
-    /// Whether the status of its first process was taken, or will be taken by nobody.
+    /// Whether the status of its first process was collected, or never will be.
     is_over: bool,
 }
 
@@ -31,12 +31,12 @@ fn known() -> MutexGuard<'static, HashMap<i32, Group>> {
     GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A child was started that leads a group.
+/// Remembers a child that leads a group.
 pub(super) fn remember(marker: &Marker, id: ProcessId) {
     known().insert(id.pid, Group { marker: marker.clone(), is_over: false });
 }
 
-/// Nobody waits any more for the process that leads a group: others may go on in it.
+/// The leader of a group is not waited for any more. Other processes of the group may still run.
 pub(super) fn note_end(id: ProcessId) {
     let mut known = known();
     if let Some(group) = known.get_mut(&id.pid) {
@@ -65,12 +65,12 @@ pub(super) fn survivors(filter: &Filter) -> Vec<Survivor> {
     groups(filter).into_iter().map(|group| describe(group, filter)).collect()
 }
 
-/// See [`crate::os::process::Running::left`]: who has a session of its own cannot be told here.
+/// See [`crate::os::process::Running::left`]: sessions of processes are unknown here.
 pub(super) fn left(filter: &Filter, _: &[FileId]) -> Left {
     if has_nothing_left(filter) { Left::Nothing } else { Left::Processes }
 }
 
-/// See [`crate::os::process::Running::drain`]: who reads from whom cannot be told here.
+/// See [`crate::os::process::Running::drain`]: which process reads which pipe is unknown here.
 pub(super) async fn drain(filter: &Filter, _: &[FileId]) -> Drained {
     if has_nothing_left(filter) { Drained::Alone } else { Drained::Whole }
 }
@@ -98,7 +98,7 @@ async fn wait_all(filter: &Filter, limit: Duration) {
     }
 }
 
-/// The groups with members that are meant.
+/// The matching groups that have members.
 fn groups(filter: &Filter) -> Vec<Pid> {
     let mut known = known();
     forget_empty(&mut known);
@@ -106,13 +106,13 @@ fn groups(filter: &Filter) -> Vec<Pid> {
     meant.filter_map(|(pid, _)| Pid::from_raw(*pid)).collect()
 }
 
-/// The number of a group that has no members is soon somebody else's.
+/// Forgets groups without members: the system soon reuses their numbers.
 fn forget_empty(known: &mut HashMap<i32, Group>) {
     known.retain(|pid, group| Pid::from_raw(*pid).is_some_and(|pid| has_members(pid, group)));
 }
 
 fn has_members(pid: Pid, group: &Group) -> bool {
-    // orphans come back to us, and are members until somebody asks how they ended
+    // orphans are adopted by this process, and stay members until it collects their status
     while group.is_over && matches!(waitpgid(pid, WaitOptions::NOHANG), Ok(Some(_))) {}
     !group.is_over || test_kill_process_group(pid).is_ok()
 }

@@ -1,4 +1,4 @@
-//! What to start, and why it could not be started. Never waits for anything.
+//! What to start, and why a start failed. Never waits for anything.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
@@ -24,11 +24,11 @@ pub struct Launch {
     pub env: Arc<Environment>,
     /// Its working directory.
     pub cwd: PathBuf,
-    /// What it reads.
+    /// Its standard input.
     pub stdin: Stdin,
-    /// Where its output goes, see [`open_output`].
+    /// The file of its standard output, see [`open_output`].
     pub stdout: File,
-    /// Where its complaints go.
+    /// The file of its standard error.
     pub stderr: File,
     /// Both files once more, for the runner.
     pub kept: [Arc<File>; 2],
@@ -36,10 +36,10 @@ pub struct Launch {
     pub marker: Marker,
 }
 
-/// What a child reads from its standard input.
+/// The standard input of a child.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stdin {
-    /// Nothing: the end of the file at once.
+    /// Empty: `/dev/null`.
     Null,
     /// The contents of this file.
     File(PathBuf),
@@ -48,10 +48,10 @@ pub enum Stdin {
 /// Why a child could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// There is no such program.
+    /// The program is missing.
     #[error("no such program: `{}` is not found; install it or check `PATH`", program.display())]
     NotFound {
-        /// As it was asked for.
+        /// The program as requested.
         program: PathBuf,
     },
     /// The program is a script, and the interpreter in its first line does not exist.
@@ -60,7 +60,7 @@ pub enum StartError {
         /// The script.
         program: PathBuf,
     },
-    /// There is no such working directory.
+    /// The working directory is missing.
     #[error("no such directory: cannot start `{}` in `{}`", program.display(), cwd.display())]
     NoDirectory {
         /// The program.
@@ -68,29 +68,29 @@ pub enum StartError {
         /// The missing directory.
         cwd: PathBuf,
     },
-    /// Arguments and environment are larger than the system takes.
+    /// Arguments and environment exceed the limit of the system.
     #[error("cannot start `{}`: its arguments and environment are too large; pass data in files", program.display())]
     TooLong {
         /// The program.
         program: PathBuf,
     },
-    /// The file that the child was to read cannot be opened.
+    /// The input file of the child cannot be opened.
     #[error("cannot open `{}` as the input of `{}`: {source}", file.display(), program.display())]
     NoInput {
         /// The program.
         program: PathBuf,
         /// The input file.
         file: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// There is nothing that a child could read nothing from.
+    /// `/dev/null` is missing.
     #[error("cannot start `{}`: `/dev/null` is not there; a container or chroot needs it", program.display())]
     NoNull {
         /// The program.
         program: PathBuf,
     },
-    /// The system starts no more processes.
+    /// The limit on processes is reached.
     #[error("cannot start `{}`: the limit on processes is reached; `ulimit -u` shows it", program.display())]
     NoRoom {
         /// The program.
@@ -103,7 +103,7 @@ pub enum StartError {
         program: PathBuf,
         /// The working directory.
         cwd: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -118,8 +118,8 @@ pub fn open_output(path: &Path) -> io::Result<File> {
 impl Launch {
     /// The command to spawn, and the file that will be executed.
     ///
-    /// The program is always given as an absolute path: with a bare name and a `PATH` of its own, the standard
-    /// library would have to fork.
+    /// The program is always an absolute path: for a bare name and another `PATH`, the standard library would have to
+    /// fork.
     pub(super) fn into_command(self) -> Result<(Command, Origin), StartError> {
         let stdin = self.open_stdin()?;
         let file = self.resolve_program()?;
@@ -155,7 +155,7 @@ fn is_executable(file: &Path) -> bool {
     file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// What a spawn was about, to explain its failure.
+/// The details of a spawn, to explain its failure.
 pub(super) struct Origin {
     asked: PathBuf,
     file: PathBuf,
@@ -163,8 +163,8 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    /// The system says "no such file" for a missing program, a missing interpreter and a missing directory
-    /// alike; which one it was is looked up afterwards.
+    /// Explains a failed start. The system reports "no such file" for a missing program, a missing interpreter and a
+    /// missing directory alike, so this checks which one it was.
     pub(super) fn explain(self, source: io::Error) -> StartError {
         let Self { asked: program, file, cwd } = self;
         match Errno::from_io_error(&source) {

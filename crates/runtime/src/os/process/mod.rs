@@ -1,17 +1,17 @@
-//! Child processes: starting them, waiting for them, and ending them with everything they started.
-//! Never pipes output, never prints, and never lets a child at the terminal.
+//! Child processes: starting them, waiting for them, and ending them with everything they started. Never pipes output,
+//! never prints, and never gives a child access to the terminal.
 //!
-//! Each child leads its own process group (and session, where there is a terminal), writes straight into files, and carries a [`Marker`] in its
-//! environment. Descendants that leave the group are found again by three independent traces: the chain of
-//! parents (the runner is a child subreaper, so that orphans come back to it), groups and sessions led by
-//! known members, and the marker, which survives the runner itself.
+//! Each child leads its own process group (and session, where there is a terminal), writes straight into files, and
+//! carries a [`Marker`] in its environment. Descendants that leave the group are found by three independent traces: the
+//! chain of parents (the runner is a child subreaper, so it adopts orphans), groups and sessions led by known members,
+//! and the marker, which survives the runner itself.
 //!
-//! What things cost: [`start`] is one `posix_spawn` and one read of `/proc/PID/stat`; [`Running::wait`] and
-//! [`Running::survivors`] of a step that leaves nothing behind read one small file per thread of the runner;
-//! only when something is left, or when something has to be ended, is `/proc` scanned.
+//! Cost: [`start`] is one `posix_spawn` and one read of `/proc/PID/stat`; [`Running::wait`] and [`Running::survivors`]
+//! of a step that leaves nothing behind read one small file per thread of the runner. `/proc` is scanned only when a
+//! process is left or has to be ended.
 //!
-//! Where no `/proc` shows this process (outside Linux, or where it is not mounted or that of another pid namespace) only
-//! the process groups that it has started are seen and ended: see [`shows_us`].
+//! Without a usable `/proc` (outside Linux, or where it is not mounted or belongs to another pid namespace) only the
+//! process groups that this process has started are seen and ended: see [`shows_us`].
 
 mod exit;
 mod groups;
@@ -43,14 +43,14 @@ pub use running::{Prepared, Running, prepare, start};
 #[cfg(test)]
 pub use crate::simulation::process::{Prepared, Running, prepare, start};
 
-/// The environment variable that names the run, in every process of it.
+/// The environment variable with the run id, in every process of the run.
 pub const RUN_VARIABLE: &str = "RECIPE_RUNNER_RUN";
-/// The environment variable that names the run and every run around it, outermost first, separated by spaces.
+/// The environment variable with the ids of the run and every run around it, outermost first, separated by spaces.
 pub const CHAIN_VARIABLE: &str = "RECIPE_RUNNER_CHAIN";
-/// The environment variable that names the step and its attempt (`path#attempt`).
+/// The environment variable with the step and its attempt (`path#attempt`).
 pub const STEP_VARIABLE: &str = "RECIPE_RUNNER_STEP";
 
-/// What a child and its descendants carry in their environment, so that they can be found again.
+/// The marker in the environment of a child and its descendants, by which they are found.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Marker {
     /// The run id.
@@ -59,7 +59,7 @@ pub struct Marker {
     pub step: String,
 }
 
-/// A process, and not another one that was later given the same number.
+/// A process, and not a later one with the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProcessId {
     /// The process number.
@@ -69,7 +69,7 @@ pub struct ProcessId {
 }
 
 impl ProcessId {
-    /// Whether this very process is alive (a zombie is not).
+    /// Whether exactly this process is alive (a zombie is not).
     #[must_use]
     pub fn is_alive(self) -> bool {
         platform::is_alive(self)
@@ -82,42 +82,42 @@ impl ProcessId {
     }
 }
 
-/// Whether a process of this number is alive (a zombie is not), whoever it is.
+/// Whether any process with this number is alive (a zombie is not).
 pub(crate) fn is_running(pid: u32) -> bool {
     i32::try_from(pid).is_ok_and(platform::is_running)
 }
 
-/// A process that is alive although nobody waits for it.
+/// A process that is alive although it is not waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survivor {
-    /// Which process.
+    /// The process.
     pub id: ProcessId,
-    /// Its command line, shortened; its name in brackets where there is none.
+    /// Its command line, shortened; its name in brackets if the command line is empty.
     pub command: String,
     /// The step (`path#attempt`) that it belongs to, where that is known.
     pub step: Option<String>,
 }
 
 impl Survivor {
-    /// The process for people who have to end it themselves.
+    /// The process as text, for users who have to end it themselves.
     #[must_use]
     pub fn words(&self) -> String {
         format!("process {} (`{}`)", self.id.pid, self.command)
     }
 }
 
-/// Whether all that a step has printed is in its files.
+/// Whether all output of a step is in its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drained {
-    /// It is, and nobody of the step is left.
+    /// All of it, and no process of the step is left.
     Alone,
-    /// It is.
+    /// All of it.
     Whole,
-    /// Somebody still passes it on.
+    /// A process still passes it on.
     InPart,
 }
 
-/// A file, whatever it is called.
+/// A file, independent of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileId {
     device: u64,
@@ -135,27 +135,26 @@ impl FileId {
     }
 }
 
-/// What a step left behind.
+/// The processes that a step left behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
     /// Nothing.
     Nothing,
-    /// Only processes that made sessions of their own, as daemons do, or that end when they have read what they were
-    /// given.
+    /// Only processes that made their own sessions, as daemons do, or that end when they have read their input.
     Daemons,
-    /// Processes, as the shell starts them with `&`.
+    /// Ordinary background processes, as the shell starts them with `&`.
     Processes,
 }
 
-/// Which processes are meant.
+/// A selection of processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
     /// The run that they belong to.
     pub run: String,
     /// Only this step (`path#attempt`), or all of the run.
     pub step: Option<String>,
-    /// Recorded main processes, whose groups are searched too. Those of an earlier boot (see [`boot_id`])
-    /// must be left out by the caller.
+    /// Recorded main processes, whose groups are searched too. The caller must leave out those of an earlier boot (see
+    /// [`boot_id`]).
     pub groups: Vec<ProcessId>,
 }
 
@@ -164,20 +163,20 @@ impl Filter {
         self.run == marker.run && self.step.as_ref().is_none_or(|step| *step == marker.step)
     }
 
-    /// Everything of one run.
+    /// All processes of one run.
     pub fn run(run: impl Into<String>) -> Self {
         Self { run: run.into(), step: None, groups: Vec::new() }
     }
 }
 
-/// What became of the processes that were to be ended.
+/// The result of ending processes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Went when they were asked to, or by themselves in the meantime.
+    /// Ended when asked, or by themselves in the meantime.
     pub ended: Vec<Survivor>,
-    /// Had to be killed.
+    /// Were killed.
     pub killed: Vec<Survivor>,
-    /// Are still alive: they belong to somebody else, or hang inside the kernel.
+    /// Still alive: they belong to another user, or hang inside the kernel.
     pub left: Vec<Survivor>,
 }
 
@@ -187,14 +186,14 @@ impl Swept {
         self.ended.iter().chain(&self.killed)
     }
 
-    /// Whether nothing is left alive.
+    /// Whether no process is left alive.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.left.is_empty()
     }
 }
 
-/// The processes that match, alive now. Scans `/proc`; after a step, ask [`Running::survivors`] instead.
+/// The matching processes that are alive now. Scans `/proc`; after a step, use [`Running::survivors`] instead.
 #[must_use]
 pub fn survivors(filter: &Filter) -> Vec<Survivor> {
     #[cfg(test)]
@@ -204,10 +203,10 @@ pub fn survivors(filter: &Filter) -> Vec<Survivor> {
     platform::survivors(filter)
 }
 
-/// Ends all processes that match: asks them with SIGTERM, and kills what is alive after `grace`.
+/// Ends all matching processes: asks them with SIGTERM, and kills those that are alive after `grace`.
 ///
-/// Works from any process of the same user, also after the runner that started them was killed. Returns as
-/// soon as everything is gone.
+/// Works from any process of the same user, also after the runner that started them was killed. Returns as soon as all
+/// have ended.
 pub async fn end_marked(filter: &Filter, grace: Duration) -> Swept {
     #[cfg(test)]
     if crate::os::files::is_on() {
@@ -216,17 +215,16 @@ pub async fn end_marked(filter: &Filter, grace: Duration) -> Swept {
     platform::sweep(filter, grace).await
 }
 
-/// Lets all signals through: whoever starts programs from where signals are blocked hands that on, and nobody could stop
-/// this one, or what it starts. Call it before there is a second thread.
+/// Unblocks all signals. A parent that blocks signals passes that on to its children, so neither this program nor its
+/// own children could be stopped. Call it before there is a second thread.
 pub fn hear_signals() {
-    // an empty set is never refused
+    // an empty set is always accepted
     let _ = SigSet::empty().thread_set_mask();
 }
 
-/// Makes this process the one to which orphaned descendants return. Call it once, before the first [`start`].
+/// Makes this process adopt orphaned descendants. Call it once, before the first [`start`].
 ///
-/// Without it (or where the system has no such thing) descendants that left their group are found by their
-/// marker only.
+/// Without it (or on systems without this feature) descendants that left their group are found only by their marker.
 pub fn become_reaper() {
     #[cfg(test)]
     if crate::os::files::is_on() {
@@ -247,8 +245,8 @@ pub(crate) fn is_alone() -> bool {
 
 /// Reaps adopted orphans as they end, until dropped; run it beside the loop.
 ///
-/// Only processes outside our own process group that [`start`] did not start are touched, so no exit status
-/// is taken away from anybody who waits for it.
+/// Only processes outside our own process group that [`start`] did not start are touched, so no other part of the
+/// program loses an exit status that it waits for.
 pub async fn reap_adopted() -> io::Result<()> {
     #[cfg(test)]
     if crate::os::files::is_on() {
@@ -275,25 +273,25 @@ pub(crate) fn start_aside(command: &mut Command) -> io::Result<Child> {
     platform::start_aside(|| command.spawn())
 }
 
-/// A child that was started aside has ended and was waited for.
+/// Forgets a child of [`start_aside`] that has ended and was waited for.
 pub(crate) fn forget_aside(child: &Child) {
     platform::forget_aside(child.id());
 }
 
-/// How long until something that this process started has been running for `limit`; nothing at all when it has, or
-/// when a step has left something behind.
+/// How long until a child of this process has been running for `limit`; zero if one already has, or if a step has left
+/// a process behind.
 pub(crate) fn until_lasting(limit: Duration) -> Duration {
     platform::until_lasting(limit)
 }
 
-/// Whether `/proc` shows this process under its own number, and so those that it starts. In a pid namespace of our own
-/// `/proc` can be that of the namespace outside: whoever is killed by a number from there is somebody else.
+/// Whether `/proc` shows this process, and so its children, under their own numbers. In a pid namespace of our own
+/// `/proc` can be that of the outer namespace: a number from there would kill an unrelated process.
 #[must_use]
 pub fn shows_us() -> bool {
     platform::shows_us()
 }
 
-/// What people should know where processes cannot be seen as they can elsewhere on this system.
+/// A warning if this Linux system does not show our processes.
 #[must_use]
 pub fn blindness() -> Option<&'static str> {
     let is_blind = cfg!(target_os = "linux") && !shows_us();
@@ -303,8 +301,8 @@ pub fn blindness() -> Option<&'static str> {
     )
 }
 
-/// Where the numbers of processes mean the same as here: this boot of this machine, and this pid namespace. `None` where
-/// nobody can tell.
+/// Where process numbers have the same meaning as here: this boot of this machine, and this pid namespace. `None` if
+/// that is unknown.
 #[must_use]
 pub(crate) fn place() -> Option<String> {
     platform::place()
@@ -329,12 +327,12 @@ pub fn room() -> usize {
     usize::try_from(free / CHILD_DESCRIPTORS).unwrap_or(usize::MAX).max(1)
 }
 
-/// What the runner itself holds open, with some room for what it opens for an instant.
+/// Descriptors of the runner itself, with some room for short-lived ones.
 const OWN_DESCRIPTORS: u64 = 26;
-/// What the runner holds open for one running child: its process handle and its two outputs, rounded up.
+/// Descriptors of one running child: its process handle and its two outputs, rounded up.
 const CHILD_DESCRIPTORS: u64 = 4;
 
-/// Names this boot of the machine; a [`ProcessId`] means nothing in another one.
+/// The id of this boot of the machine; a [`ProcessId`] is valid only within one boot.
 #[must_use]
 pub fn boot_id() -> Option<String> {
     #[cfg(test)]

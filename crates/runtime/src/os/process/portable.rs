@@ -12,7 +12,7 @@ use super::{Filter, Marker, ProcessId, groups};
 
 pub(super) fn become_reaper() {}
 
-/// Nothing comes back to this process, so nobody can tell.
+/// Unknown on this platform: orphans do not come back to this process.
 pub(super) fn is_alone() -> bool {
     false
 }
@@ -28,7 +28,7 @@ pub(super) fn forget(id: ProcessId) {
     groups::note_end(id);
 }
 
-/// Nothing is started aside: nobody here could tell it from a process of the run.
+/// Starts nothing: this platform cannot distinguish such a process from one of the run.
 pub(super) fn start_aside(
     _: impl FnOnce() -> io::Result<std::process::Child>,
 ) -> io::Result<std::process::Child> {

@@ -13,7 +13,7 @@ use super::{
     terminal,
 };
 
-/// A child that was started. Dropping it lets the process live on; it is then found by its marker.
+/// A started child. Dropping it leaves the process running; it can still be found by its marker.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -25,17 +25,17 @@ pub struct Running {
     was_last: bool,
 }
 
-/// What became of a step that was ended.
+/// The result of ending a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
-    /// How the main process ended; `None` if it could not be ended. A program may report success after it was
-    /// told to stop: that an exit code is 0 says nothing here.
+    /// How the main process ended; `None` if it could not be ended. A program may report success after it was asked to
+    /// stop, so an exit code of 0 means nothing here.
     pub exit: Option<Exit>,
-    /// What became of it and its descendants.
+    /// The result for it and its descendants.
     pub swept: Swept,
 }
 
-/// A child that can be started at once: everything that can be done before is done.
+/// A child that is fully prepared and can be started at once.
 pub struct Prepared {
     command: tokio::process::Command,
     origin: Origin,
@@ -43,7 +43,7 @@ pub struct Prepared {
     outputs: [Arc<File>; 2],
 }
 
-/// Prepares a child. Nothing of it exists yet.
+/// Prepares a child. No process exists yet.
 #[cfg_attr(test, expect(unreachable_pub, reason = "in tests it stands behind another face"))]
 pub fn prepare(launch: Launch) -> Result<Prepared, StartError> {
     let marker = launch.marker.clone();
@@ -93,8 +93,9 @@ impl Running {
         if self.has_nothing_left() { Vec::new() } else { platform::survivors(&self.filter) }
     }
 
-    /// After [`Self::wait`], waits for those who pass on what the step has printed, as `exec > >(tee log)` has them:
-    /// not for long, and not for whoever works on. Only where the system shows who reads from whom.
+    /// After [`Self::wait`], waits for processes that pass on the output of the step, as `exec > >(tee log)` starts
+    /// them. The wait is short, and processes that do other work are not waited for. Only where the system shows which
+    /// process reads which pipe.
     pub async fn drain(&self) -> Drained {
         match self.was_last {
             true => Drained::Alone,
@@ -102,7 +103,7 @@ impl Running {
         }
     }
 
-    /// What the step left behind, after [`Self::wait`].
+    /// The processes that the step left behind, after [`Self::wait`].
     #[must_use]
     pub fn left(&self) -> Left {
         platform::left(&self.filter, &self.output_ids())
@@ -112,21 +113,21 @@ impl Running {
         self.outputs.iter().filter_map(|file| FileId::of(file)).collect()
     }
 
-    /// Ends the main process and all its descendants; after [`Self::wait`], what the step left behind.
+    /// Ends the main process and all its descendants; after [`Self::wait`], the processes that the step left behind.
     ///
-    /// SIGTERM first, SIGKILL for what is alive after `grace`. Returns as soon as everything is gone.
+    /// SIGTERM first, SIGKILL for those that are alive after `grace`. Returns as soon as all have ended.
     pub async fn end(&mut self, grace: Duration) -> Ended {
         if self.has_nothing_left() {
             return Ended { exit: self.exit, swept: Swept::default() };
         }
         let swept = self.sweep(grace).await;
-        // It has ended, so this takes no time unless the process cannot be ended at all.
+        // It has ended, so this returns at once unless the process cannot be ended at all.
         let exit = tokio::time::timeout(LAST_WAIT, self.wait()).await.ok();
         Ended { exit, swept }
     }
 
-    /// Takes the status of the main process as soon as it ends: where only groups can be seen, one that is
-    /// not waited for would look alive.
+    /// Collects the status of the main process as soon as it ends: where only groups are visible, it would look alive
+    /// until then.
     async fn sweep(&mut self, grace: Duration) -> Swept {
         let filter = self.filter.clone();
         let mut sweep = pin!(platform::sweep(&filter, grace));
@@ -144,7 +145,7 @@ impl Running {
     }
 }
 
-/// How long to wait for the status of a main process after everything was done to end it.
+/// How long to wait for the status of a main process after it was killed.
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
 impl Drop for Running {

@@ -1,4 +1,4 @@
-//! Keeping children away from the terminal: what asks there would be stopped by the kernel, for ever. Has the only
+//! Keeping children away from the terminal: the kernel would stop a child that reads from it, for ever. Has the only
 //! `unsafe` of the program.
 
 use std::{os::unix::process::CommandExt, process::Command, sync::LazyLock};
@@ -8,13 +8,13 @@ use rustix::{
     process::setsid,
 };
 
-/// Whether this process has a terminal that its children could ask at. It cannot get one later.
+/// Whether this process has a terminal that its children could read from. It cannot get one later.
 static HAS_TERMINAL: LazyLock<bool> = LazyLock::new(|| {
     rustix::fs::open("/dev/tty", OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).is_ok()
 });
 
-/// Gives a child a process group of its own, and where there is a terminal also a session, which has none. A session
-/// costs a fork in the place of a `posix_spawn`, which is why the many runs without a terminal go without.
+/// Gives a child its own process group, and where there is a terminal also a session without one. A session costs a
+/// fork instead of a `posix_spawn`, so it is made only where there is a terminal.
 pub(super) fn set_apart(command: &mut Command) {
     if !*HAS_TERMINAL {
         command.process_group(0);

@@ -1,9 +1,9 @@
-//! What a repair agent is told. Never asks anybody.
+//! The prompt of the repair agent. Never starts the agent.
 
 use super::{RepairReport, Repairer, Report, RunResult};
 
 impl Repairer<'_> {
-    /// The recipe, what failed, and what was tried.
+    /// The prompt: the recipe, the failure, and the earlier attempts.
     pub(super) fn prompt(
         &self,
         report: &Report,
@@ -56,7 +56,7 @@ impl Repairer<'_> {
         )
     }
 
-    /// Where the failed step is defined, in a recipe that extends others.
+    /// The file that defines the failed step, in a recipe that extends others.
     fn origin(&self) -> String {
         let Some(nearest) = self.subject.parents.first() else { return String::new() };
         let origin = match &self.subject.defined_in {
@@ -85,7 +85,7 @@ impl Repairer<'_> {
     }
 }
 
-/// What the diagnosis rests on, and where everything else is.
+/// The signals of the diagnosis, and the place of everything else.
 fn evidence(result: &RunResult) -> String {
     let signals = result.diagnosis.iter().flat_map(|found| &found.signals);
     let lines = signals.map(|signal| format!("- {}: {} ({})", signal.what, signal.quote, signal.at));

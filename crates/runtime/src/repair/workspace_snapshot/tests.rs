@@ -1,4 +1,4 @@
-//! What is noticed, and how it is put back. Never starts a process except for git.
+//! Which changes are noticed, and how they are restored. Starts no process except git.
 
 use std::process::Command;
 
@@ -77,7 +77,7 @@ fn what_is_put_back_is_kept_aside() {
     assert!(fs::read_link(aside.path().join("new/link")).is_ok());
 }
 
-/// What is noticed of what a script does; everything is as before afterwards.
+/// Checks which changes of a script are noticed; everything is restored afterwards.
 fn check(world: &World, script: &str, expected: &[&str]) {
     let before = world.listing();
     let mut surface = world.take("work/recipe.yaml");

@@ -1,4 +1,4 @@
-//! The agents whose work a failed check looks at, and what they said of it. Never judges the check.
+//! The agents whose work a failed check is about, and their answers. Never judges the check.
 
 use engine::{RunState, failure::is_hollow, run::frame::FrameId};
 use recipe::{
@@ -12,9 +12,9 @@ use crate::store::secrets::Mask;
 pub(super) struct Work {
     /// Its step.
     pub(super) step: String,
-    /// What it answered, as far as that is looked at.
+    /// The part of its answer that is examined.
     pub(super) answer: Option<String>,
-    /// Whether files changed meanwhile, or it left some that it declares.
+    /// Whether files changed meanwhile, or declared files exist.
     pub(super) files_changed: Option<bool>,
 }
 
@@ -24,7 +24,7 @@ impl Work {
     }
 }
 
-/// The work that a failed check has to do with: what is hollow of it, else the latest.
+/// The work that a failed check is about: the last hollow one, otherwise the latest.
 pub(super) fn checked_work(
     plan: &Plan,
     state: &RunState,

@@ -1,4 +1,4 @@
-//! The environment variables that a recipe itself provides for a step, and what became of each.
+//! The environment variables that a recipe itself provides for a step, and why each may be missing.
 
 use engine::{
     RunState, StepStatus,
@@ -11,9 +11,8 @@ use recipe::{
     value::Value,
 };
 
-/// Everything that provides a variable for this step, in the order in which it counts: the steps beside it, values
-/// that exist, the steps before it, nearest first, the steps after it, then variables and inputs; the same in the
-/// recipes around it.
+/// Everything that provides a variable for this step, in order of precedence: parallel steps, existing values, earlier
+/// steps with the nearest first, later steps, then variables and inputs; the same for the recipes around it.
 pub(super) fn providers(plan: &Plan, state: &RunState, id: FrameId, at: usize) -> Vec<Provider> {
     let mut found = Vec::new();
     let mut place = Some((id, at));
@@ -21,7 +20,7 @@ pub(super) fn providers(plan: &Plan, state: &RunState, id: FrameId, at: usize) -
         let frame = &state.frames[id];
         let group = |at: usize| frame.unit.steps[at].group.as_ref().map(|group| group.number);
         let others = || (0..at).rev().chain(at + 1..frame.steps.len());
-        // what they made is in the context by now, but was not when this step ran
+        // their values are in the context now, but were not when this step ran
         for from in others().filter(|from| group(at).is_some() && group(*from) == group(at)) {
             add_step(&mut found, plan, frame, from, Lack::Later);
         }
@@ -46,7 +45,7 @@ fn add(found: &mut Vec<Provider>, name: &str, step: Option<String>, lack: Lack) 
     }
 }
 
-/// Adds the names that a step gives values to; those of a sub-recipe's steps are handed back.
+/// Adds the names that a step defines; those of a sub-recipe's steps are passed back.
 fn add_step(found: &mut Vec<Provider>, plan: &Plan, frame: &Frame, at: usize, lack: Lack) {
     let step = &frame.unit.steps[at];
     let below = match &step.kind {
@@ -60,7 +59,7 @@ fn add_step(found: &mut Vec<Provider>, plan: &Plan, frame: &Frame, at: usize, la
     }
 }
 
-/// Why an earlier step has given no value.
+/// Why an earlier step did not provide a value.
 fn lack(status: StepStatus) -> Lack {
     match status {
         StepStatus::Pending | StepStatus::Running => Lack::Later,

@@ -1,4 +1,4 @@
-//! A run that is taken after it was opened is what it is then, whatever happened in between.
+//! A run that is taken after it was opened has its current state, whatever happened in between.
 
 use std::{fs, sync::Arc};
 
@@ -14,7 +14,7 @@ use crate::store::{
     sources::Recording,
 };
 
-/// A loader of nothing.
+/// A loader that finds nothing.
 struct Nowhere;
 
 impl Loader for Nowhere {
@@ -31,7 +31,7 @@ impl Loader for Nowhere {
     }
 }
 
-/// A run of two steps, of which the first has begun.
+/// A run of two steps; the first has begun.
 fn make(home: PathBuf) -> (Runs, RunFolder) {
     let header = Header {
         format: folder::FORMAT,
@@ -69,7 +69,7 @@ fn add(folder: &RunFolder, bytes: &[u8]) {
     fs::write(folder.journal(), [journal.as_slice(), bytes].concat()).unwrap();
 }
 
-/// How many records a run has, and the number of the next one, if `meanwhile` happens between the look and the lock.
+/// Checks the number of records and the next number, if `meanwhile` happens between opening and locking.
 fn check(meanwhile: fn(&RunFolder), expected: Result<(usize, u64), &str>) {
     let dir = tempfile::tempdir().unwrap();
     let (runs, folder) = make(dir.path().to_owned());

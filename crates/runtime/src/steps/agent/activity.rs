@@ -1,6 +1,6 @@
-//! Signs of life of an agent: output, files that change, processor time.
+//! Activity of an agent: output, changed files, processor time.
 //!
-//! A silent agent that works is never taken for a dead one: all three must be still.
+//! An agent counts as idle only if all three have stopped, so a silent agent that works is not ended.
 
 use std::{
     fs,
@@ -25,14 +25,14 @@ pub struct Activity {
     since: Instant,
 }
 
-/// What can be seen of an agent from outside without effort.
+/// Activity that is cheap to observe.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Signs {
     printed: u64,
     processor: u64,
 }
 
-/// How many files are looked at for changes.
+/// The most files to check for changes.
 const MAX_FILES: usize = 20_000;
 
 impl Activity {
@@ -47,8 +47,8 @@ impl Activity {
         }
     }
 
-    /// Returns when the agent has shown no sign of life for so many seconds; never without a limit. Safe to
-    /// cancel and to repeat: what was seen is kept.
+    /// Returns when the agent has shown no activity for this many seconds; never returns without a limit. Safe to
+    /// cancel and to repeat: earlier observations are kept.
     pub async fn idle(&mut self, limit: Option<f64>) -> f64 {
         let Some(seconds) = limit else { return std::future::pending().await };
         let limit = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
@@ -59,7 +59,7 @@ impl Activity {
             if self.moved() {
                 continue;
             }
-            // files last: looking at all of them is worth it only when everything else is still
+            // files last: checking all of them pays off only when everything else is still
             if self.since.elapsed() >= limit {
                 match quiet_for(&self.cwd) {
                     Some(quiet) if quiet < limit => {
@@ -71,7 +71,7 @@ impl Activity {
         }
     }
 
-    /// Whether something has happened since the last look.
+    /// Whether something has changed since the last check.
     fn moved(&mut self) -> bool {
         let printed = self.files.iter().map(|file| fs::metadata(file).map_or(0, |meta| meta.len())).sum();
         let now = Signs { printed, processor: processor_time(self.process) };
@@ -102,17 +102,17 @@ fn processor_time(process: ProcessId) -> u64 {
     total
 }
 
-/// How long nothing below a directory has changed; `None` if nothing can be said.
+/// How long nothing below a directory has changed; `None` if that is unknown.
 fn quiet_for(cwd: &Path) -> Option<Duration> {
     #[cfg(test)]
     if crate::os::files::is_on() {
         return None;
     }
-    // by the clock as it is, and as it was when this process began: it may have been set since a file was changed
+    // by the current clock, and by the clock as this process found it: it may have been set since
     let clocks = [SystemTime::now(), SystemTime::from(clock::now())];
     let mut quiet: Option<Duration> = None;
     let mut look = |meta: fs::Metadata| {
-        // a time that lies ahead says nothing about when the file was changed
+        // a time in the future does not say when the file was changed
         let ages = clocks.iter().filter_map(|now| now.duration_since(meta.modified().ok()?).ok());
         quiet = quiet.into_iter().chain(ages).min();
         meta.is_dir()

@@ -1,6 +1,6 @@
-//! One attempt at an agent step: a program is asked, its answer judged, and asked again where that is wanted.
+//! One attempt at an agent step: calls the program, judges its answer, and calls it again if needed.
 //!
-//! Starting and watching the program itself is [`super::call`]'s.
+//! [`super::call`] starts and watches the program.
 
 use std::{
     path::PathBuf,
@@ -31,7 +31,7 @@ use crate::{
     store::{folder::FolderError, values},
 };
 
-/// A question to an agent, ready to be asked.
+/// An agent call, ready to be made.
 #[derive(Debug)]
 pub struct AgentTask {
     /// The run's folder.
@@ -44,15 +44,15 @@ pub struct AgentTask {
     pub step: Arc<Step>,
     /// The attempt.
     pub attempt: u32,
-    /// What for, if not for the attempt itself.
+    /// Its purpose, if it is not the attempt itself.
     pub purpose: Option<&'static str>,
     /// Name of the program.
     pub program: String,
     /// How the program is called.
     pub settings: AgentSettings,
-    /// The question, footer not included.
+    /// The prompt, without the footer.
     pub prompt: String,
-    /// Who the agent is.
+    /// The role of the agent.
     pub system_prompt: Option<String>,
     /// The model.
     pub model: Option<String>,
@@ -66,23 +66,23 @@ pub struct AgentTask {
     pub timeout: Option<f64>,
     /// Seconds of silence after which it is ended.
     pub idle_timeout: Option<f64>,
-    /// How long it has to end itself.
+    /// How long it has to end by itself.
     pub grace: Duration,
     /// Whether the user is root.
     pub user: agents::User,
     /// Whether changed files are staged.
     pub auto_stage: bool,
-    /// Whether and how its answer must be JSON.
+    /// How often to ask again for valid JSON.
     pub json_retries: u64,
-    /// What it may use up, with others.
+    /// The limits that it shares with others.
     pub limits: Vec<Limit>,
-    /// What all agents use up.
+    /// The usage of all agents.
     pub ledger: Arc<Ledger>,
-    /// Where its first call is charged; it was reserved before anything started.
+    /// The account of its first call, which was reserved before anything started.
     pub account: Account,
 }
 
-/// Asks an agent, and asks again for JSON where that is wanted.
+/// Calls an agent, and calls it again for JSON if needed.
 pub async fn run_agent(
     task: AgentTask,
     wake: Arc<Notify>,
@@ -116,14 +116,14 @@ pub async fn run_agent(
     Ok(finished)
 }
 
-/// Whether files changed while an agent worked that says it could not reach them: then its words count for nothing.
+/// Whether files changed although the agent says that it could not reach them: then its claim is ignored.
 fn changed_files(task: &AgentTask, finished: &Finished, began: Option<SystemTime>) -> Option<bool> {
     let answer = finished.value.as_ref()?.render();
     is_hollow(&answer, None)?;
     file_changes::since(began?, &task.cwd, &task.run)
 }
 
-/// The end of an attempt without an answer. A tolerated failure keeps what was said.
+/// The end of an attempt without an answer. A tolerated failure keeps the partial output.
 fn failed(outcome: Outcome, error: &str, partial: Option<AgentText>) -> Finished {
     let mut finished = Finished::refused(outcome, format!("agent step failed: {error}"));
     if let Some(said) = partial.filter(|said| !said.contains('\0')) {
@@ -133,13 +133,13 @@ fn failed(outcome: Outcome, error: &str, partial: Option<AgentText>) -> Finished
     finished
 }
 
-/// What to say about an agent that was not allowed to do what it wanted; its answer may not mention it.
+/// The warning about tools that the agent was not allowed to use; its answer may not mention them.
 fn denial(call: &Call) -> Option<String> {
     let denied = call.denied.join(", ");
     (!denied.is_empty()).then(|| format!("warning: the agent was not allowed to use {denied}"))
 }
 
-/// Asks an agent once, outside of the attempts of a step: to finish the work of a nested recipe, or to repair one.
+/// Calls an agent once, outside the attempts of a step: to finish the work of a sub-recipe, or to repair a recipe.
 pub async fn run_once(
     task: AgentTask,
     wake: Arc<Notify>,
@@ -152,8 +152,8 @@ pub async fn run_once(
     Ok((call, usage))
 }
 
-/// Asks, and waits and asks again where the service wants that. `asked` counts the calls of the attempt: each has
-/// files of its own.
+/// Calls the agent; waits and calls again if the service is rate limited. `asked` counts the calls of the attempt: each
+/// has its own files.
 async fn ask_patiently(
     task: &AgentTask,
     prompt: &str,
@@ -187,7 +187,7 @@ async fn ask_patiently(
     }
 }
 
-/// The error of an agent that stayed rate limited, with how often it was tried.
+/// The error of an agent that stayed rate limited, with the number of calls.
 pub(crate) fn tried(error: &str, times: u64) -> String {
     match times {
         1 => format!("{error}; tried once"),
@@ -195,7 +195,7 @@ pub(crate) fn tried(error: &str, times: u64) -> String {
     }
 }
 
-/// Judges an answer, and asks again while it has no usable JSON and may be asked.
+/// Judges an answer, and asks again while it has no usable JSON and retries are left.
 async fn read_answer(
     task: &AgentTask,
     mut answer: AgentText,
@@ -222,7 +222,7 @@ async fn read_answer(
         let call = ask_patiently(task, &prompt, &mut asked, account, usage, watch).await?;
         finished.notes.extend(denial(&call));
         match call {
-            // an answer that says nothing takes nothing away
+            // an empty answer does not replace the first one
             Call { result: Ok(better), .. } if better.trim().is_empty() => {
                 finished.notes.push("asked again for JSON, the agent answered nothing".to_owned());
             }
@@ -238,7 +238,7 @@ async fn read_answer(
                 finished.ended.note_code(code);
                 return Ok(finished);
             }
-            // there is an answer, if only without JSON: a failed second call does not take it away
+            // the first answer is kept, even without JSON, if the second call fails
             Call { result: Err(error), trouble, trouble_by, .. } => {
                 finished.notes.push(format!("asking again for JSON failed: {error}"));
                 unasked = Some((error, trouble, trouble_by));

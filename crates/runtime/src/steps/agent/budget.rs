@@ -1,6 +1,6 @@
-//! What agents may use up, and what they have: one ledger for all agents of a run, also those still at work.
+//! Limits and usage of agents: one ledger for all agents of a run, including those still running.
 //!
-//! Never stops anything itself: it only says what is used up.
+//! Never stops anything itself: it only reports which limit is reached.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -13,16 +13,16 @@ use tokio::time::Instant;
 
 use crate::agents::AgentSettings;
 
-/// What every agent of this process has used up so far.
+/// The usage of every agent of this process so far.
 #[derive(Debug, Default)]
 pub struct Ledger(Mutex<Vec<Spent>>);
 
-/// What one agent has used up.
+/// The usage of one agent.
 #[derive(Debug)]
 struct Spent {
     path: String,
     usage: Usage,
-    /// Since when it works, until it has ended.
+    /// When it started; absent once it has ended.
     since: Option<Instant>,
 }
 
@@ -31,7 +31,7 @@ struct Spent {
 pub struct Account(usize);
 
 impl Ledger {
-    /// A call begins: it counts as a run from now on.
+    /// Opens the account of a call, which counts as an agent call from now on.
     pub fn open(&self, path: &str) -> Account {
         let mut all = self.lock();
         let usage = Usage { runs: 1, ..Usage::default() };
@@ -39,14 +39,14 @@ impl Ledger {
         Account(all.len() - 1)
     }
 
-    /// What is known of a call by now.
+    /// Records the usage of a call so far.
     pub fn charge(&self, account: Account, usage: &Usage) {
         if let Some(spent) = self.lock().get_mut(account.0) {
             spent.usage = usage.clone();
         }
     }
 
-    /// A call has ended.
+    /// Closes the account of a call that has ended.
     pub fn close(&self, account: Account, usage: &Usage) {
         if let Some(spent) = self.lock().get_mut(account.0) {
             spent.usage = usage.clone();
@@ -54,7 +54,7 @@ impl Ledger {
         }
     }
 
-    /// All calls below a recipe together, and how many of them are at work.
+    /// The total of all calls below a recipe, and how many of them are running.
     fn total(&self, prefix: &str) -> (Usage, u32) {
         let (mut total, mut working) = (Usage::default(), 0);
         for spent in self.lock().iter().filter(|spent| spent.path.starts_with(prefix)) {
@@ -68,7 +68,7 @@ impl Ledger {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Spent>> {
-        // a number that was half written when another thread died is still a number
+        // a thread that panicked leaves valid numbers
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -76,11 +76,11 @@ impl Ledger {
 /// A limit for the agents below one recipe.
 #[derive(Clone, Debug)]
 pub struct Limit {
-    /// Beginning of the paths of its steps; empty for all.
+    /// Prefix of the paths of its steps; empty for all.
     pub prefix: String,
-    /// What they may use up.
+    /// The limits.
     pub budget: Budget,
-    /// What earlier processes used up.
+    /// Usage of earlier processes.
     pub before: Usage,
 }
 
@@ -91,7 +91,7 @@ impl Limit {
         (used, working)
     }
 
-    /// Everything that is used up, so that no agent may start any more.
+    /// Every limit that is reached, so that no agent may start any more.
     fn used_up(&self, ledger: &Ledger) -> Vec<String> {
         let (used, _) = self.used(ledger);
         let Budget { usd, tokens, agent_runs, minutes } = self.budget;
@@ -103,7 +103,7 @@ impl Limit {
         })
     }
 
-    /// Everything that is exceeded, so that agents at work have to stop.
+    /// Every limit that is exceeded, so that running agents have to stop.
     fn exceeded(&self, ledger: &Ledger) -> Vec<String> {
         let (used, _) = self.used(ledger);
         let Budget { usd, tokens, minutes, .. } = self.budget;
@@ -115,7 +115,7 @@ impl Limit {
         })
     }
 
-    /// How long the agents at work can go on before the minutes must be looked at again.
+    /// How long the running agents can continue before the minutes must be checked again.
     fn patience(&self, ledger: &Ledger) -> Option<Duration> {
         let (used, working) = self.used(ledger);
         let rest = (self.budget.minutes? * 60.0 - used.seconds).max(0.0);
@@ -131,38 +131,38 @@ fn in_words(budget: &Budget) -> Vec<String> {
     [runs, usd, tokens, minutes].into_iter().flatten().collect()
 }
 
-/// What joins several limits in a message.
+/// The word between several limits in a message.
 const AND: &str = " and ";
 
-/// What is exceeded of all the limits.
+/// The exceeded ones of all limits.
 pub fn exceeded(limits: &[Limit], ledger: &Ledger) -> Option<String> {
     let all: Vec<String> = limits.iter().flat_map(|limit| limit.exceeded(ledger)).collect();
     (!all.is_empty()).then(|| all.join(AND))
 }
 
-/// What is used up of all the limits.
+/// The reached ones of all limits.
 pub fn used_up(limits: &[Limit], ledger: &Ledger) -> Option<String> {
     let all: Vec<String> = limits.iter().flat_map(|limit| limit.used_up(ledger)).collect();
     (!all.is_empty()).then(|| all.join(AND))
 }
 
-/// Returns when the minutes must be looked at again; never without a limit on them.
+/// Returns when the minutes must be checked again; never returns without a limit on them.
 pub async fn patience(limits: &[Limit], ledger: &Ledger) {
     match limits.iter().filter_map(|limit| limit.patience(ledger)).min() {
-        // never without a pause: a clock that is behind by a hair would make a busy loop
+        // always pause: a clock that is slightly behind would cause a busy loop
         Some(time) => tokio::time::sleep(time.max(Duration::from_millis(10))).await,
         None => std::future::pending().await,
     }
 }
 
-/// What all agents of a run may use up: what its recipe says, unless the command line or a resume says otherwise.
+/// The limit for all agents of a run: that of its recipe, unless the command line or a resume sets another.
 pub fn of_run(declared: &Budget, agents: &AgentSettings, before: Usage) -> Limit {
     let budget = replaced(&replaced(declared, &agents.budget), &agents.raised);
     Limit { prefix: String::new(), budget, before }
 }
 
-/// What is used up, and the options of a resume that give enough for more, from the message that says which. A resume's
-/// budget is that of the whole run, so what all of it used counts.
+/// The reached limits, read from the error message, and the options of a resume that raise them enough. The budget of a
+/// resume is that of the whole run, so the usage of the whole run counts.
 pub fn raise(error: &str, used: &Usage) -> Option<(String, String)> {
     let what = error.rsplit_once("the budget is used up: ")?.1.split([';', ',', '\n']).next()?.trim();
     let mut options: Vec<(&str, f64)> = Vec::new();
@@ -177,7 +177,7 @@ pub fn raise(error: &str, used: &Usage) -> Option<(String, String)> {
     Some((what.to_owned(), options.join(" ")))
 }
 
-/// Twice a limit, or as often twice as what is spent asks for.
+/// Twice a limit, doubled until it exceeds the usage.
 fn enough(limit: &str, used: &Usage) -> Option<(&'static str, f64)> {
     let (flag, number, spent) = match limit.split_once(' ') {
         None => ("--budget-usd", limit.strip_prefix('$')?, used.cost_usd.unwrap_or(0.0)),
@@ -186,16 +186,16 @@ fn enough(limit: &str, used: &Usage) -> Option<(&'static str, f64)> {
         Some((number, "minutes")) => ("--budget-minutes", number, used.seconds / 60.0),
         Some(_) => return None,
     };
-    // a budget of nothing would be doubled to nothing
+    // a budget of 0 would stay 0
     let mut enough = Some(number.parse::<f64>().ok()? * 2.0).filter(|number| *number > 0.0).unwrap_or(1.0);
     while enough <= spent && enough.is_finite() {
         enough *= 2.0;
     }
-    // no number is enough for what was told of
+    // no finite number exceeds the reported usage
     enough.is_finite().then_some((flag, enough))
 }
 
-/// The budget with what another one says put in its place.
+/// The budget, with values of another one in place of its own.
 pub fn replaced(budget: &Budget, by: &Budget) -> Budget {
     Budget {
         usd: by.usd.or(budget.usd),
@@ -205,7 +205,7 @@ pub fn replaced(budget: &Budget, by: &Budget) -> Budget {
     }
 }
 
-/// The budget without what another one says.
+/// The budget without the values that another one sets.
 pub fn without(budget: &Budget, other: &Budget) -> Budget {
     Budget {
         usd: budget.usd.filter(|_| other.usd.is_none()),
@@ -264,7 +264,7 @@ mod tests {
             ("1000 tokens", &Usage::default(), "--budget-tokens 2000"),
             ("1.5 minutes", &Usage::default(), "--budget-minutes 3"),
             ("0 agent runs", &Usage::default(), "--budget-agent-runs 1"),
-            // twice as much would be used up as well
+            // double would be reached as well
             ("1 agent runs", &used, "--budget-agent-runs 8"),
             ("$0.5", &used, "--budget-usd 2"),
             ("1000 tokens", &used, "--budget-tokens 8000"),

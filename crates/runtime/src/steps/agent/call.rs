@@ -1,7 +1,7 @@
-//! One call of an agent program: started, watched while it works, and heard.
+//! One call of an agent program: starts it, watches it while it works, and reads its answer.
 //!
-//! A result that was seen is not an exit, an exit is not a success, and silence is not death: each is looked at
-//! by itself.
+//! A result is not an exit, an exit is not a success, and silence does not mean that the program is dead: each is
+//! checked separately.
 
 use std::{
     fs::File,
@@ -44,29 +44,29 @@ use crate::{
     },
 };
 
-/// How one call of a program came out.
+/// The result of one call of a program.
 #[derive(Debug)]
 pub struct Call {
-    /// In one word.
+    /// The outcome.
     pub outcome: Outcome,
-    /// The answer, or why there is none.
+    /// The answer, or the reason why there is no answer.
     pub result: Result<AgentText, String>,
-    /// What was said or printed all the same, where there is no answer.
+    /// What the agent said or printed before it failed to answer.
     pub partial: Option<AgentText>,
-    /// What it used up.
+    /// Its usage.
     pub usage: Usage,
-    /// What is wrong with the agent's service, if that is why there is no answer.
+    /// The problem of the agent's service, if that is why there is no answer.
     pub trouble: Option<AgentTrouble>,
-    /// How that is known.
+    /// The evidence for that problem.
     pub trouble_by: KnownBy,
     /// Tools that the agent was not allowed to use.
     pub denied: Vec<String>,
-    /// The exit code that the program ended with by itself.
+    /// The exit code of a program that ended by itself.
     pub code: Option<i32>,
 }
 
 impl Call {
-    /// A call without an answer, for a reason that has nothing to do with the agent's service.
+    /// A call without an answer, for a reason unrelated to the agent's service.
     pub(crate) fn without_answer(outcome: Outcome, error: String, usage: Usage) -> Call {
         Call {
             outcome,
@@ -81,7 +81,7 @@ impl Call {
     }
 }
 
-/// What a call listens to, and whom it tells what the agent does.
+/// The gate that a call obeys, and where it reports its progress.
 pub(crate) struct Watch {
     pub(crate) wake: Arc<Notify>,
     pub(crate) go: watch::Receiver<Go>,
@@ -89,7 +89,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Waits; says whether the run was stopped meanwhile.
+    /// Waits; returns whether the run was stopped meanwhile.
     pub(crate) async fn pause(&mut self, seconds: f64) -> bool {
         let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         tokio::select! {
@@ -99,14 +99,14 @@ impl Watch {
         }
     }
 
-    /// Says what an agent is doing.
+    /// Reports what an agent is doing.
     pub(crate) fn tell(&self, path: &str, what: String) {
-        // the loop is gone only when the run is over
+        // fails only when the run is over
         let _ = self.progress.send(Progress::Activity { path: path.to_owned(), what });
     }
 }
 
-/// Calls the program once; `asked` says how often it was called before for the same attempt.
+/// Calls the program once; `asked` is the number of earlier calls in the same attempt.
 pub(crate) async fn ask(
     task: &AgentTask,
     prompt: &str,
@@ -115,7 +115,7 @@ pub(crate) async fn ask(
     watch: &mut Watch,
 ) -> Result<Call, FolderError> {
     let began = Instant::now();
-    // told to stop while a hook ran, or before this task had its first turn: nothing new begins
+    // stopped while a hook ran, or before this task first ran: start nothing
     let told = watch.go.borrow().clone();
     if told != Go::On {
         return Ok(not_begun(task, account, Outcome::Cancelled, told.not_begun()));
@@ -158,7 +158,7 @@ pub(crate) async fn ask(
     Ok(call)
 }
 
-/// A call in which no program was started.
+/// A call that started no program.
 fn not_begun(task: &AgentTask, account: Account, outcome: Outcome, error: String) -> Call {
     let usage = used(&agents::Usage::default(), task, Instant::now(), 0);
     task.ledger.close(account, &usage);
@@ -198,7 +198,7 @@ fn prepare(
     })
 }
 
-/// A program at work.
+/// A running program.
 struct Session<'a> {
     task: &'a AgentTask,
     running: Running,
@@ -207,11 +207,11 @@ struct Session<'a> {
     printed: Arc<File>,
     stdout: PathBuf,
     stderr: PathBuf,
-    /// How much of stderr was there before.
+    /// The length of stderr before this call.
     said_before: u64,
     account: Account,
     began: Instant,
-    /// When its result was seen first.
+    /// When its result was first seen.
     answered: Option<Instant>,
     news: News,
 }
@@ -266,13 +266,13 @@ impl<'a> Session<'a> {
         }))
     }
 
-    /// Stays with the program to its end.
+    /// Waits for the program to end.
     async fn listen(mut self, answer_file: Option<PathBuf>, watch: &mut Watch) -> Call {
         let mut end = self.supervise(watch).await;
         if matches!(end, End::Exited(_)) && drained(&self.running, &mut watch.go).await.is_none() {
             end = End::Stopped(watch.go.borrow().clone());
         }
-        // also after an exit: what an agent leaves behind ends with it
+        // also after an exit: processes that an agent left behind end with it
         self.running.end(self.task.grace).await;
         while self.feed(watch) == Fed::More {
             tokio::task::yield_now().await;
@@ -304,7 +304,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Reads what the program has printed since the last time, but not so much that nothing else gets its turn.
+    /// Reads the new output of the program, up to a limit so that other tasks get their turn.
     fn feed(&mut self, watch: &Watch) -> Fed {
         let mut buffer = vec![0; 64 * 1024];
         let mut events = Vec::new();
@@ -338,7 +338,7 @@ impl<'a> Session<'a> {
             _ => None,
         };
         let meaning = code.and_then(|code| task.step.exit_meaning(code));
-        // a result that was given was paid for: whatever made us end the program then, it is kept
+        // a result is paid for, so it is kept even if the program had to be ended after it
         let ended = match end {
             End::Exited(Exit::Code(_)) if meaning == Some(ExitMeaning::Ok) => agents::Ended::Exit(0),
             End::Exited(Exit::Code(code)) => agents::Ended::Exit(code),
@@ -371,13 +371,13 @@ impl<'a> Session<'a> {
     }
 }
 
-/// What a file holds, as a value.
+/// The content of a file, as a value.
 fn printed(path: &Path) -> Option<AgentText> {
     let file = File::open(path).ok()?;
     values::capture(&file).ok().map(AgentText::from)
 }
 
-/// How much of what a program printed was read.
+/// Whether all output of a program was read.
 #[derive(PartialEq, Eq)]
 enum Fed {
     All,
@@ -396,7 +396,7 @@ async fn sleep_until(deadline: Option<Instant>) {
     }
 }
 
-/// What a call used up by now.
+/// The usage of a call so far.
 fn used(usage: &agents::Usage, task: &AgentTask, began: Instant, runs: u64) -> Usage {
     Usage {
         program: Some(task.program.clone()),

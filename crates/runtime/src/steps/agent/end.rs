@@ -1,4 +1,4 @@
-//! How a call of an agent came to its end: what it counts as, and the words for it. Never ends anything itself.
+//! How an agent call ended: its outcome and its message. Never ends anything itself.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::{
     store::values,
 };
 
-/// How a call came to its end.
+/// How a call ended.
 pub(crate) enum End {
     Exited(Exit),
     AfterResult,
@@ -25,7 +25,7 @@ pub(crate) enum End {
     Stopped(Go),
 }
 
-/// The end of a call without a result, by our own hand.
+/// The outcome of a call that the runner ended before it had a result.
 pub(crate) fn cut_short(end: End, task: &AgentTask, stdout: &Path, said: &str) -> (Outcome, String) {
     match end {
         End::TimedOut => {
@@ -49,7 +49,7 @@ pub(crate) fn cut_short(end: End, task: &AgentTask, stdout: &Path, said: &str) -
     }
 }
 
-/// What the recipe says about an exit code counts for more than what the agent says, but a rate limit passes.
+/// The recipe's `exit_codes` override the agent's own result, except for a rate limit.
 pub(crate) fn by_exit_code(call: Call, meant: Option<(i32, ExitMeaning)>) -> Call {
     let (outcome, what) = match meant {
         _ if call.outcome == Outcome::RateLimited => return call,

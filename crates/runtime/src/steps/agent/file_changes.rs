@@ -1,4 +1,4 @@
-//! Whether files changed while somebody worked: what the file system says, not what anybody claims. Never reads a file.
+//! Whether files changed while an agent worked, according to the file system. Never reads a file.
 
 use std::{
     fs,
@@ -6,18 +6,18 @@ use std::{
     time::SystemTime,
 };
 
-/// How many entries are looked at.
+/// The most entries to check.
 const MOST: usize = 20_000;
-/// What git writes when something is committed or checked out, and not when files are staged.
+/// A file that git writes on a commit or a checkout, but not when files are staged.
 const HISTORY: &str = "logs/HEAD";
 
-/// The moment at which a folder was changed last, by the clock of the file system.
+/// When a folder was last changed, by the clock of the file system.
 pub(crate) fn moment(folder: &Path) -> Option<SystemTime> {
     fs::metadata(folder).and_then(|meta| meta.modified()).ok()
 }
 
-/// Whether anything below a directory changed since then; `None` where there is too much to look at. What stands in the
-/// run's own folder, or around it, does not count, nor what git does for itself.
+/// Whether anything below a directory changed since then; `None` if there are too many entries. The run's own folder,
+/// the folders around it and git's internal changes do not count.
 pub(crate) fn since(then: SystemTime, dir: &Path, run: &Path) -> Option<bool> {
     #[cfg(test)]
     if crate::os::files::is_on() {
@@ -39,7 +39,7 @@ pub(crate) fn since(then: SystemTime, dir: &Path, run: &Path) -> Option<bool> {
                 continue;
             }
             let kind = entry.file_type();
-            // a link is looked at, and not followed
+            // checks the link itself, not its target
             let changed = entry.metadata().and_then(|meta| meta.modified());
             if is_git || changed.is_ok_and(|changed| changed >= then) {
                 return Some(true);

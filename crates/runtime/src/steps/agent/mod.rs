@@ -1,4 +1,4 @@
-//! Attempts at agent steps: calls of a program, what it is doing, how it ended, and what it used up.
+//! Attempts at agent steps: agent calls, their activity, their ends and their usage.
 
 pub mod activity;
 pub mod attempt;

@@ -1,10 +1,10 @@
-//! What an agent tells those who watch, and how much of it. Never holds anything back for later: what is too much is left out.
+//! Progress messages of an agent, and their rate. Never delays a message: excess messages are dropped.
 
 use tokio::time::Instant;
 
 use crate::agents::AgentEvent;
 
-/// Keeps a chatty program from flooding those who watch: some news at once, then a few each second.
+/// Limits the rate of progress messages: some at once, then a few each second.
 #[derive(Debug)]
 pub(crate) struct News {
     left: f64,
@@ -21,7 +21,7 @@ impl News {
     const AT_ONCE: f64 = 50.0;
     const EACH_SECOND: f64 = 10.0;
 
-    /// Whether another piece of news may be told now.
+    /// Whether another message may be sent now.
     pub(crate) fn is_due(&mut self) -> bool {
         let gained = self.last.elapsed().as_secs_f64() * News::EACH_SECOND;
         self.last = Instant::now();
@@ -34,7 +34,7 @@ impl News {
     }
 }
 
-/// One piece of news in a line, if it is any.
+/// An event of an agent as one line, if it is worth showing.
 pub(crate) fn describe(event: AgentEvent) -> Option<String> {
     match event {
         AgentEvent::Tool { name, detail } => Some(format!("{name} {detail}").trim().to_owned()),

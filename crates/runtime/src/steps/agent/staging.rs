@@ -1,6 +1,6 @@
-//! Staging of what agents changed: one `git add -A` after the other, and patience with the lock of somebody else.
+//! Staging the changes of agents: one `git add -A` at a time, with patience for a lock of another process.
 //!
-//! Never removes a lock, and never fails a step: what could not be staged is said.
+//! Never removes a lock, and never fails a step: changes that could not be staged are reported.
 
 use std::{
     ffi::OsStr,
@@ -17,16 +17,16 @@ use crate::{
     steps::{agent::call::Watch, shell::attempt::stopped},
 };
 
-/// Agents of one group end at the same time, mostly in one repository, whose index takes one writer.
+/// Agents of one group often end at the same time in the same repository, whose index takes one writer.
 static TURN: Mutex<()> = Mutex::const_new(());
 
-/// Milliseconds between the tries to get an index that somebody else has locked.
+/// Milliseconds between attempts to get an index that another process has locked.
 const WAITS: [u32; 8] = [100, 200, 400, 800, 1000, 1500, 2000, 2000];
 
 /// Longest time that git may take.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// What git sets for hooks and the like: where the repository is, and its index.
+/// Variables that git sets for hooks: the repository and its index.
 const PLACES: [&str; 7] = [
     "GIT_DIR",
     "GIT_INDEX_FILE",
@@ -37,7 +37,7 @@ const PLACES: [&str; 7] = [
     "GIT_NAMESPACE",
 ];
 
-/// Stages what changed in a directory, if it is in a git work tree; says what went wrong, if anything did.
+/// Stages the changes in a directory if it is in a git work tree; returns a warning if that fails.
 pub(crate) async fn stage(cwd: &Path, env: &Environment, watch: &mut Watch) -> Option<String> {
     let git = Git::new(cwd, env).await;
     if !git.is_work_tree().await {
@@ -73,7 +73,7 @@ struct Git<'a> {
 }
 
 impl Git<'_> {
-    /// In a hook git says which repository and index it means; the directory may belong to another one.
+    /// In a hook, git sets the repository and the index in the environment; the directory may belong to another one.
     async fn new<'a>(cwd: &'a Path, env: &'a Environment) -> Git<'a> {
         let mut git = Git { cwd, env, is_meant: true };
         let value = |name: &str| {
@@ -108,7 +108,7 @@ impl Git<'_> {
         said.is_ok_and(|output| output.status.success() && output.stdout.starts_with(b"true"))
     }
 
-    /// Why the changes are not staged, if they are not.
+    /// The reason why the changes are not staged, if they are not.
     async fn add(&self) -> Option<String> {
         match self.run(&["add", "-A"]).await {
             Ok(output) if output.status.success() => None,
@@ -117,7 +117,7 @@ impl Git<'_> {
         }
     }
 
-    /// What git says is not translated, because it is read.
+    /// Runs git without translation, because its messages are parsed.
     async fn run(&self, args: &[&str]) -> Result<Output, String> {
         let mut command = tokio::process::Command::new("git");
         command.args(args).current_dir(self.cwd).env_clear().envs(self.env.entries()).env("LANGUAGE", "C");
@@ -132,7 +132,7 @@ impl Git<'_> {
     }
 }
 
-/// The lock of the index that somebody else has, if git says that this is why.
+/// The index lock of another process, if git names it as the reason.
 fn held_lock(problem: &str) -> Option<&str> {
     let line = problem.lines().find(|line| line.contains("index.lock") && line.contains("File exists"))?;
     let (before, _) = line.rsplit_once("index.lock")?;
@@ -140,7 +140,8 @@ fn held_lock(problem: &str) -> Option<&str> {
     line.get(start..before.len() + "index.lock".len())
 }
 
-/// What is said of a lock that was not given up. Git's own advice is to remove it, which breaks what holds it.
+/// The warning about a lock that was not released. Git advises to remove it, which would break the process that holds
+/// it.
 fn held(lock: &str) -> String {
     let waited = WAITS.iter().sum::<u32>() / 1000;
     format!(

@@ -1,6 +1,6 @@
 //! One attempt at a shell command: prepared from the state, then run to its end.
 //!
-//! Preparing reads the state and writes private files; running touches only the process and its files.
+//! Preparation reads the state and writes private files; running touches only the process and its files.
 
 mod judge;
 
@@ -42,20 +42,20 @@ use crate::{
 pub const SHELL: &str = "/bin/bash";
 /// How long a hook may take.
 pub const HOOK_TIME: Duration = Duration::from_secs(30);
-/// Whether an attempt goes on.
+/// Whether an attempt may continue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Go {
-    /// It goes on.
+    /// It continues.
     #[default]
     On,
     /// It stops with the run.
     Stop,
-    /// It stops because a recipe around it took too long; these words say which timeout fired.
+    /// It stops because a recipe around it timed out; the text names the timeout.
     Late(Arc<str>),
 }
 
 impl Go {
-    /// Why what had begun is over.
+    /// Why a started attempt was stopped.
     pub fn ended(&self) -> String {
         match self {
             Go::Late(why) => format!("ended because {why}"),
@@ -63,7 +63,7 @@ impl Go {
         }
     }
 
-    /// Why something does not begin.
+    /// Why an attempt does not start.
     pub fn not_begun(&self) -> String {
         match self {
             Go::Late(why) => format!("not begun because {why}"),
@@ -74,11 +74,11 @@ impl Go {
 
 /// Returns when the gate says stop.
 pub async fn stopped(go: &mut watch::Receiver<Go>) {
-    // a gate that is gone stops too: nobody is left who could ask for the result
+    // a dropped gate stops too: its owner cannot ask for the result any more
     let _ = go.wait_for(|go| *go != Go::On).await;
 }
 
-/// Waits until nobody passes on any more what a process has printed; says nothing if the gate says stop before.
+/// Waits until no process passes on the output of this one any more; `None` if the gate says stop first.
 pub async fn drained(running: &process::Running, go: &mut watch::Receiver<Go>) -> Option<Drained> {
     tokio::select! {
         biased;
@@ -98,72 +98,72 @@ pub struct Command {
     pub env: Arc<Environment>,
     /// Its directory.
     pub cwd: PathBuf,
-    /// What it reads.
+    /// Its standard input.
     pub stdin: Stdin,
-    /// Where its output goes, relative to the run's folder.
+    /// The file of its standard output, relative to the run's folder.
     pub stdout: PathBuf,
-    /// Where its complaints go, relative to the run's folder.
+    /// The file of its standard error, relative to the run's folder.
     pub stderr: PathBuf,
-    /// How it is found again.
+    /// The marker by which its processes are found.
     pub marker: Marker,
 }
 
-/// What a running attempt reports before its end.
+/// Progress of a running attempt.
 #[derive(Debug)]
 pub enum Progress {
     /// A process was started.
     Spawned(Started),
-    /// What an agent is doing.
+    /// An agent does something.
     Activity {
         /// The step.
         path: String,
-        /// In a few words.
+        /// A few words about it.
         what: String,
     },
 }
 
-/// How an attempt came out.
+/// The result of an attempt.
 #[derive(Debug)]
 pub struct Finished {
     /// For the journal; its `value` is still missing.
     pub ended: Ended,
     /// The value for the context.
     pub value: Option<Value>,
-    /// Whether the step is merely degraded.
+    /// Whether the step is degraded rather than failed: its JSON is missing and not required.
     pub degraded: bool,
-    /// Things that people should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
 impl Finished {
-    /// An attempt that went well; its value is still missing.
+    /// A successful attempt; its value is still missing.
     pub fn ok() -> Finished {
         Finished { ended: Ended::new(Outcome::Ok, None), value: None, degraded: false, notes: Vec::new() }
     }
 
-    /// An attempt that could not even begin.
+    /// An attempt that could not start.
     pub fn refused(outcome: Outcome, error: String) -> Finished {
         Finished { ended: Ended::new(outcome, Some(error)), value: None, degraded: false, notes: Vec::new() }
     }
 }
 
-/// How a process came to its end.
+/// How a process ended.
 #[derive(Debug)]
 pub enum ProcessEnd {
-    /// By itself.
+    /// It exited by itself.
     Exited {
-        /// How.
+        /// Its exit status.
         exit: Exit,
-        /// What of what it had started went on.
+        /// Child processes still running after exit.
         left: Left,
-        /// Whether all that it printed is there.
+        /// Whether all of its output has arrived.
         drained: Drained,
     },
-    /// It took too long.
+    /// It timed out.
     TimedOut(f64),
-    /// It was told to stop; how it ended then, if it had begun.
+    /// It was stopped; with its exit status, if it had started.
     Stopped(Option<Exit>),
-    /// It never began.
+    /// It could not start.
     NotStarted(StartError),
 }
 
@@ -175,7 +175,7 @@ pub async fn run_command(
     mut go: watch::Receiver<Go>,
     spawned: impl FnOnce(&process::Running),
 ) -> ProcessEnd {
-    // told to stop while a hook ran, or before this task had its first turn: nothing new begins
+    // stopped while a hook ran, or before this task first ran: start nothing
     if *go.borrow() != Go::On {
         return ProcessEnd::Stopped(None);
     }
@@ -207,15 +207,15 @@ pub async fn run_command(
         () = &mut limit => Some(Drained::InPart),
     };
     match drained {
-        // whoever looks at processes looks at all of the machine
+        // scanning `/proc` is expensive; skip it when no child is left
         Some(Drained::Alone) => ProcessEnd::Exited { exit, left: Left::Nothing, drained: Drained::Alone },
         Some(drained) => ProcessEnd::Exited { exit, left: running.left(), drained },
-        // what it printed is not all there
+        // its output is incomplete
         None => ProcessEnd::Stopped(running.end(grace).await.exit.or(Some(Exit::Lost))),
     }
 }
 
-/// What the outcome of a shell command is judged by.
+/// The inputs for the judgement of a shell command.
 #[derive(Debug)]
 pub struct ShellTask {
     /// The run's folder.
@@ -224,13 +224,13 @@ pub struct ShellTask {
     pub step: Arc<Step>,
     /// The folder of the attempt, relative to the run's.
     pub dir: PathBuf,
-    /// What it prints into.
+    /// Its output files.
     pub outputs: OutputFiles,
     /// Seconds after which it is ended.
     pub timeout: Option<f64>,
-    /// How long it has to end itself.
+    /// How long it has to end by itself.
     pub grace: Duration,
-    /// What its message quotes.
+    /// How much of its output the message quotes.
     pub quoted: Quoted,
     /// Where it looks for programs.
     pub lookup: Lookup,
@@ -257,7 +257,7 @@ pub async fn run_shell(
     let printed = outputs.printed()?;
     let mut finished = judge::judge(&run.join(&dir), &step, end, &told, &printed, quoted, &lookup)?;
     finished.ended.left_running = left != Left::Nothing;
-    // whoever writes it knows what it starts
+    // a step that writes `setsid` starts its daemons on purpose
     let is_meant = matches!(&step.kind, StepKind::Shell { command } if command.text().contains("setsid"));
     finished.ended.left_daemons = left == Left::Daemons && !is_meant;
     if drained == Drained::InPart {
@@ -268,9 +268,9 @@ pub async fn run_shell(
     finished.ended.note_code(code);
     let is_suspect = match finished.ended.outcome {
         Outcome::Cancelled => false,
-        // a script goes on behind a command that could not print, and has no value then
+        // a script may succeed after a command whose output was lost, and then its value is incomplete
         Outcome::Ok => is_tight(&run),
-        // a step that cannot print fails for that reason alone: it is not the recipe's failure
+        // a step that cannot write its output fails because of that, not because of the recipe
         _ => true,
     };
     if is_suspect {
@@ -287,17 +287,17 @@ pub fn reference(run: &Path, relative: &Path) -> Result<Option<OutputRef>, Folde
     values::output_ref(relative, &file).map(Some).map_err(FolderError::at("read", &path))
 }
 
-/// So many seconds; what is no time that can pass is for ever.
+/// Seconds as a `Duration`; invalid or huge values mean "no limit".
 pub(crate) fn duration(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
-/// A number of seconds without needless decimals.
+/// Seconds as text, without unneeded decimals.
 pub fn number(seconds: f64) -> String {
     format!("{seconds}")
 }
 
-/// A value as a message quotes it: nobody reads more of it there.
+/// A value as a message quotes it, shortened.
 pub(crate) fn brief(value: &str) -> String {
     shorten(value, 200)
 }

@@ -1,8 +1,8 @@
 //! The whole context as JSON, for programs that want to read it: `$RECIPE_CONTEXT_FILE`.
 //!
-//! Every attempt has a file of its own name. Steps that run one after another share the bytes through a hard
-//! link, and only what changed is written, so that thousands of outputs do not make a run quadratic. Members of a
-//! parallel group get real copies. A file that a step has changed is written anew for the next one.
+//! Every attempt has a file of its own name. Steps that run one after another share the bytes through a hard link, and
+//! only changes are written, so that thousands of outputs do not make a run quadratic. Members of a parallel group get
+//! real copies. A file that a step has modified is rewritten for the next one.
 
 use std::{
     collections::HashMap,
@@ -20,9 +20,9 @@ use crate::os::files;
 /// How much one attempt may share with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// It runs alone: the bytes may be shared.
+    /// It runs alone: it may share the bytes.
     Alone,
-    /// Others run beside it: it gets bytes of its own.
+    /// It runs in parallel with others: it gets its own copy.
     Beside,
 }
 
@@ -31,7 +31,7 @@ pub enum Sharing {
 pub struct ContextFile {
     path: PathBuf,
     file: File,
-    /// Where the line of each name stands.
+    /// The place of the line of each name.
     lines: HashMap<String, (u64, usize)>,
     end: u64,
     /// How much of the frame's log is in the file.
@@ -55,7 +55,7 @@ impl ContextFile {
 
     fn rewrite(&mut self, frame: &Frame) -> io::Result<()> {
         files::point("context.write")?;
-        // a new file: a link that somebody still reads keeps the old bytes
+        // a new file: a reader that still has the old one open keeps the old bytes
         let _ = fs::remove_file(&self.path);
         self.file = new_file(&self.path)?;
         self.write(frame)
@@ -94,7 +94,7 @@ impl ContextFile {
             let Some(value) = frame.context.get(name) else { continue };
             let place = pen.line(name, value, self.lines.is_empty())?;
             if let Some((at, length)) = self.lines.insert(name.clone(), place) {
-                // blanks between two members are still JSON
+                // spaces between two members are valid JSON
                 self.file.write_all_at(&vec![b' '; length], at)?;
             }
         }
@@ -113,9 +113,9 @@ impl ContextFile {
         Ok(())
     }
 
-    /// Removes the file: nobody gets it any more.
+    /// Removes the file: no step gets it any more.
     pub fn discard(self) {
-        // left behind, it only takes room
+        // if this fails, the file only takes space
         let _ = fs::remove_file(&self.path);
     }
 
@@ -130,7 +130,7 @@ impl ContextFile {
     }
 
     fn copy(&self, to: &Path) -> io::Result<()> {
-        // not `fs::copy`: some file systems know no rights, and that is an error to it
+        // not `fs::copy`: it fails on file systems without permissions
         let mut copy = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(to)?;
         io::copy(&mut File::open(&self.path)?, &mut copy).map(drop)
     }
@@ -144,7 +144,7 @@ fn new_file(path: &Path) -> io::Result<File> {
 const FIRST: u64 = 2;
 const END: &[u8] = b"}\n";
 
-/// Writes members and knows where they stand. A large value goes through it without being copied as a whole.
+/// Writes members and tracks their places. A large value is streamed, not copied as a whole.
 struct Pen<'a> {
     out: BufWriter<From<'a>>,
     at: u64,
@@ -173,7 +173,8 @@ impl Pen<'_> {
         Pen { out: BufWriter::new(From { file, offset: at }), at }
     }
 
-    /// One member on its own line. The comma leads, so that lines can be appended; the first line has none.
+    /// Writes one member on its own line. The comma comes first, so that lines can be appended; the first line has no
+    /// comma.
     fn line(&mut self, name: &str, value: &Value, is_first: bool) -> io::Result<(u64, usize)> {
         let start = self.at;
         self.write_all(if is_first { b" " } else { b"," })?;
@@ -184,7 +185,7 @@ impl Pen<'_> {
         Ok((start, (self.at - start) as usize))
     }
 
-    /// Ends the object; says where the next member would stand.
+    /// Ends the object; returns the place of the next member.
     fn finish(mut self) -> io::Result<u64> {
         let end = self.at;
         self.write_all(END)?;

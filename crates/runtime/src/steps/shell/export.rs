@@ -1,7 +1,7 @@
-//! What a step's processes get to see of the context: environment variables, shell variables, the context file.
+//! The part of the context that a step's processes get: environment variables, shell variables, the context file.
 //!
-//! Size never breaks a step: what does not fit in the environment is read by the script from private files, and
-//! the whole context is always there as JSON.
+//! Size never breaks a step: the script reads values that do not fit into the environment from private files, and the
+//! whole context is always available as JSON.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -12,10 +12,10 @@ use std::{
 use engine::run::frame::Frame;
 use recipe::{env_name, value::Value};
 
-/// Most values that are exported besides those that the script mentions. A shell reads its environment in a time
-/// that grows with the square of its size.
+/// The most values to export besides those that the script mentions. A shell reads its environment in a time that grows
+/// with the square of its size.
 const VALUES: usize = 256;
-/// Most bytes that are exported together.
+/// The most bytes to export in total.
 const BYTES: usize = 128 * 1024;
 /// Largest `NAME=value` that the kernel takes, with the NUL at its end.
 const STRING_BYTES: usize = 128 * 1024;
@@ -25,9 +25,9 @@ const STRING_BYTES: usize = 128 * 1024;
 pub struct Exports {
     /// Names and values for the environment.
     pub env: Vec<(String, String)>,
-    /// Names and values that are too large for it and that the script wants.
+    /// Names and values that the script uses and that are too large for the environment.
     pub large: Vec<(String, Arc<str>)>,
-    /// How much of the context they are.
+    /// How much of the context they cover.
     pub share: Share,
 }
 
@@ -36,19 +36,19 @@ pub struct Exports {
 pub struct Share {
     /// Whether all of it is.
     pub is_whole: bool,
-    /// How many values are.
+    /// How many values are exported.
     exported: usize,
 }
 
 impl Share {
-    /// How many values of the context were left out. Looks at all of them.
+    /// How many values of the context were left out. Checks all of them.
     pub fn left_out(&self, frame: &Frame) -> usize {
         let all: usize = frame.context.iter().map(|(name, value)| count(name, value)).sum();
         all.saturating_sub(self.exported)
     }
 }
 
-/// How many values could be exported of this one: itself and its members.
+/// How many exportable values this one has: itself and its members.
 fn count(name: &str, value: &Value) -> usize {
     let own = usize::from(env_name::variable(name).is_some());
     match value {
@@ -59,12 +59,12 @@ fn count(name: &str, value: &Value) -> usize {
     }
 }
 
-/// Chooses what is exported. `lineage` is the frame of the step and those around it, the innermost first; `text` is
+/// Chooses the values to export. `lineage` is the frame of the step and those around it, the innermost first; `text` is
 /// the script; `wanted` are variables that it needs in any case.
 ///
-/// Everything is exported while there is room. Beyond that come first the values that the recipe or one around it
-/// declares, then those that the script needs or mentions, then other values of the context, and last the members of
-/// structures; the newest first.
+/// Everything is exported while there is room. Beyond that the order is: values that the recipe or one around it
+/// declares, values that the script needs or mentions, other values of the context, and last the members of structures;
+/// the newest first.
 pub fn exports(
     lineage: &[&Frame],
     text: &str,
@@ -88,7 +88,7 @@ pub fn exports(
         chosen.add_mentioned_members(name, &frame.context[name]);
     }
     chosen.fill(frame, newest(lineage));
-    // where top-level values were left out there is no room for members
+    // if top-level values were left out, there is no room for members
     let has_room = chosen.names.len() == frame.context.len();
     chosen.is_whole &= has_room
         && newest(lineage)
@@ -96,15 +96,15 @@ pub fn exports(
     chosen.finish()
 }
 
-/// Names that the recipe declares, and the recipes around it.
+/// Names that the recipe and the recipes around it declare.
 fn declared<'a>(lineage: &[&'a Frame]) -> impl Iterator<Item = &'a String> {
     lineage
         .iter()
         .flat_map(|frame| frame.unit.context.keys().chain(frame.unit.inputs.iter().map(|input| &input.name)))
 }
 
-/// Names of the context, the newest first. A name may be assigned again and again: only the last entries of a log
-/// are looked at.
+/// Names of the context, the newest first. A name may be assigned many times, so only the last entries of a log are
+/// read.
 fn newest<'a>(lineage: &[&'a Frame]) -> impl Iterator<Item = &'a String> {
     let assigned = lineage.iter().flat_map(|frame| frame.log.iter().rev().take(4 * VALUES));
     let all = lineage.first().into_iter().flat_map(|frame| frame.context.keys().rev());
@@ -117,17 +117,17 @@ struct Chosen<'a> {
     bytes: usize,
     /// Words of the script that could be names of variables.
     mentions: HashSet<&'a str>,
-    /// Variables that the script needs, until they have their place.
+    /// Variables that the script needs and that are not placed yet.
     wanted: HashMap<String, Value>,
-    /// Such variables that have their place, and whether that is the environment.
+    /// Such variables that are placed, and whether in the environment.
     served: HashMap<String, bool>,
-    /// Top-level names that were looked at.
+    /// Top-level names that were considered.
     names: HashSet<&'a str>,
-    /// Variables of members that were looked at.
+    /// Variables of members that were considered.
     members: HashSet<String>,
-    /// Top-level names whose members were looked at.
+    /// Top-level names whose members were considered.
     opened: HashSet<&'a str>,
-    /// How many values were looked at.
+    /// How many values were considered.
     looked_at: usize,
     exported: usize,
     is_whole: bool,
@@ -139,7 +139,7 @@ struct Chosen<'a> {
     large: Vec<(String, Arc<str>)>,
 }
 
-/// Where a value stands in the context.
+/// The level of a value in the context.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     Top,
@@ -165,7 +165,7 @@ impl<'a> Chosen<'a> {
         }
     }
 
-    /// Adds a variable that the script needs, unless it has its place already.
+    /// Adds a variable that the script needs, unless it is already placed.
     fn add_wanted(&mut self, variable: &str) {
         let Some(value) = self.wanted.remove(variable) else { return };
         let text = value.render();
@@ -192,7 +192,7 @@ impl<'a> Chosen<'a> {
         }
     }
 
-    /// Adds the members of a top-level value while there is room; says whether there was room for all.
+    /// Adds the members of a top-level value while there is room; returns whether all fitted.
     fn add_members(&mut self, name: &'a str, value: &Value) -> bool {
         let Value::Map(_) = value else { return true };
         !self.opened.insert(name) || self.add_below(name, value)
@@ -210,8 +210,8 @@ impl<'a> Chosen<'a> {
         })
     }
 
-    /// Puts a value into the environment with its alias, if there is room; else into what the script reads from
-    /// files, as far as it mentions it.
+    /// Puts a value and its alias into the environment if there is room; otherwise into the files that the script
+    /// reads, if the script mentions it.
     fn place(&mut self, name: &str, value: &Value, level: Level) {
         let Some(variable) = env_name::variable(name) else { return };
         if level == Level::Member && !self.members.insert(variable.clone()) {
@@ -246,7 +246,7 @@ impl<'a> Chosen<'a> {
         }
     }
 
-    /// Takes the room of a value, if there is any. It counts once: its alias, which is shorter, goes with it.
+    /// Reserves room for a value, if there is any. It counts once: its alias, which is shorter, is included.
     fn takes(&mut self, variable: &str, text: &str) -> bool {
         let fits = text.len() <= self.cap
             && variable.len() + text.len() + 2 <= STRING_BYTES
@@ -255,7 +255,7 @@ impl<'a> Chosen<'a> {
         fits
     }
 
-    /// Where aliases collide the top-level name wins; between two top-level names neither is set.
+    /// If aliases collide, the top-level name wins; between two top-level names neither is set.
     fn finish(self) -> Exports {
         let uses = &self.alias_uses;
         let mut seen = HashSet::new();
@@ -270,7 +270,7 @@ impl<'a> Chosen<'a> {
     }
 }
 
-/// The text of a value, without a copy where it is text already.
+/// The text of a value, without a copy if it is already text.
 fn shared(value: &Value) -> Arc<str> {
     match value {
         Value::Text(text) => Arc::clone(text),
@@ -285,12 +285,12 @@ fn mentions(text: &str) -> HashSet<&str> {
         .collect()
 }
 
-/// Context names whose variable or alias the script mentions, or begins a mentioned one of their members.
+/// Context names whose variable or alias the script mentions, directly or as the beginning of a member's.
 fn mentioned_names<'a>(frame: &'a Frame, mentions: &HashSet<&str>) -> Vec<&'a String> {
     if mentions.is_empty() {
         return Vec::new();
     }
-    // every name of the context is looked at for every such step, so nothing is allocated here
+    // runs for every name of the context in every such step, so nothing is allocated here
     let is_mentioned = |name: &&String| mentions.iter().any(|word| mentions_name(word, name));
     frame.context.keys().filter(is_mentioned).collect()
 }
@@ -319,7 +319,7 @@ fn follows(word: &str, name: &str, dot: &str, letter: fn(u8) -> u8) -> bool {
     !name.is_empty() && rest.first().is_none_or(|byte| *byte == b'_')
 }
 
-/// The variables of a step itself that fit in an environment, and those that its script has to read from files.
+/// The variables of a step itself that fit into an environment, and those that its script has to read from files.
 #[expect(clippy::type_complexity, reason = "two lists of names and values, as they are handed on")]
 pub fn own_room(own: Vec<(String, String)>) -> (Vec<(String, String)>, Vec<(String, Arc<str>)>) {
     let (fitting, large): (Vec<_>, Vec<_>) =
@@ -327,10 +327,10 @@ pub fn own_room(own: Vec<(String, String)>) -> (Vec<(String, String)>, Vec<(Stri
     (fitting, large.into_iter().map(|(name, value)| (name, value.into())).collect())
 }
 
-/// The lines of shell that read large values from private files, given with their variables. `$(<…)` is the fastest
-/// way that every bash has; it drops newlines at the end, so such a value has one more character in its file, which
-/// is taken off again. A variable that was inherited, or under `allexport`, would be exported, and no program could be
-/// started any more. A value that cannot be read is not an empty one: the script ends.
+/// The shell lines that read large values from private files, given with their variables. `$(<…)` is the fastest way
+/// that every bash has. It drops trailing newlines, so such a value has one more character in its file, which is
+/// removed again. A variable that is inherited, or set under `allexport`, would be exported, and then no program could
+/// start. If a value cannot be read, the script ends.
 pub fn prologue(large: &[(String, Arc<str>)], files: &[PathBuf]) -> String {
     let mut lines = String::new();
     for ((name, text), file) in large.iter().zip(files) {

@@ -2,7 +2,7 @@
 
 use recipe::value::Value;
 
-/// Says what is wrong with a value, if anything is.
+/// Checks a value; the error describes the mismatch.
 pub fn check(schema: &Value, value: &Value) -> Result<(), String> {
     let to_json = |value: &Value| serde_json::to_value(value).unwrap_or_default();
     let validator = jsonschema::validator_for(&to_json(schema))

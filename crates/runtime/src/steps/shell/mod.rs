@@ -1,4 +1,4 @@
-//! Attempts at bash steps: from a command to a script with its environment, and what its end means.
+//! Attempts at bash steps: the script and the environment of a command, and the judgement of its end.
 
 pub mod attempt;
 pub mod context_file;

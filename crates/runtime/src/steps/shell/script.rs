@@ -31,16 +31,16 @@ pub struct Script {
     pub args: Vec<String>,
     /// Variables of the context.
     pub env: Vec<(String, String)>,
-    /// How much of the context they are.
+    /// How much of the context they cover.
     pub share: Share,
     /// Whether it needs files in the private folder of its attempt.
     pub has_files: bool,
 }
 
-/// Why a script cannot be made.
+/// Why the script cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
-    /// A value stands where bash computes, and is not a number.
+    /// A value is used in arithmetic and is not a number.
     #[error(
         "`{{{{{name}}}}}` stands in arithmetic, where only whole numbers are let through, but its value is `{value}`"
     )]
@@ -50,7 +50,7 @@ pub enum ScriptError {
         /// Its value, shortened.
         value: String,
     },
-    /// A value stands where bash wants the name of a variable, and has a subscript that it would evaluate.
+    /// A value is used as the name of a variable and has a subscript that bash would evaluate.
     #[error(
         "`{{{{{name}}}}}` stands where the name of a variable belongs, and only a name is let through there, but its value is `{value}`"
     )]
@@ -71,8 +71,8 @@ pub enum ScriptError {
     Folder(#[from] FolderError),
 }
 
-/// Makes the script of a command. `scope` is where its names are looked up: the frame, or the frame with more;
-/// `lineage` is that frame and those around it. `own` are variables of the step that are too large for an environment.
+/// Makes the script of a command. `scope` resolves its names: the frame, or the frame with more; `lineage` is that
+/// frame and those around it. `own` are variables of the step that are too large for an environment.
 pub fn prepare(
     command: &Template,
     scope: &dyn Scope,
@@ -138,7 +138,7 @@ fn resolve<'a>(
     Ok((Cow::Owned(script.body), wanted))
 }
 
-/// The shell variables of paths: the exported name where there is one that no other path has (`a-b` and `a_b`).
+/// The shell variables of paths: the exported name, unless another path has the same (`a-b` and `a_b`).
 fn variables(paths: &[&NamePath]) -> Vec<String> {
     let mut owners: HashMap<String, &NamePath> = HashMap::new();
     let mut variables = Vec::with_capacity(paths.len());
@@ -151,7 +151,7 @@ fn variables(paths: &[&NamePath]) -> Vec<String> {
     variables
 }
 
-/// Whether a text, taken for the name of a variable, has a subscript in which more than a number stands.
+/// Whether a text, used as the name of a variable, has a subscript that is more than a number.
 fn has_subscript_to_evaluate(text: &str) -> bool {
     text.split('[').skip(1).any(|rest| {
         let inside = rest.split(']').next().unwrap_or_default();

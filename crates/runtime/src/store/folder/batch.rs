@@ -1,18 +1,18 @@
-//! New files that are brought to disk together. Never leaves one behind.
+//! New files that are synced together. Never forgets one.
 
 use std::{fs::File, path::PathBuf, thread};
 
 use super::{FolderError, write_private};
 use crate::os::files;
 
-/// New private files that are written first and brought to disk together, which takes little longer than one alone.
+/// New private files that are written first and synced together, which takes little longer than one alone.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     files: Vec<(PathBuf, File)>,
 }
 
 impl Batch {
-    /// Writes a file; [`Batch::sync`] brings it to disk.
+    /// Writes a file; [`Batch::sync`] syncs it.
     pub(crate) fn write(&mut self, path: PathBuf, bytes: &[u8]) -> Result<(), FolderError> {
         let file = write_private(&path, bytes)?;
         self.files.push((path, file));
@@ -26,7 +26,7 @@ impl Batch {
                 files::sync("file.sync", file).map_err(FolderError::at("write", path))
             })
         };
-        // a simulation knows one thread
+        // a simulation has only one thread
         if files::is_on() || self.files.len() < 2 {
             return bring(&self.files);
         }
@@ -36,7 +36,7 @@ impl Batch {
             let syncers: Vec<_> = others.chunks(own.len()).map(start).collect();
             let first = bring(own);
             syncers.into_iter().fold(first, |so_far, syncer| {
-                // where there is no room for another thread, this one does it
+                // if no thread can be started, this one does the work
                 let synced = syncer.ok().and_then(|syncer| syncer.join().ok());
                 so_far.and(synced.unwrap_or_else(|| bring(&self.files)))
             })
@@ -44,5 +44,5 @@ impl Batch {
     }
 }
 
-/// How many files of a batch are waited for at the same time.
+/// How many files of a batch are synced at the same time.
 const SYNCERS: usize = 4;

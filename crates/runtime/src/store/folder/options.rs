@@ -1,10 +1,10 @@
-//! What a run was asked for besides its values, as its folder keeps it. Decides nothing.
+//! The options of a run, as its folder stores them. Decides nothing.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// Options of a run that a resume takes over.
+/// Options of a run that a resume keeps.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Options {
@@ -20,8 +20,8 @@ pub struct Options {
     pub step_timeout: Option<f64>,
     /// `--agent-binary`.
     pub agent_binary: Option<String>,
-    /// Variables of the environment that chose the agent program, or led to recipes and agents: another shell may not
-    /// have them.
+    /// Environment variables that chose the agent program, or led to recipes and agents: another shell may not have
+    /// them.
     #[serde(alias = "agent_variables", skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,
     /// `--no-auto-stage`.
@@ -37,13 +37,13 @@ pub struct Options {
     pub no_auto_fix: bool,
     /// `--repair-agent`.
     pub repair_agent: Option<String>,
-    /// Where the number of runs that auto-fix has left is kept.
+    /// The file with the number of runs that auto-fix has left.
     pub auto_fix_budget: Option<PathBuf>,
     /// `--budget-usd` and the others.
     pub budget: recipe::plan::Budget,
-    /// Where recipes are found besides the usual places, absolute.
+    /// Additional directories of recipes, absolute.
     pub recipe_dirs: Vec<PathBuf>,
-    /// Variables `RECIPE_VAR_…` of the environment for names of nested recipes.
+    /// Variables `RECIPE_VAR_…` of the environment for names of sub-recipes.
     #[serde(skip_serializing_if = "engine::run::env_overrides::Ambient::is_empty")]
     pub ambient: engine::run::env_overrides::Ambient,
     /// `--compat`: the run has a log in its folder that other programs follow.
@@ -58,7 +58,7 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Recovery {
-    /// Those whose step says so.
+    /// Those whose step allows it.
     #[default]
     Declared,
     /// All.

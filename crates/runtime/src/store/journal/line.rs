@@ -1,4 +1,4 @@
-//! One line of a journal: a record, and the checksum that tells whether it is what was written.
+//! One line of a journal: a record, and a checksum that detects changes.
 
 use engine::Record;
 
@@ -17,7 +17,7 @@ pub fn write_line(record: &Record, lines: &mut Vec<u8>) {
     }
 }
 
-/// The record of a line; says what is wrong if there is none.
+/// The record of a line, or a description of what is wrong with it.
 pub(super) fn parse_line(line: &[u8]) -> Result<Record, String> {
     let line = line.strip_suffix(b"\n").ok_or("the line has no end")?;
     if line.len() < SUM_LENGTH {
@@ -27,7 +27,7 @@ pub(super) fn parse_line(line: &[u8]) -> Result<Record, String> {
     if sum != seal(body.iter().chain(b"}")) {
         return Err("the checksum does not match".to_owned());
     }
-    // a record ignores the checksum in it, so that nothing has to be copied
+    // a record ignores the checksum in it, so nothing has to be copied
     let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
@@ -42,7 +42,7 @@ fn seal<'a>(record: impl IntoIterator<Item = &'a u8>) -> [u8; SUM_LENGTH] {
     seal
 }
 
-/// FNV-1a, folded to 32 bits: finds torn and altered lines.
+/// FNV-1a, folded to 32 bits: detects torn and changed lines.
 fn checksum<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> u32 {
     let hash = bytes.into_iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

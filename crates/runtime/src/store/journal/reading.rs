@@ -1,4 +1,4 @@
-//! Reading a journal, which somebody else may be writing. Never changes it.
+//! Reading a journal while another process may be writing it. Never changes it.
 
 use std::{
     fs::File,
@@ -15,19 +15,19 @@ use super::{JournalError, failed, line::parse_line};
 pub struct Extent {
     /// Bytes of whole records.
     pub(super) bytes: u64,
-    /// Bytes after them that are no record, or not yet.
+    /// Bytes after them that are not a record, or not yet.
     pub(super) torn: u64,
-    /// Number of the record that would come next.
+    /// Number of the next record.
     pub(super) next: u64,
 }
 
-/// Reads the records of a journal that somebody else may be writing.
+/// Reads the records of a journal while another process may be writing it.
 pub fn read(path: &Path) -> Result<Vec<Record>, JournalError> {
     let bytes = std::fs::read(path).map_err(|source| failed("read", path, source))?;
     parse(&bytes, path).map(|(records, _)| records)
 }
 
-/// The same, and how far that is.
+/// The same, with the extent that was read.
 pub fn look(path: &Path) -> Result<(Vec<Record>, Extent), JournalError> {
     let bytes = std::fs::read(path).map_err(|source| failed("read", path, source))?;
     let (records, good) = parse(&bytes, path)?;
@@ -58,7 +58,7 @@ pub fn read_last(path: &Path) -> Option<Record> {
     }
 }
 
-/// The records in the bytes of a journal, and how many of the bytes hold them.
+/// The records in the bytes of a journal, and how many bytes they take.
 pub fn parse(bytes: &[u8], path: &Path) -> Result<(Vec<Record>, usize), JournalError> {
     let mut records: Vec<Record> = Vec::new();
     let mut good = 0;
@@ -69,7 +69,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<(Vec<Record>, usize), JournalE
                 return Err(damaged(format!("record {} stands where {} belongs", record.seq, at + 1)));
             }
             Ok(record) => records.push(record),
-            // a line without an end is the last one: its writer died
+            // a line without a newline is the last one: its writer died
             Err(_) if is_torn(line) && (at > 0 || begins_a_journal(line)) => break,
             Err(reason) => return Err(damaged(reason)),
         }
@@ -78,7 +78,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<(Vec<Record>, usize), JournalE
     Ok((records, good))
 }
 
-/// The damage of a journal that lost the records of its steps, and holds only so many others.
+/// The error for a journal that lost the records of its steps, and has only this many others.
 pub(crate) fn without_steps(path: &Path, records: usize) -> JournalError {
     let reason = "the records of the steps are missing, but the steps left files".to_owned();
     JournalError::Damaged { path: path.to_owned(), line: records + 1, reason }
@@ -88,8 +88,8 @@ fn is_torn(line: &[u8]) -> bool {
     !line.ends_with(b"\n")
 }
 
-/// Whether bytes without anything before them can be what is left of a first record. Zeros cannot: taken for an empty
-/// journal, they would let everything be done again.
+/// Whether bytes without anything before them can be the rest of a first record. Zeros cannot: as an empty journal,
+/// they would make everything run again.
 fn begins_a_journal(line: &[u8]) -> bool {
     const BEGINNING: &[u8] = br#"{"seq":1,"at":""#;
     let length = line.len().min(BEGINNING.len());

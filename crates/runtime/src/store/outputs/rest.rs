@@ -1,6 +1,6 @@
-//! What a step has printed and nobody could take yet, when the step is over. It stays in its file until it is read.
+//! Output of a finished step that the sink could not take yet. It stays in its file until it is read.
 //!
-//! Never hands on a secret that is known, nor part of one.
+//! Never passes on a known secret, nor part of one.
 
 use std::{
     fs::File,
@@ -11,12 +11,12 @@ use std::{
 
 use crate::store::secrets::{Mask, without_members};
 
-/// How much is read at once.
+/// How many bytes are read at once.
 const BLOCK: u64 = 64 * 1024;
-/// Longest line without an end that waits for its end.
+/// The longest line that waits for its newline.
 const LONGEST: usize = 64 * 1024;
 
-/// The end of a step's output, still in its file. It gives the bytes piece by piece, with secrets masked.
+/// The rest of a step's output, still in its file. It is read piece by piece, with secrets masked.
 #[derive(Debug)]
 pub struct Rest {
     path: PathBuf,
@@ -24,14 +24,14 @@ pub struct Rest {
     part: Range<u64>,
     held: Vec<u8>,
     mask: Mask,
-    /// Whether it is meant to be JSON, whose members may be secret.
+    /// Whether it is JSON, whose members may be secret.
     is_json: bool,
 }
 
 impl Rest {
-    /// This part of a file. `held` was read before and was not handed on yet.
+    /// A part of a file. `held` was read before and was not passed on yet.
     pub(crate) fn new(path: &Path, part: Range<u64>, held: Vec<u8>, mask: Mask) -> Rest {
-        // not opened before its turn: many may wait, and open files are few
+        // opened late: many may wait, and file descriptors are limited
         Rest { path: path.to_owned(), file: None, part, held, mask, is_json: false }
     }
 
@@ -86,8 +86,8 @@ impl Iterator for Rest {
     }
 }
 
-/// What can be handed on when these bytes come after the held ones: only up to the last line end, so that no secret
-/// is cut in two.
+/// The output that can be passed on when these bytes follow the held ones: only up to the last newline, so that no
+/// secret is cut in two.
 pub(crate) fn ready(held: &mut Vec<u8>, mask: &Mask, bytes: &[u8]) -> Option<Vec<u8>> {
     held.extend_from_slice(bytes);
     if let Some(at) = held.iter().rposition(|byte| *byte == b'\n') {
@@ -98,7 +98,7 @@ pub(crate) fn ready(held: &mut Vec<u8>, mask: &Mask, bytes: &[u8]) -> Option<Vec
     if held.len() <= LONGEST + mask.longest() {
         return None;
     }
-    // masked before it is cut: only the beginning of a secret may stand at the end
+    // masked before it is cut: only the beginning of a secret may be at the end
     let mut ready = mask.bytes(held).into_owned();
     *held = ready.split_off(ready.len().saturating_sub(mask.longest()));
     Some(ready)

@@ -1,17 +1,17 @@
-//! Members of JSON that look secret, in text that nobody has read yet. Never masks a name, nor what is no text.
+//! Members of JSON that look secret, in text that was not parsed yet. Never masks a name or a value that is not text.
 
 use std::ops::Range;
 
 use super::{SHORTEST, names::looks_secret, replaced};
 
-/// The bytes without the texts of members that look secret, as `"api_key": "…"`: what prints JSON does so before anybody
-/// has read it.
+/// The bytes without the texts of members that look secret, as `"api_key": "…"`: a program may print JSON before it is
+/// parsed here.
 pub fn without_members(bytes: Vec<u8>) -> Vec<u8> {
     let places = members(&bytes);
     if places.is_empty() { bytes } else { replaced(&bytes, places) }
 }
 
-/// Where the texts of members stand whose names look secret.
+/// The places of the texts of members whose names look secret.
 pub(super) fn members(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut places = Vec::new();
     let mut at = 0;
@@ -25,7 +25,7 @@ pub(super) fn members(bytes: &[u8]) -> Vec<Range<usize>> {
         let value = skip_space(bytes, value + 1);
         let name = String::from_utf8_lossy(&bytes[open + 1..end]);
         if bytes.get(value) == Some(&b'"') {
-            // a text without an end was cut, and is masked as far as it goes
+            // a text without a closing quote was cut, and is masked to its end
             let end = text_end(bytes, value + 1).unwrap_or(bytes.len());
             at = end + 1;
             if looks_secret(&name) && end - value > SHORTEST {
@@ -45,7 +45,7 @@ fn skip_space(bytes: &[u8], from: usize) -> usize {
     from + rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count()
 }
 
-/// Where the text that begins here ends: at a quote that is not escaped.
+/// The end of the text that begins here: the next quote that is not escaped.
 fn text_end(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     loop {

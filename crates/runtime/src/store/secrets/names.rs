@@ -1,13 +1,13 @@
-//! Names that look secret. Goes by whole words: `api_key` is a secret, `monkey` and `key_insights` are not.
+//! Names that look secret. Compares whole words: `api_key` is a secret, `monkey` and `key_insights` are not.
 
-/// Words that make a name secret wherever they stand in it.
+/// Words that make a name secret at any place.
 const ANYWHERE: &[&str] = &["secret", "password", "passwd", "passphrase", "credential", "credentials"];
 
-/// Words before a last `key` that make it an ordinary one.
+/// Words before a final `key` that make the name ordinary.
 const ORDINARY_KEYS: &[&str] =
     &["primary", "foreign", "public", "sort", "partition", "cache", "row", "idempotency"];
 
-/// Whether a name looks secret. Dots lead into a value: all of a secret one is secret.
+/// Whether a name looks secret. Dots lead into a value: all members of a secret value are secret.
 pub(super) fn looks_secret(name: &str) -> bool {
     let ends = name.match_indices('.').map(|(at, _)| at).chain([name.len()]);
     ends.into_iter().any(|end| words_look_secret(&words(&name[..end])))
@@ -25,7 +25,7 @@ fn words_look_secret(words: &[String]) -> bool {
     }
 }
 
-/// The words of a name in small letters: cut at `_`, `-`, `.` and changes of case, numbers at the end ignored.
+/// The words of a name in lower case: split at `_`, `-`, `.` and changes of case, without numbers at the end.
 fn words(name: &str) -> Vec<String> {
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || "_-.".contains(c));
     let letters: Vec<char> = name.chars().collect();

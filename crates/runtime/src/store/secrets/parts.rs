@@ -1,14 +1,14 @@
-//! What a quotation leaves of a secret: messages are cut before anybody knows what is secret in them.
+//! Parts of a secret in a quotation: messages are shortened before their secrets are known.
 
 use std::ops::Range;
 
 use super::MASK;
 
-/// Shortest part of a secret that is recognised beside a cut.
+/// The shortest part of a secret that is recognised next to a cut.
 const SHORTEST_PART: usize = 6;
 
-/// The text without the beginnings of a secret that stand before a cut, and the ends that stand behind one; `None` if
-/// there are none. Messages are cut before anybody knows what is secret in them.
+/// The text without beginnings of a secret before a cut, and without ends of one after a cut; `None` if it has neither.
+/// Messages are shortened before their secrets are known.
 pub(super) fn without_parts(text: &str, secret: &str) -> Option<String> {
     let parts = beginnings(text, secret).into_iter().chain(endings(text, secret));
     let mut parts: Vec<Range<usize>> = parts.collect();
@@ -25,7 +25,7 @@ pub(super) fn without_parts(text: &str, secret: &str) -> Option<String> {
     (from > 0).then(|| masked + &text[from..])
 }
 
-/// What a cut looks like: the end of a line or of a quotation.
+/// Whether a character marks a cut: the end of a line or of a quotation.
 fn is_cut(beside: Option<char>) -> bool {
     matches!(beside, None | Some('\n' | '`' | '…'))
 }

@@ -1,4 +1,4 @@
-//! Who belongs to a run or a step. Never signals anybody.
+//! Which processes belong to a run or a step. Never sends a signal.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,10 +6,10 @@ use super::family;
 use super::table::{Row, Table, own_pid};
 use crate::os::process::{Filter, ProcessId, Survivor};
 
-/// The living processes that are meant, parents before their children, without us and without `init`.
+/// The matching live processes, parents before their children, without this process and `init`.
 ///
-/// `known` are processes that were found before: they still count, and so do their new descendants, even when
-/// what they were found by is gone.
+/// `known` are processes that were found before: they and their new descendants still count, even if the trace that led
+/// to them is gone.
 pub(super) fn members(filter: &Filter, known: &HashSet<ProcessId>) -> Vec<Row> {
     family::claim(filter);
     let census = Census { table: Table::read(), filter, known, own: own_pid() };
@@ -18,7 +18,7 @@ pub(super) fn members(filter: &Filter, known: &HashSet<ProcessId>) -> Vec<Row> {
     members
 }
 
-/// How people see a process.
+/// The description of a process for users.
 pub(super) fn describe(row: &Row, filter: &Filter) -> Survivor {
     let step = row.marker().map(|marker| marker.step).or_else(|| filter.step.clone());
     Survivor { id: row.id, command: row.command(), step }
@@ -32,7 +32,7 @@ struct Census<'a> {
 }
 
 impl Census<'_> {
-    /// Those that are certain by themselves.
+    /// Processes that match by themselves, without relatives.
     fn seeds(&self) -> HashSet<i32> {
         let mut certain: HashSet<ProcessId> = self.known.clone();
         certain.extend(family::claimed(self.filter));
@@ -45,8 +45,8 @@ impl Census<'_> {
         seeds
     }
 
-    /// Those that carry the marker. For a step of this process only its own descendants need to be looked at:
-    /// nothing can leave the family of a reaper.
+    /// Processes that carry the marker. For a step of this process only its own descendants are searched: no process
+    /// can leave the family of a reaper.
     fn marked(&self) -> impl Iterator<Item = i32> {
         let is_near = self.filter.step.is_some() && family::is_reaper();
         self.rows()
@@ -55,8 +55,8 @@ impl Census<'_> {
             .map(pid)
     }
 
-    /// The members of a recorded group, if it certainly is still that group: its leader is alive, or one of
-    /// its members is known to be ours. A number is not given away while a group bears it.
+    /// The members of a recorded group, if it certainly is still that group: its leader is alive, or one of its members
+    /// is known to be ours. A number is not reused while a group has it.
     fn held_group(&self, group: ProcessId, seeds: &HashSet<i32>) -> Vec<i32> {
         let members: Vec<&Row> = self.rows().filter(|row| row.group == group.pid).collect();
         let is_held = family::is_held(group)
@@ -66,7 +66,7 @@ impl Census<'_> {
         if is_held && !is_reused { members.into_iter().map(pid).collect() } else { Vec::new() }
     }
 
-    /// Adds children, and the groups and sessions that a member leads, until nothing is added any more.
+    /// Adds children, and the groups and sessions that a member leads, until there are no more.
     fn close(&self, mut members: HashSet<i32>) -> Vec<Row> {
         let led: HashMap<i32, u64> = self.known.iter().map(|id| (id.pid, id.start_time)).collect();
         loop {

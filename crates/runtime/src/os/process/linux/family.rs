@@ -1,5 +1,5 @@
-//! Which children this process has: those it started, and the orphans that came back to it.
-//! Never signals; never reaps a process that somebody waits for.
+//! The children of this process: those it started, and the orphans that it adopted. Never sends a signal; never reaps a
+//! process that is still waited for.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -16,7 +16,7 @@ use super::shows_us;
 use super::table::{Row, own_children};
 use crate::os::process::{Filter, Marker, ProcessId, groups};
 
-/// What this process remembers of its children.
+/// The children of this process, as far as it remembers them.
 #[derive(Default)]
 struct Family {
     /// Main processes that were started and not yet waited for.
@@ -25,17 +25,17 @@ struct Family {
     births: HashMap<i32, Instant>,
     /// Children that belong to no run.
     aside: HashSet<i32>,
-    /// Orphans that came back, and whose they are. Decided once, while the steps in question are alive.
+    /// Adopted orphans and their owners. Decided once, while the steps in question are alive.
     adopted: HashMap<ProcessId, Owner>,
-    /// The runs of which this process has started something.
+    /// The runs that this process has started a process for.
     runs: HashSet<String>,
-    /// When the first child was started: what is older came from elsewhere.
+    /// When the first child was started: older processes came from elsewhere.
     since: u64,
-    /// Whether orphans come back at all.
+    /// Whether this process adopts orphans at all.
     is_reaper: bool,
 }
 
-/// Whose an orphan is; `None` where more than one run, or step, can have started it.
+/// The owner of an orphan; `None` if more than one run, or step, can have started it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Owner {
     run: Option<String>,
@@ -89,7 +89,7 @@ pub(in crate::os::process) fn register(
     Ok((child, id))
 }
 
-/// Spawns a child that belongs to no run, and is never taken for an orphan of one.
+/// Spawns a child that belongs to no run and never counts as an orphan of one.
 pub(in crate::os::process) fn start_aside(
     spawn: impl FnOnce() -> io::Result<std::process::Child>,
 ) -> io::Result<std::process::Child> {
@@ -102,7 +102,7 @@ pub(in crate::os::process) fn start_aside(
     Ok(child)
 }
 
-/// A child that belongs to no run was waited for.
+/// Forgets a child that belongs to no run and was waited for.
 pub(in crate::os::process) fn forget_aside(pid: u32) {
     family().aside.retain(|known| u32::try_from(*known) != Ok(pid));
 }
@@ -128,7 +128,7 @@ pub(in crate::os::process) fn note_end(id: ProcessId, filter: &Filter) -> bool {
     is_last
 }
 
-/// Nobody waits for this child any more.
+/// Forgets a child that is not waited for any more.
 pub(in crate::os::process) fn forget(id: ProcessId) {
     let mut family = family();
     family.live.remove(&id.pid);
@@ -136,12 +136,12 @@ pub(in crate::os::process) fn forget(id: ProcessId) {
     groups::note_end(id);
 }
 
-/// Whether this child is ours and its status was not yet taken, so that its number cannot have been reused.
+/// Whether this is our child and its status was not yet collected, so that its number cannot have been reused.
 pub(super) fn is_held(id: ProcessId) -> bool {
     family().live.get(&id.pid).is_some_and(|(held, _)| *held == id)
 }
 
-/// Whether orphans come back to this process.
+/// Whether this process adopts orphans.
 pub(super) fn is_reaper() -> bool {
     family().is_reaper
 }
@@ -158,14 +158,14 @@ pub(in crate::os::process) fn reap() {
     }
 }
 
-/// A child that has ended and was not waited for; an error if there are no children at all. Takes nothing away, and
-/// spares the steps that leave nothing behind, which are nearly all, a look into `/proc`.
+/// A child that has ended and was not waited for; an error if there are no children at all. Leaves the status in place.
+/// Saves the many steps that leave nothing behind a look into `/proc`.
 fn ended_child() -> rustix::io::Result<Option<WaitIdStatus>> {
     waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT)
 }
 
-/// Whether a step of this process, whose main process has ended, certainly left nothing alive: every living
-/// descendant of it hangs below an orphan that came back to us.
+/// Whether a step of this process, whose main process has ended, certainly left no process alive: every live descendant
+/// of it is below an orphan that this process adopted.
 pub(in crate::os::process) fn has_nothing_left(filter: &Filter) -> bool {
     let mut family = family();
     if !family.is_reaper {
@@ -175,7 +175,7 @@ pub(in crate::os::process) fn has_nothing_left(filter: &Filter) -> bool {
     orphans.iter().all(|row| family.adopted.get(&row.id).is_some_and(|owner| !owner.is_meant(filter)))
 }
 
-/// Puts new orphans down to the step that they came from, as far as that can be known.
+/// Assigns new orphans to the step that they came from, if that is known.
 pub(super) fn claim(filter: &Filter) {
     let Some(step) = &filter.step else { return };
     let asking = Marker { run: filter.run.clone(), step: step.clone() };
@@ -188,8 +188,8 @@ pub(super) fn claim(filter: &Filter) {
     }
 }
 
-/// The orphans that belong to what is meant: by a claim, or for a whole run also those without any claim if
-/// this process has worked for no other run.
+/// The orphans that match: those assigned to the step or run, and for a whole run also the unassigned ones if this
+/// process has worked for no other run.
 pub(super) fn claimed(filter: &Filter) -> Vec<ProcessId> {
     let mut family = family();
     let is_only_run = family.runs.len() == 1 && family.runs.contains(&filter.run);
@@ -201,17 +201,17 @@ pub(super) fn claimed(filter: &Filter) -> Vec<ProcessId> {
     orphans.into_iter().filter(belongs).map(|row| row.id).collect()
 }
 
-/// The main processes of this process that belong to what is meant.
+/// The matching main processes of this process.
 pub(super) fn started(filter: &Filter) -> Vec<ProcessId> {
     let family = family();
     family.live.values().filter(|(_, marker)| filter.means(marker)).map(|(id, _)| *id).collect()
 }
 
 impl Family {
-    /// Living orphans that came back to us; those that have ended are reaped. `None` if they cannot be listed.
+    /// Live orphans that this process adopted; those that have ended are reaped. `None` if they cannot be listed.
     ///
-    /// Everything that we start leads its own group, so a child in *our* group was started by other code of
-    /// this program and is left alone, as is one that is older than our first child.
+    /// Everything that we start leads its own group, so a child in *our* group was started by other code of this
+    /// program and is left alone, as is one that is older than our first child.
     fn orphans(&mut self) -> Option<Vec<Row>> {
         if !shows_us() {
             return None;
@@ -240,7 +240,7 @@ impl Family {
         Some(orphans)
     }
 
-    /// Whose an orphan is: its marker says so, or its group, or only one step can have started it.
+    /// The owner of an orphan: by its marker, by its group, or because only one step can have started it.
     fn owner(&self, orphan: &Row, asking: &Marker, groups: &[ProcessId]) -> Owner {
         if let Some(marker) = orphan.marker() {
             return Owner::from(&marker);

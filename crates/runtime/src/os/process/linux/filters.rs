@@ -1,5 +1,5 @@
-//! Processes that only pass on what a step has printed, as `exec > >(tee log)` starts them: they end when they have read
-//! everything. Only looks; never signals anybody.
+//! Processes that only pass on what a step has printed, as `exec > >(tee log)` starts them: they end when they have
+//! read everything. Only looks; never sends a signal.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -11,17 +11,17 @@ use tokio::time::{Instant, sleep};
 use super::{census, family, table::Row};
 use crate::os::process::{Drained, FileId, Filter};
 
-/// How long those are waited for to whom nobody writes any more.
+/// How long to wait for filters whose pipe has no writer left.
 const TO_THE_END: Duration = Duration::from_secs(5);
-/// How long a shell has to become one of them, which is just being made.
+/// How long a newly started shell has to become a filter.
 const TO_BEGIN: Duration = Duration::from_secs(1);
-/// How long those that somebody may still write to have to read what they were given.
+/// How long filters whose pipe may still have a writer have to read what is in it.
 const TO_SETTLE: Duration = Duration::from_millis(500);
-/// How long to wait between two looks, at first and at most.
+/// The shortest and the longest pause between two scans.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
-/// How many looks one after the other must find nobody: processes and files that change while they are listed can slip
-/// through one.
+/// How many scans in a row must find no filter: one scan can miss processes and files that change while they are
+/// listed.
 const QUIET_LOOKS: u32 = 3;
 
 /// See [`crate::os::process::Running::drain`].
@@ -44,7 +44,7 @@ pub(in crate::os::process) async fn drain(filter: &Filter, outputs: &[FileId]) -
     Drained::Whole
 }
 
-/// Those that only pass on what others print into these files, by number.
+/// The numbers of the processes that only pass on output of others into these files.
 pub(super) fn filters(rows: &[Row], outputs: &[FileId]) -> HashSet<i32> {
     Pipes::of(rows, outputs).filters()
 }
@@ -52,10 +52,10 @@ pub(super) fn filters(rows: &[Row], outputs: &[FileId]) -> HashSet<i32> {
 /// Which processes read from which pipes, and which write to them.
 struct Pipes<'a> {
     rows: &'a [Row],
-    /// The ends that each reads from: the pipe, and the file that leads to it.
+    /// The pipes that each process reads from, with the file that leads to each.
     read: HashMap<i32, Vec<(String, String)>>,
     written: HashMap<String, HashSet<i32>>,
-    /// Those who can write what the step prints.
+    /// Processes that can write to the output of the step.
     printing: HashSet<i32>,
 }
 
@@ -85,7 +85,7 @@ impl Pipes<'_> {
         pipes
     }
 
-    /// Those that read from a pipe to which nobody writes, or only others of them.
+    /// Processes that read from a pipe whose only writers, if any, are such processes too.
     fn draining(&self) -> HashSet<i32> {
         let mut draining: HashSet<i32> = self.read.keys().copied().collect();
         loop {
@@ -104,7 +104,7 @@ impl Pipes<'_> {
         }
     }
 
-    /// Those of them whose work ends in the output of the step.
+    /// Those of them whose output ends up in the output of the step.
     fn filters(&self) -> HashSet<i32> {
         let draining = self.draining();
         let mut filters: HashSet<i32> = draining.intersection(&self.printing).copied().collect();
@@ -121,7 +121,7 @@ impl Pipes<'_> {
         }
     }
 
-    /// How long these processes are waited for, from when the step ended.
+    /// How long to wait for these processes, from the end of the step.
     fn patience(&self) -> Duration {
         if !self.filters().is_empty() {
             return TO_THE_END;
@@ -132,7 +132,7 @@ impl Pipes<'_> {
                 ends.any(|(pipe, file)| waits(row, pipe, file))
             })
         };
-        // it still has the end that others will write to
+        // the shell still holds the write end that others will use
         let has_both = |row: &Row, pipe: &str, _: &str| {
             row.is_shell() && self.written.get(pipe).is_some_and(|writers| writers.contains(&row.id.pid))
         };
@@ -145,7 +145,7 @@ impl Pipes<'_> {
     }
 }
 
-/// How a file is open: 0 for reading alone.
+/// The access mode of an open file: 0 is read-only.
 fn access(pid: i32, number: &str) -> Option<u32> {
     let info = fs::read_to_string(format!("/proc/{pid}/fdinfo/{number}")).ok()?;
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;

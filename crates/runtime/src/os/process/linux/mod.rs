@@ -55,7 +55,7 @@ pub(super) async fn drain(filter: &Filter, outputs: &[FileId]) -> Drained {
     if shows_us() { filters::drain(filter, outputs).await } else { groups::drain(filter, outputs).await }
 }
 
-/// Whether a step whose main process has ended certainly left nothing alive.
+/// Whether a step whose main process has ended certainly left no process alive.
 pub(super) fn has_nothing_left(filter: &Filter) -> bool {
     if shows_us() { family::has_nothing_left(filter) } else { groups::has_nothing_left(filter) }
 }
@@ -77,7 +77,7 @@ pub(super) fn current() -> ProcessId {
 
 /// See [`crate::os::process::boot_id`].
 pub(super) fn boot_id() -> Option<String> {
-    // numbers are told from those of another boot by when their processes began, which nobody can tell there
+    // start times distinguish process numbers of different boots; without a matching `/proc` they are unknown
     shows_us()
         .then(|| std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok())?
         .map(|id| id.trim().to_owned())

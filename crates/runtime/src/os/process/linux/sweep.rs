@@ -1,5 +1,5 @@
-//! Ending process trees: ask, wait, kill, and look again until nobody is left. Never gives up early and never
-//! goes on for ever.
+//! Ending process trees: ask, wait, kill, and look again until no process is left. Never gives up early and never runs
+//! for ever.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -11,12 +11,12 @@ use super::target::{Pressure, Target};
 use super::{census, family, filters, table::Row};
 use crate::os::process::{FileId, Filter, Left, ProcessId, Survivor, Swept};
 
-/// How long to go on killing; only a process that hangs in the kernel, or one that forks faster than it is
-/// killed, needs more than an instant.
+/// How long to keep killing. Only a process that hangs in the kernel, or one that forks faster than it is killed, needs
+/// more than an instant.
 const KILLING: Duration = Duration::from_secs(5);
-/// How long a killed process may take before we look for new ones.
+/// How long a killed process may take before the next scan.
 const ROUND: Duration = Duration::from_millis(500);
-/// A process that forks while the table is read can slip through one census, hardly through two.
+/// The empty scans in a row that count as an end: a process that forks during a scan can escape one, hardly two.
 const EMPTY_LOOKS: u32 = 2;
 
 /// See [`crate::os::process::survivors`].
@@ -29,7 +29,7 @@ pub(in crate::os::process) fn survivors(filter: &Filter) -> Vec<Survivor> {
 pub(in crate::os::process) fn left(filter: &Filter, outputs: &[FileId]) -> Left {
     let members = census::members(filter, &HashSet::new());
     let own = Row::own().map_or(0, |own| own.session);
-    // a step has our session, or leads one
+    // a process of a step has our session, or leads one
     let is_of_step = |row: &Row| row.session == own || filter.groups.iter().any(|id| id.pid == row.session);
     let filters = filters::filters(&members, outputs);
     let serves = |row: &Row| is_of_step(row) && !filters.contains(&row.id.pid);
@@ -43,7 +43,7 @@ pub(in crate::os::process) fn left(filter: &Filter, outputs: &[FileId]) -> Left 
 /// See [`crate::os::process::end_marked`].
 pub(in crate::os::process) async fn sweep(filter: &Filter, grace: Duration) -> Swept {
     let mut sweep = Sweep { filter, targets: BTreeMap::new(), known: HashSet::new() };
-    // looking at all processes is what this costs: where nobody is left there is nobody to kill
+    // scanning all processes is expensive; skip it when no process is left
     if sweep.ask(Instant::now() + grace).await == Asked::SomeStayed {
         sweep.kill(Instant::now() + KILLING).await;
     }
@@ -51,7 +51,7 @@ pub(in crate::os::process) async fn sweep(filter: &Filter, grace: Duration) -> S
     sweep.report()
 }
 
-/// What came of asking.
+/// The result of asking.
 #[derive(PartialEq, Eq)]
 enum Asked {
     AllGone,
@@ -65,8 +65,8 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// Asks everybody to end. What starts while they clean up is left alone as long as one of those that were
-    /// asked is alive: it may be the cleaning up.
+    /// Asks all processes to end. New ones are left alone while one of those that were asked is alive: they may be part
+    /// of its cleanup.
     async fn ask(&mut self, deadline: Instant) -> Asked {
         let mut empty = 0;
         while empty < EMPTY_LOOKS {
@@ -79,7 +79,7 @@ impl Sweep<'_> {
             }
             empty = 0;
             self.ask_all();
-            // Out of time: the loop ends, and killing begins.
+            // After the deadline the loop ends, and killing begins.
             let _ = timeout_at(deadline, all_gone(self.targets.values())).await;
         }
         Asked::AllGone
@@ -102,7 +102,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Takes in who is new; says how many are alive.
+    /// Adds newly found processes; returns how many are alive.
     fn look(&mut self) -> usize {
         family::reap();
         for row in census::members(self.filter, &self.known) {
@@ -118,8 +118,8 @@ impl Sweep<'_> {
         self.targets.values().filter(|target| target.is_alive())
     }
 
-    /// A group whose leader we have not waited for is signalled as a whole: between a shell and its child
-    /// there is then no moment in which the shell could go on to its next command.
+    /// Signals a group whose leader was not waited for as a whole, so that a shell cannot continue with its next
+    /// command between its child's end and its own.
     fn ask_all(&mut self) {
         let signalled = self.signal_groups(Signal::TERM);
         for target in self.targets.values_mut().filter(|target| target.pressure == Pressure::None) {
@@ -146,7 +146,7 @@ impl Sweep<'_> {
         sent.map(|group| group.as_raw_nonzero().get()).collect()
     }
 
-    /// Whether some are alive, and none of them is ours to kill.
+    /// Whether all live processes refuse our signals.
     fn has_only_refused(&self) -> bool {
         let mut alive = self.alive().peekable();
         alive.peek().is_some() && alive.all(|target| target.pressure == Pressure::Refused)

@@ -1,4 +1,5 @@
-//! The process table, as `/proc` shows it. Only reads; never signals and never decides who belongs to whom.
+//! The process table, as `/proc` shows it. Only reads; never signals and never decides which process belongs to which
+//! run.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -27,29 +28,30 @@ pub(super) struct Row {
     name: String,
 }
 
-/// Marks the kernel's own threads in the flags of a process; they have neither environment nor command line.
+/// The flag of kernel threads; they have neither environment nor command line.
 const KERNEL_THREAD: u32 = 0x0020_0000;
-/// How long, in steps of [`EXEC_STEP`], a process may take to replace itself by another program.
+/// How long, in steps of [`EXEC_STEP`], a process may take to execute another program.
 const EXEC_STEPS: u32 = 50;
 const EXEC_STEP: Duration = Duration::from_micros(200);
 
 impl Row {
-    /// Reads one process; `None` if there is none with this number.
+    /// Reads one process; `None` if no process has this number.
     pub(super) fn read(pid: i32) -> Option<Self> {
-        // one read: the line is never longer, and the kernel gives all of it at once
+        // one read: the line is never longer, and the kernel returns it at once
         let mut line = [0; 2048];
         let length =
             File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read(&mut line)).ok()?;
         Self::parse(&line[..length])
     }
 
-    /// This process; `None` where `/proc` shows it under another number, or not at all. Its group and its session can be 0: those of a process whose leader lives outside of its pid
-    /// namespace, as in many containers. The calls for them take that for impossible.
+    /// This process; `None` if `/proc` shows it under another number, or not at all. Its group and its session can be 0
+    /// if their leader is outside its pid namespace, as in many containers. The system calls for them do not expect
+    /// that.
     pub(super) fn own() -> Option<Self> {
         super::shows_us().then(|| Self::read(own_pid()))?
     }
 
-    /// The name stands in parentheses and may itself contain them, so the fields are counted from the last one.
+    /// The name is in parentheses and may itself contain them, so the fields are counted from the last one.
     fn parse(stat: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(stat);
         let (pid, rest) = text.split_once(" (")?;
@@ -77,7 +79,7 @@ impl Row {
         }
     }
 
-    /// Whether it is a shell, or a part of one that is still to become something else.
+    /// Whether it is a shell, or a child of one that has not executed its program yet.
     pub(super) fn is_shell(&self) -> bool {
         self.name == "bash" || self.name == "sh"
     }
@@ -91,8 +93,8 @@ impl Row {
         })
     }
 
-    /// A process that is just replacing itself by another program has no environment for an instant, and no
-    /// command line either: that tells it from one whose environment was cleared.
+    /// A process that is just executing another program has no environment for an instant, and no command line either.
+    /// The missing command line distinguishes it from one with a cleared environment.
     fn environment(&self) -> Option<Vec<u8>> {
         let mut steps = if self.flags & KERNEL_THREAD == 0 { EXEC_STEPS } else { 0 };
         loop {
@@ -117,7 +119,7 @@ impl Row {
         Some(bytes)
     }
 
-    /// Its command line for people, at most 200 characters of it.
+    /// Its command line for users, at most 200 characters.
     pub(super) fn command(&self) -> String {
         let line = self.file("cmdline").unwrap_or_default();
         let words: Vec<_> = line.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
@@ -136,7 +138,7 @@ fn variable(environment: &[u8], name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(value).into_owned())
 }
 
-/// All living processes at one moment, or nearly so.
+/// All live processes at nearly one moment.
 pub(super) struct Table(pub(super) HashMap<i32, Row>);
 
 impl Table {
@@ -147,10 +149,10 @@ impl Table {
         Self(rows.map(|row| (row.id.pid, row)).collect())
     }
 
-    /// Whether `ancestor` is found above this process in the chain of parents.
+    /// Whether `ancestor` is among the ancestors of this process.
     pub(super) fn descends(&self, row: &Row, ancestor: i32) -> bool {
         let mut parent = row.parent;
-        // The table is no snapshot: a number reused while it was read could close a circle.
+        // The table is not a snapshot: a number that was reused during the scan could form a circle.
         for _ in 0..self.0.len() {
             match self.0.get(&parent) {
                 _ if parent == ancestor => return true,
@@ -162,10 +164,10 @@ impl Table {
     }
 }
 
-/// The children of this process, those of all its threads; `None` where the kernel does not list them.
+/// The children of all threads of this process; `None` where the kernel does not list them.
 ///
-/// The kernel can skip one while another is reaped, so the list is exact only if nobody reaps meanwhile: a
-/// program that waits for its children on one thread need not fear that.
+/// The kernel can skip one child while another is reaped, so the list is exact only if no child is reaped meanwhile. A
+/// program that waits for its children on one thread is safe.
 pub(super) fn own_children() -> Option<Vec<i32>> {
     let mut children = Vec::new();
     for thread in fs::read_dir("/proc/self/task").ok()?.flatten() {

@@ -1,4 +1,4 @@
-//! One process that is to end: signals reach it and nobody else, and its end wakes us.
+//! One process that is to end: signals reach only this process, and its end wakes us.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use tokio::time::sleep;
 use super::table::Row;
 use crate::os::process::{ProcessId, Survivor};
 
-/// How often to look where the kernel cannot tell us.
+/// How often to check where the kernel does not notify us.
 const POLL: Duration = Duration::from_millis(50);
 
-/// How far we went with a process.
+/// The strongest signal that a process got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Pressure {
     None,
@@ -37,10 +37,9 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// `None` for processes that must never be signalled, and for one that has meanwhile ended.
+    /// `None` for processes that must never be signalled, and for one that has ended meanwhile.
     ///
-    /// The handle is opened first and the identity compared afterwards, so it cannot stand for a process that
-    /// was given the number later.
+    /// The handle is opened before the identity is compared, so it cannot mean a process that got the number later.
     pub(super) fn new(row: &Row, survivor: Survivor) -> Option<Self> {
         let pid = Pid::from_raw(survivor.id.pid).filter(|pid| *pid != Pid::INIT && *pid != getpid())?;
         let handle = pidfd_open(pid, PidfdFlags::NONBLOCK).ok();
@@ -60,22 +59,22 @@ impl Target {
         is_alive(self.id())
     }
 
-    /// Signals exactly this process, and remembers how far we went.
+    /// Signals exactly this process, and remembers the strongest signal.
     pub(super) fn press(&mut self, signal: Signal, pressure: Pressure) {
         let sent = self.send(signal);
         self.pressure = if sent == Err(Errno::PERM) { Pressure::Refused } else { pressure };
     }
 
-    /// Whether it was in one of these groups when they were signalled, and so was signalled with them; one
-    /// that left for a session of its own since the census was not.
+    /// Whether it was in one of these groups when they were signalled, and so got the signal; one that has moved to its
+    /// own session since the scan did not.
     pub(super) fn shares(&self, groups: &[i32]) -> bool {
         groups.contains(&self.group) && Row::read(self.id().pid).is_none_or(|row| row.group == self.group)
     }
 
-    /// Lets a stopped process go on: it could not even end.
+    /// Continues a stopped process: otherwise it could not even end.
     pub(super) fn resume(&self) {
         if self.is_stopped {
-            // One that has ended, or is not ours to signal, stays as it is.
+            // Has no effect on a process that has ended or belongs to another user.
             let _ = self.send(Signal::CONT);
         }
     }
@@ -83,7 +82,7 @@ impl Target {
     fn send(&self, signal: Signal) -> Result<(), Errno> {
         match &self.handle {
             Some(handle) => match pidfd_send_signal(handle.get_ref(), signal) {
-                // some sandboxes let handles be opened, and not used
+                // some sandboxes allow opening a handle but not using it
                 Err(Errno::NOSYS) if self.is_alive() => kill_process(self.pid, signal),
                 sent => sent,
             },

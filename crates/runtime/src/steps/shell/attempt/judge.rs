@@ -1,4 +1,4 @@
-//! How a shell command came out: its outcome, its value and its message. Starts and ends nothing.
+//! The result of a shell command: its outcome, its value and its message. Starts and ends nothing.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// What of the last output a message quotes.
+/// How much of the last output a message quotes.
 #[derive(Clone, Copy, Debug)]
 pub struct Quoted {
     lines: usize,
@@ -33,7 +33,7 @@ pub struct Quoted {
 impl Quoted {
     const USUAL: Quoted = Quoted { lines: 20, bytes: 8192 };
 
-    /// As much as the environment wants.
+    /// The amount that the environment asks for.
     pub fn by(host: &Host) -> Quoted {
         let lines = host.number("AMPLIHACK_RECIPE_SNIPPET_LINES").map(|lines| lines as usize);
         let bytes = host.number("AMPLIHACK_RECIPE_SNIPPET_BYTES");
@@ -45,7 +45,7 @@ impl Quoted {
     }
 }
 
-/// How the end of a process is to be understood.
+/// Judges the end of a process.
 pub(super) fn judge(
     dir: &Path,
     step: &Step,
@@ -94,13 +94,13 @@ fn fail(dir: &Path, outcome: Outcome, what: &str, captured: Captured, quoted: Qu
     let error = format!("bash step failed: {what}{}", last_words(dir, &outcome, quoted));
     let mut finished = Finished::refused(outcome, error);
     finished.ended.cut_bytes = captured.cut;
-    // a tolerated failure keeps what it printed
+    // a tolerated failure keeps its output
     finished.value = captured.nul.is_none().then(|| Value::from(captured.text));
     finished
 }
 
-/// The end of a command that was told to stop: with the run, which a resume goes on with, or for lack of time, which
-/// is a failure with all that belongs to one.
+/// The end of a stopped command. A command that stopped with the run is continued by a resume; one that timed out is a
+/// failure.
 fn stopped(
     dir: &Path,
     exit: Option<Exit>,
@@ -116,7 +116,7 @@ fn stopped(
     Ok(finished)
 }
 
-/// How a program ended, if that is known.
+/// How a program ended, if known.
 fn program_end(exit: Exit) -> Option<ProgramEnd> {
     match exit {
         Exit::Code(code) => Some(ProgramEnd::Exit(code)),
@@ -146,7 +146,7 @@ pub fn read_json(step: &Step, text: String, kind: &str, finished: &mut Finished)
         return;
     }
     let read = match finished.ended.cut_bytes {
-        // before the cut, whatever would be found may be a part of what was meant
+        // before the cut, any JSON that is found may be only a part of the intended value
         Some(cut) => json_value(step, values::after_cut(&text, cut)).map_err(|_| {
             format!("{cut} bytes in the middle of the output were cut, so its JSON cannot be read")
         }),
@@ -174,10 +174,10 @@ pub fn read_json(step: &Step, text: String, kind: &str, finished: &mut Finished)
     }
 }
 
-/// The JSON in a text, if it is what the step asks for.
+/// The JSON in a text, if it matches what the step asks for.
 pub fn json_value(step: &Step, text: &str) -> Result<Value, String> {
     let value = recipe::json::extract(text).ok_or_else(|| {
-        // quotes and backslashes stay as they were printed
+        // quotes and backslashes stay as printed
         let shown = |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() };
         let start: String = text.chars().take(120).map(shown).collect();
         format!("there is no JSON in the output, which begins with `{start}`")
@@ -188,7 +188,7 @@ pub fn json_value(step: &Step, text: &str) -> Result<Value, String> {
     }
 }
 
-/// The last thing that a failed step said, for its message.
+/// The last output of a failed step, for its message.
 fn last_words(dir: &Path, outcome: &Outcome, quoted: Quoted) -> String {
     if quoted.lines == 0 || quoted.bytes == 0 {
         return String::new();
@@ -207,7 +207,7 @@ fn last_words(dir: &Path, outcome: &Outcome, quoted: Quoted) -> String {
     }
 }
 
-/// `SIGKILL (signal 9)`.
+/// A signal as text: `SIGKILL (signal 9)`.
 pub fn signal_words(signal: i32) -> String {
     match process::signal_name(signal) {
         "" => format!("signal {signal}"),
