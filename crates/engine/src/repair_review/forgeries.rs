@@ -3,9 +3,8 @@
 //! Three rules, all about files that a check looks at:
 //! - a check never begins to write them itself, and neither does a hook, which runs around every check;
 //! - a step that did not write such a file does not begin to write a fixed text of the recipe into it. A step that
-//! wrote
-//!   a fixed text before may write another one: the producer is repaired, not the check. A step that computed the file
-//!   keeps computing it;
+//!   wrote a fixed text before may write another one: the producer is repaired, not the check. A step that computed
+//!   the file keeps computing it;
 //! - no step makes one side of a comparison from the other.
 //!
 //! The same applies to values: a step that computed an output which a check looks at does not begin to print a fixed
