@@ -1,4 +1,4 @@
-//! Everything that comes from outside of the command line: variables, directories, the terminal.
+//! Everything from outside the command line: variables, directories, the terminal.
 //!
 //! The only place that reads the environment; the rest of the program gets values from here.
 
@@ -12,36 +12,36 @@ use std::{
 /// Columns of an output that is not a terminal.
 const PLAIN_WIDTH: usize = 120;
 
-/// The world as it was when the program started.
+/// The environment when the program started.
 #[derive(Clone, Debug)]
 pub(crate) struct Environment {
     variables: BTreeMap<String, String>,
-    /// What files define besides.
+    /// Additional definitions from files.
     files: BTreeMap<String, String>,
-    /// What counts where neither of them says anything.
+    /// Defaults for names that neither of them defines.
     defaults: BTreeMap<String, String>,
-    /// The current directory; empty if it does not exist any more.
+    /// The current directory; empty if it was deleted.
     pub(crate) cwd: PathBuf,
     /// The user's home directory.
     pub(crate) home: Option<PathBuf>,
-    /// Whether a person reads the result.
+    /// Whether stdout is a terminal.
     pub(crate) stdout_is_terminal: bool,
-    /// This program, for steps that need it.
+    /// The path of this program, for steps that need it.
     pub(crate) program: Option<PathBuf>,
-    /// Whether a person reads the progress.
+    /// Whether stderr is a terminal.
     pub(crate) stderr_is_terminal: bool,
-    /// Whether a person can answer.
+    /// Whether stdin is a terminal, so that a user can answer.
     pub(crate) stdin_is_terminal: bool,
     /// Whether the result may be coloured.
     pub(crate) stdout_colour: bool,
     /// Whether progress and problems may be coloured.
     pub(crate) stderr_colour: bool,
-    /// Columns that a line may have.
+    /// The width of a line in columns.
     pub(crate) width: usize,
 }
 
 impl Environment {
-    /// Looks around, once.
+    /// Reads everything, once.
     pub(crate) fn read() -> Environment {
         let text = |value: std::ffi::OsString| value.into_string().ok();
         let variables: BTreeMap<String, String> =
@@ -50,7 +50,7 @@ impl Environment {
         let cwd = env::current_dir().unwrap_or_default();
         Environment {
             cwd: cwd.clone(),
-            // as the system has it where the variable does not say
+            // from the system if the variable is not set
             home: env::var_os("HOME")
                 .filter(|home| !home.is_empty())
                 .map(PathBuf::from)
@@ -74,12 +74,12 @@ impl Environment {
         self.raw(name).filter(|value| !value.is_empty())
     }
 
-    /// The value of a variable that is set outside of files, and not empty.
+    /// The value of a variable that is set outside files, and not empty.
     pub(crate) fn exported(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// The value of a variable that is set, even if it is empty.
+    /// The value of a set variable, even if it is empty.
     pub(crate) fn raw(&self, name: &str) -> Option<&str> {
         [&self.variables, &self.files, &self.defaults]
             .into_iter()
@@ -92,12 +92,12 @@ impl Environment {
         self.files.keys().cloned()
     }
 
-    /// Everything that is set and text.
+    /// All set variables whose values are text.
     pub(crate) fn variables(&self) -> BTreeMap<String, String> {
         self.variables.clone()
     }
 
-    /// All variables whose names begin so.
+    /// All variables with this prefix.
     pub(crate) fn beginning_with(&self, prefix: &str) -> BTreeMap<String, String> {
         let all = self.defaults.iter().chain(&self.files).chain(&self.variables);
         all.filter(|(name, _)| name.starts_with(prefix))
@@ -105,7 +105,7 @@ impl Environment {
             .collect()
     }
 
-    /// Everything that is set, for the programs that steps start.
+    /// All set variables, for the programs that steps start.
     pub(crate) fn all(&self) -> BTreeMap<std::ffi::OsString, std::ffi::OsString> {
         let mut all: BTreeMap<_, _> = env::vars_os().collect();
         for (name, value) in self.files.iter().chain(&self.defaults) {
@@ -114,12 +114,12 @@ impl Environment {
         all
     }
 
-    /// The same world with these definitions of files. What is set wins, and the first definition wins.
+    /// The same environment with these definitions from files. Set variables win, then the first definition.
     pub(crate) fn with_files(&self, definitions: impl IntoIterator<Item = (String, String)>) -> Environment {
         Environment { files: unset(definitions), ..self.clone() }
     }
 
-    /// The same world with these definitions where neither a variable nor a file defines the name.
+    /// The same environment with these defaults for names that neither a variable nor a file defines.
     pub(crate) fn with_defaults(
         &self,
         definitions: impl IntoIterator<Item = (String, String)>,
@@ -139,17 +139,17 @@ impl Environment {
     }
 }
 
-/// The definitions of names that are not set; the first one of each name.
+/// The definitions of unset names; the first one of each name.
 fn unset(definitions: impl IntoIterator<Item = (String, String)>) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    // a variable whose value is no text is set too
+    // a variable whose value is not text is set too
     for (name, value) in definitions.into_iter().filter(|(name, _)| env::var_os(name).is_none()) {
         found.entry(name).or_insert(value);
     }
     found
 }
 
-/// `NO_COLOR` beats `CLICOLOR_FORCE`, which beats `CLICOLOR` and what the terminal is.
+/// Whether to use colours: `NO_COLOR` beats `CLICOLOR_FORCE`, which beats `CLICOLOR` and the kind of output.
 fn wants_colour(variables: &BTreeMap<String, String>, terminal: bool) -> bool {
     let get = |name: &str| variables.get(name).map(String::as_str);
     if get("NO_COLOR").is_some_and(|value| !value.is_empty()) {

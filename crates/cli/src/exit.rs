@@ -1,4 +1,4 @@
-//! What the program tells its caller: the one table of exit codes.
+//! The exit codes of the program, in one table.
 //!
 //! Never ends the process; `main` returns one of these.
 
@@ -8,32 +8,32 @@ use std::process::{ExitCode, Termination};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {
-    /// It did what was asked; a recipe succeeded.
+    /// The request succeeded; a recipe succeeded.
     Success = 0,
     /// A step failed and the recipe with it, or a comparison found differences.
     Failed = 1,
     /// The recipe or the command line is invalid.
     Invalid = 2,
-    /// There is no such recipe, or no such run.
+    /// The recipe or the run does not exist.
     NotFound = 3,
-    /// Arguments are bad in a way that only this program can judge.
+    /// Arguments are invalid in a way that only this program can judge.
     BadArguments = 4,
-    /// Something outside of the recipe is missing, so no step was started.
+    /// Something outside the recipe is missing, so no step was started.
     Blocked = 5,
     /// A person has to do something first.
     Waiting = 6,
     /// A live process already owns the run or the workspace.
     Conflict = 7,
-    /// The program itself could not do its work.
+    /// The program itself failed.
     Broken = 8,
     /// It was interrupted, and cleaned up.
     Interrupted = 130,
-    /// It was told to end, and cleaned up.
+    /// It was asked to end, and cleaned up.
     Terminated = 143,
 }
 
 impl Exit {
-    /// The exit with this number; one that the table lacks counts as broken.
+    /// The exit with this number; an unknown number counts as broken.
     pub(crate) fn from_code(code: u8) -> Exit {
         let table = [
             Exit::Success,

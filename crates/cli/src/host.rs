@@ -1,4 +1,4 @@
-//! What a run gets to know of this machine: environment, agent programs, limits.
+//! The machine of a run: environment, agent programs, limits.
 //!
 //! Turns variables and configuration files into values; decides nothing else.
 
@@ -27,12 +27,12 @@ use crate::{
     report::failure::{Failure, clean},
 };
 
-/// How long a process has to end itself.
+/// How long a process has to end by itself.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
-/// How long an agent that has given its result has to end itself.
+/// How long an agent has to end by itself after its result.
 const RESULT_GRACE: Duration = Duration::from_secs(10);
 
-/// The environment with what `.env` files define; `base` is where relative paths of recipes begin.
+/// The environment with the definitions of `.env` files; relative paths of recipes start from `base`.
 pub(crate) fn with_files(
     plan: &Plan,
     base: &Path,
@@ -42,21 +42,21 @@ pub(crate) fn with_files(
     environment.with_files(dotenv::definitions(plan, base, working_dir))
 }
 
-/// The machine, with what `.env` files define.
+/// The machine, with the definitions of `.env` files.
 pub(crate) fn host(plan: &Plan, base: &Path, working_dir: &Path, environment: &Environment) -> Host {
     known(plan, &with_files(plan, base, working_dir, environment))
 }
 
-/// The machine, as this environment says it is.
+/// The machine, according to this environment.
 pub(crate) fn known(plan: &Plan, environment: &Environment) -> Host {
     let mut env = environment.all();
-    // recipes that need this program find it without a PATH that leads to it
+    // recipes that need this program find it even if it is not in PATH
     env.extend(environment.program.iter().map(|program| ("RECIPE_RUNNER_EXE".into(), program.into())));
     let value = |name: &str| environment.raw(name).map(str::to_owned);
     Host { named: dotenv::named(plan, environment.defined(), value), ..bare(env, environment) }
 }
 
-/// The machine without any recipe.
+/// The machine without a recipe.
 pub(crate) fn bare(env: BTreeMap<OsString, OsString>, environment: &Environment) -> Host {
     Host {
         env,
@@ -68,8 +68,8 @@ pub(crate) fn bare(env: BTreeMap<OsString, OsString>, environment: &Environment)
     }
 }
 
-/// Says what the environment and the `.env` files of a plan have that cannot be used; `base` is where relative paths
-/// of recipes begin.
+/// Warns about unusable values in the environment and the `.env` files of a plan; relative paths of recipes start from
+/// `base`.
 pub(crate) fn warn(host: &Host, plan: &Plan, base: &Path, working_dir: &Path, out: &mut Out) {
     let of_files = dotenv::problems(plan, base, working_dir);
     let blindness = runtime::os::process::blindness().map(str::to_owned);
@@ -78,16 +78,16 @@ pub(crate) fn warn(host: &Host, plan: &Plan, base: &Path, working_dir: &Path, ou
     }
 }
 
-/// What agents may use up, as the command line says.
+/// The budgets of agents, from the command line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Allowance {
     /// For the whole run.
     pub(crate) budget: Budget,
-    /// What a resume says anew.
+    /// The new budget of a resume.
     pub(crate) raised: Budget,
 }
 
-/// How agents are run.
+/// How agents are started.
 pub(crate) fn agents(
     program: Option<&str>,
     allowance: Allowance,
@@ -115,12 +115,12 @@ pub(crate) fn agents(
     })
 }
 
-/// How deep runs may be inside each other with `--compat`, where the environment does not say.
+/// The default depth of runs inside each other with `--compat`.
 pub(crate) fn compat_depth() -> (String, String) {
     ("AMPLIHACK_MAX_DEPTH".to_owned(), "6".to_owned())
 }
 
-/// The timeout of steps that have none, as the environment says; 0 is no timeout.
+/// The default timeout of steps, from the environment; 0 means no timeout.
 pub(crate) fn step_timeout(environment: &Environment) -> Result<Option<f64>, Failure> {
     let Some(text) = environment.get("AMPLIHACK_STEP_TIMEOUT") else { return Ok(None) };
     let unusable = || {
@@ -137,14 +137,14 @@ pub(crate) fn step_timeout(environment: &Environment) -> Result<Option<f64>, Fai
 
 /// The variable that leaves the choice of tools to the agent program's own settings.
 const OWN_TOOLS: &str = "AMPLIHACK_NO_ALLOW_ALL_TOOLS";
-/// The variables that choose the agent program, and how it is called.
+/// The variables that choose the agent program and its call.
 const CHOOSING: [&str; 3] = ["AMPLIHACK_AGENT_BINARY", "AMPLIHACK_LAUNCHER_BINARY", OWN_TOOLS];
-/// The variable that names an installation with recipes and agents.
+/// The variable with the path of an installation with recipes and agents.
 pub(crate) const INSTALLATION: &str = "AMPLIHACK_HOME";
-/// The variable that names the directory of the recipes of a package.
+/// The variable with the recipe directory of a package.
 pub(crate) const PACKAGE_DIR: &str = "AMPLIHACK_PACKAGE_RECIPE_DIR";
 
-/// The variables that are set and that a resume needs too.
+/// The set variables that a resume needs too.
 pub(crate) fn kept_variables(environment: &Environment) -> BTreeMap<String, String> {
     let value = |name: &str| Some((name.to_owned(), environment.get(name)?.to_owned()));
     let dir = |name: &str| {
@@ -169,7 +169,7 @@ fn rate_limits(environment: &Environment) -> RateLimits {
     }
 }
 
-/// The value names a model; a plain yes means the program's own choice.
+/// The fallback model; a plain yes means the program's own choice.
 fn fallback_model(text: &str) -> Option<String> {
     match text.trim().to_lowercase().as_str() {
         "0" | "false" | "no" | "off" => None,
@@ -178,7 +178,7 @@ fn fallback_model(text: &str) -> Option<String> {
     }
 }
 
-/// Where configuration files may be, nearest first.
+/// The possible places of configuration files, nearest first.
 pub(crate) fn config_files(working_dir: &Path, environment: &Environment) -> Vec<PathBuf> {
     let config = match environment.get("XDG_CONFIG_HOME") {
         Some(dir) => Some(PathBuf::from(dir)),
@@ -189,7 +189,7 @@ pub(crate) fn config_files(working_dir: &Path, environment: &Environment) -> Vec
     files
 }
 
-/// All configuration files together: what is nearer wins.
+/// All configuration files merged: the nearest wins.
 fn configuration(working_dir: &Path, environment: &Environment) -> Result<Configuration, Failure> {
     let mut all = Configuration::default();
     for file in config_files(working_dir, environment) {
@@ -211,14 +211,14 @@ fn configuration(working_dir: &Path, environment: &Environment) -> Result<Config
     Ok(all)
 }
 
-/// Where runs are stored.
+/// The stored runs.
 pub(crate) fn runs(asked: Option<&Path>, environment: &Environment) -> Result<Runs, Failure> {
     let home = state_dir(asked, environment)?;
     let reach = CliHint::through(asked.map(|_| home.as_path()));
     Ok(Runs::at(home).reached(reach).knowing(environment.variables()))
 }
 
-/// Where they are stored. What a `.env` file says does not count: only the run of that recipe would know it.
+/// The state directory. `.env` files do not count: only the run of that recipe would know them.
 pub(crate) fn state_dir(asked: Option<&Path>, environment: &Environment) -> Result<PathBuf, Failure> {
     if let Some(dir) = asked {
         return Ok(environment.absolute(dir));

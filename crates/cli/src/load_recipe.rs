@@ -1,6 +1,6 @@
-//! From what was typed to a checked recipe: find it, read the values from outside, check everything.
+//! From the command line to a checked recipe: finds it, reads the given values, checks everything.
 //!
-//! Never runs anything, and never writes; problems are handed back.
+//! Never runs anything, and never writes; problems are returned.
 
 use std::{path::Path, time::Duration};
 
@@ -32,12 +32,12 @@ use crate::{
     settings::{Outside, SettingsError},
 };
 
-/// Most files of a directory that are compared with a name.
+/// The most files of a directory to compare with a name.
 const MOST_FILES: usize = 2_000;
-/// How long what was seen in a directory is used again.
+/// How long the listing of a directory is reused.
 const REUSE: Duration = Duration::from_secs(300);
 
-/// The recipes that can be found from here.
+/// The recipes that can be found from the current directory.
 pub(crate) fn library(places: &Places, environment: &Environment) -> Library {
     let seconds: Option<f64> = environment.get("RECIPE_RUNNER_CACHE_TTL").and_then(|text| text.parse().ok());
     let reuse = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
@@ -56,7 +56,7 @@ pub(crate) fn library(places: &Places, environment: &Environment) -> Library {
     })
 }
 
-/// The file of the recipe that was asked for.
+/// The requested recipe.
 pub(crate) fn find(library: &Library, asked: &str) -> Result<Loaded, Failure> {
     library.root(asked).map_err(|error| not_found(library, asked, error))
 }
@@ -101,7 +101,7 @@ fn not_found(library: &Library, asked: &str, error: LoadError) -> Failure {
         .hint("`recipe-runner-rs list` shows what there is; `-R DIR` adds a directory")
 }
 
-/// The recipe file in the same directory that a path was probably meant to be.
+/// The recipe file in the same directory with the most similar name.
 fn similar_file(path: &Path) -> Option<String> {
     let is_recipe = |name: &str| name.ends_with(".yaml") || name.ends_with(".yml");
     let asked = path.file_name()?.to_str().filter(|name| is_recipe(name))?;
@@ -117,13 +117,13 @@ fn similar_file(path: &Path) -> Option<String> {
     let stems: Vec<String> = files.iter().map(|name| stem(name)).collect();
     let wanted = stem(asked);
     let meant = did_you_mean(&wanted, stems.iter().map(String::as_str)).map(str::to_owned);
-    // a short name is the beginning of the one that was meant
+    // a short name may be the beginning of the right one
     let begins = || stems.iter().filter(|stem| stem.starts_with(&wanted)).min().cloned();
     let meant = meant.or_else(begins).or_else(|| stems.iter().find(|stem| **stem == wanted).cloned())?;
     files.into_iter().filter(|name| stem(name) == meant).min()
 }
 
-/// The values that the command line gives.
+/// The given values of the command line.
 pub(crate) fn outside(context: &Context, environment: &Environment) -> Result<Outside, Failure> {
     Outside::read(context, environment).map_err(|error| {
         let failure = Failure::new(Exit::BadArguments, error.to_string());
@@ -157,7 +157,7 @@ pub(crate) fn report(checked: &Checked, environment: &Environment, out: &mut Out
     out.notice_if_any(&secrets_in(&checked.sources).text(&text));
 }
 
-/// What must not be shown of the lines that problems point at, also where the rest of a recipe is broken.
+/// The secrets in the lines that problems point at, even if the rest of a recipe is broken.
 fn secrets_in(sources: &Sources) -> Mask {
     let roots: Vec<_> =
         sources.iter().filter_map(|(file, _)| recipe::yaml::parse(sources, file, &mut Vec::new())).collect();
@@ -177,7 +177,7 @@ fn secrets_in(sources: &Sources) -> Mask {
     mask
 }
 
-/// The plan of a recipe that can run; what was checked if it cannot.
+/// The plan of a valid recipe; otherwise the result of the check.
 pub(crate) fn accept(checked: Checked) -> Result<Plan, Checked> {
     match checked {
         Checked { plan: Some(plan), .. } => Ok(plan),
@@ -185,12 +185,12 @@ pub(crate) fn accept(checked: Checked) -> Result<Plan, Checked> {
     }
 }
 
-/// How problems look on stderr.
+/// The look of problems on stderr.
 fn look(environment: &Environment) -> Look {
     Look { colour: environment.stderr_colour, width: environment.width }
 }
 
-/// The name that a recipe gives itself, even if the rest of it is broken; else the name of its file.
+/// The name in a recipe, even if the rest of it is broken; otherwise the name of its file.
 pub(crate) fn name_of(sources: &Sources, asked: &str) -> String {
     let stem = Path::new(asked).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let Some((file, _)) = sources.iter().next() else { return stem };
@@ -199,7 +199,7 @@ pub(crate) fn name_of(sources: &Sources, asked: &str) -> String {
     name.filter(|name| !name.is_empty()).unwrap_or(stem)
 }
 
-/// What is said when no recipe was named.
+/// The message if no recipe was named.
 pub(crate) fn nothing_asked(usage: &str) -> Failure {
     Failure::new(Exit::BadArguments, "no recipe given")
         .hint(format!("usage: recipe-runner-rs {usage}"))

@@ -1,6 +1,6 @@
-//! The door: arguments in, reports and exit codes out.
+//! The program: arguments in, reports and exit codes out.
 //!
-//! Holds no logic that another face of the program would need too.
+//! Has no logic that another interface would need too.
 
 mod args;
 mod builtin;
@@ -78,7 +78,7 @@ fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<Exit, Failu
     }
 }
 
-/// `--help` and `--version` are answers; anything else is a mistake on the command line.
+/// Shows `--help` and `--version` as results; anything else is an error of the command line.
 fn explain_usage(usage: &clap::Error, out: &mut Out) -> Exit {
     let mut text = usage.render().ansi().to_string();
     if usage.use_stderr() {

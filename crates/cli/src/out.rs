@@ -1,7 +1,7 @@
 //! The only way to write to stdout and stderr.
 //!
-//! Never fails and never panics: a reader that went away (`… | head`) is not our problem. Never waits for a reader,
-//! except at the end of the program.
+//! Never fails and never panics: a reader that went away (`… | head`) is not an error. Never waits for a reader, except
+//! at the end of the program.
 
 mod writer;
 
@@ -23,30 +23,30 @@ use writer::{Target, Writer};
 
 /// The longest time that writing takes when the reader keeps up.
 const SOON: Duration = Duration::from_millis(100);
-/// How long a run that was told to stop waits for a reader who does not read, and for one who reads slowly.
+/// How long a stopped run waits for a reader that does not read, and for one that reads slowly.
 const PATIENCE: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(10)];
 
-/// Most bytes of a step that were not shown in time and are shown although the program was told to stop.
+/// The most bytes of delayed output of a step that are still shown after the program was asked to stop.
 const STILL_SHOWN: u64 = 64 * 1024 * 1024;
 
 /// The two outputs.
 pub(crate) struct Out {
     writer: Writer,
     stderr_colour: bool,
-    /// Whether what steps print may be coloured.
+    /// Whether the output of steps may be coloured.
     pub(crate) stdout_colour: bool,
-    /// Whether a person looks at stdout.
+    /// Whether stdout is a terminal.
     pub(crate) stdout_is_terminal: bool,
-    /// Whether both outputs lead to the same place.
+    /// Whether both outputs go to the same place.
     is_one: bool,
-    /// Whether what was last written to stdout left a line open.
+    /// Whether the last output on stdout did not end its line.
     is_open: bool,
     mask: Mask,
     /// Whether a run has caught the signals that end a program.
     catches_signals: bool,
-    /// Whether the program was told to stop.
+    /// Whether the program was asked to stop.
     is_hurried: bool,
-    /// What told it to stop while it waited for its readers.
+    /// The signal that arrived while it waited for its readers.
     told: Option<Halt>,
 }
 
@@ -67,30 +67,29 @@ impl Out {
         }
     }
 
-    /// Why something that was written to stdout did not arrive, if so. A reader that went away does not count, nor one
-    /// that does not read.
+    /// The error if output on stdout was lost. A reader that went away or does not read is not an error.
     pub(crate) fn lost(&mut self) -> Option<io::Error> {
         self.settle();
         self.writer.take_lost()
     }
 
-    /// How the program ends if it was told to stop while it waited for its readers.
+    /// The exit of the program if it was asked to stop while it waited for its readers.
     pub(crate) fn told(&mut self) -> Option<Exit> {
         self.settle();
         self.told.map(|halt| Exit::from_code(halt.exit_code()))
     }
 
-    /// A run begins, which catches the signals that end a program.
+    /// A run starts, which catches the signals that end a program.
     pub(crate) fn expect_signals(&mut self) {
         self.catches_signals = true;
     }
 
-    /// The program was told to stop: it does not wait long for its readers any more.
+    /// The program was asked to stop: from now on it waits only briefly for its readers.
     pub(crate) fn hurry(&mut self) {
         self.is_hurried = true;
     }
 
-    /// Whether more of what steps print can be taken without waiting for a reader.
+    /// Whether more output of steps can be taken without waiting for a reader.
     pub(crate) fn has_room(&self) -> bool {
         self.writer.has_room()
     }

@@ -1,4 +1,4 @@
-//! Context values from outside of the recipe: `--set`, `--context-file` and `RECIPE_VAR_…`, typed and merged.
+//! Given context values: `--set`, `--context-file` and `RECIPE_VAR_…`, typed and merged.
 //!
 //! Never loses text: a number, a list or an object is shown as it was typed.
 
@@ -16,7 +16,7 @@ use recipe::{
 
 use crate::{args::options::Context, environment::Environment};
 
-/// Why a value from outside cannot be used.
+/// Why a given value cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SettingsError {
     /// `--set` has no `=`, or nothing before it.
@@ -30,7 +30,7 @@ pub(crate) enum SettingsError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -70,19 +70,19 @@ impl Outside {
         names
     }
 
-    /// The names that were typed for this recipe, for the checker.
+    /// The names that were given explicitly for this recipe, for the checker.
     pub(crate) fn typed(&self) -> Vec<String> {
         self.set.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    /// All values from outside for a recipe, lowest precedence first: environment, context file, `--set`.
+    /// All given values for a recipe, lowest precedence first: environment, context file, `--set`.
     pub(crate) fn settings<'a>(&self, unit: &Unit, variable: impl Fn(&str) -> Option<&'a str>) -> Map {
         let mut values = engine::run::env_overrides::values(unit, variable);
         self.put_over(&mut values, unit);
         values
     }
 
-    /// Puts what the command line gives over other values.
+    /// Puts the values of the command line over other values.
     fn put_over(&self, values: &mut Map, unit: &Unit) {
         member::place_all(values, &unit.context, self.file.clone());
         for (name, value) in &self.set {
@@ -90,7 +90,7 @@ impl Outside {
         }
     }
 
-    /// What is given anew to a run that goes on. The environment is not asked again.
+    /// The new values for a resumed run. The environment is not read again.
     pub(crate) fn given_anew(&self, unit: &Unit, before: &Map) -> Map {
         let mut values = before.clone();
         self.put_over(&mut values, unit);

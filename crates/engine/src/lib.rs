@@ -1,7 +1,7 @@
-//! The brain: a plan and past events in, the next events out.
+//! Decides: a plan and past events in, the next events out.
 //!
-//! Never touches the outside world: no files, no processes, no clock, no randomness. The same plan and the same
-//! events give the same state, always; so a run that was killed is continued by folding its journal.
+//! Never touches the outside world: no files, no processes, no clock, no randomness. The same plan and the same events
+//! always give the same state, so a killed run is continued by folding its journal.
 
 pub mod failure;
 pub mod repair_review;

@@ -1,4 +1,4 @@
-//! What is wrong with a recipe: typed, with its place, and with what to do about it.
+//! Problems of a recipe: typed, with a place, and with advice.
 //!
 //! Never prints; the door renders these.
 
@@ -11,7 +11,7 @@ use crate::source::Place;
 pub enum Severity {
     /// The recipe cannot run.
     Error,
-    /// It runs, and probably does not do what was meant.
+    /// It runs, but probably not as intended.
     Warning,
 }
 
@@ -22,7 +22,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// Which kind of problem: stable, documented.
     pub code: Code,
-    /// What is wrong, in one line.
+    /// The problem, in one line.
     pub message: String,
     /// Where; absent if the problem is not in a file, but for example on the command line.
     pub place: Option<Place>,
@@ -49,12 +49,12 @@ macro_rules! codes {
                 match self { $(Code::$name => $word,)+ }
             }
 
-            /// What it means, in one sentence.
+            /// Its meaning, in one sentence.
             pub fn summary(self) -> &'static str {
                 match self { $(Code::$name => $summary,)+ }
             }
 
-            /// What to do about it where nothing more precise is known.
+            /// The advice if nothing more precise is known.
             pub fn advice(self) -> &'static str {
                 match self { $(Code::$name => $advice,)+ }
             }
@@ -177,7 +177,7 @@ impl Diagnostic {
         Diagnostic { place: Some(place), ..Diagnostic::nowhere(code, message) }
     }
 
-    /// A diagnostic about something that stands in no file.
+    /// A diagnostic about something that is in no file.
     pub fn nowhere(code: Code, message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             severity: code.severity(),
@@ -196,14 +196,14 @@ impl Diagnostic {
         self
     }
 
-    /// Sets what to do.
+    /// Sets the advice.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into());
         self
     }
 
-    /// Says what to do if nothing said it yet: a suggestion under the caret, else what the code advises.
+    /// Sets the advice if there is none yet: a suggestion under the caret, otherwise the advice of the code.
     #[must_use]
     pub(crate) fn with_advice(mut self) -> Diagnostic {
         if self.help.is_none() {

@@ -1,4 +1,4 @@
-//! Digests, so that "the same" can be told from "changed".
+//! Digests, to detect changes.
 
 use std::io::{self, Read};
 

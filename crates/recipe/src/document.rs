@@ -1,4 +1,4 @@
-//! A value that a file holds, as JSON or YAML: what context files are read with.
+//! A value in a file, as JSON or YAML: the reader of context files.
 //!
 //! Never reads the file itself, and never loses text: a number is kept as it is written.
 

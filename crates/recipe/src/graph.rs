@@ -1,6 +1,6 @@
-//! What depends on what: the steps of a recipe as a graph, for people and for resuming.
+//! The dependencies of steps: a recipe as a graph, for users and for resuming.
 //!
-//! Never looks below a recipe step; every recipe has a graph of its own.
+//! Never looks into a recipe step; every recipe has its own graph.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -83,7 +83,7 @@ fn paths(step: &Step) -> Vec<Path> {
     paths
 }
 
-/// The variables that a step writes: its own, and those that the steps of its recipe write, which flow back.
+/// The variables that a step writes: its own, and those of the steps of its recipe, which flow back.
 pub fn writes(plan: &Plan, step: &Step) -> BTreeSet<String> {
     let mut names: BTreeSet<String> = step.store.iter().cloned().collect();
     let mut seen: HashSet<UnitId> = HashSet::new();
@@ -181,7 +181,7 @@ pub fn edges(unit: &Unit) -> Vec<Edge> {
     edges_by(unit, None)
 }
 
-/// All edges of a recipe in its plan: a variable that a nested recipe writes comes from the step that runs it.
+/// All edges of a recipe in its plan: a variable that a sub-recipe writes comes from the step that runs it.
 pub fn edges_in(plan: &Plan, unit: &Unit) -> Vec<Edge> {
     edges_by(unit, Some(plan))
 }
@@ -239,7 +239,7 @@ fn file_edges(unit: &Unit, to: usize, edges: &mut Vec<Edge>) {
     }
 }
 
-/// The steps that stand directly before `to`: one step, or all of a parallel group.
+/// The steps directly before `to`: one step, or all of a parallel group.
 fn previous_level(unit: &Unit, to: usize) -> std::ops::Range<usize> {
     let mut end = to;
     while end > 0 && unit.steps[to].group.is_some() && unit.steps[end - 1].group == unit.steps[to].group {

@@ -1,10 +1,10 @@
 //! Finds the JSON in a text that people or programs wrote around it.
 //!
-//! Never changes what it finds, and never takes longer than a fixed number of passes over the text.
+//! Never changes its input, and never takes longer than a fixed number of passes over the text.
 
 use crate::value::Value;
 
-/// How deeply JSON may be nested; beyond that the parser refuses it.
+/// The deepest nesting of JSON; beyond that the parser refuses it.
 const MAX_DEPTH: usize = 127;
 
 /// The JSON value of `text`: the whole of it; else the content of a Markdown fence, one that is
@@ -18,7 +18,7 @@ fn parse(text: &str) -> Option<Value> {
     Value::from_json(text.strip_prefix('\u{feff}').unwrap_or(text)).ok()
 }
 
-/// A fenced block: the word after the opening backticks, and what it holds.
+/// A fenced block: the word after the opening backticks, and its content.
 struct Fence<'a> {
     label: &'a str,
     content: &'a str,
@@ -102,13 +102,13 @@ fn from_brackets(text: &str) -> Option<Value> {
     }
 }
 
-/// What starts at an opening bracket.
+/// The text from an opening bracket on.
 enum Block {
     /// Balanced, up to here.
     Closed(usize),
-    /// Nested beyond what is read; goes on up to here.
+    /// Nested too deeply; it ends here.
     TooDeep(usize),
-    /// No JSON: a bracket does not match, or stands where none can.
+    /// Not JSON: a bracket does not match, or is at a wrong place.
     Broken,
 }
 

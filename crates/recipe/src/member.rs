@@ -1,10 +1,10 @@
 //! Dotted names that are given a value: `a.b` means the member `b` of `a` where that is a map.
 //!
-//! Never makes a map of something else: then the dotted name is one of its own.
+//! Never turns another value into a map: then the dotted name is a separate name.
 
 use crate::value::{Map, Value};
 
-/// Gives a name its value among `values`, which stand over `defaults`.
+/// Gives a name its value in `values`, which override `defaults`.
 pub fn place(values: &mut Map, defaults: &Map, name: &str, value: &Value) {
     let is_own = values.contains_key(name) || defaults.contains_key(name);
     let owner = owner_of(name, |owner| match values.get(owner).or_else(|| defaults.get(owner)) {
@@ -20,7 +20,7 @@ pub fn place(values: &mut Map, defaults: &Map, name: &str, value: &Value) {
     }
 }
 
-/// Puts several names over others, dotted ones last: what they change must be there.
+/// Adds several names over others, dotted ones last: the maps that they change must exist.
 pub fn place_all(values: &mut Map, defaults: &Map, names: impl IntoIterator<Item = (String, Value)>) {
     let (dotted, plain): (Vec<_>, Vec<_>) = names.into_iter().partition(|(name, _)| name.contains('.'));
     for (name, value) in plain.into_iter().chain(dotted) {
@@ -28,7 +28,7 @@ pub fn place_all(values: &mut Map, defaults: &Map, names: impl IntoIterator<Item
     }
 }
 
-/// The name whose value holds what was given to `name`: itself, or the map of which it is a member.
+/// The name whose value contains the value given to `name`: itself, or the map of which it is a member.
 pub fn holder<'n>(values: &Map, name: &'n str) -> &'n str {
     let is_map = |owner: &str| matches!(values.get(owner), Some(Value::Map(_))).then_some(());
     match owner_of(name, is_map) {
@@ -61,7 +61,7 @@ mod tests {
             (r#"{"a": {"b.c": 1}}"#, "{}", "a.b.c", r#"{"a":{"b.c":9}}"#, "a"),
             (r#"{"a.b": {"c": 1}}"#, "{}", "a.b.c", r#"{"a.b":{"c":9}}"#, "a.b"),
             (r#"{"a": {}, "a.b": {"c": 1}}"#, "{}", "a.b.c", r#"{"a":{},"a.b":{"c":9}}"#, "a.b"),
-            // nothing to change, or a name of its own
+            // nothing to change, or a separate name
             ("{}", "{}", "a.b", r#"{"a.b":9}"#, "a.b"),
             (r#"{"a": "text"}"#, "{}", "a.b", r#"{"a":"text","a.b":9}"#, "a.b"),
             (r#"{"a": {"x": 1}, "a.b": 1}"#, "{}", "a.b", r#"{"a":{"x":1},"a.b":9}"#, "a.b"),

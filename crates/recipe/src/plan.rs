@@ -1,4 +1,4 @@
-//! What a recipe means: checked, resolved, ready to run.
+//! The meaning of a recipe: checked, resolved, ready to run.
 //!
 //! Only `check` makes a [`Plan`]; nothing in it is unresolved except names that are templates.
 
@@ -25,7 +25,7 @@ pub struct UnitId(pub u32);
 pub struct Plan {
     /// The recipe that was asked for.
     pub root: UnitId,
-    /// All recipes; nested steps name them by [`UnitId`], so that recursion needs no copies.
+    /// All recipes; recipe steps refer to them by [`UnitId`], so that recursion needs no copies.
     pub units: Vec<Arc<Unit>>,
     /// The texts they were made from.
     pub sources: Sources,
@@ -50,9 +50,9 @@ pub struct Unit {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// What it is for.
+    /// Its description.
     pub description: String,
-    /// Who wrote it.
+    /// Its author.
     pub author: String,
     /// Words to sort recipes by.
     pub tags: Vec<String>,
@@ -62,7 +62,7 @@ pub struct Unit {
     pub digest: String,
     /// Default values of the context.
     pub context: Map,
-    /// What context variables must be before the first step.
+    /// Requirements for context variables before the first step.
     pub rules: Vec<(String, Rule)>,
     /// Variables it wants to be given.
     pub inputs: Vec<Input>,
@@ -78,11 +78,11 @@ pub struct Unit {
     pub required_env: Vec<String>,
     /// Files that define environment variables.
     pub env_files: Vec<String>,
-    /// What agents may use up.
+    /// The budget of agents.
     pub budget: Budget,
     /// Its steps.
     pub steps: Vec<Arc<Step>>,
-    /// Names that its context can hold: declared ones, inputs and what steps store.
+    /// Names that its context can have: declared ones, inputs and those that steps store.
     pub names: Vec<String>,
 }
 
@@ -130,7 +130,7 @@ impl Limits {
 pub struct Input {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its description.
     pub description: String,
     /// Whether the recipe refuses to start without it.
     pub required: bool,
@@ -141,7 +141,7 @@ pub struct Input {
 /// The result text of a recipe.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// What the text is.
+    /// The format of the text.
     pub format: String,
     /// How it is made.
     pub template: Template,
@@ -158,7 +158,7 @@ pub struct Hooks {
     pub on_error: Option<Template>,
 }
 
-/// What agents may use up; absent means without limit.
+/// The budget of agents; an absent value means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct Budget {
@@ -179,9 +179,9 @@ pub struct Step {
     pub id: String,
     /// Its title for people.
     pub title: Option<String>,
-    /// What it is for.
+    /// Its description.
     pub description: Option<String>,
-    /// What it does.
+    /// Its kind.
     pub kind: StepKind,
     /// The variable that takes its output.
     pub store: Option<String>,
@@ -201,7 +201,7 @@ pub struct Step {
     pub env: Vec<(String, Template)>,
     /// Largest value in bytes that travels in an environment variable.
     pub max_env_value_bytes: Option<u64>,
-    /// Whether the run goes on when it fails.
+    /// Whether the run continues when it fails.
     pub continue_on_error: bool,
     /// Its tags.
     pub tags: Vec<String>,
@@ -213,22 +213,22 @@ pub struct Step {
     pub retry: Option<Retry>,
     /// Whether it may run again when it was interrupted.
     pub idempotent: bool,
-    /// What it does to the world outside.
+    /// Its side effects.
     pub effects: Vec<String>,
     /// File patterns that it reads.
     pub reads: Vec<String>,
     /// File patterns that it writes.
     pub produces: Vec<String>,
-    /// What exit codes mean.
+    /// The meaning of exit codes.
     pub exit_codes: Vec<(i32, ExitMeaning)>,
-    /// Where it stands.
+    /// Its place.
     pub place: Place,
     /// SHA-256 of its definition without titles and descriptions.
     pub digest: String,
 }
 
 impl Step {
-    /// Seconds after which it is ended, where others are asked for on the command line: the step's own stand.
+    /// The timeout in seconds, given the default of the command line: the step's own timeout takes precedence.
     pub fn timeout_beside(&self, asked: Option<f64>) -> Option<f64> {
         match self.has_own_timeout {
             true => self.timeout,
@@ -236,7 +236,7 @@ impl Step {
         }
     }
 
-    /// What an exit code means, where the step says so.
+    /// The meaning of an exit code, if the step declares it.
     pub fn exit_meaning(&self, code: i32) -> Option<ExitMeaning> {
         self.exit_codes.iter().find(|(known, _)| *known == code).map(|(_, meaning)| *meaning)
     }
@@ -251,7 +251,7 @@ pub struct Group {
     pub number: usize,
 }
 
-/// What a step does.
+/// The kind of a step.
 #[derive(Clone, Debug)]
 pub enum StepKind {
     /// Runs a shell command.
@@ -297,7 +297,7 @@ impl StepKind {
 /// A step that asks a coding agent.
 #[derive(Clone, Debug)]
 pub struct AgentStep {
-    /// What it asks.
+    /// The prompt.
     pub prompt: Template,
     /// The agent reference as written.
     pub reference: Option<String>,

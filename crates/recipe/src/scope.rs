@@ -1,6 +1,6 @@
 //! Names and paths: how templates and conditions reach into the context.
 //!
-//! Never fails: what is not there is [`Value::Null`].
+//! Never fails: a missing value is [`Value::Null`].
 
 use std::{
     collections::{HashMap, HashSet},
@@ -27,12 +27,12 @@ pub trait Scope {
     }
 }
 
-/// What a nested recipe left behind when it ended.
+/// The final context of a sub-recipe.
 #[derive(Debug, Default)]
 pub struct Final {
     /// Its context.
     pub context: Map,
-    /// The recipes that were nested in it, by the name that took their value.
+    /// Its own sub-recipes, by the name that took their value.
     pub below: HashMap<String, Arc<Final>>,
 }
 
@@ -54,7 +54,7 @@ impl Scope for Map {
 
 /// A scope in which some names get their values only later.
 pub struct Foreseen<'a> {
-    /// What is known.
+    /// The known values.
     pub scope: &'a dyn Scope,
     /// The names whose values are not known yet.
     pub unknown: &'a HashSet<String>,

@@ -1,4 +1,4 @@
-//! Where things stand: source files, byte spans, lines and columns.
+//! Places: source files, byte spans, lines and columns.
 //!
 //! Never reads a file; texts are handed in.
 
@@ -29,7 +29,7 @@ impl Span {
     }
 }
 
-/// A span in a file: what every message about a recipe carries.
+/// A span in a file: part of every message about a recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// The file.

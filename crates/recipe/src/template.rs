@@ -27,10 +27,10 @@ enum Part {
     If { path: Path, at: Range<usize>, then: Vec<Part>, otherwise: Vec<Part>, whole: Range<usize> },
 }
 
-/// What is wrong with a template, and where in its text.
+/// A problem of a template, and its place in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateError {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
     /// The bytes concerned.
     pub at: Range<usize>,
@@ -102,7 +102,7 @@ impl Template {
         names
     }
 
-    /// The same of a shell command: what stands in its comments reads nothing.
+    /// The same for a shell command: templates in its comments read nothing.
     pub(crate) fn command_names(&self) -> Vec<(&Path, Range<usize>)> {
         let names = self.names();
         if names.len() > MOST_SCANNED {
@@ -120,7 +120,7 @@ impl Template {
     fn quoting_at(&self, at: usize) -> Option<Quoting> {
         let mut pieces = Vec::new();
         flatten(&self.parts, &self.text, at, &mut pieces);
-        // whatever stands before, the hole is a word of its own
+        // the hole is a separate word, whatever comes before it
         pieces.extend([Piece::Text(" "), Piece::Hole(0)]);
         shell::scan(&pieces).pop()
     }

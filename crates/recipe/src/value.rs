@@ -1,6 +1,6 @@
 //! Values of the context: JSON-shaped, cheap to clone, and with the spelling of numbers kept.
 //!
-//! Never does arithmetic on a number behind the user's back: `3.10` stays `3.10` wherever it is shown.
+//! Never changes a number silently: `3.10` stays `3.10` wherever it is shown.
 
 use std::{borrow::Cow, ops::Deref, sync::Arc};
 
@@ -49,7 +49,7 @@ impl<T: PartialEq> PartialEq for Written<T> {
     }
 }
 
-/// A number: what it is worth, and how it was written.
+/// A number: its value and its spelling.
 #[derive(Clone, Debug)]
 pub struct Number {
     text: Arc<str>,
@@ -67,7 +67,7 @@ impl Number {
         Some(Number { text: text.into(), value })
     }
 
-    /// A number whose spelling is not decimal, such as `0x1F`, with what it is worth.
+    /// A number whose spelling is not decimal, such as `0x1F`, with its value.
     pub fn with_value(text: &str, value: f64) -> Number {
         Number { text: text.into(), value }
     }
@@ -79,7 +79,7 @@ impl Number {
         Number { text: text.into(), value }
     }
 
-    /// What it is worth.
+    /// Its value.
     pub fn as_f64(&self) -> f64 {
         self.value
     }
@@ -172,7 +172,7 @@ impl Value {
         }
     }
 
-    /// Whether a NUL stands anywhere in it: no program can be given that.
+    /// Whether it contains a NUL anywhere: programs cannot be given that.
     pub fn holds_nul(&self) -> bool {
         match self {
             Value::Text(text) => text.contains('\0'),

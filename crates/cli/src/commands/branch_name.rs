@@ -1,4 +1,4 @@
-//! `branch-name`: any text as the name of a git branch that git accepts.
+//! `branch-name`: turns any text into a branch name that git accepts.
 //!
 //! Never starts git and never looks at a repository: text in, text out.
 
@@ -16,7 +16,7 @@ use crate::{
 
 /// Longest slug.
 const LONGEST: usize = 60;
-/// Most of a text that is looked at; the rest could not reach the slug.
+/// The most text to look at; more could not reach the slug.
 const MOST_TEXT: u64 = 1 << 20;
 
 /// Prints the branch of a task.
@@ -60,7 +60,7 @@ fn text(args: &BranchNameArgs, environment: &Environment) -> Result<String, Fail
     }
 }
 
-/// The branch of a task: its issue and slug, or `task` where nothing of its text can be used.
+/// The branch of a task: its issue and slug, or `task` if its text has no usable characters.
 fn branch(prefix: &str, issue: Option<&str>, slug: Option<&str>) -> String {
     let prefix = prefix.trim_end_matches('/');
     let slug = slug.unwrap_or("task");
@@ -70,7 +70,7 @@ fn branch(prefix: &str, issue: Option<&str>, slug: Option<&str>) -> String {
     }
 }
 
-/// What of a text can stand in a branch, if anything can.
+/// The part of a text that a branch name can have, if any.
 fn slug(text: &str) -> Option<String> {
     let mut slug = String::new();
     for c in text.trim().chars().map(|c| c.to_ascii_lowercase()) {
@@ -80,13 +80,13 @@ fn slug(text: &str) -> Option<String> {
             _ => slug.push('-'),
         }
     }
-    // what is left is ASCII, so this cuts between characters
+    // the slug is ASCII, so this cuts between characters
     slug.truncate(LONGEST);
     let slug = acceptable(&slug);
     (!slug.is_empty()).then_some(slug)
 }
 
-/// The slug without what git refuses: dots side by side, `-` and `.` at its ends, a last `.lock`.
+/// The slug without parts that git refuses: dots side by side, `-` and `.` at its ends, a final `.lock`.
 fn acceptable(slug: &str) -> String {
     let dots: Vec<&str> = slug.split('.').collect();
     let single: Vec<&str> = dots
@@ -103,7 +103,7 @@ fn acceptable(slug: &str) -> String {
     rest.to_owned()
 }
 
-/// Whether git takes this as the name of a branch: the rules of `git check-ref-format --branch`.
+/// Whether git accepts this as a branch name: the rules of `git check-ref-format --branch`.
 fn is_valid(branch: &str) -> bool {
     let part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
     let forbidden = |c: char| c.is_ascii_control() || " ~^:?*[\\".contains(c);

@@ -1,4 +1,4 @@
-//! `cancel`: stops a run, and returns when nothing of it is alive.
+//! `cancel`: stops a run, and returns when all its processes have ended.
 
 use runtime::{os::process, runs::Cancelled, store::folder::owner_words};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! `completions`: a script that teaches a shell the verbs and flags.
+//! `completions`: a script with the verbs and flags for a shell.
 //!
 //! The generator does not expect a program whose first word is a verb or a file, nor one with hyphens in its name; this
 //! file corrects its output. Never completes anything that needs a run of the program.
@@ -42,7 +42,7 @@ fn script(shell: Shell) -> String {
     }
 }
 
-/// The first word is a verb or a file; what follows a file are the options of `run`.
+/// The first word is a verb or a file; a file is followed by the options of `run`.
 fn zsh(script: String, verbs: &str) -> String {
     let Some((before, rest)) = script.split_once("'::recipe -- ") else { return script };
     let Some((_, rest)) = rest.split_once('\n') else { return script };
@@ -57,7 +57,7 @@ fn zsh(script: String, verbs: &str) -> String {
         .replacen(&describe, &format!("{describe}\n    _files"), 1)
 }
 
-/// The same; and an option whose value is being typed is no mistake.
+/// The same; also accepts an option whose value is being typed.
 fn fish(script: &str, verbs: &str) -> String {
     script.replacen("    or return\n", "    or return 0\n", 1).replacen(
         "    contains -- $cmd[1] $argv\n",

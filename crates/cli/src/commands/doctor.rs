@@ -1,7 +1,7 @@
 //! `doctor`: what this machine has for running recipes, what is missing, and the fix for each problem.
 //!
-//! Says only what it has tried: programs that it knows are started with `--version`, files are written. Logins are
-//! not tried, and what a configuration names is never started.
+//! Reports only what it has tried: it starts known programs with `--version` and writes files. It does not try logins,
+//! and never starts a program that a configuration names.
 
 use std::{
     fs::File,
@@ -30,19 +30,19 @@ use crate::{
     report::failure::{Failure, clean},
 };
 
-/// How long a program may think about its version.
+/// How long a program may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The shell that steps run in.
 const SHELL: &str = "/bin/bash";
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
     /// It works, as far as it was tried.
     Ok,
-    /// It is not there, and only some recipes need it.
+    /// It is missing, and only some recipes need it.
     Absent,
-    /// It is there and does not work, and only some recipes need it.
+    /// It exists but does not work, and only some recipes need it.
     Unusable,
     /// No recipe can run.
     Broken,
@@ -68,7 +68,7 @@ impl Status {
     }
 }
 
-/// One thing that was looked at.
+/// One checked item.
 #[derive(Debug)]
 struct Finding {
     name: String,
@@ -116,7 +116,7 @@ impl Finding {
     }
 }
 
-/// Looks at everything.
+/// Checks everything.
 pub(crate) fn doctor(args: &DoctorArgs, environment: &Environment, out: &mut Out) -> Exit {
     let dir =
         args.working_dir.as_deref().map_or_else(|| environment.cwd.clone(), |dir| environment.absolute(dir));
@@ -175,7 +175,7 @@ fn find(environment: &Environment, name: &str) -> Option<PathBuf> {
     }
 }
 
-/// A program that is there, with its version if it tells one.
+/// A program that was found, with its version if it prints one.
 fn tried(kind: &'static str, name: &str, path: &Path, otherwise: Status, fix: &str) -> Finding {
     let mut finding = match ask_version(path) {
         Ok(version) => {
@@ -194,7 +194,7 @@ fn configuration(failure: &Failure) -> Finding {
     Finding::new("configuration", "configuration", Status::Broken).problem(failure.message.clone(), fix)
 }
 
-/// The programs that steps can name, asked all at once: some take a second to start.
+/// The programs that steps can name, all started at once: some take a second to start.
 fn agents(settings: &AgentSettings, environment: &Environment) -> Vec<Finding> {
     let mut names: Vec<String> = settings.custom.iter().map(|program| program.name.clone()).collect();
     names.extend(settings.launcher.clone());
@@ -238,7 +238,7 @@ fn agent(name: &str, settings: &AgentSettings, environment: &Environment) -> Fin
     finding
 }
 
-/// Whether a program may be started only to look at it: what a project's configuration names may not.
+/// Whether a program may be started for a check: one that a project's configuration names may not.
 fn is_trusted(name: &str, settings: &AgentSettings) -> bool {
     Program::KNOWN.contains(&name) && !settings.custom.iter().any(|program| program.name == name)
 }
@@ -266,7 +266,7 @@ fn absence(binary: &str) -> String {
     }
 }
 
-/// Tries to write where runs are stored, or where their directory would be made.
+/// Tries to write to the state directory, or to where it would be made.
 fn state(args: &DoctorArgs, environment: &Environment) -> Finding {
     let fix = "make it writable, or choose another directory with `--state-dir DIR`";
     let dir = match host::state_dir(args.state_dir.as_deref(), environment) {
@@ -288,7 +288,7 @@ fn state(args: &DoctorArgs, environment: &Environment) -> Finding {
     finding
 }
 
-/// The first line that a program prints about its version.
+/// The first line of a program's version output.
 fn ask_version(path: &Path) -> Result<String, String> {
     let failed = |error: io::Error| format!("`--version` cannot be tried: {error}");
     let mut said = tempfile::tempfile().map_err(failed)?;
@@ -305,7 +305,7 @@ fn ask_version(path: &Path) -> Result<String, String> {
     }
 }
 
-/// Runs `PROGRAM --version`; nothing if it had to be ended.
+/// Runs `PROGRAM --version`; `None` if it had to be ended.
 fn run(path: &Path, output: &File) -> io::Result<Option<ExitStatus>> {
     let mut command = Command::new(path);
     command.arg("--version").stdin(Stdio::null()).process_group(0);

@@ -71,7 +71,7 @@ pub(crate) fn explain(args: &ExplainArgs, environment: &Environment, out: &mut O
     Ok(Exit::Success)
 }
 
-/// How much is said of each step.
+/// How much is shown of each step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Length {
     /// Everything.
@@ -81,26 +81,26 @@ enum Length {
 }
 
 impl Length {
-    /// What suits a plan with so many steps.
+    /// The length for a plan of this size.
     fn of(plan: &Plan) -> Length {
         let steps: usize = plan.units.iter().map(|unit| unit.steps.len()).sum();
         if steps > result::LONG { Length::Short } else { Length::Full }
     }
 }
 
-/// Which nested recipes have been shown: each one is expanded once, so that recursion ends and text stays short.
+/// Sub-recipes that were already shown: each one is expanded once, so that recursion ends and the text stays short.
 struct Expansion<'a> {
     plan: &'a Plan,
     shown: HashSet<UnitId>,
 }
 
-/// What is to be shown of a nested recipe.
+/// How much to show of a sub-recipe.
 enum Nested<'a> {
     /// All of it.
     Whole(&'a Unit),
-    /// Only its name: it stands elsewhere in the same explanation.
+    /// Only its name: the same explanation shows it elsewhere.
     Again(&'a Unit),
-    /// Only its template: which one it is, is known when the step runs.
+    /// Only its template: the recipe is known when the step runs.
     Later(&'a str),
 }
 
@@ -109,7 +109,7 @@ impl<'a> Expansion<'a> {
         Expansion { plan, shown: HashSet::from([plan.root]) }
     }
 
-    /// The nested recipe of a step, if it has one.
+    /// The sub-recipe of a step, if it has one.
     fn nested(&mut self, step: &'a Step) -> Option<Nested<'a>> {
         let StepKind::Nested { target, .. } = &step.kind else { return None };
         Some(match target {
@@ -120,7 +120,7 @@ impl<'a> Expansion<'a> {
     }
 }
 
-/// Why the tags of the command line leave a step out, if they do.
+/// Why the tags of the command line exclude a step, if they do.
 fn left_out(step: &Step, tags: &Tags) -> Option<String> {
     let has = |wanted: &&String| step.tags.contains(wanted);
     if let Some(tag) = tags.excluded().iter().find(has) {
@@ -151,7 +151,7 @@ fn condition_names(step: &Step) -> Vec<String> {
     names
 }
 
-/// The secrets that stand in recipes.
+/// The secrets in recipes.
 fn secrets(plan: &Plan) -> Mask {
     let mut mask = Mask::default();
     plan.units.iter().for_each(|unit| mask.learn_unit(unit));

@@ -1,4 +1,4 @@
-//! `health`: what stored runs say about their recipes.
+//! `health`: statistics of stored runs by recipe.
 
 use jiff::{SignedDuration, Timestamp, civil::DateTime, tz::TimeZone};
 use runtime::runs::health::{Health, Query, RecipeHealth, health};
@@ -116,7 +116,7 @@ fn recipe_text(recipe: &RecipeHealth) -> String {
     lines.join("\n")
 }
 
-/// The newest runs of a list that has the oldest first.
+/// The newest runs of a list that starts with the oldest.
 fn newest(runs: &[String]) -> String {
     const LISTED: usize = 5;
     let shown: Vec<&str> = runs.iter().rev().take(LISTED).map(String::as_str).collect();

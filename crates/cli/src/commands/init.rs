@@ -1,4 +1,4 @@
-//! `init`: a first recipe for the project that is there, with its real build and test commands.
+//! `init`: a first recipe for the current project, with its real build and test commands.
 //!
 //! Never overwrites a file, and never runs anything.
 
@@ -18,17 +18,17 @@ use crate::{
     report::failure::Failure,
 };
 
-/// Makes editors check the recipe against the schema beside it.
+/// Makes editors check the recipe against the schema next to it.
 const MODELINE: &str = "# yaml-language-server: $schema=recipe.schema.json";
-/// Puts the schema there.
+/// The command that writes the schema.
 const SCHEMA: &str = "recipe-runner-rs schema > recipe.schema.json";
 
-/// A project, as far as its files tell.
+/// A project, according to its files.
 #[derive(Debug, PartialEq, Eq)]
 struct Project {
-    /// What it is.
+    /// The kind of project.
     kind: &'static str,
-    /// How that is known, and why these commands.
+    /// The reason for the kind and the commands.
     reason: String,
     /// Names and commands of the steps.
     steps: Vec<(&'static str, String)>,
@@ -65,7 +65,7 @@ fn run_command(args: &InitArgs) -> String {
         plain if plain.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c)) => plain.into_owned(),
         other => format!("'{}'", other.replace('\'', "'\\''")),
     };
-    // a path that could be taken for a command or a name is made to look like one
+    // a path that looks like a command or a name gets a prefix
     let file = match args.file.components().count() {
         1 if args.file.extension().is_none() => Path::new(".").join(&args.file),
         _ => args.file.clone(),
@@ -121,7 +121,7 @@ fn recipe(name: &str, file: &Path, project: &Project) -> String {
     text
 }
 
-/// What the files of a directory say; the most specific kind wins.
+/// The project in a directory; the most specific kind wins.
 fn look(dir: &Path) -> Project {
     [cargo, npm, python, go, make].iter().find_map(|kind| kind(dir)).unwrap_or_else(|| Project {
         kind: "unknown",
@@ -158,7 +158,7 @@ fn go(dir: &Path) -> Option<Project> {
         .then(|| project("Go", reason, [("build", "go build ./..."), ("test", "go test ./...")]))
 }
 
-/// The steps are the scripts that really exist; npm's own stand-in for a missing test does not count.
+/// The steps are the scripts that exist; npm's placeholder for a missing test does not count.
 fn npm(dir: &Path) -> Option<Project> {
     let package: Json = serde_json::from_str(&text(dir, "package.json")).ok()?;
     let tools = [("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn")];
@@ -174,7 +174,7 @@ fn npm(dir: &Path) -> Option<Project> {
     Some(Project { kind: "npm", reason, steps })
 }
 
-/// pytest if anything says so; else what Python itself brings.
+/// pytest if a file mentions it; otherwise Python's own test runner.
 fn python(dir: &Path) -> Option<Project> {
     let files = ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt"];
     let found = files.iter().find(|name| has(dir, name))?;
@@ -191,7 +191,7 @@ fn python(dir: &Path) -> Option<Project> {
     Some(project("Python", &reason, [("build", build), ("test", test)]))
 }
 
-/// The default target, and `test` or `check` where the file has one.
+/// The default target, and `test` or `check` if the file has one.
 fn make(dir: &Path) -> Option<Project> {
     let name = ["GNUmakefile", "makefile", "Makefile"].into_iter().find(|name| has(dir, name))?;
     let text = text(dir, name);

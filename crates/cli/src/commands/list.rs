@@ -19,7 +19,7 @@ const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 const YELLOW: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Yellow)));
 
-/// Where one's own recipes go.
+/// The hint about where a user's own recipes go.
 const YOURS: &str = "\
 Your own recipes: put them into `.claude/recipes` of a project, or into a directory that you
 name with `-R DIR`; a file is also run by its path, wherever it is.";
@@ -74,7 +74,7 @@ fn nothing_else(library: &Library) -> String {
     format!("No other recipes found in:\n{}{YOURS}", dirs.concat())
 }
 
-/// Text that fits into `width` columns.
+/// Text shortened to `width` columns.
 pub(crate) fn shorten(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();

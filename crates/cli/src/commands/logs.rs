@@ -1,6 +1,6 @@
-//! What steps printed, afterwards or while they print it.
+//! The output of steps, afterwards or live.
 //!
-//! Never shows part of a line of a run that is alive: a secret could be cut in two.
+//! Never shows an incomplete line of a live run: a secret could be cut in two.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -29,12 +29,12 @@ use crate::{
     },
 };
 
-/// How often a followed run is looked at.
+/// How often a followed run is checked.
 const LOOK: Duration = Duration::from_millis(200);
 /// How much of a file is read at once.
 const BLOCK: u64 = 256 * 1024;
 
-/// Shows what steps printed.
+/// Shows the output of steps.
 pub(crate) fn logs(args: &LogsArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let format = args.format.output_format;
     logs_of(args, environment, out).map_err(|failure| failure.announce(format, out))
@@ -59,7 +59,7 @@ fn logs_of(args: &LogsArgs, environment: &Environment, out: &mut Out) -> Result<
         );
     }
     if args.format.output_format == OutputFormat::Json {
-        // one value, when there is nothing more to come
+        // one value, when the output is complete
         let shown = match args.follow {
             true => {
                 wait_for_end(&folder, out);
@@ -98,7 +98,7 @@ struct Attempt {
     is_over: bool,
 }
 
-/// Attempts that were started; those at one step, or below it, if it is named.
+/// Started attempts; only those at a step, or below it, if one is named.
 fn attempts(records: &[Record], step: Option<&str>) -> Vec<Attempt> {
     let wanted = |path: &str| match step {
         None => true,
@@ -138,16 +138,16 @@ fn as_json(folder: &RunFolder, attempt: &Attempt, mask: &Mask) -> serde_json::Va
     json!({ "step": path, "attempt": attempt, "stdout": text("stdout"), "stderr": text("stderr"), "dir": dir })
 }
 
-/// Whether more may come.
+/// Whether more output may come.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     /// The run is alive.
     Open,
-    /// Nothing writes any more.
+    /// The output is complete.
     Over,
 }
 
-/// Shows files from where they were left.
+/// Shows files from the last position on.
 struct Follow {
     folder: RunFolder,
     mask: Mask,
@@ -160,7 +160,7 @@ struct Follow {
 #[derive(Default)]
 struct Tail {
     offset: u64,
-    /// The beginning of a line whose end has not come.
+    /// The beginning of an incomplete line.
     held: Vec<u8>,
 }
 
@@ -172,7 +172,7 @@ impl Follow {
     fn follow(&mut self, runs: &Runs, mut attempts: Vec<Attempt>, step: Option<&str>, out: &mut Out) {
         let mut size = 0;
         loop {
-            // asked before reading: what is written until a run ends is not missed
+            // checked before reading, so that the last output of a run is not missed
             let end = if self.folder.owner().is_some() { End::Open } else { End::Over };
             let now = std::fs::metadata(self.folder.journal()).map_or(0, |meta| meta.len());
             if now != size
@@ -233,7 +233,7 @@ impl Follow {
         }
     }
 
-    /// The next whole lines of a file; nothing if there are no more for now.
+    /// The next complete lines of a file; `None` if there are no more for now.
     fn read(&mut self, path: &Path, end: End) -> Option<Vec<u8>> {
         let tail = self.files.entry(path.to_owned()).or_default();
         let mut fresh = Vec::new();
@@ -253,7 +253,7 @@ impl Follow {
     }
 }
 
-/// Lines that cannot steer a terminal.
+/// Lines without terminal control characters.
 fn harmless(text: &str) -> String {
     text.split_inclusive('\n')
         .map(|line| format!("{}\n", printable(line.as_bytes(), Keep::Colours)))

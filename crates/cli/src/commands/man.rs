@@ -1,6 +1,6 @@
 //! `man`: manual pages of the program and of every command, made from the same description as `--help`.
 //!
-//! Never writes anywhere but into the directory that it is given.
+//! Never writes anywhere but into the given directory.
 
 use std::{fs, io, path::Path};
 

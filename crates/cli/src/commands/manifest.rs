@@ -1,6 +1,6 @@
-//! `manifest`: the digests of a directory's recipes, to see later what changed.
+//! `manifest`: the digests of a directory's recipes, to detect changes later.
 //!
-//! Never looks into directories below, and never touches a recipe.
+//! Never looks into subdirectories, and never touches a recipe.
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
@@ -15,13 +15,13 @@ use crate::{
     report::failure::Failure,
 };
 
-/// The file that holds the digests.
+/// The file with the digests.
 const FILE: &str = "_recipe_manifest.json";
 
 /// File names and the first 16 hexadecimal digits of their SHA-256.
 type Digests = BTreeMap<String, String>;
 
-/// What differs between two sets of files.
+/// The differences between two sets of files.
 #[derive(Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Changes {
     /// Files that only the second set has.
@@ -33,7 +33,7 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// What it takes to get from `before` to `after`.
+    /// The differences between `before` and `after`.
     pub(crate) fn between<T: PartialEq>(
         before: &BTreeMap<String, T>,
         after: &BTreeMap<String, T>,
@@ -149,7 +149,7 @@ fn digests(dir: &Path) -> io::Result<Digests> {
     Ok(digests)
 }
 
-/// Whether a path has the ending of a recipe.
+/// Whether a path has the extension of a recipe.
 pub(crate) fn is_recipe(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml")
 }

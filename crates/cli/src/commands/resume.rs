@@ -1,4 +1,4 @@
-//! Going on with a run.
+//! `resume`: continues a run.
 
 mod edited;
 mod planned;
@@ -38,7 +38,7 @@ use crate::{
 use edited::Edited;
 use same_flags::Asked;
 
-/// Goes on with a run from where it stopped.
+/// Continues a run where it stopped.
 pub(crate) fn resume(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let (result, name) = match meant(args, environment) {
         Ok(meant) => {
@@ -50,7 +50,7 @@ pub(crate) fn resume(args: &ResumeArgs, environment: &Environment, out: &mut Out
     result.or_else(|failure| Ok(report_missing(&failure, &name, args.format.output_format, out)))
 }
 
-/// The run that is meant.
+/// The requested run.
 struct Meant {
     runs: Runs,
     folder: RunFolder,
@@ -71,14 +71,14 @@ fn resume_run(
     out: &mut Out,
 ) -> Result<Exit, Failure> {
     let looks_only = args.plan || args.options.dry_run;
-    // what chose the agent and led to recipes when the run began may be missing in this shell
+    // the variables that chose the agent and led to recipes may be missing in this shell
     let before = header.options.variables.clone().into_iter();
     let is_compat = args.options.compat || header.options.compat;
     let environment = &environment.with_defaults(before.chain(is_compat.then(host::compat_depth)));
     stays_in_place(args, &header, environment)?;
     let outside = load_recipe::outside(&args.context, environment)?;
     if !looks_only {
-        // before the recipe is read: it may not be what its user wrote
+        // before the recipe is read: an interrupted repair may have changed it
         let grace = host::bare(environment.all(), environment).grace;
         let undone = runs.undo_repair(&folder, grace);
         let undone = undone.map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
@@ -169,7 +169,7 @@ fn resume_run(
         return Ok(Exit::Success);
     }
     if asks {
-        // the question comes after what was said before
+        // earlier output comes before the question
         out.flush();
     }
     go_on(&runs, opened, resume, Around { args, asked: &asked, base: &base, environment }, out)
@@ -190,7 +190,7 @@ fn is_of(plan: &Plan, library: &Library, opened: &OpenedRun, reach: &CliHint) ->
         .hint("`recipe-runner-rs runs` shows which run belongs to which recipe"))
 }
 
-/// A run goes on where it began: its steps have left files there.
+/// Checks that a run continues in its own directory: its steps have left files there.
 fn stays_in_place(args: &ResumeArgs, header: &Header, environment: &Environment) -> Result<(), Failure> {
     let Some(dir) = &args.places.working_dir else { return Ok(()) };
     let real = |dir: &Path| std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
@@ -210,10 +210,10 @@ fn stays_in_place(args: &ResumeArgs, header: &Header, environment: &Environment)
         .hint("or start a new run there"))
 }
 
-/// Asks a person whether completed agent steps may be done again.
+/// Asks the user whether completed agent steps may run again.
 fn ask(plan: &ResumePlan) -> bool {
     let mut stderr = std::io::stderr();
-    // a recipe that is only entered again keeps what was done in it
+    // a recipe that is only entered again keeps its finished steps
     let again: Vec<&str> = plan.redo.iter().map(String::as_str).filter(|path| !path.ends_with('/')).collect();
     let list = again.join(", ");
     let _ = write!(stderr, "These steps are done and would be done again: {list}\nGo on? [y/N] ");
@@ -222,11 +222,11 @@ fn ask(plan: &ResumePlan) -> bool {
     std::io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }
 
-/// What a resume is made for, besides the run itself.
+/// The inputs of a resume besides the run itself.
 struct Around<'a> {
     args: &'a ResumeArgs,
     asked: &'a Asked<'a>,
-    /// Where the paths of its recipes begin.
+    /// The directory that relative paths of its recipes start from.
     base: &'a Path,
     environment: &'a Environment,
 }
@@ -248,7 +248,7 @@ fn go_on(
     if is_unwanted {
         repair::forbid(&mut resume.host);
     }
-    // a loop that was killed goes on within its own budget
+    // an auto-fix loop that was killed continues with its own budget
     let unfinished = repair::unfinished(&folder, &opened.header.options);
     let is_off = is_unwanted && (is_said || args.options.auto_fix.is_some() || unfinished.is_some());
     let change = resume.change;
@@ -321,7 +321,7 @@ fn go_on(
     }
 }
 
-/// What to do about a run that does not go on.
+/// The failure message for a run that does not continue.
 fn explain(error: ResumeError, asked: &Asked<'_>) -> Failure {
     let typed = |words: String| asked.reach.command(&words);
     let message = error.to_string();
@@ -354,7 +354,7 @@ fn explain(error: ResumeError, asked: &Asked<'_>) -> Failure {
             .fact("run_id", run),
         ResumeError::NoStep { run, .. } => Failure::new(Exit::BadArguments, message)
             .hint(format!("`{}` lists the steps", typed(format!("show {run}")))),
-        // before it went on: a run that had begun to fails inside of the drive
+        // before it continued: a run that had already continued fails inside the drive
         ResumeError::Run(RunError::Folder(_) | RunError::Journal(_))
         | ResumeError::Open(OpenError::Folder(_) | OpenError::Journal(JournalError::Io { .. })) => {
             Failure::new(Exit::Broken, message)
@@ -367,7 +367,7 @@ fn explain(error: ResumeError, asked: &Asked<'_>) -> Failure {
     }
 }
 
-/// What the command line changes in the options of a run.
+/// Applies the command line to the options of a run.
 fn change(options: &mut Options, args: &ResumeArgs) {
     let given = &args.options;
     if let Some(number) = given.max_parallel {

@@ -1,4 +1,4 @@
-//! Running a recipe: what is refused before anything runs.
+//! Running a recipe, and everything that is refused before.
 //!
 //! Never starts a run that was not checked completely.
 
@@ -41,7 +41,7 @@ use crate::{
     },
 };
 
-/// Runs a recipe, or only looks at it if the flags say so.
+/// Runs a recipe, or only checks or explains it if the flags say so.
 pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let Some(asked) = args.recipe.clone().filter(|asked| !asked.is_empty()) else {
         return Err(load_recipe::nothing_asked("RECIPE [OPTIONS]"));
@@ -102,7 +102,7 @@ struct Job<'a> {
     recording: &'a Recording<'a>,
 }
 
-/// Hands a checked recipe to what runs it, and shows what comes of it.
+/// Runs a checked recipe, and shows its result.
 fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let options = &args.options;
     let working_dir = working_dir(args.places.working_dir.as_deref(), environment);
@@ -192,7 +192,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
     Ok(exit)
 }
 
-/// A result for programs carries the evidence too.
+/// Adds the evidence to a result in JSON.
 pub(crate) fn with_evidence(runs: &Runs, mut result: RunResult, format: OutputFormat) -> RunResult {
     if let (OutputFormat::Json, Some(run)) = (format, &result.run_id) {
         result.evidence = runs.evidence(run);
@@ -200,13 +200,13 @@ pub(crate) fn with_evidence(runs: &Runs, mut result: RunResult, format: OutputFo
     result
 }
 
-/// Where a recipe works.
+/// The working directory of a recipe.
 pub(crate) fn working_dir(asked: Option<&Path>, environment: &Environment) -> PathBuf {
     let dir = asked.map_or_else(|| environment.cwd.clone(), |dir| environment.absolute(dir));
     std::fs::canonicalize(&dir).unwrap_or(dir)
 }
 
-/// Who shows the run: a view that is redrawn where that is possible and wanted, else lines.
+/// The reporter of a run: a view that is redrawn if possible and wanted, otherwise lines.
 pub(crate) fn reporter<'a>(
     options: &RunOptions,
     format: OutputFormat,
@@ -232,7 +232,7 @@ fn is_live(options: &RunOptions, environment: &Environment) -> bool {
     environment.can_redraw() && !options.quiet && !options.progress && !options.dry_run
 }
 
-/// How much the result says: steps that a person has just seen pass by are not listed again.
+/// How much the result shows: steps that the user has just seen are not listed again.
 pub(crate) fn detail(options: &RunOptions, environment: &Environment) -> Detail {
     match is_live(options, environment) && environment.stdout_is_terminal {
         true => Detail::Brief,

@@ -1,4 +1,4 @@
-//! `show`: one run, with everything that a person may want to know of it.
+//! `show`: one run with all details for users.
 
 use engine::RunStatus;
 use jiff::Timestamp;
@@ -49,7 +49,7 @@ pub(crate) fn show(args: &ShowArgs, environment: &Environment, out: &mut Out) ->
 
 /// Writes a run to stdout.
 fn write(shown: &OpenedRun, result: &RunResult, snippet: &Snippet, out: &mut Out) {
-    // colours are added after what comes from outside was made harmless
+    // colours are added after control characters of foreign text were removed
     out.result(&format!("run {}: {}", result.run_id.as_deref().unwrap_or("?"), painted(result.status)));
     let mut lines = facts(shown, result);
     lines.extend(fixed(result).iter().map(|line| format!("  {line}")));
@@ -93,7 +93,7 @@ fn facts(shown: &OpenedRun, result: &RunResult) -> Vec<String> {
     facts.into_iter().map(|(name, text)| format!("  {name:<10} {text}")).collect()
 }
 
-/// What people should know, as they were told while it ran.
+/// The notes, as they were shown during the run.
 fn notes(result: &RunResult) -> Vec<String> {
     let notes = result.evidence.iter().flat_map(|evidence| &evidence.notes);
     let lines: Vec<String> = notes
@@ -106,7 +106,7 @@ fn notes(result: &RunResult) -> Vec<String> {
     heading.into_iter().chain(lines).collect()
 }
 
-/// Every process that was started, if they were asked for.
+/// Every started process, if requested.
 fn processes(result: &RunResult) -> Vec<String> {
     let Some(spawned) = result.evidence.as_ref().and_then(|evidence| evidence.spawned.as_ref()) else {
         return Vec::new();
@@ -134,7 +134,7 @@ fn so_far(status: RunStatus) -> &'static str {
     if status == RunStatus::Running { " so far" } else { "" }
 }
 
-/// What can be done with a run that did not fail.
+/// The possible next commands for a run that did not fail.
 fn next(result: &RunResult) -> String {
     let run = result.run_id.as_deref().unwrap_or("last");
     match result.status {

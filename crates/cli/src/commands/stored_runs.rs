@@ -1,4 +1,4 @@
-//! What the commands about stored runs share: where runs are, which one is meant, and why one cannot be read.
+//! Shared by the commands about stored runs: where runs are, which one is requested, and why one cannot be read.
 
 use std::{fs, io::ErrorKind, path::Path};
 
@@ -23,7 +23,7 @@ pub(crate) fn runs_at(state_dir: Option<&Path>, environment: &Environment) -> Re
     }
 }
 
-/// The run that is meant.
+/// The requested run.
 pub(super) fn find(runs: &Runs, asked: &str) -> Result<RunFolder, Failure> {
     runs.find(asked).map_err(|error| {
         let hint = match &error {

@@ -1,7 +1,7 @@
-//! `sync`: local recipes compared with those of a git remote.
+//! `sync`: compares local recipes with those of a git remote.
 //!
-//! Never writes anything outside of a private temporary directory: what to take over is the user's choice.
-//! The network is git's business alone.
+//! Never writes anything outside a private temporary directory: the user chooses what to take over. Only git uses the
+//! network.
 
 use std::{
     collections::BTreeMap,
@@ -22,9 +22,9 @@ use crate::{
     report::failure::Failure,
 };
 
-/// Directories that hold YAML files which are not recipes.
+/// Directories with YAML files that are not recipes.
 const SKIPPED_DIRS: &[&str] = &[".git", ".github", "node_modules", "target"];
-/// How deep local directories are looked into.
+/// The deepest local directories to look into.
 const MAX_DEPTH: usize = 16;
 
 /// Relative paths and contents of recipe files.
@@ -77,7 +77,7 @@ fn collect(dir: &Path, prefix: &str, depth: usize, recipes: &mut Recipes) -> io:
         let name = entry.file_name().to_string_lossy().into_owned();
         let (path, kind) = (entry.path(), entry.file_type()?);
         if kind.is_dir() && depth > 0 && !SKIPPED_DIRS.contains(&name.as_str()) {
-            // one directory that cannot be read does not stop the comparison
+            // an unreadable directory does not stop the comparison
             drop(collect(&path, &format!("{prefix}{name}/"), depth - 1, recipes));
         } else if is_recipe(&path) && path.is_file() {
             recipes.insert(format!("{prefix}{name}"), fs::read(&path)?);
@@ -138,7 +138,7 @@ fn recipe_entry(line: &str) -> Option<(&str, &str)> {
     (kind == "blob" && mode != "120000" && is_recipe(Path::new(path)) && !skipped).then_some((path, blob))
 }
 
-/// A path of the local machine must not depend on where git runs; shallow copies need it as an address.
+/// The address of a remote: a local path must not depend on git's directory, and shallow clones need a URL.
 fn remote_address(remote: &str, cwd: &Path) -> String {
     let path = cwd.join(remote);
     if !remote.contains("://") && path.exists() {
@@ -151,7 +151,7 @@ fn remote_address(remote: &str, cwd: &Path) -> String {
 fn git(dir: &Path) -> Command {
     let mut command = Command::new("git");
     command.current_dir(dir).stdin(Stdio::null());
-    // never asks a person, and never looks at a repository that happens to be around
+    // never asks a question, and never uses a repository around the current directory
     command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_NAMESPACE"] {
         command.env_remove(name);

@@ -1,4 +1,4 @@
-//! `validate` and `--validate-only`: every problem of every recipe that was named.
+//! `validate` and `--validate-only`: every problem of every named recipe.
 //!
 //! Never runs anything.
 
@@ -26,7 +26,7 @@ struct Verdict {
     diagnostics: Vec<Problem>,
 }
 
-/// Checks all recipes that were named.
+/// Checks all named recipes.
 pub(crate) fn validate(
     args: &ValidateArgs,
     environment: &Environment,
@@ -105,7 +105,7 @@ fn miss(failure: &Failure, out: &mut Out, verdict: &mut Verdict) -> Exit {
     failure.report(out)
 }
 
-/// An invalid recipe says more than one that is not there.
+/// The worse of two exits: an invalid recipe is worse than a missing one.
 fn worse(a: Exit, b: Exit) -> Exit {
     match (a, b) {
         (Exit::Invalid, _) | (_, Exit::Invalid) => Exit::Invalid,

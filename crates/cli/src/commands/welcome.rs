@@ -1,4 +1,4 @@
-//! The first screen: what a person sees who types the program's name and nothing else.
+//! The first screen: shown when the program is called without arguments.
 //!
 //! Never longer than a small terminal.
 
@@ -31,7 +31,7 @@ A first recipe, hello.yaml:
 `recipe-runner-rs --help` shows every command and option.
 ";
 
-/// Shows it. Nothing was asked for, so nothing succeeded.
+/// Shows it. Nothing was requested, so this is not a success.
 pub(crate) fn show(out: &mut Out) -> Exit {
     out.notice(SCREEN);
     Exit::BadArguments

@@ -1,4 +1,4 @@
-//! What people and programs read: progress, results, failures and diagnostics.
+//! Output for users and programs: progress, results, failures and diagnostics.
 
 pub(crate) mod diagnostics;
 pub(crate) mod failure;

@@ -1,4 +1,4 @@
-//! Progress on stderr, and what steps print on stdout, as a run goes on.
+//! Progress on stderr, and the output of steps on stdout, during a run.
 //!
 //! Never changes a run, and never mixes the two outputs.
 
@@ -40,16 +40,16 @@ use crate::{
 pub(crate) enum Manner {
     /// Not at all.
     Quiet,
-    /// A line for each thing that happens.
+    /// A line for each event.
     Lines,
     /// The same with icons.
     Icons,
 }
 
-/// Whether the result is for people or for programs.
+/// Whether the result is for users or for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Audience {
-    /// Steps' own output is shown.
+    /// The output of steps is shown.
     People,
     /// stdout is kept free for one JSON value.
     Programs,
@@ -62,21 +62,21 @@ pub(crate) struct Progress<'a> {
     audience: Audience,
     heartbeat: Option<Duration>,
     beats: HashMap<String, Instant>,
-    /// Output of steps that run beside others waits for the end of its line.
+    /// Incomplete lines of parallel steps.
     lines: HashMap<String, Vec<u8>>,
     running: usize,
     at_line_start: bool,
-    /// What running steps printed last, or what their agents are at.
+    /// The last output of running steps, or the activity of their agents.
     last: HashMap<String, String>,
     agents: HashSet<String>,
     labels: HashMap<String, String>,
-    /// The next attempt, and when it comes.
+    /// The next attempt, and its time.
     waits: HashMap<String, (u32, Instant)>,
 }
 
-/// Bytes at the end of some output in which its last line is looked for.
+/// The bytes at the end of an output to search for its last line.
 const LAST: usize = 1024;
-/// Columns of a last line that are shown.
+/// The columns of a last line to show.
 const SHOWN: usize = 100;
 
 impl<'a> Progress<'a> {
@@ -132,7 +132,7 @@ impl<'a> Progress<'a> {
             Event::StepFinished { path, .. } | Event::StepSkipped { path, .. } => {
                 self.finished(path, state, mask);
             }
-            // the run was told to stop: no attempt follows
+            // the run was stopped: no attempt follows
             Event::AttemptFailed { ended, .. } if ended.outcome == Outcome::Cancelled => {}
             Event::AttemptFailed { path, attempt, ended, retry_in_ms } => {
                 let why = mask.text(first_line(ended.error.as_deref().unwrap_or("failed"))).into_owned();
@@ -147,7 +147,7 @@ impl<'a> Progress<'a> {
                 self.out
                     .notice(&clean(&format!("{label} warning: hook {hook} failed: {}", mask.text(error))));
             }
-            // said together with the step being skipped
+            // shown together with the skipped step
             Event::Noted { path: Some(path), message } if state.settings.dry_run => {
                 self.last.insert(path.clone(), shortened(&mask.text(message)).into_owned());
             }
@@ -163,7 +163,7 @@ impl<'a> Progress<'a> {
                 self.line(&format!("[auto-fix] {}", mask.text(&fixing(event))));
             }
             Event::RunFinished(finished) => self.run_finished(finished, state, mask),
-            // said with what becomes of it
+            // shown with the end of the step
             Event::RecipeStopped { cause: StopCause::Refused, .. }
             | Event::RecipeEntered { .. }
             | Event::Spawned(_)
@@ -249,7 +249,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Shows what a step printed last without ending its line.
+    /// Shows the last incomplete line of a step.
     fn flush(&mut self, path: &str) {
         if let Some(rest) = self.lines.remove(path).filter(|rest| !rest.is_empty()) {
             self.out.raw(&rest);
@@ -310,7 +310,7 @@ impl Reporter for Progress<'_> {
                 }
                 self.event(record, state, mask);
             }
-            // wrappers look for it, also where nothing else is shown
+            // wrappers look for it, even in quiet modes
             Notice::Log { path } => self.out.notice(&clean(&recipe_log(path))),
             Notice::Output { path, .. } if self.agents.contains(path) => {}
             Notice::Output { path, stream, bytes } => {
@@ -341,7 +341,7 @@ impl Reporter for Progress<'_> {
     }
 
     fn tick(&self) -> Option<Duration> {
-        // often enough to be in time, seldom enough to cost nothing
+        // often enough to be in time, rarely enough to cost nothing
         self.heartbeat
             .filter(|_| self.manner != Manner::Quiet)
             .map(|interval| (interval / 4).max(Duration::from_millis(50)))
@@ -373,14 +373,14 @@ impl Reporter for Progress<'_> {
     }
 }
 
-/// Whether a step asks an agent: what such a program prints is for machines, its answer is for people.
+/// Whether a step calls an agent: the output of such a program is for machines, its answer is for users.
 pub(crate) fn is_agent(path: &str, state: &RunState) -> bool {
     state.locate(path).is_some_and(|(frame, at)| {
         matches!(state.frames[frame].unit.steps[at].kind, recipe::plan::StepKind::Agent(_))
     })
 }
 
-/// What an agent answered.
+/// The answer of an agent.
 pub(crate) fn answer(step: &StepState, mask: &Mask) -> Option<String> {
     let text = mask.value("", step.value.as_ref()?).render().into_owned();
     let text = text.trim_end();

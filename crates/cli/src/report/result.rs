@@ -1,4 +1,4 @@
-//! The result of a run, as people and programs read it.
+//! The result of a run, for users and programs.
 
 use engine::{
     RunStatus, StepStatus,
@@ -30,25 +30,25 @@ pub(crate) struct Snippet {
     pub(crate) bytes: u64,
 }
 
-/// Most steps that a summary lists one by one.
+/// The most steps that a summary lists one by one.
 const LISTED: usize = 60;
-/// A recipe with more steps than this is shown with one line a step.
+/// A recipe with more steps than this is shown with one line per step.
 pub(crate) const LONG: usize = 40;
-/// Most lines of a command that a failure shows.
+/// The most lines of a command that a failure shows.
 const WRITTEN: usize = 6;
 
-/// How much a result says.
+/// How much a result shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// Every step in full.
     Full,
-    /// A line for every step, as far as there are many.
+    /// One line per step, if there are many.
     Lines,
     /// No steps.
     Brief,
 }
 
-/// Shows the result and gives the exit code.
+/// Shows the result and returns the exit code.
 pub(crate) fn show(
     result: &RunResult,
     format: OutputFormat,
@@ -92,7 +92,7 @@ fn summary(result: &RunResult, detail: Detail) -> String {
     lines.join("\n")
 }
 
-/// What auto-fix did to bring a run to its end, and what it rewrote on the way.
+/// What auto-fix did to complete a run, and the files that it rewrote.
 pub(crate) fn fixed(result: &RunResult) -> Vec<String> {
     let Some(fix) = &result.auto_fix else { return Vec::new() };
     let mut lines = Vec::new();
@@ -130,7 +130,7 @@ pub(crate) fn known_usage(usage: &Usage) -> String {
     [runs, usage.model.clone(), tokens, cost].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Says how to go on without doing again what agents have done, where a plain resume would.
+/// Shows how to continue without repeating the work of agents, if a plain resume would repeat it.
 pub(crate) fn offer_to_keep(runs: &Runs, result: &RunResult, out: &mut Out) {
     let (Some(run), Some(command), Some(failure)) = (&result.run_id, &result.resume_command, &result.failure)
     else {
@@ -146,7 +146,7 @@ pub(crate) fn offer_to_keep(runs: &Runs, result: &RunResult, out: &mut Out) {
     }
 }
 
-/// Dollars, and how many runs are not in them.
+/// The cost in dollars, and how many calls did not report theirs.
 pub(crate) fn cost(known: Option<f64>, silent: u64) -> String {
     match (known, silent) {
         (None, _) => "unknown".to_owned(),
@@ -155,7 +155,7 @@ pub(crate) fn cost(known: Option<f64>, silent: u64) -> String {
     }
 }
 
-/// A line for every step, or for those that are worth one if there are very many.
+/// One line per step, or only the notable ones if there are very many.
 pub(crate) fn steps(result: &RunResult) -> Vec<String> {
     let steps = &result.step_results;
     let all = steps.len() <= LISTED;
@@ -169,7 +169,7 @@ pub(crate) fn steps(result: &RunResult) -> Vec<String> {
     lines
 }
 
-/// What every step would do. In a long recipe each step has one line, unless everything is asked for.
+/// What every step would do. In a long recipe each step has one line, unless all details are requested.
 fn rehearsed(result: &RunResult, detail: Detail) -> Vec<String> {
     let mut lines = Vec::new();
     result.step_results.iter().for_each(|step| step_lines(step, 1, &mut lines));
@@ -184,7 +184,7 @@ fn rehearsed(result: &RunResult, detail: Detail) -> Vec<String> {
     lines
 }
 
-/// The word for a step's status: nothing is running any more when the run is over.
+/// The word for a step's status: no step is running when the run is over.
 fn word(step: &StepResult) -> &'static str {
     if step.interrupted { "interrupted" } else { step.status.as_str() }
 }
@@ -194,7 +194,7 @@ fn step_lines(step: &StepResult, depth: usize, lines: &mut Vec<String>) {
     let (icon, id, status) = (icon(step.status), &step.step_id, word(step));
     let icon = if status == "interrupted" { '■' } else { icon };
     let text = format!("{indent}{icon} {id} {status}{}", note(step));
-    // what belongs to the step stands below it, not at the left edge
+    // lines of a step are indented below it
     lines.push(text.trim_end().replace('\n', &format!("\n{indent}    ")));
     for nested in &step.steps {
         step_lines(nested, depth + 1, lines);
@@ -222,7 +222,7 @@ fn attempts(step: &StepResult) -> String {
     if step.attempts > 1 { format!(", {} attempts", step.attempts) } else { String::new() }
 }
 
-/// What a person needs to know about a failure.
+/// The report about a failure.
 pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
     let mut text = String::new();
     match (&result.failure, result.status) {
@@ -259,7 +259,7 @@ pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
     Some(text)
 }
 
-/// What the failure is put down to, with the evidence, and what auto-fix did about it.
+/// The diagnosis of the failure, with the evidence, and what auto-fix did about it.
 fn diagnosis(result: &RunResult) -> String {
     let mut text = String::new();
     if let Some(found) = &result.diagnosis {
@@ -270,7 +270,7 @@ fn diagnosis(result: &RunResult) -> String {
             text.push_str(&format!("  failed too: step `{}`: {class}\n", other.step));
             text.push_str(&signals(&other.signals));
         }
-        // a run that has an id has its commands below
+        // a run with an id has its commands below
         let shown = if result.run_id.is_some() { 1 } else { result.advice.len() };
         for (at, advice) in result.advice.iter().take(shown).enumerate() {
             text.push_str(&format!("  {:<8} {advice}\n", if at == 0 { "next:" } else { "" }));
@@ -298,13 +298,13 @@ fn diagnosis(result: &RunResult) -> String {
     text
 }
 
-/// A kind of failure, and how sure that is.
+/// A kind of failure, with the confidence.
 fn class(class: Class, confidence: Confidence) -> String {
     let sure = format!("{confidence:?}").to_lowercase();
     format!("{} ({sure} confidence)", class.as_str())
 }
 
-/// The evidence that says most.
+/// The strongest evidence.
 fn signals(signals: &[Signal]) -> String {
     let shown = signals.iter().take(3).filter(|signal| !signal.quote.is_empty());
     shown
@@ -312,7 +312,7 @@ fn signals(signals: &[Signal]) -> String {
         .collect()
 }
 
-/// What the step was, and what it said.
+/// The step, and its output.
 fn evidence(failure: &Failure, result: &RunResult, snippet: &Snippet) -> String {
     let step = find(&result.step_results, &failure.step);
     let text = written(step, failure.written.as_deref());
@@ -325,7 +325,7 @@ fn evidence(failure: &Failure, result: &RunResult, snippet: &Snippet) -> String 
     text + &outputs + &below
 }
 
-/// What a step was that the timeout of the recipe step around it cut short, and what it said.
+/// A step that was stopped by the timeout of the recipe step around it, and its output.
 fn cut_short((path, text): &(String, Option<String>), result: &RunResult, snippet: &Snippet) -> String {
     let Some(step) = find(&result.step_results, path) else { return String::new() };
     let error = first_line(&step.error);

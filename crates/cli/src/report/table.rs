@@ -1,4 +1,4 @@
-//! Runs as a table, and times as people say them.
+//! Runs as a table, and times as text.
 
 use anstyle::{AnsiColor, Style};
 use engine::RunStatus;
@@ -12,15 +12,15 @@ use crate::report::{
     words::{duration, first_line},
 };
 
-/// Who reads a table.
+/// The reader of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reader {
-    /// A person at a terminal with so many columns: there is a heading, and nothing wraps.
+    /// A user at a terminal with this many columns: there is a heading, and no line wraps.
     Person {
         /// The columns.
         columns: usize,
     },
-    /// Another program, or a file: one line for each run, complete.
+    /// Another program, or a file: one complete line for each run.
     Program,
 }
 
@@ -81,12 +81,12 @@ pub(crate) fn painted(status: RunStatus) -> String {
     format!("{style}{}{style:#}", status.as_str())
 }
 
-/// `2026-03-01 14:05:09`, where the user is.
+/// A local time: `2026-03-01 14:05:09`.
 pub(crate) fn local(at: Timestamp) -> String {
     at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// `5 minutes ago`; a date if it is long ago, or ahead because the clock was set.
+/// `5 minutes ago`; a date if it is long ago, or in the future because the clock was set.
 pub(crate) fn ago(at: Timestamp, now: Timestamp) -> String {
     let seconds = match now.as_second() - at.as_second() {
         -3600..0 => 0,

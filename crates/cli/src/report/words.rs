@@ -1,6 +1,6 @@
-//! The words for what happens to steps and runs, the same wherever people read them.
+//! The words for events of steps and runs, the same everywhere.
 //!
-//! Pure: takes states, gives text; never decides where it is shown.
+//! Pure: takes states, returns text; never decides where it is shown.
 
 use std::{borrow::Cow, path::Path};
 
@@ -15,7 +15,7 @@ pub(crate) fn recipe_log(path: &Path) -> String {
     format!("[amplihack] recipe log: {}", path.display())
 }
 
-/// `▶ ✓ ✗ ⊘ ⚠`.
+/// The icon of a status: `▶ ✓ ✗ ⊘ ⚠`.
 pub(crate) fn icon(status: StepStatus) -> char {
     match status {
         StepStatus::Pending => '·',
@@ -27,7 +27,7 @@ pub(crate) fn icon(status: StepStatus) -> char {
     }
 }
 
-/// `4/23`: which of its recipe's steps it is.
+/// The position of a step in its recipe: `4/23`.
 pub(crate) fn counter(path: &str, state: &RunState) -> String {
     match state.locate(path) {
         Some((frame, at)) => format!("{}/{}", at + 1, state.frames[frame].steps.len()),
@@ -87,14 +87,14 @@ fn long(seconds: f64) -> String {
     }
 }
 
-/// What is said of a process of a run that could not be ended.
+/// The warning about a process of a run that could not be ended.
 pub(crate) fn still_alive(process: &str) -> String {
     format!(
         "{process} is still alive: it belongs to another user, or hangs in the system; end it with the rights that it has (`sudo kill`)"
     )
 }
 
-/// What is said of the background processes of a run that is over.
+/// The messages about the background processes of a finished run.
 pub(crate) fn processes(finished: &RunFinished) -> impl Iterator<Item = String> {
     let ended =
         finished.ended_processes.iter().map(|process| format!("ended a background process: {process}"));
@@ -156,7 +156,7 @@ pub(crate) fn kept(state: &RunState) -> String {
     format!("{} of {} kept", state.kept_steps(), count(state.root().steps.len(), "step"))
 }
 
-/// When the next attempt comes.
+/// The text about the next attempt.
 pub(crate) fn next_attempt(retry_in_ms: u64) -> String {
     match retry_in_ms {
         0 => "trying again at once".to_owned(),
@@ -164,7 +164,7 @@ pub(crate) fn next_attempt(retry_in_ms: u64) -> String {
     }
 }
 
-/// Whether nothing is left to be drawn: between two attempts of auto-fix no step runs.
+/// Whether the live view is empty after this event: between two attempts of auto-fix no step runs.
 pub(crate) fn ends_block(event: &Event) -> bool {
     matches!(
         event,
@@ -172,7 +172,7 @@ pub(crate) fn ends_block(event: &Event) -> bool {
     )
 }
 
-/// What auto-fix does between two attempts.
+/// The message about an action of auto-fix between two attempts.
 pub(crate) fn fixing(event: &Event) -> String {
     match event {
         Event::FixWaits { seconds, reason } => {

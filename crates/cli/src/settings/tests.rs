@@ -1,4 +1,4 @@
-//! What texts from outside mean, and which of them wins.
+//! The meaning of given texts, and their precedence.
 
 use super::*;
 

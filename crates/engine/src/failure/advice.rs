@@ -1,38 +1,38 @@
 //! What a person can do next about a failure.
 //!
-//! Names only commands that it is given; never invents one.
+//! Names only the commands that it gets; never invents one.
 
 use super::{
     Class, Diagnosis,
     rules::{CANNOT_BE_EXECUTED, ENDED_BY_SIGNAL, NO_JSON},
 };
 
-/// Commands that work for this run, as they are typed.
+/// Commands that work for this run, ready to type.
 #[derive(Clone, Debug, Default)]
 pub struct Commands {
-    /// Goes on with the run.
+    /// Continues the run.
     pub resume: Option<String>,
-    /// Goes on with it by the recipe as it is now.
+    /// Continues it with the current version of the recipe.
     pub resume_edited: Option<String>,
-    /// Shows what the failed step printed.
+    /// Shows the output of the failed step.
     pub logs: Option<String>,
-    /// Shows what a resume would do.
+    /// Shows the plan of a resume.
     pub plan: Option<String>,
     /// Checks the recipe.
     pub validate: Option<String>,
-    /// Shows which programs are there.
+    /// Shows which programs are installed.
     pub doctor: Option<String>,
-    /// Starts again from the beginning, where nothing has run.
+    /// Starts again from the beginning, if nothing has run.
     pub start: Option<String>,
 }
 
-/// What the advice begins with that continues the run.
+/// The beginning of the advice that continues the run.
 pub const GO_ON: &str = "then go on: ";
 
-/// The next steps, most useful first.
+/// The next actions, most useful first.
 pub fn advice(diagnosis: &Diagnosis, step: &str, commands: &Commands) -> Vec<String> {
     let quotes = || diagnosis.signals.iter().filter(|signal| !signal.quote.is_empty());
-    // what was said tells more than how it ended
+    // the output says more than the exit code
     let said = quotes().find(|signal| signal.at != "outcome").or_else(|| quotes().next());
     let quote = said.map(|signal| signal.quote.as_str()).unwrap_or_default();
     let by_provider = diagnosis.provider.as_ref().map(|provider| provider.advice(step));
@@ -53,7 +53,7 @@ pub fn advice(diagnosis: &Diagnosis, step: &str, commands: &Commands) -> Vec<Str
         steps.extend(then("see which steps a resume would run again", &commands.plan));
     }
     let resume = match diagnosis.class {
-        // a run goes on with the recipe that it was started with, unless it is told otherwise
+        // a run continues with its original recipe by default
         Class::Structure | Class::Deadlock | Class::ValidationStrategy => {
             commands.resume_edited.as_ref().or(commands.resume.as_ref())
         }
@@ -67,12 +67,12 @@ pub fn advice(diagnosis: &Diagnosis, step: &str, commands: &Commands) -> Vec<Str
     steps
 }
 
-/// Whether a recipe was not given a value that it needs.
+/// Whether a recipe lacks a value that it needs.
 fn lacks_value(diagnosis: &Diagnosis) -> bool {
     diagnosis.signals.iter().any(|signal| signal.at == "context")
 }
 
-/// What to do where the evidence says more than the class.
+/// The advice where the evidence says more than the class.
 fn by_evidence(diagnosis: &Diagnosis, step: &str) -> Option<String> {
     let signal = |what: &str| diagnosis.signals.iter().find(|signal| signal.what.ends_with(what));
     match diagnosis.class {
@@ -99,7 +99,7 @@ fn by_evidence(diagnosis: &Diagnosis, step: &str) -> Option<String> {
     }
 }
 
-/// What was seen, if anything was.
+/// The quote in brackets, if there is one.
 fn in_brackets(quote: &str) -> String {
     if quote.trim().is_empty() { String::new() } else { format!(" ({quote})") }
 }
@@ -118,7 +118,7 @@ fn first_step(class: Class, step: &str, quote: &str) -> String {
         Class::MissingBinary => {
             format!("install the missing program or put it on PATH{}", in_brackets(quote))
         }
-        // a run does not move: where it worked has to be there again
+        // a run does not move: its directory has to exist again
         Class::MissingPath if quote.ends_with("does not exist any more") => {
             format!(
                 "put the directory back, or a link to where it is now: `ln -s NEW OLD`{}",
@@ -162,7 +162,7 @@ fn first_step(class: Class, step: &str, quote: &str) -> String {
     }
 }
 
-/// What to do where only the agent's own words say why it failed.
+/// The advice where only the agent's own words explain the failure.
 fn said_by_agent(step: &str, quote: &str) -> String {
     match quote.strip_prefix("the agent stops at a limit: ") {
         Some(limit) => format!(

@@ -1,18 +1,18 @@
-//! The kinds of failure: one taxonomy in three buckets that are never mixed, and how sure a diagnosis is.
+//! The kinds of failure: one taxonomy in three buckets that are never mixed, and the confidence of a diagnosis.
 //!
-//! Only names things; what decides between them stands in the rules.
+//! Only names; the rules decide between them.
 
 use serde::{Deserialize, Serialize};
 
-/// Who has to act on a failure.
+/// Which side has to act on a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bucket {
-    /// Something outside of recipe and work is missing or refuses.
+    /// Something outside the recipe and the work is missing or refuses.
     Environment,
     /// The recipe cannot do what it says.
     Recipe,
-    /// The work that was done is not what was wanted.
+    /// The work is not as required.
     Work,
     /// The run itself was ended.
     Run,
@@ -21,7 +21,7 @@ pub enum Bucket {
 }
 
 impl Bucket {
-    /// The word for it.
+    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Bucket::Environment => "environment",
@@ -33,22 +33,22 @@ impl Bucket {
     }
 }
 
-/// How sure a diagnosis is.
+/// The confidence of a diagnosis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
     /// A guess.
     Low,
-    /// Text in its context says so.
+    /// Text in its context shows it.
     Medium,
-    /// A typed fact says so.
+    /// A typed fact shows it.
     High,
 }
 
-/// Declares the classes with their words, codes and buckets.
+/// Declares the classes with their names, codes and buckets.
 macro_rules! classes {
     ($($(#[doc = $doc:literal])+ $name:ident $word:literal $code:literal $bucket:ident,)+) => {
-        /// What kind of failure it is.
+        /// The kind of a failure.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum Class { $($(#[doc = $doc])+ #[serde(rename = $word)] $name,)+ }
 
@@ -56,7 +56,7 @@ macro_rules! classes {
             /// All of them.
             pub const ALL: &[Class] = &[$(Class::$name),+];
 
-            /// The word for it.
+            /// Its name.
             pub fn as_str(self) -> &'static str {
                 match self { $(Class::$name => $word,)+ }
             }
@@ -66,7 +66,7 @@ macro_rules! classes {
                 match self { $(Class::$name => $code,)+ }
             }
 
-            /// Who has to act on it.
+            /// Which side has to act on it.
             pub fn bucket(self) -> Bucket {
                 match self { $(Class::$name => Bucket::$bucket,)+ }
             }
@@ -77,17 +77,17 @@ macro_rules! classes {
 classes! {
     /// The step's own timeout fired.
     Timeout "timeout" "TIMEOUT" Run,
-    /// An agent is alive and shows no sign of work.
+    /// An agent is alive and shows no activity.
     AgentOpaque "agent_opaque" "AGENT_OPAQUE" Run,
     /// An environment variable is not set.
     MissingEnv "environment.missing_env" "MISSING_ENV_VAR" Environment,
     /// A program is not installed.
     MissingBinary "environment.missing_binary" "MISSING_BINARY" Environment,
-    /// A directory or file that a run needs is not there.
+    /// A directory or file that a run needs is missing.
     MissingPath "environment.missing_path" "MISSING_PATH" Environment,
     /// A login is missing, wrong or expired.
     Credentials "environment.credentials" "CREDENTIALS" Environment,
-    /// A service asks to slow down.
+    /// A service asks for fewer requests.
     RateLimit "environment.rate_limit" "RATE_LIMIT" Environment,
     /// A service cannot be reached.
     Network "environment.network" "NETWORK" Environment,
@@ -97,25 +97,25 @@ classes! {
     Memory "environment.memory" "OUT_OF_MEMORY" Environment,
     /// Uncommitted changes are in the way.
     WorkdirDirty "environment.workdir_dirty" "WORKDIR_DIRTY" Environment,
-    /// Something that is gone left its marks behind.
+    /// A process that is gone left its markers behind.
     StaleState "environment.stale_state" "STALE_STATE" Environment,
     /// Another process already works on it.
     AlreadyRunning "environment.already_running" "ALREADY_RUNNING" Environment,
     /// The recipe cannot be compiled, or exceeds a limit.
     Structure "structure" "STRUCTURE" Recipe,
-    /// A check found that the work is not as wanted.
+    /// A check found that the work is not as required.
     Verification "verification" "VERIFICATION_FAILED" Work,
     /// A check cannot work here.
     ValidationStrategy "validation_strategy" "VALIDATION_STRATEGY" Recipe,
-    /// An agent completed, and what it made does not pass its check.
+    /// An agent completed, but its result does not pass its check.
     AgentDrift "agent_drift" "AGENT_DRIFT" Work,
-    /// An agent completed without having done anything.
+    /// An agent completed without doing anything.
     HollowSuccess "hollow_success" "HOLLOW_SUCCESS" Work,
-    /// Nothing can become ready.
+    /// No step can become ready.
     Deadlock "deadlock" "DEADLOCK" Recipe,
-    /// A budget of attempts, money or time is used up.
+    /// A budget of attempts, money or time is spent.
     RetryExhausted "retry_exhausted" "RETRY_EXHAUSTED" Run,
-    /// The run was told to stop, or its process is gone.
+    /// The run was stopped, or its process is gone.
     Interrupted "interrupted" "INTERRUPTED" Run,
     /// Nothing matched.
     Unknown "unknown" "UNKNOWN" None,

@@ -1,13 +1,13 @@
-//! The same failure has the same fingerprint, whatever the clock, the counters and the temporary names say.
+//! The same failure has the same fingerprint, whatever the clock, the counters and the temporary names are.
 //!
-//! Never looks at meaning: it takes out what changes from attempt to attempt and keeps the rest.
+//! Never interprets the text: it removes what changes from attempt to attempt and keeps the rest.
 
 use std::borrow::Cow;
 
 use super::{Class, Facts};
 
-/// A short name of a failure; equal for failures that differ only in times, durations, counters, process and
-/// other ids, temporary paths and attempt numbers.
+/// A short name of a failure; equal for failures that differ only in times, durations, counters, process ids and other
+/// ids, temporary paths and attempt numbers.
 pub fn fingerprint(step: &str, class: Class, facts: &Facts) -> String {
     let outcome = facts.outcome.as_ref().map(|outcome| match facts.exit_code() {
         Some(code) => format!("exit {code}"),
@@ -20,7 +20,7 @@ pub fn fingerprint(step: &str, class: Class, facts: &Facts) -> String {
         outcome.unwrap_or_default(),
         normalize(&facts.stderr),
         normalize(failure),
-        // what a step prints on success too changes more than what it complains about
+        // stdout changes more than stderr, because a step prints there on success too
         if facts.stderr.trim().is_empty() { normalize(&facts.stdout) } else { String::new() },
     ];
     recipe::digest::sha256(parts.join("\u{1}").as_bytes()).chars().take(16).collect()
@@ -36,7 +36,7 @@ pub fn fingerprint_of_all(fingerprints: &[String]) -> Option<String> {
     }
 }
 
-/// The text without what changes from attempt to attempt.
+/// The text without the parts that change from attempt to attempt.
 pub fn normalize(text: &str) -> String {
     let plain = strip_colours(text);
     let lines = plain.lines().map(normal_line);
@@ -45,7 +45,7 @@ pub fn normalize(text: &str) -> String {
 
 fn normal_line(line: &str) -> String {
     let mut words: Vec<String> = line.split_whitespace().map(|word| normal_word(&mark_run(word))).collect();
-    // from behind: in `Sun Nov 15` the weekday belongs to the month, and that to the day
+    // backwards: in `Sun Nov 15` the weekday belongs to the month, and the month to the day
     for at in (0..words.len()).rev() {
         let is_number = |at: usize| words.get(at).is_some_and(|word| word.starts_with('#'));
         if is_of_a_date(&words[at]) && (is_number(at + 1) || at.checked_sub(1).is_some_and(is_number)) {
@@ -57,7 +57,7 @@ fn normal_line(line: &str) -> String {
     words.join(" ")
 }
 
-/// Whether a word is a weekday or a month, as dates have them.
+/// Whether a word is a weekday or a month of a date.
 fn is_of_a_date(word: &str) -> bool {
     const NAMES: [&str; 21] = [
         "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul",
@@ -66,7 +66,7 @@ fn is_of_a_date(word: &str) -> bool {
     NAMES.contains(&word.trim_matches(|c: char| !c.is_alphanumeric()))
 }
 
-/// The word with the ids of runs (`20260102-030405-a1b2c3d`) replaced by a mark.
+/// The word with run ids (`20260102-030405-a1b2c3d`) replaced by a mark.
 fn mark_run(word: &str) -> Cow<'_, str> {
     let is_id = |text: &str| {
         let parts: Vec<&str> = text.split('-').collect();
@@ -146,7 +146,7 @@ fn collapse(word: &str) -> String {
     word
 }
 
-/// Whether what stands before a number is a file, so that the number is a line of it.
+/// Whether the text before a number is a file, so that the number is one of its lines.
 fn names_a_place(before: &str) -> bool {
     let Some(file) = before.strip_suffix(':') else { return false };
     let file = file.rsplit(['/', '(']).next().unwrap_or(file);
@@ -208,7 +208,7 @@ fn normal_part(part: &str, keeps_numbers: bool) -> &str {
     }
 }
 
-/// Where a temporary path begins in a word.
+/// The place of a temporary path in a word.
 fn temporary_path(word: &str) -> Option<usize> {
     ["/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/", "/private/var/", "/dev/shm/", "/run/user/"]
         .iter()

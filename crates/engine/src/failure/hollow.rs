@@ -1,7 +1,7 @@
-//! Whether an agent said that it succeeded without having done anything.
+//! Whether an agent reported success without doing anything.
 //!
-//! Hollow needs all of it: the agent says that it could not reach the work, nothing concrete is described, and no
-//! file, diff, test result or code stands in the answer. A small but real result is never hollow.
+//! Hollow needs all of it: the agent says that it could not reach the work, it describes nothing concrete, and its
+//! answer has no file, diff, test result or code. A small but real result is never hollow.
 
 use super::{Signal, text::has_words};
 
@@ -66,7 +66,7 @@ const DEEDS: [&str; 22] = [
     "committed",
 ];
 
-/// What an agent calls itself, and the place where it is.
+/// Words for the agent itself, and for its place.
 const SELF: [&str; 9] =
     ["i", "we", "agent", "assistant", "model", "session", "sandbox", "environment", "tools"];
 
@@ -87,7 +87,7 @@ pub fn is_hollow(answer: &str, files_changed: Option<bool>) -> Option<Signal> {
         .then(|| Signal::new("the agent could not reach the work", quote, format!("agent:{}", at + 1)))
 }
 
-/// Whether it is something else that cannot: `the handler cannot access files outside its root` is a finding.
+/// Whether something else cannot do it: `the handler cannot access files outside its root` is a finding.
 fn is_of_others(line: &str, phrase: &str) -> bool {
     let before = line.split(phrase).next().unwrap_or_default();
     let subject = before.rsplit(['.', ';', ':', '!', '?', ',', '(']).next().unwrap_or_default();
@@ -96,7 +96,7 @@ fn is_of_others(line: &str, phrase: &str) -> bool {
         && !words.any(|word| SELF.contains(&word))
 }
 
-/// Whether a path, a diff or a piece of code stands in the text.
+/// Whether the text contains a path, a diff or a piece of code.
 fn mentions_code(answer: &str) -> bool {
     let fenced = answer.contains("```") || answer.contains("\n+++ ") || answer.contains("\n@@ ");
     fenced || answer.split_whitespace().any(is_reference)

@@ -1,6 +1,7 @@
-//! What kind of failure it is, and how anyone knows: typed facts first, text only in its context.
+//! The kind of a failure and its evidence: typed facts first, text only in its context.
 //!
-//! Never changes what it looks at, never guesses silently: what nothing explains is `unknown` and says so.
+//! Never changes its input, and never guesses silently: a failure without an explanation is `unknown` and is shown as
+//! such.
 
 mod advice;
 mod class;
@@ -39,7 +40,7 @@ pub use provider::{Lack, Provider};
 /// The longest quote of a signal, in characters.
 pub const MAX_QUOTE: usize = 160;
 
-/// What a step does.
+/// The kind of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StepType {
     /// It runs a shell command.
@@ -51,7 +52,7 @@ pub enum StepType {
     Recipe,
 }
 
-/// What links a step to the agent steps before it.
+/// The link of a step to the agent steps before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Producer {
     /// Nothing.
@@ -63,33 +64,33 @@ pub enum Producer {
     Product,
 }
 
-/// What was found before or around the step.
+/// An obstacle that was found before or around the step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
     /// The recipe cannot be compiled.
     InvalidRecipe,
-    /// Nothing can become ready.
+    /// No step can become ready.
     Deadlock,
     /// Uncommitted changes are in the way.
     WorkdirDirty,
-    /// Something that is gone left its marks behind.
+    /// A process that is gone left its markers behind.
     StaleState,
     /// Another process works on it.
     AlreadyRunning,
     /// The kernel ended the step because there was no memory left.
     OutOfMemory,
-    /// The system starts no more processes.
+    /// The system cannot start more processes.
     NoProcesses,
-    /// A directory or file that is needed is not there.
+    /// A required directory or file is missing.
     MissingPath,
-    /// The step cannot be prepared as the recipe has it.
+    /// The step cannot be prepared as the recipe defines it.
     Unusable,
 }
 
-/// How many lines stand before the end of an output that is looked at.
+/// The number of lines before the examined end of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
-    /// So many.
+    /// This many.
     Lines(usize),
     /// Too many to count.
     Many,
@@ -102,7 +103,7 @@ impl Default for Before {
 }
 
 impl Before {
-    /// Where a line of that end stands, by its index there.
+    /// The place of a line of that end, from its index there.
     fn place(self, stream: &str, at: usize) -> String {
         match self {
             Before::Lines(before) => format!("{stream}:{}", before + at + 1),
@@ -111,36 +112,36 @@ impl Before {
     }
 }
 
-/// Everything that is known about a failure.
+/// All known facts about a failure.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// How the last attempt ended.
     pub outcome: Option<Outcome>,
-    /// What the step does.
+    /// The kind of the step.
     pub step_type: StepType,
-    /// The command as the recipe writes it.
+    /// The command as written in the recipe.
     pub command: String,
-    /// The end of what it printed on standard error.
+    /// The end of its standard error.
     pub stderr: String,
-    /// The end of what it printed.
+    /// The end of its standard output.
     pub stdout: String,
-    /// How many lines it printed on standard error before that.
+    /// The number of lines on standard error before that.
     pub stderr_before: Before,
-    /// How many lines it printed before that.
+    /// The number of lines on standard output before that.
     pub stdout_before: Before,
-    /// Why the agent failed, in its own words.
+    /// The agent's own message about its failure.
     pub agent_failure: Option<String>,
-    /// What is wrong with the agent's service.
+    /// The problem of the agent's service.
     pub agent_trouble: Option<AgentTrouble>,
-    /// Whether its structured result says that, or words.
+    /// The evidence for that: its structured result, or words.
     pub trouble_by: KnownBy,
-    /// What the agent answered: the step's own, or that of the producer before it.
+    /// The answer of an agent: the step's own, or that of the producer before it.
     pub answer: Option<String>,
-    /// The step of the agent that answered it, where that is another one.
+    /// The step of the agent that gave the answer, if it is another one.
     pub answer_of: Option<String>,
     /// Whether files changed while that agent worked, if known.
     pub files_changed: Option<bool>,
-    /// The agent steps before it.
+    /// The link to the agent steps before it.
     pub producer: Producer,
     /// Whether the recipe declares that it is a check.
     pub is_check: bool,
@@ -148,28 +149,29 @@ pub struct Facts {
     pub has_effects: bool,
     /// Required environment variables that are not set.
     pub missing_env: Vec<String>,
-    /// Names in the context that need a value and have none.
+    /// Names in the context that need a value and lack it.
     pub missing_values: Vec<String>,
-    /// The environment variables that the recipe itself provides; of several with one variable, the first one counts.
+    /// The environment variables that the recipe itself provides; for several with the same variable, the first one
+    /// counts.
     pub providers: Vec<Provider>,
     /// The program that could not be started.
     pub missing_program: Option<String>,
-    /// The command of its script that is nowhere on this machine.
+    /// The command of its script that does not exist on this machine.
     pub absent_program: Option<String>,
-    /// What the runner says about a limit that was exceeded.
+    /// The runner's message about an exceeded limit.
     pub limit: Option<String>,
-    /// Whether every attempt that the step may have was used.
+    /// Whether the step has used all its attempts.
     pub retries_exhausted: bool,
-    /// Whether the run was told to stop.
+    /// Whether the run was stopped.
     pub interrupted: bool,
-    /// What stood in the way.
+    /// The obstacle.
     pub obstacle: Option<Obstacle>,
-    /// The runner's own words for it.
+    /// The runner's own message about it.
     pub detail: String,
 }
 
 impl Facts {
-    /// The exit code, if the step ended with one.
+    /// The exit code, if there is one.
     pub fn exit_code(&self) -> Option<i32> {
         match self.outcome {
             Some(Outcome::Exit(code)) => Some(code),
@@ -177,7 +179,7 @@ impl Facts {
         }
     }
 
-    /// Whether its script says itself that it ends with this code.
+    /// Whether its script explicitly exits with this code.
     fn exits_with(&self, code: i32) -> bool {
         ["exit", "return"].iter().any(|word| text::has_words(&self.command, &format!("{word} {code}")))
     }
@@ -186,39 +188,39 @@ impl Facts {
 /// A piece of evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signal {
-    /// What it shows.
+    /// What it means.
     pub what: String,
     /// The evidence itself, at most 160 characters.
     pub quote: String,
-    /// Where it stands: `outcome`, `command`, `stderr:3`, `stdout:1`, `agent:1`.
+    /// Its place: `outcome`, `command`, `stderr:3`, `stdout:1`, `agent:1`.
     pub at: String,
 }
 
 impl Signal {
-    /// Evidence, its quote cut to what people read.
+    /// Evidence, with its quote shortened.
     pub fn new(what: impl Into<String>, quote: &str, at: impl Into<String>) -> Signal {
         Signal { what: what.into(), quote: text::excerpt(quote, ""), at: at.into() }
     }
 }
 
-/// What kind of failure it is, with the evidence.
+/// The kind of a failure, with the evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Diagnosis {
     /// The kind.
     pub class: Class,
     /// Its code for machines.
     pub code: String,
-    /// How sure it is.
+    /// The confidence.
     pub confidence: Confidence,
     /// The evidence.
     pub signals: Vec<Signal>,
-    /// Kinds that some evidence speaks for too.
+    /// Other kinds that some evidence supports.
     pub secondary: Vec<Class>,
     /// Whether the cause is unknown.
     pub uncertain: bool,
-    /// Who has to act.
+    /// Which side has to act.
     pub bucket: Bucket,
-    /// Steps that failed beside it, each with its own.
+    /// The diagnoses of steps that failed in parallel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Beside>,
     /// The part of the recipe that should have set the missing variable.
@@ -226,7 +228,7 @@ pub struct Diagnosis {
     pub provider: Option<Provider>,
 }
 
-/// What the failure of another step is put down to, which failed beside the one that counts.
+/// The diagnosis of another step that failed in parallel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Beside {
     /// The step.
@@ -235,11 +237,11 @@ pub struct Beside {
     pub class: Class,
     /// Its code for machines.
     pub code: String,
-    /// How sure it is.
+    /// The confidence.
     pub confidence: Confidence,
     /// The evidence.
     pub signals: Vec<Signal>,
-    /// Who has to act.
+    /// Which side has to act.
     pub bucket: Bucket,
 }
 
@@ -252,7 +254,7 @@ impl Diagnosis {
         Diagnosis { class, code, confidence, signals, secondary, uncertain, bucket, beside, provider }
     }
 
-    /// The same, with what another step failed of.
+    /// The same, with the diagnosis of another step.
     #[must_use]
     pub fn with(mut self, step: String, other: Diagnosis) -> Diagnosis {
         let Diagnosis { class, code, confidence, signals, bucket, .. } = other;
@@ -260,7 +262,7 @@ impl Diagnosis {
         self.also([class])
     }
 
-    /// Several findings as one: the first one counts, the others add what they saw.
+    /// Several diagnoses as one: the first one counts, the others add their evidence.
     pub fn together(found: impl IntoIterator<Item = Diagnosis>) -> Option<Diagnosis> {
         let mut found = found.into_iter();
         let mut first = found.next()?;
@@ -281,7 +283,7 @@ impl Diagnosis {
     }
 }
 
-/// Tells what kind of failure it is.
+/// Diagnoses a failure.
 pub fn diagnose(facts: &Facts) -> Diagnosis {
     let view = View::new(facts);
     let found = rules::typed(facts, &view)
@@ -310,22 +312,22 @@ fn hollow_success(facts: &Facts, view: &View) -> Option<Diagnosis> {
     Some(Diagnosis::new(Class::HollowSuccess, Confidence::Medium, vec![signal]))
 }
 
-/// Whose output it is.
+/// The source of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
-    /// A command's that checks nothing.
+    /// A command that checks nothing.
     Plain,
-    /// A check's.
+    /// A check.
     Check,
-    /// A check's that prints what stands in files.
+    /// A check that prints the content of files.
     Comparison,
 }
 
-/// What the command and the texts of a failure show, read once.
+/// The facts in the command and the texts of a failure, read once.
 struct View {
-    /// Who speaks for the command that failed.
+    /// Which command the failure belongs to.
     speaker: Speaker,
-    /// What lines of its output speak for.
+    /// The hints in its output.
     hints: Vec<text::Hint>,
 }
 
@@ -340,7 +342,7 @@ impl View {
         view
     }
 
-    /// Whose output it is.
+    /// The source of the output.
     fn source(&self, facts: &Facts) -> Source {
         let program = self.check().and_then(|words| words.split(' ').next()).map(base_name);
         match program {
@@ -364,13 +366,13 @@ impl View {
         matches!(self.speaker, Speaker::Effect(_))
     }
 
-    /// Whether the recipe says that it is a check.
+    /// Whether the recipe declares it as a check.
     fn is_declared(&self, facts: &Facts) -> bool {
         facts.is_check && !self.is_effect()
     }
 }
 
-/// How the command ended, as far as that tells which part of it failed.
+/// How the command ended, as far as that shows which part of it failed.
 fn ended(facts: &Facts) -> Ended<'_> {
     Ended {
         code: facts.exit_code(),

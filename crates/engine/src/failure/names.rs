@@ -1,6 +1,6 @@
-//! The programs that lines of output say are not there, or cannot be used.
+//! Programs that lines of output report as missing or unusable.
 //!
-//! Never takes a word for a name without its context: "not found" alone is nothing.
+//! Never takes a word for a name without its context: "not found" alone means nothing.
 
 use super::{Facts, text::has_words};
 
@@ -9,7 +9,7 @@ pub const SHELLS: [&str; 4] = ["sh", "bash", "dash", "zsh"];
 /// Programs that start another program, and exit as a shell does when that program is missing.
 pub const STARTERS: [&str; 7] = ["timeout", "nohup", "nice", "ionice", "xargs", "stdbuf", "setsid"];
 
-/// How a step says itself, with the exit code of a shell, that a program is not there.
+/// Phrases of a step's own message, with the exit code of a shell, that a program is missing.
 const NOT_THERE: [&str; 7] = [
     " could not be found",
     " was not found",
@@ -19,7 +19,7 @@ const NOT_THERE: [&str; 7] = [
     " is not installed",
     " not installed",
 ];
-/// The same where it only asks for one.
+/// Phrases of a step that only asks for a program.
 const ASKED_FOR: [&str; 2] = [" is missing", " is required"];
 
 /// The last word of a text.
@@ -29,10 +29,10 @@ fn last_name(text: &str) -> Option<String> {
     (!name.is_empty() && name.len() < 80).then(|| name.to_owned())
 }
 
-/// The program that a line says is there and cannot be executed.
+/// The program that a line reports as not executable.
 ///
-/// It counts as a missing one: the machine has nothing by this name that it can start, and a person changes that, by
-/// a permission or with a build for this machine. The recipe may be right.
+/// It counts as missing: the machine has no program of this name that it can start, and a person has to change that,
+/// with a permission or a build for this machine. The recipe may be right.
 pub(super) fn unexecutable(facts: &Facts, line: &str) -> Option<String> {
     let endings =
         [": Permission denied", ": cannot execute binary file: Exec format error", ": Exec format error"];
@@ -41,7 +41,7 @@ pub(super) fn unexecutable(facts: &Facts, line: &str) -> Option<String> {
     before.filter(|_| ended_so).and_then(last_name)
 }
 
-/// The program that a step itself looked for, and says is not there.
+/// The program that a step itself searched for and reports as missing.
 fn told(facts: &Facts, line: &str) -> Option<String> {
     let line = line.trim_end().trim_end_matches(['.', '!']);
     let strip = |endings: &[&str]| endings.iter().find_map(|ending| line.strip_suffix(ending));
@@ -60,7 +60,7 @@ fn told(facts: &Facts, line: &str) -> Option<String> {
     named.or_else(|| strip(&ASKED_FOR).and_then(last_name).filter(looked)).filter(is_name)
 }
 
-/// Whether the shell itself says that a program is not there.
+/// Whether the shell itself reports a missing program.
 fn shell_misses(lower: &str) -> bool {
     let line = lower.trim_end();
     let endings = [": not found", ": no such file or directory", ": required file not found"];
@@ -73,7 +73,7 @@ fn is_of_shell(line: &str) -> bool {
     SHELLS.contains(&speaker.rsplit('/').next().unwrap_or_default())
 }
 
-/// The program that a line says is not there.
+/// The program that a line reports as missing.
 pub(super) fn missing_program(facts: &Facts, line: &str, lower: &str, whole: &str) -> Option<String> {
     let name = last_name;
     let trimmed = line.trim_end();
@@ -87,7 +87,7 @@ pub(super) fn missing_program(facts: &Facts, line: &str, lower: &str, whole: &st
     if let Some(before) = not_found.filter(|_| is_shell) {
         return name(before);
     }
-    // what the shell says, or the runner found to be nowhere, is the one; what else was missed did not end it
+    // the shell's message, or the runner's own search, decides; other missing programs did not end the step
     let named = not_found.filter(|_| ended_so).and_then(name).or_else(|| told(facts, line));
     let is_other = |name: &String| facts.absent_program.as_ref().is_some_and(|absent| absent != name);
     if let Some(name) = named.filter(|name| !is_other(name) && !whole.lines().any(shell_misses)) {
@@ -101,7 +101,7 @@ pub(super) fn missing_program(facts: &Facts, line: &str, lower: &str, whole: &st
     let no_file = trimmed.strip_suffix(": No such file or directory");
     let by_env = lower.starts_with("/usr/bin/env: ") || lower.starts_with("env: ");
     let by_make = lower.starts_with("make: ") && whole.contains("error 127");
-    // a redirection from a missing file reads the same, and ends with another code
+    // a redirection from a missing file has the same message, but another exit code
     let by_shell = (is_shell || STARTERS.contains(&speaker)) && ended_so;
     if let Some(before) = no_file.filter(|_| by_env || by_make || by_shell) {
         return name(before);

@@ -1,6 +1,6 @@
-//! What a network that does not answer looks like: the words for it, and the exit codes of programs that fetch.
+//! Signs of a network that does not answer: phrases, and exit codes of programs that download.
 //!
-//! Never takes a local server that an agent was to provide for the network: that it does not answer is the work's.
+//! Never blames the network for a local server that an agent had to provide: if it does not answer, the work failed.
 
 use super::{Class, Confidence, Diagnosis, Facts, Producer, Signal, StepType};
 use crate::repair_review::{
@@ -38,7 +38,7 @@ pub(super) const NO_SUCH_HOST: &[&str] = &[
     "dns error",
 ];
 
-/// What is said of a service that is somewhere and does not answer.
+/// Phrases about a service that exists and does not answer.
 pub(super) const UNREACHABLE: &[&str] = &[
     "connection refused",
     "connectionrefusederror",
@@ -80,12 +80,12 @@ pub(super) const UNREACHABLE: &[&str] = &[
 
 const LOCAL: [&str; 4] = ["localhost", "127.0.0.1", "0.0.0.0", "[::1]"];
 
-/// A local server that an agent was to provide: that it does not answer is about the work.
+/// Whether a local server is meant that an agent had to provide: if it does not answer, the work failed.
 pub(super) fn is_own_server(facts: &Facts, text: &str) -> bool {
     facts.producer != Producer::None && LOCAL.iter().any(|host| text.contains(host))
 }
 
-/// What an exit code means by the manual of the program that gave it.
+/// The meaning of an exit code in the manual of its program.
 fn meaning(call: &Call, code: i32) -> Option<&'static str> {
     match (call.program.as_str(), code) {
         ("curl", 5 | 6) => Some("curl's exit code for a host that cannot be found"),
@@ -97,7 +97,7 @@ fn meaning(call: &Call, code: i32) -> Option<&'static str> {
     }
 }
 
-/// What is done with what was fetched, by programs that end with small numbers of their own.
+/// Programs that process a download and exit with small numbers of their own.
 const HANDLERS: [&str; 20] = [
     "tar",
     "unzip",
@@ -121,10 +121,10 @@ const HANDLERS: [&str; 20] = [
     "md5sum",
 ];
 
-/// A program that fetches and whose exit code says that the network failed, however silent it was told to be.
+/// A download program whose exit code says that the network failed, even if it was silent.
 pub(super) fn by_transfer(facts: &Facts) -> Option<Diagnosis> {
     let code = facts.exit_code().filter(|_| facts.step_type == StepType::Bash)?;
-    // before the script is read: hardly any failure ends so
+    // checked before the script is parsed: few failures have these codes
     if !matches!(code, 4..=7 | 28 | 35) || facts.exits_with(code) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! The words that tools use for what is wrong around them.
+//! Phrases of tools about problems around them.
 //!
 //! Only tables: each phrase with the context that it needs.
 
@@ -7,15 +7,15 @@ use super::{
     network::{NO_SUCH_HOST, UNREACHABLE},
 };
 
-/// Words that speak for a class.
+/// A phrase that indicates a class.
 pub(super) struct Phrase {
     pub(super) class: Class,
     pub(super) what: &'static str,
-    /// One of these stands in the line.
+    /// One of these is in the line.
     pub(super) any: &'static [&'static str],
     /// And one of these, if there are any.
     pub(super) with: &'static [&'static str],
-    /// And none of these.
+    /// And none of these is.
     pub(super) without: &'static [&'static str],
 }
 
@@ -56,7 +56,7 @@ const AUTH: &[&str] = &[
 const HTTP: &[&str] =
     &["http", "https", "status", "error", "code", "response", "curl", "too many requests", "client error"];
 
-/// The phrases, in the order in which a line is tried.
+/// The phrases, in the order in which they are tried on a line.
 pub(super) const PHRASES: &[Phrase] = &[
     phrase(
         Class::Disk,
@@ -76,7 +76,7 @@ pub(super) const PHRASES: &[Phrase] = &[
             "insufficient disk space",
         ],
     ),
-    // the same name stands for the limit on watched files
+    // the same name is used for the limit on watched files
     Phrase {
         class: Class::Disk,
         what: "the disk is full",
@@ -319,7 +319,7 @@ pub(super) const PHRASES: &[Phrase] = &[
             "can't open file '",
         ],
     ),
-    // what python says of `-m`, and not a traceback
+    // python's message about `-m`, not a traceback
     Phrase {
         class: Class::ValidationStrategy,
         what: "the check is not installed here",

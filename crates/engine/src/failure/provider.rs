@@ -1,4 +1,4 @@
-//! A variable that the recipe itself should have given to a step: who gives it, why it is absent, and what to do.
+//! A variable that the recipe itself should have set for a step: its provider, why it is missing, and what to do.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,11 +13,11 @@ pub struct Provider {
     pub name: String,
     /// The step that produces the value; `None` for a variable or an input.
     pub step: Option<String>,
-    /// Why the variable is absent.
+    /// Why the variable is missing.
     pub lack: Lack,
 }
 
-/// Why a variable is absent although the recipe has a provider for it.
+/// Why a variable is missing although the recipe has a provider for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lack {
@@ -34,7 +34,7 @@ pub enum Lack {
 }
 
 impl Provider {
-    /// An empty variable waits for a value from outside; everything else is for the author of the recipe.
+    /// An empty variable needs a value from outside; everything else is up to the author of the recipe.
     pub(super) fn class(&self) -> Class {
         match (&self.step, self.lack) {
             (None, Lack::Empty) => Class::MissingEnv,
@@ -42,7 +42,7 @@ impl Provider {
         }
     }
 
-    /// What to do for the step that misses the variable.
+    /// The advice for the step that lacks the variable.
     pub(super) fn advice(&self, step: &str) -> String {
         let (variable, name) = (&self.variable, &self.name);
         let source = match &self.step {

@@ -1,6 +1,6 @@
 //! The order in which a failure is explained: typed facts, then text in its context, then the kind of step.
 //!
-//! Each rule gives a whole diagnosis or nothing.
+//! Each rule gives a complete diagnosis or none.
 
 use super::{
     AgentTrouble, Class, Confidence, Diagnosis, Facts, KnownBy, Obstacle, Producer, Signal, StepType, View,
@@ -13,19 +13,19 @@ const HANGUP: i32 = 1;
 const INTERRUPT: i32 = 2;
 const TERMINATE: i32 = 15;
 const KILL: i32 = 9;
-/// Signals that a program brings upon itself by what it does: ILL, TRAP, ABRT, BUS, FPE, SEGV and SYS.
+/// Signals that a program causes itself: ILL, TRAP, ABRT, BUS, FPE, SEGV and SYS.
 const CRASHES: [i32; 7] = [4, 5, 6, 7, 8, 11, 31];
-/// What a shell adds to the number of a signal that ended its command.
+/// A shell adds this to the number of the signal that ended its command.
 const BY_SIGNAL: i32 = 128;
 
-/// What is said of a step that a signal ended while its run went on.
+/// The signal text for a step that was killed while its run continued.
 pub(super) const ENDED_BY_SIGNAL: &str = "ended by a signal";
-/// What is said of a command whose output is not the JSON that it owes.
+/// The signal text for a command whose output is not the required JSON.
 pub(super) const NO_JSON: &str = "the output is not the JSON that the step requires";
-/// What is said of a program that is there and cannot be started.
+/// The signal text for a program that exists but cannot be started.
 pub(super) const CANNOT_BE_EXECUTED: &str = "cannot be executed";
 
-/// What typed facts decide alone.
+/// Failures that typed facts alone explain.
 pub(super) fn typed(facts: &Facts, view: &View) -> Option<Diagnosis> {
     by_obstacle(facts).or_else(|| by_outcome(facts, view)).or_else(|| by_agent(facts, view))
 }
@@ -106,7 +106,7 @@ fn by_agent(facts: &Facts, view: &View) -> Option<Diagnosis> {
     Some(service_trouble(facts, view, service_class(trouble)?, what))
 }
 
-/// The class of a trouble with an agent's service; none for a request that it refuses.
+/// The class of a problem with an agent's service; `None` for a refused request.
 pub(super) fn service_class(trouble: AgentTrouble) -> Option<Class> {
     match trouble {
         AgentTrouble::Credentials => Some(Class::Credentials),
@@ -116,7 +116,7 @@ pub(super) fn service_class(trouble: AgentTrouble) -> Option<Class> {
     }
 }
 
-/// What is wrong with an agent's service: certain where its structured result says so, never where words do.
+/// The diagnosis of a problem with an agent's service: certain if its structured result says so, but not from words.
 fn service_trouble(facts: &Facts, view: &View, class: Class, what: &str) -> Diagnosis {
     let said = facts.agent_failure.as_deref().unwrap_or_default();
     let quote = if facts.detail.is_empty() { said } else { &facts.detail };
@@ -129,7 +129,7 @@ fn service_trouble(facts: &Facts, view: &View, class: Class, what: &str) -> Diag
     Diagnosis::new(class, Confidence::Medium, vec![signal])
 }
 
-/// A program that is not there: a spawn that failed, or exit 127 for a named program.
+/// A missing program: a failed spawn, or exit 127 for a named program.
 pub(super) fn missing_program(facts: &Facts, view: &View) -> Option<Diagnosis> {
     if let Some(program) = &facts.missing_program {
         let what = format!("the program `{program}` cannot be started");
@@ -140,7 +140,7 @@ pub(super) fn missing_program(facts: &Facts, view: &View) -> Option<Diagnosis> {
     }
     let hint = view.hints.iter().find(|hint| hint.class == Class::MissingBinary);
     let subject = hint.map_or(&facts.absent_program, |hint| &hint.subject).as_deref();
-    // a script that the step before should have written is work that was not done
+    // a script that the step before should have written is missing work
     let is_local = subject.is_some_and(|name| name.contains('/') && !name.starts_with('/'));
     if is_local && facts.producer != Producer::None {
         return None;
@@ -159,7 +159,7 @@ pub(super) fn missing_program(facts: &Facts, view: &View) -> Option<Diagnosis> {
     Some(Diagnosis::new(Class::MissingBinary, confidence, signals))
 }
 
-/// What lines of the output say, where they can be believed.
+/// Failures that trusted lines of the output explain.
 pub(super) fn by_text(facts: &Facts, view: &View) -> Option<Diagnosis> {
     let believed = view.hints.iter().filter(|hint| hint.is_believed);
     let first = believed.clone().min_by_key(|hint| hint.rank)?;
@@ -187,7 +187,7 @@ pub(super) fn by_check(facts: &Facts, view: &View) -> Option<Diagnosis> {
         _ => return None,
     };
     let crashed = facts.exit_code().is_none();
-    // a push that is refused says nothing about what an agent wrote
+    // a refused push says nothing about the work of an agent
     if facts.step_type != StepType::Bash || view.is_effect() {
         return None;
     }
@@ -220,7 +220,7 @@ fn is_ended_by_others(facts: &Facts, code: i32) -> bool {
         && !has_verdict(facts)
 }
 
-/// A step that says nothing on stderr and names the trouble on stdout: where nothing else explains it, this does.
+/// The cause that a step names only on stdout: used if nothing else explains the failure.
 pub(super) fn by_plain_output(facts: &Facts, view: &View) -> Option<Diagnosis> {
     let quiet = facts.stderr.trim().is_empty() && matches!(facts.outcome, Some(Outcome::Exit(_)));
     let first = view.hints.iter().filter(|hint| quiet && hint.is_plain).min_by_key(|hint| hint.rank)?;
@@ -237,7 +237,7 @@ pub(super) fn last_line(facts: &Facts) -> Option<Signal> {
     })
 }
 
-/// How it ended, as evidence.
+/// Its end, as evidence.
 fn ended(facts: &Facts) -> Option<Signal> {
     match facts.outcome.as_ref()? {
         Outcome::Exit(code) => Some(Signal::new("exit code", &format!("exit {code}"), "outcome")),
@@ -251,7 +251,7 @@ fn ended(facts: &Facts) -> Option<Signal> {
     }
 }
 
-/// What is left.
+/// The diagnosis of a failure that no rule explains.
 pub(super) fn unexplained(facts: &Facts, view: &View) -> Diagnosis {
     let mut signals: Vec<Signal> = ended(facts).into_iter().chain(last_line(facts)).collect();
     if let Some(Outcome::Signal(HANGUP | INTERRUPT | TERMINATE)) = facts.outcome {

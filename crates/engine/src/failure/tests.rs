@@ -123,7 +123,7 @@ fn variables_of_the_recipe_are_not_the_environments() {
         assert!(advice[0].starts_with("`ISSUE_NUMBER` comes ") && advice[0].contains(words), "{advice:?}");
         assert!(!advice.join("\n").contains(".env"), "{advice:?}");
     }
-    // another variable is the environment's
+    // another variable belongs to the environment
     facts.stderr = "./helper.sh: line 3: OTHER_NAME: unbound variable".to_owned();
     let found = diagnose(&facts);
     assert_eq!((found.class, found.provider), (Class::MissingEnv, None));

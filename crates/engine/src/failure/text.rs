@@ -1,7 +1,7 @@
-//! What lines of output speak for: whole words, in their context, and never more than a hint.
+//! Hints in lines of output: whole words, in their context, and never more than a hint.
 //!
-//! A line of a check is believed only if the tool itself says it and no verdict was given: what a test prints about
-//! a refused connection is the test's business.
+//! A line of a check is trusted only if the tool itself prints it and gave no verdict: a refused connection in the
+//! output of a test may be part of the test.
 
 use std::borrow::Cow;
 
@@ -17,27 +17,27 @@ use super::{
 };
 use crate::run::outcome::Outcome;
 
-/// The part of a line that is looked at, in bytes.
+/// The part of a line that is examined, in bytes.
 const MAX_LINE: usize = 2_000;
-/// How much of a long line stands before the words that matter, in characters.
+/// How much of a long line is kept before the relevant words, in characters.
 const BEFORE: usize = 40;
 
-/// A line that speaks for a class.
+/// A line that indicates a class.
 pub(super) struct Hint {
     pub(super) class: Class,
-    /// What it is about: a program, a variable.
+    /// Its subject: a program, a variable.
     pub(super) subject: Option<String>,
-    /// The part of the recipe that should have made what is missing.
+    /// The part of the recipe that should have provided what is missing.
     pub(super) provider: Option<Provider>,
     pub(super) signal: Signal,
-    /// The smaller, the more it explains.
+    /// The smaller, the better it explains the failure.
     pub(super) rank: usize,
     pub(super) is_believed: bool,
     /// Found in plain output, by an unknown speaker.
     pub(super) is_plain: bool,
 }
 
-/// Whether `phrase` stands in `text` as whole words. Both are lower case.
+/// Whether `text` contains `phrase` as whole words. Both are lower case.
 pub(super) fn has_words(text: &str, phrase: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(phrase).any(|(at, _)| {
@@ -62,7 +62,7 @@ fn judges(text: &str) -> bool {
     lines.into_iter().any(is_verdict)
 }
 
-/// Whether a line, in lower case, sums up tests none of which failed: `tests: 12 passed, 12 total`, `5 examples, 0
+/// Whether a line, in lower case, is a summary of tests without failures: `tests: 12 passed, 12 total`, `5 examples, 0
 /// failures`, `failures: 0, errors: 0`.
 fn is_passed(line: &str) -> bool {
     let counts: Vec<u64> = FAILURES.iter().flat_map(|word| counted(line, word)).collect();
@@ -72,7 +72,7 @@ fn is_passed(line: &str) -> bool {
     }
 }
 
-/// The numbers that stand right before a word, or behind it and a colon.
+/// The numbers directly before a word, or after it and a colon.
 fn counted(line: &str, word: &str) -> Vec<u64> {
     let number = |text: &str| text.parse::<u64>().ok();
     let is_sign = |c: char| !c.is_ascii_alphanumeric();
@@ -89,7 +89,7 @@ fn counted(line: &str, word: &str) -> Vec<u64> {
     line.match_indices(word).filter_map(|(at, _)| one(at)).collect()
 }
 
-/// At most 160 characters of a text, without escape sequences, around the words that matter.
+/// At most 160 characters of a text, without escape sequences, around the relevant words.
 pub(super) fn excerpt(text: &str, words: &str) -> String {
     let plain = strip_colours(text);
     let plain: Vec<char> =
@@ -110,9 +110,9 @@ pub(super) fn excerpt(text: &str, words: &str) -> String {
     format!("…{kept}{last}")
 }
 
-/// Everything that the output speaks for.
+/// All hints in the output.
 pub(super) fn hints(facts: &Facts, source: Source) -> Vec<Hint> {
-    // a service that answered with a status of its own has said what is wrong; its words are about the request
+    // a service that answered with a status has named the problem; its words are about the request
     let is_told = facts.agent_trouble == Some(AgentTrouble::Request);
     if is_told || matches!(facts.outcome, Some(Outcome::Ok) | None) {
         return Vec::new();
@@ -136,15 +136,15 @@ pub(super) fn hints(facts: &Facts, source: Source) -> Vec<Hint> {
     hints
 }
 
-/// What a line speaks for.
+/// The hint of a line.
 struct Read {
     class: Class,
-    /// What it is about.
+    /// Its subject.
     subject: Option<String>,
     what: Cow<'static, str>,
-    /// The words that say so, in lower case.
+    /// The words that indicate it, in lower case.
     words: String,
-    /// The part of the recipe that should have made what is missing.
+    /// The part of the recipe that should have provided what is missing.
     provider: Option<Provider>,
 }
 
@@ -152,7 +152,7 @@ struct Read {
 struct Reader<'a> {
     facts: &'a Facts,
     source: Source,
-    /// Everything that was said, in lower case.
+    /// The whole output, in lower case.
     whole: &'a str,
     /// Whether a check gave its verdict.
     is_judged: bool,
@@ -191,7 +191,7 @@ impl<'a> Reader<'a> {
 
     /// Whether a line of this class is trusted without a tool prefix: checks never print it about their subject.
     fn is_plain(&self, class: Class, stream: &str, line: &str) -> bool {
-        // test runners speak on standard output
+        // test runners print on standard output
         let is_heard = stream == "stderr" || (stream == "stdout" && self.source != Source::Plain);
         match class {
             Class::ValidationStrategy | Class::Structure | Class::MissingEnv | Class::Memory => true,
@@ -201,7 +201,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether what is missing was to be made here.
+    /// Whether the missing thing should have been made here.
     fn is_own(&self, class: Class, line: &str) -> bool {
         match class {
             Class::Network => {
@@ -215,8 +215,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a full disk beside the verdict of a test is the machine's: no test, no file of tests and no assertion
-    /// is about disks.
+    /// Whether a full disk next to the verdict of a test is a problem of the machine: no test, no test file and no
+    /// assertion is about disks.
     fn is_no_subject(&self, line: &str) -> bool {
         let is_about = |text: &str| {
             ["disk", "enospc", "no_space", "nospace", "quota"].iter().any(|word| text.contains(word))
@@ -260,7 +260,7 @@ impl<'a> Reader<'a> {
         let said = |class, what: &'static str, words: &str| {
             Some(Read { class, subject: None, what: what.into(), words: words.to_owned(), provider: None })
         };
-        // the shell's word for it, and the code that goes with it
+        // the shell's word for it, with the matching exit code
         let is_killed = matches!(facts.outcome, Some(Outcome::Exit(137) | Outcome::Signal(9)));
         if is_killed && has_words(&lower, "killed") && !lower.contains("killed by user") {
             return said(Class::Memory, "a process was killed", "killed");
@@ -280,7 +280,7 @@ fn is_quoted(line: &str, words: &str) -> bool {
     for (index, sign) in line[..at].char_indices() {
         let next = line[index + sign.len_utf8()..].chars().next().unwrap_or(' ');
         match open {
-            // an apostrophe stands between letters
+            // an apostrophe is between letters
             None if matches!(sign, '"' | '\'' | '`') && !before.is_alphanumeric() => {
                 open = Some((index, sign))
             }
@@ -305,8 +305,8 @@ fn names_nobody(line: &str) -> bool {
     NO_SUCH_HOST.iter().any(|phrase| has_words(&lower, phrase))
 }
 
-/// Whether a line on an agent's stderr is the program's own error. What is wrong with its service or its login is known
-/// from typed facts alone: an agent may write about the same things in its work.
+/// Whether a line on an agent's stderr is the program's own error. Problems of its service or its login are known from
+/// typed facts alone: an agent may write about the same things in its work.
 fn is_said_by_agent_program(class: Class, line: &str) -> bool {
     let lower = line.trim_start().to_lowercase();
     match class {
@@ -321,7 +321,7 @@ fn is_tool_line(line: &str) -> bool {
     TOOL_LINES.iter().any(|prefix| lower.starts_with(prefix))
 }
 
-/// Whether a line tells how one test went: the words before that are its name.
+/// Whether a line reports the result of one test: the words before the result are its name.
 fn tells_of_a_test(lower: &str) -> bool {
     let line = lower.trim().trim_end_matches(['.', '!']);
     let ends = TEST_ENDS.iter().any(|end| line.ends_with(end)) && !line.ends_with("not ok");
@@ -348,7 +348,7 @@ fn rank_of(class: Class) -> usize {
 }
 
 impl Phrase {
-    /// The words of it that stand in a line, with what they need around them.
+    /// The phrase that a line contains, with its required context.
     fn says(&self, line: &str) -> Option<&'static str> {
         let words = self.any.iter().find(|phrase| has_words(line, phrase))?;
         let fits = (self.with.is_empty() || self.with.iter().any(|phrase| has_words(line, phrase)))

@@ -1,6 +1,6 @@
-//! How the lines of tools are told from those of what they check, and from their verdicts. Only tables.
+//! Tables that distinguish a tool's own lines from lines about what it checks, and from its verdict.
 
-/// How lines begin that a tool says about itself and not about what it checks.
+/// Beginnings of lines that a tool prints about itself.
 pub(super) const TOOL_LINES: &[&str] = &[
     "fatal:",
     "npm err",
@@ -52,10 +52,10 @@ pub(super) const TOOL_LINES: &[&str] = &[
     "error during connect",
 ];
 
-/// What is counted that went wrong.
+/// Words for counted failures.
 pub(super) const FAILURES: &[&str] = &["failed", "failing", "failure", "failures", "error", "errors"];
 
-/// What shows that a check did its work and gave its verdict.
+/// Signs that a check did its work and gave its verdict.
 pub(super) const VERDICTS: &[&str] = &[
     "test result: failed",
     "1 failed",
@@ -88,13 +88,13 @@ pub(super) const VERDICTS: &[&str] = &[
     "asserterror",
 ];
 
-/// Checks whose output is what they found in files, and nothing about themselves.
+/// Checks that print only the content of files, and nothing about themselves.
 pub(super) const COMPARISONS: &[&str] =
     &["grep", "egrep", "fgrep", "rg", "zgrep", "diff", "cmp", "test", "[", "[[", "jq", "git"];
 
-/// How lines begin that tell how one test went.
+/// Beginnings of lines that report the result of one test.
 pub(super) const TEST_LINES: &[&str] =
     &["✓", "✔", "√", "ok ", "not ok ", "--- pass", "--- fail", "--- skip", "pass ", "pass:"];
 
-/// How they end.
+/// Endings of such lines.
 pub(super) const TEST_ENDS: &[&str] = &[" ok", " passed", " pass", "... failed", "... ignored"];

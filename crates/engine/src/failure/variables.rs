@@ -1,13 +1,13 @@
-//! The environment variables that a line of output says are not set.
+//! Environment variables that a line of output reports as unset.
 //!
-//! Knows only shapes that mean nothing else: a check may say "is not set" about whatever it checks.
+//! Knows only unambiguous forms: a check may say "is not set" about anything that it checks.
 
 use super::{
     Facts,
     names::{SHELLS, is_constant},
 };
 
-/// How a shell ends its line about a variable that is not set.
+/// Endings of a shell's line about an unset variable.
 const UNSET: [&str; 3] = ["unbound variable", "parameter null or not set", "parameter not set"];
 
 /// Whole lines of programs about their own environment, in lower case, with `{}` for the name.
@@ -32,7 +32,7 @@ const SENTENCES: [&str; 16] = [
     "the api_key client option must be set either by passing api_key to the client or by setting the {} environment variable",
 ];
 
-/// The variable that a line says is not set. `whole` is all the output in lower case.
+/// The variable that a line reports as unset. `whole` is all the output in lower case.
 pub(super) fn missing_variable(facts: &Facts, line: &str, whole: &str) -> Option<String> {
     let line = line.trim();
     said_by_shell(facts, line)
@@ -43,7 +43,7 @@ pub(super) fn missing_variable(facts: &Facts, line: &str, whole: &str) -> Option
         .map(str::to_owned)
 }
 
-/// `bash: line 3: NAME: unbound variable`; for `${NAME:?words}`, the words of the command.
+/// A shell's message: `bash: line 3: NAME: unbound variable`; for `${NAME:?words}`, the words of the command.
 fn said_by_shell<'a>(facts: &Facts, line: &'a str) -> Option<&'a str> {
     let (name, words) = shell_error(line)?;
     let is_asked = || ["?", ":?"].iter().any(|sign| facts.command.contains(&format!("${{{name}{sign}")));
@@ -65,7 +65,7 @@ fn shell_error(line: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// The runner's own words, in the output of a step that starts it.
+/// The runner's own message, in the output of a step that starts it.
 fn said_by_runner(line: &str) -> Option<&str> {
     let names = line.trim_start_matches("- ").strip_prefix("MISSING_ENV_VAR: ")?;
     names.split([',', ':', ' ']).next().filter(|name| is_identifier(name))
@@ -76,7 +76,7 @@ fn said_by_python<'a>(line: &'a str, whole: &str) -> Option<&'a str> {
     rest.split('\'').next()
 }
 
-/// `env::var(…).expect("NAME must be set")`.
+/// A Rust program's message: `env::var(…).expect("NAME must be set")`.
 fn said_by_rust(line: &str) -> Option<&str> {
     let words = line.strip_suffix(": NotPresent")?;
     words.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).find(|word| is_constant(word))

@@ -1,8 +1,8 @@
-//! Names of programs that check something, and the verbs with which others do. Only tables.
+//! Names of programs that check something, and verbs with which other programs do. Only tables.
 
 use super::checks::CheckKind::{self, Build, Compare, Lint, Tests};
 
-/// Programs that run tests whatever they are told.
+/// Programs that always run tests.
 pub(super) const TESTS: &str = "\
     pytest py.test jest vitest mocha ava tox nox unittest rspec minitest phpunit ctest bats playwright \
     cypress ginkgo behave karma tap nextest cucumber pest gotestsum busted prove trial nosetests nose2 \
@@ -10,7 +10,7 @@ pub(super) const TESTS: &str = "\
     behat phpspec simple-phpunit robot pabot newman k6 hurl luaunit shellspec shunit2 kuttl mutmut \
     infection stryker cucumber-js lit schemathesis dgoss";
 
-/// Programs that look for mistakes whatever they are told.
+/// Programs that always look for mistakes.
 pub(super) const LINTERS: &str = "\
     eslint ruff flake8 pylint mypy pyright shellcheck tsc golangci-lint staticcheck hadolint yamllint \
     markdownlint stylelint rubocop biome actionlint tflint jsonlint xmllint clippy ktlint swiftlint vale \
@@ -37,8 +37,8 @@ pub(super) const COMPARES: &str = "\
     grep egrep fgrep rg diff cmp test [ [[ zgrep bzgrep xzgrep zstdgrep ugrep ag ack pcregrep pcre2grep \
     zdiff zcmp colordiff sdiff diff3 gpgv numdiff";
 
-/// What programs check when they are told to: the program, its verbs, and how it checks. A verb of two words is the
-/// verb with what follows it.
+/// Programs that check with some of their verbs: the program, the verbs, and how it checks. A verb of two words is the
+/// verb and the word after it.
 pub(super) const VERBS: &[(&str, &[&str], CheckKind)] = &[
     ("stack", &["test"], Tests),
     ("stack", &["build"], Build),
@@ -200,7 +200,7 @@ pub(super) const VERBS: &[(&str, &[&str], CheckKind)] = &[
     ("git", &["grep", "verify-tag", "verify-commit", "fsck"], Compare),
 ];
 
-/// What programs check when they are given an option: the program, the options of which one is enough, and how.
+/// Programs that check with some of their options: the program, the options of which one is enough, and how it checks.
 pub(super) const OPTIONS: &[(&str, &[&str], CheckKind)] = &[
     ("clang-format", &["--dry-run", "-n", "-Werror"], Lint),
     ("shfmt", &["-d", "--diff", "-l"], Lint),

@@ -24,7 +24,7 @@ pub enum CheckKind {
     Compare,
 }
 
-/// What a command decides about, if it does: beside the well-known checks also pieces of code that refuse something,
+/// What a command decides about, if anything: besides the well-known checks also pieces of code that refuse something,
 /// and calculations.
 pub(super) fn judged(call: &Call) -> Option<CheckKind> {
     let refuses = |code: &str| {
@@ -39,7 +39,7 @@ pub(super) fn judged(call: &Call) -> Option<CheckKind> {
     kind(call).or(compares.then_some(CheckKind::Compare))
 }
 
-/// What a command checks, if it does.
+/// How a command checks, if it does.
 pub fn kind(call: &Call) -> Option<CheckKind> {
     let verb = call.verbs().first().copied().unwrap_or_default();
     let found = match call.program.as_str() {
@@ -83,7 +83,7 @@ fn by_name(program: &str) -> Option<CheckKind> {
     tables.iter().find(|(names, _)| knows(names)).map(|(_, kind)| *kind)
 }
 
-/// What a program checks for the verb or the option that it is given.
+/// How a program checks with its verb or option.
 fn by_verb(call: &Call) -> Option<CheckKind> {
     let verbs = call.verbs();
     let said = |verb: &&str| match verb.split_once(' ') {
@@ -113,11 +113,11 @@ fn given_script(call: &Call) -> Option<CheckKind> {
     let at = call.words.iter().skip(1).position(|word| !word.starts_with('-'))? + 1;
     let words = call.words[at..].to_vec();
     let script = Call { program: base_name(&words[0]).to_owned(), words };
-    // the name of a builtin is any script's
+    // a script may have the name of a builtin
     by_verb(&script).or_else(|| by_name(&script.program).filter(|kind| *kind != CheckKind::Compare))
 }
 
-/// What a command checks that runs in a container.
+/// How a command in a container checks.
 fn inside(call: &Call) -> Option<CheckKind> {
     let inner = contained(call)?;
     let Some(script) = inner.script() else { return kind(&inner) };
@@ -187,7 +187,7 @@ fn go(verb: &str, call: &Call) -> Option<CheckKind> {
     }
 }
 
-/// Programs whose `run` runs what the project calls by a name.
+/// Programs whose `run` runs a script of the project by name.
 const SCRIPT_RUNNERS: [&str; 15] = [
     "npm", "yarn", "pnpm", "bun", "deno", "composer", "hatch", "pdm", "pixi", "devbox", "poetry", "turbo",
     "lerna", "rush", "poe",

@@ -1,4 +1,4 @@
-//! The command of a protected step before and after: what it does still counts, and checks the same thing.
+//! The command of a protected step before and after: its result still counts, and it checks the same thing.
 //!
 //! Every command that decided about the step must have a counterpart that decides as much.
 
@@ -19,10 +19,10 @@ use super::{
     world,
 };
 
-/// Why a counterpart will not do: a code and a detail.
+/// Why a counterpart is not good enough: a code and a detail.
 pub(super) type Objection = (&'static str, String);
 
-/// What the comparison of one step needs to know.
+/// The inputs for the comparison of one step.
 pub(super) struct Case<'a> {
     pub(super) unit: &'a Unit,
     pub(super) id: &'a str,
@@ -50,7 +50,7 @@ pub(super) fn is_switch(name: &str) -> bool {
         .any(|word| name.contains(word))
 }
 
-/// What a protected command lost.
+/// The objections to a changed protected command.
 pub(super) fn compare_commands(
     unit: &Unit,
     step: &Step,
@@ -84,7 +84,7 @@ pub(super) fn compare_commands(
     }
 }
 
-/// The program that was asked before and whose place a function has taken.
+/// A program that was called before and is now hidden by a function of the same name.
 fn shadowed<'f>(old: &Flow, new: &'f Flow) -> Option<&'f String> {
     let was_asked = |name: &&String| old.found.iter().any(|found| found.call.program == **name);
     new.functions.iter().filter(|name| !old.functions.contains(*name)).find(was_asked)
@@ -95,11 +95,11 @@ fn matters(found: &Found) -> bool {
     acts || (found.level != Level::Ignored && !found.call.is_toothless())
 }
 
-/// A check or an effect keeps something whose failure means something; other commands only have to be able to fail.
+/// A check or an effect must keep a command whose failure counts; other commands only have to be able to fail.
 fn neutered(role: Role, old: &Flow, new: &Flow) -> Option<&'static str> {
     let strict = role.check || role.effect;
     let ends_well = |flow: &Flow| matches!(flow.status, Status::Ok | Status::Exit(Some(true)));
-    // a text that could not be written
+    // a file that could not be written
     let missed = role.failed && old.found.iter().any(|found| !found.writes.is_empty());
     if (!strict && is_corrected(old, new)) || (missed && ends_well(old) && writes_on(old, new)) {
         return None;
@@ -120,7 +120,7 @@ fn neutered(role: Role, old: &Flow, new: &Flow) -> Option<&'static str> {
     lost.then_some("no longer does anything that can fail")
 }
 
-/// Whether a program that hardly ever fails is only asked in another way: `date --bogus`, `date`.
+/// Whether a program that hardly ever fails is only called in another way: `date --bogus`, `date`.
 fn is_corrected(old: &Flow, new: &Flow) -> bool {
     let counted = |flow: &Flow| -> Vec<Call> {
         let counted = flow.found.iter().filter(|found| found.level != Level::Ignored);
@@ -134,7 +134,7 @@ fn is_corrected(old: &Flow, new: &Flow) -> bool {
     old.status == Status::Unknown && counted(new).iter().any(is_kept)
 }
 
-/// Whether something that could fail made room for something that cannot, and nothing new can fail.
+/// Whether a command that could fail was replaced by one that cannot, and no new command can fail.
 fn is_hushed(old: &Flow, new: &Flow) -> bool {
     let decides = |found: &&Found| found.level != Level::Ignored;
     let teeth = |flow: &Flow| -> Vec<Call> {
@@ -148,7 +148,7 @@ fn is_hushed(old: &Flow, new: &Flow) -> bool {
     ends_idle(new) && !ends_idle(old) && lost && after.iter().all(|call| before.contains(call))
 }
 
-/// Whether a text that could not be written is still written.
+/// Whether a file that could not be written is still written.
 fn writes_on(old: &Flow, new: &Flow) -> bool {
     let targets =
         |flow: &Flow| -> Vec<String> { flow.found.iter().flat_map(|found| found.writes.clone()).collect() };
@@ -165,8 +165,8 @@ pub(super) fn is_comparison(found: &Found) -> bool {
     checks::judged(&found.call) == Some(CheckKind::Compare)
 }
 
-/// The objections to what takes the place of each command that mattered. One check does not stand for two, unless
-/// it looks at what both looked at.
+/// The objections to the replacement of each command that mattered. One check does not replace two, unless it looks at
+/// everything that both looked at.
 fn counterparts(case: &Case<'_>, old: &Flow, new: &Flow) -> Vec<Objection> {
     let mut taken = HashSet::new();
     let mut left = Vec::new();
@@ -183,7 +183,7 @@ fn counterparts(case: &Case<'_>, old: &Flow, new: &Flow) -> Vec<Objection> {
     left.into_iter().filter_map(|found| counterpart(case, found, new, &mut taken)).collect()
 }
 
-/// The objection to the best counterpart of a command; none if there is a good one.
+/// The objection to the best counterpart of a command; `None` if there is a good one.
 fn counterpart<'a>(
     case: &Case<'_>,
     old: &Found,
@@ -208,7 +208,7 @@ fn counterpart<'a>(
     first.or_else(|| absent(case, old))
 }
 
-/// What speaks against a candidate; nothing at all if it is another sort of command.
+/// The objection to a candidate; the outer `None` means that it is another kind of command.
 fn objection(case: &Case<'_>, old: &Found, candidate: &Found) -> Option<Option<Objection>> {
     let effect = effects::effect(&old.call);
     let found = match (&effect, checks::judged(&old.call)) {
@@ -252,7 +252,7 @@ fn absent(case: &Case<'_>, old: &Found) -> Option<Objection> {
     }
 }
 
-/// Whether a candidate is the same sort of check.
+/// Whether a candidate is the same kind of check.
 fn is_like(case: &Case<'_>, old: &Found, kind: CheckKind, candidate: &Found) -> bool {
     let Some(other) = checks::judged(&candidate.call) else { return false };
     match kind {
@@ -307,7 +307,7 @@ fn effect_objection(case: &Case<'_>, old: &Found, new: &Found) -> Option<Objecti
             .any(|start| word.starts_with(start))
                 && !word.ends_with(".yaml")
                 && !word.ends_with(".yml")
-                // the script itself, given to a shell
+                // the script itself, passed to a shell
                 && !names::is_named_for_effect(word)
         });
     fake.map(|word| ("effect_neutered", format!("`{word}` is not where `{}` went", old.call.words.join(" "))))
@@ -339,7 +339,8 @@ fn demands_success(call: &Call) -> bool {
     call.program == "curl" && call.arguments().iter().any(|word| short(word) || word.starts_with("--fail"))
 }
 
-/// Variables and directories that a comparison relies on, and variables that turn something off.
+/// Objections to changed variables and directories that a comparison relies on, and to variables that turn something
+/// off.
 fn settings(case: &Case<'_>, old: &Flow, new: &Flow) -> Vec<Objection> {
     let (before, after) = (assigned(old), assigned(new));
     let switched = after.iter().find(|text| !before.contains(text) && switches(text));
@@ -381,7 +382,7 @@ fn variable(text: &str) -> &str {
     text.split('=').next().unwrap_or_default().trim_end_matches('+')
 }
 
-/// Assignments that hold for the commands after them.
+/// Assignments that apply to later commands.
 fn assigned(flow: &Flow) -> Vec<String> {
     let lasting = |found: &&Found| {
         matches!(found.call.program.as_str(), "" | "export" | "declare" | "readonly" | "local" | "typeset")
@@ -389,7 +390,7 @@ fn assigned(flow: &Flow) -> Vec<String> {
     flow.found.iter().filter(lasting).flat_map(|found| found.assignments.clone()).collect()
 }
 
-/// Whether a command speaks of a variable.
+/// Whether a command uses a variable.
 fn reads_variable(found: &Found, name: &str) -> bool {
     let fed = found.feeds.iter().flat_map(|call| &call.words);
     found.call.words.iter().chain(&found.inputs).chain(fed).any(|word| {

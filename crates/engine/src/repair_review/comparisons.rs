@@ -1,4 +1,4 @@
-//! Whether a comparison still compares the same things: what it expects, and where it looks.
+//! Whether a comparison still compares the same things: the expected value, and the place.
 //!
 //! The expected value never changes. The name of a compared file may change only if the old one was a typo and another
 //! step is told to write the new one. A check that never worked, because its program does not have one of its options,
@@ -12,7 +12,7 @@ use super::{
     world,
 };
 
-/// Operators of `test` that stand before a file.
+/// Operators of `test` before a file.
 const FILE_TESTS: [&str; 20] = [
     "-f", "-s", "-d", "-e", "-r", "-w", "-x", "-L", "-h", "-b", "-c", "-g", "-k", "-p", "-u", "-G", "-N",
     "-O", "-S", "-a",
@@ -22,14 +22,14 @@ const FILE_TESTS: [&str; 20] = [
 const OTHER_TESTS: [&str; 14] =
     ["-z", "-n", "-t", "-v", "-o", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
 
-/// What a comparison expects, and where it looks for it.
+/// The expected values of a comparison, and where it looks for them.
 #[derive(Debug, PartialEq, Eq)]
 struct Expectation {
     texts: Vec<String>,
     sources: Vec<String>,
 }
 
-/// Why a comparison will not do in the place of another.
+/// Why a comparison cannot replace another one.
 pub(super) fn compare_objection(case: &Case<'_>, old: &Found, new: &Found) -> Option<Objection> {
     let words = new.call.words.join(" ");
     if let Some(option) = loosened_option(&old.call, &new.call) {
@@ -48,7 +48,7 @@ pub(super) fn compare_objection(case: &Case<'_>, old: &Found, new: &Found) -> Op
     Some(("expectation_changed", detail))
 }
 
-/// Programs that do the same are one family.
+/// The family of a program: programs that do the same.
 pub(super) fn family(program: &str) -> &str {
     match program {
         "[" | "[[" => "test",
@@ -78,7 +78,7 @@ fn expectation(found: &Found) -> Expectation {
         "diff" => {
             let mut sources = operands();
             sources.sort();
-            // an operand for a program, an option for the reader of words
+            // `-` is an operand for a program, but looks like an option here
             if call.has("-") {
                 sources.extend(input(found));
             }
@@ -99,7 +99,7 @@ fn or_input(files: Vec<String>, found: &Found) -> Vec<String> {
     if files.is_empty() { input(found) } else { files }
 }
 
-/// What a command reads if it names no file.
+/// The input of a command that names no file.
 fn input(found: &Found) -> Vec<String> {
     let fed = found.feeds.iter().filter(|call| call.program != "tee").flat_map(|call| {
         let operands = || call.operands().map(plain_name);
@@ -111,7 +111,7 @@ fn input(found: &Found) -> Vec<String> {
     found.inputs.iter().map(|name| plain_name(name)).chain(fed).collect()
 }
 
-/// The names that a comparison looks at.
+/// The names of everything that a comparison looks at.
 pub(super) fn looked_at(found: &Found) -> Vec<String> {
     let Expectation { texts, mut sources } = expectation(found);
     let code = found.call.inline_code().into_iter().flat_map(|code| code.split(['\'', '"'])).map(plain_name);
@@ -122,7 +122,7 @@ pub(super) fn looked_at(found: &Found) -> Vec<String> {
     sources
 }
 
-/// A path as it is usually written.
+/// A path in its usual form.
 pub(super) fn plain_name(word: &str) -> String {
     let here = ["./", "$PWD/", "${PWD}/", "$(pwd)/"].iter().find_map(|here| word.strip_prefix(here));
     here.unwrap_or(word).to_owned()
@@ -134,7 +134,7 @@ fn tested(call: &Call) -> Vec<String> {
     words.map(|word| if word == "==" { "=".to_owned() } else { plain_name(word) }).collect()
 }
 
-/// The words and operators of a piece of code; brackets and quotes say nothing about what it expects.
+/// The words and operators of a piece of code; brackets and quotes do not change what it expects.
 fn tokens(code: &str) -> Vec<String> {
     let kind = |c: char| match c {
         c if c.is_alphanumeric() || c == '_' => 1,
@@ -154,12 +154,12 @@ fn tokens(code: &str) -> Vec<String> {
     tokens
 }
 
-/// Whether only quotes are set in another way.
+/// Whether only quotes changed.
 fn same_text(old: &Found, new: &Found) -> bool {
     old.call.words.join(" ") == new.call.words.join(" ") && input(old) == input(new)
 }
 
-/// Whether only slips of the pen are corrected.
+/// Whether only typos are corrected.
 fn is_corrected(case: &Case<'_>, before: &Expectation, after: &Expectation) -> bool {
     let same_length = before.texts.len() == after.texts.len() && before.sources.len() == after.sources.len();
     let is_operator = |word: &str| FILE_TESTS.contains(&word) || OTHER_TESTS.contains(&word);
@@ -173,12 +173,12 @@ fn is_corrected(case: &Case<'_>, before: &Expectation, after: &Expectation) -> b
     same_length && (0..before.texts.len()).all(text) && before.sources.iter().zip(&after.sources).all(source)
 }
 
-/// Whether a check could not have passed whatever it looked at.
+/// Whether a check could never have passed.
 fn never_worked(call: &Call) -> bool {
     family(&call.program) == "grep" && Grep::new(call).is_broken
 }
 
-/// Whether everything that is expected now is what the other steps speak of, and nothing is given up that they do.
+/// Whether every new expectation is mentioned by other steps, and no dropped one is.
 fn is_agreed(case: &Case<'_>, before: &Expectation, after: &Expectation) -> bool {
     let (old, new) = (before.texts.iter().chain(&before.sources), after.texts.iter().chain(&after.sources));
     let spoken_of = |text: &str| world::mentions(case.unit, case.id, text);
@@ -193,7 +193,7 @@ fn is_renamed(case: &Case<'_>, old: &str, new: &str) -> bool {
         && !world::mentions(case.unit, case.id, old)
 }
 
-/// Whether two names differ by one letter, or by two that changed places, inside of a word.
+/// Whether two names differ by one letter, or by two swapped ones, inside a word.
 fn is_misspelling(old: &str, new: &str) -> bool {
     let (old, new): (Vec<char>, Vec<char>) = (old.chars().collect(), new.chars().collect());
     let start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();

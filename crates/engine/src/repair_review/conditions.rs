@@ -1,6 +1,6 @@
-//! Whether a step can still be reached by its condition.
+//! Whether the condition of a step can still be true.
 //!
-//! Tries the values that a condition itself speaks of; never needs a run.
+//! Tries the values that the condition itself mentions; never needs a run.
 
 use recipe::{
     condition::Condition,
@@ -10,10 +10,10 @@ use recipe::{
 
 use super::{Findings, steps::Role};
 
-/// How many combinations of values are tried.
+/// The most combinations of values to try.
 const MAX_TRIES: usize = 20_000;
 
-/// What a protected step lost by its condition.
+/// The objections to a changed condition of a protected step.
 pub(super) fn compare_conditions(
     before: &Unit,
     old: &Step,
@@ -52,7 +52,7 @@ fn names(condition: &Condition) -> Vec<String> {
     condition.names().into_iter().map(|(path, _)| path.root).collect()
 }
 
-/// Whether no values make a condition true. Names that are not known stay without a value.
+/// Whether no values make a condition true. Unknown names have no value.
 fn never_holds(condition: &Condition, known: &[String]) -> bool {
     let mut names = names(condition);
     names.sort();
@@ -75,7 +75,7 @@ fn never_holds(condition: &Condition, known: &[String]) -> bool {
     })
 }
 
-/// Values worth trying: what the condition itself writes, and one of each kind.
+/// Values to try: those in the condition itself, and one of each kind.
 fn candidates(text: &str) -> Vec<Value> {
     let mut values = vec![
         Value::Null,

@@ -1,10 +1,10 @@
-//! Commands that are run somewhere else: in a container, a pod, another environment.
+//! Commands that run somewhere else: in a container, a pod, another environment.
 //!
 //! Only finds the command that is run there; does not check that the command can get there.
 
 use super::program::Call;
 
-/// Options of those that run something, which take a value.
+/// Options of programs that run something, which take a value.
 const VALUED: [&str; 46] = [
     "-e",
     "--env",
@@ -54,7 +54,7 @@ const VALUED: [&str; 46] = [
     "--host",
 ];
 
-/// The command that a container is told to run, as in `docker compose run --rm web pytest`.
+/// The command inside a container, as in `docker compose run --rm web pytest`.
 pub(super) fn contained(call: &Call) -> Option<Call> {
     let words = &call.words;
     let at = match call.program.as_str() {
@@ -73,7 +73,7 @@ pub(super) fn contained(call: &Call) -> Option<Call> {
     words.get(at..).filter(|rest| !rest.is_empty()).map(Call::of)
 }
 
-/// Where the command begins behind `run` or `exec`, their options, and the image or the service.
+/// The place of the command after `run` or `exec`, their options, and the image or the service.
 fn after_target(words: &[String], verb: usize) -> Option<usize> {
     words.get(verb).filter(|word| matches!(word.as_str(), "run" | "exec"))?;
     Some(skip_options(words, verb + 1) + 1)

@@ -1,7 +1,7 @@
-//! A step that declares an effect does everything that it did: each command, and each file that it wrote.
+//! A step that declares an effect still does everything that it did: each command, and each file that it wrote.
 //!
-//! What such a command is does not matter: where it only says something, what it says stands for the effect.
-//! Commands that are known to push, publish or deploy are compared elsewhere.
+//! The kind of such a command does not matter: if it only prints a text, the text represents the effect. Commands that
+//! are known to push, publish or deploy are compared elsewhere.
 
 use super::{
     checks,
@@ -16,13 +16,13 @@ use super::{
     steps::Role,
 };
 
-/// Programs that do nothing at all for the world.
+/// Programs without any effect outside.
 const NOTHING: [&str; 20] = [
     "", "true", ":", "false", "exit", "return", "set", "export", "cd", "pushd", "popd", "trap", "shopt",
     "unset", "wait", "readonly", "declare", "local", "typeset", "alias",
 ];
 
-/// Programs that only look something up for those after them.
+/// Programs that only look something up for later commands.
 const READERS: [&str; 20] = [
     "jq",
     "yq",
@@ -62,7 +62,7 @@ const GIT_LOOKS: [&str; 12] = [
     "fetch",
 ];
 
-/// Targets that keep nothing.
+/// Targets that store nothing.
 const NOWHERE: [&str; 8] = [
     "/dev/null",
     "/dev/stdout",
@@ -97,7 +97,7 @@ pub(super) fn find_losses(role: Role, old: &Flow, new: &Flow) -> Vec<Objection> 
     losses
 }
 
-/// The objection to the best command in the place of a deed; none if there is a good one.
+/// The objection to the best replacement of a deed; `None` if there is a good one.
 fn counterpart(role: Role, deed: &Found, new: &Flow, taken: &mut Vec<usize>) -> Option<Objection> {
     let mut first = None;
     for (at, found) in new.found.iter().enumerate() {
@@ -136,7 +136,7 @@ fn objection(old: &Found, new: &Found) -> Option<Objection> {
     rehearsal.map(|detail| ("effect_neutered", detail)).or_else(|| standing(old, new))
 }
 
-/// Whether a command does something of its own, or writes something.
+/// Whether a command has an effect of its own, or writes something.
 fn is_deed(found: &Found) -> bool {
     if effects::effect(&found.call).is_some() {
         return false;
@@ -152,7 +152,7 @@ fn works(found: &Found) -> bool {
     !(is_idle || looks || passes_on || READERS.contains(&program) || checks::judged(&found.call).is_some())
 }
 
-/// Whether a command stands for an effect where there is nothing else.
+/// Whether a command represents an effect if there is no other.
 fn stands_in(found: &Found) -> bool {
     !NOTHING.contains(&found.call.program.as_str()) && checks::judged(&found.call).is_none()
 }
@@ -179,7 +179,7 @@ pub(super) fn is_kept_target(old: &str, new: &str) -> bool {
         || (base_name(&old) == base_name(&new) && !is_nowhere(&new) && (is_lost(&old) || !is_lost(&new)))
 }
 
-/// Whether everything is written that was, in the right place if the step did not fail because of the place.
+/// Whether everything is still written, in the right place unless the step failed because of the place.
 fn writes_on(role: Role, old: &Found, new: &Found) -> bool {
     let is_log = |target: &&String| target.ends_with(".log") || target.ends_with(".err");
     let matters = |target: &&String| !(works(old) && is_log(target));
@@ -197,12 +197,12 @@ fn repeats(old: &Found, new: &Found) -> bool {
     old.call.words == new.call.words && writes_on(Role::default(), old, new) && holds(old, new)
 }
 
-/// Whether a command can stand in the place of another.
+/// Whether a command can replace another one.
 fn is_akin(role: Role, old: &Found, new: &Found) -> bool {
     let prepares = matches!(new.call.program.as_str(), "chmod" | "chown" | "umask" | "ulimit");
     let acts = (works(new) && !prepares) || effects::effect(&new.call).is_some();
     if !works(old) && real_targets(old).next().is_none() {
-        // a saying may become a deed
+        // a command that prints may become one that acts
         let same = old.call.program == new.call.program || (says(&old.call) && says(&new.call));
         return acts || real_targets(new).next().is_some() || (same && speaks_on(role, old, new));
     }
@@ -227,7 +227,7 @@ fn holds(old: &Found, new: &Found) -> bool {
     texts(old).iter().all(|word| now.contains(word))
 }
 
-/// The words that a command is given or reads, apart from where it writes.
+/// The arguments and the input of a command, without its targets.
 fn texts(found: &Found) -> Vec<String> {
     let call = names::without_interpreter(&found.call);
     let own = call.operands().filter(|word| !found.writes.iter().any(|target| target == word));
@@ -241,7 +241,7 @@ fn texts(found: &Found) -> Vec<String> {
         .collect()
 }
 
-/// A text without the names of the values in it.
+/// A text without the names of its values.
 fn without_values(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
@@ -263,7 +263,7 @@ fn without_values(text: &str) -> String {
     })
 }
 
-/// Another directory than before, where the effect may be lost.
+/// The objection to another directory than before, where the effect may be lost.
 fn moved(role: Role, old: &Flow, new: &Flow) -> Option<Objection> {
     let places = |flow: &Flow| -> Vec<String> {
         let moves = flow.found.iter().filter(|found| matches!(found.call.program.as_str(), "cd" | "pushd"));
@@ -276,7 +276,7 @@ fn moved(role: Role, old: &Flow, new: &Flow) -> Option<Objection> {
     Some(("effect_changed", format!("it is done in `{place}` now")))
 }
 
-/// A file that is written and then taken away.
+/// The objection to a file that is written and then removed.
 fn undone(old: &Flow, new: &Flow) -> Option<Objection> {
     let removes =
         |found: &&Found| matches!(found.call.program.as_str(), "rm" | "unlink" | "truncate" | "shred");

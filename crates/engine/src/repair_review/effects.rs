@@ -9,7 +9,7 @@ use super::{
 
 pub use super::rehearsals::rehearses;
 
-/// Programs whose operands name files, texts and places, not what they do.
+/// Programs whose operands name files, texts and places, not actions.
 const LOCAL: [&str; 44] = [
     "grep", "egrep", "fgrep", "rg", "zgrep", "find", "cp", "mv", "rm", "ln", "tar", "zip", "unzip", "gzip",
     "sed", "awk", "jq", "yq", "cut", "sort", "diff", "cmp", "test", "[", "[[", "case", "chmod", "chown",
@@ -17,7 +17,7 @@ const LOCAL: [&str; 44] = [
     "meson", "dotnet", "read", "for", "unset",
 ];
 
-/// Programs that do nothing but change the world outside.
+/// Programs whose only purpose is to change the world outside.
 const ALWAYS: [&str; 14] = [
     "ansible-playbook",
     "goreleaser",
@@ -143,7 +143,7 @@ fn git(first: &str, second: &str) -> Option<String> {
     }
 }
 
-/// What a package manager does itself, and scripts of the package that are named for it.
+/// The effect of a package manager, or of a script of the package that is named for an effect.
 fn package_effect(program: &str, call: &Call) -> Option<String> {
     let places = ["-w", "-F", "--filter", "--workspace", "--prefix", "--cwd", "--dir", "-C"];
     let mut operands = Vec::new();

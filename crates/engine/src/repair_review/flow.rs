@@ -1,6 +1,6 @@
 //! Which commands of a script run, and whether the script fails when one of them does.
 //!
-//! Never runs anything: what only a run can tell counts as unknown, not as harmless.
+//! Never runs anything: what only a run can show counts as unknown, not as harmless.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::{
     script::{Item, Link, List, Pipeline, parse},
 };
 
-/// How many commands before a pipe are remembered.
+/// The most commands of a pipeline to remember before one.
 const MAX_FEEDS: usize = 8;
 
 /// How surely the failure of a command becomes the failure of the script.
@@ -26,7 +26,7 @@ pub enum Level {
     Counts,
 }
 
-/// What is known about a status before anything runs.
+/// A status, as far as it is known before anything runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// It always succeeds.
@@ -44,17 +44,17 @@ pub enum Status {
 /// A command that the script can reach.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// The program and its words, without what merely wraps it.
+    /// The program and its words, without wrappers.
     pub call: Call,
-    /// What its failure does.
+    /// The consequence of its failure.
     pub level: Level,
-    /// Whether something decides if it runs at all.
+    /// Whether a condition decides if it runs at all.
     pub guarded: bool,
-    /// Whether its status is turned round.
+    /// Whether its status is negated.
     pub negated: bool,
     /// Files that it writes.
     pub writes: Vec<String>,
-    /// What its input is redirected from: files, and texts after `<<`.
+    /// The sources of its redirected input: files, and texts after `<<`.
     pub inputs: Vec<String>,
     /// The commands before it in its pipeline.
     pub feeds: Vec<Call>,
@@ -62,9 +62,9 @@ pub struct Found {
     pub is_fed: bool,
     /// `NAME=value` before it.
     pub assignments: Vec<String>,
-    /// Whether it belongs to what refuses: its failure tells of what another command found.
+    /// True if the command only reports an earlier check's failure.
     pub answers: bool,
-    /// Whether its failure is written down, and the script ends with that.
+    /// Whether its failure is stored, and the script ends with it.
     pub noted: bool,
 }
 
@@ -73,13 +73,13 @@ pub struct Found {
 pub struct Flow {
     /// The commands, in order.
     pub found: Vec<Found>,
-    /// What is known about the whole.
+    /// The status of the whole, as far as it is known.
     pub status: Status,
     /// Whether it turns off the stop at the first failure.
     pub forgives: bool,
-    /// Functions of its own.
+    /// Its own functions.
     pub functions: BTreeSet<String>,
-    /// Variables in which it writes failures down.
+    /// Variables in which it stores failures.
     pub noted: BTreeSet<String>,
 }
 
@@ -101,18 +101,18 @@ pub fn follow(text: &str) -> Flow {
     }
 }
 
-/// What follows an item in its list.
+/// The rest of a list after an item.
 #[derive(Clone, Copy)]
 struct Rest {
     is_empty: bool,
     /// Whether the script ends right after it, with its status.
     hands_over: bool,
-    /// Whether the script later ends with a status that was kept.
+    /// Whether the script ends later with a stored status.
     passes_on: bool,
     waits: bool,
-    /// What is written down of it right after it.
+    /// The part of its status that the next item stores.
     note: Option<Note>,
-    /// What its failure does if only its success ends the script well.
+    /// The consequence of its failure, if only its success ends the script well.
     gives_up: Option<Level>,
 }
 
@@ -136,7 +136,7 @@ impl Walk {
                 gives_up: self.gives_up(item, &list[at + 1..], way),
             };
             status = self.item(item, rest, way);
-            // what comes after the last chance of a good end only tells that there was none
+            // commands after the last chance of a good end only report that there was none
             way.answers |= rest.gives_up.is_some() && !rest.is_empty;
             let stops = self.errexit && !way.ignores;
             let ends = matches!(status, Status::Exit(_) | Status::Return(_));
@@ -149,7 +149,7 @@ impl Walk {
         if may_stop { unsettle(status) } else { status }
     }
 
-    /// What the status of an item does, given what follows it.
+    /// The consequence of an item's status, given what follows it.
     fn item_level(&self, rest: Rest, way: Way) -> Level {
         if rest.is_empty {
             way.level
@@ -171,7 +171,7 @@ impl Walk {
         if item.background {
             level = if rest.waits { level.min(Level::Maybe) } else { Level::Ignored };
         }
-        // `set -e` ignores all of a chain but its last pipeline, and that too if it is turned round
+        // `set -e` ignores all of a chain but its last pipeline, and that too if it is negated
         let chain_level =
             if rest.is_empty || rest.hands_over { level } else { level.min(unforced(rest, way)) };
         let exits = self.exits;
@@ -219,7 +219,7 @@ impl Walk {
         known
     }
 
-    /// What the failure of a pipeline does that others follow in its chain.
+    /// The consequence of a failed pipeline that others follow in its chain.
     fn link_level(&self, item: &Item, at: usize, level: Level, way: Way) -> Level {
         let handler = item.chain[at + 1..].iter().position(|(link, _)| *link == Link::Or);
         let Some(handler) = handler else { return way.gives_up.unwrap_or(level) };
@@ -271,7 +271,7 @@ impl Walk {
     }
 }
 
-/// The status of a list that may have stopped before its end. One that ends itself says that all is well.
+/// The status of a list that may have stopped before its end.
 fn unsettle(status: Status) -> Status {
     match status {
         Status::Ok => Status::Unknown,

@@ -1,16 +1,16 @@
-//! Commands that make a check come true by writing what it looks at.
+//! Commands that make a check pass by writing what it looks at.
 //!
 //! Three rules, all about files that a check looks at:
 //! - a check never begins to write them itself, and neither does a hook, which runs around every check;
-//! - a step that did not write such a file does not begin to write a text that stands in the recipe. One that wrote
-//!   such a text before may write another one: the producer is repaired, not the check. One that computed the file
-//!   goes on computing it;
+//! - a step that did not write such a file does not begin to write a fixed text of the recipe into it. A step that
+//!   wrote a fixed text before may write another one: the producer is repaired, not the check. A step that computed
+//!   the file keeps computing it;
 //! - no step makes one side of a comparison from the other.
 //!
-//! What is said of files holds for values too: a step whose output a check looks at, and that computed it, does not
-//! begin to print a text that stands in the recipe, and no new step does so in its place.
+//! The same applies to values: a step that computed an output which a check looks at does not begin to print a fixed
+//! text of the recipe, and no new step does so in its place.
 //!
-//! Copies, and output of programs, count as computed: whether they are honest only a run can tell.
+//! Copies, and output of programs, count as computed: only a run can show whether they are honest.
 
 use recipe::plan::{Step, StepKind, Unit};
 
@@ -41,7 +41,7 @@ struct Look<'a> {
     kind: CheckKind,
 }
 
-/// Writers of what checks look at that were not there before.
+/// New commands that write what checks look at.
 pub(super) fn find_forgeries(old: &Unit, new: &Unit, findings: &mut Findings) {
     let (before, after) = (scripts(old), scripts(new));
     let looks: Vec<Look<'_>> =
@@ -63,7 +63,7 @@ pub(super) fn find_forgeries(old: &Unit, new: &Unit, findings: &mut Findings) {
     }
 }
 
-/// Steps that begin to print, as a text of the recipe, a value that a check looks at.
+/// Steps that begin to print a fixed text as a value that a check looks at.
 pub(super) fn find_sayings(old: &Unit, new: &Unit, findings: &mut Findings) {
     let read: Vec<String> =
         old.steps.iter().chain(&new.steps).flat_map(|step| values_compared(step)).collect();
@@ -119,7 +119,7 @@ fn scripts(unit: &Unit) -> Vec<Script<'_>> {
     steps.chain(hooks).collect()
 }
 
-/// What a command writes or takes away.
+/// The files that a command writes or removes.
 fn changes(found: &Found) -> Vec<String> {
     let gone = found.call.operands().filter(|_| removes(found));
     found.writes.iter().map(String::as_str).chain(gone).map(str::to_owned).collect()
@@ -133,7 +133,7 @@ fn is_same(old: &Found, new: &Found) -> bool {
     old.call == new.call && old.writes == new.writes && old.feeds == new.feeds && old.inputs == new.inputs
 }
 
-/// The names under which a file is known, from the directory of the recipe and from that of the script.
+/// The names of a file, relative to the directory of the recipe and to that of the script.
 fn names(file: &str, script: &Script<'_>) -> Vec<String> {
     let name = plain_name(file);
     let moves =
@@ -163,7 +163,7 @@ fn looks<'a>(script: &'a Script<'a>) -> Vec<Look<'a>> {
         let files = read_by(found, script).into_iter().filter(|name| name != ".").collect();
         looks.push(Look { owner: script.owner, files, kind: CheckKind::Tests });
     }
-    // a script that checks is what it checks with
+    // a check script is part of its own check
     for found in found.iter().filter(|found| named::check(&found.call).is_some()) {
         let files = named::script(&found.call).into_iter().flat_map(|name| names(name, script)).collect();
         looks.push(Look { owner: script.owner, files, kind: CheckKind::Compare });
@@ -175,7 +175,7 @@ fn is_reader(call: &Call) -> bool {
     matches!(call.program.as_str(), "cat" | "head" | "tail" | "wc" | "sort" | "cut" | "awk" | "sed" | "jq")
 }
 
-/// The names that a command reads, by itself and through the ones before it.
+/// The names that a command reads, itself and through the commands before it in the pipeline.
 fn read_by(found: &Found, script: &Script<'_>) -> Vec<String> {
     let fed = found.feeds.iter().filter(|call| is_reader(call)).flat_map(Call::operands);
     let words = found.call.operands().chain(found.inputs.iter().map(String::as_str));
@@ -224,7 +224,7 @@ fn is_at(kind: CheckKind, file: &str, name: &str) -> bool {
     file == name || (kind != CheckKind::Compare && !file.is_empty() && below())
 }
 
-/// Whether a writer makes one side of a comparison from the other.
+/// Whether a command makes one side of a comparison from the other.
 fn copies(found: &Found, target: &[String], look: &Look<'_>, script: &Script<'_>) -> bool {
     let other = |name: &String| !target.contains(name) && look.files.contains(name);
     let copies = matches!(found.call.program.as_str(), "cp" | "mv" | "ln" | "install" | "rsync")
@@ -232,7 +232,7 @@ fn copies(found: &Found, target: &[String], look: &Look<'_>, script: &Script<'_>
     copies && read_by(found, script).iter().any(other)
 }
 
-/// Whether what a command writes stands in the recipe.
+/// Whether a command writes a fixed text of the recipe.
 fn is_constant(found: &Found, flow: &Flow, unit: &Unit) -> bool {
     let program = found.call.program.as_str();
     match program {
@@ -251,7 +251,7 @@ fn is_constant(found: &Found, flow: &Flow, unit: &Unit) -> bool {
     }
 }
 
-/// Whether a word is known without a run: a text, a value of the recipe's context, or a variable that holds such.
+/// Whether a word is known without a run: a text, a value of the recipe's context, or a variable with such a value.
 fn is_text(word: &str, flow: &Flow, unit: &Unit) -> bool {
     if word.contains("$(") || word.contains('`') {
         let inner = tokens(word).into_iter().flat_map(|token| match token {

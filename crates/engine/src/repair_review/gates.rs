@@ -1,6 +1,6 @@
 //! Gates that a recipe declares: they stay or get stricter.
 //!
-//! Looks only at declarations; commands are compared elsewhere.
+//! Compares only declarations; commands are compared elsewhere.
 
 use recipe::{
     plan::{JsonMode, Limits, Retry, Step, StepKind, Unit},
@@ -9,7 +9,7 @@ use recipe::{
 
 use super::{Findings, steps::Role};
 
-/// Whether an upper bound was raised or taken away.
+/// Whether an upper bound was raised or removed.
 fn is_raised<T: PartialOrd>(old: Option<T>, new: Option<T>) -> bool {
     match (old, new) {
         (Some(old), Some(new)) => new > old,
@@ -18,7 +18,7 @@ fn is_raised<T: PartialOrd>(old: Option<T>, new: Option<T>) -> bool {
     }
 }
 
-/// What the head of a recipe lost; `unset` are the limits that hold where it sets none.
+/// The objections to changed recipe settings; `unset` are the limits of a recipe that sets none.
 pub(super) fn compare_recipes(old: &Unit, new: &Unit, unset: Limits, findings: &mut Findings) {
     let depth = |unit: &Unit| unit.limits.max_depth.or(unset.max_depth);
     let steps = |unit: &Unit| unit.limits.max_total_steps.or(unset.max_total_steps);
@@ -60,7 +60,7 @@ fn is_stricter(new: Rule, old: Rule) -> bool {
     matches!((old, new), (Rule::Nonempty, Rule::Path | Rule::GitRepo) | (Rule::Path, Rule::GitRepo))
 }
 
-/// What the declarations of a step lost.
+/// The objections to changed declarations of a step.
 pub(super) fn compare_gates(old: &Step, new: &Step, role: Role, findings: &mut Findings) {
     let id = Some(old.id.as_str());
     let mut lose = |lost: bool, code: &str, detail: &str| {

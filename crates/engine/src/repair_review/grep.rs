@@ -1,10 +1,10 @@
-//! The words of a `grep`: what it looks for, where, and how strictly.
+//! The words of a `grep`: its patterns, its files, and how strict it is.
 //!
-//! Never judges by itself whether a change is honest.
+//! Never judges whether a change is honest.
 
 use super::{comparisons::plain_name, program::Call};
 
-/// Long options that say nothing about what is found.
+/// Long options that do not change what is found.
 const LONG: [&str; 42] = [
     "quiet",
     "silent",
@@ -52,12 +52,12 @@ const LONG: [&str; 42] = [
 
 /// The words of a `grep`.
 pub(super) struct Grep {
-    /// What it looks for.
+    /// The patterns.
     pub(super) patterns: Vec<String>,
-    /// Where it looks.
+    /// The files.
     pub(super) files: Vec<String>,
     flags: String,
-    /// Whether it has an option that no grep has, so that it never worked.
+    /// Whether it has an option that grep does not have, so that it never worked.
     pub(super) is_broken: bool,
 }
 
@@ -121,7 +121,7 @@ impl Grep {
         }
     }
 
-    /// A letter that makes it easier to pass than the old one was.
+    /// A short option that makes it easier to pass than the old one.
     pub(super) fn loosened(&self, old: &Grep) -> Option<char> {
         let gained = |letter: &char| self.flags.contains(*letter) && !old.flags.contains(*letter);
         let lost = |letter: &char| old.flags.contains(*letter) && !self.flags.contains(*letter);

@@ -1,6 +1,6 @@
-//! Hooks before and after: they run around every check, so that they are judged like one.
+//! Hooks before and after: they run around every check, so they are judged like one.
 //!
-//! A hook cannot fail a run, so nothing is asked of it but that it works for no check, and that an effect remains.
+//! A hook cannot fail a run, so it only has to keep its effects and must not help a check to pass.
 
 use recipe::plan::Unit;
 
@@ -13,7 +13,7 @@ pub(super) fn texts(unit: &Unit) -> [(&'static str, Option<&str>); 3] {
         .map(|(name, hook)| (name, hook.as_ref().map(|hook| hook.text())))
 }
 
-/// Effects that a hook had and has no more.
+/// The effects that a hook lost.
 pub(super) fn compare_hooks(old: &Unit, new: &Unit, findings: &mut Findings) {
     let effects = |text: Option<&str>| -> Vec<String> {
         let found = text.map(follow).into_iter().flat_map(|flow| flow.found);

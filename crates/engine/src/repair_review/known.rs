@@ -1,6 +1,6 @@
 //! What single commands and short lists show before anything runs.
 //!
-//! Never follows a script; that is done where the ways through it are known.
+//! Never follows a script; other modules do that.
 
 use super::{
     flow::{Level, Status},
@@ -57,7 +57,7 @@ fn told(ended: Option<bool>) -> Status {
     }
 }
 
-/// Whether an item ends the script with a status that was kept before.
+/// Whether an item ends the script with a stored status.
 pub(super) fn passes_on(item: &Item) -> bool {
     item.chain.iter().any(|(_, pipeline)| match pipeline.commands.as_slice() {
         [Command { kind: Kind::Simple { words, .. }, .. }] => {
@@ -81,7 +81,7 @@ pub(super) fn only(item: &Item) -> Option<(&[Word], &[Word])> {
     }
 }
 
-/// Whether what follows a command ends the script with its status: `exit`, or `rc=$?` and at last `exit $rc`.
+/// Whether the commands after one end the script with its status: `exit`, or `rc=$?` and at last `exit $rc`.
 pub(super) fn hands_over(rest: &[Item]) -> bool {
     let Some((assignments, words)) = rest.first().and_then(only) else { return false };
     if let Some((first, given)) = words.split_first() {
@@ -109,7 +109,7 @@ pub(super) fn first_program(item: &Item) -> Option<&str> {
     }
 }
 
-/// Whether nothing in a pipeline does any work, so that its success says nothing.
+/// Whether no command of a pipeline does any work, so that its success means nothing.
 pub(super) fn is_idle(pipeline: &Pipeline) -> bool {
     pipeline.commands.iter().all(|command| match &command.kind {
         Kind::Simple { words, .. } => words.is_empty() || Call::new(words).is_toothless(),
@@ -120,14 +120,14 @@ pub(super) fn is_idle(pipeline: &Pipeline) -> bool {
     })
 }
 
-/// Whether a command only says what the script says already.
+/// Whether a command only prints a text of the script.
 pub(super) fn is_talk(command: &Command) -> bool {
     let Kind::Simple { words, .. } = &command.kind else { return false };
     let talks = words.first().is_some_and(|word| matches!(word.text.as_str(), "echo" | "printf" | "yes"));
     talks && words.iter().all(|word| !word.expands)
 }
 
-/// Whether a command passes on what it is given, and reads nothing else.
+/// Whether a command only passes on its input.
 pub(super) fn is_filter(command: &Command) -> bool {
     let Kind::Simple { words, .. } = &command.kind else { return false };
     FILTERS.contains(&Call::new(words).program.as_str()) && words.iter().all(|word| !word.expands)
@@ -146,7 +146,7 @@ pub(super) fn is_negated(condition: &List) -> bool {
     condition.len() == 1 && condition[0].chain.len() == 1 && condition[0].chain[0].1.negated
 }
 
-/// The words of what `$((…))` calculates, given what stands in its outer brackets; none if these hold commands.
+/// The words that `$((…))` calculates, given the text in its outer brackets; `None` if these contain commands.
 pub(super) fn calculated(text: &str) -> Option<Vec<Word>> {
     let sum = text.strip_prefix('(')?.strip_suffix(')')?;
     let mut level = 0_i64;
@@ -170,7 +170,7 @@ fn is_bad_end(status: Status, found: Status) -> bool {
 }
 
 impl Walk {
-    /// What a list does that always ends in a failure.
+    /// The consequence of a list that always ends in a failure.
     pub(super) fn refusal(&self, list: &[Item], last: Status, way: Way) -> Option<Level> {
         match self.known_list(list, last, 0) {
             Status::Exit(Some(false)) => Some(way.exit),
@@ -180,8 +180,8 @@ impl Walk {
         }
     }
 
-    /// Whether a list refuses what was found before it. One that ends badly after a success may do so for its own
-    /// sake, unless it ends the script.
+    /// Whether a list refuses what was found before it. A list that fails after a success may do so for another reason,
+    /// unless it ends the script.
     pub(super) fn refuses(&self, list: &List, found: Status) -> bool {
         is_bad_end(self.known_list(list, found, 0), found)
     }
@@ -202,7 +202,7 @@ impl Walk {
         if list.is_empty() { Status::Ok } else { status }
     }
 
-    /// The status of a chain, if all that decides about it is known.
+    /// The status of a chain, if everything that decides about it is known.
     fn known_chain(&self, item: &Item, last: Status, depth: usize) -> Status {
         let mut status = last;
         for (link, pipeline) in &item.chain {

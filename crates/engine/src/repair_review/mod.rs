@@ -1,7 +1,7 @@
 //! Whether a repaired recipe is weaker than the one it replaces.
 //!
-//! Compares two parsed recipes; never searches in their texts for look-alikes, never runs anything. What it lists
-//! are reasons to refuse the repair; an empty list means that nothing was lost.
+//! Compares two parsed recipes; never searches their texts for similar words, never runs anything. Each finding is a
+//! reason to refuse the repair; an empty list means that nothing was lost.
 
 mod check_names;
 pub mod checks;
@@ -43,11 +43,11 @@ use steps::Role;
 /// One way in which a repaired recipe is weaker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Regression {
-    /// What was lost, for machines.
+    /// The code of the loss.
     pub code: String,
-    /// The step that it is about.
+    /// The step.
     pub step: Option<String>,
-    /// What was lost, for people.
+    /// A description for users.
     pub detail: String,
 }
 
@@ -92,7 +92,7 @@ fn compare_units(old_plan: &Plan, old: &Unit, new: &Unit, failed: &str, findings
     hooks::compare_hooks(old, new, findings);
     for (at, step) in old.steps.iter().enumerate() {
         let Some(mended) = new.steps.iter().find(|candidate| candidate.id == step.id) else { continue };
-        // a default for all timeouts is no part of the definition
+        // a default for all timeouts is not part of the definition
         if step.digest == mended.digest && step.timeout == mended.timeout {
             continue;
         }
@@ -100,7 +100,7 @@ fn compare_units(old_plan: &Plan, old: &Unit, new: &Unit, failed: &str, findings
     }
 }
 
-/// The limits of a recipe that sets none: only the one that was asked for has any.
+/// The limits of a recipe that sets none: only the main recipe has default limits.
 fn unset_limits(plan: &Plan, unit: &Unit) -> Limits {
     if unit.path == plan.root().path {
         Limits { max_depth: Some(Limits::DEFAULT_DEPTH), max_total_steps: Some(Limits::DEFAULT_STEPS) }

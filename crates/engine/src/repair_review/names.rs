@@ -1,6 +1,6 @@
-//! What the names of scripts, targets and tasks say: `./run-tests.sh` checks, `node scripts/publish.js` publishes.
+//! The meaning of names of scripts, targets and tasks: `./run-tests.sh` checks, `node scripts/publish.js` publishes.
 //!
-//! Never looks at the files themselves.
+//! Never reads the files themselves.
 
 use super::{
     checks::CheckKind,
@@ -13,7 +13,7 @@ const INTERPRETERS: [&str; 18] = [
     "php", "lua", "Rscript", "ts-node", "tsx",
 ];
 
-/// How the names of scripts end.
+/// Extensions of scripts.
 const ENDINGS: [&str; 15] =
     ["sh", "bash", "zsh", "py", "js", "mjs", "cjs", "ts", "mts", "rb", "pl", "php", "lua", "ps1", "R"];
 
@@ -38,7 +38,7 @@ const CHECKS: [&str; 13] = [
 
 const LINTS: [&str; 4] = ["lint", "lints", "typecheck", "linter"];
 
-/// First words of names of what only gets something ready.
+/// First words of names of scripts that only prepare something.
 const MAKERS: [&str; 18] = [
     "setup", "make", "gen", "generate", "create", "install", "prepare", "build", "clean", "start", "stop",
     "update", "fetch", "download", "seed", "mock", "init", "reset",
@@ -50,13 +50,13 @@ const BESIDE_TESTS: [&str; 13] = [
     "stub", "report",
 ];
 
-/// First words of names of what looks at an effect or gets it ready: `verify-deploy.sh`, `assembleRelease`.
+/// First words of names of scripts that verify or prepare an effect: `verify-deploy.sh`, `assembleRelease`.
 const BEFORE_EFFECTS: [&str; 14] = [
     "test", "tests", "check", "verify", "validate", "lint", "build", "assemble", "bundle", "compile", "is",
     "draft", "plan", "prepare",
 ];
 
-/// The words of a name, without its directory and its ending: `deployWeb-prod.sh` has `deploy`, `web` and `prod`.
+/// The words of a name, without its directory and its extension: `deployWeb-prod.sh` has `deploy`, `web` and `prod`.
 fn words(name: &str) -> Vec<String> {
     let file = base_name(name);
     let stem = match file.rsplit_once('.') {
@@ -79,7 +79,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Whether a script, a target or a task says by its name that it changes the world outside.
+/// Whether the name of a script, a target or a task says that it changes the world outside.
 pub(super) fn is_named_for_effect(name: &str) -> bool {
     let words = words(name);
     let Some(first) = words.first() else { return false };
@@ -90,7 +90,7 @@ pub(super) fn is_named_for_effect(name: &str) -> bool {
     (acts || asks) && !stays && !BEFORE_EFFECTS.contains(&first.as_str())
 }
 
-/// Whether two effects are named with the same verb.
+/// Whether two names contain the same effect verb.
 pub(super) fn share_effect(left: &str, right: &str) -> bool {
     let verbs = |text: &str| -> Vec<String> {
         let all = text.split(' ').flat_map(words);
@@ -104,7 +104,7 @@ fn has_ending(word: &str) -> bool {
     word.rsplit_once('.').is_some_and(|(stem, ending)| !stem.is_empty() && ENDINGS.contains(&ending))
 }
 
-/// The script that a command runs: what an interpreter is given, or the command itself if it is a file.
+/// The script that a command runs: the argument of an interpreter, or the command itself if it is a file.
 pub(super) fn script(call: &Call) -> Option<&str> {
     let program = call.words.first()?;
     if is_interpreter(&call.program) {
@@ -117,12 +117,12 @@ pub(super) fn script(call: &Call) -> Option<&str> {
     (program.contains('/') || has_ending(program)).then_some(program)
 }
 
-/// Whether a program runs scripts and nothing else.
+/// Whether a program only runs scripts.
 pub(super) fn is_interpreter(program: &str) -> bool {
     INTERPRETERS.contains(&program)
 }
 
-/// Whether an interpreter looks at its script and does not run it: `bash -n`, `node --check`.
+/// Whether an interpreter checks its script without running it: `bash -n`, `node --check`.
 fn only_reads(call: &Call) -> bool {
     let flags = || call.arguments().iter().take_while(|word| word.starts_with('-'));
     let short = |word: &String, flag: char| !word.starts_with("--") && word.contains(flag);
@@ -135,7 +135,7 @@ fn only_reads(call: &Call) -> bool {
     }
 }
 
-/// What follows the script on its command line.
+/// The arguments after the script.
 pub(super) fn script_arguments<'c>(call: &'c Call, script: &str) -> &'c [String] {
     let at = call.words.iter().position(|word| word == script);
     at.and_then(|at| call.words.get(at + 1..)).unwrap_or_default()
@@ -153,7 +153,7 @@ pub(super) fn without_interpreter(call: &Call) -> Call {
     }
 }
 
-/// What a script checks, as its name or its directory says.
+/// How a script checks, according to its name or its directory.
 pub(super) fn check(call: &Call) -> Option<CheckKind> {
     let tests = |word: &String| word == "--test" || word.starts_with("--test-reporter");
     if call.program == "node" && call.arguments().iter().any(tests) {

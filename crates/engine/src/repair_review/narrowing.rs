@@ -1,6 +1,6 @@
 //! Whether a test runner, a linter or a build still looks at as much, and nothing is left out.
 //!
-//! Options that leave something out, or that make it stricter, are known by name. Comparisons are judged elsewhere.
+//! Options that leave something out, or that make it stricter, are listed by name. Comparisons are judged elsewhere.
 
 use super::{
     checks::CheckKind,
@@ -82,7 +82,7 @@ const WEAKENING: [&str; 67] = [
     "--stepwise",
 ];
 
-/// Options that leave something out of one program's work.
+/// Options that leave something out, by program.
 const WEAKENING_OF: [(&str, &[&str]); 11] = [
     ("mocha", &["-g", "-f", "--fgrep"]),
     ("playwright", &["-g", "-u"]),
@@ -97,7 +97,7 @@ const WEAKENING_OF: [(&str, &[&str]); 11] = [
     ("cargo", &["--lib", "--bin", "--bins", "--doc", "--test", "--example", "--examples", "--cap-lints"]),
 ];
 
-/// Options without which a program is easier to satisfy.
+/// Options that make a program stricter, by program.
 const STRICT_OF: [(&str, &[&str]); 12] = [
     ("cargo", &["-D", "--deny", "-Dwarnings", "--workspace", "--all", "--all-targets", "--all-features"]),
     ("pytest", &["--cov-fail-under", "--strict-markers", "--error-for-skips"]),
@@ -113,7 +113,7 @@ const STRICT_OF: [(&str, &[&str]); 12] = [
     ("go", &["-race"]),
 ];
 
-/// Options whose value says where, not what.
+/// Options whose value is a place, not a selection.
 const PLACES: [&str; 12] = [
     "--manifest-path",
     "--prefix",
@@ -129,7 +129,7 @@ const PLACES: [&str; 12] = [
     "-n",
 ];
 
-/// Why a check will not do in the place of another.
+/// Why a check cannot replace another one.
 pub(super) fn check_objection(
     case: &Case<'_>,
     old: &Found,
@@ -186,7 +186,7 @@ fn is_weakening(program: &str, word: &str) -> bool {
     known && !harmless
 }
 
-/// Whether an option that makes a check strict is gone, or has a lower value.
+/// Whether an option that makes a check strict is missing, or has a lower value.
 fn is_dropped(old: &Call, new: &Call, word: &str) -> bool {
     let strict =
         STRICT_OF.iter().filter(|(name, _)| *name == old.program).flat_map(|(_, words)| words.iter());
@@ -196,7 +196,7 @@ fn is_dropped(old: &Call, new: &Call, word: &str) -> bool {
         option_name(other) == option_name(word)
             && value(word).zip(value(other)).is_some_and(|(before, after)| after >= before)
     };
-    // two names for the same
+    // two names of the same option
     let other_name = matches!(word, "--all" | "--workspace") && (new.has("--all") || new.has("--workspace"));
     is_strict && !new.has(word) && !other_name && !new.arguments().iter().any(as_high)
 }
@@ -212,7 +212,7 @@ pub(super) fn covers(old: &Call, new: &Call) -> bool {
     all || before.iter().all(|target| after.contains(target))
 }
 
-/// How many words of a runner say what it does, before those that say to what.
+/// How many words of a runner name the action, before those that name its targets.
 fn verbs(call: &Call) -> usize {
     match call.program.as_str() {
         "cargo" if call.has("nextest") => 2,
@@ -223,7 +223,7 @@ fn verbs(call: &Call) -> usize {
     }
 }
 
-/// What a runner is told to do, and what it is pointed at.
+/// The action and the targets of a runner.
 fn targets(call: &Call) -> Vec<&str> {
     let mut found = Vec::new();
     let mut skip = false;

@@ -1,7 +1,7 @@
-//! Failures that a script writes down and ends with later: `CHECK || fail=1; exit $fail`, `CHECK; rc=$?`, and ends
-//! that only a success avoids: `if CHECK; then exit 0; fi; exit 1`.
+//! Failures that a script stores and ends with later: `CHECK || fail=1; exit $fail`, `CHECK; rc=$?`, and ends that only
+//! a success avoids: `if CHECK; then exit 0; fi; exit 1`.
 //!
-//! Never runs anything. What is written down decides at most by way of what comes later.
+//! Never runs anything. A stored failure counts at most as much as the commands that use it later.
 
 use super::{
     flow::{Level, Status},
@@ -11,7 +11,7 @@ use super::{
     words::Word,
 };
 
-/// What the next command takes down of the one before it.
+/// The part of a command's status that the next command stores.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Note {
     /// Its status: `$?`.
@@ -23,13 +23,13 @@ pub(super) enum Note {
 /// What the condition of a branch decides.
 pub(super) struct Asked {
     pub(super) level: Level,
-    /// Whether its success is what is refused.
+    /// Whether its success is refused.
     pub(super) flips: bool,
-    /// Whether its failure is written down.
+    /// Whether its failure is stored.
     pub(super) noted: bool,
 }
 
-/// Whether a command decides by what it is told: `exit`, `test` and their like.
+/// Whether a command decides by its arguments: `exit`, `test` and the like.
 fn decides(words: &[Word]) -> bool {
     let ends = |word: &Word| word.is_bare("exit") || word.is_bare("return");
     let tests = |word: &Word| matches!(word.text.as_str(), "test" | "[" | "[[" | "((");
@@ -45,7 +45,7 @@ fn tells_status(text: &str) -> Option<Note> {
     part.or_else(|| text.contains("$?").then_some(Note::Whole))
 }
 
-/// The names that a word of a deciding command speaks of.
+/// The names in a word of a deciding command.
 fn names(word: &Word) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let is_option = word.text.starts_with('-');
@@ -71,7 +71,7 @@ fn deciding<'a>(list: &'a List, words: &mut Vec<&'a Word>) {
     }
 }
 
-/// The words of an item that look at what was before.
+/// The words of an item that look at an earlier status.
 fn looking(item: &Item) -> &[Word] {
     let Some(command) = item.chain.first().and_then(|(_, pipeline)| pipeline.commands.first()) else {
         return &[];
@@ -84,21 +84,21 @@ fn looking(item: &Item) -> &[Word] {
     }
 }
 
-/// Whether an item does no more than one thing after another.
+/// Whether an item is a plain sequence.
 fn is_straight(item: &Item) -> bool {
     matches!(item.chain.as_slice(), [(_, pipeline)]
         if pipeline.commands.iter().all(|command| matches!(command.kind, Kind::Simple { .. })))
 }
 
 impl Walk {
-    /// Names by whose values a list ends.
+    /// Remembers the names whose values decide the end of a list.
     pub(super) fn keep(&mut self, list: &List) {
         let mut words = Vec::new();
         deciding(list, &mut words);
         self.kept.extend(words.into_iter().flat_map(names).map(str::to_owned));
     }
 
-    /// What the next item takes down of the one before it.
+    /// The part of an item's status that the next item stores.
     pub(super) fn note_by(&mut self, next: Option<&Item>) -> Option<Note> {
         let next = next?;
         if let Some((assignments, words)) = only(next) {
@@ -113,13 +113,13 @@ impl Walk {
         looking(next).iter().find_map(|word| tells_status(&word.text))
     }
 
-    /// The name under which a pipeline writes a failure down.
+    /// The name under which a pipeline stores a failure.
     pub(super) fn note_in(&self, pipeline: &Pipeline) -> Option<String> {
         let [Command { kind, .. }] = pipeline.commands.as_slice() else { return None };
         let known = |name: &str| Some(name.to_owned()).filter(|name| self.kept.contains(name));
         match kind {
             Kind::Simple { assignments, words } if words.is_empty() => assignments.iter().find_map(|word| {
-                // nothing and zero stand for what could not be had
+                // empty and 0 are not failures
                 let (name, _) = word.text.split_once('=').filter(|(_, value)| !matches!(*value, "" | "0"))?;
                 known(name.trim_end_matches('+'))
             }),
@@ -136,7 +136,7 @@ impl Walk {
         list.iter().filter(|item| item.chain.len() == 1).find_map(|item| self.note_in(&item.chain[0].1))
     }
 
-    /// The name under which the failure of a pipeline is written down that others follow in its chain.
+    /// The name under which a later pipeline of the chain stores the failure of this one.
     pub(super) fn noted_after(&self, item: &Item, at: usize) -> Option<String> {
         let handler = item.chain[at + 1..].iter().find(|(link, _)| *link == Link::Or)?;
         self.note_in(&handler.1)
@@ -179,7 +179,7 @@ impl Walk {
         matches!(self.known_list(list, Status::Ok, 0), Status::Exit(Some(true)) | Status::Return(Some(true)))
     }
 
-    /// Whether a success at this item ends the script well: `if CHECK; then exit 0; fi`, `CHECK && exit 0`.
+    /// Whether a success of this item ends the script well: `if CHECK; then exit 0; fi`, `CHECK && exit 0`.
     fn may_end_well(&self, item: &Item) -> bool {
         match item.chain.as_slice() {
             [(_, Pipeline { negated: false, commands })] => match commands.as_slice() {
@@ -199,13 +199,13 @@ impl Walk {
         }
     }
 
-    /// What a failure does at an item whose success ends the script, if what follows always ends in a failure.
+    /// The consequence of a failed item whose success ends the script, if what follows always ends in a failure.
     pub(super) fn gives_up(&self, item: &Item, rest: &[Item], way: Way) -> Option<Level> {
         if !self.may_end_well(item) {
             return None;
         }
         if rest.iter().all(first_is_idle) {
-            // the next round, and after the last one what follows the loop
+            // the next iteration, and after the last one the commands after the loop
             return way.gives_up.map(|level| level.min(Level::Maybe));
         }
         let level = self.refusal(rest, Status::Fail, way)?;
@@ -213,7 +213,7 @@ impl Walk {
     }
 }
 
-/// Whether an item only waits or talks.
+/// Whether an item only waits or prints.
 fn first_is_idle(item: &Item) -> bool {
     let idle = |words: &[Word]| {
         words.is_empty()

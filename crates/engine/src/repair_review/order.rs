@@ -1,12 +1,12 @@
 //! Checks come after what they check, and before what they guard.
 //!
-//! Only the order of steps that are in both recipes counts.
+//! Only the order of steps in both recipes counts.
 
 use recipe::plan::{StepKind, Unit};
 
 use super::{Findings, steps::Role};
 
-/// Where a check or an effect changed sides.
+/// Checks and effects that changed their order.
 pub(super) fn compare_order(old: &Unit, new: &Unit, roles: &[Role], findings: &mut Findings) {
     for (later, role) in roles.iter().enumerate().filter(|(_, role)| role.check || role.effect) {
         for (earlier, before) in roles.iter().enumerate().take(later) {

@@ -1,4 +1,4 @@
-//! What the words of one command say: its program behind wrappers, and what that program does.
+//! The meaning of the words of one command: its program behind wrappers, and what that program does.
 //!
 //! Never looks at files: only words count.
 
@@ -85,7 +85,7 @@ const PLACES: [&str; 13] = [
     "--workspace",
 ];
 
-/// Programs that do nothing whose failure would mean anything.
+/// Programs whose failure means nothing.
 const TOOTHLESS: [&str; 35] = [
     "true", ":", "echo", "printf", "exit", "return", "sleep", "date", "pwd", "ls", "cat", "mkdir", "touch",
     "export", "cd", "set", "unset", "local", "readonly", "declare", "id", "whoami", "hostname", "uname",
@@ -111,12 +111,12 @@ impl Call {
         self.words.get(1..).unwrap_or_default()
     }
 
-    /// The arguments that are no options.
+    /// The arguments that are not options.
     pub fn operands(&self) -> impl Iterator<Item = &str> {
         self.arguments().iter().map(String::as_str).filter(|word| !word.starts_with('-'))
     }
 
-    /// The operands from the verb on: what stands before it says where, not what.
+    /// The operands from the verb on: options before the verb select a place, not an action.
     pub fn verbs(&self) -> Vec<&str> {
         let arguments = self.arguments();
         let mut at = 0;
@@ -133,7 +133,7 @@ impl Call {
         self.arguments().iter().any(|found| found == word)
     }
 
-    /// The script of `bash -c …` and `eval …`; none if it is only read, not run.
+    /// The script of `bash -c …` and `eval …`; `None` if it is only read, not run.
     pub fn script(&self) -> Option<String> {
         match self.program.as_str() {
             "bash" | "sh" | "dash" | "zsh" => {
@@ -149,7 +149,7 @@ impl Call {
         }
     }
 
-    /// The same program with a text that it reads as its own; none if it reads something else.
+    /// The same program with a text that it reads as its script; `None` if it reads something else.
     pub(super) fn given(&self, text: &str) -> Option<Call> {
         let flag = match self.program.as_str() {
             "bash" | "sh" | "dash" | "zsh" | "python" | "python3" => "-c",
@@ -173,14 +173,14 @@ impl Call {
         flags.into_iter().any(|word| !word.starts_with("--") && word.contains('e'))
     }
 
-    /// Whether `set` keeps everything that follows from running.
+    /// Whether `set` keeps all later commands from running.
     pub(super) fn sets_noexec(&self) -> bool {
         let flag = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains('n');
         let named = self.arguments().windows(2).any(|pair| pair[0].ends_with('o') && pair[1] == "noexec");
         self.program == "set" && (self.arguments().first().is_some_and(flag) || named)
     }
 
-    /// Whether it takes the place of the shell, so that nothing follows.
+    /// Whether it replaces the shell, so that no command follows.
     pub(super) fn replaces_shell(&self, words: &[Word]) -> bool {
         let first = words.iter().find(|word| !matches!(word.text.as_str(), "command" | "builtin"));
         first.is_some_and(|word| word.text == "exec") && self.program != "exec"
@@ -197,18 +197,18 @@ impl Call {
         self.program.is_empty() || TOOTHLESS.contains(&self.program.as_str()) || self.asks_for_help()
     }
 
-    /// Whether a program only says something.
+    /// Whether a program only prints.
     pub(super) fn is_talk(program: &str) -> bool {
         matches!(program, "" | "true" | ":" | "echo" | "printf" | "exit" | "return" | "set" | "export")
     }
 
-    /// Whether it always succeeds, or only tells what it is.
+    /// Whether it always succeeds, or only prints its version or help.
     pub(super) fn is_constant(&self) -> bool {
         let inline = self.inline_code().is_some() && self.is_toothless();
         Call::is_talk(&self.program) || self.is_idle() || inline || self.asks_for_help()
     }
 
-    /// Whether nothing is asked of it that could go wrong.
+    /// Whether it has no arguments that could make it fail.
     fn is_idle(&self) -> bool {
         let plain = |word: &String| !word.starts_with('-');
         match self.program.as_str() {
@@ -245,7 +245,7 @@ impl Call {
         self.words.get(at + 1).map(String::as_str)
     }
 
-    /// Files that it writes by its own arguments.
+    /// Files that it writes according to its arguments.
     pub fn writes(&self) -> Vec<String> {
         let operands = || self.operands().map(str::to_owned);
         match self.program.as_str() {
@@ -261,12 +261,12 @@ impl Call {
     }
 }
 
-/// Texts in quotes of a piece of code.
+/// Quoted texts in a piece of code.
 fn literals(code: &str) -> impl Iterator<Item = &str> {
     code.split(['\'', '"']).skip(1).step_by(2)
 }
 
-/// Where the program stands that is really meant.
+/// The place of the real program behind wrappers.
 fn unwrap(words: &[String]) -> usize {
     let mut at = 0;
     while let Some(word) = words.get(at) {
@@ -274,7 +274,7 @@ fn unwrap(words: &[String]) -> usize {
         let next = words.get(at + 1).map(String::as_str);
         let is_own = match name {
             "nyc" | "c8" => next == Some("check-coverage"),
-            // looks for a program, and does not run it
+            // searches for a program without running it
             "command" => matches!(next, Some("-v" | "-V")),
             _ => false,
         };
@@ -297,7 +297,7 @@ fn unwrap(words: &[String]) -> usize {
     at.min(words.len().saturating_sub(1))
 }
 
-/// Where the module stands that `coverage run` runs.
+/// The place of the module that `coverage run` runs.
 fn measured(words: &[String], at: usize) -> Option<usize> {
     let is_run = words.get(at).is_some_and(|word| base_name(word) == "coverage")
         && words.get(at + 1).is_some_and(|word| word == "run");
@@ -332,7 +332,7 @@ pub(crate) fn base_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// What is known about the status of a command before it runs.
+/// The status of a command, as far as it is known before it runs.
 pub(super) fn known_status(call: &Call, words: &[Word]) -> Status {
     let constant = words.iter().all(|word| !word.expands);
     match call.program.as_str() {

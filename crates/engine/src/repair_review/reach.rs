@@ -1,6 +1,6 @@
-//! One command of a script: what it reaches, and how it may end the script before the rest.
+//! One command of a script: what it reaches, and how it may end the script early.
 //!
-//! Never runs anything. Where a script may end well before a command, that command counts as guarded.
+//! Never runs anything. A command counts as guarded if the script may end well before it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -14,17 +14,17 @@ use super::{
     words::Word,
 };
 
-/// How many commands are followed, functions and substitutions included.
+/// The most commands to follow, including those of functions and substitutions.
 const FUEL: usize = 20_000;
 
-/// The way on which a part of the script is reached.
+/// The circumstances in which a part of the script runs.
 #[derive(Clone, Copy)]
 pub(super) struct Way {
-    /// What its status does.
+    /// The consequence of its status.
     pub(super) level: Level,
-    /// What the end of the script does.
+    /// The consequence of the script's end.
     pub(super) exit: Level,
-    /// What the end of the function does.
+    /// The consequence of the function's end.
     pub(super) returns: Level,
     /// Whether it may be skipped without an error.
     pub(super) guarded: bool,
@@ -36,11 +36,11 @@ pub(super) struct Way {
     pub(super) fed: bool,
     /// Whether it refuses what was found before.
     pub(super) answers: bool,
-    /// Whether its failure is written down for later.
+    /// Whether its failure is stored for later.
     pub(super) noted: bool,
-    /// The command of a pipeline whose status is looked at later.
+    /// The command of a pipeline whose status is used later.
     pub(super) piped: Option<usize>,
-    /// What its failure does if only its success ends the script well.
+    /// The consequence of its failure, if only its success ends the script well.
     pub(super) gives_up: Option<Level>,
 }
 
@@ -89,9 +89,9 @@ pub(super) struct Walk {
     pub(super) errexit: bool,
     pub(super) pipefail: bool,
     pub(super) forgives: bool,
-    /// What is done at the end or at a failure.
+    /// Traps for the end or for a failure.
     pub(super) at_end: Vec<String>,
-    /// What is done at a signal.
+    /// Traps for a signal.
     pub(super) at_signal: Vec<String>,
     /// The status of the last command.
     pub(super) last: Status,
@@ -99,9 +99,9 @@ pub(super) struct Walk {
     pub(super) exits: Ends,
     /// Ends of the function that were possible so far.
     returns: Ends,
-    /// Variables by whose values the script ends.
+    /// Variables whose values decide the end of the script.
     pub(super) kept: HashSet<String>,
-    /// Those of them in which failures are written down.
+    /// Those of them in which failures are stored.
     pub(super) noted: BTreeSet<String>,
     pub(super) calls: usize,
     pub(super) fuel: usize,
@@ -129,7 +129,7 @@ impl Walk {
         }
     }
 
-    /// Whether a trap makes every end a good one.
+    /// Whether a trap turns every end into a success.
     pub(super) fn is_swallowed(&self) -> bool {
         self.at_end.iter().any(|handler| self.ends_well(handler))
     }
@@ -173,7 +173,7 @@ impl Walk {
         status
     }
 
-    /// Redirections of a whole are redirections of its parts.
+    /// Applies the redirections of a compound command to its parts.
     fn redirect(&mut self, command: &Command, before: usize) {
         for found in &mut self.found[before..] {
             found.writes.extend(written(command));
@@ -181,7 +181,7 @@ impl Walk {
         }
     }
 
-    /// A list in a process of its own: what it sets and how it ends stays there.
+    /// A list in its own process: its settings and its end have no effect outside.
     fn apart(&mut self, list: &List, way: Way) -> Status {
         let guarded = way.guarded || self.exits.well || self.returns.well;
         let kept = (self.errexit, self.pipefail, std::mem::take(&mut self.exits));
@@ -229,7 +229,7 @@ impl Walk {
         if guarded { Status::Unknown } else { status }
     }
 
-    /// A loop that waits for something goes on until it succeeds, or until its time is up.
+    /// A loop that waits continues until it succeeds or times out.
     fn repeat(&mut self, condition: &List, body: &List, waits: bool, way: Way) -> Status {
         let level = if waits { way.exit.min(Level::Maybe) } else { Level::Ignored };
         let before = self.found.len();
@@ -243,7 +243,7 @@ impl Walk {
         Status::Unknown
     }
 
-    /// A `case` that refuses what does not fit is a comparison.
+    /// A `case` that refuses other values is a comparison.
     fn choose(&mut self, subject: &[Word], arms: &[(Vec<Word>, List)], way: Way) -> Status {
         self.substitutions(subject, Level::Ignored, way);
         let mut words: Vec<String> =
@@ -268,7 +268,7 @@ impl Walk {
     fn substitutions(&mut self, words: &[Word], level: Level, way: Way) {
         for text in words.iter().flat_map(|word| &word.inner) {
             match calculated(text) {
-                // a sum is no command, but may hold some
+                // a calculation is not a command, but may contain some
                 Some(_) if self.depth > 80 => {}
                 Some(words) => {
                     self.depth += 1;
@@ -306,7 +306,7 @@ impl Walk {
         status
     }
 
-    /// Where the program of a command leads.
+    /// Follows the program of a command.
     fn reach(&mut self, call: Call, assignments: &[Word], words: &[Word], way: Way) -> Status {
         if let Some(body) = self.functions.get(&call.program).cloned() {
             return self.function(&body, way);
@@ -368,7 +368,7 @@ impl Walk {
         });
     }
 
-    /// Remembers an end that may come, or not.
+    /// Remembers a possible end.
     fn note(&mut self, status: Status, words: &[Word], way: Way) {
         let (ends, ended) = match status {
             Status::Exit(ended) => (&mut self.exits, ended),
@@ -384,7 +384,7 @@ impl Walk {
     }
 }
 
-/// Whether a variable holds the status of a command and nothing that was written down as a success.
+/// Whether a variable holds the status of a command, and nothing that was stored as a success.
 fn is_kept_failure(found: &[Found], text: &str) -> bool {
     let name = text.trim_matches(['$', '{', '}']);
     let values = || {

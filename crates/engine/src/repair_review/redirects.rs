@@ -1,4 +1,4 @@
-//! Where a command reads and writes by its redirections.
+//! The files that a command reads and writes through redirections.
 //!
 //! Never looks at the files themselves.
 
@@ -10,7 +10,7 @@ pub(super) fn program_text(command: &Command) -> Option<&str> {
     text.map(|(_, text)| text.text.as_str())
 }
 
-/// Whether a command is given text of the script to read.
+/// Whether a command reads a text of the script.
 pub(super) fn has_text(command: &Command) -> bool {
     let mut texts = command.redirects.iter().filter(|(operator, _)| operator.starts_with("<<"));
     texts.any(|(_, text)| is_constant(text))
@@ -23,7 +23,7 @@ pub(super) fn written(command: &Command) -> impl Iterator<Item = String> + '_ {
     targets.map(|(_, target)| target.text.clone())
 }
 
-/// What redirections read.
+/// The sources that redirections read.
 pub(super) fn read(command: &Command) -> impl Iterator<Item = String> + '_ {
     command.redirects.iter().filter_map(|(operator, target)| match operator.as_str() {
         "<" | "0<" | "<>" => Some(target.text.clone()),

@@ -1,6 +1,6 @@
-//! Options that make a rehearsal of the real thing, and those without which it is one.
+//! Options that turn a command into a dry run, and options without which it is one.
 //!
-//! Known by name only: what a program of the project makes of an option is not known.
+//! Known programs only: the meaning of options of the project's own programs is unknown.
 
 use super::program::Call;
 
@@ -39,17 +39,17 @@ const REHEARSALS: [&str; 32] = [
     "--help",
 ];
 
-/// Options that make it real.
+/// Options that turn a dry run off.
 const REAL: [&str; 8] =
     ["--execute", "--push", "--prod", "--production", "--apply", "--no-dry-run", "--publish", "--upload"];
 
-/// Programs whose short options stand together.
+/// Programs whose short options can be combined.
 const CLUSTERS: [&str; 6] = ["rsync", "make", "gmake", "rclone", "git", "just"];
 
-/// Programs whose `-n` says where.
+/// Programs whose `-n` names a namespace.
 const NAMESPACES: [&str; 6] = ["kubectl", "oc", "helm", "argocd", "flux", "kustomize"];
 
-/// The option that makes a command a rehearsal.
+/// The option that turns a command into a dry run.
 pub fn rehearses(call: &Call) -> Option<&str> {
     let program = call.program.as_str();
     call.arguments().iter().map(String::as_str).find(|word| match *word {
@@ -60,13 +60,13 @@ pub fn rehearses(call: &Call) -> Option<&str> {
     })
 }
 
-/// Whether `-n` is among short options that stand together: `-avn`.
+/// Whether `-n` is among combined short options: `-avn`.
 fn is_cluster(word: &str) -> bool {
     let letters = word.strip_prefix('-').unwrap_or_default();
     letters.len() < 8 && letters.contains('n') && letters.chars().all(|c| c.is_ascii_alphabetic())
 }
 
-/// Why a command is no longer the real thing.
+/// Why a command has become a dry run.
 pub(super) fn objection(old: &Call, new: &Call) -> Option<String> {
     let words = new.words.join(" ");
     if let Some(option) = rehearses(new).filter(|option| !old.has(option)) {

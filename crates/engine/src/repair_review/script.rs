@@ -1,25 +1,25 @@
-//! The shape of a shell command: lists, pipelines, branches, loops and functions.
+//! The structure of a shell command: lists, pipelines, branches, loops and functions.
 //!
-//! Never fails: what does not fit the grammar is read as plain commands.
+//! Never fails: text that does not fit the grammar is read as plain commands.
 
 use super::words::{Token, Word, tokens};
 
-/// How deeply compound commands are followed.
+/// The deepest nesting of compound commands to follow.
 const MAX_DEPTH: usize = 60;
 
-/// Commands one after another.
+/// Commands in sequence.
 pub type List = Vec<Item>;
 
 /// Pipelines joined by `&&` and `||`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Item {
-    /// The pipelines, each with what joins it to the one before.
+    /// The pipelines, each with the link to the one before.
     pub chain: Vec<(Link, Pipeline)>,
     /// Whether the script does not wait for it.
     pub background: bool,
 }
 
-/// What joins two pipelines.
+/// The link between two pipelines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     /// It is the first one.
@@ -33,7 +33,7 @@ pub enum Link {
 /// Commands joined by `|`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pipeline {
-    /// Whether its status is turned round by `!`.
+    /// Whether its status is negated by `!`.
     pub negated: bool,
     /// The commands.
     pub commands: Vec<Command>,
@@ -42,13 +42,13 @@ pub struct Pipeline {
 /// One command with its redirections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Operator and target of each redirection; the text of a heredoc has the operator `<<`.
     pub redirects: Vec<(String, Word)>,
 }
 
-/// What a command is.
+/// The kind of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A program with its words, after the assignments before it.
@@ -64,44 +64,44 @@ pub enum Kind {
     Subshell(List),
     /// `if … then … elif … else … fi`.
     If {
-        /// Conditions and what follows them.
+        /// Conditions and their bodies.
         arms: Vec<(List, List)>,
-        /// What is done if none holds.
+        /// The body of `else`.
         otherwise: Option<List>,
     },
     /// `while`, `until`.
     Loop {
-        /// Whether it goes on until its condition holds.
+        /// Whether it runs until its condition holds.
         until: bool,
-        /// What decides.
+        /// The condition.
         condition: List,
-        /// What is repeated.
+        /// The body.
         body: List,
     },
     /// `for`, `select`.
     For {
-        /// What it goes through; the first word is the variable.
+        /// The values; the first word is the variable.
         words: Vec<Word>,
-        /// What is repeated.
+        /// The body.
         body: List,
     },
     /// `case`.
     Case {
-        /// What is looked at.
+        /// The subject.
         subject: Vec<Word>,
-        /// Patterns and what follows them.
+        /// Patterns and their bodies.
         arms: Vec<(Vec<Word>, List)>,
     },
-    /// A function that is defined.
+    /// A function definition.
     Function {
         /// Its name.
         name: String,
-        /// What it does.
+        /// Its body.
         body: List,
     },
 }
 
-/// Reads a command.
+/// Parses a command.
 pub fn parse(text: &str) -> List {
     let mut parser = Parser { tokens: tokens(text), at: 0, depth: 0 };
     let mut list = parser.list(&[]);
@@ -149,7 +149,7 @@ impl Parser {
         }
     }
 
-    /// Commands up to a closing word or bracket, which is left where it is.
+    /// Commands up to a closing word or bracket, which is not consumed.
     fn list(&mut self, until: &[&str]) -> List {
         let mut list = List::new();
         loop {
@@ -161,7 +161,7 @@ impl Parser {
             let mut item = self.item();
             item.background = self.at_operator("&");
             if self.at == before {
-                // a separator, or what fits nowhere
+                // a separator, or a token that does not fit
                 self.at += 1;
             } else {
                 list.push(item);
@@ -308,7 +308,7 @@ impl Parser {
         }
     }
 
-    /// Goes over a token, and keeps it if it is a word.
+    /// Consumes a token, and keeps it if it is a word.
     fn take_any(&mut self, words: &mut Vec<Word>) {
         if let Some(Token::Word(word)) = self.peek() {
             words.push(word.clone());
@@ -363,7 +363,7 @@ impl Parser {
                 continue;
             }
             match self.peek() {
-                // only `<` and `>` of `[[ … ]]` are left, and they compare
+                // only `<` and `>` of `[[ … ]]` are left, which compare
                 Some(Token::Redirect(operator)) => {
                     words.push(Word { text: operator.clone(), ..Word::default() });
                 }
@@ -371,7 +371,7 @@ impl Parser {
                     assignments.push(word.clone());
                 }
                 Some(Token::Word(word)) => words.push(word.clone()),
-                // the operators of `[[ … ]]` are words of it
+                // the operators of `[[ … ]]` are part of its words
                 Some(Token::Operator(operator)) if in_test(&words) => {
                     words.push(Word { text: (*operator).to_owned(), ..Word::default() });
                 }

@@ -1,6 +1,6 @@
-//! What a script sets for the commands that follow: the stop at failures, traps, aliases.
+//! Settings of a script for later commands: the stop at failures, traps, aliases.
 //!
-//! Never judges; it only keeps what was set.
+//! Never judges; it only records the settings.
 
 use super::{program::Call, reach::Walk, script::parse};
 

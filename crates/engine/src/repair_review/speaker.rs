@@ -1,6 +1,6 @@
-//! Whose failure the failure of a script is: the last command that can have ended it so.
+//! Which command the failure of a script belongs to: the last command that can have ended it so.
 //!
-//! Never runs anything. What was printed can only speak against a command's silence, or for a test runner's verdict.
+//! Never runs anything. The output only serves as evidence against a silent command, or for a test runner's verdict.
 
 use super::{
     checks::{self, CheckKind},
@@ -10,14 +10,14 @@ use super::{
     program::Call,
 };
 
-/// How a script ended, as far as that tells its commands apart.
+/// How a script ended, as far as that distinguishes its commands.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended<'a> {
     /// The exit code, if there is one.
     pub code: Option<i32>,
-    /// What it printed on standard error.
+    /// Its standard error.
     pub stderr: &'a str,
-    /// What it printed.
+    /// Its standard output.
     pub stdout: &'a str,
     /// Whether a test runner or a linter gave its verdict.
     pub has_verdict: bool,
@@ -25,32 +25,33 @@ pub struct Ended<'a> {
     pub has_effects: bool,
 }
 
-/// Who speaks for a script that failed.
+/// The command that a failure belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Speaker {
-    /// A check: nothing after it can have failed instead.
+    /// A check: no later command can have failed instead.
     Check(String),
-    /// A check that something harmless follows, or what would have spoken up, or whose verdict was printed.
+    /// A check that is followed by harmless commands, or by commands that would have printed an error, or whose verdict
+    /// was printed.
     Likely(String),
-    /// What changes the world outside can have failed.
+    /// A command that changes the world outside may have failed.
     Effect(String),
     /// Some other command, or an unknown one.
     Other,
 }
 
-/// What stands between a check and the end of its script.
+/// The commands between a check and the end of its script.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Between {
     Nothing,
-    /// Commands that hardly ever fail, and did not complain.
+    /// Commands that hardly ever fail, and printed no error.
     Harmless,
-    /// Commands that say so when they fail, and said nothing.
+    /// Commands that print an error when they fail, and printed none.
     Silent,
     /// Commands that can fail.
     Work,
 }
 
-/// Programs that never fail without a word on standard error.
+/// Programs that always print an error on standard error when they fail.
 const OUTSPOKEN: [&str; 36] = [
     "git",
     "npm",
@@ -90,7 +91,7 @@ const OUTSPOKEN: [&str; 36] = [
     "pip3",
 ];
 
-/// Finds who speaks for a script that failed.
+/// Finds the command that a failure belongs to.
 pub fn speaker(script: &str, ended: &Ended<'_>) -> Speaker {
     let flow = follow(script);
     let decides = |found: &&Found| found.level != Level::Ignored && !found.answers;
@@ -117,7 +118,7 @@ pub fn speaker(script: &str, ended: &Ended<'_>) -> Speaker {
             {
                 return Speaker::Likely(words());
             }
-            // it says so itself
+            // it printed an error itself
             (Some(_), _) if acting().next().is_none() && complains(&found.call.program, ended.stderr) => {
                 return Speaker::Likely(words());
             }
@@ -128,12 +129,12 @@ pub fn speaker(script: &str, ended: &Ended<'_>) -> Speaker {
     acting().next().map_or(Speaker::Other, |(_, effect)| Speaker::Effect(effect))
 }
 
-/// Whether what goes wrong in a script reaches its standard error.
+/// Whether errors of a script reach its standard error.
 fn is_heard(script: &str) -> bool {
     !["2>", "&>", ">&", "|&"].iter().any(|sign| script.contains(sign))
 }
 
-/// Whether a command would have spoken up, and nothing was said that could be its word.
+/// Whether a command would have printed an error, and no line can be its error.
 fn is_silent(call: &Call, ended: &Ended<'_>) -> bool {
     let printed = ended.stdout.to_lowercase();
     let verb = call.verbs().first().copied().unwrap_or_default().to_lowercase();
@@ -144,7 +145,7 @@ fn is_silent(call: &Call, ended: &Ended<'_>) -> bool {
     OUTSPOKEN.contains(&call.program.as_str()) && !hushed && ended.stderr.trim().is_empty() && !spoken_of
 }
 
-/// Whether a command only looks at how another one ended: `[ $? -eq 0 ]`, `[ $fail = 0 ]`.
+/// Whether a command only looks at the status of another one: `[ $? -eq 0 ]`, `[ $fail = 0 ]`.
 fn passes_on(found: &Found, flow: &Flow) -> bool {
     let call = &found.call;
     let named = |word: &str| {
@@ -155,7 +156,7 @@ fn passes_on(found: &Found, flow: &Flow) -> bool {
     matches!(call.program.as_str(), "test" | "[" | "[[" | "((" | "case") && call.arguments().iter().any(told)
 }
 
-/// What a command checks; what changes the world outside checks nothing.
+/// How a command checks; a command that changes the world outside checks nothing.
 fn check(call: &Call) -> Option<CheckKind> {
     checks::kind(call).filter(|_| effects::effect(call).is_none())
 }
@@ -171,7 +172,7 @@ fn can_fail(found: &Found, ended: &Ended<'_>) -> bool {
             .is_some_and(|code| code % 256 != 0 && ended.code.is_none_or(|ended| ended == code & 255)),
         "trap" | "unset" | "shopt" | "local" | "declare" | "readonly" | "typeset" | "alias" | "break"
         | "continue" | "shift" => false,
-        // what passes on the output of another command fails for it
+        // a filter of another command's output does not fail by itself
         program if !found.feeds.is_empty() && (FILTERS.contains(&program) || call.is_toothless()) => false,
         _ => !call.is_constant(),
     }
@@ -183,7 +184,7 @@ fn weight(found: &Found, ended: &Ended<'_>) -> Between {
     let ends = matches!(call.program.as_str(), "exit" | "return");
     let is_harmless = (!ends && call.is_toothless()) || checks::judged(call).is_some();
     match found.level {
-        // a status that was kept before it decides
+        // a status that was stored before it decides
         Level::Ignored => Between::Nothing,
         Level::Maybe if !found.noted => Between::Nothing,
         _ if is_harmless && !complains(&call.program, ended.stderr) => Between::Harmless,
@@ -191,13 +192,14 @@ fn weight(found: &Found, ended: &Ended<'_>) -> Between {
     }
 }
 
-/// Whether a program speaks in its own name: `cat: notes: No such file`, `bash: line 2: cd: x: Not a directory`.
+/// Whether a program prints an error in its own name: `cat: notes: No such file`, `bash: line 2: cd: x: Not a
+/// directory`.
 fn complains(program: &str, stderr: &str) -> bool {
     let name = format!("{program}: ");
     stderr.lines().any(|line| line.starts_with(&name) || line.contains(&format!(": {name}")))
 }
 
-/// What a command changes outside. A server on this machine is no outside.
+/// The effect of a command. A server on this machine is not outside.
 fn effect(found: &Found, ended: &Ended<'_>) -> Option<String> {
     let call = &found.call;
     let is_near = |word: &String| ["localhost", "127.0.0.1", "[::1]"].iter().any(|host| word.contains(host));

@@ -1,6 +1,6 @@
-//! One step before and after: what it is for, and what it must keep.
+//! One step before and after: its role, and what it must keep.
 //!
-//! Never compares steps with each other's neighbours; that is done where order counts.
+//! Never compares a step with its neighbours; that is done where order counts.
 
 use recipe::plan::{AgentStep, Recoverer, Step, StepKind, Target, Unit};
 
@@ -13,17 +13,17 @@ use super::{
     program::Call,
 };
 
-/// What a step is for.
+/// The role of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Role {
     pub(super) failed: bool,
     pub(super) check: bool,
     pub(super) effect: bool,
-    /// Whether the recipe itself says that it changes the world outside.
+    /// Whether the recipe itself declares that it changes the world outside.
     pub(super) declared: bool,
-    /// Whether it comes right after what an agent or a nested recipe made, and is more than talk.
+    /// Whether it comes right after the work of an agent or a sub-recipe, and does more than print.
     pub(super) trails: bool,
-    /// Whether it only judges, so that trying again until it passes would weaken it.
+    /// Whether it only judges, so that retrying it until it passes would weaken it.
     pub(super) judges: bool,
 }
 
@@ -33,7 +33,7 @@ impl Role {
     }
 }
 
-/// What the step at this place is for.
+/// The role of the step at this index.
 pub(super) fn role(unit: &Unit, at: usize, failed: &str) -> Role {
     let step = &unit.steps[at];
     let failed = failed.split('/').any(|part| part == step.id);
@@ -60,7 +60,7 @@ pub(super) fn role(unit: &Unit, at: usize, failed: &str) -> Role {
     }
 }
 
-/// Everything that a step lost.
+/// The objections to a changed step.
 pub(super) fn compare_steps(
     before: &Unit,
     at: usize,
@@ -133,7 +133,7 @@ fn compare_tags(old: &Step, new: &Step, findings: &mut Findings) {
     }
 }
 
-/// A step that waits for one that may be skipped is skipped with it.
+/// A step that depends on one that may be skipped is skipped with it.
 fn compare_dependencies(before: &Unit, old: &Step, after: &Unit, new: &Step, findings: &mut Findings) {
     let had: Vec<&str> = old.depends_on.iter().map(|at| before.steps[*at].id.as_str()).collect();
     for needed in
@@ -205,7 +205,7 @@ fn compare_agents(
     }
 }
 
-/// Which part of the words of a text is still there.
+/// The share of the words of a text that are still there.
 fn kept_words(old: &str, new: &str) -> f64 {
     let words = |text: &str| -> Vec<String> {
         let parts = text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));

@@ -1,4 +1,4 @@
-//! The reader of shell commands: what is reached, what counts, and what only looks like a command.
+//! The parser of shell commands: what is reached, what counts, and what only looks like a command.
 
 use super::{
     effects,

@@ -1,12 +1,12 @@
-//! The words of a shell command: quotes, comments, heredocs and substitutions are taken apart.
+//! The words of a shell command: resolves quotes, comments, heredocs and substitutions.
 //!
-//! Never runs or expands anything and never fails: text that bash would refuse still gives words. The time is
-//! linear in the length of the command.
+//! Never runs or expands anything and never fails: text that bash would refuse still gives words. The time is linear in
+//! the length of the command.
 
-/// How deeply substitutions in quotes are followed; beyond that everything is plain text.
+/// The deepest nesting of substitutions in quotes to follow; beyond that everything is plain text.
 const MAX_DEPTH: usize = 20;
 
-/// How long `((…))` may be.
+/// The longest `((…))`.
 const MAX_CALCULATION: usize = 200;
 
 /// One word after its quotes are removed.
@@ -16,9 +16,9 @@ pub struct Word {
     pub text: String,
     /// Whether a part of it was quoted.
     pub quoted: bool,
-    /// Whether its value is only known when it runs.
+    /// Whether its value is known only when it runs.
     pub expands: bool,
-    /// The commands inside of `$(…)`, backticks and `<(…)`.
+    /// The commands inside `$(…)`, backticks and `<(…)`.
     pub inner: Vec<String>,
 }
 
@@ -135,7 +135,7 @@ impl Reader {
         self.tokens.push(Token::Operator(if *operator == "|&" { "|" } else { operator }));
     }
 
-    /// `((…))` is one calculation, not two brackets.
+    /// Reads `((…))` as one calculation, not as two brackets.
     fn arithmetic(&mut self) -> bool {
         let Some(length) = self.calculation() else { return false };
         let text = self.chars[self.at + 2..self.at + 2 + length].iter().filter(|c| !c.is_whitespace());
@@ -148,7 +148,7 @@ impl Reader {
         true
     }
 
-    /// How long the text between `((` and its `))` is.
+    /// The length of the text between `((` and its `))`.
     fn calculation(&self) -> Option<usize> {
         if !self.starts_with("((") {
             return None;
@@ -188,7 +188,7 @@ impl Reader {
         self.tokens.push(Token::Heredoc(String::new()));
     }
 
-    /// Template blocks choose between texts; both are read.
+    /// Skips a template block tag. Blocks choose between texts; both are read.
     fn skip_block(&mut self) -> bool {
         let blocks = ["{{#if", "{{else}}", "{{/if}}"];
         if !blocks.iter().any(|block| self.starts_with(block)) {
@@ -227,7 +227,7 @@ impl Reader {
                 }
                 '\'' => self.single(&mut word),
                 '"' => self.double(&mut word),
-                // only outside of other quotes: `$'…'`
+                // only outside other quotes: `$'…'`
                 '$' if self.peek(1) == Some('\'') => self.at += 1,
                 '$' | '`' => self.dollar(&mut word),
                 '<' | '>' if self.peek(1) == Some('(') => self.substitution(&mut word, 1),
@@ -316,7 +316,7 @@ impl Reader {
         }
     }
 
-    /// A bracketed part; `before` characters stand in front of its bracket.
+    /// A part in brackets; `before` characters come before its bracket.
     fn substitution(&mut self, word: &mut Word, before: usize) {
         let start = self.at;
         self.at += before + 1;

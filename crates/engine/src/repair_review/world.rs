@@ -1,4 +1,4 @@
-//! What the rest of a recipe says: names that steps share, and values that checks rely on.
+//! The rest of a recipe: names that steps share, and values that checks rely on.
 //!
 //! Distinguishes a corrected spelling from a moved goal: the corrected name is the one that another step writes.
 
@@ -10,10 +10,10 @@ use super::{
     steps::Role,
 };
 
-/// Whether a text stands as a whole in what other steps say.
+/// Whether other steps mention a text as a whole.
 pub(super) fn mentions(unit: &Unit, except: &str, text: &str) -> bool {
     let text = text.trim_start_matches("./");
-    // a sign alone is in every text
+    // ignore words without letters or digits
     if !text.contains(char::is_alphanumeric) {
         return false;
     }
@@ -57,13 +57,13 @@ fn stands_in(said: &str, text: &str) -> bool {
         let before = said[..at].chars().next_back();
         let mut after = said[at + text.len()..].chars();
         let next = after.next();
-        // a full stop ends a sentence, or goes on with a file name
+        // a full stop ends a sentence, or continues a file name
         let goes_on = next == Some('.') && after.next().is_some_and(part);
         !before.is_some_and(|c| part(c) || c == '.') && !next.is_some_and(part) && !goes_on
     })
 }
 
-/// Values of the context, or defaults of inputs, that a check or an effect reads and that were changed.
+/// Values of the context, or defaults of inputs, that a check or an effect reads and that changed.
 pub(super) fn compare_values(old: &Unit, new: &Unit, roles: &[Role], findings: &mut Findings) {
     let (was, is) = (old.defaults(), new.defaults());
     for (step, _) in old.steps.iter().zip(roles).filter(|(_, role)| role.check || role.effect) {

@@ -1,4 +1,4 @@
-//! What kept steps left behind, and whether those that will run can rely on it. Never looks at the world itself.
+//! Products of kept steps, and whether the steps that will run can rely on them. Never looks at the file system itself.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -17,18 +17,18 @@ use super::{
     ways::{Ways, any_within, step_path, unit_of},
 };
 
-/// What the steps of a run left behind, where it is not as they left it.
+/// Products of the steps of a run that have changed since.
 #[derive(Clone, Debug, Default)]
 pub struct Remains {
-    /// Steps whose stored value cannot be brought back.
+    /// Steps whose stored value cannot be restored.
     pub lost: HashSet<String>,
-    /// Declared files that are not there any more, by step.
+    /// Declared files that are missing, by step.
     pub missing: BTreeMap<String, Vec<String>>,
-    /// Declared files that hold something else now, by step.
+    /// Declared files that have changed, by step.
     pub altered: BTreeMap<String, Vec<String>>,
 }
 
-/// A kept step that what will run cannot rely on.
+/// A kept step that later steps cannot rely on.
 struct Unreliable {
     path: String,
     reason: String,
@@ -37,7 +37,7 @@ struct Unreliable {
 }
 
 impl Work<'_> {
-    /// Never an empty text in place of a lost value.
+    /// Runs steps with lost values again: a lost value never becomes an empty text.
     pub(super) fn losses(&mut self) {
         for path in &self.request.remains.lost {
             self.reasons
@@ -46,7 +46,7 @@ impl Work<'_> {
         }
     }
 
-    /// Does again what is kept and will be missed. What is done again may miss more.
+    /// Runs kept steps again whose products are missing. A step that runs again may need more.
     pub(super) fn rely(&mut self) {
         let deserted = self.request.state.deserted();
         if self.request.remains.missing.is_empty() && deserted.is_empty() {
@@ -54,7 +54,7 @@ impl Work<'_> {
         }
         while let Some(found) = self.unreliable(&self.list(), &deserted) {
             if found.is_file {
-                // what it writes now may be something else, which those that got the old have to see
+                // its file may differ now, so steps that got the old one have to run again
                 self.pass_on(&found.path);
             }
             self.reasons.insert(found.path, found.reason);
@@ -94,7 +94,7 @@ impl Work<'_> {
         })
     }
 
-    /// Whether a step that comes after this one, or beside it, will run.
+    /// Whether a later or parallel step will run.
     fn precedes_work(&self, steps: &[Entry], path: &str) -> bool {
         let mut named = Some(path);
         while let Some(path) = named {
@@ -114,7 +114,7 @@ impl Work<'_> {
         false
     }
 
-    /// A step that will run and needs one of the files of another one.
+    /// A step that will run and needs one of the files of another step.
     fn reader(&self, steps: &[Entry], path: &str, files: &[String]) -> Option<(String, String)> {
         let mut named = path;
         loop {
@@ -125,7 +125,7 @@ impl Work<'_> {
                 if !steps.iter().any(|entry| entry.path == reader && entry.runs()) {
                     continue;
                 }
-                // a step that says only which value it reads, or nothing at all, says nothing of files
+                // a step that declares only values, or nothing, says nothing about files
                 let is_linked = named == path
                     && edges.iter().any(|edge| {
                         edge.from == at && edge.to == index && !matches!(edge.link, Link::Value | Link::Order)
@@ -141,7 +141,7 @@ impl Work<'_> {
         }
     }
 
-    /// The path of the recipe in which a step stands, that recipe as it is now, and where the step stands in it.
+    /// The path of the recipe of a step, that recipe in its current version, and the index of the step.
     fn place(&self, path: &str) -> Option<(String, std::sync::Arc<Unit>, usize)> {
         let state = self.request.state;
         let (id, at) = state.find(path)?;
@@ -155,7 +155,7 @@ impl Work<'_> {
         self.place(path).is_some_and(|(_, unit, at)| acts(&unit.steps[at]))
     }
 
-    /// Finished steps that got a value or a file of one that makes it anew.
+    /// Runs finished steps again that used a value or a file which is made again.
     fn pass_on(&mut self, path: &str) {
         let mut named = Some(path);
         while let Some(path) = named {
@@ -174,7 +174,7 @@ impl Work<'_> {
     }
 }
 
-/// Whether a step, or the recipe around it that is not looked into, is kept.
+/// Whether a step, or the recipe around it that is kept as a whole, is kept.
 fn is_kept(steps: &[Entry], path: &str) -> bool {
     let mut named = Some(path);
     while let Some(path) = named {
@@ -186,7 +186,7 @@ fn is_kept(steps: &[Entry], path: &str) -> bool {
     false
 }
 
-/// Whether a step says, or shows, that it changes the world outside.
+/// Whether a step declares or shows a side effect.
 fn acts(step: &Step) -> bool {
     let shows = match &step.kind {
         StepKind::Shell { command } => {
@@ -197,7 +197,7 @@ fn acts(step: &Step) -> bool {
     shows || is_for_once(step)
 }
 
-/// Whether a step says that it reads a file.
+/// Whether a step declares that it reads a file.
 fn reads_file(step: &Step, file: &str) -> bool {
     step.reads.iter().any(|pattern| graph::patterns_meet(pattern, file))
 }

@@ -1,4 +1,4 @@
-//! What no longer holds because the recipe or its values changed, and what depends on that. Never looks at a failure.
+//! Steps that are out of date because the recipe or its values changed, and their dependents. Never looks at a failure.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use super::{
 use crate::run::frame::{Frame, FrameId};
 
 impl Work<'_> {
-    /// Steps whose definition changed, and what depends on them.
+    /// Steps whose definition changed, and their dependents.
     pub(super) fn changes(&mut self, id: FrameId, new: &Unit) {
         let state = self.request.state;
         let old = &state.frames[id];
@@ -24,7 +24,7 @@ impl Work<'_> {
         let names = self.changed_names(old, new);
         let rewired = rewired(self.request, old, new, &edges);
         let mut again: HashSet<usize> = HashSet::new();
-        // agents that are kept though something before them changed: what follows them by order alone is not kept
+        // agents that are kept although an earlier step changed: steps that follow them only by order are not kept
         let mut doubted: HashSet<usize> = HashSet::new();
         for (at, step) in new.steps.iter().enumerate() {
             let before = old.index_of(&step.id);
@@ -69,7 +69,7 @@ impl Work<'_> {
                 let is_changed = state.frames[child].unit.digest != unit.digest;
                 self.changes(child, &unit);
                 if is_changed && self.reasons.len() == size {
-                    // what was done in it is kept, but it is entered again
+                    // its finished steps are kept, but the recipe is entered again
                     self.reasons.insert(format!("{path}/"), "its recipe changed".to_owned());
                 }
                 if self.reasons.len() > size {
@@ -79,16 +79,15 @@ impl Work<'_> {
         }
     }
 
-    /// Whether a finished step costs too much to be done again only because it comes after something that changed:
-    /// a person does not spend money on a guess.
+    /// Whether a finished step costs too much to run again only because an earlier step changed: without a known
+    /// dependency, no money is spent.
     fn is_spared(&self, id: FrameId, index: usize, step: &Step) -> bool {
         matches!(self.request.resumer, Resumer::Person { producers: Producers::Linked })
             && self.has_begun(id, index)
             && self.is_producer_that_ran(id, step)
     }
 
-    /// Whether there is something to give up: a result, or a recipe that did not come to its end and was done under
-    /// other circumstances.
+    /// Whether there is something to discard: a result, or an unfinished recipe that ran under other circumstances.
     fn has_begun(&self, id: FrameId, at: usize) -> bool {
         self.request.state.is_finished(id, at) || self.request.state.below(id, at).is_some()
     }
@@ -99,7 +98,7 @@ impl Work<'_> {
         Some(format!("it reads `{name}`, which changed"))
     }
 
-    /// Names that mean something else now: defaults that differ and were in force, and values that were given anew.
+    /// Names with another meaning now: defaults that changed and were used, and values that were given again.
     fn changed_names(&self, old: &Frame, new: &Unit) -> HashSet<String> {
         let state = self.request.state;
         let outside = match old.parent {
@@ -126,7 +125,7 @@ impl Work<'_> {
     }
 }
 
-/// What of a step itself is not as it was. A run from before agent files were kept knows of none that could differ.
+/// The part of a step that changed. Older runs did not store agent files, so those cannot differ.
 fn change(before: &Step, now: &Step) -> Option<&'static str> {
     let agent_file = |step: &Step| match &step.kind {
         StepKind::Agent(agent) => agent.system_prompt.clone(),
@@ -139,7 +138,7 @@ fn change(before: &Step, now: &Step) -> Option<&'static str> {
     (known.is_some() && known != agent_file(now)).then_some("the file of its agent changed")
 }
 
-/// Why a step is out of date that depends on one that is done again.
+/// Why a step is out of date that depends on one that runs again.
 fn because(unit: &Unit, edge: &Edge) -> String {
     let from = &unit.steps[edge.from].id;
     match (&edge.what, edge.link) {

@@ -1,6 +1,6 @@
-//! Recipes whose names are templates: which of them each step that entered one would run now.
+//! Recipes whose names are templates: which one each step that entered such a recipe would run now.
 //!
-//! Never loads anything: who asks brings the recipes.
+//! Never loads anything: the caller supplies the recipes.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,35 +12,35 @@ use crate::run::{
     state::RunState,
 };
 
-/// What the steps that entered such recipes would run now, by their paths.
+/// The recipes that such steps would run now, by path.
 pub type Late = BTreeMap<String, Now>;
 
-/// What a step would run now.
+/// The recipe that a step would run now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Now {
     /// This recipe.
     Recipe(UnitId),
-    /// None: it is not found any more, or it is invalid.
+    /// None: it is missing or invalid.
     Gone,
     /// Unknown: completed steps are kept.
     Unknown,
 }
 
-/// A recipe that was entered by a name which became known only then.
+/// A recipe that was entered by a name which became known only during the run.
 pub struct Entered<'a> {
     /// The step that entered it.
     pub path: &'a str,
-    /// The recipe, as it was.
+    /// The recipe in its old version.
     pub unit: &'a Unit,
     /// The file that names it now.
     pub from: &'a str,
     /// The recipe around it.
     pub around: &'a Frame,
-    /// Names that the step hands it.
+    /// Names that the step passes to it.
     pub handed: Vec<String>,
 }
 
-/// Looks for all such recipes; `find` adds to the plan what it finds.
+/// Searches for all such recipes; `find` adds the recipes that it finds to the plan.
 pub fn late(state: &RunState, plan: &mut Plan, find: &mut dyn FnMut(&mut Plan, &Entered<'_>) -> Now) -> Late {
     let mut late = Late::new();
     let root = Arc::clone(plan.root());
@@ -78,7 +78,7 @@ fn look(
 }
 
 impl Work<'_> {
-    /// The recipe that a step runs, as it is now.
+    /// The recipe that a step runs, in its current version.
     pub(super) fn nested(&self, path: &str, step: &Step) -> Option<Arc<Unit>> {
         let StepKind::Nested { target, .. } = &step.kind else { return None };
         let unit = match (target, self.request.late.get(path)) {
@@ -88,7 +88,7 @@ impl Work<'_> {
         Some(Arc::clone(self.request.plan.unit(*unit)))
     }
 
-    /// Why a step is out of date whose recipe is gone.
+    /// Why a step whose recipe is missing is out of date.
     pub(super) fn gone(&self, path: &str) -> Option<&'static str> {
         let is_gone = self.request.late.get(path) == Some(&Now::Gone);
         is_gone.then_some("its recipe is not found any more, or is invalid")

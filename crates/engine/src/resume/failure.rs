@@ -1,4 +1,4 @@
-//! What failed steps need done again before them: the work that each of them found wanting. Never looks at what changed.
+//! The work that has to be done again before failed steps can succeed. Never looks at changes.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -16,13 +16,13 @@ use crate::run::{
     outcome::StepStatus,
 };
 
-/// A step that failed, with the producers above it, nearest level first.
+/// A failed step, with the producers before it, nearest level first.
 struct Failed {
     path: String,
     levels: Vec<Level>,
 }
 
-/// Producers at the same distance from a step that failed, or from the recipe step that it failed in.
+/// Producers at the same distance from a failed step, or from the recipe step around it.
 struct Level {
     id: FrameId,
     at: usize,
@@ -31,8 +31,8 @@ struct Level {
 }
 
 impl Work<'_> {
-    /// What the failed steps need done again before them. Members of a parallel group all come to their end: each that
-    /// failed has its own producers, and without these it can only fail again.
+    /// Selects the steps that have to run again before the failed steps. All members of a parallel group run to their
+    /// end: each failed one has its own producers, and would fail again without them.
     pub(super) fn failure(&mut self) {
         let wanted = match self.request.resumer {
             Resumer::Automatic { level } => level,
@@ -41,7 +41,7 @@ impl Work<'_> {
         let causes = self.request.state.causes();
         let failed: Vec<Failed> =
             causes.into_iter().filter_map(|(path, _)| self.failed(path, wanted + 1)).collect();
-        // unless producers are done again, the work hangs on what failed first
+        // if no producers run again, the resume starts at the first failed step
         self.anchor = failed.first().map(|failed| failed.path.clone());
         if failed.iter().all(|failed| failed.levels.len() <= wanted) {
             return;
@@ -54,7 +54,7 @@ impl Work<'_> {
         }
     }
 
-    /// A failed step that is still there, with so many levels of producers at most.
+    /// A failed step that still exists, with at most this many levels of producers.
     fn failed(&mut self, path: String, most: usize) -> Option<Failed> {
         let (id, at) = self.request.state.locate(&path)?;
         let frame = &self.request.state.frames[id];
@@ -66,7 +66,7 @@ impl Work<'_> {
         Some(Failed { path, levels })
     }
 
-    /// Producers above a step, in its recipe and in those around it.
+    /// Producers before a step, in its recipe and in those around it.
     fn levels(&mut self, id: FrameId, at: usize, most: usize) -> Vec<Level> {
         let mut levels = Vec::new();
         let mut here = Some((id, at));
@@ -92,7 +92,7 @@ impl Work<'_> {
         while !level.is_empty() && levels.len() < most {
             let mut next: BTreeMap<usize, bool> = BTreeMap::new();
             for edge in level.iter().flat_map(|step| ways.needs(*step)) {
-                // a link by value reaches further only over links by value
+                // a link by value continues only over links by value
                 let by_value = edge.link != Link::Order && seen[&edge.to];
                 let entry = next.entry(edge.from).or_insert(by_value);
                 *entry |= by_value;
@@ -112,8 +112,8 @@ impl Work<'_> {
         levels
     }
 
-    /// Whether there is work of an agent in a step. What a recipe step ran is known, also where its name is a
-    /// template or it was cut off before its end.
+    /// Whether a step contains work of an agent. The recipe that a recipe step ran is known, even if its name is a
+    /// template or it was interrupted.
     pub(super) fn is_producer_that_ran(&self, id: FrameId, step: &Step) -> bool {
         let state = self.request.state;
         let Some(index) = state.frames[id].index_of(&step.id) else { return false };
@@ -125,7 +125,7 @@ impl Work<'_> {
             && is_producer(self.request.plan, step, &mut HashSet::new())
     }
 
-    /// Whether an agent worked in a recipe, or in one below it.
+    /// Whether an agent worked in a recipe, or in one of its sub-recipes.
     fn contains_agent(&self, id: FrameId) -> bool {
         let state = self.request.state;
         let frame = &state.frames[id];
@@ -138,7 +138,7 @@ impl Work<'_> {
         })
     }
 
-    /// Does producers again, with everything between them and the failed step, and what else reads their values.
+    /// Runs producers again, with everything between them and the failed step, and the other readers of their values.
     fn take_producers(&mut self, failed: &str, level: &Level) {
         let Level { id, at, ref producers } = *level;
         let state = self.request.state;
@@ -174,7 +174,7 @@ impl Work<'_> {
         }
     }
 
-    /// Whether producers are done again: each step that failed is judged by what it failed of.
+    /// Whether producers run again: each failed step is judged by its own failure.
     fn may_take(&self, failed: &str, by_value: bool) -> bool {
         match self.request.resumer {
             Resumer::Automatic { .. } | Resumer::Person { producers: Producers::Again } => true,
@@ -185,5 +185,5 @@ impl Work<'_> {
     }
 }
 
-/// Why a step is done again that reads what is made again.
+/// The reason for a step that reads a value which is made again.
 pub(super) const READS: &str = "it reads what is made again";

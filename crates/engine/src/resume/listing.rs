@@ -1,4 +1,4 @@
-//! The plan as people read it: what becomes of every step, and why. Decides nothing that is not decided already.
+//! The plan as a list: what happens to every step, and why. Makes no decisions of its own.
 
 use std::collections::HashSet;
 
@@ -46,14 +46,14 @@ impl Work<'_> {
         }
     }
 
-    /// Every step, with what becomes of it.
+    /// Every step, with what happens to it.
     pub(super) fn list(&self) -> Vec<Entry> {
         let mut steps = Vec::new();
         self.entries(0, self.request.plan.root(), Around::Itself, &mut steps);
         steps
     }
 
-    /// The first step that runs. A recipe that is only entered again is not it, but what runs first in it.
+    /// The first step that runs. For a recipe that is only entered again, that is the first step inside it.
     fn first(&self, steps: &[Entry]) -> Option<String> {
         let is_entered = |at: usize, path: &str| {
             let below = format!("{path}/");
@@ -66,7 +66,7 @@ impl Work<'_> {
         found.map(|(_, entry)| entry.path.clone())
     }
 
-    /// Why a step is done again, itself or something in its recipe.
+    /// Why a step, or a step inside its recipe, runs again.
     fn reason(&self, path: &str) -> Option<String> {
         if let Some(reason) = self.reasons.get(path) {
             return Some(reason.clone());
@@ -90,7 +90,7 @@ impl Work<'_> {
         own || state.below(id, at).is_some_and(below)
     }
 
-    /// What becomes of a step that was cut off and is not idempotent.
+    /// What happens to an interrupted step that is not idempotent.
     fn cut_off(&self, path: &str) -> Entry {
         match self.request.interrupted {
             Interrupted::Ask => entry(path, Action::Pending, CHOICE),
@@ -162,29 +162,29 @@ impl Work<'_> {
 }
 
 impl Entry {
-    /// Whether it is clear that the step will run.
+    /// Whether the step certainly runs.
     pub(super) fn runs(&self) -> bool {
         self.action != Action::Keep && self.reason != SKIPPED
     }
 }
 
-/// What is done with the recipe around a step.
+/// What happens to the recipe around a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Around {
-    /// Every step of it has a fate of its own.
+    /// Every step of it is decided separately.
     Itself,
-    /// All of it is done again.
+    /// All of it runs again.
     Redone,
-    /// It has its result, whatever became of the steps in it.
+    /// Its result is kept, whatever happened to its steps.
     Kept,
 }
 
-/// Why a step inside of a recipe that is done again is done again.
+/// The reason for a step inside a recipe that runs again.
 const REDONE: &str = "the recipe around it is done again";
-/// Why a step that was cut off waits for a person.
+/// The reason for an interrupted step that waits for a person.
 const CHOICE: &str =
     "it was interrupted and is not idempotent: choose --rerun-interrupted or --skip-interrupted";
-/// Why a step that was skipped is not kept.
+/// The reason for a skipped step that is not kept.
 const SKIPPED: &str = "it was skipped; it is looked at again";
 
 fn entry(path: &str, action: Action, reason: &str) -> Entry {

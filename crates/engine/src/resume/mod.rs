@@ -1,7 +1,7 @@
-//! What a resume keeps, what it does again, and why: the same inputs can only fail the same way.
+//! What a resume keeps, what it runs again, and why: the same inputs can only fail the same way.
 //!
-//! A single cursor is not enough. When a check fails because of what an agent wrote, going on at the check is a
-//! dead end: the agent has to work again. Never runs anything; the answer is a list that people can read.
+//! A single position is not enough. When a check fails because of an agent's work, resuming at the check is a dead end:
+//! the agent has to work again. Never runs anything; the answer is a list for users.
 
 mod artifacts;
 mod changes;
@@ -26,70 +26,69 @@ pub use dynamic::{Entered, Late, Now, late};
 use ways::Graph;
 pub use ways::asks_an_agent;
 
-/// Who resumes.
+/// The kind of resume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resumer {
-    /// A person: money is not spent on a guess.
+    /// By a person: no money is spent on a guess.
     Person {
-        /// Whether producers are done again in any case.
+        /// Whether producers run again in any case.
         producers: Producers,
     },
-    /// The auto-fix loop. `level` counts how often the same dead end was met: each time one level more.
+    /// By the auto-fix loop. `level` counts how often the same dead end was reached: each time one more level.
     Automatic {
         /// 0 at first.
         level: usize,
     },
 }
 
-/// Whether a person asked for producers to be done again.
+/// Whether a person asked for producers to run again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Producers {
-    /// Only where the failed step uses their values.
+    /// Only if the failed step uses their values.
     Linked,
     /// In any case.
     Again,
 }
 
-/// What a failure is put down to.
+/// The cause of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
-    /// What the steps before it made.
+    /// The work of earlier steps.
     Work,
     /// Something else: the environment, the recipe, or unknown.
     Other,
 }
 
-/// What the failure of each step is put down to that failed: the members of a parallel group may fail of different
-/// things.
+/// The cause of the failure of each failed step: members of a parallel group may fail for different reasons.
 pub type Blames = BTreeMap<String, Blame>;
 
-/// What to plan for.
+/// The inputs of a plan.
 pub struct Request<'a> {
     /// The state of the run so far.
     pub state: &'a RunState,
-    /// The plan that it was done by.
+    /// The plan that the run used.
     pub before: &'a Plan,
-    /// The plan to go on with.
+    /// The plan to continue with.
     pub plan: &'a Plan,
-    /// What steps run in it whose recipes have templates for names.
+    /// The recipes of steps whose recipe names are templates.
     pub late: &'a Late,
-    /// Values from outside that replace those of the run.
+    /// Given values that replace those of the run.
     pub given: &'a Map,
-    /// What the steps left behind, as it is now.
+    /// Products of the steps that have changed since.
     pub remains: &'a Remains,
-    /// Who resumes.
+    /// The kind of resume.
     pub resumer: Resumer,
-    /// What the failures are put down to.
+    /// The causes of the failures.
     pub blames: &'a Blames,
     /// The step to resume from, if one was named.
     pub from: Option<&'a str>,
     /// Whether completed side effects may be repeated.
     pub effects: Effects,
-    /// What becomes of interrupted steps that are not idempotent.
+    /// What happens to interrupted steps that are not idempotent.
     pub interrupted: Interrupted,
 }
 
-/// What becomes of interrupted steps that say that they are not idempotent.
+/// What happens to interrupted steps that are declared as not idempotent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interrupted {
     /// A person has to choose.
@@ -110,15 +109,15 @@ pub enum Effects {
     Again,
 }
 
-/// What becomes of a step.
+/// What happens to a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// Its result stays.
+    /// Its result is kept.
     Keep,
-    /// It was done and is done again.
+    /// It was done and runs again.
     Rerun,
-    /// It is still to be done.
+    /// It has not run yet.
     Pending,
 }
 
@@ -127,32 +126,32 @@ pub enum Action {
 pub struct Entry {
     /// The step.
     pub path: String,
-    /// What becomes of it.
+    /// What happens to it.
     pub action: Action,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 /// A plan for resuming.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ResumePlan {
-    /// What the work hangs on: the latest of the producers that are done again, else where it goes on.
+    /// The central step: the latest of the producers that run again, otherwise the step to resume at.
     pub anchor: Option<String>,
     /// The first step that runs.
     pub goes_on_at: Option<String>,
-    /// Steps that ran and are done again.
+    /// Steps that ran and run again.
     pub rerun: Vec<String>,
-    /// Of these, the ones whose result is given up; what failed has none.
+    /// Those of them whose result is discarded; a failed step has no result.
     #[serde(skip)]
     pub redo: Vec<String>,
-    /// Whether a failed step has producers done again.
+    /// Whether producers of a failed step run again.
     #[serde(skip)]
     pub takes_producers: bool,
     /// Every step.
     pub steps: Vec<Entry>,
-    /// Agents that are kept, and that a person may have done again.
+    /// Agents that are kept, and that a person may want to run again.
     pub kept_producers: Vec<String>,
-    /// Completed side effects that would have to be repeated: a person has to allow it.
+    /// Completed side effects that would be repeated: a person has to allow it.
     pub blocked_effects: Vec<String>,
 }
 
@@ -179,21 +178,21 @@ pub fn plan(request: &Request<'_>) -> ResumePlan {
 
 struct Work<'a> {
     request: &'a Request<'a>,
-    /// Finished steps that are done again, with the reason.
+    /// Finished steps that run again, with the reason.
     reasons: BTreeMap<String, String>,
     /// Steps whose own definition changed.
     changed: HashSet<String>,
-    /// What was asked for, or the first step that failed.
+    /// The requested step, or the first failed step.
     anchor: Option<String>,
-    /// Producers that are done again because of what failed.
+    /// Producers that run again because of a failure.
     producers: Vec<String>,
     kept_producers: Vec<String>,
-    /// The recipes that were walked through: of a hundred steps that failed, each goes up the same ways.
+    /// The graphs of recipes, cached: many failed steps walk the same paths.
     graphs: HashMap<FrameId, Rc<Graph>>,
 }
 
 impl Work<'_> {
-    /// From this step on, everything is done again.
+    /// Runs everything from this step on again.
     fn from(&mut self, from: &str) {
         self.anchor = Some(from.to_owned());
         let state = self.request.state;
@@ -209,7 +208,7 @@ impl Work<'_> {
                 self.reasons.entry(frame.step_path(index)).or_insert(reason);
             }
         }
-        // what comes after the recipe that it belongs to
+        // the steps after the recipe that it belongs to
         let mut up = frame.parent;
         while let Some((parent, at)) = up {
             let frame = &state.frames[parent];

@@ -1,5 +1,5 @@
-//! Recipes that did not come to their end and read what is made again around them: what was done in them with the old
-//! values is done again too. Never looks at what failed in them.
+//! Unfinished recipes that read values which are made again around them: their steps that used the old values run again
+//! too. Never looks at their failures.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -17,8 +17,8 @@ use super::{
 use crate::run::frame::FrameId;
 
 impl Work<'_> {
-    /// Does again what was done in the recipe of a step with what steps before it make again, or with these names from
-    /// around both.
+    /// Runs steps again inside the recipe of a step that used values of earlier steps which run again, or these names
+    /// from outside.
     pub(super) fn renew(
         &mut self,
         id: FrameId,
@@ -42,7 +42,7 @@ impl Work<'_> {
         }
     }
 
-    /// The same for the steps of a recipe that gets these names from around it.
+    /// The same for the steps of a recipe that gets these names from outside.
     fn renew_within(&mut self, id: FrameId, names: &HashSet<String>) {
         let Some(graph) = self.graph(id).filter(|_| !names.is_empty()) else { return };
         let (state, plan) = (self.request.state, self.request.plan);
@@ -66,14 +66,14 @@ impl Work<'_> {
     }
 }
 
-/// Those of the names that do not come to a step from another one of its own recipe.
+/// The names that a step does not get from another step of its own recipe.
 fn from_around(graph: &Graph, at: usize, names: &HashSet<String>) -> HashSet<String> {
     let own = graph.edges.iter().filter(|edge| edge.to == at && edge.link == Link::Value);
     let own: HashSet<&String> = own.filter_map(|edge| edge.what.as_ref()).collect();
     names.iter().filter(|name| !own.contains(name)).cloned().collect()
 }
 
-/// Whether the whole of a recipe hangs on one of the names: which it is, where it works, what is around it.
+/// Whether a whole recipe depends on one of the names: through its name, its directory or its environment.
 fn is_run_by(step: &Step, names: &HashSet<String>) -> bool {
     let target = match &step.kind {
         StepKind::Nested { target: Target::Dynamic { name, .. }, .. } => Some(name),
@@ -83,7 +83,7 @@ fn is_run_by(step: &Step, names: &HashSet<String>) -> bool {
     templates.chain(&step.working_dir).chain(target).any(|template| reads(template, names))
 }
 
-/// What of these names a recipe step hands to its recipe, under the names that they have there.
+/// The names that a recipe step passes to its recipe, as they are called there.
 fn handed(step: &Step, names: &HashSet<String>) -> HashSet<String> {
     let StepKind::Nested { overrides, .. } = &step.kind else { return HashSet::new() };
     let mut handed = names.clone();

@@ -1,4 +1,4 @@
-//! Values that come from another step than before, because steps are gone, write something else or changed their
+//! Values that come from another step than before, because steps were removed, write another name or changed their
 //! order. Decides nothing.
 
 use std::collections::{HashMap, HashSet};
@@ -11,7 +11,7 @@ use recipe::{
 use super::Request;
 use crate::run::frame::Frame;
 
-/// Steps that read a name which another step wrote last than before, or none, with that name.
+/// Steps that read a name which another step, or no step, wrote last than before, with that name.
 pub(super) fn rewired(
     request: &Request<'_>,
     old: &Frame,
@@ -29,7 +29,7 @@ pub(super) fn rewired(
     let changed = was.keys().chain(is.keys()).filter(|read| was.get(*read) != is.get(*read));
     let index: HashMap<&str, usize> =
         new.steps.iter().enumerate().map(|(at, step)| (step.id.as_str(), at)).collect();
-    // what only one of the two reads is a change of what it runs, and not of where values come from
+    // a name that only one version reads is a change of the step, not of the source of a value
     let reads = |plan, step: &Step, name: &str| {
         graph::reads_one_of(plan, step, &HashSet::from([name.to_owned()])).is_some()
     };

@@ -1,4 +1,4 @@
-//! Ways through the steps of a recipe: who makes something, who reads it, what lies between. Decides nothing.
+//! Paths through the steps of a recipe: producers, readers, and the steps between them. Decides nothing.
 
 use std::{
     collections::{BTreeSet, HashSet, VecDeque},
@@ -27,7 +27,7 @@ pub(super) fn unit_of(plan: &Plan, frame: &Frame) -> Option<Arc<Unit>> {
     plan.units.iter().find(|unit| unit.path == frame.unit.path).map(Arc::clone)
 }
 
-/// Whether a step, or one of the recipe that it runs, meets a condition.
+/// Whether a step, or a step of its sub-recipe, meets a condition.
 pub(super) fn any_within(plan: &Plan, step: &Step, is_met: &dyn Fn(&Step) -> bool) -> bool {
     fn look(plan: &Plan, step: &Step, is_met: &dyn Fn(&Step) -> bool, seen: &mut HashSet<UnitId>) -> bool {
         let below = match &step.kind {
@@ -41,12 +41,12 @@ pub(super) fn any_within(plan: &Plan, step: &Step, is_met: &dyn Fn(&Step) -> boo
     look(plan, step, is_met, &mut HashSet::new())
 }
 
-/// Whether a step makes something that a check may find wanting: an agent, or a recipe that contains one.
+/// Whether a step makes something that a check may reject: an agent, or a recipe that contains one.
 pub fn asks_an_agent(plan: &Plan, step: &Step) -> bool {
     is_producer(plan, step, &mut HashSet::new())
 }
 
-/// The same, where these recipes were looked at already.
+/// The same, with the recipes that were already visited.
 pub(super) fn is_producer(plan: &Plan, step: &Step, seen: &mut HashSet<UnitId>) -> bool {
     match &step.kind {
         StepKind::Agent(_) => true,
@@ -59,7 +59,7 @@ pub(super) fn is_producer(plan: &Plan, step: &Step, seen: &mut HashSet<UnitId>) 
     }
 }
 
-/// A recipe as it is now, with what depends on what in it.
+/// A recipe in its current version, with its dependencies.
 pub(super) struct Graph {
     pub(super) unit: Arc<Unit>,
     pub(super) edges: Vec<Edge>,
@@ -72,7 +72,7 @@ impl Graph {
 }
 
 impl Work<'_> {
-    /// The recipe of a frame as it is now.
+    /// The recipe of a frame in its current version.
     pub(super) fn graph(&mut self, id: FrameId) -> Option<Rc<Graph>> {
         if let Some(known) = self.graphs.get(&id) {
             return Some(Rc::clone(known));
@@ -86,7 +86,7 @@ impl Work<'_> {
     }
 }
 
-/// The edges of a recipe by their ends, so that a walk looks at every edge once.
+/// The edges of a recipe by their ends, so that a walk visits every edge once.
 pub(super) struct Ways<'a> {
     into: Vec<Vec<&'a Edge>>,
     out: Vec<Vec<&'a Edge>>,
@@ -102,19 +102,19 @@ impl<'a> Ways<'a> {
         ways
     }
 
-    /// What a step depends on.
+    /// The dependencies of a step.
     pub(super) fn needs(&self, step: usize) -> &[&'a Edge] {
         &self.into[step]
     }
 
-    /// Steps that lie on a way from the starts to the target, both included.
+    /// Steps on a path from the starts to the target, both included.
     pub(super) fn between(&self, starts: &[usize], target: usize) -> BTreeSet<usize> {
         let forward = reach(starts, |at| self.out[at].iter().map(|edge| edge.to).collect());
         let backward = reach(&[target], |at| self.into[at].iter().map(|edge| edge.from).collect());
         forward.intersection(&backward).copied().collect()
     }
 
-    /// Steps that read, directly or not, what the starts make.
+    /// Steps that read, directly or not, results of the starts.
     pub(super) fn readers(&self, starts: &[usize]) -> BTreeSet<usize> {
         self.linked(starts, |link| link != Link::Order)
     }

@@ -1,6 +1,6 @@
 //! What happens next, given what has happened.
 //!
-//! Never does it: the answer is data, and the same state gives the same answer.
+//! Never acts: the answer is data, and the same state gives the same answer.
 
 use recipe::{
     condition::Condition,
@@ -19,30 +19,30 @@ use crate::run::{
 /// What happens next.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
-    /// This is recorded; nothing has to be done for it.
+    /// Record this event; nothing else has to be done.
     Record(Box<Event>),
-    /// An attempt at this step starts.
+    /// Start an attempt at this step.
     Start {
         /// The step.
         path: String,
         /// Which attempt.
         attempt: u32,
     },
-    /// The nested recipe of this step has come to its end.
+    /// Close the sub-recipe of this step, which has ended.
     Close {
         /// The step.
         path: String,
-        /// The frame of the nested recipe.
+        /// The frame of the sub-recipe.
         frame: FrameId,
     },
-    /// The run has come to its end.
+    /// End the run.
     End,
 }
 
-/// What happens next; `None` if something that is under way has to happen first. `closing` says which nested
-/// recipes are being closed already.
+/// What happens next; `None` if running work has to finish first. `closing` says which sub-recipes are already being
+/// closed.
 pub fn decide(state: &RunState, closing: &dyn Fn(FrameId) -> bool) -> Option<Decision> {
-    // the newest frames first: a nested recipe is finished before anything new begins around it
+    // the newest frames first: a sub-recipe is finished before anything new starts around it
     state.active.iter().rev().find_map(|id| {
         let frame = &state.frames[*id];
         let is_over = frame.failed_at.is_some() || frame.stopped.is_some();
@@ -60,7 +60,7 @@ pub fn decide(state: &RunState, closing: &dyn Fn(FrameId) -> bool) -> Option<Dec
     })
 }
 
-/// What becomes of a step that its recipe has come to.
+/// The decision about a step that its recipe has reached.
 fn consider(state: &RunState, id: FrameId, at: usize) -> Option<Decision> {
     let frame = &state.frames[id];
     let step = &frame.unit.steps[at];
@@ -120,7 +120,7 @@ fn skip_reason(state: &RunState, frame: &Frame, step: &Step) -> Option<SkipReaso
     })
 }
 
-/// What became of a step that did not complete.
+/// Why a step did not complete, as text.
 fn why_not_done(step: &StepState) -> String {
     match (&step.skipped, step.status) {
         (Some(SkipReason::Tags), _) => "was left out by the tag filter".to_owned(),
@@ -134,7 +134,7 @@ fn why_not_done(step: &StepState) -> String {
     }
 }
 
-/// The condition of a step that cannot be decided before the steps that it reads have run: in a dry run.
+/// The condition of a step, if a dry run cannot decide it before the steps that it reads have run.
 pub fn undecided<'a>(frame: &Frame, step: &'a Step) -> Option<&'a Condition> {
     step.condition.as_ref().filter(|condition| condition.decide(&frame.foreseen()) == Ok(None))
 }
@@ -153,14 +153,14 @@ pub(crate) fn is_uncertain(frame: &Frame, at: usize) -> bool {
 pub enum ExceededLimit {
     /// Recipes inside recipes.
     Depth {
-        /// How many there may be.
+        /// The limit.
         limit: u64,
     },
     /// Steps that run.
     Steps {
-        /// How many there may be.
+        /// The limit.
         limit: u64,
-        /// The recipe that says so.
+        /// The recipe that sets it.
         recipe: String,
     },
 }
@@ -179,8 +179,8 @@ impl std::fmt::Display for ExceededLimit {
     }
 }
 
-/// In a dry run: the limit that a run would exceed with the step that was just started, if every step ran whose
-/// condition is not known. Said of the first such step only.
+/// In a dry run: the limit that a run would exceed with the step that was just started, if every step with an unknown
+/// condition ran. Reported only for the first such step.
 pub fn may_exceed(state: &RunState, frame: FrameId, at: usize) -> Option<ExceededLimit> {
     let step = &state.frames[frame].unit.steps[at];
     if matches!(step.kind, StepKind::Nested { .. }) {
@@ -198,7 +198,7 @@ fn step_limit(frame: &Frame) -> Option<u64> {
     frame.unit.limits.max_total_steps.or(frame.parent.is_none().then_some(Limits::DEFAULT_STEPS))
 }
 
-/// The limit that a step at this depth would exceed, of a recipe or of one around it.
+/// The limit, of a recipe or of one around it, that a step at this depth would exceed.
 pub(crate) fn exceeded(
     state: &RunState,
     innermost: Option<FrameId>,
@@ -227,7 +227,7 @@ pub(crate) fn exceeded(
     None
 }
 
-/// The result of a recipe that has come to its end: its `output`, else what its last completed step gave.
+/// The result of a finished recipe: its `output`, otherwise the value of its last completed step.
 pub fn result(frame: &Frame) -> Option<Value> {
     match &frame.unit.output {
         Some(output) => Some(Value::from(output.template.render(frame as &dyn Scope))),
@@ -235,7 +235,7 @@ pub fn result(frame: &Frame) -> Option<Value> {
     }
 }
 
-/// What a recipe is called by the step that runs it. Programs around this one know nested recipes by that.
+/// The name of a recipe in the step that runs it. Programs around this one know sub-recipes by that name.
 pub fn called(state: &RunState, frame: FrameId) -> String {
     let frame = &state.frames[frame];
     let caller = frame.parent.map(|(parent, at)| (&state.frames[parent], at));
@@ -245,12 +245,12 @@ pub fn called(state: &RunState, frame: FrameId) -> String {
     }
 }
 
-/// What a failed nested recipe says about itself.
+/// The error of a failed sub-recipe.
 pub fn nested_error(state: &RunState, frame: FrameId) -> String {
     nested_error_with(state, frame, str::to_owned)
 }
 
-/// The same, with what its steps say about themselves in another form.
+/// The same, with the errors of its steps in another form.
 pub fn nested_error_with(state: &RunState, frame: FrameId, mut form: impl FnMut(&str) -> String) -> String {
     let name = called(state, frame);
     let frame = &state.frames[frame];
@@ -258,13 +258,13 @@ pub fn nested_error_with(state: &RunState, frame: FrameId, mut form: impl FnMut(
         return stopped_error(state, frame, stopped, &name, &mut form);
     }
     let Some(first) = frame.failed_at else { return format!("Sub-recipe '{name}' failed") };
-    // all members of a group come to their end
+    // all members of a group run to their end
     let failed = frame.level().filter(|at| *at >= first && frame.is_fatal(*at));
     let errors: Vec<String> = failed.map(|at| step_error(frame, at, "", &mut form)).collect();
     format!("Sub-recipe '{name}' failed {}", errors.join("\nand "))
 }
 
-/// What a nested recipe says about itself that was stopped, with what became of the steps that were under way.
+/// The error of a stopped sub-recipe, with the state of the steps that were running.
 fn stopped_error(
     state: &RunState,
     frame: &Frame,

@@ -1,6 +1,7 @@
-//! Values for the names that recipes declare, from variables `RECIPE_VAR_…` of the environment that a run was started in.
+//! Values for declared names of recipes, from the variables `RECIPE_VAR_…` of the environment in which a run was
+//! started.
 //!
-//! Never reads the environment itself: the variables are handed in, and kept with the run.
+//! Never reads the environment itself: the caller passes the variables, and the run stores them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +17,8 @@ use crate::RunSettings;
 /// Variables, by their names.
 pub type Ambient = BTreeMap<String, String>;
 
-/// The variables that give a name its value, the first one that is set: also as the name is written, because
-/// `env RECIPE_VAR_my-name=…` can set that.
+/// The variables for a name, in order of precedence: also with the name as written, because `env RECIPE_VAR_my-name=…`
+/// can set that.
 fn variables(name: &str) -> impl Iterator<Item = String> {
     [format!("{}{name}", env_name::PREFIX)].into_iter().chain(env_name::variable(name))
 }
@@ -26,7 +27,7 @@ fn variables(name: &str) -> impl Iterator<Item = String> {
 pub fn values<'a>(unit: &Unit, variable: impl Fn(&str) -> Option<&'a str>) -> Map {
     let defaults = unit.defaults();
     let value = |name: &String, text: &str| match defaults.get(name) {
-        // what is declared as text stays text, whatever it looks like
+        // a name that is declared as text stays text
         Some(Value::Text(_)) => Value::text(text),
         _ => typed(text),
     };
@@ -43,7 +44,7 @@ pub fn values<'a>(unit: &Unit, variable: impl Fn(&str) -> Option<&'a str>) -> Ma
 pub fn below(plan: &Plan, mut all: Ambient) -> Ambient {
     let names =
         |unit: &Unit| -> BTreeSet<String> { unit.expected().flat_map(|name| variables(name)).collect() };
-    // what the first recipe declares is handed down by it
+    // the main recipe passes its own names down
     let own = names(plan.root());
     all.retain(|name, _| !own.contains(name));
     if !plan.units.iter().any(|unit| has_dynamic(unit)) {
@@ -60,7 +61,7 @@ fn has_dynamic(unit: &Unit) -> bool {
 }
 
 impl RunSettings {
-    /// What a nested recipe begins with before its caller adds to it.
+    /// The initial context of a sub-recipe before its caller adds to it.
     pub fn own_context(&self, unit: &Unit) -> Map {
         let mut context = unit.defaults();
         context.extend(values(unit, |name| self.ambient.get(name).map(String::as_str)));

@@ -1,6 +1,6 @@
-//! What can happen in a run: one closed list of events, as the journal holds them.
+//! The events of a run: one closed list, as the journal stores them.
 //!
-//! Events carry facts, never instructions. Output bytes live in files; events refer to them.
+//! Events carry facts, never instructions. Output bytes are in files; events refer to them.
 
 mod ended;
 mod usage;
@@ -41,7 +41,7 @@ pub enum Event {
         path: String,
         /// Which attempt, from 1.
         attempt: u32,
-        /// SHA-256 of the values that it reads.
+        /// SHA-256 of its input values.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         inputs: Option<String>,
     },
@@ -75,11 +75,11 @@ pub enum Event {
         status: StepStatus,
         /// How it ended.
         ended: Ended,
-        /// Whether an agent finished the work of a nested recipe that had failed.
+        /// Whether an agent finished the work of a sub-recipe that had failed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         recovered: bool,
     },
-    /// The run was told to stop before anything of an attempt had begun.
+    /// The run was stopped before an attempt had begun.
     StepNotBegun {
         /// The step.
         path: String,
@@ -90,7 +90,7 @@ pub enum Event {
     StepSkipped {
         /// The step.
         path: String,
-        /// Why.
+        /// The reason.
         reason: SkipReason,
     },
     /// A hook ran.
@@ -102,47 +102,47 @@ pub enum Event {
         /// Why it failed, if it did.
         error: Option<String>,
     },
-    /// A nested recipe is stopped: nothing new starts in it.
+    /// A sub-recipe is stopped: nothing new starts in it.
     RecipeStopped {
         /// The step that runs it.
         path: String,
-        /// Why, in words.
+        /// The reason, as text.
         error: String,
-        /// Why.
+        /// The reason.
         #[serde(default, skip_serializing_if = "StopCause::is_timeout")]
         cause: StopCause,
     },
-    /// Something that people should know and that changes nothing.
+    /// A note for the user without any effect.
     Noted {
         /// The step that it is about.
         path: Option<String>,
-        /// What it is.
+        /// The note.
         message: String,
     },
-    /// An agent worked for the run outside of its steps.
+    /// An agent worked for the run outside its steps.
     AgentUsed {
-        /// What for.
+        /// The purpose.
         purpose: String,
-        /// What it used up.
+        /// Its usage.
         usage: Usage,
     },
-    /// The run failed and is not given up: the next attempt comes after a wait.
+    /// The run failed and is retried: the next attempt comes after a wait.
     FixWaits {
         /// Seconds.
         seconds: f64,
-        /// What is waited for.
+        /// The reason for the wait.
         reason: String,
     },
     /// An agent begins to repair the recipe, and may write into its file.
     RepairBegan(RepairBegan),
-    /// The repair is over, and the recipe's file is what the runner wants it to be.
+    /// The repair is over, and the recipe's file is final.
     RepairEnded {
         /// Which repair.
         number: u32,
-        /// Whether it was taken.
+        /// Whether it was accepted.
         accepted: bool,
     },
-    /// A new process goes on with the run.
+    /// A new process continues the run.
     RunResumed(RunResumed),
     /// The run ended.
     RunFinished(RunFinished),
@@ -172,34 +172,34 @@ pub struct Spawned {
     pub attempt: u32,
     /// Its process id, which is also its group.
     pub pid: u32,
-    /// When the kernel says that it started, to tell it from a later process with the same id.
+    /// The start time according to the kernel, to distinguish it from a later process with the same id.
     pub start_time: u64,
     /// Program and arguments.
     pub argv: Vec<String>,
     /// Its directory.
     pub cwd: String,
-    /// What for, if not for the attempt itself: the name of a hook, or `repair`.
+    /// Its purpose, if it is not the attempt itself: the name of a hook, or `repair`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
-    /// The names of its environment, as they differ from the process before it.
+    /// The names of its environment variables, as a difference to the process before it.
     #[serde(default, skip_serializing_if = "NameChange::is_empty")]
     pub env: NameChange,
 }
 
-/// How one set of names differs from another: a run starts many processes with nearly the same environment.
+/// The difference between two sets of names: a run starts many processes with nearly the same environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NameChange {
-    /// Names that are new.
+    /// New names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub added: Vec<String>,
-    /// Names that are gone.
+    /// Removed names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<String>,
 }
 
 impl NameChange {
-    /// What leads from `names` to `next`, which `names` becomes.
+    /// The difference from `names` to `next`; `names` becomes `next`.
     pub fn follow(names: &mut BTreeSet<String>, next: &BTreeSet<Cow<'_, str>>) -> NameChange {
         let added = next.iter().filter(|name| !names.contains(name.as_ref())).map(ToString::to_string);
         let gone = names.iter().filter(|name| !next.contains(name.as_str())).cloned();
@@ -208,7 +208,7 @@ impl NameChange {
         change
     }
 
-    /// Does to `names` what it says.
+    /// Applies it to `names`.
     pub fn apply(&self, names: &mut BTreeSet<String>) {
         names.extend(self.added.iter().cloned());
         for name in &self.gone {
@@ -228,25 +228,25 @@ pub struct RepairBegan {
     pub number: u32,
     /// The recipe's file.
     pub file: String,
-    /// SHA-256 of what it held.
+    /// SHA-256 of its old content.
     pub digest: String,
-    /// A copy of what it held, relative to the run folder.
+    /// A copy of its old content, relative to the run folder.
     pub original: String,
 }
 
-/// The continuation of a run.
+/// A resume of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunResumed {
     /// Process that works on it now.
     pub pid: u32,
-    /// Which set of sources it goes on with; 0 is the first.
+    /// The generation of sources that it uses; 0 is the first.
     pub sources: u32,
-    /// Finished steps whose results are given up.
+    /// Finished steps whose results are discarded.
     pub rerun: Vec<String>,
-    /// Steps that had begun and run again, what failed included.
+    /// Steps that had begun and run again, including the failed ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub again: Vec<String>,
-    /// The file of the recipe that it goes on with, from anywhere, unless that is built in.
+    /// The absolute path of the recipe that it uses, unless that is built in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe_file: Option<String>,
     /// SHA-256 of that recipe's text.
@@ -255,13 +255,13 @@ pub struct RunResumed {
     /// Interrupted steps that a person chose to skip.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skip: Vec<String>,
-    /// Who went on: `person` or `auto_fix`.
+    /// The kind of resume: `person` or `auto_fix`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// The step that the work goes on at.
+    /// The step that it resumes at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anchor: Option<String>,
-    /// Values from outside that replace those of the run.
+    /// Given values that replace those of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<(String, Given)>,
     /// Whether the user switched auto-fix off.
@@ -270,7 +270,8 @@ pub struct RunResumed {
 }
 
 impl RunResumed {
-    /// The steps whose results are given up. A recipe that is only entered again, as `path/`, keeps what was done in it.
+    /// The steps whose results are discarded. A recipe that is only entered again, as `path/`, keeps its finished
+    /// steps.
     pub fn given_up(&self) -> Vec<&str> {
         self.rerun.iter().map(String::as_str).filter(|path| !path.ends_with('/')).collect()
     }
@@ -283,7 +284,7 @@ pub struct RunFinished {
     pub status: RunStatus,
     /// Exit code of the program.
     pub exit_code: u8,
-    /// Why, if it did not succeed.
+    /// The reason, if it did not succeed.
     pub error: Option<String>,
     /// Result text of the recipe.
     #[serde(default)]
@@ -291,25 +292,25 @@ pub struct RunFinished {
     /// Background processes that were ended with the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ended_processes: Vec<String>,
-    /// Processes of the run that could not be ended, for people.
+    /// Processes of the run that could not be ended, as text for users.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_processes: Vec<String>,
     /// The steps (`path#attempt`) that had left them; absent where this was not determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_steps: Option<Vec<String>>,
-    /// What agents used up in the whole run, over all resumes.
+    /// The usage of agents in the whole run, over all resumes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// What a person is asked, where a resume stopped for that.
+    /// The question to a person, if a resume stopped for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks: Option<Question>,
 }
 
-/// What a person has to decide before a run goes on.
+/// A decision of a person that a run waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Question {
-    /// What becomes of interrupted steps that are not idempotent.
+    /// What happens to interrupted steps that are not idempotent.
     Interrupted,
     /// Whether completed side effects may be repeated.
     Effects,

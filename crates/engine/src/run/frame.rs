@@ -1,8 +1,8 @@
-//! One recipe in execution: its context, its steps and how far it has come.
+//! One recipe in execution: its context, its steps and its progress.
 //!
 //! Values enter the context when the steps of a level (one step, or one parallel group) have ended, in the order of
-//! declaration: so every member of a group sees the context from before it, and a step that is executed again
-//! sees what it saw the first time.
+//! declaration: so every member of a group sees the context from before it, and a step that is executed again sees what
+//! it saw the first time.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -23,13 +23,13 @@ use crate::run::{
     outcome::{Outcome, SkipReason, StepStatus, StopCause},
 };
 
-/// Which frame of a [`crate::RunState`].
+/// The index of a frame in a [`crate::RunState`].
 pub type FrameId = usize;
 
 /// A recipe in execution.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// Path of the step that runs it; empty for the recipe of the run.
+    /// Path of the step that runs it; empty for the main recipe.
     pub path: String,
     /// The recipe.
     pub unit: Arc<Unit>,
@@ -37,45 +37,45 @@ pub struct Frame {
     pub unit_id: UnitId,
     /// The frame and the step that it belongs to.
     pub parent: Option<(FrameId, usize)>,
-    /// How deeply it is nested.
+    /// Its depth.
     pub depth: u64,
     /// The context that it began with.
     pub initial: Map,
     /// The context now.
     pub context: Map,
-    /// What nested recipes left behind, by the name that took their value.
+    /// The final contexts of sub-recipes, by the name that took their value.
     pub below: HashMap<String, Arc<Final>>,
     /// Names that were passed as overrides.
     pub overrides: HashSet<String>,
     /// Names that steps have assigned.
     pub assigned: HashSet<String>,
-    /// Names that this recipe, or one below it, brought in with its defaults.
+    /// Names that this recipe, or one below it, introduced with its defaults.
     pub introduced: HashSet<String>,
-    /// Names in the order in which steps assigned them, so that what is new can be told from what is known.
+    /// Names in the order in which steps assigned them, so that new ones can be recognised.
     pub log: Vec<String>,
     /// Names whose values are unknown in a dry run.
     pub unknown: HashSet<String>,
     /// Its steps.
     pub steps: Vec<StepState>,
-    /// First step of the level that is being worked on; changes with [`Frame::advance_to`].
+    /// First step of the current level; changes with [`Frame::advance_to`].
     cursor: usize,
     /// First step after that level.
     level_end: usize,
     /// First step whose value is not in the context yet.
     pub taken: usize,
-    /// First step of the level that was not yet looked at.
+    /// First step of the level that was not considered yet.
     pub next: usize,
     /// Steps of the level that are being executed.
     pub open: usize,
     /// Hooks that are still running.
     pub hooks: usize,
-    /// Steps that really ran here and below.
+    /// Steps that actually ran here and below.
     pub ran: u64,
     /// In a dry run: steps here and below that may or may not run.
     pub perhaps_ran: u64,
     /// In a dry run: whether that is so for the whole recipe.
     pub is_uncertain: bool,
-    /// The step that ended it.
+    /// The failed step that ended it.
     pub failed_at: Option<usize>,
     /// Why nothing new starts in it.
     pub stopped: Option<Stopped>,
@@ -87,38 +87,38 @@ pub struct Frame {
 /// Why nothing new starts in a recipe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stopped {
-    /// In words.
+    /// The reason, as text.
     pub error: String,
-    /// What it was.
+    /// The cause.
     pub cause: StopCause,
     /// Path of the step whose recipe was stopped: of this recipe, or of one around it.
     pub by: String,
-    /// Its steps that were being executed then.
+    /// Its steps that were running then.
     pub open: Vec<usize>,
 }
 
 /// A step in execution.
 #[derive(Clone, Debug, Default)]
 pub struct StepState {
-    /// Where it stands.
+    /// Its status.
     pub status: StepStatus,
     /// Last attempt that was started.
     pub attempt: u32,
-    /// SHA-256 of the values that it read.
+    /// SHA-256 of its input values.
     pub inputs: Option<Arc<str>>,
     /// When the first attempt started, without the hook before it.
     pub started_at: Option<Timestamp>,
     /// When it finished.
     pub finished_at: Option<Timestamp>,
-    /// How it ended; shared, because every resume takes it over.
+    /// Its end; shared, because every resume takes it over.
     pub ended: Option<Arc<Ended>>,
     /// Its value.
     pub value: Option<Value>,
     /// Why it was skipped.
     pub skipped: Option<SkipReason>,
-    /// Whether an agent finished the work of its nested recipe.
+    /// Whether an agent finished the work of its sub-recipe.
     pub recovered: bool,
-    /// The frame of its nested recipe.
+    /// The frame of its sub-recipe.
     pub frame: Option<FrameId>,
     /// Whether it was counted against the step limits.
     pub counted: bool,
@@ -175,28 +175,28 @@ impl Frame {
         if self.path.is_empty() { id.clone() } else { format!("{}/{id}", self.path) }
     }
 
-    /// The level that is being worked on.
+    /// The current level.
     pub fn level(&self) -> Range<usize> {
         self.cursor..self.level_end
     }
 
-    /// Goes on with the level that begins at this step.
+    /// Continues with the level that begins at this step.
     pub(crate) fn advance_to(&mut self, cursor: usize) {
         self.cursor = cursor;
         self.level_end = level_end(&self.unit, cursor);
     }
 
-    /// Its steps that are being executed, or wait for their next attempt.
+    /// Its steps that are running, or wait for a retry.
     pub(crate) fn open_steps(&self) -> Vec<usize> {
         (0..self.steps.len()).filter(|at| self.steps[*at].status == StepStatus::Running).collect()
     }
 
-    /// Whether all steps are through.
+    /// Whether all steps are finished.
     pub fn is_complete(&self) -> bool {
         self.cursor == self.steps.len() && self.failed_at.is_none()
     }
 
-    /// The text that stands for the recipe's result when it has no `output`: what its last completed step gave.
+    /// The result of a recipe without `output`: the value of its last completed step.
     pub fn last_value(&self) -> Option<&Value> {
         self.steps.iter().rev().find(|step| step.status.is_done()).and_then(|step| step.value.as_ref())
     }
@@ -207,8 +207,8 @@ impl Frame {
         step.status == StepStatus::Failed && !self.may_fail(at, step)
     }
 
-    /// Whether the recipe goes on behind this failure of a step. How many steps may run is the recipe's to say, and not
-    /// the step's to exceed; a recipe that lies too deep is merely not entered.
+    /// Whether the recipe continues after this failure of a step. A step cannot tolerate that its recipe reaches the
+    /// limit of steps; a recipe that is too deep is merely not entered.
     pub(crate) fn may_fail(&self, at: usize, step: &StepState) -> bool {
         let is_limit = step.ended.as_ref().is_some_and(|ended| ended.outcome == Outcome::Limit)
             && !(self.is_nested(at) && step.frame.is_none());
@@ -220,7 +220,7 @@ impl Frame {
         self.tolerates(at, &self.steps[at])
     }
 
-    /// The same of a step as an earlier process left it.
+    /// The same for a step as an earlier process left it.
     pub(crate) fn tolerates(&self, at: usize, step: &StepState) -> bool {
         let was_stopped = step.ended.as_ref().is_some_and(|ended| ended.outcome == Outcome::Cancelled);
         step.status == StepStatus::Failed && self.may_fail(at, step) && !was_stopped
@@ -247,8 +247,8 @@ impl Frame {
         }
     }
 
-    /// What a step gives. A failure that left nothing gives empty text: what an earlier step stored under the same name
-    /// is not what this one came to. One whose value is lost gives none.
+    /// The value of a step. A failure without a value gives empty text, so that an older value of the same name is not
+    /// used for it. A lost value gives `None`.
     fn value_of(&self, at: usize) -> Option<Value> {
         let step = &self.steps[at];
         let stores_nothing = || step.ended.as_ref().is_none_or(|ended| ended.value.is_none());
@@ -261,7 +261,7 @@ impl Frame {
         if child.merge {
             for (name, value) in &left.context {
                 let is_assigned = child.assigned.contains(name);
-                // what it only inherited is the business of the recipes around it
+                // inherited names belong to the recipes around it
                 let is_free = !self.context.contains_key(name) || self.introduced.contains(name);
                 let is_new = child.introduced.contains(name) && is_free && !self.assigned.contains(name);
                 if is_assigned || is_new {
@@ -282,7 +282,7 @@ impl Frame {
         }
     }
 
-    /// The context of a recipe that is entered with these overrides, over what it has of its own.
+    /// The context of a recipe that is entered with these overrides, on top of its own values.
     pub fn context_below(&self, own: Map, overrides: &[(String, ValueTemplate)]) -> Map {
         let mut context = own;
         context.extend(self.context.iter().map(|(name, value)| (name.clone(), value.clone())));
@@ -291,7 +291,7 @@ impl Frame {
         context
     }
 
-    /// The context, with what is not known in a dry run.
+    /// The context, with the names that are unknown in a dry run.
     pub fn foreseen(&self) -> Foreseen<'_> {
         Foreseen { scope: self, unknown: &self.unknown }
     }
@@ -313,7 +313,7 @@ impl Frame {
         unknown
     }
 
-    /// Whether a step runs a nested recipe.
+    /// Whether a step runs a sub-recipe.
     pub fn is_nested(&self, at: usize) -> bool {
         matches!(self.unit.steps[at].kind, StepKind::Nested { .. })
     }
@@ -327,7 +327,7 @@ fn level_end(unit: &Unit, cursor: usize) -> usize {
     cursor + 1 + more
 }
 
-/// What a finished nested recipe hands back.
+/// The result of a finished sub-recipe.
 pub(crate) struct ChildResult {
     pub(crate) context: Map,
     pub(crate) below: HashMap<String, Arc<Final>>,

@@ -1,6 +1,6 @@
-//! What a step reads from the context, as one digest: two attempts with the same one had the same to work with.
+//! The inputs of a step from the context, as one digest: two attempts with the same digest had the same inputs.
 //!
-//! Never holds a value itself.
+//! Never contains a value itself.
 
 use recipe::{
     digest::sha256,
@@ -10,8 +10,8 @@ use recipe::{
 
 use crate::run::frame::Frame;
 
-/// SHA-256 of the values that a step reads: by its templates, its condition, the environment names that its
-/// command mentions, and the steps of its nested recipe.
+/// SHA-256 of the input values of a step: those in its templates, its condition, the environment names that its command
+/// mentions, and the steps of its sub-recipe.
 pub fn digest(plan: &Plan, frame: &Frame, step: &Step) -> String {
     let mut text = String::new();
     for name in graph::inputs(plan, step, frame.context.keys()) {

@@ -1,4 +1,4 @@
-//! A run: what has happened, the state that follows from it, and what happens next.
+//! A run: its events, the state that follows from them, and what happens next.
 
 pub mod decide;
 pub mod env_overrides;

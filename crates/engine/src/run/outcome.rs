@@ -15,16 +15,16 @@ pub enum StepStatus {
     Running,
     /// It succeeded.
     Completed,
-    /// It was not executed, for a reason that is known.
+    /// It was not executed, for a known reason.
     Skipped,
     /// It failed.
     Failed,
-    /// It succeeded, but its output was not the JSON that was wanted.
+    /// It succeeded, but its output was not the expected JSON.
     Degraded,
 }
 
 impl StepStatus {
-    /// The word for it.
+    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             StepStatus::Pending => "pending",
@@ -36,7 +36,7 @@ impl StepStatus {
         }
     }
 
-    /// Whether nothing more happens to it.
+    /// Whether it is final.
     pub fn is_final(self) -> bool {
         !matches!(self, StepStatus::Pending | StepStatus::Running)
     }
@@ -57,7 +57,7 @@ pub enum RunStatus {
     Completed,
     /// A step failed, and the run with it.
     Failed,
-    /// Its process is gone or was told to stop; it can be resumed.
+    /// Its process is gone or was stopped; it can be resumed.
     Interrupted,
     /// It waits for a person.
     Waiting,
@@ -66,7 +66,7 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// The word for it.
+    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             RunStatus::Running => "running",
@@ -83,14 +83,14 @@ impl RunStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProgramEnd {
-    /// With this exit code.
+    /// It exited with this code.
     Exit(i32),
-    /// By this signal.
+    /// This signal ended it.
     Signal(i32),
 }
 
 impl ProgramEnd {
-    /// Its exit code, if it ended with one.
+    /// Its exit code, if it has one.
     pub fn code(self) -> Option<i32> {
         match self {
             ProgramEnd::Exit(code) => Some(code),
@@ -98,7 +98,7 @@ impl ProgramEnd {
         }
     }
 
-    /// The signal that ended it, if one did.
+    /// The signal that ended it, if any.
     pub fn signal(self) -> Option<i32> {
         match self {
             ProgramEnd::Signal(signal) => Some(signal),
@@ -111,89 +111,89 @@ impl ProgramEnd {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It did what it should.
+    /// It succeeded.
     Ok,
-    /// The program ended with this exit code.
+    /// The program exited with this code.
     Exit(i32),
-    /// The program was ended by this signal.
+    /// This signal ended the program.
     Signal(i32),
     /// The step's own timeout, in seconds, fired.
     TimedOut(f64),
     /// An agent showed no activity for this many seconds.
     Idle(f64),
-    /// The output was not the JSON that is required.
+    /// The output was not the required JSON.
     NotJson,
-    /// The agent's service asked to slow down.
+    /// The agent's service was rate limited.
     RateLimited,
     /// The agent ended without a usable result.
     Agent,
     /// The program could not be started.
     NotStarted,
-    /// The step could not be prepared: its directory, its values, its nested recipe.
+    /// The step could not be prepared: its directory, its values, its sub-recipe.
     Refused,
     /// Its condition could not be evaluated.
     Condition,
     /// A limit of the recipe was reached.
     Limit,
-    /// A budget of the recipe was used up.
+    /// A budget of the recipe was spent.
     Budget,
-    /// The nested recipe failed.
+    /// The sub-recipe failed.
     Nested,
-    /// A step says that a person has to look at it.
+    /// A step waits for a person.
     NeedsHuman,
-    /// The run was told to stop.
+    /// The run was stopped.
     Cancelled,
     /// Unknown: the runner was gone when the process ended.
     Lost,
 }
 
-/// Why an agent failed, where that is a matter of its service and not of its work.
+/// Why an agent failed, if its service is the reason and not its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentTrouble {
     /// It is not logged in, or not allowed.
     Credentials,
-    /// Its service asks to slow down.
+    /// Its service is rate limited.
     RateLimit,
     /// Its service cannot be reached.
     Network,
-    /// Its service is reached and does not work.
+    /// Its service is reachable but does not work.
     Service,
-    /// Its service refuses the request as it is, and says so with a status.
+    /// Its service refuses the request, with a status.
     Request,
 }
 
-/// How it is known what is wrong with an agent's service.
+/// The evidence for a problem of an agent's service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KnownBy {
-    /// By its structured result.
+    /// Its structured result.
     #[default]
     Result,
-    /// By words among what it printed.
+    /// Words in its output.
     Words,
 }
 
 impl KnownBy {
-    /// Whether it is known by its structured result.
+    /// Whether its structured result is the evidence.
     pub fn is_result(&self) -> bool {
         *self == KnownBy::Result
     }
 }
 
-/// Why nothing new starts in a nested recipe.
+/// Why nothing new starts in a sub-recipe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopCause {
-    /// It took too long.
+    /// It timed out.
     #[default]
     Timeout,
-    /// It may not begin with the values that it got.
+    /// It cannot start with the values that it got.
     Refused,
 }
 
 impl StopCause {
-    /// Whether it took too long.
+    /// Whether it timed out.
     pub fn is_timeout(&self) -> bool {
         *self == StopCause::Timeout
     }
@@ -203,7 +203,7 @@ impl StopCause {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkipReason {
-    /// The tag filters leave it out.
+    /// The tag filters exclude it.
     Tags,
     /// Its condition does not hold.
     Condition,
@@ -212,7 +212,7 @@ pub enum SkipReason {
     Dependency {
         /// The step that it depends on.
         step: String,
-        /// What became of that step.
+        /// What happened to that step.
         why: String,
     },
     /// Nothing is executed in a dry run.
@@ -221,7 +221,7 @@ pub enum SkipReason {
     Chosen,
 }
 
-/// Journals of the first format name the step alone.
+/// Reads a dependency; journals of the first format name only the step.
 fn dependency<'de, D: Deserializer<'de>>(from: D) -> Result<(String, String), D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

@@ -1,11 +1,11 @@
-//! Context values from outside in the form that files keep: with spellings that JSON lacks.
+//! Given context values in the form for files: with spellings that JSON lacks.
 //!
-//! Never loses text: what is read again is shown as it was typed.
+//! Never loses text: a value that is read again is shown as it was typed.
 
 use recipe::value::{Map, Number, Value};
 use serde::{Deserialize, Serialize};
 
-/// A value from outside.
+/// A given value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Given {
@@ -17,7 +17,7 @@ pub enum Given {
     Value(Value),
 }
 
-/// Values in the form that files keep.
+/// Values in the form for files.
 pub fn write(values: &Map) -> Vec<(String, Given)> {
     let given = |value: &Value| match value {
         Value::Number(number) => Given::Number(number.as_str().to_owned()),
@@ -29,7 +29,7 @@ pub fn write(values: &Map) -> Vec<(String, Given)> {
     values.iter().map(|(name, value)| (name.clone(), given(value))).collect()
 }
 
-/// Values from the form that files keep.
+/// Values from the form for files.
 pub fn read(given: &[(String, Given)]) -> Map {
     let text = |text: &String| Value::from(text.as_str());
     let value = |given: &Given| match given {

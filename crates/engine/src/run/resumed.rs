@@ -1,6 +1,6 @@
-//! A run that goes on in another process: what was done is taken over, everything else begins anew.
+//! Continuing a run in another process: finished steps are kept, everything else starts again.
 //!
-//! Never decides what has to be done again: the event says so.
+//! Never decides what runs again: the event says so.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,10 +14,10 @@ use crate::run::{
 };
 
 impl RunState {
-    /// Begins anew with the plan that is in force, and keeps what was done and is not to be done again.
+    /// Starts again with the current plan, and keeps finished steps that do not run again.
     pub(crate) fn resume(&mut self, plan: &Plan, resumed: &RunResumed) {
         let rerun: HashSet<&str> = resumed.rerun.iter().map(String::as_str).collect();
-        // what an earlier resume kept and had not come to is kept still
+        // steps that an earlier resume kept and did not reach are still kept
         let mut kept = std::mem::take(&mut self.kept);
         let unreached: Vec<FrameId> = kept.values().filter_map(|step| step.frame).collect();
         unreached.into_iter().for_each(|frame| self.keep(frame, &mut kept));
@@ -41,7 +41,7 @@ impl RunState {
         self.finished_at = None;
         self.resumes += 1;
         self.settings.given.extend(crate::run::override_values::read(&resumed.given));
-        // settling the root may look into any of the earlier frames
+        // settling the root may look into any earlier frame
         let root = self.new_root(plan);
         self.frames.push(root);
         self.frames.append(&mut old);
@@ -50,7 +50,7 @@ impl RunState {
         self.settle(0);
     }
 
-    /// How many steps of the recipe are done, with those that a resume has kept and not come to yet.
+    /// How many steps of the recipe are done, including kept ones that were not reached yet.
     pub fn kept_steps(&self) -> usize {
         let root = self.root();
         let is_kept =
@@ -58,8 +58,8 @@ impl RunState {
         (0..root.steps.len()).filter(is_kept).count()
     }
 
-    /// What is done in a frame and below it. Frames that nothing leads to any more (those of an attempt that
-    /// failed and was repeated) do not count.
+    /// Finished steps of a frame and of those below it. Frames that are no longer linked (those of a failed attempt
+    /// that was repeated) do not count.
     fn keep(&self, id: FrameId, kept: &mut HashMap<String, StepState>) {
         let frame = &self.frames[id];
         for (at, step) in frame.steps.iter().enumerate() {
@@ -74,20 +74,20 @@ impl RunState {
         }
     }
 
-    /// A step as it stands, or as an earlier process left it if this one has not come to it yet.
+    /// The state of a step, or the state that an earlier process left if this one has not reached it yet.
     pub(crate) fn standing(&self, id: FrameId, at: usize) -> Option<&StepState> {
         let frame = &self.frames[id];
         let path = frame.step_path(at);
         let is_current = self.by_path.get(&frame.path) == Some(&id);
         let has_begun = is_current && frame.steps[at].status != StepStatus::Pending;
-        // what is kept as a whole is kept as it ended
+        // a step that is kept as a whole keeps its end
         match has_begun || is_covered(&path, &self.kept) {
             true => Some(&frame.steps[at]),
             false => self.kept.get(&path),
         }
     }
 
-    /// The nested recipe of a step, also if only an earlier process entered it and something in it is kept.
+    /// The sub-recipe of a step, even if only an earlier process entered it and some of its steps are kept.
     pub(crate) fn below(&self, id: FrameId, at: usize) -> Option<FrameId> {
         if let Some(child) = self.standing(id, at).and_then(|step| step.frame) {
             return Some(child);
@@ -102,7 +102,7 @@ impl RunState {
         self.frames.iter().rposition(|frame| is_kept && frame.path == path)
     }
 
-    /// Whether there is a result that would be kept.
+    /// Whether it has a result that would be kept.
     pub(crate) fn is_finished(&self, id: FrameId, at: usize) -> bool {
         let may_fail = |step: &StepState| self.frames[id].may_fail(at, step);
         self.standing(id, at).is_some_and(|step| {
@@ -110,7 +110,7 @@ impl RunState {
         })
     }
 
-    /// The frame and the index of a step, also of one that this process has not come to.
+    /// The frame and the index of a step, even if this process has not reached it.
     pub(crate) fn find(&self, path: &str) -> Option<(FrameId, usize)> {
         let (mut frame, mut rest) = (0, path);
         while let Some((step, below)) = rest.split_once('/') {
@@ -127,7 +127,7 @@ impl RunState {
         }
         let at = self.frames[id].next;
         let path = self.frames[id].step_path(at);
-        // it stays in the list: another try of its recipe leaves it out too
+        // it stays in the list: a retry of its recipe skips it too
         if self.skip.contains(&path) {
             let step = &mut self.frames[id].steps[at];
             step.status = StepStatus::Skipped;
@@ -147,8 +147,8 @@ impl RunState {
         true
     }
 
-    /// A recipe that is tried again does all of its steps again: what an earlier process did in it, and this one has not
-    /// come to, may rest on values that change now. It did run, and counts.
+    /// A recipe that is retried runs all its steps again: results of an earlier process that this one has not reached
+    /// may depend on values that change now. They still count as run.
     pub(crate) fn forget_kept(&mut self, recipe: FrameId) {
         let frame = &self.frames[recipe];
         let below = format!("{}/", frame.path);
@@ -157,7 +157,7 @@ impl RunState {
         self.kept.retain(|path, _| !path.starts_with(&below));
     }
 
-    /// How many steps ran in a recipe before a resume that has not come to them again.
+    /// How many steps of a recipe ran before a resume that has not reached them again.
     pub(crate) fn ran_before(&self, frame: &Frame) -> u64 {
         let below = if frame.path.is_empty() { String::new() } else { format!("{}/", frame.path) };
         let kept = self.kept.iter().filter(|(path, _)| path.starts_with(&below));
@@ -171,7 +171,7 @@ impl RunState {
         }
     }
 
-    /// Makes the steps of a kept nested recipe known by their paths.
+    /// Registers the steps of a kept sub-recipe by their paths.
     fn find_again(&mut self, id: FrameId) {
         self.by_path.insert(self.frames[id].path.clone(), id);
         let below: Vec<FrameId> = self.frames[id].steps.iter().filter_map(|step| step.frame).collect();
@@ -179,7 +179,7 @@ impl RunState {
     }
 }
 
-/// A frame of an earlier process: nothing goes on in it, and it stands one place further back.
+/// Updates a frame of an earlier process: it is inactive, and its index grows by one.
 fn move_up(frame: &mut Frame) {
     frame.closed = true;
     frame.parent = frame.parent.map(|(parent, at)| (parent + 1, at));
@@ -188,12 +188,12 @@ fn move_up(frame: &mut Frame) {
     }
 }
 
-/// Whether a step is kept with the recipe around it.
+/// Whether a step is kept together with the recipe around it.
 fn is_covered(path: &str, kept: &HashMap<String, StepState>) -> bool {
     path.match_indices('/').any(|(end, _)| kept.contains_key(&path[..end]))
 }
 
-/// Whether a step is to be done again: it is named, stands below a named one, or above one.
+/// Whether a step runs again: it is named, below a named one, or above one.
 fn redone(path: &str, rerun: &HashSet<&str>) -> bool {
     if rerun.is_empty() {
         return false;

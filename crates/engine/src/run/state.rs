@@ -1,7 +1,7 @@
 //! The state of a run: a fold of its events.
 //!
-//! It changes only in [`RunState::apply`]. Values that an event refers to are handed in beside it, so that
-//! nothing here reads a file.
+//! It changes only in [`RunState::apply`]. The caller passes the values that an event refers to, so that nothing here
+//! reads a file.
 
 mod background;
 mod causes;
@@ -33,33 +33,33 @@ use crate::run::{
 pub use effects::ForGood;
 pub use retry_counts::Tries;
 
-/// What a run was asked to do besides its recipe.
+/// The settings of a run besides its recipe.
 #[derive(Clone, Debug, Default)]
 pub struct RunSettings {
-    /// Context values from outside.
+    /// Given context values.
     pub given: Map,
-    /// Variables that give values to the names of nested recipes.
+    /// Variables that give values to names of sub-recipes.
     pub ambient: crate::run::env_overrides::Ambient,
     /// Only tagged steps with one of these tags run.
     pub include_tags: Vec<String>,
     /// Steps with one of these tags do not run.
     pub exclude_tags: Vec<String>,
-    /// Most steps that run at the same time.
+    /// The most steps that run at the same time.
     pub max_parallel: usize,
-    /// Nothing is executed.
+    /// Whether this is a dry run.
     pub dry_run: bool,
 }
 
 /// The state of a run.
 #[derive(Clone, Debug)]
 pub struct RunState {
-    /// What it was asked to do.
+    /// Its settings.
     pub settings: RunSettings,
     /// Its recipes in execution; the first is the recipe of the run.
     pub frames: Vec<Frame>,
-    /// Frames that are not finished.
+    /// Unfinished frames.
     pub active: Vec<FrameId>,
-    /// Steps that are being executed, recipe steps left out.
+    /// The number of running steps, without recipe steps.
     pub running: usize,
     /// When it began.
     pub started_at: Option<Timestamp>,
@@ -67,19 +67,19 @@ pub struct RunState {
     pub finished_at: Option<Timestamp>,
     /// How it ended.
     pub finished: Option<RunFinished>,
-    /// Last attempt at every step, over all resumes.
+    /// Number of the last attempt at every step, over all resumes.
     pub attempts: HashMap<String, u32>,
-    /// Attempts that failed, over all resumes.
+    /// Failed attempts, over all resumes.
     pub failures: HashMap<String, Vec<Ended>>,
-    /// What agents used up, over all attempts and resumes.
+    /// The usage of agents, over all attempts and resumes.
     pub used: Usage,
     /// The same below every recipe step, by its path.
     pub used_below: HashMap<String, Usage>,
     /// How often it was resumed.
     pub resumes: u32,
-    /// A repair of its recipe that is not over.
+    /// An unfinished repair of its recipe.
     pub repair: Option<RepairBegan>,
-    /// Agents that were started and whose end is not known.
+    /// Agents that were started and whose end is unknown.
     pub(crate) started_agents: HashMap<String, u64>,
     tries: HashMap<String, Tries>,
     last_failed: HashMap<String, u32>,
@@ -119,7 +119,7 @@ impl RunState {
         state
     }
 
-    /// The frame of the run's own recipe.
+    /// The frame of the main recipe.
     pub fn root(&self) -> &Frame {
         &self.frames[0]
     }
@@ -159,8 +159,7 @@ impl RunState {
         paths
     }
 
-    /// Changes the state by one event. `plan` is the plan that is in force after the event; `value` is what the
-    /// event's reference to a stored value leads to.
+    /// Applies one event. `plan` is the plan after the event; `value` is the stored value that the event refers to.
     pub fn apply(&mut self, plan: &Plan, record: &Record, value: Option<Value>) {
         self.left.take(&record.event);
         match &record.event {
@@ -210,7 +209,7 @@ impl RunState {
         (self.finished, self.finished_at, self.repair) = (None, None, repair);
     }
 
-    /// The frame of the run's own recipe at its beginning.
+    /// The frame of the main recipe at the start.
     pub(crate) fn new_root(&self, plan: &Plan) -> Frame {
         let unit = Arc::clone(plan.root());
         let mut context = unit.defaults();
@@ -230,7 +229,7 @@ impl RunState {
     fn start(&mut self, path: &str, attempt: u32, inputs: &Option<String>, at: Timestamp) {
         let Some((id, index)) = self.locate(path) else { return };
         self.attempts.insert(path.to_owned(), attempt);
-        // a dry run goes through its steps and begins none
+        // a dry run starts no step
         let is_real = !self.settings.dry_run;
         let is_uncertain = !is_real && is_uncertain(&self.frames[id], index);
         let frame = &mut self.frames[id];
@@ -337,7 +336,7 @@ impl RunState {
         self.active.retain(|active| *active != id);
     }
 
-    /// A step that was about to begin when the run was told to stop: nothing of it can have happened.
+    /// Takes back the start of a step that was stopped before it began: it had no effect.
     fn withdraw(&mut self, path: &str) {
         let Some((id, index)) = self.locate(path) else { return };
         let frame = &mut self.frames[id];
@@ -371,7 +370,7 @@ impl RunState {
         self.settle(id);
     }
 
-    /// The work of a step begins: what a hook did before it is not part of it.
+    /// Starts the work of a step; the hook before it does not count.
     fn begin(&mut self, path: &str, at: Timestamp) {
         let Some((id, index)) = self.locate(path) else { return };
         let frame = &mut self.frames[id];

@@ -27,7 +27,7 @@ pub(super) struct Collisions<'a> {
 /// Where two names come from.
 enum Origin {
     Recipes,
-    /// What the command line or a context file gives stands nowhere in a recipe.
+    /// Given values of the command line or a context file have no place in a recipe.
     Outside,
 }
 
@@ -181,7 +181,7 @@ impl<'a> Collisions<'a> {
         );
     }
 
-    /// `a.b` as a name of its own would never be read: the path leads into `a`.
+    /// `a.b` as a separate name would never be read: the path leads into `a`.
     fn report_member(&mut self, member: &str, map: &str) {
         let Some(place) = self.place(member, map) else { return };
         let message = format!("`{member}` is a name of its own, and also a member of `{map}`");

@@ -1,6 +1,6 @@
 //! Inheritance: a recipe that `extends` another one, merged with it.
 //!
-//! Never looks at what fields mean; it only decides whose field wins.
+//! Never looks at the meaning of fields; it only decides which recipe's field wins.
 
 use crate::{
     diagnostic::{Code, Diagnostic},
@@ -54,7 +54,7 @@ impl Checker<'_> {
         })
     }
 
-    /// A file that takes part twice is one source, so that its problems are told once.
+    /// A file that takes part twice is one source, so that its problems are reported once.
     fn source(&mut self, path: &str, text: &str) -> FileId {
         let known = self.sources.iter().find(|(_, file)| file.path == path && *file.text == *text);
         match known.map(|(id, _)| id) {

@@ -1,6 +1,6 @@
-//! What a step does: its type found, and the fields that belong to that type.
+//! The kind of a step: finds its type, and the fields that belong to that type.
 //!
-//! Never looks at what every step has, such as conditions and timeouts.
+//! Never looks at fields that every step has, such as conditions and timeouts.
 
 use crate::{
     agent_ref::AgentRef,

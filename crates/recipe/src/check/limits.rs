@@ -1,6 +1,6 @@
 //! Limits that a recipe cannot keep: found before anything runs.
 //!
-//! Counts only what must run: steps without condition, tags or a name that is a template.
+//! Counts only steps that must run: those without a condition, tags or a name that is a template.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::{
     plan::{Limits, Plan, StepKind, Target, Unit, UnitId},
 };
 
-/// What a recipe needs at the least; `None` if it calls itself without end.
+/// The least that a recipe needs; `None` if it calls itself without end.
 #[derive(Clone, Copy, Debug)]
 struct Needs {
     steps: u64,

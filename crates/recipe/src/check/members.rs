@@ -1,4 +1,4 @@
-//! What stands inside of declared maps.
+//! The members of declared maps.
 //!
 //! Never guesses: only a map that nothing can replace is known to lack a key.
 

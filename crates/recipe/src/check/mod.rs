@@ -64,7 +64,7 @@ pub trait Loader {
     fn recipe_names(&self) -> Vec<String>;
 }
 
-/// What is known from the command line.
+/// Facts from the command line.
 #[derive(Clone, Debug, Default)]
 pub struct Given {
     /// Context names that are set from outside.
@@ -120,7 +120,7 @@ pub struct Grafted {
     pub plan: Plan,
     /// The recipe in it.
     pub unit: UnitId,
-    /// What may be wrong with what came in.
+    /// Warnings about the added recipes.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -158,7 +158,7 @@ struct Comparisons {
 }
 
 impl Comparisons {
-    /// Whether so many more may be made: beyond a bound, problems are told without a suggestion.
+    /// Whether this many more may be made: beyond a bound, problems are reported without a suggestion.
     fn allow(&mut self, more: usize) -> bool {
         const MOST: usize = 100_000;
         self.made += more;
@@ -195,7 +195,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The id under which a loaded recipe will stand in the plan.
+    /// The id of a loaded recipe in the plan.
     fn enqueue(&mut self, loaded: Loaded, named_at: Option<Place>) -> UnitId {
         if let Some(id) = self.by_path.get(&loaded.path) {
             return *id;

@@ -1,4 +1,4 @@
-//! Names across a plan: what defines them, and what reads them.
+//! Names across a plan: where they are defined, and where they are read.
 //!
 //! Warns about a name only if nothing at all can define it; recipes may be given names that they do not declare.
 
@@ -12,7 +12,7 @@ use crate::{
     source::Place,
 };
 
-/// What the checks of one recipe found out about its names.
+/// Facts about the names of one recipe, from its checks.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     /// Places that read names.
@@ -89,15 +89,15 @@ pub(super) fn check(
 
 /// How names travel between the recipes of a plan.
 pub(super) struct Flow {
-    /// What the final context of a unit can hold: its own names and those of the recipes below.
+    /// The names that the final context of a unit can have: its own and those of the recipes below.
     pub(super) below: Vec<BTreeSet<String>>,
-    /// What steps of a unit and of the recipes below assign.
+    /// The names that steps of a unit and of the recipes below assign.
     assigned: Vec<BTreeSet<String>>,
-    /// What the recipes that call a unit may hold at any time.
+    /// The names that the callers of a unit may have at any time.
     above: Vec<BTreeSet<String>>,
-    /// What of that they may hold before one of the calls, and hand down.
+    /// Those of them that they may have before one of the calls, and pass down.
     before: Vec<BTreeSet<String>>,
-    /// What of that they always hand down: names that they declare, and names that calls give a value.
+    /// Those of them that they always pass down: names that they declare, and names that calls give a value.
     surely_above: Vec<BTreeSet<String>>,
     /// Whether a unit can also define names that only a run will tell.
     pub(super) is_open: Vec<bool>,
@@ -168,7 +168,7 @@ impl Flow {
         let mut names: Vec<&str> = step.store.as_deref().into_iter().collect();
         if let StepKind::Nested { target: Target::Known { unit, .. }, overrides, .. } = &step.kind {
             let child = unit.0 as usize;
-            // what was only handed down does not come back
+            // names that were only passed down do not come back
             let stays = |name: &&String| {
                 self.assigned[child].contains(*name) || overrides.iter().all(|(key, _)| key != *name)
             };
@@ -198,7 +198,7 @@ fn flow_into(names: &mut [BTreeSet<String>], from: usize, to: usize) -> bool {
     changed
 }
 
-/// For every unit, what the steps that call it hand down directly.
+/// For every unit, the names that the steps which call it pass down directly.
 fn handed_down(plan: &Plan, known: &[BTreeSet<String>]) -> Vec<BTreeSet<String>> {
     let mut names: Vec<BTreeSet<String>> = vec![BTreeSet::new(); plan.units.len()];
     for (parent, unit) in plan.units.iter().enumerate() {
@@ -214,7 +214,7 @@ fn handed_down(plan: &Plan, known: &[BTreeSet<String>]) -> Vec<BTreeSet<String>>
     names
 }
 
-/// The steps of a unit that call a known recipe: where, which one, and what they hand down to it.
+/// The steps of a unit that call a known recipe: the step, the recipe, and the names that are passed down.
 fn calls(unit: &Unit) -> impl Iterator<Item = (usize, UnitId, &[(String, ValueTemplate)])> {
     unit.steps.iter().enumerate().filter_map(|(at, step)| match &step.kind {
         StepKind::Nested { target: Target::Known { unit, .. }, overrides, .. } => {
@@ -355,7 +355,7 @@ fn undefined_name(
     }
 }
 
-/// The index of the first step that sees what step `at` stores: the one after its parallel group.
+/// The index of the first step that sees the value of step `at`: the one after its parallel group.
 fn next_after_group(unit: &Unit, at: usize) -> usize {
     let group = &unit.steps[at].group;
     let mut next = at + 1;

@@ -1,4 +1,4 @@
-//! What comes from the command line: values for names, and tags, that the recipe does not know.
+//! Inputs of the command line that the recipe does not know: values for names, and tags.
 //!
 //! Never says anything about a name that resembles none of the declared ones: recipes may be given names that
 //! only their commands read.

@@ -19,7 +19,7 @@ impl Checker<'_> {
     }
 }
 
-/// What is wrong with a pattern, and what to do about it.
+/// The problem of a pattern, and what to do about it.
 fn fault(pattern: &str) -> Option<(&'static str, &'static str)> {
     if pattern.trim().is_empty() {
         return Some(("it is empty", "write a path from the step's directory, or remove the item"));

@@ -110,7 +110,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether the run goes on when the step fails: one question that three fields answer.
+    /// Whether the run continues when the step fails: one question that three fields answer.
     fn tolerance(&mut self, fields: &syntax::Step) -> bool {
         let mut answers = Vec::new();
         for (field, negated) in

@@ -1,4 +1,4 @@
-//! One recipe: its own fields checked, its steps handed on.
+//! One recipe: checks its own fields, and passes its steps on.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ use super::{
     step::{is_env_name, listed},
 };
 
-/// What the checks of one recipe share.
+/// Shared data of the checks of one recipe.
 pub(super) struct UnitScope {
     pub(super) id: UnitId,
     pub(super) default_timeout: Option<f64>,
@@ -38,7 +38,7 @@ pub(super) struct UnitScope {
 }
 
 impl Checker<'_> {
-    /// Checks one recipe. What cannot be understood is reported, and something harmless stands in for it.
+    /// Checks one recipe. Parts that cannot be understood are reported and replaced by something harmless.
     pub(super) fn check_unit(&mut self, id: UnitId, loaded: Loaded) -> Unit {
         let Some((recipe, lineage)) = self.read(&loaded, &mut Vec::new()) else {
             self.notes[id.0 as usize].is_partial = true;
@@ -167,7 +167,7 @@ impl Checker<'_> {
         Some(template)
     }
 
-    /// The same of a shell command: what stands in its comments reads nothing.
+    /// The same for a shell command: templates in its comments read nothing.
     pub(super) fn command(&mut self, text: &Spanned<String>, at: Where, unit: UnitId) -> Option<Template> {
         let template = self.parsed(text)?;
         self.use_names(template.command_names(), text, at, unit);
@@ -211,7 +211,7 @@ impl Checker<'_> {
     fn declare_names(&mut self, recipe: &Recipe, unit: UnitId) {
         let context = recipe.context.iter().flat_map(|context| &context.value.0).map(|(name, _)| name);
         let inputs = recipe.inputs.iter().flat_map(|inputs| &inputs.value);
-        // an input without a name is told by itself
+        // an input without a name has its own message
         let inputs = inputs.filter_map(|input| input.value.name.as_deref());
         let inputs = inputs.filter(|name| !name.value.trim().is_empty());
         for name in context.chain(inputs) {

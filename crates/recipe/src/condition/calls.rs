@@ -1,4 +1,4 @@
-//! What the functions and methods do.
+//! The functions and methods of conditions.
 //!
 //! Never fails for want of a value: only methods insist on the type that they work on.
 

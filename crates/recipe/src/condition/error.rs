@@ -1,4 +1,4 @@
-//! What can be wrong with a condition: while it is read, and while it is evaluated.
+//! Errors of a condition: while it is parsed, and while it is evaluated.
 //!
 //! Never knows about files: places are byte ranges in the condition's own text.
 
@@ -9,7 +9,7 @@ use std::{error::Error, fmt, ops::Range};
 pub struct ConditionError {
     /// Which kind of problem.
     pub kind: ConditionErrorKind,
-    /// What is wrong, in one line.
+    /// The problem, in one line.
     pub message: String,
     /// Where: bytes in the condition's text.
     pub at: Range<usize>,
@@ -20,7 +20,7 @@ pub struct ConditionError {
 /// The kind of a problem with a condition's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ConditionErrorKind {
-    /// The text is no expression.
+    /// The text is not an expression.
     Syntax,
     /// It calls a function that does not exist.
     UnknownFunction,
@@ -56,7 +56,7 @@ impl Error for ConditionError {}
 pub struct EvalError {
     /// Which kind of problem.
     pub kind: EvalErrorKind,
-    /// What is wrong, in one line; it names the part of the text.
+    /// The problem, in one line; it names the part of the text.
     pub message: String,
     /// Where: bytes in the condition's text.
     pub at: Range<usize>,

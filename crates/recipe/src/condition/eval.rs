@@ -23,12 +23,12 @@ enum Stop {
 
 type Evaluated<T> = Result<T, Stop>;
 
-/// The value; nothing if it depends on what the scope does not know.
+/// The value; `None` if it depends on an unknown value of the scope.
 pub(super) fn evaluate(tree: &Expr, text: &str, scope: &dyn Scope) -> Result<Value, EvalError> {
     known(Evaluation { text, scope }.value(tree)).map(Option::unwrap_or_default)
 }
 
-/// Whether the value is a truthy one; `None` if that depends on what the scope does not know.
+/// Whether the value is truthy; `None` if that depends on an unknown value of the scope.
 pub(super) fn decide(tree: &Expr, text: &str, scope: &dyn Scope) -> Result<Option<bool>, EvalError> {
     known(Evaluation { text, scope }.truth(tree))
 }
@@ -80,7 +80,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Whether a part is truthy. More is known of that than of its value: `a and false` is not, whatever `a` is.
+    /// Whether a part is truthy. That can be known even if its value is not: `a and false` is false for every `a`.
     fn truth(&self, expr: &Expr) -> Evaluated<bool> {
         match &expr.kind {
             Kind::Or(operands) => self.finds(operands, |truth| truth),

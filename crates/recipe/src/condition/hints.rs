@@ -1,4 +1,4 @@
-//! What people write out of habit from other languages, and what to write instead.
+//! Habits from other languages, and what to write instead.
 //!
 //! Never accepts anything: it only explains.
 
@@ -49,7 +49,7 @@ pub(super) fn quote_name(quote: char) -> &'static str {
     if quote == '"' { "double quote" } else { "single quote" }
 }
 
-/// Something stands where `wanted` should.
+/// Another token is where `wanted` should be.
 pub(super) fn leftover(found: &str, wanted: &str, at: Range<usize>) -> ConditionError {
     let advice = advice(found, wanted);
     let error = unexpected(found, at, advice);

@@ -1,6 +1,6 @@
 //! Cuts a condition's text into words, literals and signs.
 //!
-//! Never looks at how they fit together, except that a word behind a dot is a name whatever it says.
+//! Never looks at how they fit together, except that a word after a dot is always a name.
 
 use std::ops::Range;
 
@@ -192,7 +192,7 @@ impl<'a> Lexer<'a> {
         Err(ConditionError::syntax(message, start..self.text.len()).help(help))
     }
 
-    /// Whether a backslash escapes `next`, which stands at `at`.
+    /// Whether a backslash escapes `next`, which is at `at`.
     fn escapes(&self, next: char, quote: char, at: usize) -> bool {
         match next {
             '\\' => true,
@@ -203,7 +203,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Whether this is how a condition goes on behind a value.
+/// Whether a condition can continue like this after a value.
 fn may_follow_value(rest: &str) -> bool {
     let trimmed = rest.trim_start();
     let word = &trimmed[..word_length(trimmed)];

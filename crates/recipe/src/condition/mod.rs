@@ -28,7 +28,7 @@ use crate::{
 use lexer::Backslash;
 use tree::{Expr, Kind};
 
-/// A condition that has been read: its text, and what it means.
+/// A parsed condition: its text and its tree.
 #[derive(Clone, Debug)]
 pub struct Condition {
     text: String,
@@ -51,7 +51,7 @@ impl Condition {
             Err(errors) => told.extend(errors),
         }
         told.sort_by_key(|error| error.at.start);
-        // what stands at one place is one mistake
+        // several mistakes at one place count as one
         told.dedup_by_key(|error| error.at.start);
         Err(told)
     }

@@ -17,13 +17,13 @@ use crate::{
     value::{Segment, Value},
 };
 
-/// How many brackets and `not`s may stand inside each other.
+/// The deepest nesting of brackets and `not`s.
 const DEEPEST: usize = 100;
 
-/// How many mistakes of one condition are told: a hostile one could hold a hundred thousand.
+/// How many mistakes of one condition are reported: a hostile one could have a hundred thousand.
 pub(super) const MOST_TOLD: usize = 100;
 
-/// The error is the one behind which the text is no expression any more.
+/// The error after which the text is not an expression any more.
 type Parsed<T> = Result<T, ConditionError>;
 
 pub(super) fn parse(text: &str, backslash: Backslash) -> Result<Expr, Vec<ConditionError>> {
@@ -42,7 +42,7 @@ struct Parser<'a> {
     tokens: Vec<Token>,
     next: usize,
     depth: usize,
-    /// Mistakes that do not hide how the text goes on; with one of them the tree means nothing.
+    /// Mistakes after which parsing can continue; with one of them the tree means nothing.
     told: Vec<ConditionError>,
 }
 
@@ -88,7 +88,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// The error for what stands here, where `wanted` should stand.
+    /// The error for the token here, where `wanted` should be.
     fn expected(&self, wanted: &str) -> ConditionError {
         let at = self.here();
         if self.peek().is_none() {
@@ -97,7 +97,7 @@ impl<'a> Parser<'a> {
         }
         let before = self.next.checked_sub(1).and_then(|last| self.tokens.get(last));
         match before.map(|token| (&self.text[token.span.clone()], token.span.clone())) {
-            // `NOT a` reads as a name, and the mistake shows only behind it
+            // `NOT a` parses as a name, and the mistake shows only after it
             Some((word @ ("NOT" | "Not"), at)) => hints::leftover(word, wanted, at),
             _ => hints::leftover(&self.text[at.clone()], wanted, at),
         }
@@ -297,7 +297,7 @@ impl<'a> Parser<'a> {
         Ok(Expr::new(Kind::List(items), start..self.end()))
     }
 
-    /// Expressions between commas; one more comma may stand before the end.
+    /// Expressions between commas; a trailing comma is allowed.
     fn list_until(&mut self, close: &Sign, name: &str) -> Parsed<Vec<Expr>> {
         let mut items = Vec::new();
         while self.accept(close).is_none() {
@@ -338,7 +338,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The step of a path that an index stands for; `None` if it can never lead anywhere.
+/// The path step of an index; `None` if it can never lead anywhere.
 pub(super) fn segment(index: &Value) -> Option<Segment> {
     match index {
         Value::Text(key) => Some(Segment::Key(key.to_string())),

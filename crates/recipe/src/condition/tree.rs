@@ -11,7 +11,7 @@ use crate::{
     value::{Segment, Value},
 };
 
-/// A part of a condition, and the bytes of the text that it stands for.
+/// A part of a condition, and its bytes in the text.
 #[derive(Clone, Debug)]
 pub(super) struct Expr {
     pub(super) kind: Kind,
@@ -50,7 +50,7 @@ pub(super) enum Operator {
     NotIn,
 }
 
-/// What follows a value: `.key`, `[index]` or `.method(…)`.
+/// The part after a value: `.key`, `[index]` or `.method(…)`.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Segment(Segment),

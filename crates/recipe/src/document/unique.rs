@@ -1,4 +1,4 @@
-//! JSON in which a key stands twice in one map: the parser would silently take the last one. Never makes a value.
+//! Duplicate keys in JSON: the parser would silently take the last one. Never makes a value.
 
 use std::{collections::HashSet, fmt};
 
@@ -9,7 +9,7 @@ use serde::{
 
 use super::DocumentError;
 
-/// The first key of this JSON that stands twice in its map, at any depth.
+/// The first duplicate key of this JSON, at any depth.
 pub(super) fn check(json: &str) -> Result<(), DocumentError> {
     let twice = |error: serde_json::Error| {
         let place = format!(" at line {} column {}", error.line(), error.column());

@@ -23,7 +23,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// What the step calls it.
+    /// Its name in the step.
     pub fn called(&self, scope: &dyn Scope) -> String {
         match self {
             Target::Known { name, .. } => name.clone(),

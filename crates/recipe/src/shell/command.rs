@@ -131,7 +131,7 @@ impl Scanner<'_, '_, '_> {
         self.push_inner(Kind::Subscript { depth: 0, holes, textual });
     }
 
-    /// What the subscripts of `name` are, as far as has been declared.
+    /// The kind of subscripts of `name`, as far as it is declared.
     pub(super) fn subscripts_of(&mut self, name: &str) -> Textual {
         let declared = self.command().is_some_and(
             |command| matches!(command.builtin, Builtin::Declare(attributes) if attributes.associative),
@@ -187,7 +187,7 @@ impl Scanner<'_, '_, '_> {
         self.copy(1);
     }
 
-    /// `;`, `&`, `|` and what starts with them.
+    /// `;`, `&`, `|` and operators that start with them.
     fn separator(&mut self, c: char) {
         self.finish_word();
         let next = self.following(1);
@@ -209,7 +209,7 @@ impl Scanner<'_, '_, '_> {
         }
     }
 
-    /// What is printed here goes into another command.
+    /// The output of this command is the input of another one.
     fn pass_on(&mut self) {
         let holes = self.notes.holes.len();
         if let Some(command) = self.command() {
@@ -348,7 +348,7 @@ impl Scanner<'_, '_, '_> {
         }
     }
 
-    /// Heredocs without a text inside `$(…)` have it after the line that they stand in.
+    /// Heredocs without a text inside `$(…)` have it after their line.
     fn close_substitution(&mut self) {
         let open = self.pending.pop().unwrap_or_default();
         match self.pending.last_mut() {

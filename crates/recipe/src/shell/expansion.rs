@@ -1,6 +1,6 @@
-//! What starts with a dollar sign or a backtick.
+//! Expansions: constructs that start with a dollar sign or a backtick.
 //!
-//! Never expands anything; it opens the construct, or reads it where it is a text of its own.
+//! Never expands anything; it opens the construct, or reads it if it is a separate text.
 
 use super::{
     Symbol,

@@ -1,4 +1,4 @@
-//! The constructs that a place in a command can be inside of.
+//! The constructs that can surround a place in a command.
 //!
 //! Only data: how they open and close is in the scanner.
 
@@ -9,7 +9,7 @@ pub(super) struct Frame {
     pub(super) kind: Kind,
     /// Tells apart the words of different command lists: holes of one word share it.
     pub(super) owner: usize,
-    /// Whether bash evaluates what stands here as arithmetic.
+    /// Whether bash evaluates the text here as arithmetic.
     pub(super) arithmetic: bool,
 }
 
@@ -37,7 +37,7 @@ pub(super) enum Close {
     Bracket,
 }
 
-/// What the subscripts of an array are.
+/// The kind of subscripts of an array.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Textual {
     /// Keys of an associative array.
@@ -46,7 +46,7 @@ pub(super) enum Textual {
     Numbers,
 }
 
-/// The quoting that an expansion stands in.
+/// The quoting around an expansion.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Around {
     Unquoted,
@@ -59,7 +59,7 @@ pub(super) struct Parameter {
     pub(super) part: Part,
     /// The name as far as it has been read.
     pub(super) name: String,
-    /// Whether the whole expansion stands in arithmetic.
+    /// Whether the whole expansion is in arithmetic.
     pub(super) inherited: bool,
 }
 
@@ -129,7 +129,7 @@ impl Command {
         }
     }
 
-    /// What follows starts a new command.
+    /// A new command starts here.
     pub(super) fn restart(&mut self) {
         self.position = Position::Command;
         self.builtin = Builtin::Other;
@@ -143,7 +143,7 @@ impl Command {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// A whole text: the command itself, or what is between backticks.
+    /// A whole text: the command itself, or the text between backticks.
     Script,
     /// `$(…)`, `<(…)` or `>(…)`.
     Substitution,
@@ -155,7 +155,7 @@ pub(super) enum Shape {
     Condition,
 }
 
-/// What the next word is.
+/// The role of the next word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Position {
     /// A command's name, a reserved word or an assignment.
@@ -164,7 +164,7 @@ pub(super) enum Position {
     Assigned,
     /// An argument.
     Argument,
-    /// What `case` looks at.
+    /// The subject of `case`.
     CaseWord,
     /// The `in` of a `case`.
     CaseIn,
@@ -184,7 +184,7 @@ pub(super) enum Position {
     CoprocRest,
 }
 
-/// What a redirection is given.
+/// The target of a redirection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Redirect {
     /// The name of a file, or a descriptor.
@@ -205,11 +205,11 @@ pub(super) enum Builtin {
     NameAfter(char),
     Eval,
     Trap,
-    /// Expands the words after `-W` and executes what stands after `-C`: `compgen`, `complete`.
+    /// Expands the words after `-W` and executes the text after `-C`: `compgen`, `complete`.
     Completion,
 }
 
-/// What a command makes of its next argument.
+/// How a command uses its next argument.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reads {
     /// Its own business.
@@ -243,9 +243,9 @@ pub(super) struct Attributes {
 #[derive(Default)]
 pub(super) struct Word {
     pub(super) started: bool,
-    /// Whether a part of it is quoted or computed, so that it is no reserved word.
+    /// Whether a part of it is quoted or computed, so that it is not a reserved word.
     pub(super) quoted: bool,
-    /// What is written plainly.
+    /// The plain part of it.
     pub(super) text: String,
     /// The word without its quotes, known at its end; a hole is a `$`.
     pub(super) spelled: String,

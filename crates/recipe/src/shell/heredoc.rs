@@ -192,7 +192,7 @@ impl<'s> Scanner<'s, '_, '_> {
     }
 }
 
-/// A delimiter that needs no quotes and is no line of `text`: the author's own where that will do.
+/// A delimiter that needs no quotes and is not a line of `text`: the author's own if possible.
 fn plain_delimiter(heredoc: &Heredoc, text: &[Symbol]) -> String {
     let own: Option<String> = heredoc
         .delimiter

@@ -10,7 +10,7 @@ use super::{
     word::LONGEST_NAME,
 };
 
-/// What a command takes a value for.
+/// How a command interprets a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
     /// Code that is executed.
@@ -24,7 +24,7 @@ pub enum Taken {
 pub struct Misuse {
     /// The hole.
     pub hole: usize,
-    /// What it is taken for.
+    /// How it is interpreted.
     pub taken: Taken,
     /// The command that does it.
     pub by: String,
@@ -134,14 +134,14 @@ fn option_with_value(command: &Command) -> Option<char> {
     (at + 1 == letters.len()).then_some(letter)
 }
 
-/// Whether a hole stands in the name that a word gives: before its `=` and before its subscript.
+/// Whether a hole is in the name of a word: before its `=` and before its subscript.
 pub(super) fn names(written: &[Symbol]) -> bool {
     let start = written.iter().take(LONGEST_NAME);
     let mut name = start.take_while(|symbol| !matches!(symbol, Symbol::Char('=' | '[')));
     name.any(|symbol| matches!(symbol, Symbol::Hole(_)))
 }
 
-/// What an argument means for the next one.
+/// The effect of an argument on the next one.
 fn note_argument(command: &mut Command, word: &Word) {
     command.arguments += 1;
     let prints = matches!(command.name.as_str(), "echo" | "printf");

@@ -1,4 +1,4 @@
-//! Where each template of a shell command stands, and the script that has a reference in its place.
+//! The place of each template in a shell command, and the script with references in their places.
 //!
 //! Values never become program text: a `{{x}}` becomes `${NAME}`, written for the quoting around it.
 //! Never sees a value, never runs anything, and never fails: a command that bash would refuse stays
@@ -60,7 +60,7 @@ use scanner::Scanner;
 pub enum Piece<'a> {
     /// Text as the author wrote it.
     Text(&'a str),
-    /// The template with this number. The same number may stand in many places.
+    /// The template with this number. The same number may be at many places.
     Hole(usize),
 }
 
@@ -102,7 +102,7 @@ pub struct Script {
     pub used: Vec<usize>,
 }
 
-/// The innermost context of every hole, in the order in which the holes stand.
+/// The innermost context of every hole, in order.
 pub fn scan(pieces: &[Piece<'_>]) -> Vec<Quoting> {
     let (_, notes) = run(pieces, &|number| format!("V{number}"));
     notes.holes.into_iter().map(|hole| hole.quoting).collect()

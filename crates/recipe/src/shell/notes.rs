@@ -1,4 +1,4 @@
-//! What is learned about a command on the way, by the scanner and by those of the texts inside it.
+//! Facts about a command that the scanner and the scanners of inner texts collect.
 //!
 //! Never looks at the command itself.
 
@@ -25,7 +25,7 @@ impl Found {
     }
 }
 
-/// What is learned on the way, also by the scanners of inner texts.
+/// Collected facts, also from the scanners of inner texts.
 pub(super) struct Notes<'a> {
     name: &'a dyn Fn(usize) -> String,
     pub(super) holes: Vec<Found>,
@@ -42,7 +42,7 @@ pub(super) struct Notes<'a> {
     /// Symbols that may still be looked ahead at, so that the whole stays linear.
     pub(super) look_ahead: usize,
     texts: usize,
-    /// Set once the nesting is beyond what is followed.
+    /// Set once the nesting is too deep to follow.
     pub(super) lost: bool,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Notes<'a> {
         }
     }
 
-    /// Looks into a text inside the text, unless that is nested too deeply to go on.
+    /// Scans an inner text, unless it is nested too deeply.
     pub(super) fn nest<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> T {
         self.texts += 1;
         self.lost |= self.texts > MAX_TEXTS;
@@ -98,7 +98,7 @@ impl<'a> Notes<'a> {
         }
     }
 
-    /// Whether bash evaluates what is assigned to this name.
+    /// Whether bash evaluates values that are assigned to this name.
     pub(super) fn is_integer(&self, name: &str) -> bool {
         matches!(name, "RANDOM" | "SRANDOM" | "OPTIND" | "HISTCMD") || self.integers.contains(name)
     }

@@ -1,6 +1,6 @@
-//! The script as it is written, with slots for what is known only later.
+//! The script as it is written, with slots for parts that are known later.
 //!
-//! Never looks into what it is given.
+//! Never looks into its input.
 
 /// Text that grows at its end, and slots in it that can still be changed.
 #[derive(Default)]
@@ -22,7 +22,7 @@ impl Output {
         self.current.push_str(text);
     }
 
-    /// The character before the end, as far as it stands after the last slot.
+    /// The last character, if it comes after the last slot.
     pub(super) fn last(&self) -> Option<char> {
         self.current.chars().next_back()
     }

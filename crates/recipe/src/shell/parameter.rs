@@ -82,7 +82,7 @@ impl Scanner<'_, '_, '_> {
         self.copy(1);
     }
 
-    /// The name without what stands before it.
+    /// The name without its prefix.
     fn parameter_variable(&mut self) -> String {
         let name = self.parameter().map(|parameter| parameter.name.trim_start_matches(['#', '!']).to_owned());
         name.unwrap_or_default()
@@ -94,7 +94,7 @@ impl Scanner<'_, '_, '_> {
         self.enter(Part::Subscript(0), (!keys).then_some(Quoting::Arithmetic));
     }
 
-    /// What `${x:=…}` assigns.
+    /// The value that `${x:=…}` assigns.
     fn enter_assigned(&mut self) {
         let name = self.parameter_variable();
         self.enter(Part::Word, self.notes.is_integer(&name).then_some(Quoting::Arithmetic));

@@ -59,7 +59,7 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
         self.run().finish()
     }
 
-    /// Reads everything and gives back what was written.
+    /// Reads everything and returns the written script.
     pub(super) fn run(mut self) -> Output {
         while let Some(symbol) = self.peek(0) {
             self.step(symbol);
@@ -162,7 +162,7 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
         self.frames.last().map(outlet).unwrap_or_default()
     }
 
-    /// Opens a list of words of its own.
+    /// Opens a separate list of words.
     pub(super) fn push_command(&mut self, shape: Shape, output: Outlet) {
         let owner = self.notes.new_owner();
         if shape == Shape::Substitution {

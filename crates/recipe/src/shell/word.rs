@@ -1,4 +1,4 @@
-//! What a finished word means for the words after it, and which words bash evaluates as arithmetic.
+//! The effect of a finished word on the words after it, and which words bash evaluates as arithmetic.
 //!
 //! Knows the reserved words and the few builtins that evaluate their arguments; nothing else.
 
@@ -68,7 +68,7 @@ impl Scanner<'_, '_, '_> {
         }
     }
 
-    /// Ends a command. What it prints becomes a part of the word around it, and is evaluated where that is.
+    /// Ends a command. Its output becomes a part of the word around it, and is evaluated there.
     pub(super) fn finish_command(&mut self) {
         let holes = self.notes.holes.len();
         let Some(command) = self.command() else { return };
@@ -110,7 +110,7 @@ impl Scanner<'_, '_, '_> {
             (Position::FirstPattern, "esac") => Position::Command,
             (Position::FirstPattern | Position::Pattern, _) => Position::Pattern,
             (Position::ForName, _) => {
-                // what it goes through is assigned to the name
+                // the values of the loop are assigned to the name
                 command.builtin = if integer { Builtin::Let } else { Builtin::Other };
                 Position::ForIn
             }

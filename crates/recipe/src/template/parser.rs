@@ -10,7 +10,7 @@ use crate::{diagnostic::shorten, scope::Path};
 /// How deeply `{{#if}}`s may nest.
 const MAX_DEPTH: usize = 50;
 
-/// How many mistakes of one text are told: a hostile one could hold a hundred thousand.
+/// How many mistakes of one text are reported: a hostile one could have a hundred thousand.
 pub(super) const MOST_TOLD: usize = 100;
 
 /// The parts of a text, or its mistakes in their order.
@@ -22,7 +22,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Part>, Vec<TemplateError>> {
         return Ok(parts);
     }
     told.sort_by_key(|error| error.at.start);
-    // what stands at one place is one mistake, and who saw it first knew it best
+    // several mistakes at one place count as one; the first is the most precise
     told.dedup_by_key(|error| error.at.start);
     Err(told)
 }
@@ -35,10 +35,10 @@ struct Parser<'a> {
     told: Vec<TemplateError>,
 }
 
-/// What follows cannot be understood any more, or there are too many mistakes.
+/// The rest cannot be understood, or there are too many mistakes.
 struct Stopped;
 
-/// What ended a run of parts.
+/// The end of a sequence of parts.
 enum End {
     Text,
     Else(Range<usize>),
@@ -118,7 +118,7 @@ impl Parser<'_> {
         Ok(Part::If { path, at, then, otherwise, whole })
     }
 
-    /// What stands at the double brace at `open`; `None` if it is just text.
+    /// The hole at the double brace at `open`; `None` if it is plain text.
     fn hole(&mut self, open: usize) -> Result<Option<Hole>, Stopped> {
         // of `{{{x}}}` the inner pair is the template
         if self.text[open + 2..].starts_with('{') {
@@ -195,7 +195,7 @@ impl Parser<'_> {
     }
 }
 
-/// Where the next `}}` is; one behind another `{{` closes that one.
+/// The place of the next `}}`; one after another `{{` closes that one.
 fn closing(rest: &str) -> Option<usize> {
     let next = rest.as_bytes().windows(2).position(|pair| matches!(pair, b"{{" | b"}}"))?;
     rest[next..].starts_with('}').then_some(next)

@@ -185,7 +185,7 @@ impl Walk<'_> {
     }
 }
 
-/// What a line of a block starts with, after its indentation.
+/// The prefix of a block's line, after its indentation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineKind {
     Empty,
@@ -204,7 +204,7 @@ impl LineKind {
     }
 }
 
-/// What line breaks are worth between two lines of text: one is a space, more are one fewer.
+/// The text for line breaks between two lines: one is a space, more are one fewer.
 fn fold(breaks: usize) -> usize {
     if breaks > 1 { breaks - 1 } else { breaks }
 }

@@ -21,7 +21,7 @@ use crate::{
     source::{FileId, Place, Span},
 };
 
-/// What came of reading a text.
+/// The result of parsing a text.
 pub(super) enum Outcome {
     /// Its document.
     Document(Rc<Shared>),
@@ -63,7 +63,7 @@ struct Composer<'a> {
     stack: Vec<Frame>,
     anchors: HashMap<usize, Rc<Shared>>,
     spent: Size,
-    /// Where the last thing with a text of its own ended: what comes next is looked for from here.
+    /// The end of the last item with a text: the next one is searched for from here.
     last_end: usize,
     /// The number of the last line whose text needs quotes; that has been reported.
     explained: Option<usize>,
@@ -87,7 +87,7 @@ enum Content {
     Map {
         entries: Vec<(RawKey, Rc<Shared>)>,
         key: Option<RawKey>,
-        /// It is no map at all but an unquoted `{{…}}`.
+        /// It is not a map but an unquoted `{{…}}`.
         braces: bool,
     },
 }
@@ -266,7 +266,7 @@ impl Composer<'_> {
         Ok(())
     }
 
-    /// Takes what is written at `place` as text, so that reading goes on after a reported problem.
+    /// Takes the text at `place` as it is, so that parsing continues after a reported problem.
     fn substitute(&mut self, place: Place) {
         if let Some(Frame { content: Content::Map { key: Some(key @ RawKey::Merge(_)), .. }, .. }) =
             self.stack.last_mut()
@@ -404,7 +404,7 @@ impl Composer<'_> {
         explain(error.kind(), &trouble)
     }
 
-    /// Reports what ended the reading, unless it only follows from what was said about that line.
+    /// Reports the error that ended the parsing, unless it only follows from an earlier message about that line.
     fn report_fatal(&mut self, fatal: Diagnostic) {
         let line = fatal.place.map(|place| line_number(&self.lines, self.text, place.span.start as usize));
         if self.explained.is_none() || self.explained != line {

@@ -1,6 +1,6 @@
 //! From the bytes of a file to text: the size limit, and UTF-8.
 //!
-//! Never looks at what the text says.
+//! Never looks at the meaning of the text.
 
 use crate::diagnostic::{Code, Diagnostic};
 

@@ -1,4 +1,4 @@
-//! What the YAML scanner complains about, in words that say what to do.
+//! Errors of the YAML scanner, in words that say what to do.
 //!
 //! Never reads on: the scanner stops at its first complaint.
 
@@ -19,7 +19,7 @@ pub(super) struct Trouble<'a> {
     pub(super) file: FileId,
     /// The byte that it names.
     pub(super) at: usize,
-    /// The end of what it read before.
+    /// The end of the text that it read before.
     pub(super) last_end: usize,
     /// The bracket of the innermost `[` or `{` that is still open.
     pub(super) open: Option<usize>,

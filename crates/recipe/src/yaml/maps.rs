@@ -16,7 +16,7 @@ use crate::{
     source::Place,
 };
 
-/// What stands before the `:`.
+/// The key.
 pub(super) enum RawKey {
     /// A key.
     Text(Key),
@@ -26,7 +26,7 @@ pub(super) enum RawKey {
     Unusable,
 }
 
-/// The entries, in order, with merged ones where their `<<` stands. `line` is asked only for messages.
+/// The entries, in order, with merged ones at the place of their `<<`. `line` is used only for messages.
 pub(super) fn finish_map(
     raw: Vec<(RawKey, Rc<Shared>)>,
     line: impl Fn(Place) -> usize,
@@ -99,7 +99,7 @@ fn merge(value: &Shared, key: Place, diagnostics: &mut Vec<Diagnostic>, take: &m
 
 fn not_a_map(value: &Shared, key: Place) -> Diagnostic {
     let message = format!("`<<` merges maps, but this is {}", value.type_name());
-    // an aliased value stands elsewhere: point at the `<<` that uses it
+    // an aliased value is elsewhere: point at the `<<` that uses it
     let place = if value.place.span.start > key.span.start { value.place } else { key };
     Diagnostic::new(Code::WrongType, place, message)
         .label("expected a map")

@@ -30,13 +30,13 @@ use crate::{
 /// One node of the tree.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Where it was written, with quotes or block header; for an alias, where its target stands.
+    /// Its place, with quotes or block header; for an alias, the place of its target.
     pub place: Place,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Debug)]
 pub enum Kind {
     /// Text, a number, a boolean or nothing.
@@ -56,7 +56,7 @@ pub struct Entry {
     pub value: Node,
 }
 
-/// The key of an entry: always text, whatever it looks like.
+/// The key of an entry: always text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     /// Its decoded text.
@@ -101,7 +101,7 @@ impl Node {
     }
 }
 
-/// Reads a file that must hold one map. `None` if there is no map that could be looked at further.
+/// Parses a file that must contain one map. `None` if there is no map that can be checked further.
 pub fn parse(sources: &Sources, file: FileId, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
     let text = &sources.file(file).text;
     let root = match compose(text, file, diagnostics) {

@@ -1,4 +1,4 @@
-//! Scalars: their text, what they mean by the YAML 1.2 core rules, and where their parts stand.
+//! Scalars: their text, their meaning by the YAML 1.2 core rules, and the places of their parts.
 //!
 //! Never changes a spelling: `3.10` stays `3.10`, and `yes` is text.
 
@@ -25,7 +25,7 @@ pub enum Style {
     Folded,
 }
 
-/// What a tag says about the type of a scalar.
+/// The type that a tag gives to a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Typing {
     /// No tag, or a foreign one: only plain scalars can be more than text.
@@ -63,7 +63,7 @@ impl Scalar {
         }
     }
 
-    /// The number that it is, in its own spelling.
+    /// The number, in its own spelling.
     pub fn as_number(&self) -> Option<Number> {
         if !self.is_typed() {
             return None;

@@ -37,7 +37,7 @@ pub(super) struct SharedEntry {
     pub(super) value: Rc<Shared>,
 }
 
-/// What a node costs once it is expanded.
+/// The cost of a node once it is expanded.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Size {
     pub(super) nodes: usize,
@@ -96,7 +96,7 @@ impl Shared {
     }
 }
 
-/// The tree that `shared` stands for; what has one parent is moved, the rest copied.
+/// The tree of `shared`; nodes with one parent are moved, the others are copied.
 pub(super) fn into_tree(shared: Rc<Shared>) -> Node {
     let place = shared.place;
     let kind = match Rc::try_unwrap(shared) {

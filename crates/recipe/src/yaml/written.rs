@@ -1,4 +1,4 @@
-//! What the events of the parser leave out: where a block starts, which line a byte is in.
+//! Facts that the parser's events leave out: where a block starts, which line a byte is in.
 //!
 //! Never keeps anything; it only looks at the text.
 
@@ -27,7 +27,7 @@ pub(super) fn typing_of(tag: Option<&Tag>) -> Typing {
     }
 }
 
-/// The first `mark` from `at` on that stands alone, outside of comments.
+/// The first `mark` from `at` on that is separate and outside comments.
 pub(super) fn find_token(bytes: &[u8], at: usize, mark: u8) -> Option<usize> {
     let mut in_comment = false;
     let mut before = b' ';

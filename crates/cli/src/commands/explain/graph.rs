@@ -136,7 +136,7 @@ impl<'a> Drawing<'a> {
         self.line(indent, text);
     }
 
-    /// The two languages write quotes and line ends inside of quoted text in their own ways.
+    /// Escapes quotes and line ends in quoted text: the two languages write them differently.
     fn escape(&self, text: &str) -> String {
         match self.kind {
             GraphKind::Mermaid => text.replace(QUOTE, "#quot;").replace('\n', "<br>"),
@@ -145,7 +145,7 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// Stands for a quote inside of quoted text until it is known how that is written.
+/// A placeholder for a quote in quoted text until the language is known.
 const QUOTE: char = '\u{e000}';
 
 fn quote(text: &str) -> String {

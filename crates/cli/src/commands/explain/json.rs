@@ -1,4 +1,4 @@
-//! A recipe explained to a program.
+//! A recipe explained as JSON.
 
 use recipe::{
     graph::{self, Edge},
@@ -14,7 +14,7 @@ pub(super) fn describe(plan: &Plan, tags: &Tags, machine: &Machine, mask: &Mask)
     describe_unit(plan.root(), &mut Expansion::new(plan), &View { tags, machine, mask })
 }
 
-/// What the description depends on besides the recipe.
+/// The inputs of the description besides the recipe.
 struct View<'a> {
     tags: &'a Tags,
     machine: &'a Machine,

@@ -1,4 +1,4 @@
-//! Which agent program a step would ask here, and whether it is there.
+//! Which agent program a step would use here, and whether it exists.
 //!
 //! Never starts one.
 
@@ -20,18 +20,18 @@ pub(super) struct Machine {
     host: Host,
 }
 
-/// The program that a step would ask.
+/// The program that a step would use.
 pub(super) struct Asked {
     /// Its name; unknown if the configuration cannot be used.
     pub(super) name: Option<String>,
-    /// Where it is.
+    /// Its path.
     pub(super) path: Option<String>,
-    /// Why it cannot be asked.
+    /// Why it cannot be used.
     pub(super) problem: Option<String>,
 }
 
 impl Machine {
-    /// Looks at the configuration, and at the `.env` files of the recipe: a run of it does.
+    /// Reads the configuration, and the `.env` files of the recipe, as a run does.
     pub(super) fn new(args: &ExplainArgs, plan: &Plan, environment: &Environment) -> Machine {
         let dir = working_dir(args.places.working_dir.as_deref(), environment);
         let environment = &host::with_files(plan, &environment.cwd, &dir, environment);
@@ -43,7 +43,7 @@ impl Machine {
         }
     }
 
-    /// The program that a step would ask; it may name one itself.
+    /// The program that a step would use; the step may name one itself.
     pub(super) fn asked(&self, named: Option<&str>) -> Asked {
         let settings = match &self.settings {
             Ok(settings) => settings,
@@ -69,7 +69,7 @@ impl Machine {
 }
 
 impl Asked {
-    /// `claude (not found)`.
+    /// A description: `claude (not found)`.
     pub(super) fn describe(&self) -> String {
         let name = self.name.as_deref().unwrap_or("unknown");
         let facts: Vec<&str> =

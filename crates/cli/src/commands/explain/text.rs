@@ -1,4 +1,4 @@
-//! A recipe explained to a person.
+//! A recipe explained as text.
 
 use recipe::{
     graph::{self, Edge, Link},
@@ -11,9 +11,9 @@ use runtime::store::secrets::Mask;
 use super::{Expansion, Length, Nested, companions, condition_names, left_out, machine::Machine};
 use crate::{args::options::Tags, commands::list::shorten, report::failure::clean};
 
-/// Lines of a command or prompt that are shown.
+/// The most lines of a command or prompt to show.
 const MOST_LINES: usize = 12;
-/// Longest line that is shown.
+/// The longest line to show.
 const WIDTH: usize = 160;
 
 pub(super) fn describe(plan: &Plan, tags: &Tags, machine: &Machine, mask: &Mask, length: Length) -> String {
@@ -153,7 +153,7 @@ impl<'a> Page<'a> {
         self.nested(step, number, indent);
     }
 
-    /// What a resume has to know.
+    /// The fields that matter for a resume.
     fn repetition(&mut self, step: &Step, indent: &str) {
         let meaning = |(code, meaning): &(i32, ExitMeaning)| format!("{code} means {}", meaning.as_str());
         let codes: Vec<String> = step.exit_codes.iter().map(meaning).collect();

@@ -1,4 +1,4 @@
-//! The edited recipe that a run is to go on with. Never changes the run.
+//! The edited recipe that a run continues with. Never changes the run.
 
 use std::path::{Path, PathBuf};
 
@@ -17,14 +17,14 @@ use crate::{
     out::Out,
 };
 
-/// An edited recipe that can run.
+/// A valid edited recipe.
 pub(super) struct Edited {
     pub(super) plan: Plan,
-    /// Its file, from anywhere.
+    /// Its absolute path.
     pub(super) file: Option<PathBuf>,
 }
 
-/// Reads an edited recipe. What is wrong with it is told as if it were run.
+/// Reads an edited recipe. Reports its problems as a run does.
 pub(super) fn read(
     args: &ResumeArgs,
     file: &Path,

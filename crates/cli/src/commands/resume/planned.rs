@@ -1,4 +1,4 @@
-//! What a resume would do, as people and programs are told. Does nothing.
+//! Shows what a resume would do. Does nothing.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use super::same_flags::Asked;
 use crate::{args::options::OutputFormat, out::Out};
 
-/// Shows what a resume would do; these recipes have changed since, and it does not go on with what they are now.
+/// Shows what a resume would do; `changed` are recipes that have changed since and whose old version it uses.
 pub(super) fn show(
     asked: &Asked<'_>,
     opened: &OpenedRun,

@@ -1,4 +1,4 @@
-//! What a resume was asked for, for commands that ask for more. Never runs one.
+//! The flags of a resume, for commands that add another flag. Never runs one.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use runtime::{
 
 use crate::{args::stored::ResumeArgs, environment::Environment};
 
-/// A resume that was asked for.
+/// A requested resume.
 pub(super) struct Asked<'a> {
     pub(super) run: String,
     pub(super) reach: &'a CliHint,
@@ -24,7 +24,7 @@ impl Asked<'_> {
     }
 }
 
-/// What was asked for so far, as flags that mean the same in any directory. Secrets are left for the person to fill in.
+/// The given flags, valid in any directory. The user has to fill in secrets.
 pub(super) fn same(
     args: &ResumeArgs,
     recipe: Option<&Path>,

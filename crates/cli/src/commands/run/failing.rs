@@ -1,4 +1,4 @@
-//! Runs that could not start, or could not go on: what people and programs are told. Never starts anything.
+//! Runs that could not start or continue: the messages and the JSON. Never starts anything.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ use crate::{
     },
 };
 
-/// The auto-fix loop itself could not go on.
+/// The auto-fix loop itself failed.
 pub(crate) fn fix_failed(error: AutoFixError, reach: &CliHint) -> Failure {
     match error {
         AutoFixError::Run(error) => broken(error, reach),
@@ -36,7 +36,7 @@ pub(crate) fn fix_failed(error: AutoFixError, reach: &CliHint) -> Failure {
     }
 }
 
-/// The runner itself could not do its work.
+/// The runner itself failed.
 pub(crate) fn broken(error: RunError, reach: &CliHint) -> Failure {
     if let RunError::Busy { owner, state, .. } = &error {
         let run = &owner.run_id;
@@ -70,7 +70,7 @@ pub(crate) fn broken(error: RunError, reach: &CliHint) -> Failure {
 
 const OTHER_AUDIT_DIR: &str = "choose another directory with `--audit-dir DIR`, or make this one writable";
 
-/// What to look at when a run could not go on.
+/// The advice for a run that could not continue.
 fn remedy(error: &DriveError, dir: &Path) -> String {
     match error {
         DriveError::Audit { .. } => OTHER_AUDIT_DIR.to_owned(),
@@ -85,12 +85,12 @@ fn remedy(error: &DriveError, dir: &Path) -> String {
     }
 }
 
-/// Reports a run that could not be started, or could not go on.
+/// Reports a run that could not start or continue.
 pub(crate) fn report_missing(failure: &Failure, asked: &str, format: OutputFormat, out: &mut Out) -> Exit {
     report_failure(failure, refusal(asked.to_owned(), failure.exit), format, out)
 }
 
-/// Reports a failure; `result` is what programs are told besides.
+/// Reports a failure; `result` is the JSON for programs.
 pub(super) fn report_failure(
     failure: &Failure,
     mut result: Json,
@@ -114,7 +114,7 @@ pub(super) fn report_failure(
     failure.report(out)
 }
 
-/// What the system's own words about a failure say, if they say anything.
+/// The diagnosis from the system's error message, if it has one.
 fn explained(message: &str) -> Option<Diagnosis> {
     let facts = Facts { outcome: Some(Outcome::Exit(1)), stderr: message.to_owned(), ..Facts::default() };
     Some(diagnose(&facts)).filter(|found| found.class != Class::Unknown)
@@ -142,7 +142,7 @@ pub(crate) fn report_refused(refused: &Checked, asked: &str, format: OutputForma
     Exit::Invalid
 }
 
-/// What a run that never started is put down to.
+/// The diagnosis of a run that never started.
 fn found(obstacle: Obstacle, detail: &str) -> Diagnosis {
     diagnose(&Facts { obstacle: Some(obstacle), detail: detail.to_owned(), ..Facts::default() })
 }
@@ -169,7 +169,7 @@ pub(super) fn refusal(recipe_name: String, exit: Exit) -> Json {
     })
 }
 
-/// What is known of a run that had begun when the runner could not go on.
+/// The stored result of a run that had begun when the runner failed.
 pub(super) fn stored_result(
     failure: &Failure,
     state_dir: Option<&Path>,

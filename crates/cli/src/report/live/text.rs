@@ -54,8 +54,8 @@ pub(crate) enum Keep {
     Colours,
 }
 
-/// One line of output as a terminal may be shown it: what a carriage return overwrites is gone, and nothing moves
-/// the cursor, rings, or changes titles.
+/// One line of output, safe for a terminal: text that a carriage return overwrites is removed, and nothing moves the
+/// cursor, rings, or changes titles.
 pub(crate) fn printable(line: &[u8], keep: Keep) -> String {
     let text = String::from_utf8_lossy(line);
     let text = text.trim_end_matches(['\n', '\r']);
@@ -76,7 +76,7 @@ pub(crate) fn printable(line: &[u8], keep: Keep) -> String {
         match c {
             '\t' if keep == Keep::Colours => shown.push('\t'),
             '\t' => shown.push(' '),
-            // a run of bytes that are no text is one mark
+            // a sequence of bytes that are not text becomes one mark
             c if c.is_control() || c == '\u{fffd}' => {
                 if !shown.ends_with('\u{fffd}') {
                     shown.push('\u{fffd}');
@@ -104,7 +104,7 @@ fn sequence(text: &str) -> usize {
             let end = body.find(['\u{7}', '\u{1b}']);
             end.map_or(text.len(), |at| if body[at..].starts_with("\u{1b}\\") { at + 3 } else { at + 2 })
         }
-        // such as `ESC ( B`: what comes between is followed by one letter
+        // such as `ESC ( B`: the bytes in between are followed by one letter
         Some(' '..='/') => {
             let end = body.find(|c: char| !(' '..='/').contains(&c));
             end.map_or(text.len(), |at| 1 + at + body[at..].chars().next().map_or(0, char::len_utf8))
@@ -119,7 +119,7 @@ fn is_colour(sequence: &str) -> bool {
     inner.is_some_and(|inner| inner.chars().all(|c| c.is_ascii_digit() || c == ';' || c == ':'))
 }
 
-/// An error without the words that only say which kind of step it was.
+/// An error without the prefix with the kind of step.
 pub(super) fn without_kind(error: &str) -> &str {
     let kinds = ["bash step failed: ", "agent step failed: "];
     kinds.iter().find_map(|kind| error.strip_prefix(kind)).unwrap_or(error)

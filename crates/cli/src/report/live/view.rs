@@ -1,4 +1,4 @@
-//! What stands on the screen while a run goes on: one line for each running step, and one for the run.
+//! The screen during a run: one line for each running step, and one for the run.
 //!
 //! Pure: a state, a time and a size in, lines out.
 
@@ -10,9 +10,9 @@ use crate::report::words::so_far;
 
 /// Spaces for each level of nesting.
 const INDENT: usize = 2;
-/// Lines below which the screen of a terminal is not divided any further.
+/// The fewest lines of the view.
 const FEWEST: usize = 4;
-/// Columns below which there is no room for steps.
+/// The fewest columns that have room for steps.
 const NARROWEST: usize = 10;
 
 /// A run in progress.
@@ -20,22 +20,22 @@ const NARROWEST: usize = 10;
 pub(crate) struct View {
     /// Name of its recipe.
     pub(crate) recipe: String,
-    /// When it began, or went on.
+    /// When it started, or was resumed.
     pub(crate) since: Option<Timestamp>,
-    /// Steps of the recipe that are through.
+    /// Finished steps of the recipe.
     pub(crate) done: usize,
     /// All steps of the recipe.
     pub(crate) total: usize,
     /// Why it is being stopped.
     pub(crate) stopping: Option<String>,
-    /// Steps that are running, in their order, nested ones below those that hold them.
+    /// Running steps in order, with the steps of sub-recipes below their recipe step.
     pub(crate) rows: Vec<Row>,
 }
 
-/// A step that is running.
+/// A running step.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    /// How deeply it is nested.
+    /// Its depth.
     pub(crate) depth: usize,
     /// Its path.
     pub(crate) path: String,
@@ -52,13 +52,13 @@ pub(crate) struct Row {
 /// What a step is doing.
 #[derive(Clone, Debug)]
 pub(crate) enum Doing {
-    /// It has shown nothing so far.
+    /// No output so far.
     Nothing,
-    /// It printed this, or is at this.
+    /// Its last output, or its current activity.
     At(String),
-    /// It waits for its next attempt.
+    /// It waits for a retry.
     Waiting {
-        /// When that comes.
+        /// The time of the retry.
         until: Timestamp,
         /// Why the last one failed.
         why: String,
@@ -74,7 +74,7 @@ pub(crate) struct Size {
     pub(crate) lines: usize,
 }
 
-/// The lines to show; none is as wide as the terminal, so that none wraps.
+/// The lines to show; none is as wide as the terminal, so that no line wraps.
 pub(crate) fn lines(view: &View, now: Timestamp, size: Size) -> Vec<String> {
     let room = size.columns.saturating_sub(1);
     if room < NARROWEST {
@@ -92,7 +92,7 @@ pub(crate) fn lines(view: &View, now: Timestamp, size: Size) -> Vec<String> {
     lines
 }
 
-/// How much room the columns before the last one take.
+/// The widths of the columns before the last one.
 struct Columns {
     name: usize,
     counter: usize,
@@ -103,7 +103,7 @@ impl Columns {
     fn of(rows: &[Row], now: Timestamp, room: usize) -> Columns {
         let widest = |width: &dyn Fn(&Row) -> usize| rows.iter().map(width).max().unwrap_or(0);
         Columns {
-            // never so much that there is nothing to see behind it
+            // leaves room for the last column
             name: widest(&|row| indent(row, room) + columns(&row.id)).min((room / 3).max(12)),
             counter: widest(&|row| columns(&row.counter)),
             time: widest(&|row| columns(&time(row, now))),
@@ -158,7 +158,7 @@ fn since(from: Option<Timestamp>, now: Timestamp) -> f64 {
     from.map_or(0.0, |from| (now.as_millisecond() - from.as_millisecond()).max(0) as f64 / 1000.0)
 }
 
-/// Seconds that are left, rounded up: the countdown ends with 1, not with 0.
+/// Seconds left, rounded up: the countdown ends with 1, not with 0.
 fn left(until: Timestamp, now: Timestamp) -> f64 {
     ((until.as_millisecond() - now.as_millisecond()).max(0) as f64 / 1000.0).ceil()
 }

@@ -1,4 +1,4 @@
-//! What single commands are taken for: what they check, what they do outside, what is known of them before a run.
+//! The meaning of single commands: what they check, their effects, and their status before a run.
 
 use super::*;
 use crate::repair_review::{

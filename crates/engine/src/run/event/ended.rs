@@ -1,4 +1,4 @@
-//! How one attempt at a step came to its end, and where the bytes are that it left. Facts only.
+//! How one attempt at a step ended, and where its output is. Facts only.
 
 use recipe::value::Value;
 use serde::{Deserialize, Serialize};
@@ -9,45 +9,45 @@ use crate::run::outcome::{AgentTrouble, KnownBy, Outcome, ProgramEnd};
 /// The end of an attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
-    /// How.
+    /// The outcome.
     pub outcome: Outcome,
-    /// What went wrong, complete.
+    /// The complete error message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The exit code of its process, where the outcome does not tell it.
+    /// The exit code of its process, if the outcome does not contain it.
     #[serde(default, alias = "good_code", skip_serializing_if = "Option::is_none")]
     pub code: Option<i32>,
-    /// How its program ended when it was told to stop.
+    /// How its program ended when it was stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<ProgramEnd>,
-    /// What it printed.
+    /// Its standard output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdout: Option<OutputRef>,
-    /// What it printed on standard error.
+    /// Its standard error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<OutputRef>,
-    /// The value that it gives to the context.
+    /// Its value for the context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Stored>,
     /// Bytes that were cut out of the value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_bytes: Option<u64>,
-    /// What an agent used up.
+    /// The usage of an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// What was wrong with an agent's service, if that is why it failed.
+    /// The problem of an agent's service, if that is why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<AgentTrouble>,
-    /// How that is known.
+    /// The evidence for that problem.
     #[serde(default, skip_serializing_if = "KnownBy::is_result")]
     pub trouble_by: KnownBy,
-    /// Files that the step says it produces, by their paths from its directory.
+    /// Files that the step declares as produced, by their paths from its directory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub produced: Vec<OutputRef>,
-    /// Whether files changed while an agent worked whose answer says that it could not reach them.
+    /// Whether files changed while an agent worked, if its answer says that it could not reach them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files_changed: Option<bool>,
-    /// Whether processes that it had started went on when it ended.
+    /// Whether processes that it had started were still running when it ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub left_running: bool,
     /// Whether all of them had made sessions of their own, as daemons do, or only passed on its output: the step did
@@ -78,7 +78,7 @@ impl Ended {
         }
     }
 
-    /// Takes in the exit code that a process ended with by itself.
+    /// Takes in the exit code of a process that ended by itself.
     pub fn note_code(&mut self, code: Option<i32>) {
         let is_told = match self.outcome {
             Outcome::Ok => code == Some(0),
@@ -113,12 +113,12 @@ pub struct OutputRef {
     pub file: String,
     /// Its size.
     pub bytes: u64,
-    /// SHA-256 of its bytes, unless it is too large to be worth it.
+    /// SHA-256 of its bytes, unless it is too large.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
 
-/// A value: in the journal itself if it is small, else in a file.
+/// A value: in the journal itself if it is small, otherwise in a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stored {

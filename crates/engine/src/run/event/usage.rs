@@ -1,8 +1,8 @@
-//! What agents used up, as far as they say. Never guesses what they do not.
+//! Usage of agents, as far as they report it. Never guesses missing values.
 
 use serde::{Deserialize, Serialize};
 
-/// What an agent used up; what its program does not report is absent.
+/// Usage of an agent; values that its program does not report are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     /// The agent program.
@@ -14,7 +14,7 @@ pub struct Usage {
     /// The session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Tokens read, as the program counts them: some count those from a cache, some do not.
+    /// Tokens read, as the program counts them: some include those from a cache, some do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
     /// Tokens written.
@@ -32,10 +32,10 @@ pub struct Usage {
     /// Turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<u64>,
-    /// How often a program was started.
+    /// Number of agent calls.
     #[serde(default)]
     pub runs: u64,
-    /// How many of these runs did not say what they cost.
+    /// How many of these calls did not report their cost.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub runs_without_cost: u64,
     /// Seconds that it worked.
@@ -48,7 +48,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Usage {
-    /// Adds what another agent used up. Who that was is kept only where all were the same one.
+    /// Adds the usage of another agent. Program and model are kept only if all were the same.
     pub fn count(&mut self, more: &Usage) {
         let is_first = self.runs == 0;
         let before = self.clone();
@@ -56,7 +56,7 @@ impl Usage {
         if is_first {
             return;
         }
-        // a call that does not say who it was contradicts nothing
+        // a call that does not name its program or model contradicts nothing
         let agrees = |mine: &Option<String>, theirs: &Option<String>| theirs.is_none() || mine == theirs;
         let is_same = agrees(&before.program, &more.program);
         let kept = |mine: &Option<String>, theirs: &Option<String>| {
@@ -67,7 +67,7 @@ impl Usage {
         self.session = kept(&before.session, &more.session);
     }
 
-    /// Adds what the same agent used up once more; what neither side knows stays unknown.
+    /// Adds more usage of the same agent; a value that is unknown on both sides stays unknown.
     pub fn add(&mut self, more: &Usage) {
         fn sum<T: Copy + std::ops::Add<Output = T>>(total: &mut Option<T>, more: Option<T>) {
             *total = match (*total, more) {

@@ -1,4 +1,4 @@
-//! Processes that steps left running for later ones, and what became of them. Never ends one.
+//! Processes that steps left running for later ones, and their ends. Never ends one.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -8,13 +8,13 @@ use crate::run::event::{Event, RunFinished};
 /// Steps that left processes running.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Left {
-    /// Those whose processes may be alive, as far as is known.
+    /// Steps whose processes may be alive, as far as is known.
     alive: HashMap<String, Alive>,
-    /// Those whose processes were there for later steps, and ended with a run.
+    /// Steps whose processes were there for later steps, and ended with a run.
     ended: HashSet<String>,
 }
 
-/// What an attempt at a step left running.
+/// The processes that an attempt at a step left running.
 #[derive(Clone, Copy, Debug)]
 struct Alive {
     attempt: u32,
@@ -34,7 +34,7 @@ impl Left {
                 self.alive.insert(path.clone(), alive);
             }
             Event::RunFinished(finished) => self.finish(finished),
-            // whatever its runner left behind ended with it, or is ended now
+            // processes that the runner left behind ended with it, or are ended now
             Event::RunResumed(_) => {
                 let missed = self.alive.drain().filter(|(_, alive)| alive.is_for_others);
                 self.ended.extend(missed.map(|(path, _)| path));
@@ -45,33 +45,33 @@ impl Left {
 
     fn finish(&mut self, finished: &RunFinished) {
         let Some(steps) = &finished.ended_steps else { return };
-        // what stands behind the path is a number, or the name of a hook
+        // the part after the path is a number, or the name of a hook
         let attempts = steps.iter().filter_map(|step| step.rsplit_once('#'));
         let is_last = |(path, attempt): &(&str, &str)| {
             let alive = self.alive.get(*path).filter(|alive| alive.is_for_others);
             attempt.parse::<u32>().is_ok_and(|attempt| alive.is_some_and(|alive| alive.attempt == attempt))
         };
         let left: Vec<String> = attempts.filter(is_last).map(|(path, _)| path.to_owned()).collect();
-        // the others had come to an end of their own
+        // the others had already ended by themselves
         self.alive.clear();
         self.ended.extend(left);
     }
 }
 
 impl RunState {
-    /// Whether any step left processes running whose end is not known.
+    /// Whether any step left processes running whose end is unknown.
     pub fn has_left_running(&self) -> bool {
         !self.left.alive.is_empty()
     }
 
-    /// Steps of the recipe that a step runs whose processes may be alive, as processes are marked (`path#attempt`).
+    /// Steps inside the recipe of a step whose processes may be alive, as processes are marked (`path#attempt`).
     pub fn left_running_below(&self, path: &str) -> Vec<String> {
         let below = format!("{path}/");
         let inside = self.left.alive.iter().filter(|(step, _)| step.starts_with(&below));
         inside.map(|(step, alive)| format!("{step}#{}", alive.attempt)).collect()
     }
 
-    /// Steps whose processes a resume does not find any more, though they were left running for later steps.
+    /// Steps whose processes are gone at a resume, although they were left running for later steps.
     pub(crate) fn deserted(&self) -> Vec<String> {
         let alive = self.left.alive.iter().filter(|(_, alive)| alive.is_for_others);
         let paths: BTreeSet<&String> = alive.map(|(path, _)| path).chain(&self.left.ended).collect();

@@ -1,4 +1,4 @@
-//! The steps at the bottom of a failure. Never says why they failed, and never decides what to do about it.
+//! The innermost failed steps. Never says why they failed, and never decides what to do about it.
 
 use recipe::{graph, plan::Plan};
 
@@ -11,29 +11,29 @@ use crate::run::{
 };
 
 impl RunState {
-    /// The step at the bottom of a failure: its path and how it ended.
+    /// The innermost failed step: its path and its end.
     pub fn root_cause(&self) -> Option<(String, &Ended)> {
         self.causes().into_iter().next()
     }
 
-    /// Every step at the bottom of a failure, the first one first: the members of a parallel group all come to their
-    /// end, and each of them may fail.
+    /// All innermost failed steps, in order: all members of a parallel group run to their end, and each of them may
+    /// fail.
     pub fn causes(&self) -> Vec<(String, &Ended)> {
         let cause = |(id, at, ended): (FrameId, usize, _)| (self.frames[id].step_path(at), ended);
         self.causes_in(0).into_iter().map(cause).collect()
     }
 
-    /// How the step at the bottom of the failure of one recipe ended.
+    /// The end of the innermost failed step of one recipe.
     pub fn cause_in(&self, recipe: FrameId) -> Option<&Ended> {
         self.causes_in(recipe).first().map(|(_, _, ended)| *ended)
     }
 
-    /// Whether the run was stopped by a step that asks for a person.
+    /// Whether a step that waits for a person stopped the run.
     pub fn needs_human(&self) -> bool {
         self.root_cause().is_some_and(|(_, ended)| ended.outcome == Outcome::NeedsHuman)
     }
 
-    /// The steps at the bottom of the failure of one recipe.
+    /// The innermost failed steps of one recipe.
     fn causes_in(&self, recipe: FrameId) -> Vec<(FrameId, usize, &Ended)> {
         let mut causes = Vec::new();
         self.find_causes(recipe, &mut causes);
@@ -43,7 +43,7 @@ impl RunState {
     fn find_causes<'a>(&'a self, id: FrameId, causes: &mut Vec<(FrameId, usize, &'a Ended)>) {
         let frame = &self.frames[id];
         let Some(first) = frame.failed_at else { return };
-        // what was stopped from outside is not to blame
+        // a step that was stopped from outside is not a cause
         let is_cause = |child: &FrameId| {
             self.frames[*child].failed_at.is_some() && self.frames[*child].stopped.is_none()
         };
@@ -57,14 +57,14 @@ impl RunState {
         }
     }
 
-    /// Whether a recipe that failed would fail in the same way if all of it were done again: a limit stays where it
-    /// is, and what could not even begin, because of how the recipe is written, reads nothing that the recipe makes.
+    /// Whether a failed recipe would fail in the same way again: a limit stays the same, and a step that could not
+    /// start because of the recipe itself does not depend on its values.
     pub fn fails_again(&self, plan: &Plan, recipe: FrameId) -> bool {
         let causes = self.causes_in(recipe);
         causes.iter().any(|(id, at, ended)| {
             let frame = &self.frames[*id];
             let has_run = ended.stdout.is_some();
-            // a directory may be made meanwhile
+            // a directory may be created meanwhile
             let lacks_path =
                 ended.error.as_deref().is_some_and(|error| error.contains("working directory `"));
             match ended.outcome {
@@ -79,8 +79,8 @@ impl RunState {
         })
     }
 
-    /// Whether a recipe failed because no more steps of one around it may run, which is not for the step that runs it to
-    /// tolerate.
+    /// Whether a recipe failed because a recipe around it reached its limit of steps. The step that runs it cannot
+    /// tolerate that.
     pub fn exceeds_outer_limit(&self, recipe: FrameId) -> bool {
         let around = self.frames[recipe].parent.map(|(parent, _)| parent);
         self.causes_in(recipe).iter().any(|(id, at, ended)| {

@@ -1,26 +1,26 @@
-//! What was done and must not be done a second time. Never decides what becomes of it.
+//! Completed work that must not be repeated. Never decides what happens to it.
 
 use recipe::plan::Step;
 
 use super::RunState;
 use crate::run::frame::{FrameId, StepState};
 
-/// Whether a step says that what it did must not be done again unasked.
+/// Whether a step declares that it must not be repeated without a request.
 pub(crate) fn is_for_once(step: &Step) -> bool {
     !step.effects.is_empty() || !step.idempotent
 }
 
-/// Steps that must not be repeated unasked.
+/// Steps that must not be repeated without a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ForGood {
-    /// Effects that are done.
+    /// Completed side effects.
     pub done: Vec<String>,
-    /// What is not idempotent and was ended half-way.
+    /// Interrupted steps that are not idempotent.
     pub half_done: Vec<String>,
 }
 
 impl RunState {
-    /// Steps of a recipe, and of those below it, that doing all of it again would repeat though they must not be.
+    /// Steps of a recipe and its sub-recipes that must not be repeated, but would be if all of it ran again.
     pub fn done_for_good(&self, recipe: FrameId) -> ForGood {
         let mut steps = ForGood::default();
         self.find_done_for_good(recipe, &mut steps);
@@ -30,7 +30,7 @@ impl RunState {
     fn find_done_for_good(&self, id: FrameId, steps: &mut ForGood) {
         let frame = &self.frames[id];
         for (at, said) in frame.unit.steps.iter().enumerate() {
-            // an earlier process may have done it, though this one has not come to it
+            // an earlier process may have done it, even if this one has not reached it
             let step = self.standing(id, at);
             let is_done = is_for_once(said) && step.is_some_and(|step| step.status.is_done());
             let is_half_done = !said.idempotent && step.is_some_and(StepState::is_cut_off);

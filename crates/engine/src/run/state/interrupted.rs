@@ -8,8 +8,8 @@ use crate::run::{
 };
 
 impl RunState {
-    /// Steps that did not come to an end of their own: those that were in flight when their runner stopped, and those
-    /// that the runner ended and that ended their recipe. Recipe steps are left out where a step in them is meant.
+    /// Steps that did not end by themselves: those that were running when their runner stopped, and those that the
+    /// runner ended and that ended their recipe. A recipe step is left out if one of its own steps is listed.
     pub fn cut_off_steps(&self) -> Vec<String> {
         let mut paths = self.running_steps();
         self.find_cut_off(0, &mut paths);
@@ -27,12 +27,12 @@ impl RunState {
         }
     }
 
-    /// Keeps a nested recipe, and everything in it, from starting anything new.
+    /// Keeps a sub-recipe, and everything in it, from starting anything new.
     pub(super) fn stop(&mut self, path: &str, error: &str, cause: StopCause) {
         let below = format!("{path}/");
         for id in self.active.clone() {
             let frame = &mut self.frames[id];
-            // what had failed by then failed for its own reason
+            // a recipe that had already failed keeps its own reason
             let is_inside = frame.path == path || frame.path.starts_with(&below);
             if is_inside && frame.failed_at.is_none() {
                 let open = frame.open_steps();
@@ -42,7 +42,7 @@ impl RunState {
         }
     }
 
-    /// Why a recipe has no more time, in words: which timeout fired.
+    /// Why a recipe timed out, as text: which timeout fired.
     pub fn time_is_up(&self, frame: &Frame) -> Option<String> {
         let stopped = frame.stopped.as_ref().filter(|stopped| stopped.cause == StopCause::Timeout)?;
         let (id, at) = self.locate(&stopped.by)?;
@@ -50,8 +50,8 @@ impl RunState {
         Some(format!("the timeout of `{}` ({seconds} s) fired", stopped.by))
     }
 
-    /// The steps that were under way, and did not come to their end, when the recipe of a step ran out of time; recipe
-    /// steps are left out where a step in them is meant.
+    /// The steps that were running when the recipe of a step timed out; a recipe step is left out if one of its own
+    /// steps is listed.
     pub fn cut_short_in(&self, path: &str) -> Vec<String> {
         let frame = self.step(path).and_then(|step| step.frame).map(|id| &self.frames[id]);
         let Some((frame, stopped)) = frame.and_then(|frame| Some((frame, frame.stopped.as_ref()?))) else {
@@ -66,14 +66,14 @@ impl RunState {
             .collect()
     }
 
-    /// Whether a step of a recipe is over because the runner ended it.
+    /// Whether a step of a recipe ended because the runner stopped it.
     pub(crate) fn is_cut_off(&self, id: FrameId, at: usize) -> bool {
         self.frames[id].steps[at].is_cut_off()
     }
 }
 
 impl StepState {
-    /// Whether it is over because the runner ended it, and may have done half of its work.
+    /// Whether it ended because the runner stopped it, and may have done half of its work.
     pub(crate) fn is_cut_off(&self) -> bool {
         self.status == StepStatus::Failed && self.attempt > 0 && self.ended.as_deref().is_some_and(was_ended)
     }

@@ -1,10 +1,10 @@
-//! Levels of a recipe that have come to their end: their values, and what they stop. Starts nothing.
+//! Finished levels of a recipe: their values, and the failures that stop it. Starts nothing.
 
 use super::RunState;
 use crate::run::frame::{ChildResult, FrameId};
 
 impl RunState {
-    /// Goes through complete levels: takes over what an earlier process finished, puts values into the context,
+    /// Goes through complete levels: takes over steps that an earlier process finished, puts values into the context,
     /// stops at a fatal failure.
     pub(crate) fn settle(&mut self, id: FrameId) {
         loop {
@@ -28,8 +28,8 @@ impl RunState {
         }
     }
 
-    /// Puts the values of a level into the context, once: the hooks behind its steps see them already. What failed
-    /// and is not tolerated has none.
+    /// Puts the values of a level into the context, once: hooks after its steps already see them. A failed step that is
+    /// not tolerated has no value.
     fn take_values(&mut self, id: FrameId, level: std::ops::Range<usize>) {
         if std::mem::replace(&mut self.frames[id].taken, level.end) == level.end {
             return;

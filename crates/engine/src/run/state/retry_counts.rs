@@ -1,38 +1,37 @@
-//! How often a step was tried since it last came to an end, over all resumes. Never decides whether it is tried
-//! again.
+//! How often a step was tried since its last end, over all resumes. Never decides whether it is retried.
 
 use super::RunState;
 use crate::run::{event::Ended, outcome::Outcome};
 
-/// Attempts at a step that failed and were to be followed by another one.
+/// Failed attempts at a step that were to be retried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tries {
-    /// Because the service of an agent asked to slow down.
+    /// Because the service of an agent was rate limited.
     pub rate_limited: u64,
     /// For any other reason.
     pub failed: u64,
 }
 
 impl RunState {
-    /// How often a step was tried in vain so far; what was interrupted does not count.
+    /// The number of failed tries of a step so far; interrupted ones do not count.
     pub fn tries(&self, path: &str) -> Tries {
         self.tries.get(path).copied().unwrap_or_default()
     }
 
-    /// Remembers an attempt that failed.
+    /// Counts a failed attempt.
     pub(super) fn count_failure(&mut self, path: &str, attempt: u32, ended: &Ended) {
         self.last_failed.insert(path.to_owned(), attempt);
         self.failures.entry(path.to_owned()).or_default().push(ended.clone());
     }
 
-    /// Whether this attempt is known to have failed: a step that ends while it waits for its next attempt ends as its
-    /// last one did.
+    /// Whether this attempt is known to have failed: a step that ends while it waits for a retry ends as its last
+    /// attempt did.
     pub(super) fn has_failed(&self, path: &str, attempt: u32) -> bool {
         self.last_failed.get(path) == Some(&attempt) && attempt > 0
     }
 
     pub(super) fn count_try(&mut self, path: &str, ended: &Ended) {
-        // what is below begins anew with the recipe around it
+        // steps below it start again with the recipe around them
         let below = format!("{path}/");
         self.tries.retain(|known, _| !known.starts_with(&below));
         let tries = self.tries.entry(path.to_owned()).or_default();

@@ -1,15 +1,15 @@
-//! What agents used up, as the events tell it. Never counts an attempt twice.
+//! Usage of agents, according to the events. Never counts an attempt twice.
 
 use recipe::plan::StepKind;
 
 use super::RunState;
 use crate::run::event::{Ended, Spawned, Usage};
 
-/// Where an agent that repairs counts: in the run, and in no recipe of it.
+/// The key of repair agents: they count in the run, but in none of its recipes.
 const REPAIR: &str = "";
 
 impl RunState {
-    /// Adds what an attempt used up to the run and to every recipe around its step.
+    /// Adds the usage of an attempt to the run and to every recipe around its step.
     pub(super) fn count_usage(&mut self, path: &str, ended: &Ended) {
         self.started_agents.remove(path);
         if let Some(usage) = &ended.usage {
@@ -33,7 +33,7 @@ impl RunState {
         }
     }
 
-    /// Adds what a repair used up.
+    /// Adds the usage of a repair.
     pub(super) fn count_repair(&mut self, usage: &Usage) {
         self.started_agents.remove(REPAIR);
         self.used.count(usage);
@@ -46,8 +46,7 @@ impl RunState {
         }
     }
 
-    /// An agent was started, for an agent step, to recover a recipe step or to repair: until its end is known, it
-    /// counts as lost.
+    /// Notes a started agent of an agent step, a recovery or a repair: it counts as lost until its end is known.
     pub(super) fn spawned(&mut self, spawned: &Spawned) {
         if self.repair.is_some() && spawned.purpose.as_deref() == Some("repair") {
             *self.started_agents.entry(REPAIR.to_owned()).or_default() += 1;
