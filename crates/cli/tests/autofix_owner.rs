@@ -91,7 +91,7 @@ fn an_agent_that_does_not_listen_is_killed() {
         world(&format!("trap '' TERM INT\n{}", SLOW_REPAIR.replace("\nwait", "\nwhile :; do sleep 1; done")));
     let started = repairing(&env);
     started.signal("INT");
-    until("it says that it stops", || started.stderr().contains("interrupted: ending"));
+    until("it says that it stops", || started.stderr().contains("interrupted: stopping"));
     started.signal("INT");
     let output = started.wait();
     assert_eq!(output.code, 130, "{}", output.all());
@@ -112,7 +112,7 @@ fn a_repair_has_an_owner() {
     }
     let cancelled = env.run(["cancel", "last"]);
     assert_eq!(cancelled.code, 0, "{}", cancelled.all());
-    assert!(cancelled.stdout.contains("is cancelled"), "{}", cancelled.all());
+    assert!(cancelled.stdout.contains(" cancelled; "), "{}", cancelled.all());
     assert!(!is_alive(&env.read("~/agent")), "it returns when nothing is alive");
     let output = started.wait();
     assert_eq!((output.code, &output.json()["status"]), (130, &Json::from("cancelled")), "{}", output.all());

@@ -89,7 +89,11 @@ fn a_step_that_asks_for_a_person_says_so() {
         "name: r\nsteps: [{id: a, command: 'echo sign it >&2; exit 75', exit_codes: {75: needs_human}}]\n";
     let output = env.text(recipe, &[]);
     assert_eq!(output.code, 6, "{}", output.all());
-    assert!(output.stderr.contains("`a` asks for a person: do what it says"), "{}", output.all());
+    assert!(
+        output.stderr.contains("`a` is waiting for you. When you are done, resume the run"),
+        "{}",
+        output.all()
+    );
     assert!(output.stderr.contains("resume:  recipe-runner-rs resume "), "{}", output.all());
 }
 

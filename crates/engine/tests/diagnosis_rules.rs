@@ -40,8 +40,8 @@ fn the_next_steps_name_commands_that_are_given() {
         start: some("S"),
     };
     let without_logs = Commands { logs: None, ..commands.clone() };
-    let (logs, go_on) = ("read everything it printed: L", ["then go on: R", "then start again: S"]);
-    let go_on_edited = ["then go on: E", "then start again: S"];
+    let (logs, go_on) = ("read everything it printed: L", ["then resume: R", "then start again: S"]);
+    let go_on_edited = ["then resume: E", "then start again: S"];
     for (facts, commands, expected) in [
         (Obstacle::InvalidRecipe, &commands, [&["check the recipe: V"], &go_on_edited[..]].concat()),
         (Obstacle::Deadlock, &commands, [&["check the recipe: V"], &go_on_edited[..]].concat()),

@@ -216,7 +216,7 @@ fn ask(plan: &ResumePlan) -> bool {
     // a recipe that is only entered again keeps what was done in it
     let again: Vec<&str> = plan.redo.iter().map(String::as_str).filter(|path| !path.ends_with('/')).collect();
     let list = again.join(", ");
-    let _ = write!(stderr, "These steps are done and would be done again: {list}\nGo on? [y/N] ");
+    let _ = write!(stderr, "This will re-run completed steps: {list}\nContinue? [y/N] ");
     let _ = stderr.flush();
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
@@ -303,7 +303,7 @@ fn go_on(
             Ok(exit)
         }
         Err(ResumeError::Completed(run)) => {
-            let message = format!("run {run} is completed already; nothing to resume");
+            let message = format!("run {run} has already completed; nothing to resume");
             match format {
                 OutputFormat::Json => {
                     let shown = runs.open(folder).ok();
@@ -316,6 +316,13 @@ fn go_on(
                 OutputFormat::Text => out.result(&message),
             }
             Ok(Exit::Success)
+        }
+        Err(ResumeError::Declined(run)) if format == OutputFormat::Text => {
+            out.notice(&format!(
+                "Nothing changed. To resume without the question: {}",
+                asked.with(&run, "--yes")
+            ));
+            Ok(Exit::Waiting)
         }
         Err(error) => Err(explain(error, asked)),
     }
@@ -359,7 +366,7 @@ fn explain(error: ResumeError, asked: &Asked<'_>) -> Failure {
         | ResumeError::Open(OpenError::Folder(_) | OpenError::Journal(JournalError::Io { .. })) => {
             Failure::new(Exit::Broken, message)
                 .hint("nothing was run: the disk may be full, failing or read-only")
-                .hint(format!("when this is mended, go on: {}", typed(format!("resume {}", asked.run))))
+                .hint(format!("when this is fixed, resume: {}", typed(format!("resume {}", asked.run))))
                 .fact("run_id", asked.run.as_str())
         }
         ResumeError::Run(error) => broken(error, asked.reach),

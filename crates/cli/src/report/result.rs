@@ -140,7 +140,7 @@ pub(crate) fn offer_to_keep(runs: &Runs, result: &RunResult, out: &mut Out) {
     if !again.is_empty() {
         let (agents, step) = (again.join(", "), &failure.step);
         out.notice(&clean(&format!(
-            "  keep them: {command} {}   # resume does again: {agents}",
+            "  keep the agent's work: {command} {}   # a plain resume re-runs: {agents}",
             option("--from", step)
         )));
     }
@@ -232,10 +232,10 @@ pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
             text.push_str(&diagnosis(result));
         }
         (None, RunStatus::Interrupted | RunStatus::Cancelled) => {
-            text.push_str(&format!("{}: what was done is kept\n", result.status.as_str()));
+            text.push_str(&format!("{}. Completed steps are saved\n", result.status.as_str()));
         }
         (None, RunStatus::Waiting) => {
-            text.push_str("waiting: a person has to choose how it goes on\n");
+            text.push_str("waiting: choose how to continue\n");
         }
         _ => return None,
     }
@@ -281,7 +281,7 @@ fn diagnosis(result: &RunResult) -> String {
         text.push_str(&format!("  auto-fix: {reason}\n"));
     }
     if let Some(escalation) = &fix.escalation {
-        text.push_str(&format!("  auto-fix stops and asks for a person: {}\n", escalation.reason));
+        text.push_str(&format!("  auto-fix gave up: {}. Over to you\n", escalation.reason));
         for tried in &escalation.attempted {
             text.push_str(&format!("    {tried}\n"));
         }

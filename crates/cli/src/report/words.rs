@@ -153,7 +153,7 @@ pub(crate) fn run_ending(status: RunStatus, state: &RunState) -> String {
 
 /// What a resume kept: `2 of 3 steps kept`.
 pub(crate) fn kept(state: &RunState) -> String {
-    format!("{} of {} kept", state.kept_steps(), count(state.root().steps.len(), "step"))
+    format!("{} of {} already done", state.kept_steps(), count(state.root().steps.len(), "step"))
 }
 
 /// When the next attempt comes.

@@ -27,7 +27,7 @@ pub struct Commands {
 }
 
 /// What the advice begins with that continues the run.
-pub const GO_ON: &str = "then go on: ";
+pub const GO_ON: &str = "then resume: ";
 
 /// The next steps, most useful first.
 pub fn advice(diagnosis: &Diagnosis, step: &str, commands: &Commands) -> Vec<String> {

@@ -164,7 +164,7 @@ impl Work<'_> {
                 continue;
             }
             let reason = match starts.contains(&index) {
-                true => format!("it makes what the failed step `{failed}` checks"),
+                true => format!("`{failed}` failed on its result"),
                 false if between.contains(&index) => {
                     format!("it stands between `{}` and `{failed}`", unit.steps[*last].id)
                 }

@@ -41,7 +41,7 @@ const UNREACHED: (&str, &str) = ("later", "it was not reached");
 fn every_step_has_a_reason() {
     let plan = planned(STEPS, STEPS, &["check"], &USUAL);
     let first = [
-        ("make", "it makes what the failed step `check` checks"),
+        ("make", "`check` failed on its result"),
         ("note", "it reads what is made again"),
         ("other", "it reads what is made again"),
     ];
@@ -66,7 +66,7 @@ fn what_stands_between_is_done_again() {
     check_reasons(
         &plan,
         &[
-            ("make", "it makes what the failed step `check` checks"),
+            ("make", "`check` failed on its result"),
             ("mid", "it stands between `make` and `check`"),
             ("plain", "it is done"),
             ("check", "it failed"),

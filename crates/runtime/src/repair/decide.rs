@@ -53,7 +53,7 @@ impl Loop<'_> {
             let may_widen = self.level == 0 && diagnosis.bucket == Bucket::Work;
             return match may_widen && self.goes_further(result, &same) {
                 true => Next::Widen,
-                false => Next::Escalate("the same failure came twice on the same recipe".to_owned()),
+                false => Next::Escalate("the same failure came twice".to_owned()),
             };
         }
         match diagnosis.bucket {

@@ -85,9 +85,9 @@ pub fn failure(
 fn for_a_person(path: &str, commands: &Commands) -> Vec<String> {
     let then =
         |text: &str, command: &Option<String>| command.as_ref().map(|command| format!("{text}: {command}"));
-    let mut steps = vec![format!("`{path}` asks for a person: do what it says")];
+    let mut steps = vec![format!("`{path}` is waiting for you. When you are done, resume the run")];
     steps.extend(then("read everything it printed", &commands.logs));
-    steps.extend(then("then go on", &commands.resume));
+    steps.extend(then("then resume", &commands.resume));
     steps
 }
 

@@ -107,7 +107,7 @@ fn about_effects(steps: &[String], command: impl Fn(&str) -> String) -> Vec<Stri
     match steps {
         [] => Vec::new(),
         steps => vec![
-            format!("to go on, side effects that are done would be repeated: {}", steps.join(", ")),
+            format!("to continue, completed side effects would run again: {}", steps.join(", ")),
             format!("allow it: {}", command("--rerun-effects")),
         ],
     }

@@ -86,7 +86,7 @@ pub enum ResumeError {
         pid: u32,
     },
     /// It is over and succeeded.
-    #[error("run `{0}` is completed: there is nothing to resume")]
+    #[error("run `{0}` has already completed; nothing to resume")]
     Completed(String),
     /// Steps were interrupted that must not simply run again.
     #[error("{}", interrupted(run, steps))]
@@ -105,7 +105,7 @@ pub enum ResumeError {
         step: String,
     },
     /// Completed side effects would have to be repeated.
-    #[error("going on with run `{run}` would repeat side effects that are done: {}", steps.join(", "))]
+    #[error("resuming run `{run}` would repeat completed side effects: {}", steps.join(", "))]
     Effects {
         /// The run.
         run: String,
@@ -113,7 +113,7 @@ pub enum ResumeError {
         steps: Vec<String>,
     },
     /// The person did not want completed agent steps to be done again.
-    #[error("run `{0}` is left as it is")]
+    #[error("run `{0}` was not resumed; nothing changed")]
     Declined(String),
     /// It could not go on.
     #[error(transparent)]
@@ -246,7 +246,7 @@ impl Runs {
         first.extend(undone.map(|message| Event::Noted { path: None, message }));
         if !steps.kept_producers.is_empty() {
             let message = format!(
-                "kept, though what comes after them may depend on doing them again: {}; do them again with: {}",
+                "not re-run, though later steps may depend on a new result: {}. To re-run: {}",
                 steps.kept_producers.join(", "),
                 self.reach.command(&format!("resume {run} --rerun-producers"))
             );

@@ -54,7 +54,7 @@ pub(crate) fn by_exit_code(call: Call, meant: Option<(i32, ExitMeaning)>) -> Cal
     let (outcome, what) = match meant {
         _ if call.outcome == Outcome::RateLimited => return call,
         Some((code, ExitMeaning::NeedsHuman)) => {
-            (Outcome::NeedsHuman, format!("exit code {code}: a person has to look at it"))
+            (Outcome::NeedsHuman, format!("waiting for a person (exit code {code})"))
         }
         Some((code, ExitMeaning::Failed)) if call.result.is_ok() => {
             (Outcome::Exit(code), format!("exit code {code}"))
