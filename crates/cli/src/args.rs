@@ -325,10 +325,11 @@ pub(crate) fn second_recipe(usage: &clap::Error) -> Option<String> {
     let text = usage.to_string();
     let (_, rest) = text.split_once("the subcommand '")?;
     let (word, _) = rest.split_once("' cannot be used with '[RECIPE]'")?;
-    Some(format!(
-        "error: `{word}` is one recipe too many: a run takes one\n  \
-         start a run for each; `recipe-runner-rs validate` checks several at once\n"
-    ))
+    let hint = match word {
+        "last" => "did you mean `recipe-runner-rs resume last`?",
+        _ => "a run takes one recipe; `recipe-runner-rs validate` checks several at once",
+    };
+    Some(format!("error: unexpected argument `{word}`\n  {hint}\n"))
 }
 
 /// Reads the command line. Options may stand before and after the verb.

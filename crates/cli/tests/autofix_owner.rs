@@ -231,7 +231,7 @@ fn effects_that_stop_auto_fix_are_not_claimed_as_done() {
     assert_eq!(output.code, 6, "{}", output.all());
     let escalation = output.json()["auto_fix"]["escalation"].clone();
     let attempted = escalation["attempted"].to_string();
-    assert!(!attempted.contains("; done again") && attempted.contains("not done again"), "{attempted}");
+    assert!(!attempted.contains("; re-run") && attempted.contains("not re-run"), "{attempted}");
     assert!(escalation["options"].to_string().contains("--rerun-effects"), "{escalation}");
     assert_eq!(env.read("ledger"), "push\n");
 }

@@ -235,7 +235,7 @@ steps:
     assert_eq!(resume(&env, &["--skip-interrupted"]).code, 1);
     env.write("go", "");
     let plan = env.run(["resume", "last", "--plan"]);
-    assert!(plan.stdout.contains("keep     b  (a person chose to leave it out)"), "{}", plan.all());
+    assert!(plan.stdout.contains("keep     b  (you chose to skip it)"), "{}", plan.all());
     let output = resume(&env, &[]);
     assert_eq!(output.code, 0, "{}", output.all());
     assert_eq!(env.read("ledger"), "b\nc\nc\n");

@@ -144,7 +144,7 @@ fn an_ambiguous_beginning_names_a_few_runs() {
     assert_eq!(output.code, 3, "{}", output.all());
     let named = ids.iter().filter(|id| output.stderr.contains(id.as_str())).count();
     assert!(
-        named <= 3 && output.stderr.contains("6 in all") && output.stderr.contains("3 more"),
+        named <= 3 && output.stderr.contains("matches 6 runs") && output.stderr.contains("3 more"),
         "{}",
         output.all()
     );

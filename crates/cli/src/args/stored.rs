@@ -76,7 +76,7 @@ pub(crate) struct ResumeArgs {
     /// Go on from this step: it and everything after it is done again
     #[arg(long, value_name = "STEP")]
     pub(crate) from: Option<String>,
-    /// Allow that completed side effects are repeated
+    /// Allow completed side effects to run again
     #[arg(long)]
     pub(crate) rerun_effects: bool,
     /// Run steps that were interrupted again, even those that say they are not idempotent

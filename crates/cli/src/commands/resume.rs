@@ -198,7 +198,7 @@ fn stays_in_place(args: &ResumeArgs, header: &Header, environment: &Environment)
         return Ok(());
     }
     let (run, place) = (&header.run_id, header.working_dir.display());
-    let message = format!("run `{run}` works in `{place}`, and cannot go on in `{}`", dir.display());
+    let message = format!("run `{run}` works in `{place}` and cannot be resumed in `{}`", dir.display());
     let failure = Failure::new(Exit::BadArguments, message);
     if header.working_dir.exists() {
         return Err(failure.hint("leave out `-C`, or start a new run there"));
@@ -343,8 +343,8 @@ fn explain(error: ResumeError, asked: &Asked<'_>) -> Failure {
             .fact("run_id", run),
         ResumeError::Choose { run, steps } => {
             let (look, it) = match steps.len() {
-                1 => ("look at what it did, then choose:", "it"),
-                _ => ("look at what each of them did, then choose for all of them:", "them"),
+                1 => ("check how far it got, then choose:", "it"),
+                _ => ("check how far each of them got, then choose for all of them:", "them"),
             };
             wait(&run)
                 .hint(look)

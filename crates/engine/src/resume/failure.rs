@@ -166,7 +166,7 @@ impl Work<'_> {
             let reason = match starts.contains(&index) {
                 true => format!("`{failed}` failed on its result"),
                 false if between.contains(&index) => {
-                    format!("it stands between `{}` and `{failed}`", unit.steps[*last].id)
+                    format!("it is between `{}` and `{failed}`", unit.steps[*last].id)
                 }
                 false => READS.to_owned(),
             };
@@ -186,4 +186,4 @@ impl Work<'_> {
 }
 
 /// Why a step is done again that reads what is made again.
-pub(super) const READS: &str = "it reads what is made again";
+pub(super) const READS: &str = "it reads a result that is made again";

@@ -99,7 +99,7 @@ shape! {
 shape! {
     /// The result text of a recipe.
     Output "`output` map" {
-        /// What the text is, for who reads it: `text`, `markdown`. A text that is to be `json` and is not is told.
+        /// Format of the text: `text`, `markdown`, `json`. A warning is printed if `json` is not valid JSON.
         "format" format: String;
         /// Template of the text; without one, the result is what the last step gave.
         "template" template: String;
@@ -123,7 +123,7 @@ shape! {
         "usd" usd: f64;
         /// Tokens, in and out.
         "tokens" tokens: u64;
-        /// How often an agent may be started.
+        /// Maximum number of agent calls.
         "agent_runs" agent_runs: u64;
         /// Minutes that agents may work, added up.
         "minutes" minutes: f64;

@@ -199,7 +199,7 @@ impl Loop<'_> {
                 return Ok(Ending { status, exit_code, error: None });
             }
             if let Some(step) = self.undecided(work)?.first() {
-                let reason = format!("step `{step}` was interrupted and says that it is not idempotent");
+                let reason = format!("step `{step}` was interrupted and is not idempotent");
                 return Ok(self.escalate(work, reason));
             }
             let next = match self.decide(&work.result, &work.report) {

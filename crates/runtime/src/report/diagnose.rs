@@ -86,14 +86,14 @@ fn for_a_person(path: &str, commands: &Commands) -> Vec<String> {
     let then =
         |text: &str, command: &Option<String>| command.as_ref().map(|command| format!("{text}: {command}"));
     let mut steps = vec![format!("`{path}` is waiting for you. When you are done, resume the run")];
-    steps.extend(then("read everything it printed", &commands.logs));
+    steps.extend(then("read its full output", &commands.logs));
     steps.extend(then("then resume", &commands.resume));
     steps
 }
 
 /// What a run that was stopped is put down to.
 pub fn interruption(said: Option<&str>) -> Diagnosis {
-    let detail = said.unwrap_or("the process that worked on it is gone").to_owned();
+    let detail = said.unwrap_or("its process is gone").to_owned();
     diagnose(&Facts { interrupted: true, detail, ..Facts::default() })
 }
 

@@ -78,7 +78,7 @@ pub enum ResumeError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// Another live process has it.
-    #[error("run `{run}` is being worked on by {}", owner_words(*pid))]
+    #[error("run `{run}` is in use by {}", owner_words(*pid))]
     Owned {
         /// The run.
         run: String,
@@ -334,8 +334,8 @@ impl Runs {
 fn interrupted(run: &str, steps: &[String]) -> String {
     let list = named(steps);
     match steps {
-        [_] => format!("step {list} of run `{run}` was interrupted and says that it is not idempotent"),
-        _ => format!("steps {list} of run `{run}` were interrupted and say that they are not idempotent"),
+        [_] => format!("step {list} of run `{run}` was interrupted and is not idempotent"),
+        _ => format!("steps {list} of run `{run}` were interrupted and are not idempotent"),
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) fn cut_short(end: End, task: &AgentTask, stdout: &Path, said: &str) -
         }
         End::Idle(seconds) => {
             let error = format!(
-                "no sign of life for {} s: no output, no file change, no processor time",
+                "no activity for {} s: no output, no file change, no processor time",
                 number(seconds)
             );
             (Outcome::Idle(seconds), error)
