@@ -98,7 +98,7 @@ fn not_found(library: &Library, asked: &str, error: LoadError) -> Failure {
     let places: Vec<String> = searched.iter().map(|place| format!("\n    {place}")).collect();
     failure
         .hint(format!("looked in:{}", places.concat()))
-        .hint("`recipe-runner-rs list` shows what there is; `-R DIR` adds a directory")
+        .hint("`recipe-runner-rs list` shows all recipes; `-R DIR` adds a directory")
 }
 
 /// The recipe file in the same directory that a path was probably meant to be.

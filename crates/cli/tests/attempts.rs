@@ -218,7 +218,7 @@ fn why_a_recipe_is_not_retried_is_told_everywhere() {
     let half = env.file("half.yaml", "name: half\nsteps: [{id: sl, idempotent: false, command: sleep 30}]\n");
     let output = half.json("name: r\nsteps: [{id: deploy, recipe: half, retry: 3, timeout: 0.5}]\n", &[]);
     let told =
-        "not retried: `deploy/sl` was stopped half-way and is not idempotent; a resume asks what to do";
+        "not retried: `deploy/sl` was stopped half-way and is not idempotent; a resume asks you what to do";
     assert!(output.step("deploy")["error"].to_string().contains(told), "{}", output.all());
 }
 

@@ -84,14 +84,14 @@ codes! {
     DuplicateKey Error "duplicate-key" "The same key appears twice in one map."
         => "remove one of them, or rename it";
     WrongType Error "wrong-type" "A value has the wrong type for its field."
-        => "write a value of that type; `recipe-runner-rs schema` shows what every field takes";
+        => "write a value of that type; `recipe-runner-rs schema` shows the type of every field";
     NulCharacter Error "nul-character" "A text contains a NUL character."
         => "remove `\\0` from the text: neither commands nor environment variables can hold it";
     // shape
     MissingField Error "missing-field" "A required field is missing."
         => "add the field";
     EmptyField Error "empty-field" "A required field is empty."
-        => "write something, or remove what it belongs to";
+        => "write a value, or remove the field";
     FieldTypo Error "field-typo" "An unknown field looks like a misspelt known one."
         => "correct the spelling";
     UnknownField Warning "unknown-field" "A field is not known and has no effect."

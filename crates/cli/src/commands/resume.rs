@@ -206,7 +206,9 @@ fn stays_in_place(args: &ResumeArgs, header: &Header, environment: &Environment)
     let moved = [environment.absolute(dir), header.working_dir.clone()];
     let [new, old] = moved.map(|dir| quote(&dir.to_string_lossy()));
     Err(failure
-        .hint(format!("if it was moved, put a link where it was: `ln -s {new} {old}`, and leave out `-C`"))
+        .hint(format!(
+            "if the directory was moved, put a link in its old place: `ln -s {new} {old}`, and leave out `-C`"
+        ))
         .hint("or start a new run there"))
 }
 

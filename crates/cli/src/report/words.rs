@@ -160,7 +160,7 @@ pub(crate) fn kept(state: &RunState) -> String {
 /// When the next attempt comes.
 pub(crate) fn next_attempt(retry_in_ms: u64) -> String {
     match retry_in_ms {
-        0 => "trying again at once".to_owned(),
+        0 => "trying again now".to_owned(),
         ms => format!("trying again in {}", duration(ms as f64 / 1000.0)),
     }
 }

@@ -101,7 +101,7 @@ fn in_brackets(quote: &str) -> String {
 fn first_step(class: Class, step: &str, quote: &str) -> String {
     match class {
         Class::Timeout => {
-            format!("find out what `{step}` was waiting for, or give it more time with `timeout`")
+            format!("find out why `{step}` took so long, or give it more time with `timeout`")
         }
         Class::AgentOpaque => {
             format!("the agent of `{step}` showed no activity: check whether it waits for an answer")
@@ -160,6 +160,6 @@ fn said_by_agent(step: &str, quote: &str) -> String {
         Some(limit) => format!(
             "the agent of `{step}` stopped at a limit ({limit}): give it a smaller task, or raise its limit"
         ),
-        None => format!("read what the agent of `{step}` did before trying again: {quote}"),
+        None => format!("read the output of the agent of `{step}` before you try again: {quote}"),
     }
 }

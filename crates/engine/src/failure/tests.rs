@@ -166,7 +166,7 @@ fn the_first_advice_fits_what_was_said() {
         (
             Class::Unknown,
             "the agent says: no",
-            "read what the agent of `p` did before trying again: the agent says: no",
+            "read the output of the agent of `p` before you try again: the agent says: no",
         ),
         (Class::Unknown, "boom", "cause unknown: read the output of `p`"),
     ] {

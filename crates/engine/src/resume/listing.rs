@@ -180,7 +180,7 @@ enum Around {
 }
 
 /// Why a step inside of a recipe that is done again is done again.
-const REDONE: &str = "the recipe around it is done again";
+const REDONE: &str = "the recipe around it runs again";
 /// Why a step that was cut off waits for a person.
 const CHOICE: &str =
     "it was interrupted and is not idempotent: choose --rerun-interrupted or --skip-interrupted";

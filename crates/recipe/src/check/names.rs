@@ -323,7 +323,7 @@ fn not_a_number(root: &str, used: &Use) -> Diagnostic {
     let message = format!("`{root}` is neither a number nor a known name");
     Diagnostic::new(Code::UndefinedVariable, used.place, message)
         .label("not a number")
-        .help("write digits, as in `1000` or `0.5`; put a text into quotes")
+        .help("write digits, as in `1000` or `0.5`; put text into quotes")
 }
 
 fn undefined_name(

@@ -144,7 +144,7 @@ fn forbidden(steps: &ForGood, is_resumed: bool) -> String {
         }
         false => {
             let were = be(half_done, "was stopped half-way and is", "were stopped half-way and are");
-            (format!("{} {were} not idempotent", list(half_done)), "; a resume asks what to do")
+            (format!("{} {were} not idempotent", list(half_done)), "; a resume asks you what to do")
         }
     };
     format!("not retried: {what}{}", if is_resumed { then } else { "" })
