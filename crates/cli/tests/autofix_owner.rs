@@ -192,7 +192,7 @@ fn a_repair_whose_runner_was_killed_is_undone() {
 
     let resumed = env.run(["resume", &dead, "--no-auto-fix"]);
     assert_eq!(resumed.code, 1, "{}", resumed.all());
-    assert!(resumed.stderr.contains("put back"), "{}", resumed.all());
+    assert!(resumed.stderr.contains("the original recipe is restored"), "{}", resumed.all());
     check_mended(&env);
     let usage = json(&env, &["show", &dead]).json()["usage"].clone();
     assert_eq!((&usage["runs"], &usage["runs_without_cost"]), (&1.into(), &1.into()), "{usage}");

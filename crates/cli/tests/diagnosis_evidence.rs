@@ -85,7 +85,7 @@ fn a_value_that_a_nested_recipe_was_not_given_is_nobodys_to_repair() {
             .file("c.yaml", format!("name: c\n{needs}\nsteps: [{{id: k, command: 'true'}}]\n"));
         let recipe = "name: r\nsteps: [{id: a, command: 'true'}, {id: s, recipe: c}]\n";
         let output = env.json(recipe, &["--auto-fix"]);
-        check(&output, "environment.missing_env high", "in the `context` of that step (zed)");
+        check(&output, "environment.missing_env high", "in the `context` of `s` (zed)");
         assert_eq!((output.code, &output.json()["outcome"]), (1, &Json::from("blocked")), "{}", output.all());
         assert!(!env.path("asked").exists(), "the repair agent is not asked");
     }

@@ -38,7 +38,7 @@ fn mistakes_have_their_exit_codes_and_words() {
         ("hello.yaml -c =x", 4, "KEY=VALUE"),
         ("validate hello.yaml --set x", 4, "KEY=VALUE"),
         ("hello.yaml --context-file nowhere.json", 4, "cannot be read"),
-        ("hello.yaml --context-file list.json", 4, "not a map"),
+        ("hello.yaml --context-file list.json", 4, "it must be a map of names and values, but it is a list"),
         ("hello.yaml --output-format xml", 2, "xml"),
         ("hello.yaml --format xml", 2, "xml"),
         ("hello.yaml --unknown", 2, "--unknown"),
