@@ -2,9 +2,10 @@
 
 mod edited;
 mod planned;
+mod question;
 mod same_flags;
 
-use std::{io::Write as _, path::Path};
+use std::path::Path;
 
 use engine::{
     RunStatus,
@@ -36,6 +37,7 @@ use crate::{
     report::{failure::Failure, result},
 };
 use edited::Edited;
+use question::ask;
 use same_flags::Asked;
 
 /// Goes on with a run from where it stopped.
@@ -210,18 +212,6 @@ fn stays_in_place(args: &ResumeArgs, header: &Header, environment: &Environment)
             "if the directory was moved, put a link in its old place: `ln -s {new} {old}`, and leave out `-C`"
         ))
         .hint("or start a new run there"))
-}
-
-/// Asks a person whether completed agent steps may be done again.
-fn ask(plan: &ResumePlan) -> bool {
-    let mut stderr = std::io::stderr();
-    // a recipe that is only entered again keeps what was done in it
-    let again: Vec<&str> = plan.redo.iter().map(String::as_str).filter(|path| !path.ends_with('/')).collect();
-    let list = again.join(", ");
-    let _ = write!(stderr, "This will re-run completed steps: {list}\nContinue? [y/N] ");
-    let _ = stderr.flush();
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }
 
 /// What a resume is made for, besides the run itself.
