@@ -13,7 +13,7 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, V
 
 use options::{Context, Format, OutputFormat, Places, RunOptions, Strictness, Tags};
 
-/// Runs recipes: workflows of shell commands, coding agents and nested recipes.
+/// Runs recipes: workflows of shell commands, coding agents and sub-recipes.
 #[derive(Debug, Parser)]
 #[command(
     name = "recipe-runner-rs",
@@ -45,7 +45,7 @@ pub(crate) enum Verb {
     Run(RunArgs),
     /// Check recipes completely and show every problem, without running anything
     Validate(ValidateArgs),
-    /// Show what a recipe would do: its steps, conditions, limits and nested recipes
+    /// Explain a recipe: its steps, conditions, limits and sub-recipes
     Explain(ExplainArgs),
     /// List the recipes that can be run by name
     List(ListArgs),
@@ -53,19 +53,19 @@ pub(crate) enum Verb {
     Runs(stored::RunsArgs),
     /// Show one run
     Show(stored::ShowArgs),
-    /// Show what the steps of a run printed
+    /// Show the output of a run's steps
     Logs(stored::LogsArgs),
-    /// Go on with an interrupted, failed or waiting run
+    /// Resume an interrupted, failed or waiting run
     Resume(stored::ResumeArgs),
     /// Stop a run
     Cancel(stored::CancelArgs),
     /// Remove old runs
     Prune(stored::PruneArgs),
-    /// Show what stored runs say about their recipes
+    /// Show how reliable recipes are, from stored runs
     Health(stored::HealthArgs),
     /// Write a first recipe for the project in this directory
     Init(InitArgs),
-    /// Check what this machine has and what is missing, with the fix for each problem
+    /// Check this machine: programs found and missing, with a fix for each problem
     Doctor(DoctorArgs),
     /// Turn any text into the name of a git branch
     BranchName(BranchNameArgs),
@@ -101,19 +101,19 @@ pub(crate) struct RunArgs {
     /// Check the recipe and everything it names, then stop
     #[arg(long)]
     pub(crate) validate_only: bool,
-    /// Show what the recipe would do, then stop
+    /// Explain the recipe, then stop
     #[arg(long)]
     pub(crate) explain: bool,
     /// With `--explain`: print the graph of the steps instead
     #[arg(long, value_name = "KIND", requires = "explain")]
     pub(crate) graph: Option<GraphKind>,
-    /// Go on with an earlier run of this recipe from this step
+    /// Resume an earlier run of this recipe at this step
     #[arg(long, value_name = "STEP", requires = "previous_run_id")]
     pub(crate) start_from: Option<String>,
-    /// The earlier run to go on with
+    /// The earlier run to resume
     #[arg(long, value_name = "RUN")]
     pub(crate) previous_run_id: Option<String>,
-    /// With `--previous-run-id`: do not ask before running completed agent steps again
+    /// With `--previous-run-id`: do not ask before completed agent steps run again
     #[arg(long, short = 'y', requires = "previous_run_id")]
     pub(crate) yes: bool,
     #[command(flatten)]
@@ -212,7 +212,7 @@ pub(crate) struct DoctorArgs {
 /// Naming a branch.
 #[derive(Debug, Args)]
 pub(crate) struct BranchNameArgs {
-    /// What the branch is for; read from stdin unless given
+    /// Purpose of the branch; read from stdin unless given
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) text: Option<OsString>,
     /// First part of the name
@@ -325,10 +325,11 @@ pub(crate) fn second_recipe(usage: &clap::Error) -> Option<String> {
     let text = usage.to_string();
     let (_, rest) = text.split_once("the subcommand '")?;
     let (word, _) = rest.split_once("' cannot be used with '[RECIPE]'")?;
-    Some(format!(
-        "error: `{word}` is one recipe too many: a run takes one\n  \
-         start a run for each; `recipe-runner-rs validate` checks several at once\n"
-    ))
+    let hint = match word {
+        "last" => "did you mean `recipe-runner-rs resume last`?",
+        _ => "a run takes one recipe; `recipe-runner-rs validate` checks several at once",
+    };
+    Some(format!("error: unexpected argument `{word}`\n  {hint}\n"))
 }
 
 /// Reads the command line. Options may stand before and after the verb.

@@ -231,7 +231,7 @@ pub(crate) fn state_dir(asked: Option<&Path>, environment: &Environment) -> Resu
     }
     match &environment.home {
         Some(home) => Ok(home.join(".local/state/recipe-runner")),
-        None => Err(Failure::new(Exit::Broken, "there is no place to store runs: HOME is not set")
+        None => Err(Failure::new(Exit::Broken, "runs cannot be stored: HOME is not set")
             .hint("set HOME, or choose a directory with `--state-dir DIR`")),
     }
 }

@@ -81,7 +81,7 @@ fn not_found(library: &Library, asked: &str, error: LoadError) -> Failure {
     let wanted = asked.trim_end_matches(".yaml").trim_end_matches(".yml");
     if asked == "last" {
         failure = failure
-            .hint("`last` is the newest run: `recipe-runner-rs resume last` goes on with it, `recipe-runner-rs show last` shows it");
+            .hint("`last` is the newest run: did you mean `recipe-runner-rs resume last` or `recipe-runner-rs show last`?");
     } else if asked == "help" {
         failure = failure
             .hint("`recipe-runner-rs --help` shows how it is used, and every command has its own `--help`");
@@ -98,7 +98,7 @@ fn not_found(library: &Library, asked: &str, error: LoadError) -> Failure {
     let places: Vec<String> = searched.iter().map(|place| format!("\n    {place}")).collect();
     failure
         .hint(format!("looked in:{}", places.concat()))
-        .hint("`recipe-runner-rs list` shows what there is; `-R DIR` adds a directory")
+        .hint("`recipe-runner-rs list` shows all recipes; `-R DIR` adds a directory")
 }
 
 /// The recipe file in the same directory with the most similar name.

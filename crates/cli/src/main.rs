@@ -41,8 +41,7 @@ fn main() -> Exit {
     };
     let exit = match out.lost() {
         Some(error) if exit == Exit::Success => {
-            Failure::new(Exit::Broken, format!("what was to be printed could not be written: {error}"))
-                .report(&mut out)
+            Failure::new(Exit::Broken, format!("cannot write to stdout: {error}")).report(&mut out)
         }
         _ => exit,
     };

@@ -23,7 +23,7 @@ pub(crate) enum SettingsError {
     #[error("`--set {0}` is not of the form KEY=VALUE")]
     NotAnAssignment(String),
     /// A value holds a NUL character.
-    #[error("the value of `{0}` holds a NUL character, which no program can be given: remove it")]
+    #[error("the value of `{0}` has a NUL character, which cannot be passed to a program: remove it")]
     Nul(String),
     /// The context file cannot be read.
     #[error("the context file {} cannot be read: {reason}", path.display())]
@@ -129,7 +129,7 @@ fn read_file(path: PathBuf) -> Result<Map, SettingsError> {
     match document::read(&bytes) {
         Ok(Value::Map(members)) => Ok(Map::clone(&members)),
         Ok(other) => {
-            unreadable(path, format!("it holds {}, not a map of names and values", other.type_name()))
+            unreadable(path, format!("it must be a map of names and values, but it is {}", other.type_name()))
         }
         Err(error) => unreadable(path, error.to_string()),
     }

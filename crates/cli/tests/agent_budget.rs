@@ -149,10 +149,10 @@ fn a_program_that_does_not_tell_its_cost_is_said_to_be_unknown() {
     let env = env("echo plain");
     let output = run(&env, &recipe("budget: {usd: 1}\n", 2), &[]);
     assert_eq!(output.code, 0, "{}", output.all());
-    let told = output.stderr.matches("`claude` does not say what it cost").count();
+    let told = output.stderr.matches("`claude` does not report its cost").count();
     assert_eq!(told, 1, "{}", output.stderr);
     let output = run(&env, &recipe("", 1), &[]);
-    assert!(!output.stderr.contains("does not say what it cost"));
+    assert!(!output.stderr.contains("does not report its cost"));
 }
 
 #[test]

@@ -201,28 +201,16 @@ fn env_with_nul() -> TestEnv {
 fn exit_codes_of_agents_mean_what_the_step_says() {
     let failed = "echo '{\"type\":\"result\",\"is_error\":true,\"result\":\"no\"}'; exit 3";
     for (codes, body, code, outcome, said) in [
-        (
-            "{3: needs_human}",
-            "echo help; exit 3",
-            6,
-            "needs_human",
-            "exit code 3: a person has to look at it",
-        ),
-        (
-            "{3: needs_human}",
-            "result ok; exit 3",
-            6,
-            "needs_human",
-            "exit code 3: a person has to look at it",
-        ),
+        ("{3: needs_human}", "echo help; exit 3", 6, "needs_human", "waiting for a person (exit code 3)"),
+        ("{3: needs_human}", "result ok; exit 3", 6, "needs_human", "waiting for a person (exit code 3)"),
         (
             "{3: needs_human}",
             failed,
             6,
             "needs_human",
-            "a person has to look at it: the agent reports a failure: no",
+            "waiting for a person (exit code 3): the agent reports a failure: no",
         ),
-        ("{0: needs_human}", "result ok", 6, "needs_human", "exit code 0: a person has to look at it"),
+        ("{0: needs_human}", "result ok", 6, "needs_human", "waiting for a person (exit code 0)"),
         ("{3: needs_human}", "exit 4", 1, "failed", "exit code 4"),
         ("{3: ok}", "result ok; exit 3", 0, "ok", ""),
         ("{3: ok}", "exit 3", 1, "failed", "without a result"),

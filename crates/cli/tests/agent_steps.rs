@@ -373,16 +373,11 @@ fn what_was_used_is_shown_and_unknown_is_not_zero() {
     assert_eq!(env.run(["show", "last", "--output-format", "json"]).json()["usage"], json["usage"]);
     assert_eq!(env.run(["runs", "--output-format", "json"]).json()[0]["usage"]["cost_usd"], 0.5);
     let text = env.run(["show", "last"]).stdout;
-    assert!(
-        text.contains(
-            "3 runs, model unknown or several, tokens 240, cost at least $0.5000 (unknown for 1 of the runs)"
-        ),
-        "{text}"
-    );
-    assert!(env.run(["runs"]).stdout.contains("3 runs"));
+    assert!(text.contains("3 calls, tokens 240, cost at least $0.5000 (not reported for 1 call)"), "{text}");
+    assert!(env.run(["runs"]).stdout.contains("3 calls"));
     let silent = run(&env, "name: r\nsteps:\n- {id: c, prompt: x, agent_binary: codex}\n", &[]);
     assert!(silent.json()["usage"].get("cost_usd").is_none());
-    assert!(env.run(["show", "last"]).stdout.contains("tokens unknown, cost unknown"));
+    assert!(env.run(["show", "last"]).stdout.contains("1 call (usage not reported)"));
 }
 
 #[test]

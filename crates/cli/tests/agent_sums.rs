@@ -42,7 +42,7 @@ fn a_cost_that_is_known_in_part_is_said_to_be() {
         assert_eq!(output.step("a")["usage"]["program"], "claude", "{}", output.all());
     }
     let health = env.run(["health"]);
-    assert!(health.stdout.contains("cost at least $0.0200 (unknown for 2 of the runs)"), "{}", health.all());
+    assert!(health.stdout.contains("cost at least $0.0200 (not reported for 2 calls)"), "{}", health.all());
     let health = env.run(["health", "--output-format", "json"]).json()["recipes"][0].clone();
     let found = ["agent_runs", "agent_runs_without_cost", "cost_usd"].map(|name| health[name].clone());
     assert_eq!(found, [json!(4), json!(2), json!(0.02)], "{health}");

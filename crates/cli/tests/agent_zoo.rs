@@ -180,8 +180,8 @@ fn a_nul_in_an_answer_is_refused() {
 #[test]
 fn silence_is_not_death() {
     let idle = "name: r\nsteps:\n- {id: a, prompt: do it, idle_timeout: 0.5}\n";
-    check_step(idle, "sleep 60", Err("no sign of life for 0.5 s"));
-    check_step(idle, "say hello; sleep 60", Err("no sign of life for 0.5 s"));
+    check_step(idle, "sleep 60", Err("no activity for 0.5 s"));
+    check_step(idle, "say hello; sleep 60", Err("no activity for 0.5 s"));
     check_step(
         idle,
         "end=$((SECONDS+2)); while [ $SECONDS -lt $end ]; do :; done; result worked",

@@ -197,7 +197,7 @@ fn a_retry_repeats_no_effect_that_is_done() {
     );
     let error = output.step("deploy")["error"].to_string();
     let note =
-        "not retried: `deploy/charge`, `deploy/push` are done and must not be done again; a resume goes on";
+        "not retried: `deploy/charge`, `deploy/push` are done and must not run again; a resume continues";
     assert!(error.contains(note), "{error}");
     assert!(error.contains("Sub-recipe 'dep' failed at step 'smoke': [error]"), "{error}");
     env.write("go", "");
@@ -217,7 +217,8 @@ fn why_a_recipe_is_not_retried_is_told_everywhere() {
     );
     let half = env.file("half.yaml", "name: half\nsteps: [{id: sl, idempotent: false, command: sleep 30}]\n");
     let output = half.json("name: r\nsteps: [{id: deploy, recipe: half, retry: 3, timeout: 0.5}]\n", &[]);
-    let told = "not retried: `deploy/sl` was ended half-way and is not idempotent; a resume asks what to do";
+    let told =
+        "not retried: `deploy/sl` was stopped half-way and is not idempotent; a resume asks you what to do";
     assert!(output.step("deploy")["error"].to_string().contains(told), "{}", output.all());
 }
 
@@ -226,7 +227,7 @@ fn a_failure_that_is_tolerated_is_not_offered_to_a_resume() {
     let env = deployment(", continue_on_error: true");
     let output = env.run(["r.yaml", "--output-format", "json"]);
     let error = output.step("deploy")["error"].to_string();
-    assert!(error.contains("must not be done again") && !error.contains("a resume"), "{error}");
+    assert!(error.contains("must not run again") && !error.contains("a resume"), "{error}");
     assert_eq!(
         (output.code, env.read("ledger")),
         (0, "charge\npush\nsmoke\n".to_owned()),

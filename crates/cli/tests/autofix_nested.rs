@@ -121,7 +121,7 @@ fn a_nested_recipe_is_put_back_after_a_kill() {
     assert_ne!(env.read("recipes/child.yaml"), CHILD, "nobody was there to put it back");
     let resumed = env.run(["resume", "last", "--no-auto-fix"]);
     assert_eq!(resumed.code, 1, "{}", resumed.all());
-    assert!(resumed.stderr.contains("put back"), "{}", resumed.all());
+    assert!(resumed.stderr.contains("the original recipe is restored"), "{}", resumed.all());
     until("the agent is gone", || !is_alive(&agent));
     assert_eq!((env.read("recipes/child.yaml"), ledger(&env)), (CHILD.into(), "before one two three".into()));
 }

@@ -91,7 +91,7 @@ fn an_agent_that_does_not_listen_is_killed() {
         world(&format!("trap '' TERM INT\n{}", SLOW_REPAIR.replace("\nwait", "\nwhile :; do sleep 1; done")));
     let started = repairing(&env);
     started.signal("INT");
-    until("it says that it stops", || started.stderr().contains("interrupted: ending"));
+    until("it says that it stops", || started.stderr().contains("interrupted: stopping"));
     started.signal("INT");
     let output = started.wait();
     assert_eq!(output.code, 130, "{}", output.all());
@@ -112,7 +112,7 @@ fn a_repair_has_an_owner() {
     }
     let cancelled = env.run(["cancel", "last"]);
     assert_eq!(cancelled.code, 0, "{}", cancelled.all());
-    assert!(cancelled.stdout.contains("is cancelled"), "{}", cancelled.all());
+    assert!(cancelled.stdout.contains(" cancelled; "), "{}", cancelled.all());
     assert!(!is_alive(&env.read("~/agent")), "it returns when nothing is alive");
     let output = started.wait();
     assert_eq!((output.code, &output.json()["status"]), (130, &Json::from("cancelled")), "{}", output.all());
@@ -192,7 +192,7 @@ fn a_repair_whose_runner_was_killed_is_undone() {
 
     let resumed = env.run(["resume", &dead, "--no-auto-fix"]);
     assert_eq!(resumed.code, 1, "{}", resumed.all());
-    assert!(resumed.stderr.contains("put back"), "{}", resumed.all());
+    assert!(resumed.stderr.contains("the original recipe is restored"), "{}", resumed.all());
     check_mended(&env);
     let usage = json(&env, &["show", &dead]).json()["usage"].clone();
     assert_eq!((&usage["runs"], &usage["runs_without_cost"]), (&1.into(), &1.into()), "{usage}");
@@ -231,7 +231,7 @@ fn effects_that_stop_auto_fix_are_not_claimed_as_done() {
     assert_eq!(output.code, 6, "{}", output.all());
     let escalation = output.json()["auto_fix"]["escalation"].clone();
     let attempted = escalation["attempted"].to_string();
-    assert!(!attempted.contains("; done again") && attempted.contains("not done again"), "{attempted}");
+    assert!(!attempted.contains("; re-run") && attempted.contains("not re-run"), "{attempted}");
     assert!(escalation["options"].to_string().contains("--rerun-effects"), "{escalation}");
     assert_eq!(env.read("ledger"), "push\n");
 }

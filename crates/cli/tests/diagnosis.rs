@@ -56,7 +56,7 @@ fn check(found: &Json, expected: &str, quote: &str) {
 #[test]
 fn a_tool_that_is_nowhere_is_named_though_nobody_says_so() {
     let output = env().json(&step("nosuchx --flag 2>/dev/null"), &[]);
-    check(&diagnosis(&output), "environment.missing_binary medium", "the program `nosuchx` is not there");
+    check(&diagnosis(&output), "environment.missing_binary medium", "the program `nosuchx` is not found");
     let error = output.step("s")["error"].as_str().unwrap().to_owned();
     assert!(error.contains("`nosuchx` is not installed, or not in PATH"), "{error}");
 }
@@ -89,7 +89,11 @@ fn a_step_that_asks_for_a_person_says_so() {
         "name: r\nsteps: [{id: a, command: 'echo sign it >&2; exit 75', exit_codes: {75: needs_human}}]\n";
     let output = env.text(recipe, &[]);
     assert_eq!(output.code, 6, "{}", output.all());
-    assert!(output.stderr.contains("`a` asks for a person: do what it says"), "{}", output.all());
+    assert!(
+        output.stderr.contains("`a` is waiting for you. When you are done, resume the run"),
+        "{}",
+        output.all()
+    );
     assert!(output.stderr.contains("resume:  recipe-runner-rs resume "), "{}", output.all());
 }
 
@@ -230,9 +234,10 @@ fn every_member_of_a_group_that_failed_has_a_diagnosis() {
     let shown = env.run(["show", "last", "--output-format", "json"]).json();
     assert_eq!(shown["diagnosis"], found);
     let text = env.run(["r.yaml"]).stderr;
-    for line in
-        ["failed too: step `b`: environment.missing_binary (high confidence)", "failed too: step `n/k`"]
-    {
+    for line in [
+        "failed too: step `b`: a program is missing or cannot be executed (environment.missing_binary, high confidence)",
+        "failed too: step `n/k`",
+    ] {
         assert!(text.contains(line), "{text}");
     }
     // one failure alone has nothing beside it

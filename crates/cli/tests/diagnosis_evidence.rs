@@ -44,10 +44,14 @@ fn what_a_step_says_and_how_it_ends_is_understood() {
         ("echo Killed >&2; exit 137", "environment.memory medium", "free memory"),
         ("echo 'nosuchprog not found' >&2; exit 127", "environment.missing_binary high", "nosuchprog"),
         ("touch np.sh; ./np.sh", "environment.missing_binary medium", "chmod +x"),
-        ("kill -TERM $$", "interrupted medium", "`s` was ended by SIGTERM (signal 15) while the run went on"),
-        ("test -d / || exit 1; kill -TERM $$; sleep 3", "interrupted medium", "see who sent that"),
-        ("test -d / || exit 1; kill -KILL $$; sleep 3", "unknown low", "nothing explains"),
-        ("test -d / || exit 1; kill -SEGV $$; sleep 3", "verification medium", "mend the work"),
+        (
+            "kill -TERM $$",
+            "interrupted medium",
+            "`s` was ended by SIGTERM (signal 15) while the run was alive",
+        ),
+        ("test -d / || exit 1; kill -TERM $$; sleep 3", "interrupted medium", "find the sender"),
+        ("test -d / || exit 1; kill -KILL $$; sleep 3", "unknown low", "cause unknown"),
+        ("test -d / || exit 1; kill -SEGV $$; sleep 3", "verification medium", "fix the work"),
     ] {
         check(&run(command), expected, advice);
     }
@@ -71,7 +75,7 @@ fn evidence_stands_where_it_was_printed() {
 #[test]
 fn output_that_is_no_json_is_not_called_a_check() {
     let recipe = "name: r\nsteps: [{id: a, command: echo no, parse_json: true, parse_json_required: true}]\n";
-    check(&env().json(recipe, &[]), "verification high", "`a` has to print JSON and did not");
+    check(&env().json(recipe, &[]), "verification high", "`a` must print JSON and did not");
 }
 
 #[test]
@@ -81,7 +85,7 @@ fn a_value_that_a_nested_recipe_was_not_given_is_nobodys_to_repair() {
             .file("c.yaml", format!("name: c\n{needs}\nsteps: [{{id: k, command: 'true'}}]\n"));
         let recipe = "name: r\nsteps: [{id: a, command: 'true'}, {id: s, recipe: c}]\n";
         let output = env.json(recipe, &["--auto-fix"]);
-        check(&output, "environment.missing_env high", "in the `context` of that step (zed)");
+        check(&output, "environment.missing_env high", "in the `context` of `s` (zed)");
         assert_eq!((output.code, &output.json()["outcome"]), (1, &Json::from("blocked")), "{}", output.all());
         assert!(!env.path("asked").exists(), "the repair agent is not asked");
     }
@@ -95,7 +99,7 @@ fn words_about_a_subject_are_no_missing_variable() {
         "echo \"FAIL: field 'OWNER_NAME' is not set\" >&2; exit 1",
         "echo \"MAX_SIZE is not set in config.toml\" >&2; exit 1",
     ] {
-        check(&run(command), "unknown low", "nothing explains");
+        check(&run(command), "unknown low", "cause unknown");
     }
 }
 

@@ -47,7 +47,7 @@ fn the_result_holds_what_would_run() {
         (
             "recipe: '{{late}}'",
             Json::Null,
-            "dry run: would run the recipe `{{late}}`, whose name is not known yet",
+            "dry run: would run the recipe `{{late}}`, a name that is known only later",
         ),
     ] {
         let json = dry(&format!("  - id: s\n    {fields}\n"));

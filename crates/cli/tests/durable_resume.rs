@@ -235,7 +235,7 @@ steps:
     assert_eq!(resume(&env, &["--skip-interrupted"]).code, 1);
     env.write("go", "");
     let plan = env.run(["resume", "last", "--plan"]);
-    assert!(plan.stdout.contains("keep     b  (a person chose to leave it out)"), "{}", plan.all());
+    assert!(plan.stdout.contains("keep     b  (you chose to skip it)"), "{}", plan.all());
     let output = resume(&env, &[]);
     assert_eq!(output.code, 0, "{}", output.all());
     assert_eq!(env.read("ledger"), "b\nc\nc\n");
@@ -306,7 +306,7 @@ fn of_two_resumers_one_wins() {
     let mut codes = outputs.each_ref().map(|output| output.code);
     codes.sort_unstable();
     let said = format!("{}{}", outputs[0].all(), outputs[1].all());
-    assert!(codes == [0, 7] || said.contains("completed already"), "{said}");
+    assert!(codes == [0, 7] || said.contains("has already completed"), "{said}");
     assert_eq!(env.read("ledger"), "a\nb\nb\nc\n");
 }
 
@@ -326,7 +326,7 @@ fn a_run_that_is_alive_belongs_to_its_process() {
     assert_eq!(started.wait().code, 0);
     let output = env.run(["resume", "last"]);
     assert_eq!(output.code, 0);
-    assert!(output.stdout.contains("completed already"), "{}", output.all());
+    assert!(output.stdout.contains("has already completed"), "{}", output.all());
     assert_eq!(env.run(["prune", "--keep", "0"]).code, 0);
     assert!(env.run_ids().is_empty());
 }
@@ -352,7 +352,7 @@ steps:
     assert_eq!(env.run(["runs", "--output-format", "json"]).json()[0]["status"], "cancelled");
     let output = env.run(["cancel", "last"]);
     assert_eq!(output.code, 0);
-    assert!(output.stdout.contains("over already"), "{}", output.all());
+    assert!(output.stdout.contains("has already ended"), "{}", output.all());
 }
 
 #[test]

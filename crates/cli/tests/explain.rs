@@ -74,7 +74,7 @@ Steps:
        {{changes}}
      Output: review (read as JSON)
      Needs: diff (value changes)
-     On failure: the recipe goes on
+     On failure: the recipe continues
   5. deploy [recipe]
      Condition: environment != 'local' and len(lint) > 0   (reads environment, lint)
      Passes: env

@@ -56,7 +56,7 @@ fn a_filter_that_takes_too_long_is_told_and_a_server_is_not_waited_for() {
     let output = env.json(slow, &[]);
     assert_eq!(output.code, 0, "{}", output.all());
     assert!(
-        output.json()["evidence"]["notes"].to_string().contains("passes on what the step printed"),
+        output.json()["evidence"]["notes"].to_string().contains("forwards the step's output"),
         "{}",
         output.all()
     );

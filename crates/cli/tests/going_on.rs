@@ -36,7 +36,11 @@ fn a_resume_says_what_it_kept() {
     assert_eq!(env.run(["three.yaml"]).code, 1);
     let output = env.shell("touch ok; \"$RUNNER\" resume last");
     assert_eq!(output.code, 0, "{}", output.all());
-    assert!(output.stderr.contains("[recipe three] resumed: 2 of 3 steps kept\n"), "{}", output.all());
+    assert!(
+        output.stderr.contains("[recipe three] resumed: 2 of 3 steps already done\n"),
+        "{}",
+        output.all()
+    );
 }
 
 #[test]
@@ -44,17 +48,32 @@ fn a_failed_check_offers_to_keep_the_agents_work() {
     let env = with_agent();
     let failed = env.run(["checked.yaml"]);
     assert_eq!(failed.code, 1, "{}", failed.all());
-    let line =
-        failed.stderr.lines().find_map(|line| line.trim().strip_prefix("keep them: ")).unwrap_or_default();
+    let line = failed
+        .stderr
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("keep the agent's work: "))
+        .unwrap_or_default();
     assert!(line.contains(" --from check "), "{}", failed.all());
-    assert!(line.ends_with("# resume does again: write"), "{line}");
+    assert!(line.ends_with("# a plain resume re-runs: write"), "{line}");
     let command = line.split("   ").next().unwrap_or_default().replace("recipe-runner-rs", "\"$RUNNER\"");
     assert_eq!(env.shell(&command).code, 1);
     assert_eq!(asked(&env), 1, "the answer was kept");
     env.write("answer", "good");
     let again = env.run(["resume", "last"]);
     assert_eq!((again.code, asked(&env)), (0, 2), "{}", again.all());
-    assert!(again.stderr.contains("resumed: 1 of 3 steps kept; done again: write"), "{}", again.all());
+    assert!(again.stderr.contains("resumed: 1 of 3 steps already done; re-runs: write"), "{}", again.all());
+}
+
+#[test]
+fn a_refused_question_is_not_an_error() {
+    let env = with_agent().env("SHELL", "/bin/bash").env("TERM", "dumb");
+    assert_eq!(env.run(["checked.yaml"]).code, 1);
+    let output = env.shell("script -qec '\"$RUNNER\" resume last' /dev/null </dev/null");
+    assert_eq!((output.code, asked(&env)), (6, 1), "{}", output.all());
+    for text in ["This will re-run completed steps: write", "Continue? [y/N] ", "Nothing changed. "] {
+        assert!(output.stdout.contains(text), "{}", output.all());
+    }
+    assert!(!output.stdout.contains("error"), "{}", output.all());
 }
 
 #[test]
@@ -62,5 +81,5 @@ fn nothing_is_offered_where_nothing_would_be_done_again() {
     let env = env().file("a.yaml", "name: a\nsteps: [{id: b, command: test -e nothing}]");
     let failed = env.run(["a.yaml"]);
     assert_eq!(failed.code, 1);
-    assert!(!failed.stderr.contains("keep them"), "{}", failed.all());
+    assert!(!failed.stderr.contains("keep the agent's work"), "{}", failed.all());
 }

@@ -75,11 +75,11 @@ fn a_plain_resume_tells_of_every_file_that_changed() {
         env.write("c.yaml", inner("V1", "test -e go"));
         for arguments in [vec!["resume", "last", "--plan"], vec!["resume", "last"]] {
             let told = said(env.run(arguments)).unwrap_or_default();
-            assert!(told.contains("c.yaml` was changed") && told.contains("r.yaml"), "{name}: {told}");
+            assert!(told.contains("c.yaml` has changed") && told.contains("r.yaml"), "{name}: {told}");
         }
         env.write("r.yaml", outer(name, "echo"));
         let told = said(env.run(["resume", "last"])).unwrap_or_default();
-        assert!(told.contains("r.yaml`, `") && told.contains("c.yaml` were changed"), "{name}: {told}");
+        assert!(told.contains("r.yaml`, `") && told.contains("c.yaml` have changed"), "{name}: {told}");
     }
 }
 
@@ -88,7 +88,7 @@ fn a_plan_lists_the_steps_inside() {
     let env = env().file("r.yaml", outer("{{w}}", "true")).file("c.yaml", inner("V0", "test -e go"));
     assert_eq!(env.run(["r.yaml"]).code, 1);
     let plan = env.run(["resume", "last", "--plan"]);
-    for line in ["keep     s/k0", "rerun    s/k ", "pending  s/k1", "goes on at `s/k`"] {
+    for line in ["keep     s/k0", "re-run   s/k ", "pending  s/k1", "resumes at `s/k`"] {
         assert!(plan.stdout.contains(line), "{line}\n{}", plan.all());
     }
 }

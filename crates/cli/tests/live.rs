@@ -111,7 +111,7 @@ fn an_interrupted_run_leaves_a_clean_screen() {
     let world = world().file("r.yaml", "name: r\nsteps:\n  - {id: a, command: 'echo on; sleep 30'}\n");
     let written = typed(&world, "$RUNNER r.yaml & p=$!; sleep 0.7; kill -INT $p; wait $p");
     let left = screen(&written);
-    assert!(left.iter().any(|line| line.contains("interrupted: ending what is running")), "{left:#?}");
+    assert!(left.iter().any(|line| line.contains("interrupted: stopping running steps")), "{left:#?}");
     assert!(!left.iter().any(|line| line.starts_with("▶ a") || line.contains(" done, ")), "{left:#?}");
     assert!(left.last().unwrap().contains("recipe-runner-rs resume"), "{left:#?}");
 }

@@ -130,7 +130,7 @@ fn printed_commands_name_the_recipe_in_force_from_anywhere() {
         let output = at(&env, dir, command);
         let line = printed(&output);
         assert!(line.ends_with(&wanted(file)), "{dir}: {command}\n{}", output.all());
-        assert!(!output.all().contains("was changed since"), "{dir}: {command}\n{}", output.all());
+        assert!(!output.all().contains("has changed; this run"), "{dir}: {command}\n{}", output.all());
         let result = show(&env);
         assert_eq!(result["resume_command"], line.as_str(), "as the text says");
         let typed = line.replacen("recipe-runner-rs ", "", 1);
@@ -139,7 +139,9 @@ fn printed_commands_name_the_recipe_in_force_from_anywhere() {
     env.write("sub/e.yaml", recipe("git frobnicate anew"));
     let output = at(&env, "else", "resume last");
     assert!(
-        output.stderr.contains(&format!("`{}` was changed since", path(&env, "sub/e.yaml"))),
+        output
+            .stderr
+            .contains(&format!("`{}` has changed; this run keeps the old version", path(&env, "sub/e.yaml"))),
         "{}",
         output.all()
     );

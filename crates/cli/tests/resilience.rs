@@ -330,7 +330,7 @@ fn a_dead_run_is_named_and_left_alone() {
     assert_eq!(second.code, 0, "{}", second.all());
     assert!(second.stderr.contains("resume"), "{}", second.all());
     let third = env.run(["r.yaml", "--clear-stale"]);
-    assert!(third.stderr.contains("moved aside"), "{}", third.all());
+    assert!(third.stderr.contains("cleared the stale lock of run"), "{}", third.all());
     let fourth = env.run(["r.yaml"]);
     assert!(!fourth.stderr.contains("interrupted here"), "{}", fourth.all());
     assert_eq!(json(&env, &["runs"]).json().as_array().unwrap().len(), 4, "nothing was deleted");

@@ -94,7 +94,7 @@ fn agents_are_not_done_again_because_of_mere_order() {
     let run = &env.run_ids()[0];
     let file = env.path("r.yaml").canonicalize().unwrap();
     let command = format!("recipe-runner-rs resume {run} --recipe {} --rerun-producers", file.display());
-    assert!(plan.contains("goes on at `up`") && plan.contains(&command), "{plan}");
+    assert!(plan.contains("resumes at `up`") && plan.contains(&command), "{plan}");
     let again = json(&env, &["resume", "last", "--recipe", "r.yaml", "--plan", "--rerun-producers"]).json();
     assert_eq!(actions(&again), "up:rerun agent:rerun mid:rerun gate:rerun");
 }
@@ -202,7 +202,7 @@ fn effects_behind_a_changed_step_stop_the_resume_and_its_hints_repeat_what_was_a
     assert_eq!(env.read("ledger"), "push\n");
     let plain = env.run(["resume", "last"]);
     assert_eq!(plain.code, 0, "{}", plain.all());
-    assert!(plain.stderr.contains(&format!("not with `{}`", file.display())), "{}", plain.all());
+    assert!(plain.stderr.contains(&format!("not `{}`", file.display())), "{}", plain.all());
 }
 
 #[test]
@@ -361,7 +361,7 @@ fn a_recipe_that_is_only_entered_again_is_not_done_again() {
     env.write("svc-web.yaml", format!("{inner}  - {{id: ship, command: echo 2}}\n"));
     let output = env.run(["resume", "last", "--recipe", "o.yaml"]);
     assert_eq!(output.code, 1, "{}", output.all());
-    assert!(output.stderr.contains("resumed: ") && !output.all().contains("done again"), "{}", output.all());
+    assert!(output.stderr.contains("resumed: ") && !output.all().contains("re-runs: "), "{}", output.all());
     let shown = json(&env, &["show", "last"]).json().to_string();
     assert!(!shown.contains("second/\""), "{shown}");
     assert_eq!(env.read("ledger"), "built\n");

@@ -109,7 +109,7 @@ fn a_dry_resume_executes_nothing() {
         let arguments: Vec<&str> = start.iter().chain(&["--set", "v=two"]).copied().collect();
         let output = env.run(&arguments);
         assert_eq!((output.code, ledger(&env)), (0, before), "{}", output.all());
-        assert!(output.stdout.contains("rerun    gate"), "{}", output.all());
+        assert!(output.stdout.contains("re-run   gate"), "{}", output.all());
         assert_eq!(env.run(["show", "last", "--output-format", "json"]).json()["status"], "failed");
     }
 }
@@ -130,7 +130,7 @@ fn a_completed_run_is_said_to_be_so() {
     let output = env.run(["resume", "last", "--output-format", "json"]);
     let json = output.json();
     assert_eq!((output.code, json["status"].as_str()), (0, Some("completed")));
-    assert!(json["message"].as_str().is_some_and(|text| text.contains("completed already")), "{json}");
+    assert!(json["message"].as_str().is_some_and(|text| text.contains("has already completed")), "{json}");
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn an_ambiguous_beginning_names_a_few_runs() {
     assert_eq!(output.code, 3, "{}", output.all());
     let named = ids.iter().filter(|id| output.stderr.contains(id.as_str())).count();
     assert!(
-        named <= 3 && output.stderr.contains("6 in all") && output.stderr.contains("3 more"),
+        named <= 3 && output.stderr.contains("matches 6 runs") && output.stderr.contains("3 more"),
         "{}",
         output.all()
     );

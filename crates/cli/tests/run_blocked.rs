@@ -85,7 +85,7 @@ fn a_current_directory_that_is_gone_is_called_that() {
     let env = env().file("r.yaml", recipe("version: 1"));
     let output = env.shell("here=$PWD; mkdir gone; cd gone; rmdir ../gone; exec $RUNNER \"$here/r.yaml\"");
     assert_eq!(output.code, 5, "{}", output.all());
-    assert!(output.stderr.contains("the current directory does not exist any more"), "{}", output.all());
+    assert!(output.stderr.contains("the current directory no longer exists"), "{}", output.all());
     assert!(!output.stderr.contains("-C ''"), "{}", output.all());
 }
 
@@ -111,7 +111,7 @@ fn a_nul_in_a_given_value_is_refused() {
     for arguments in [&["--context-file", "c.json"][..], &["--set", "p={\"k\":\"a\\u0000b\"}"]] {
         let output = env.text(&recipe("context: {p: x}"), arguments);
         assert_eq!(output.code, 4, "{}", output.all());
-        assert!(output.stderr.contains("`p` holds a NUL"), "{}", output.all());
+        assert!(output.stderr.contains("`p` has a NUL"), "{}", output.all());
     }
 }
 
@@ -177,7 +177,7 @@ fn what_is_said_of_one_lack_names_nothing_of_another() {
     let wanted = [
         "give `i1` a value: `--set i1=VALUE`",
         "give `i2` a value: `--set i2=VALUE`",
-        "set what is missing, or write it into `.env` beside the recipe (NEEDA, NEEDB)",
+        "set the missing value, or write it into `.env` beside the recipe (NEEDA, NEEDB)",
     ];
     assert_eq!(advice[..3], wanted, "{advice:?}");
     assert!(advice.len() == 4 && advice[3].starts_with("then start again: "), "{advice:?}");
@@ -191,7 +191,7 @@ fn what_is_said_of_one_lack_names_nothing_of_another() {
     let more = "env: {required: [NEEDA]}\ncontext: {dir: nowhere}\ncontext_validation: {dir: path}";
     let text = env.json(&recipe(more), &[]).json()["advice"].to_string();
     assert!(
-        text.contains("(NEEDA)") && text.contains("make what is missing, or name another path"),
+        text.contains("(NEEDA)") && text.contains("create the missing path, or name another one"),
         "{text}"
     );
 }
@@ -240,7 +240,7 @@ fn required_variables_come_from_the_environment_or_files() {
     check_blocked(&env(), fields, &[], &["MISSING_ENV_VAR: FIRST_VAR, SECOND_VAR", "export FIRST_VAR="]);
     check_blocked(&env().env("FIRST_VAR", "x"), fields, &[], &["MISSING_ENV_VAR: SECOND_VAR: set it with"]);
     let empty = env().env("FIRST_VAR", "x").file(".env", "SECOND_VAR=\n");
-    check_blocked(&empty, fields, &[], &["MISSING_ENV_VAR: SECOND_VAR: it is set to nothing: set it with"]);
+    check_blocked(&empty, fields, &[], &["MISSING_ENV_VAR: SECOND_VAR: it is empty: set it with"]);
     let env = env()
         .env("EXPORTED", "exported")
         .file(".env", "export FIRST_VAR='from env' # note\nSECOND_VAR=env\nEXPORTED=no\n")

@@ -161,7 +161,7 @@ fn a_result_that_should_be_json_and_is_not_is_told() {
         let output = env().json(&recipe, &[]);
         assert_eq!(output.code, 0, "{}", output.all());
         let notes = output.json()["evidence"]["notes"].to_string();
-        assert_eq!(notes.contains("its text is no JSON"), is_told, "{}", output.all());
-        assert_eq!(output.stderr.contains("its text is no JSON"), is_told, "{}", output.all());
+        assert_eq!(notes.contains("its text is not valid JSON"), is_told, "{}", output.all());
+        assert_eq!(output.stderr.contains("its text is not valid JSON"), is_told, "{}", output.all());
     }
 }

@@ -320,7 +320,7 @@ fn no_subscript_in_a_name_is_evaluated() {
         assert_eq!(output.code, 1, "{command}: {}", output.all());
         let fine = env.json(&recipe, &["--set", "v=a[0]"]);
         let error = fine.step("s")["error"].as_str().unwrap_or_default().to_owned();
-        assert!(!error.contains("only a name"), "{command}: {error}");
+        assert!(!error.contains("is not a name"), "{command}: {error}");
     }
 }
 

@@ -73,7 +73,7 @@ fn a_dry_run_fails_where_the_run_would() {
             good,
             &[],
             0,
-            &["name is not known yet"],
+            &["a name that is known only later"],
         ),
         (
             "name: r\ninputs: [{name: q, required: true}]\nsteps: [{id: a, command: 'true'}]\n",
@@ -356,7 +356,7 @@ fn lines_of_env_files_that_nobody_understands_are_told_once_and_without_what_the
             let told = format!("/.env` line {line} ");
             assert_eq!(output.stderr.matches(&told).count(), 1, "{told}\n{}", output.all());
         }
-        assert!(output.stderr.contains("defines nothing: write `NAME=value`"), "{}", output.all());
+        assert!(output.stderr.contains("is ignored: write `NAME=value`"), "{}", output.all());
         assert!(!output.all().contains("hush-hush"), "{}", output.all());
     }
 }

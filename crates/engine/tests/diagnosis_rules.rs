@@ -40,8 +40,8 @@ fn the_next_steps_name_commands_that_are_given() {
         start: some("S"),
     };
     let without_logs = Commands { logs: None, ..commands.clone() };
-    let (logs, go_on) = ("read everything it printed: L", ["then go on: R", "then start again: S"]);
-    let go_on_edited = ["then go on: E", "then start again: S"];
+    let (logs, go_on) = ("read its full output: L", ["then resume: R", "then start again: S"]);
+    let go_on_edited = ["then resume: E", "then start again: S"];
     for (facts, commands, expected) in [
         (Obstacle::InvalidRecipe, &commands, [&["check the recipe: V"], &go_on_edited[..]].concat()),
         (Obstacle::Deadlock, &commands, [&["check the recipe: V"], &go_on_edited[..]].concat()),
@@ -73,7 +73,7 @@ fn the_first_step_says_what_was_seen() {
     let said = exit("x", 127, "bash: line 1: x: command not found", "");
     assert!(first(&said).ends_with("(bash: line 1: x: command not found)"), "{}", first(&said));
     let silent = Facts { obstacle: Some(Obstacle::InvalidRecipe), ..Facts::default() };
-    assert!(first(&silent).ends_with("stands"), "{}", first(&silent));
+    assert!(first(&silent).ends_with("at `s`"), "{}", first(&silent));
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn evidence_says_what_and_where() {
     let refused = Facts { outcome: Some(Outcome::Refused), ..Facts::default() };
     assert_eq!(ended(refused.clone()), ["unknown Low"]);
     let refused = Facts { detail: "no".to_owned(), ..refused };
-    assert_eq!(ended(refused), ["unknown Low", "what the runner says: no @ outcome"]);
+    assert_eq!(ended(refused), ["unknown Low", "the runner's own message: no @ outcome"]);
 }
 
 #[test]

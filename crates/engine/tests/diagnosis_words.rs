@@ -226,9 +226,9 @@ fn a_step_names_the_program_that_it_misses() {
     }
     // the shell knows best what ended it, and the runner what is nowhere
     let noisy = exit("./x", 127, "config not found\nbash: line 1: frob: command not found");
-    assert_eq!(diagnose(&noisy).signals[1].what, "the program `frob` is not there");
+    assert_eq!(diagnose(&noisy).signals[1].what, "the program `frob` is not found");
     let silent = Facts { absent_program: Some("frob".to_owned()), ..exit("./x", 127, "config not found") };
-    assert_eq!(diagnose(&silent).signals[1].what, "the program `frob` is not there");
+    assert_eq!(diagnose(&silent).signals[1].what, "the program `frob` is not found");
     let named = diagnose(&exit("./np.sh", 126, "bash: line 1: ./np.sh: Permission denied"));
     assert_eq!(named.signals[0].what, "the program `./np.sh` cannot be executed");
     // an agent that wrote it forgot something
@@ -292,15 +292,15 @@ fn the_first_advice_follows_the_evidence() {
     let unable = exit("./np.sh", 126, "bash: line 1: ./np.sh: Permission denied");
     let valueless = Facts { missing_values: vec!["zed".to_owned()], ..Facts::default() };
     for (facts, expected) in [
-        (&signal, "`s` was ended by SIGTERM (signal 15) while the run went on: see who sent that"),
-        (&spoke, "`s` was ended by SIGTERM (signal 15) while the run went on: see who sent that"),
-        (&stopped, "nothing is wrong with the recipe: the run was stopped"),
-        (&no_json, "`s` has to print JSON and did not: mend what it prints (no JSON)"),
+        (&signal, "`s` was ended by SIGTERM (signal 15) while the run was alive: find the sender"),
+        (&spoke, "`s` was ended by SIGTERM (signal 15) while the run was alive: find the sender"),
+        (&stopped, "the run was stopped; the recipe is fine"),
+        (&no_json, "`s` must print JSON and did not: fix its output (no JSON)"),
         (
             &unable,
             "make the program executable (`chmod +x`), or get one for this machine (bash: line 1: ./np.sh: Permission denied)",
         ),
-        (&valueless, "give the recipe of `s` what it needs, in the `context` of that step (zed)"),
+        (&valueless, "pass the missing value to the recipe, in the `context` of `s` (zed)"),
     ] {
         assert_eq!(first(facts), expected);
     }

@@ -81,24 +81,24 @@ codes! {
         => "write at least `name:` and `steps:`";
     SeveralDocuments Error "several-documents" "The file holds more than one YAML document."
         => "keep one document, and move the others into files of their own";
-    DuplicateKey Error "duplicate-key" "A key stands twice in the same mapping."
+    DuplicateKey Error "duplicate-key" "The same key appears twice in one map."
         => "remove one of them, or rename it";
-    WrongType Error "wrong-type" "A value has another type than its field takes."
-        => "write a value of that type; `recipe-runner-rs schema` shows what every field takes";
+    WrongType Error "wrong-type" "A value has the wrong type for its field."
+        => "write a value of that type; `recipe-runner-rs schema` shows the type of every field";
     NulCharacter Error "nul-character" "A text contains a NUL character."
         => "remove `\\0` from the text: neither commands nor environment variables can hold it";
     // shape
     MissingField Error "missing-field" "A required field is missing."
         => "add the field";
-    EmptyField Error "empty-field" "A field that must say something is empty."
-        => "write something, or remove what it belongs to";
+    EmptyField Error "empty-field" "A required field is empty."
+        => "write a value, or remove the field";
     FieldTypo Error "field-typo" "An unknown field looks like a misspelt known one."
         => "correct the spelling";
     UnknownField Warning "unknown-field" "A field is not known and has no effect."
         => "remove it, or check the spelling against `recipe-runner-rs schema`";
-    UnknownWord Error "unknown-word" "A word is not one of those that a field takes."
-        => "write one of the words that the field takes; `recipe-runner-rs schema` lists them";
-    OutOfRange Error "out-of-range" "A number is outside of what a field takes."
+    UnknownWord Error "unknown-word" "A word is not valid for its field."
+        => "use one of the valid words; `recipe-runner-rs schema` lists them";
+    OutOfRange Error "out-of-range" "A number is outside the range of its field."
         => "write a number within the range";
     NoSteps Error "no-steps" "The recipe has no steps."
         => "add `steps:` with at least one `- id: …` entry";
@@ -130,13 +130,13 @@ codes! {
     BadName Error "bad-name" "A name has characters that names cannot have."
         => "use letters, digits and `_`; variables may also have `-` and `.`";
     BadPattern Error "bad-pattern" "A file pattern cannot be read."
-        => "write a path in which `*`, `**` and `?` stand for what may differ";
+        => "write a path with `*`, `**` or `?` as placeholders";
     // expressions
     TemplateSyntax Error "template-syntax" "A template cannot be read."
         => "write `{{name}}`, `{{a.b[0]}}` or `{{#if name}}…{{else}}…{{/if}}`";
     ConditionSyntax Error "condition-syntax" "A condition cannot be read."
         => "write an expression such as `status == 'ok' and count > 3`";
-    TemplateInCondition Warning "template-in-condition" "A quoted text in a condition has a template, which is not filled in."
+    TemplateInCondition Warning "template-in-condition" "A quoted text in a condition has a template, which is not rendered."
         => "write the name alone, without quotes and braces";
     UnknownFunction Error "unknown-function" "A condition calls a function that does not exist."
         => "use one of the functions that conditions know, such as `len(x)`";
@@ -149,11 +149,11 @@ codes! {
     ValueAsCode Warning "value-as-code" "A command takes a value for code, or for the name of a variable."
         => "give it the value as data: as an argument, on its standard input, or in a file";
     // structure
-    UnknownRecipe Error "unknown-recipe" "A recipe that is named cannot be found."
+    UnknownRecipe Error "unknown-recipe" "A recipe is not found."
         => "correct the name, or add its directory with `-R DIR`";
     CircularExtends Error "circular-extends" "Recipes extend each other in a circle."
-        => "let one of the recipes stand alone";
-    UnknownStep Error "unknown-step" "A step id is named that does not exist."
+        => "remove `extends` from one of the recipes";
+    UnknownStep Error "unknown-step" "A step refers to a step id that does not exist."
         => "name a step that exists";
     LaterStep Error "later-step" "A step depends on one that comes later, or on itself."
         => "move that step up: steps run in the order in which they are written";
@@ -164,8 +164,8 @@ codes! {
     LimitExceeded Warning "limit-exceeded" "The recipe cannot finish within its own limits."
         => "raise the limit under `recursion:`, or let fewer steps run";
     NoPrompt Warning "no-prompt" "An agent step has no prompt."
-        => "say under `prompt:` what the agent is to do";
-    UnresolvedAgent Warning "unresolved-agent" "An agent reference leads to no file."
+        => "describe the agent's task under `prompt:`";
+    UnresolvedAgent Warning "unresolved-agent" "The file of an agent is not found."
         => "put the agent's Markdown file into `agents/` beside the recipe";
     DeepRecipes Error "deep-recipes" "Recipes extend each other too deeply, or too many recipes take part."
         => "merge some of the recipes into one";

@@ -134,7 +134,7 @@ fn files_that_hold_values() {
         ("# nothing\n", Err("line 1: the file is empty")),
         ("a: 1\n- b\n", Err("line 2: the indentation does not fit: a key of the map was expected here")),
         ("\n- a\n", Err("line 2: it is not a map of names and values")),
-        ("a: 1\na: 2\n", Err("line 2: the key `a` stands twice in this map")),
+        ("a: 1\na: 2\n", Err("line 2: duplicate key `a`")),
     ] {
         let found = document::read(text.as_bytes());
         let found = found.map(|value| value.to_json()).map_err(|error| error.to_string());
@@ -245,8 +245,8 @@ fn a_name_that_has_dots_is_read_where_it_is_known() {
 fn a_key_of_json_stands_once_in_its_map() {
     for (text, expected) in [
         (r#"{"a": 1, "b": {"a": 1}}"#, ""),
-        (r#"{"a": 1, "a": 2}"#, "the key `a` stands twice in this map"),
-        ("{\"a\": [1,\n {\"b\": 1, \"b\": 2}]}", "the key `b` stands twice in this map"),
+        (r#"{"a": 1, "a": 2}"#, "duplicate key `a`"),
+        ("{\"a\": [1,\n {\"b\": 1, \"b\": 2}]}", "duplicate key `b`"),
         // what is no JSON may be YAML
         ("{a: x}", ""),
         ("a: x", ""),

@@ -121,25 +121,25 @@ pub(crate) struct RunOptions {
     pub(crate) max_agents: Option<usize>,
     #[command(flatten)]
     pub(crate) budget: BudgetOptions,
-    /// When an agent may finish the work of a nested recipe that failed: `declared` if left out
+    /// When an agent may finish the work of a failed sub-recipe: `declared` if left out
     #[arg(long, value_name = "MODE")]
     pub(crate) recovery: Option<RecoveryMode>,
-    /// Diagnose, repair and go on by itself: at most N runs, 3 if N is left out
+    /// Diagnose, repair and resume automatically: at most N runs, 3 if N is left out
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "3", value_parser = clap::value_parser!(u32).range(1..=10))]
     pub(crate) auto_fix: Option<u32>,
-    /// Never repair or go on by itself, whatever else is said
+    /// Never auto-fix (overrides every other setting)
     #[arg(long)]
     pub(crate) no_auto_fix: bool,
-    /// Agent program that repairs recipes; the run's own unless given
+    /// Agent program that repairs recipes; by default that of the run
     #[arg(long, value_name = "NAME")]
     pub(crate) repair_agent: Option<String>,
-    /// Run although another run of this recipe is alive in the same directory
+    /// Run even if this recipe is already running here
     #[arg(long)]
     pub(crate) allow_concurrent: bool,
-    /// Move the marks of dead runs in this workspace aside
+    /// Clear stale locks left by dead runs
     #[arg(long)]
     pub(crate) clear_stale: bool,
-    /// Do what wrappers of other runners expect: allow 6 runs inside each other, and name a JSON log on stderr
+    /// Behave as wrappers of other runners expect: allow 6 runs inside each other, and name a JSON log on stderr
     #[arg(long)]
     pub(crate) compat: bool,
     /// Directory that runs are stored in
@@ -194,16 +194,16 @@ impl From<RecoveryMode> for runtime::store::folder::Recovery {
 /// What agents may use up in the whole run.
 #[derive(Debug, Default, Args)]
 pub(crate) struct BudgetOptions {
-    /// Dollars that agents may cost
+    /// Maximum cost of agents in dollars
     #[arg(long, value_name = "USD", value_parser = amount, allow_negative_numbers = true)]
     pub(crate) budget_usd: Option<f64>,
-    /// Tokens that agents may use
+    /// Maximum number of tokens for agents
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) budget_tokens: Option<u64>,
-    /// How often agents may be started
+    /// Maximum number of agent calls
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) budget_agent_runs: Option<u64>,
-    /// Minutes that agents may work, added up
+    /// Maximum minutes of agent work, added up
     #[arg(long, value_name = "MINUTES", value_parser = amount, allow_negative_numbers = true)]
     pub(crate) budget_minutes: Option<f64>,
 }

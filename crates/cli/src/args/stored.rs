@@ -52,7 +52,7 @@ pub(crate) struct LogsArgs {
     /// Only this step
     #[arg(value_name = "STEP")]
     pub(crate) step: Option<String>,
-    /// Go on showing until the run ends
+    /// Follow the output until the run ends
     #[arg(long, short = 'f')]
     pub(crate) follow: bool,
     #[command(flatten)]
@@ -67,28 +67,28 @@ pub(crate) struct ResumeArgs {
     /// Id of the run, a unique beginning of it, or `last`
     #[arg(value_name = "RUN")]
     pub(crate) run: String,
-    /// Go on with this edited recipe
+    /// Resume with this edited recipe
     #[arg(long, value_name = "FILE")]
     pub(crate) recipe: Option<PathBuf>,
-    /// Show what would be kept and what done again, and do nothing
+    /// Show which steps would be kept and which re-run, then stop
     #[arg(long)]
     pub(crate) plan: bool,
-    /// Go on from this step: it and everything after it is done again
+    /// Resume at this step: it and all later steps run again
     #[arg(long, value_name = "STEP")]
     pub(crate) from: Option<String>,
-    /// Allow that completed side effects are repeated
+    /// Allow completed side effects to run again
     #[arg(long)]
     pub(crate) rerun_effects: bool,
-    /// Run steps that were interrupted again, even those that say they are not idempotent
+    /// Re-run interrupted steps, even those that are not idempotent
     #[arg(long)]
     pub(crate) rerun_interrupted: bool,
-    /// Leave out steps that were interrupted and are not idempotent
+    /// Skip interrupted steps that are not idempotent
     #[arg(long, conflicts_with = "rerun_interrupted")]
     pub(crate) skip_interrupted: bool,
-    /// Run the steps again that made what the failed step reads
+    /// Re-run the steps whose results the failed step reads
     #[arg(long)]
     pub(crate) rerun_producers: bool,
-    /// Do not ask before running completed agent steps again
+    /// Do not ask before completed agent steps run again
     #[arg(long, short = 'y')]
     pub(crate) yes: bool,
     /// Whether a recipe and one of its runs were named, instead of a run and a recipe that replaces its own.
@@ -147,7 +147,7 @@ pub(crate) struct PruneArgs {
     /// Remove only runs that ended more than this many days ago
     #[arg(long, value_name = "DAYS", value_parser = amount, allow_negative_numbers = true)]
     pub(crate) older_than: Option<f64>,
-    /// Show what would be removed, and remove nothing
+    /// Show which runs would be removed, then stop
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]

@@ -50,7 +50,7 @@ fn text(args: &BranchNameArgs, environment: &Environment) -> Result<String, Fail
     }
     if environment.stdin_is_terminal {
         return Err(Failure::new(Exit::BadArguments, "no text given").hint(
-            "write it behind the options, or pipe it in: `echo Fix login | recipe-runner-rs branch-name`",
+            "write it after the options, or pipe it in: `echo Fix login | recipe-runner-rs branch-name`",
         ));
     }
     let mut bytes = Vec::new();

@@ -25,21 +25,22 @@ pub(crate) fn cancel(args: &CancelArgs, environment: &Environment, out: &mut Out
     let (id, cancelled, reach) = result.map_err(|failure| failure.announce(format, out))?;
     let (status, text, exit) = match cancelled {
         Cancelled::Stopped => {
-            let rest = process::blindness().unwrap_or("nothing of it is alive");
-            ("cancelled", format!("run {id} is cancelled; {rest}"), Exit::Success)
+            let rest = process::blindness().unwrap_or("all its processes have ended");
+            ("cancelled", format!("run {id} cancelled; {rest}"), Exit::Success)
         }
         Cancelled::Left(processes) => {
             let failure = processes.iter().fold(
-                Failure::new(Exit::Broken, format!("run {id} is cancelled, but not all of it has ended")),
+                Failure::new(
+                    Exit::Broken,
+                    format!("run {id} cancelled, but some of its processes are still alive"),
+                ),
                 |failure, process| failure.hint(still_alive(process)),
             );
             return Err(failure.announce(format, out));
         }
-        Cancelled::AlreadyOver(status) => (
-            status.as_str(),
-            format!("run {id} is over already ({}); nothing changed", status.as_str()),
-            Exit::Success,
-        ),
+        Cancelled::AlreadyOver(status) => {
+            (status.as_str(), format!("run {id} has already ended ({})", status.as_str()), Exit::Success)
+        }
         Cancelled::StillAlive(pid) => {
             let message = format!("run {id} does not stop: {} is alive", owner_words(pid));
             let again = reach.command(&format!("cancel {id}"));

@@ -135,8 +135,8 @@ pub(crate) fn doctor(args: &DoctorArgs, environment: &Environment, out: &mut Out
         OutputFormat::Text => {
             findings.iter().for_each(|finding| out.result(finding.as_text().trim_end()));
             out.result(match broken {
-                true => "\nRecipes cannot run here until what is marked ✗ is mended.",
-                false => "\nRecipes can run here. Whether agents are logged in was not tried.",
+                true => "\nRecipes cannot run here until the problems marked ✗ are fixed.",
+                false => "\nRecipes can run here. Agent logins were not checked.",
             });
         }
     }
@@ -231,9 +231,9 @@ fn agent(name: &str, settings: &AgentSettings, environment: &Environment) -> Fin
         }
     };
     if is_default {
-        let default = "used where a step names no program";
+        let default = "default agent";
         finding.detail =
-            Some(finding.detail.map_or(default.to_owned(), |detail| format!("{detail}, {default}")));
+            Some(finding.detail.map_or(default.to_owned(), |detail| format!("{detail}; {default}")));
     }
     finding
 }
@@ -246,7 +246,7 @@ fn is_trusted(name: &str, settings: &AgentSettings) -> bool {
 /// A program that was found but not started.
 fn untried(name: &str, path: PathBuf) -> Finding {
     let mut finding = Finding::new("agent", name, Status::Ok);
-    finding.detail = Some("there and executable, nothing more was checked".to_owned());
+    finding.detail = Some("found, not tested".to_owned());
     finding.path = Some(path);
     finding
 }

@@ -126,8 +126,8 @@ fn look(dir: &Path) -> Project {
     [cargo, npm, python, go, make].iter().find_map(|kind| kind(dir)).unwrap_or_else(|| Project {
         kind: "unknown",
         reason:
-            "no Cargo.toml, package.json, pyproject.toml, go.mod or Makefile is here, so this only greets: \
-                 put your own commands in"
+            "found no Cargo.toml, package.json, pyproject.toml, go.mod or Makefile, so this is a placeholder: \
+                 replace its command"
                 .to_owned(),
         steps: vec![("hello", "echo \"Hello from $(basename \"$PWD\")\"".to_owned())],
     })

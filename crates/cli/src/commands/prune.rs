@@ -16,8 +16,10 @@ use crate::{
 pub(crate) fn prune(args: &PruneArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let format = args.format.output_format;
     if args.keep.is_none() && args.older_than.is_none() {
-        let failure =
-            Failure::new(Exit::BadArguments, "say what to remove: `--older-than DAYS`, `--keep N`, or both");
+        let failure = Failure::new(
+            Exit::BadArguments,
+            "choose which runs to remove: `--older-than DAYS`, `--keep N`, or both",
+        );
         return Err(failure.announce(format, out));
     }
     let runs = runs_at(args.state.state_dir.as_deref(), environment)

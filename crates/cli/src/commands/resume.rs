@@ -2,9 +2,10 @@
 
 mod edited;
 mod planned;
+mod question;
 mod same_flags;
 
-use std::{io::Write as _, path::Path};
+use std::path::Path;
 
 use engine::{
     RunStatus,
@@ -36,6 +37,7 @@ use crate::{
     report::{failure::Failure, result},
 };
 use edited::Edited;
+use question::ask;
 use same_flags::Asked;
 
 /// Continues a run where it stopped.
@@ -198,7 +200,7 @@ fn stays_in_place(args: &ResumeArgs, header: &Header, environment: &Environment)
         return Ok(());
     }
     let (run, place) = (&header.run_id, header.working_dir.display());
-    let message = format!("run `{run}` works in `{place}`, and cannot go on in `{}`", dir.display());
+    let message = format!("run `{run}` works in `{place}` and cannot be resumed in `{}`", dir.display());
     let failure = Failure::new(Exit::BadArguments, message);
     if header.working_dir.exists() {
         return Err(failure.hint("leave out `-C`, or start a new run there"));
@@ -206,20 +208,10 @@ fn stays_in_place(args: &ResumeArgs, header: &Header, environment: &Environment)
     let moved = [environment.absolute(dir), header.working_dir.clone()];
     let [new, old] = moved.map(|dir| quote(&dir.to_string_lossy()));
     Err(failure
-        .hint(format!("if it was moved, put a link where it was: `ln -s {new} {old}`, and leave out `-C`"))
+        .hint(format!(
+            "if the directory was moved, put a link in its old place: `ln -s {new} {old}`, and leave out `-C`"
+        ))
         .hint("or start a new run there"))
-}
-
-/// Asks the user whether completed agent steps may run again.
-fn ask(plan: &ResumePlan) -> bool {
-    let mut stderr = std::io::stderr();
-    // a recipe that is only entered again keeps its finished steps
-    let again: Vec<&str> = plan.redo.iter().map(String::as_str).filter(|path| !path.ends_with('/')).collect();
-    let list = again.join(", ");
-    let _ = write!(stderr, "These steps are done and would be done again: {list}\nGo on? [y/N] ");
-    let _ = stderr.flush();
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }
 
 /// The inputs of a resume besides the run itself.
@@ -303,7 +295,7 @@ fn go_on(
             Ok(exit)
         }
         Err(ResumeError::Completed(run)) => {
-            let message = format!("run {run} is completed already; nothing to resume");
+            let message = format!("run {run} has already completed; nothing to resume");
             match format {
                 OutputFormat::Json => {
                     let shown = runs.open(folder).ok();
@@ -316,6 +308,13 @@ fn go_on(
                 OutputFormat::Text => out.result(&message),
             }
             Ok(Exit::Success)
+        }
+        Err(ResumeError::Declined(run)) if format == OutputFormat::Text => {
+            out.notice(&format!(
+                "Nothing changed. To resume without the question: {}",
+                asked.with(&run, "--yes")
+            ));
+            Ok(Exit::Waiting)
         }
         Err(error) => Err(explain(error, asked)),
     }
@@ -336,8 +335,8 @@ fn explain(error: ResumeError, asked: &Asked<'_>) -> Failure {
             .fact("run_id", run),
         ResumeError::Choose { run, steps } => {
             let (look, it) = match steps.len() {
-                1 => ("look at what it did, then choose:", "it"),
-                _ => ("look at what each of them did, then choose for all of them:", "them"),
+                1 => ("check how far it got, then choose:", "it"),
+                _ => ("check how far each of them got, then choose for all of them:", "them"),
             };
             wait(&run)
                 .hint(look)
@@ -359,7 +358,7 @@ fn explain(error: ResumeError, asked: &Asked<'_>) -> Failure {
         | ResumeError::Open(OpenError::Folder(_) | OpenError::Journal(JournalError::Io { .. })) => {
             Failure::new(Exit::Broken, message)
                 .hint("nothing was run: the disk may be full, failing or read-only")
-                .hint(format!("when this is mended, go on: {}", typed(format!("resume {}", asked.run))))
+                .hint(format!("when this is fixed, resume: {}", typed(format!("resume {}", asked.run))))
                 .fact("run_id", asked.run.as_str())
         }
         ResumeError::Run(error) => broken(error, asked.reach),

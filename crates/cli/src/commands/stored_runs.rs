@@ -41,7 +41,7 @@ pub(super) fn unreadable(error: &OpenError, folder: &RunFolder) -> Failure {
         return failure;
     }
     let failure =
-        failure.hint("nothing is read past the damage: put the file back from a copy, or start a new run");
+        failure.hint("the runner reads no further: restore the file from a copy, or start a new run");
     let Ok(header) = folder.header() else { return failure };
     let mut mask = Mask::default();
     mask.learn(&header.given());

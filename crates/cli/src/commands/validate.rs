@@ -92,8 +92,8 @@ fn praise(plan: &Plan) -> String {
     let steps = root.steps.len();
     let more = match plan.units.len() - 1 {
         0 => String::new(),
-        1 => ", 1 nested recipe".to_owned(),
-        more => format!(", {more} nested recipes"),
+        1 => ", 1 sub-recipe".to_owned(),
+        more => format!(", {more} sub-recipes"),
     };
     let plural = if steps == 1 { "" } else { "s" };
     format!("✓ {} is valid: recipe `{}`, {steps} step{plural}{more}", root.path, root.name)

@@ -6,10 +6,10 @@ use crate::{exit::Exit, out::Out};
 
 const SCREEN: &str = "\
 recipe-runner-rs runs recipes: workflows of shell commands, coding agents and
-nested recipes, described in YAML.
+sub-recipes, described in YAML.
 
   recipe-runner-rs init                 write a first recipe for this project
-  recipe-runner-rs doctor               show what is here and what is missing
+  recipe-runner-rs doctor               show which programs are found or missing
   recipe-runner-rs RECIPE               run a recipe, by its file or name
   recipe-runner-rs RECIPE --set a=b     … with a value for a variable
   recipe-runner-rs RECIPE --dry-run     … only showing what would happen

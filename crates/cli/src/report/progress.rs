@@ -123,7 +123,7 @@ impl<'a> Progress<'a> {
                 let given_up = resumed.given_up();
                 let redone = match given_up.len() {
                     0 => String::new(),
-                    _ => format!("; done again: {}", given_up.join(", ")),
+                    _ => format!("; re-runs: {}", given_up.join(", ")),
                 };
                 let (recipe, kept) = (&state.root().unit.name, kept(state));
                 self.line(&format!("[recipe {recipe}] resumed: {kept}{redone}"));
@@ -157,7 +157,7 @@ impl<'a> Progress<'a> {
             }
             Event::RecipeStopped { path, error, cause: StopCause::Timeout } => {
                 let label = label(path, state);
-                self.line(&format!("{label} {}: ending what runs in it", mask.text(error)));
+                self.line(&format!("{label} {}: stopping its steps", mask.text(error)));
             }
             event @ (Event::FixWaits { .. } | Event::RepairBegan(_) | Event::RepairEnded { .. }) => {
                 self.line(&format!("[auto-fix] {}", mask.text(&fixing(event))));

@@ -18,7 +18,7 @@ use crate::{
     out::Out,
     report::{
         failure::clean,
-        words::{count, counts, duration, first_line, icon},
+        words::{count, counts, duration, first_line, icon, kind_of_failure},
     },
 };
 
@@ -111,20 +111,19 @@ pub(crate) fn fixed(result: &RunResult) -> Vec<String> {
 
 /// Usage of the agents; values that were not reported are shown as unknown.
 pub(crate) fn agents(usage: &Usage) -> String {
-    let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
-    let model = usage.model.clone().or_else(|| (usage.runs > 1).then(|| "unknown or several".to_owned()));
-    format!(
-        "{}, model {}, tokens {}, cost {}",
-        count(usage.runs as usize, "run"),
-        known(model),
-        known(usage.tokens().map(|tokens| tokens.to_string())),
-        cost(usage.cost_usd, usage.runs_without_cost),
-    )
+    let calls = count(usage.runs as usize, "call");
+    if usage.tokens().is_none() && usage.cost_usd.is_none() {
+        return format!("{calls} (usage not reported)");
+    }
+    let model = usage.model.as_ref().map(|model| format!("model {model}"));
+    let tokens = usage.tokens().map(|tokens| format!("tokens {tokens}"));
+    let cost = format!("cost {}", cost(usage.cost_usd, usage.runs_without_cost));
+    [Some(calls), model, tokens, Some(cost)].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// The same in few words: values that were not reported are left out.
 pub(crate) fn known_usage(usage: &Usage) -> String {
-    let runs = Some(format!("agents: {}", count(usage.runs as usize, "run")));
+    let runs = Some(format!("agents: {}", count(usage.runs as usize, "call")));
     let tokens = usage.tokens().map(|tokens| format!("{tokens} tokens"));
     let cost = usage.cost_usd.map(|_| cost(usage.cost_usd, usage.runs_without_cost));
     [runs, usage.model.clone(), tokens, cost].into_iter().flatten().collect::<Vec<_>>().join(", ")
@@ -140,7 +139,7 @@ pub(crate) fn offer_to_keep(runs: &Runs, result: &RunResult, out: &mut Out) {
     if !again.is_empty() {
         let (agents, step) = (again.join(", "), &failure.step);
         out.notice(&clean(&format!(
-            "  keep them: {command} {}   # resume does again: {agents}",
+            "  keep the agent's work: {command} {}   # a plain resume re-runs: {agents}",
             option("--from", step)
         )));
     }
@@ -151,7 +150,9 @@ pub(crate) fn cost(known: Option<f64>, silent: u64) -> String {
     match (known, silent) {
         (None, _) => "unknown".to_owned(),
         (Some(cost), 0) => format!("${cost:.4}"),
-        (Some(cost), silent) => format!("at least ${cost:.4} (unknown for {silent} of the runs)"),
+        (Some(cost), silent) => {
+            format!("at least ${cost:.4} (not reported for {})", count(silent as usize, "call"))
+        }
     }
 }
 
@@ -232,10 +233,10 @@ pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
             text.push_str(&diagnosis(result));
         }
         (None, RunStatus::Interrupted | RunStatus::Cancelled) => {
-            text.push_str(&format!("{}: what was done is kept\n", result.status.as_str()));
+            text.push_str(&format!("{}. Completed steps are saved\n", result.status.as_str()));
         }
         (None, RunStatus::Waiting) => {
-            text.push_str("waiting: a person has to choose how it goes on\n");
+            text.push_str("waiting: choose how to continue\n");
         }
         _ => return None,
     }
@@ -263,11 +264,11 @@ pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
 fn diagnosis(result: &RunResult) -> String {
     let mut text = String::new();
     if let Some(found) = &result.diagnosis {
-        text.push_str(&format!("  diagnosis: {}\n", class(found.class, found.confidence)));
+        text.push_str(&format!("  likely cause: {}\n", cause(found.class, found.confidence)));
         text.push_str(&signals(&found.signals));
         for other in &found.beside {
-            let class = class(other.class, other.confidence);
-            text.push_str(&format!("  failed too: step `{}`: {class}\n", other.step));
+            let cause = cause(other.class, other.confidence);
+            text.push_str(&format!("  failed too: step `{}`: {cause}\n", other.step));
             text.push_str(&signals(&other.signals));
         }
         // a run with an id has its commands below
@@ -281,7 +282,7 @@ fn diagnosis(result: &RunResult) -> String {
         text.push_str(&format!("  auto-fix: {reason}\n"));
     }
     if let Some(escalation) = &fix.escalation {
-        text.push_str(&format!("  auto-fix stops and asks for a person: {}\n", escalation.reason));
+        text.push_str(&format!("  auto-fix gave up: {}. Over to you\n", escalation.reason));
         for tried in &escalation.attempted {
             text.push_str(&format!("    {tried}\n"));
         }
@@ -298,10 +299,13 @@ fn diagnosis(result: &RunResult) -> String {
     text
 }
 
-/// A kind of failure, with the confidence.
-fn class(class: Class, confidence: Confidence) -> String {
+/// A kind of failure in words, with its name and how sure that is.
+fn cause(class: Class, confidence: Confidence) -> String {
+    if class == Class::Unknown {
+        return class.as_str().to_owned();
+    }
     let sure = format!("{confidence:?}").to_lowercase();
-    format!("{} ({sure} confidence)", class.as_str())
+    format!("{} ({}, {sure} confidence)", kind_of_failure(class), class.as_str())
 }
 
 /// The strongest evidence.

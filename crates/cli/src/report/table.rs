@@ -148,11 +148,11 @@ mod tests {
     #[test]
     fn what_is_unknown_is_left_out() {
         for (json, expected) in [
-            (r#"{"runs": 1}"#, "deploy  [agents: 1 run]"),
-            (r#"{"runs": 2, "model": "m"}"#, "deploy  [agents: 2 runs, m]"),
+            (r#"{"runs": 1}"#, "deploy  [agents: 1 call]"),
+            (r#"{"runs": 2, "model": "m"}"#, "deploy  [agents: 2 calls, m]"),
             (
                 r#"{"runs": 1, "input_tokens": 5, "output_tokens": 0, "cost_usd": 0.5}"#,
-                "deploy  [agents: 1 run, 5 tokens, $0.5000]",
+                "deploy  [agents: 1 call, 5 tokens, $0.5000]",
             ),
         ] {
             let usage = serde_json::from_str(json).ok();

@@ -6,6 +6,7 @@ use std::{borrow::Cow, path::Path};
 
 use engine::{
     Event, RunState, RunStatus, StepStatus,
+    failure::Class,
     run::{event::RunFinished, frame::StepState, outcome::SkipReason},
 };
 use runtime::store::secrets::Mask;
@@ -90,7 +91,7 @@ fn long(seconds: f64) -> String {
 /// The warning about a process of a run that could not be ended.
 pub(crate) fn still_alive(process: &str) -> String {
     format!(
-        "{process} is still alive: it belongs to another user, or hangs in the system; end it with the rights that it has (`sudo kill`)"
+        "{process} is still alive: it runs as another user, or hangs in the kernel; end it with `sudo kill`"
     )
 }
 
@@ -120,7 +121,7 @@ pub(crate) fn ending(step: &StepState, mask: &Mask) -> String {
     let took = duration(taken(step));
     let error = || {
         let error = step.ended.as_ref().and_then(|ended| ended.error.as_deref());
-        mask.text(first_line(error.unwrap_or("it left no message"))).into_owned()
+        mask.text(first_line(error.unwrap_or("no message"))).into_owned()
     };
     match step.status {
         StepStatus::Completed if step.recovered => format!("completed in {took} (recovered by an agent)"),
@@ -153,13 +154,13 @@ pub(crate) fn run_ending(status: RunStatus, state: &RunState) -> String {
 
 /// What a resume kept: `2 of 3 steps kept`.
 pub(crate) fn kept(state: &RunState) -> String {
-    format!("{} of {} kept", state.kept_steps(), count(state.root().steps.len(), "step"))
+    format!("{} of {} already done", state.kept_steps(), count(state.root().steps.len(), "step"))
 }
 
 /// The text about the next attempt.
 pub(crate) fn next_attempt(retry_in_ms: u64) -> String {
     match retry_in_ms {
-        0 => "trying again at once".to_owned(),
+        0 => "trying again now".to_owned(),
         ms => format!("trying again in {}", duration(ms as f64 / 1000.0)),
     }
 }
@@ -181,11 +182,39 @@ pub(crate) fn fixing(event: &Event) -> String {
         Event::RepairBegan(began) => {
             format!("an agent repairs `{}` (repair {})", began.file, began.number)
         }
-        Event::RepairEnded { number, accepted: true } => format!("repair {number} is taken"),
+        Event::RepairEnded { number, accepted: true } => format!("repair {number} accepted"),
         Event::RepairEnded { number, .. } => {
-            format!("repair {number} is not taken; the recipe is as it was")
+            format!("repair {number} refused; the recipe is unchanged")
         }
         _ => String::new(),
+    }
+}
+
+/// What a kind of failure means.
+pub(crate) fn kind_of_failure(class: Class) -> &'static str {
+    match class {
+        Class::Timeout => "the step took too long",
+        Class::AgentOpaque => "the agent showed no activity",
+        Class::MissingEnv => "a required value is not set",
+        Class::MissingBinary => "a program is missing or cannot be executed",
+        Class::MissingPath => "a file or directory is missing",
+        Class::Credentials => "a login is missing or was refused",
+        Class::RateLimit => "a service limits the number of requests",
+        Class::Network => "a service cannot be reached",
+        Class::Disk => "the disk is full",
+        Class::Memory => "not enough memory or processes",
+        Class::WorkdirDirty => "uncommitted changes are in the way",
+        Class::StaleState => "a dead process left a lock",
+        Class::AlreadyRunning => "another process is in the way",
+        Class::Structure => "the recipe is invalid or exceeds a limit",
+        Class::Verification => "a check found a real problem",
+        Class::ValidationStrategy => "the command cannot work here",
+        Class::AgentDrift => "the agent's work does not pass the check",
+        Class::HollowSuccess => "the agent did no work",
+        Class::Deadlock => "steps wait for each other",
+        Class::RetryExhausted => "a budget or all attempts are used up",
+        Class::Interrupted => "the run was stopped",
+        Class::Unknown => "unknown",
     }
 }
 

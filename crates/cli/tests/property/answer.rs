@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// How a resume says that it would repeat effects.
-pub(crate) const REPEATS: &str = "would repeat side effects";
+pub(crate) const REPEATS: &str = "would repeat completed side effects";
 
 /// What the person says.
 pub(crate) struct Answer {

@@ -81,5 +81,9 @@ fn cli_status_does_not_invent_provider_state() {
     let with = with_agent("exit 1");
     let report = with.run(["doctor"]);
     assert!(report.all().contains("claude"), "{}", report.all());
-    assert!(report.all().contains("logged in was not tried"), "unknown is said to be so: {}", report.all());
+    assert!(
+        report.all().contains("logins were not checked"),
+        "the report says what is unknown: {}",
+        report.all()
+    );
 }

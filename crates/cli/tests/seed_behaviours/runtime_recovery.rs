@@ -158,7 +158,11 @@ fn runtime_recovery_no_auto_fix_preserves_single_attempt() {
         assert!(!result["advice"].as_array().unwrap().is_empty() && result["resume_command"].is_string());
         assert_eq!(result["step_results"][2]["attempts"], 1);
         let text = env.run(arguments);
-        assert!(text.stderr.contains("diagnosis") && text.stderr.contains("--no-auto-fix"), "{}", text.all());
+        assert!(
+            text.stderr.contains("likely cause: ") && text.stderr.contains("--no-auto-fix"),
+            "{}",
+            text.all()
+        );
     }
     assert_eq!(calls(&env), 0);
 }
@@ -203,7 +207,7 @@ fn runtime_recovery_escalation_is_not_generic_failure() {
         }
     }
     let text = env.run(["show", "last"]);
-    assert!(text.stdout.contains("asks for a person") && text.stdout.contains("attempt 1"), "{}", text.all());
+    assert!(text.stdout.contains("auto-fix gave up") && text.stdout.contains("attempt 1"), "{}", text.all());
     let shown = run_json(&env, &["show", "last"]).json();
     assert_eq!(
         (&shown["outcome"], &shown["exit_code"]),

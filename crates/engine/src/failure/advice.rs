@@ -27,7 +27,7 @@ pub struct Commands {
 }
 
 /// The beginning of the advice that continues the run.
-pub const GO_ON: &str = "then go on: ";
+pub const GO_ON: &str = "then resume: ";
 
 /// The next actions, most useful first.
 pub fn advice(diagnosis: &Diagnosis, step: &str, commands: &Commands) -> Vec<String> {
@@ -47,7 +47,7 @@ pub fn advice(diagnosis: &Diagnosis, step: &str, commands: &Commands) -> Vec<Str
         Class::MissingBinary if commands.logs.is_none() => {
             steps.extend(then("see which programs are here", &commands.doctor));
         }
-        _ => steps.extend(then("read everything it printed", &commands.logs)),
+        _ => steps.extend(then("read its full output", &commands.logs)),
     }
     if matches!(diagnosis.class, Class::Verification | Class::AgentDrift | Class::HollowSuccess) {
         steps.extend(then("see which steps a resume would run again", &commands.plan));
@@ -77,23 +77,17 @@ fn by_evidence(diagnosis: &Diagnosis, step: &str) -> Option<String> {
     let signal = |what: &str| diagnosis.signals.iter().find(|signal| signal.what.ends_with(what));
     match diagnosis.class {
         Class::Interrupted => signal(ENDED_BY_SIGNAL).map(|signal| {
-            format!("`{step}` was ended by {} while the run went on: see who sent that", signal.quote)
+            format!("`{step}` was ended by {} while the run was alive: find the sender", signal.quote)
         }),
         Class::Verification => signal(NO_JSON).map(|signal| {
-            format!(
-                "`{step}` has to print JSON and did not: mend what it prints{}",
-                in_brackets(&signal.quote)
-            )
+            format!("`{step}` must print JSON and did not: fix its output{}", in_brackets(&signal.quote))
         }),
         Class::MissingBinary => signal(CANNOT_BE_EXECUTED).map(|signal| {
             let said = in_brackets(&signal.quote);
             format!("make the program executable (`chmod +x`), or get one for this machine{said}")
         }),
         Class::MissingEnv if lacks_value(diagnosis) => diagnosis.signals.first().map(|signal| {
-            format!(
-                "give the recipe of `{step}` what it needs, in the `context` of that step ({})",
-                signal.quote
-            )
+            format!("pass the missing value to the recipe, in the `context` of `{step}` ({})", signal.quote)
         }),
         _ => None,
     }
@@ -107,13 +101,13 @@ fn in_brackets(quote: &str) -> String {
 fn first_step(class: Class, step: &str, quote: &str) -> String {
     match class {
         Class::Timeout => {
-            format!("find out what `{step}` was waiting for, or give it more time with `timeout`")
+            format!("find out why `{step}` took so long, or give it more time with `timeout`")
         }
         Class::AgentOpaque => {
-            format!("the agent of `{step}` showed no sign of life: see whether it waits for an answer")
+            format!("the agent of `{step}` showed no activity: check whether it waits for an answer")
         }
         Class::MissingEnv => {
-            format!("set what is missing, or write it into `.env` beside the recipe{}", in_brackets(quote))
+            format!("set the missing value, or write it into `.env` beside the recipe{}", in_brackets(quote))
         }
         Class::MissingBinary => {
             format!("install the missing program or put it on PATH{}", in_brackets(quote))
@@ -125,39 +119,37 @@ fn first_step(class: Class, step: &str, quote: &str) -> String {
                 in_brackets(quote)
             )
         }
-        Class::MissingPath => format!("make what is missing, or name another path{}", in_brackets(quote)),
+        Class::MissingPath => format!("create the missing path, or name another one{}", in_brackets(quote)),
         Class::Credentials => "log in again, or renew the token or key that the step uses".to_owned(),
         Class::RateLimit => "wait until the service allows more requests".to_owned(),
-        Class::Network => "see whether the service is up and can be reached from this machine".to_owned(),
+        Class::Network => "check that the service is up and can be reached from this machine".to_owned(),
         Class::Disk => "free some disk space".to_owned(),
         Class::Memory if quote.contains("the limit on processes") => {
             "let other programs end, or raise the limit on processes (`ulimit -u`)".to_owned()
         }
         Class::Memory => "free memory, or let the step do less at a time".to_owned(),
-        Class::WorkdirDirty => "commit or stash what is uncommitted in the working directory".to_owned(),
-        Class::StaleState => {
-            "make sure that nothing is running any more, then clear what it left behind".to_owned()
-        }
-        Class::AlreadyRunning => "wait for the other one to finish, or end it".to_owned(),
-        Class::Structure => format!("correct the recipe where `{step}` stands{}", in_brackets(quote)),
-        Class::Verification => format!("what `{step}` checks is not as wanted: mend the work, not the check"),
+        Class::WorkdirDirty => "commit or stash the changes in the working directory".to_owned(),
+        Class::StaleState => "make sure that the old process has ended, then remove its lock".to_owned(),
+        Class::AlreadyRunning => "wait until the other process ends, or stop it".to_owned(),
+        Class::Structure => format!("correct the recipe at `{step}`{}", in_brackets(quote)),
+        Class::Verification => format!("`{step}` found a real problem: fix the work, not the check"),
         Class::ValidationStrategy => {
             format!("the command of `{step}` cannot work here: correct it{}", in_brackets(quote))
         }
         Class::AgentDrift => {
-            format!("what the agent made does not pass `{step}`: let it try again, or mend it by hand")
+            format!("the agent's work does not pass `{step}`: let it try again, or fix it by hand")
         }
         Class::HollowSuccess => {
             "give the agent access to the files it needs, then let it work again".to_owned()
         }
         Class::Deadlock => "look at `depends_on`: these steps wait for each other".to_owned(),
         Class::RetryExhausted => {
-            format!("every attempt that `{step}` may have is used: look for what stays the same")
+            format!("`{step}` has used all its attempts: find out why each one failed")
         }
-        Class::Interrupted => "nothing is wrong with the recipe: the run was stopped".to_owned(),
+        Class::Interrupted => "the run was stopped; the recipe is fine".to_owned(),
         Class::Unknown if quote.starts_with("the agent ") => said_by_agent(step, quote),
         Class::Unknown => {
-            format!("nothing explains why `{step}` failed: read what it printed before trying again")
+            format!("cause unknown: read the output of `{step}` before you try again")
         }
     }
 }
@@ -168,6 +160,6 @@ fn said_by_agent(step: &str, quote: &str) -> String {
         Some(limit) => format!(
             "the agent of `{step}` stopped at a limit ({limit}): give it a smaller task, or raise its limit"
         ),
-        None => format!("read what the agent of `{step}` did before trying again: {quote}"),
+        None => format!("read the output of the agent of `{step}` before you try again: {quote}"),
     }
 }

@@ -249,7 +249,7 @@ pub(super) const PHRASES: &[Phrase] = &[
     ),
     with(
         Class::StaleState,
-        "a lock was left behind",
+        "a lock is left over",
         &["index.lock", "shallow.lock", "head.lock"],
         &["file exists"],
     ),
@@ -265,7 +265,7 @@ pub(super) const PHRASES: &[Phrase] = &[
     ),
     phrase(
         Class::AlreadyRunning,
-        "somebody else holds it",
+        "another process holds it",
         &[
             "eaddrinuse",
             "address already in use",

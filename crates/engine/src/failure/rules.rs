@@ -47,13 +47,11 @@ fn by_obstacle(facts: &Facts) -> Option<Diagnosis> {
         Obstacle::InvalidRecipe => (Class::Structure, "the recipe cannot be compiled"),
         Obstacle::Deadlock => (Class::Deadlock, "no step can become ready"),
         Obstacle::WorkdirDirty => (Class::WorkdirDirty, "the working directory has uncommitted changes"),
-        Obstacle::StaleState => (Class::StaleState, "an earlier run left its marks behind"),
+        Obstacle::StaleState => (Class::StaleState, "an earlier run left its lock"),
         Obstacle::AlreadyRunning => (Class::AlreadyRunning, "another run owns the workspace"),
         Obstacle::OutOfMemory => (Class::Memory, "the kernel ended the step for lack of memory"),
         Obstacle::NoProcesses => (Class::Memory, "the system starts no more processes"),
-        Obstacle::MissingPath => {
-            (Class::MissingPath, "a path that is needed is not there, or cannot be used")
-        }
+        Obstacle::MissingPath => (Class::MissingPath, "a required path is missing or cannot be used"),
         Obstacle::Unusable => (Class::Structure, "the step cannot be prepared as it is written"),
     };
     let quote = if facts.detail.is_empty() { &facts.command } else { &facts.detail };
@@ -63,7 +61,7 @@ fn by_obstacle(facts: &Facts) -> Option<Diagnosis> {
 
 fn by_outcome(facts: &Facts, view: &View) -> Option<Diagnosis> {
     if facts.interrupted {
-        return Some(certain(Class::Interrupted, "the run was told to stop", &facts.detail, "outcome"));
+        return Some(certain(Class::Interrupted, "the run was stopped", &facts.detail, "outcome"));
     }
     let limit = facts.limit.as_deref();
     let says = |class, what: &str| Some(certain(class, what, limit.unwrap_or(&facts.detail), "outcome"));
@@ -82,8 +80,8 @@ fn by_outcome(facts: &Facts, view: &View) -> Option<Diagnosis> {
         Outcome::Limit => says(Class::Structure, "a limit of the recipe is exceeded"),
         Outcome::Condition => says(Class::Structure, "a condition cannot be evaluated"),
         Outcome::Budget => says(Class::RetryExhausted, "a budget is used up"),
-        Outcome::Cancelled => says(Class::Interrupted, "the run was told to stop"),
-        Outcome::Lost => says(Class::Interrupted, "the runner was gone when the step ended"),
+        Outcome::Cancelled => says(Class::Interrupted, "the run was stopped"),
+        Outcome::Lost => says(Class::Interrupted, "the runner had ended before the step"),
         // an agent that could not be asked again has not drifted
         Outcome::NotJson if facts.agent_trouble.is_some() => None,
         Outcome::NotJson if facts.step_type == StepType::Agent => {
@@ -145,7 +143,7 @@ pub(super) fn missing_program(facts: &Facts, view: &View) -> Option<Diagnosis> {
     if is_local && facts.producer != Producer::None {
         return None;
     }
-    let what = subject.map(|name| format!("the program `{name}` is not there"));
+    let what = subject.map(|name| format!("the program `{name}` is not found"));
     let (shown, confidence) = match (hint, subject) {
         (Some(hint), _) => {
             let what = what.unwrap_or_else(|| hint.signal.what.clone());
@@ -246,7 +244,9 @@ fn ended(facts: &Facts) -> Option<Signal> {
                 if facts.detail.is_empty() { format!("signal {number}") } else { facts.detail.clone() };
             Some(Signal::new(ENDED_BY_SIGNAL, &quote, "outcome"))
         }
-        _ if !facts.detail.is_empty() => Some(Signal::new("what the runner says", &facts.detail, "outcome")),
+        _ if !facts.detail.is_empty() => {
+            Some(Signal::new("the runner's own message", &facts.detail, "outcome"))
+        }
         _ => None,
     }
 }

@@ -157,7 +157,7 @@ fn the_first_advice_fits_what_was_said() {
             "`/a` does not exist any more",
             "put the directory back, or a link to where it is now",
         ),
-        (Class::MissingPath, "`/a` does not exist", "make what is missing, or name another path"),
+        (Class::MissingPath, "`/a` does not exist", "create the missing path, or name another one"),
         (
             Class::Unknown,
             "the agent stops at a limit: error_max_turns",
@@ -166,9 +166,9 @@ fn the_first_advice_fits_what_was_said() {
         (
             Class::Unknown,
             "the agent says: no",
-            "read what the agent of `p` did before trying again: the agent says: no",
+            "read the output of the agent of `p` before you try again: the agent says: no",
         ),
-        (Class::Unknown, "boom", "nothing explains why `p` failed"),
+        (Class::Unknown, "boom", "cause unknown: read the output of `p`"),
     ] {
         let signals = vec![Signal::new("said", quote, "stderr:1")];
         let found = Diagnosis::new(class, Confidence::Low, signals);

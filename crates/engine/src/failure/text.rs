@@ -239,7 +239,7 @@ impl<'a> Reader<'a> {
             Some(Read { class, words: name.to_lowercase(), subject: Some(name), what, provider: None })
         };
         if let Some(name) = names::missing_program(facts, line, &lower, whole) {
-            return named(Class::MissingBinary, name, "a program is not there".into());
+            return named(Class::MissingBinary, name, "a program is not found".into());
         }
         if let Some(name) = names::unexecutable(facts, line) {
             let what = format!("the program `{name}` {CANNOT_BE_EXECUTED}");

@@ -272,7 +272,7 @@ pub(super) fn standing(old: &Found, new: &Found) -> Option<Objection> {
         return Some(("guarded", format!("`{words}` may not be reached")));
     }
     if new.is_fed && !old.is_fed && checks::judged(&new.call).is_some() {
-        return Some(("self_satisfied", format!("`{words}` reads what the command itself says")));
+        return Some(("self_satisfied", format!("`{words}` reads the command's own output")));
     }
     let switch = new.assignments.iter().find(|text| !old.assignments.contains(text) && switches(text));
     switch.map(|text| ("switch_added", format!("`{text}` can turn `{words}` off")))
@@ -362,7 +362,7 @@ fn settings(case: &Case<'_>, old: &Flow, new: &Flow) -> Vec<Objection> {
         let name = variable(text);
         let asked = new.found.iter().any(|found| is_comparison(found) && reads_variable(found, name));
         if asked && !after.iter().any(|new| variable(new) == name) {
-            objections.push(("expectation_changed", format!("`{name}` has no value any more")));
+            objections.push(("expectation_changed", format!("`{name}` no longer has a value")));
         }
     }
     let places = |flow: &Flow| -> Vec<String> {

@@ -166,7 +166,9 @@ impl Work<'_> {
                 let receiver = step_path(&frame, &unit.steps[index].id);
                 let place = self.request.state.find(&receiver);
                 if place.is_some_and(|(id, at)| self.request.state.is_finished(id, at)) {
-                    self.reasons.entry(receiver).or_insert_with(|| "it reads what is made again".to_owned());
+                    self.reasons
+                        .entry(receiver)
+                        .or_insert_with(|| "it reads a result that is made again".to_owned());
                 }
             }
             named = path.rsplit_once('/').map(|(around, _)| around);

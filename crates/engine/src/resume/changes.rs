@@ -143,7 +143,7 @@ fn because(unit: &Unit, edge: &Edge) -> String {
     let from = &unit.steps[edge.from].id;
     match (&edge.what, edge.link) {
         (Some(what), _) => format!("it depends on `{from}` through `{what}`"),
-        (None, Link::Order) => format!("it comes after `{from}`, and nothing says what else it needs"),
+        (None, Link::Order) => format!("it comes after `{from}`, and its inputs are not declared"),
         (None, _) => format!("it depends on `{from}`"),
     }
 }

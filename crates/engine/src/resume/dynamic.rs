@@ -91,6 +91,6 @@ impl Work<'_> {
     /// Why a step whose recipe is missing is out of date.
     pub(super) fn gone(&self, path: &str) -> Option<&'static str> {
         let is_gone = self.request.late.get(path) == Some(&Now::Gone);
-        is_gone.then_some("its recipe is not found any more, or is invalid")
+        is_gone.then_some("its recipe is no longer found, or is invalid")
     }
 }

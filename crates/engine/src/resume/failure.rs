@@ -164,9 +164,9 @@ impl Work<'_> {
                 continue;
             }
             let reason = match starts.contains(&index) {
-                true => format!("it makes what the failed step `{failed}` checks"),
+                true => format!("`{failed}` failed on its result"),
                 false if between.contains(&index) => {
-                    format!("it stands between `{}` and `{failed}`", unit.steps[*last].id)
+                    format!("it is between `{}` and `{failed}`", unit.steps[*last].id)
                 }
                 false => READS.to_owned(),
             };
@@ -186,4 +186,4 @@ impl Work<'_> {
 }
 
 /// The reason for a step that reads a value which is made again.
-pub(super) const READS: &str = "it reads what is made again";
+pub(super) const READS: &str = "it reads a result that is made again";

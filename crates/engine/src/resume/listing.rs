@@ -94,10 +94,10 @@ impl Work<'_> {
     fn cut_off(&self, path: &str) -> Entry {
         match self.request.interrupted {
             Interrupted::Ask => entry(path, Action::Pending, CHOICE),
-            Interrupted::Rerun => entry(path, Action::Rerun, "it was interrupted, and a person chose so"),
-            Interrupted::Skip => {
-                entry(path, Action::Keep, "it was interrupted, and a person chose to leave it out")
+            Interrupted::Rerun => {
+                entry(path, Action::Rerun, "it was interrupted, and you chose to re-run it")
             }
+            Interrupted::Skip => entry(path, Action::Keep, "it was interrupted, and you chose to skip it"),
         }
     }
 
@@ -124,7 +124,7 @@ impl Work<'_> {
                         entry(&path, Action::Keep, &self.done(&path))
                     }
                     (None, StepStatus::Skipped) if index.is_some_and(left_out) => {
-                        entry(&path, Action::Keep, "a person chose to leave it out")
+                        entry(&path, Action::Keep, "you chose to skip it")
                     }
                     (None, StepStatus::Skipped) => entry(&path, Action::Pending, SKIPPED),
                     (None, StepStatus::Failed) if step.continue_on_error && index.is_some_and(tolerates) => {
@@ -180,12 +180,12 @@ enum Around {
 }
 
 /// The reason for a step inside a recipe that runs again.
-const REDONE: &str = "the recipe around it is done again";
+const REDONE: &str = "the recipe around it runs again";
 /// The reason for an interrupted step that waits for a person.
 const CHOICE: &str =
     "it was interrupted and is not idempotent: choose --rerun-interrupted or --skip-interrupted";
 /// The reason for a skipped step that is not kept.
-const SKIPPED: &str = "it was skipped; it is looked at again";
+const SKIPPED: &str = "it was skipped; its condition is checked again";
 
 fn entry(path: &str, action: Action, reason: &str) -> Entry {
     Entry { path: path.to_owned(), action, reason: reason.to_owned() }

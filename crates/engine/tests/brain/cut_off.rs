@@ -85,7 +85,7 @@ fn what_a_person_left_out_stays_left_out() {
     assert_eq!(trace, "+b !b end");
     let plan = asked(&run, &run.plan, &ask);
     assert_eq!(shown(&plan), "=a *b at b");
-    assert_eq!(plan.steps[0].reason, "a person chose to leave it out");
+    assert_eq!(plan.steps[0].reason, "you chose to skip it");
 }
 
 #[test]
@@ -98,14 +98,14 @@ fn a_person_chooses_for_what_was_cut_off_and_is_not_idempotent() {
             Outcome::TimedOut(1.0),
             Interrupted::Rerun,
             '*',
-            "it was interrupted, and a person chose so",
+            "it was interrupted, and you chose to re-run it",
         ),
         (
             ", idempotent: false",
             Outcome::Cancelled,
             Interrupted::Skip,
             '=',
-            "it was interrupted, and a person chose to leave it out",
+            "it was interrupted, and you chose to skip it",
         ),
         (", idempotent: false", Outcome::Exit(1), Interrupted::Ask, '*', "it failed"),
         ("", Outcome::Lost, Interrupted::Ask, '*', "it failed"),

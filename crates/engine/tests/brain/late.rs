@@ -100,7 +100,7 @@ fn a_recipe_that_is_gone_is_out_of_date() {
     for (now, expected, because) in [
         (Now::Recipe(leaf), "=n =n/k =m =m/i *g .z at g", "it is done"),
         (Now::Unknown, "=n =m =m/i *g .z at g", "it is done"),
-        (Now::Gone, "*n *m *m/i *g .z at g", "its recipe is not found any more, or is invalid"),
+        (Now::Gone, "*n *m *m/i *g .z at g", "its recipe is no longer found, or is invalid"),
     ] {
         let late = Late::from([("n".to_owned(), now)]);
         let plan = asked_late(&run, &run.plan, &late, &OTHER);

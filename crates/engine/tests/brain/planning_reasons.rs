@@ -34,16 +34,16 @@ const STEPS: &str = "steps:
 - {id: later, command: 'echo {{make}}'}
 ";
 
-const SKIPPED: (&str, &str) = ("skipped", "it was skipped; it is looked at again");
+const SKIPPED: (&str, &str) = ("skipped", "it was skipped; its condition is checked again");
 const UNREACHED: (&str, &str) = ("later", "it was not reached");
 
 #[test]
 fn every_step_has_a_reason() {
     let plan = planned(STEPS, STEPS, &["check"], &USUAL);
     let first = [
-        ("make", "it makes what the failed step `check` checks"),
-        ("note", "it reads what is made again"),
-        ("other", "it reads what is made again"),
+        ("make", "`check` failed on its result"),
+        ("note", "it reads a result that is made again"),
+        ("other", "it reads a result that is made again"),
     ];
     check_reasons(&plan, &[&first[..], &[SKIPPED, ("check", "it failed"), UNREACHED]].concat());
     assert_eq!(plan.rerun, ["make", "note", "other", "check"]);
@@ -66,8 +66,8 @@ fn what_stands_between_is_done_again() {
     check_reasons(
         &plan,
         &[
-            ("make", "it makes what the failed step `check` checks"),
-            ("mid", "it stands between `make` and `check`"),
+            ("make", "`check` failed on its result"),
+            ("mid", "it is between `make` and `check`"),
             ("plain", "it is done"),
             ("check", "it failed"),
         ],
@@ -82,7 +82,7 @@ fn what_stands_between_is_done_again() {
         &[("make", "it is done"), ("mid", "its definition changed"), ("check", "it failed")],
     );
     let changed = planned(steps, &steps.replace("prompt: m", "prompt: n"), &["check"], &OTHER);
-    let after = "it comes after `make`, and nothing says what else it needs";
+    let after = "it comes after `make`, and its inputs are not declared";
     check_reasons(&changed, &[("make", "its definition changed"), ("mid", after), ("check", "it failed")]);
     let read = "steps:\n- {id: a, command: x}\n- {id: b, command: 'echo {{a}}'}\n- {id: c, command: y}\n";
     let changed = planned(read, &read.replace("command: x", "command: z"), &["c"], &OTHER);

@@ -22,7 +22,7 @@ impl Checker<'_> {
                         format!("two steps have the id `{}`", id.value),
                     )
                     .label("used twice")
-                    .help(format!("the first one stands at line {line}; give this one another id")),
+                    .help(format!("the first one is in line {line}; give this one another id")),
                 );
             }
             if let Some(rule) = broken_id_rule(&id.value) {

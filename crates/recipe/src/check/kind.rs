@@ -90,8 +90,8 @@ impl Checker<'_> {
             let place = fields.prompt.as_ref().or(fields.agent.as_ref()).map_or(place, |field| field.place);
             self.diagnostics.push(
                 Diagnostic::new(Code::NoPrompt, place, format!("agent step `{name}` has no prompt"))
-                    .label("the agent is started, and told nothing")
-                    .help("say under `prompt:` what the agent is to do"),
+                    .label("the agent gets no task")
+                    .help("describe the agent's task under `prompt:`"),
             );
         }
         let model = fields.model.as_ref().map(|model| self.template(model, at, scope.id));
@@ -117,7 +117,7 @@ impl Checker<'_> {
         let (message, help) = match found {
             Some(Some(text)) => return Some(text),
             Some(None) => (
-                format!("agent `{}` leads to no file", agent.value),
+                format!("agent file for `{}` not found", agent.value),
                 "the step runs without a system prompt; put the agent's Markdown file into `agents/` beside the recipe",
             ),
             None => (

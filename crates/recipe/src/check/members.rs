@@ -69,7 +69,7 @@ pub(super) fn told(
     let help = match (meant, list.is_empty()) {
         (Some(meant), _) => format!("did you mean `{path}.{meant}`?"),
         (None, true) => format!("declare `{key}` under `{path}`, or pass it with `--set {path}.{key}=…`"),
-        (None, false) => format!("it has {}; declare `{key}` there if it is meant", list.join(", ")),
+        (None, false) => format!("it has {}; use one of these, or declare `{key}` there", list.join(", ")),
     };
     let message = format!("nothing defines `{path}.{key}`: `{path}` has no `{key}`");
     Some(Diagnostic::new(Code::UndefinedVariable, used.place, message).label(label).help(help))

@@ -280,7 +280,7 @@ fn unknown_recipe(name: &str, place: Place, error: &LoadError, known: &[String])
             format!("recipe `{name}` cannot be read: {path}: {reason}"),
         )
         .label("cannot be read")
-        .help("see whether the file may be read, and whether it is a recipe"),
+        .help("check that the file is readable and is a recipe"),
     }
 }
 

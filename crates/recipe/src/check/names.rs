@@ -311,7 +311,8 @@ fn undefined(
 
 /// `n-1` is one name in a condition: taken for a subtraction it would be false without a word.
 fn not_a_sum(root: &str, used: &Use) -> Diagnostic {
-    let message = format!("`{root}` is one name here, and nothing defines it: a condition cannot subtract");
+    let message =
+        format!("`{root}` is read as one name, and nothing defines it: a condition cannot subtract");
     Diagnostic::new(Code::ConditionSyntax, used.place, message)
         .label("not a subtraction")
         .help("compute it in a bash step, and compare its output")
@@ -319,10 +320,10 @@ fn not_a_sum(root: &str, used: &Use) -> Diagnostic {
 
 /// `1_000` and `0x10` are names in a condition: taken for numbers they would be false without a word.
 fn not_a_number(root: &str, used: &Use) -> Diagnostic {
-    let message = format!("`{root}` is no number that conditions know, and nothing is called so");
+    let message = format!("`{root}` is neither a number nor a known name");
     Diagnostic::new(Code::UndefinedVariable, used.place, message)
         .label("not a number")
-        .help("write digits, as in `1000` or `0.5`; put a text into quotes")
+        .help("write digits, as in `1000` or `0.5`; put text into quotes")
 }
 
 fn undefined_name(

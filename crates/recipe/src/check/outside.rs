@@ -65,7 +65,7 @@ fn mentions(unit: &Unit, name: &str) -> bool {
 fn unknown_tag(tag: &str, known: &BTreeSet<&str>) -> Diagnostic {
     let list: Vec<String> = known.iter().map(|tag| format!("`{tag}`")).collect();
     let help = match (did_you_mean(tag, known.iter().copied()), list.is_empty()) {
-        (_, true) => "no step has any tag: add `when_tags: […]` to the steps that are meant".to_owned(),
+        (_, true) => "no step has any tag: add `when_tags: […]` to some steps".to_owned(),
         (Some(meant), _) => format!("did you mean `{meant}`? The tags are {}", list.join(", ")),
         (None, _) => format!("the tags are {}", list.join(", ")),
     };

@@ -125,7 +125,7 @@ impl Checker<'_> {
                 Diagnostic::new(
                     Code::Contradiction,
                     last,
-                    "the step says both that its failure stops the run and that it does not",
+                    "the fields contradict each other: a failure both stops the run and does not",
                 )
                 .label("contradicts another field")
                 .help("keep only one of `continue_on_error`, `nonfatal` and `fatal`"),
@@ -169,10 +169,10 @@ impl Checker<'_> {
             else {
                 continue;
             };
-            let message = format!("`{{{{{path}}}}}` is not filled in: texts in a condition stay as they are");
+            let message = format!("`{{{{{path}}}}}` is not filled in: text in a condition is not rendered");
             self.diagnostics.push(
                 Diagnostic::new(Code::TemplateInCondition, written.place_of(at), message)
-                    .label("compared as it stands")
+                    .label("compared literally")
                     .help(format!("write the name alone, without quotes and braces: `{path}`")),
             );
         }

@@ -93,7 +93,7 @@ impl<'a> Parser<'a> {
         let at = self.here();
         if self.peek().is_none() {
             let error = ConditionError::syntax(format!("the condition ends where {wanted} is expected"), at);
-            return error.help(format!("add {wanted}, or remove what leads up to it"));
+            return error.help(format!("add {wanted}, or remove the part before it"));
         }
         let before = self.next.checked_sub(1).and_then(|last| self.tokens.get(last));
         match before.map(|token| (&self.text[token.span.clone()], token.span.clone())) {

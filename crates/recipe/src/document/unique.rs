@@ -41,7 +41,7 @@ impl<'de> Visitor<'de> for Walk {
         let mut seen = HashSet::new();
         while let Some(key) = map.next_key::<String>()? {
             if seen.contains(&key) {
-                return Err(M::Error::custom(format!("the key `{key}` stands twice in this map")));
+                return Err(M::Error::custom(format!("duplicate key `{key}`")));
             }
             seen.insert(key);
             map.next_value::<Unique>()?;

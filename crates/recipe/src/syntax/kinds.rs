@@ -64,7 +64,7 @@ impl Decode for u64 {
     fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<u64> {
         let number = number(node, name, "a whole number", diagnostics)?;
         if number < 0.0 || number.fract() != 0.0 {
-            let message = format!("`{name}` takes a whole number that is not negative");
+            let message = format!("`{name}` must be a whole number, 0 or more");
             diagnostics.push(Diagnostic::new(Code::OutOfRange, node.place, message).label("out of range"));
             return None;
         }
@@ -81,7 +81,7 @@ impl Decode for f64 {
     fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<f64> {
         let number = number(node, name, "a number", diagnostics)?;
         if number < 0.0 {
-            let message = format!("`{name}` takes a number that is not negative");
+            let message = format!("`{name}` must be 0 or more");
             diagnostics.push(Diagnostic::new(Code::OutOfRange, node.place, message).label("out of range"));
             return None;
         }
@@ -103,7 +103,7 @@ fn at_most(
     if number <= most {
         return Some(number);
     }
-    let message = format!("`{name}` takes a number of at most {most}");
+    let message = format!("`{name}` must be at most {most}");
     diagnostics.push(Diagnostic::new(Code::OutOfRange, node.place, message).label("too large"));
     None
 }
@@ -275,12 +275,12 @@ pub(crate) fn unknown_word(text: &str, name: &str, words: &[&str], place: Place)
     let list = words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
     let message = match text.trim() {
         "" => format!("`{name}` is empty"),
-        _ => format!("`{name}` does not take `{text}`"),
+        _ => format!("`{text}` is not a valid `{name}`"),
     };
     let problem = Diagnostic::new(Code::UnknownWord, place, message);
     match did_you_mean(text, words.iter().copied()) {
-        Some(meant) => problem.label(format!("did you mean `{meant}`?")).help(format!("it takes {list}")),
-        None => problem.label("unknown word").help(format!("it takes {list}")),
+        Some(meant) => problem.label(format!("did you mean `{meant}`?")).help(format!("use one of {list}")),
+        None => problem.label("unknown word").help(format!("use one of {list}")),
     }
 }
 

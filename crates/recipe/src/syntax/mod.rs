@@ -35,13 +35,13 @@ shape! {
         "context" context: Named<Value>;
         /// The recipe that this one builds on: its fields and steps are inherited.
         "extends" extends: String;
-        /// Limits on nested recipes.
+        /// Limits on sub-recipes.
         "recursion" recursion: Recursion;
         /// Shell commands that run around every step.
         "hooks" hooks: Hooks;
         /// Conditions that context variables must meet before the first step runs.
         "context_validation" context_validation: Named<Rule>;
-        /// Variables that the recipe wants to be given.
+        /// Variables that the caller passes to the recipe.
         "inputs" inputs: Vec<Spanned<Input>>;
         /// The result text of the recipe, rendered when its steps are done.
         "output" output: Output;
@@ -51,7 +51,7 @@ shape! {
         "secrets" secrets: Texts;
         /// Environment variables that the recipe needs, and files that define them.
         "env" env: Environment;
-        /// What the agents of the recipe may use up before it stops.
+        /// Limits on the agents of the recipe; it stops at the first that is reached.
         "budget" budget: Budget;
         /// The steps, in order.
         "steps" steps: Vec<Spanned<Written<Step>>>;
@@ -59,7 +59,7 @@ shape! {
 }
 
 shape! {
-    /// Limits on nested recipes.
+    /// Limits on sub-recipes.
     Recursion "`recursion` map" {
         /// How deeply recipes may nest below this one; 6 unless set.
         "max_depth" max_depth: u64;
@@ -81,7 +81,7 @@ shape! {
 }
 
 shape! {
-    /// A variable that the recipe wants to be given.
+    /// A variable that the caller passes to the recipe.
     Input "`inputs` entry" {
         /// Name of the variable.
         "name" name: String, required;
@@ -99,9 +99,9 @@ shape! {
 shape! {
     /// The result text of a recipe.
     Output "`output` map" {
-        /// What the text is, for who reads it: `text`, `markdown`. A text that is to be `json` and is not is told.
+        /// Format of the text: `text`, `markdown`, `json`. A warning is printed if `json` is not valid JSON.
         "format" format: String;
-        /// Template of the text; without one, the result is what the last step gave.
+        /// Template of the text; without one, the result is the output of the last step.
         "template" template: String;
     }
 }
@@ -109,7 +109,7 @@ shape! {
 shape! {
     /// Environment variables that a recipe needs.
     Environment "`env` map" {
-        /// Names that must be set, and not to nothing, before the first step.
+        /// Names that must be set and not empty before the first step.
         "required" required: Texts;
         /// Files of `NAME=value` lines to read; `.env.local` and `.env` unless set.
         "files" files: Texts;
@@ -117,15 +117,15 @@ shape! {
 }
 
 shape! {
-    /// What the agents of a recipe may use up.
+    /// Limits on the agents of a recipe.
     Budget "`budget` map" {
         /// Dollars.
         "usd" usd: f64;
         /// Tokens, in and out.
         "tokens" tokens: u64;
-        /// How often an agent may be started.
+        /// Maximum number of agent calls.
         "agent_runs" agent_runs: u64;
-        /// Minutes that agents may work, added up.
+        /// Maximum minutes of agent work, added up.
         "minutes" minutes: f64;
     }
 }
@@ -145,7 +145,7 @@ shape! {
         "command" command: String;
         /// Agent file that gives an agent step its system prompt, as `namespace:category:name`.
         "agent" agent: String;
-        /// What an agent step asks for.
+        /// Task of an agent step.
         "prompt" prompt: String;
         /// Recipe that a recipe step runs.
         "recipe" recipe: String;
@@ -179,9 +179,9 @@ shape! {
         "model" model: String;
         /// Agent program that an agent step uses, or that recovers a recipe step.
         "agent_binary" agent_binary: String;
-        /// Let an agent try to finish the work when the nested recipe fails.
+        /// Let an agent try to finish the work when the sub-recipe fails.
         "recovery_on_failure" recovery_on_failure: bool;
-        /// Go on if this step fails.
+        /// Continue the recipe if this step fails.
         "continue_on_error" continue_on_error: bool;
         /// `fatal: false` is the same as `continue_on_error: true`.
         "fatal" fatal: bool;
@@ -215,7 +215,7 @@ shape! {
 shape! {
     /// What to do when an attempt fails.
     RetryFields "`retry` map" {
-        /// How many attempts there are in all.
+        /// Number of attempts, the first one included.
         "max_attempts" max_attempts: u64;
         /// Seconds before the second attempt; 1 unless set.
         "delay" delay: f64;
@@ -231,7 +231,7 @@ shape! {
 /// `retry: 3`, or the fields one by one.
 #[derive(Clone, Debug)]
 pub enum Retry {
-    /// How many attempts there are in all.
+    /// Number of attempts, the first one included.
     Attempts(u64),
     /// Field by field.
     Fields(Box<RetryFields>),
@@ -257,7 +257,7 @@ words! {
         Bash "bash",
         /// A coding agent.
         Agent "agent",
-        /// A nested recipe.
+        /// A sub-recipe.
         Recipe "recipe",
     }
 }
@@ -271,7 +271,7 @@ words! {
         Path "path",
         /// A git work tree.
         GitRepo "git_repo",
-        /// Anything, also nothing.
+        /// Anything, also an empty value.
         Optional "optional",
     }
 }
@@ -295,7 +295,7 @@ words! {
         Timeout "timeout",
         /// The agent's service asked to slow down.
         RateLimit "rate_limit",
-        /// The output was not the JSON that is required.
+        /// The output was not the required JSON.
         Json "json",
     }
 }
@@ -303,7 +303,7 @@ words! {
 words! {
     /// What an exit code means.
     ExitMeaning {
-        /// A person has to look at it.
+        /// The step waits for a person.
         NeedsHuman "needs_human",
         /// The step failed.
         Failed "failed",
@@ -317,7 +317,7 @@ pub fn schema() -> Json {
     let mut schema = shape_schema::<Recipe>();
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     schema["title"] = json!("Recipe");
-    schema["description"] = json!("A workflow of shell commands, coding agents and nested recipes.");
+    schema["description"] = json!("A workflow of shell commands, coding agents and sub-recipes.");
     schema
 }
 

@@ -56,7 +56,7 @@ impl Parser<'_> {
             match self.parts(0)? {
                 (parts, End::Text) => return Ok(parts),
                 (_, End::Else(at)) => {
-                    self.tell(error(at, "`{{else}}` stands outside of an `{{#if}}`", None))?;
+                    self.tell(error(at, "`{{else}}` without an `{{#if}}`", None))?;
                 }
                 (_, End::Close(at)) => match self.is_if_end(&at) {
                     true => self.tell(error(at, "`{{/if}}` closes nothing", None))?,

@@ -111,7 +111,7 @@ fn mistakes_are_found_with_their_place() {
         ("{{name {{n}}", 0..12, "not closed"),
         ("{{#if x}}a", 0..9, "not closed"),
         ("{{#if x}}a{{else}}b", 0..9, "not closed"),
-        ("{{else}}", 0..8, "outside"),
+        ("{{else}}", 0..8, "without an"),
         ("x{{/if}}", 1..8, "closes nothing"),
         ("{{#each x}}", 0..11, "not a block"),
         ("{{#if x}}a{{/each}}", 10..19, "not a block"),

@@ -211,7 +211,7 @@ impl Composer<'_> {
                 Diagnostic::new(
                     Code::TooComplex,
                     place,
-                    format!("the alias `{name}` stands inside of its own anchor"),
+                    format!("the alias `{name}` is inside its own anchor"),
                 )
                 .label("expanding it would never end")
                 .help("write the value out, or move the anchor to a node that does not contain the alias"),
@@ -238,7 +238,7 @@ impl Composer<'_> {
             Some(quoted) => format!("put quotes around the text: `{quoted}`"),
             None => "put quotes around the text".to_owned(),
         };
-        let message = "a `!` at the beginning starts a YAML tag, which would be lost without a word";
+        let message = "a `!` at the beginning starts a YAML tag, which would be lost silently";
         let place = self.place(at..at + written.len().max(1));
         self.diagnostics
             .push(Diagnostic::new(Code::YamlSyntax, place, message).label("not part of the text").help(help));
@@ -256,7 +256,7 @@ impl Composer<'_> {
             Diagnostic::new(
                 Code::YamlSyntax,
                 place,
-                format!("`*{name}` is an alias, but no anchor `&{name}` stands before it"),
+                format!("`*{name}` is an alias, but no anchor `&{name}` comes before it"),
             )
             .label("unknown anchor")
             .help(help),
@@ -422,7 +422,7 @@ fn raw_key(node: &Shared, place: Place, diagnostics: &mut Vec<Diagnostic>) -> Ra
             diagnostics.push(
                 Diagnostic::new(Code::WrongType, place, message)
                     .label("not a key")
-                    .help("put quotes around the key if it is meant as text"),
+                    .help("put quotes around the key if it is text"),
             );
             RawKey::Unusable
         }

@@ -76,7 +76,7 @@ fn by_table(kind: &ErrorKind, trouble: &Trouble<'_>) -> Diagnostic {
     let (message, help) = match kind {
         E::ExpectedBlockMappingKey | E::InvalidIndentation => (
             "the indentation does not fit: a key of the map was expected here".to_owned(),
-            "align it with the other keys of the map, or put quotes around a text that goes on here",
+            "align it with the other keys of the map, or put quotes around a text that continues here",
         ),
         E::ExpectedBlockSequenceEntry => (
             "the indentation does not fit: a `-` of the list was expected here".to_owned(),
@@ -120,7 +120,7 @@ fn by_table(kind: &ErrorKind, trouble: &Trouble<'_>) -> Diagnostic {
         E::UnexpectedEofBlockMapping | E::ExpectedNodeContent | E::UnexpectedEndOfPlainScalar => {
             (format!("a text cannot start with `{}` here", trouble.character()), "put quotes around the text")
         }
-        other => (other.to_string(), "put quotes around the text if it is not meant as YAML"),
+        other => (other.to_string(), "put quotes around the text if it is not YAML"),
     };
     trouble.at(trouble.at, message).help(help)
 }
@@ -155,7 +155,7 @@ fn open_quote(trouble: &Trouble<'_>) -> Diagnostic {
 fn after_quote(trouble: &Trouble<'_>) -> Diagnostic {
     trouble
         .at(trouble.at, "text follows the closing quote")
-        .label("outside of the quotes")
+        .label("outside the quotes")
         .help("put quotes around the whole value, with the other kind of quotes inside")
 }
 
@@ -208,7 +208,7 @@ fn open_bracket(trouble: &Trouble<'_>) -> Diagnostic {
     trouble
         .at(open, format!("the {what} that starts here is not closed"))
         .label(format!("no `{close}` for this"))
-        .help(format!("add `{close}` or a missing `,`; put quotes around it if it is meant as text"))
+        .help(format!("add `{close}` or a missing `,`; put quotes around it if it is text"))
 }
 
 fn bad_character(character: char, trouble: &Trouble<'_>) -> Diagnostic {
@@ -216,7 +216,7 @@ fn bad_character(character: char, trouble: &Trouble<'_>) -> Diagnostic {
         let code = u32::from(character);
         let at = trouble.text[trouble.at..].find(character).map_or(trouble.at, |at| trouble.at + at);
         return trouble
-            .at(at, format!("the character U+{code:04X} cannot stand in a YAML file"))
+            .at(at, format!("the character U+{code:04X} is not allowed in a YAML file"))
             .label("control character")
             .help(format!("remove it, or write it as `\\u{code:04X}` in double quotes"));
     }

@@ -76,7 +76,7 @@ fn first_places(raw: &[(RawKey, Rc<Shared>)]) -> HashMap<String, Place> {
 }
 
 fn duplicate(key: &str, place: Place, line: usize) -> Diagnostic {
-    Diagnostic::new(Code::DuplicateKey, place, format!("the key `{key}` stands twice in this map"))
+    Diagnostic::new(Code::DuplicateKey, place, format!("duplicate key `{key}`"))
         .label(format!("first in line {line}"))
         .help(format!("remove one of them, or rename it; the first is in line {line}"))
 }

@@ -127,7 +127,7 @@ fn into_entry(entry: SharedEntry) -> Entry {
 pub(super) fn too_deep(place: Place) -> Diagnostic {
     Diagnostic::new(Code::TooComplex, place, format!("lists and maps nest more than {MAX_DEPTH} levels deep"))
         .label("one level too many")
-        .help("flatten the structure, or quote the text if it is not meant as YAML")
+        .help("flatten the structure, or put quotes around the text if it is not YAML")
 }
 
 pub(super) fn too_much(place: Place, limit: &str) -> Diagnostic {

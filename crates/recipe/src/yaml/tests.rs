@@ -137,7 +137,7 @@ fn aliases_and_merges_are_expanded() {
     check_problem("a: {<<: 5}\n", "1:9 wrong-type `<<` merges maps, but this is a number");
     check_problem("a: {<<: [{p: 1}, x]}\n", "1:18 wrong-type `<<` merges maps, but this is text");
     check_problem("x: &x [1]\na:\n  <<: *x\n", "3:3 wrong-type `<<` merges maps");
-    check_problem("a:\n  <<: {p: 1}\n  <<: {q: 1}\n", "3:3 duplicate-key the key `<<`");
+    check_problem("a:\n  <<: {p: 1}\n  <<: {q: 1}\n", "3:3 duplicate-key duplicate key `<<`");
 }
 
 #[test]
@@ -154,9 +154,9 @@ fn every_duplicate_key_is_reported() {
     assert_eq!(
         problems("a: 1\nb: {x: 1, x: 2}\n'a': 2\na: 3\n"),
         [
-            "2:11 duplicate-key the key `x` stands twice in this map",
-            "3:1 duplicate-key the key `a` stands twice in this map",
-            "4:1 duplicate-key the key `a` stands twice in this map",
+            "2:11 duplicate-key duplicate key `x`",
+            "3:1 duplicate-key duplicate key `a`",
+            "4:1 duplicate-key duplicate key `a`",
         ]
     );
     assert!(help("a: 1\n\na: 2\n").contains("line 1"));

@@ -63,7 +63,7 @@ fn a_called_recipe_knows_what_was_there_before_its_call() {
 
 #[test]
 fn members_of_a_map_that_nothing_replaces_must_exist() {
-    let deep = "it has `host`, `ports`; declare `user` there if it is meant";
+    let deep = "it has `host`, `ports`; use one of these, or declare `user` there";
     let plain = "  - {id: s, command: 'x";
     for (steps, given, expected) in [
         ("{{db.host}} {{db}} {{db.ports.http}} {{db.length}} {{db.host.length}}'}", "", None),
@@ -79,7 +79,7 @@ fn members_of_a_map_that_nothing_replaces_must_exist() {
             Some((
                 "`db.ports.ftp`: `db.ports` has no `ftp`",
                 "renders as empty text",
-                "it has `http`; declare `ftp` there if it is meant",
+                "it has `http`; use one of these, or declare `ftp` there",
             )),
         ),
         (

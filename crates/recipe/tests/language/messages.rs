@@ -38,17 +38,17 @@ fn durations_are_told_in_seconds() {
 fn values_of_another_kind() {
     let range = "write a number within the range";
     for (fields, message, label, help) in [
-        ("timeout: -1", "`timeout` takes a number that is not negative", "out of range", range),
-        ("timeout: 1e13", "`timeout` takes a number of at most 1000000000000", "too large", range),
+        ("timeout: -1", "`timeout` must be 0 or more", "out of range", range),
+        ("timeout: 1e13", "`timeout` must be at most 1000000000000", "too large", range),
         (
             "max_env_value_bytes: 1.5",
-            "`max_env_value_bytes` takes a whole number that is not negative",
+            "`max_env_value_bytes` must be a whole number, 0 or more",
             "out of range",
             range,
         ),
         (
             "max_env_value_bytes: 1e16",
-            "`max_env_value_bytes` takes a number of at most 1000000000000000",
+            "`max_env_value_bytes` must be at most 1000000000000000",
             "too large",
             range,
         ),
@@ -106,12 +106,12 @@ fn values_of_another_kind() {
             "not `true` or `false`",
             "write `true` or `false` after `parse_json:`",
         ),
-        ("type: ''", "`type` is empty", "unknown word", "it takes `bash`, `agent`, `recipe`"),
+        ("type: ''", "`type` is empty", "unknown word", "use one of `bash`, `agent`, `recipe`"),
         (
             "type: bsh",
-            "`type` does not take `bsh`",
+            "`bsh` is not a valid `type`",
             "did you mean `bash`?",
-            "it takes `bash`, `agent`, `recipe`",
+            "use one of `bash`, `agent`, `recipe`",
         ),
     ] {
         check(&with_step(&format!("command: x\n{fields}")), message, label, help);
@@ -267,8 +267,8 @@ fn texts_in_conditions_are_no_templates() {
     ] {
         check(
             &with_step(&format!("command: x\ncondition: \"{condition}\"")),
-            &format!("`{{{{{name}}}}}` is not filled in: texts in a condition stay as they are"),
-            "compared as it stands",
+            &format!("`{{{{{name}}}}}` is not filled in: text in a condition is not rendered"),
+            "compared literally",
             &format!("write the name alone, without quotes and braces: `{name}`"),
         );
     }

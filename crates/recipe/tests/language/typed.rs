@@ -84,7 +84,7 @@ fn tags_that_no_step_has_are_told() {
         ("fast, slow", "slow fast", None),
         ("fast, big", "slow", Some("the tags are `big`, `fast`")),
         ("fast, big", "fats", Some("did you mean `fast`? The tags are `big`, `fast`")),
-        ("", "fast", Some("no step has any tag: add `when_tags: […]` to the steps that are meant")),
+        ("", "fast", Some("no step has any tag: add `when_tags: […]` to some steps")),
     ] {
         let expected = help.map(|help| (format!("no step has the tag `{typed}`"), help.to_owned()));
         assert_eq!(told(&text(tags), "", typed), Vec::from_iter(expected), "[{tags}] {typed}");

@@ -52,7 +52,7 @@ pub use settings::{AgentSettings, RateLimits, unknown_program};
 
 /// The end of every prompt. It keeps the agent from waiting for an answer.
 pub const FOOTER: &str = "Proceed autonomously. Do not ask questions. \
-Nobody reads along: decide yourself where something is open, and finish with the result.";
+No person will answer: make open decisions yourself, and finish with the result.";
 
 /// The longest text that is passed as one argument; Linux refuses 128 KiB, and this leaves some room.
 const ARGUMENT_LIMIT: usize = 96 * 1024;

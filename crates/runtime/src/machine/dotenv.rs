@@ -86,7 +86,7 @@ fn scan(text: &str) -> (Vec<(String, String)>, Vec<Wrong>) {
         number += 1;
         let Some((name, value)) = definition(line) else {
             if !is_blank(line) {
-                wrong.push((number, "is not understood and defines nothing: write `NAME=value`"));
+                wrong.push((number, "is not valid and is ignored: write `NAME=value`"));
             }
             at = end + 1;
             continue;
@@ -104,7 +104,7 @@ fn scan(text: &str) -> (Vec<(String, String)>, Vec<Wrong>) {
         number += text[start..after].matches('\n').count();
         let end = text[after..].find('\n').map_or(text.len(), |length| after + length);
         if !is_blank(&text[after..end]) {
-            wrong.push((number, "has text behind a closing quote, which is left out"));
+            wrong.push((number, "has text after a closing quote, which is ignored"));
         }
         at = end + 1;
         found.push((name.to_owned(), value));

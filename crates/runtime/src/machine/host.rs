@@ -123,11 +123,11 @@ impl Host {
         let max = tree.max_depth;
         if !said.is_empty() && said.parse::<u64>().is_err() {
             return Some(format!(
-                "AMPLIHACK_SESSION_DEPTH: `{said}` is not a number, so it counts as the maximum session depth of {max}: unset it (`unset AMPLIHACK_SESSION_DEPTH`), or set it to how many runs are around this one"
+                "AMPLIHACK_SESSION_DEPTH: `{said}` is not a number, so it counts as the maximum session depth of {max}: unset it (`unset AMPLIHACK_SESSION_DEPTH`), or set it to the number of runs around this one"
             ));
         }
         Some(format!(
-            "session depth {} has reached the maximum of {max}: a recipe may not start more runs inside of runs; raise AMPLIHACK_MAX_DEPTH if this is meant",
+            "session depth {} has reached the maximum of {max}: a recipe may not start more runs inside runs; to allow it, raise AMPLIHACK_MAX_DEPTH",
             tree.depth
         ))
     }
@@ -145,9 +145,7 @@ impl Host {
     /// The reason why the number of sessions cannot be used, if there is one.
     pub fn sessions_problem(&self) -> Option<String> {
         let said = self.said_sessions().err()?;
-        Some(format!(
-            "AMPLIHACK_MAX_SESSIONS: `{said}` is not a number: agents are not limited by it, as if it was not set"
-        ))
+        Some(format!("AMPLIHACK_MAX_SESSIONS: `{said}` is not a number, so it does not limit agents"))
     }
 
     /// How many agents of a run may run at the same time; `asked` is the number of the command line, which cannot

@@ -151,7 +151,7 @@ fn missing_names<'p>(required: impl Iterator<Item = &'p String>, host: &Host) ->
     let first = missing.first()?;
     let list = missing.join(", ");
     let set = match missing.iter().all(|name| host.var(name).is_some()) {
-        true => "it is set to nothing: set it",
+        true => "it is empty: set it",
         false => "set it",
     };
     let text =

@@ -39,7 +39,7 @@ impl Loop<'_> {
             return Next::Spent;
         }
         let Some(diagnosis) = &result.diagnosis else {
-            return Next::Escalate("the failure could not be classified".to_owned());
+            return Next::Escalate("the cause of the failure is unknown".to_owned());
         };
         let earlier = &report.attempts[..report.attempts.len() - 1];
         let same: Vec<&Attempt> = earlier.iter().filter(|attempt| is_same_failure(attempt, result)).collect();
@@ -53,14 +53,14 @@ impl Loop<'_> {
             let may_widen = self.level == 0 && diagnosis.bucket == Bucket::Work;
             return match may_widen && self.goes_further(result, &same) {
                 true => Next::Widen,
-                false => Next::Escalate("the same failure came twice on the same recipe".to_owned()),
+                false => Next::Escalate("the same failure came twice".to_owned()),
             };
         }
         match diagnosis.bucket {
             Bucket::Environment => match diagnosis.class {
                 Class::RateLimit | Class::Network => Next::Wait(self.wait(same.len() as u32)),
                 _ => Next::Blocked(format!(
-                    "{}: something outside of the recipe has to be mended first",
+                    "{}: fix a problem outside the recipe first",
                     diagnosis.class.as_str()
                 )),
             },
@@ -70,7 +70,7 @@ impl Loop<'_> {
             Bucket::Work if self.has_producers(result, self.level) => Next::Resume,
             Bucket::Work => Next::Repair,
             Bucket::Run | Bucket::None if earlier.iter().any(is_unexplained) => {
-                Next::Escalate("nothing explains the failure, and doing it again did not help".to_owned())
+                Next::Escalate("the cause is unknown, and another attempt did not help".to_owned())
             }
             Bucket::Run | Bucket::None => Next::Resume,
         }

@@ -34,7 +34,7 @@ pub(super) fn examine(
     let (old, new) = (unit(before, &subject.path), unit(after, &subject.path));
     if let (Some(old), Some(new)) = (old, new) {
         if is_same(old, new) {
-            found.push(regression("unchanged", None, "it proposes the recipe as it is"));
+            found.push(regression("unchanged", None, "it proposes no change"));
         }
         found.extend(around_checks(old, new));
         if !subject.parents.is_empty() {

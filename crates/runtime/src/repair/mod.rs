@@ -193,14 +193,14 @@ impl Loop<'_> {
             save(&work.folder, &work.report)?;
             let (status, exit_code) = (work.result.status, work.result.exit_code.unwrap_or(1));
             if status == RunStatus::Waiting {
-                return Ok(self.escalate(work, "a step says that a person has to look at it".to_owned()));
+                return Ok(self.escalate(work, "a step is waiting for a person".to_owned()));
             }
             if status != RunStatus::Failed {
                 work.report.outcome = work.result.outcome.to_owned();
                 return Ok(Ending { status, exit_code, error: None });
             }
             if let Some(step) = self.undecided(work)?.first() {
-                let reason = format!("step `{step}` was interrupted and says that it is not idempotent");
+                let reason = format!("step `{step}` was interrupted and is not idempotent");
                 return Ok(self.escalate(work, reason));
             }
             let next = match self.decide(&work.result, &work.report) {
@@ -340,7 +340,7 @@ impl Loop<'_> {
         save(&work.folder, &work.report)?;
         if !plan.blocked_effects.is_empty() {
             let effects = plan.blocked_effects.join(", ");
-            return Ok(Round::Over(format!("side effects that are done would be repeated: {effects}")));
+            return Ok(Round::Over(format!("completed side effects would run again: {effects}")));
         }
         let held = work.hold.take();
         let (result, hold) = self.runs.resume_held(opened, resume, held, work.reporter)?;

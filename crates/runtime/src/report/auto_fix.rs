@@ -157,7 +157,7 @@ pub(crate) fn save(folder: &RunFolder, report: &Report) -> Result<(), FolderErro
 pub fn not_wanted(mut result: RunResult) -> RunResult {
     result.auto_fix = Some(Report {
         enabled: false,
-        reason: Some("--no-auto-fix: a person looks at it".to_owned()),
+        reason: Some("off because of --no-auto-fix".to_owned()),
         tracking_id: result.tracking_id.clone().unwrap_or_default(),
         max_attempts: 1,
         attempts: Vec::new(),
@@ -180,9 +180,9 @@ pub(crate) fn describe(attempt: &Attempt) -> String {
     let again = match &attempt.plan {
         // a plan that was stopped because of side effects was not carried out
         Some(plan) if !plan.blocked_effects.is_empty() => {
-            format!("; not done again, because of side effects: {}", plan.rerun.join(", "))
+            format!("; not re-run because of side effects: {}", plan.rerun.join(", "))
         }
-        Some(plan) if !plan.rerun.is_empty() => format!("; done again: {}", plan.rerun.join(", ")),
+        Some(plan) if !plan.rerun.is_empty() => format!("; re-run: {}", plan.rerun.join(", ")),
         _ => String::new(),
     };
     format!("attempt {}: step `{step}` failed ({class}){repair}{again}", attempt.attempt)

@@ -85,15 +85,15 @@ pub fn failure(
 fn for_a_person(path: &str, commands: &Commands) -> Vec<String> {
     let then =
         |text: &str, command: &Option<String>| command.as_ref().map(|command| format!("{text}: {command}"));
-    let mut steps = vec![format!("`{path}` asks for a person: do what it says")];
-    steps.extend(then("read everything it printed", &commands.logs));
-    steps.extend(then("then go on", &commands.resume));
+    let mut steps = vec![format!("`{path}` is waiting for you. When you are done, resume the run")];
+    steps.extend(then("read its full output", &commands.logs));
+    steps.extend(then("then resume", &commands.resume));
     steps
 }
 
 /// The diagnosis of a stopped run.
 pub fn interruption(said: Option<&str>) -> Diagnosis {
-    let detail = said.unwrap_or("the process that worked on it is gone").to_owned();
+    let detail = said.unwrap_or("its process is gone").to_owned();
     diagnose(&Facts { interrupted: true, detail, ..Facts::default() })
 }
 

@@ -33,9 +33,9 @@ pub const SCHEMA_VERSION: u32 = 1;
 fn interrupted_words(step: &Step) -> String {
     let then = match step.idempotent {
         true => "a resume runs it again",
-        false => "it is not idempotent, so a resume asks what to do with it",
+        false => "it is not idempotent, so a resume asks you what to do",
     };
-    format!("interrupted before its end; {then}")
+    format!("interrupted; {then}")
 }
 
 /// The result of a run.

@@ -48,10 +48,10 @@ impl Driver<'_> {
             StepKind::Agent(agent) => ("would ask an agent: ".to_owned(), Some(agent.prompt.render(scope))),
             StepKind::Nested { target: Target::Dynamic { name, .. }, .. } if hides(scope, name) => {
                 let name = name.render(scope);
-                (format!("would run the recipe `{name}`, whose name is not known yet"), None)
+                (format!("would run the recipe `{name}`, a name that is known only later"), None)
             }
             StepKind::Nested { .. } if self.goes_round(path, frame, step) => {
-                ("would run a recipe that is being run already".to_owned(), None)
+                ("would run a recipe that is already running".to_owned(), None)
             }
             StepKind::Nested { .. } if self.may_exceed(path).is_some() => {
                 ("would run a recipe".to_owned(), None)
@@ -77,9 +77,7 @@ impl Driver<'_> {
         let rendered = rendered.map(|text| masked(&text));
         let mut message = format!("{}{}", masked(what), rendered.as_deref().unwrap_or_default());
         if let Some(condition) = &undecided {
-            message.push_str(&format!(
-                " (if `{condition}` holds, which is not known before the steps that it reads have run)"
-            ));
+            message.push_str(&format!(" (if `{condition}` holds; earlier steps decide that)"));
         }
         if let Some(limit) = self.may_exceed(path) {
             message.push_str(&match limit {

@@ -113,8 +113,8 @@ impl Driver<'_> {
             Ok(_) => Ok(()),
             Err(error) => {
                 let message = format!(
-                    "warning: `output` says `format: json`, and its text is no JSON: {error}; values are put in as they \
-                     are, so make it in a step, for example with `jq -n --arg name \"$NAME\" '{{name: $name}}'`"
+                    "warning: `output` has `format: json`, but its text is not valid JSON: {error}; values are not \
+                     escaped, so build the JSON in a step, for example with `jq -n --arg name \"$NAME\" '{{name: $name}}'`"
                 );
                 self.record(Event::Noted { path: None, message }, None)
             }

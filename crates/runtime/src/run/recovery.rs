@@ -57,7 +57,7 @@ pub fn prompt(state: &RunState, id: FrameId, mask: &Mask) -> String {
     let room = if quoted <= SHORT_QUOTE { PARTIAL_CHARS } else { PARTIAL_CHARS.saturating_sub(quoted) };
     let partial: String = mask.text(&outputs.join("\n")).chars().take(room).collect();
     format!(
-        "A nested recipe failed, and it is up to you whether its work can still be done.\n\n\
+        "A sub-recipe failed. Decide whether you can still do its work.\n\n\
          Sub-recipe: {}\n\
          Failed steps: {}\n\
          Error: {}\n\

@@ -140,14 +140,11 @@ fn forbidden(steps: &ForGood, is_resumed: bool) -> String {
     let (what, then) = match half_done.is_empty() {
         true => {
             let are = be(done, "is", "are");
-            (
-                format!("{} {are} done and must not be done again", list(done)),
-                "; a resume goes on behind that",
-            )
+            (format!("{} {are} done and must not run again", list(done)), "; a resume continues after that")
         }
         false => {
-            let were = be(half_done, "was ended half-way and is", "were ended half-way and are");
-            (format!("{} {were} not idempotent", list(half_done)), "; a resume asks what to do")
+            let were = be(half_done, "was stopped half-way and is", "were stopped half-way and are");
+            (format!("{} {were} not idempotent", list(half_done)), "; a resume asks you what to do")
         }
     };
     format!("not retried: {what}{}", if is_resumed { then } else { "" })

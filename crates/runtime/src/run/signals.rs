@@ -9,7 +9,7 @@ use super::{Driver, Notice, TaskDone};
 use crate::{os::process, steps::shell::attempt::Go, store::folder::RunFolder};
 
 /// The message for a second request to stop.
-pub(crate) const TOLD_AGAIN: &str = "told again: killing what is still running";
+pub(crate) const TOLD_AGAIN: &str = "second signal: killing the remaining processes";
 
 /// Why a run was asked to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,10 +52,10 @@ impl Halt {
     /// The message while the run stops.
     pub(crate) fn why(self) -> &'static str {
         match self {
-            Halt::Interrupt => "interrupted: ending what is running",
-            Halt::Terminate => "told to terminate: ending what is running",
-            Halt::Hangup => "the terminal is gone: ending what is running",
-            Halt::Cancel => "cancelled: ending what is running",
+            Halt::Interrupt => "interrupted: stopping running steps",
+            Halt::Terminate => "SIGTERM received: stopping running steps",
+            Halt::Hangup => "the terminal is gone: stopping running steps",
+            Halt::Cancel => "cancelled: stopping running steps",
         }
     }
 }

@@ -181,7 +181,7 @@ impl Driver<'_> {
             self.unsaid.push((
                 path.to_owned(),
                 format!(
-                    "`{name}` of its `env` has {} bytes, too many for an environment: it is left out, and is in the file that `{name}_FILE` names",
+                    "`{name}` of its `env` has {} bytes, too many for an environment: it is not set; `{name}_FILE` names a file that holds it",
                     value.len()
                 ),
             ));
@@ -332,7 +332,7 @@ impl Driver<'_> {
             return Ok(());
         }
         let message = format!(
-            "`{program}` does not say what it cost: the budget in dollars counts this as unknown, so more may be spent than it allows"
+            "`{program}` does not report its cost: the budget in dollars does not count it, so the total may exceed the budget"
         );
         self.record(Event::Noted { path: Some(path.to_owned()), message }, None)
     }

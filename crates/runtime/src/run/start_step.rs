@@ -290,7 +290,7 @@ impl Driver<'_> {
         }
         let left_out = share.left_out(&self.state.frames[frame]);
         let message = format!(
-            "the context is too large for an environment: {left_out} values are not exported to this step; a command that mentions one gets it, and $RECIPE_CONTEXT_FILE has all of them"
+            "the context is too large for an environment: {left_out} values are not exported to this step, except those that its command names; $RECIPE_CONTEXT_FILE has all of them"
         );
         self.unsaid.push((path.to_owned(), message));
     }

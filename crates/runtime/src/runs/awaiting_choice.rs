@@ -29,7 +29,7 @@ pub(super) fn text_in_force(shown: &OpenedRun, reach: &CliHint, resume: &Resume<
     let run = &shown.header.run_id;
     match std::fs::read_to_string(offered(&shown.folder)) {
         Ok(file) => Some(format!(
-            "goes on with the recipe that the run has, not with `{file}`, which was given before; to use that: {}",
+            "this run keeps its own version of the recipe, not `{file}`, which was given before. To use that one: {}",
             with_recipe(reach, run, &file)
         )),
         Err(_) => changed_note(reach, run, &shown.recipe.name(), &shown.changed_recipes()),
@@ -39,10 +39,10 @@ pub(super) fn text_in_force(shown: &OpenedRun, reach: &CliHint, resume: &Resume<
 /// The note about recipe files that changed since the run began, if any; `recipe` is that of the run.
 pub fn changed_note(reach: &CliHint, run: &str, recipe: &str, files: &[PathBuf]) -> Option<String> {
     let names: Vec<String> = files.iter().map(|file| format!("`{}`", file.display())).collect();
-    let were = if names.len() > 1 { "were" } else { "was" };
+    let have = if names.len() > 1 { "have" } else { "has" };
     (!names.is_empty()).then(|| {
         format!(
-            "{} {were} changed since this run began, which goes on with the recipe as it was; to go on with the changed one: {}",
+            "{} {have} changed; this run keeps the old version. To use the new one: {}",
             names.join(", "),
             with_recipe(reach, run, recipe)
         )

@@ -234,11 +234,11 @@ fn recurring(recipe: &str, seen: &[Seen], findings: &mut Vec<Finding>) {
     }
     for ((step, class, bucket), run_ids) in found.into_iter().filter(|(_, runs)| runs.len() > 1) {
         let recommendation = match bucket {
-            "environment" => format!(
-                "mend what `{step}` needs from outside before running again; the recipe is not to blame"
-            ),
+            "environment" => {
+                format!("fix the environment of `{step}` before the next run; the recipe is fine")
+            }
             "recipe" => format!("correct step `{step}` in the recipe"),
-            _ => format!("look at what the steps before `{step}` make, and at what it checks"),
+            _ => format!("look at the results of the steps before `{step}`, and at its check"),
         };
         let metric = format!("{} failures of class {class}", run_ids.len());
         findings.push(Finding {
@@ -273,7 +273,7 @@ fn flaky(recipe: &str, seen: &[Seen], findings: &mut Vec<Finding>) {
             findings.push(Finding {
                 kind: "flaky_step",
                 recipe: recipe.to_owned(),
-                recommendation: format!("give `{step}` a `retry`, or make what it depends on certain"),
+                recommendation: format!("give `{step}` a `retry`, or make its inputs reliable"),
                 step: Some(step),
                 metric: format!("{turns} changes between pass and fail"),
                 run_ids,

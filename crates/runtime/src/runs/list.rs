@@ -29,7 +29,7 @@ pub enum FindError {
     #[error("run `{0}` not found")]
     None(String),
     /// Several ids begin with this text.
-    #[error("`{asked}` is the beginning of several runs, {} in all: {}", found.len(), some(found))]
+    #[error("`{asked}` matches {} runs: {}", found.len(), some(found))]
     Several {
         /// What was asked for.
         asked: String,

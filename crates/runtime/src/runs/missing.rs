@@ -70,7 +70,7 @@ impl Runs {
         let mut problems = Vec::new();
         if let Some(what) = preflight::dir_problem(&start.working_dir) {
             let text = match start.working_dir.as_os_str().is_empty() {
-                true => "the current directory does not exist any more: go to another one with `cd`, or name one with `-C DIR`".to_owned(),
+                true => "the current directory no longer exists: go to another one with `cd`, or name one with `-C DIR`".to_owned(),
                 false => format!("working directory `{}` {what}", start.working_dir.display()),
             };
             problems.push(Problem { lack: Lack::Path, text });

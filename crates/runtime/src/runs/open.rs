@@ -63,7 +63,7 @@ pub enum OpenError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// Its sources do not compile.
-    #[error("the sources of run `{run}` cannot be compiled any more: {reason}")]
+    #[error("the recipe stored in run `{run}` no longer compiles: {reason}")]
     Plan {
         /// The run.
         run: String,

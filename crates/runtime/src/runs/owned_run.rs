@@ -99,15 +99,15 @@ impl Runs {
         let (state, resume) = (folder.path().display(), self.reach.command(&format!("resume {run}")));
         match pending_repair(&folder) {
             Some(began) => format!(
-                "run {run} of this recipe was interrupted here while an agent was repairing `{}`, which may not be what you wrote: the original is in `{}`; put it back and go on: {resume}",
+                "run {run} of this recipe was interrupted here while an agent repaired `{}`, so that file may have changed. The original is in `{}`. To put it back and resume: {resume}",
                 began.file,
                 folder.path().join(&began.original).display()
             ),
             None => {
                 let is_waiting = last_finish(&folder).is_some_and(|last| last.status == RunStatus::Waiting);
-                let what = if is_waiting { "waits for a person" } else { "was interrupted" };
+                let what = if is_waiting { "is waiting for a person" } else { "was interrupted" };
                 format!(
-                    "run {run} of this recipe {what} here, its state is kept in {state}; go on with it: {resume}"
+                    "run {run} of this recipe {what} here; its state is in {state}. To resume it: {resume}"
                 )
             }
         }
@@ -172,21 +172,21 @@ fn put_back(folder: &RunFolder, began: &RepairBegan) -> Result<String, FolderErr
     let copy = folder.path().join(&began.original);
     let original = std::fs::read(&copy).map_err(FolderError::at("read", &copy))?;
     if sha256(&original) != began.digest {
-        let damaged = std::io::Error::other("it is not what was copied before the repair");
+        let damaged = std::io::Error::other("it differs from the copy made before the repair");
         return Err(FolderError::at("put back the recipe from", &copy)(damaged));
     }
     let now = std::fs::read(file).ok();
     if now.as_ref() == Some(&original) {
-        return Ok(format!("a repair of `{}` was cut off before it changed anything", began.file));
+        return Ok(format!("a repair of `{}` was interrupted before it changed anything", began.file));
     }
     let mut kept = String::new();
     if let Some(now) = now {
         let candidate = copy.with_file_name("candidate.yaml");
         write_new(&candidate, &now)?;
-        kept = format!("; what it had written is kept in `{}`", candidate.display());
+        kept = format!("; its changes are kept in `{}`", candidate.display());
     }
     write_new(file, &original)?;
-    Ok(format!("a repair of `{}` was cut off: the recipe is put back as it was{kept}", began.file))
+    Ok(format!("a repair of `{}` was interrupted: the original recipe is restored{kept}", began.file))
 }
 
 /// A repair of a run that did not end, as far as its journal can be read.

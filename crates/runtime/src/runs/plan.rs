@@ -89,13 +89,13 @@ fn about_interrupted(steps: &[String], command: impl Fn(&str) -> String) -> Vec<
     match steps {
         [] => Vec::new(),
         [step] => vec![
-            format!("look at what `{step}` did before it was interrupted"),
+            format!("check how far `{step}` got before it was interrupted"),
             format!("run it again: {again}"),
             format!("or leave it out: {out}"),
             see,
         ],
         steps => vec![
-            format!("look at what each of {} did before it was interrupted", named(steps)),
+            format!("check how far each of {} got before it was interrupted", named(steps)),
             format!("run all of them again: {again}"),
             format!("or leave all of them out: {out}"),
             see,
@@ -107,7 +107,7 @@ fn about_effects(steps: &[String], command: impl Fn(&str) -> String) -> Vec<Stri
     match steps {
         [] => Vec::new(),
         steps => vec![
-            format!("to go on, side effects that are done would be repeated: {}", steps.join(", ")),
+            format!("to continue, completed side effects would run again: {}", steps.join(", ")),
             format!("allow it: {}", command("--rerun-effects")),
         ],
     }

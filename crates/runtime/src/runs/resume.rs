@@ -78,7 +78,7 @@ pub enum ResumeError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// Another live process owns it.
-    #[error("run `{run}` is being worked on by {}", owner_words(*pid))]
+    #[error("run `{run}` is in use by {}", owner_words(*pid))]
     Owned {
         /// The run.
         run: String,
@@ -86,7 +86,7 @@ pub enum ResumeError {
         pid: u32,
     },
     /// It has ended successfully.
-    #[error("run `{0}` is completed: there is nothing to resume")]
+    #[error("run `{0}` has already completed; nothing to resume")]
     Completed(String),
     /// Interrupted steps must not simply run again.
     #[error("{}", interrupted(run, steps))]
@@ -105,7 +105,7 @@ pub enum ResumeError {
         step: String,
     },
     /// Completed side effects would have to be repeated.
-    #[error("going on with run `{run}` would repeat side effects that are done: {}", steps.join(", "))]
+    #[error("resuming run `{run}` would repeat completed side effects: {}", steps.join(", "))]
     Effects {
         /// The run.
         run: String,
@@ -113,7 +113,7 @@ pub enum ResumeError {
         steps: Vec<String>,
     },
     /// The user did not want completed agent steps to run again.
-    #[error("run `{0}` is left as it is")]
+    #[error("run `{0}` was not resumed; nothing changed")]
     Declined(String),
     /// The run could not continue.
     #[error(transparent)]
@@ -246,7 +246,7 @@ impl Runs {
         first.extend(undone.map(|message| Event::Noted { path: None, message }));
         if !steps.kept_producers.is_empty() {
             let message = format!(
-                "kept, though what comes after them may depend on doing them again: {}; do them again with: {}",
+                "not re-run, though later steps may depend on a new result: {}. To re-run: {}",
                 steps.kept_producers.join(", "),
                 self.reach.command(&format!("resume {run} --rerun-producers"))
             );
@@ -334,8 +334,8 @@ impl Runs {
 fn interrupted(run: &str, steps: &[String]) -> String {
     let list = named(steps);
     match steps {
-        [_] => format!("step {list} of run `{run}` was interrupted and says that it is not idempotent"),
-        _ => format!("steps {list} of run `{run}` were interrupted and say that they are not idempotent"),
+        [_] => format!("step {list} of run `{run}` was interrupted and is not idempotent"),
+        _ => format!("steps {list} of run `{run}` were interrupted and are not idempotent"),
     }
 }
 

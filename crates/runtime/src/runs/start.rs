@@ -220,7 +220,7 @@ impl Runs {
             let state = self.dir().join(run).display().to_string();
             let message = match others.stale {
                 Stale::Cleared => format!(
-                    "the mark of run {run}, whose process is gone, was moved aside to {}; the run itself is kept in {state}",
+                    "cleared the stale lock of run {run}, whose process has ended: it is now {}; the run itself is kept in {state}",
                     Workspace::quarantine(&self.home).display()
                 ),
                 Stale::Named => self.name_dead(run),

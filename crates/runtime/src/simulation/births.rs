@@ -24,7 +24,7 @@ impl World {
         }
         self.tell(|| format!("process: {step} {script:?}"));
         if self.is_told {
-            self.complain(format!("`{step}` starts after the run was told to stop"));
+            self.complain(format!("`{step}` starts after the run was stopped"));
         }
         let id = ProcessId { pid: 1_900_000_000 + self.children.len() as i32, start_time: 1 };
         let started = self.now();

@@ -202,7 +202,7 @@ pub fn load(run: &Path, stored: &Stored) -> Result<Value, String> {
     let text = std::fs::read_to_string(run.join(&reference.file))
         .map_err(|error| format!("`{}` cannot be read: {error}", reference.file))?;
     if reference.sha256.as_deref() != Some(sha256(text.as_bytes()).as_str()) {
-        return Err(format!("`{}` is not what was written", reference.file));
+        return Err(format!("`{}` was changed after it was written", reference.file));
     }
     match is_json {
         true => Value::from_json(&text).map_err(|error| format!("`{}` is damaged: {error}", reference.file)),

@@ -148,7 +148,7 @@ impl<'a> Page<'a> {
         self.line(indent, "Timeout", step.timeout.map(|timeout| format!("{timeout} s")).unwrap_or_default());
         self.line(indent, "Retry", retry(step));
         self.line(indent, "Working directory", step.working_dir.as_ref().map_or("", |dir| dir.text()));
-        self.line(indent, "On failure", if step.continue_on_error { "the recipe goes on" } else { "" });
+        self.line(indent, "On failure", if step.continue_on_error { "the recipe continues" } else { "" });
         self.repetition(step, indent);
         self.nested(step, number, indent);
     }

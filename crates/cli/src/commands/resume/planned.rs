@@ -34,7 +34,7 @@ pub(super) fn show(
     for step in &plan.steps {
         let action = match step.action {
             Action::Keep => "keep",
-            Action::Rerun => "rerun",
+            Action::Rerun => "re-run",
             Action::Pending => "pending",
         };
         out.result(&format!("{action:<8} {}  ({})", step.path, step.reason));
@@ -42,26 +42,26 @@ pub(super) fn show(
     if let Some(first) = &plan.goes_on_at {
         let anchor = plan.anchor.iter().find(|anchor| *anchor != first);
         let anchor = anchor.map(|anchor| format!(" (anchor `{anchor}`)")).unwrap_or_default();
-        out.result(&format!("goes on at `{first}`{anchor}"));
+        out.result(&format!("resumes at `{first}`{anchor}"));
     }
     let note = runtime::runs::changed_note(asked.reach, &run, &opened.recipe.name(), changed);
     note.iter().for_each(|note| out.result(note));
     let mut say = |what: &str, steps: &[String], how: &str, flag: &str| {
         if !steps.is_empty() {
             let command = asked.with(&run, flag);
-            out.result(&format!("{what}: {}; {how} `{command}`", steps.join(", ")));
+            out.result(&format!("{what}: {}. {how} `{command}`", steps.join(", ")));
         }
     };
     say(
-        "kept, though what comes after them may depend on doing them again",
+        "not re-run, though later steps may depend on a new result",
         &plan.kept_producers,
-        "do them again with",
+        "To re-run:",
         "--rerun-producers",
     );
     say(
-        "stops here: side effects that are done would be repeated",
+        "stops here: completed side effects would run again",
         &plan.blocked_effects,
-        "allow it with",
+        "To allow it:",
         "--rerun-effects",
     );
 }

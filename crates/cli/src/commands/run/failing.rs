@@ -54,7 +54,7 @@ pub(crate) fn broken(error: RunError, reach: &CliHint) -> Failure {
             let go_on = reach.command(&format!("resume {run}"));
             failure
                 .hint(remedy(&error, &dir))
-                .hint(format!("what was done is kept; when this is mended, go on with it: {go_on}"))
+                .hint(format!("completed steps are saved; when this is fixed, resume: {go_on}"))
                 .fact("run_id", run)
                 .fact("resume_command", go_on)
         }
@@ -62,7 +62,7 @@ pub(crate) fn broken(error: RunError, reach: &CliHint) -> Failure {
             "nothing was run: choose another directory with `--state-dir DIR`, or make this one writable",
         ),
         _ => failure.hint(format!(
-            "if the run had begun, what was done is kept: `{}` shows it, and `resume` goes on with it",
+            "if the run had begun, its completed steps are saved: `{}` lists it, and `resume` continues it",
             reach.command("runs")
         )),
     }
@@ -79,7 +79,7 @@ fn remedy(error: &DriveError, dir: &Path) -> String {
             quote(&dir.to_string_lossy())
         ),
         DriveError::Task(broken) if broken.is_panic() => {
-            "this is a mistake of the runner, not of the recipe: report it with what it said above".to_owned()
+            "this is a bug in the runner, not in the recipe: report it with the message above".to_owned()
         }
         _ => "the machine may lack processes, memory or open files: `ulimit -a` shows the limits".to_owned(),
     }

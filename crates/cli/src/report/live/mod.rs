@@ -183,9 +183,9 @@ impl<'a> Live<'a> {
                 let given_up = resumed.given_up();
                 let again = match given_up.len() {
                     0 => String::new(),
-                    _ => format!(", runs again: {}", given_up.join(", ")),
+                    _ => format!("; re-runs: {}", given_up.join(", ")),
                 };
-                self.line('▶', &format!("{} goes on: {}{again}", state.root().unit.name, kept(state)));
+                self.line('▶', &format!("resuming {}: {}{again}", state.root().unit.name, kept(state)));
                 self.view.since = Some(record.at);
             }
             Event::StepStarted { path, .. } => {
@@ -216,7 +216,7 @@ impl<'a> Live<'a> {
                 self.line('·', &format!("{path}{}", mask.text(message)));
             }
             Event::RecipeStopped { path, error, cause: StopCause::Timeout } => {
-                self.line('⚠', &format!("{path}: {}: ending what runs in it", mask.text(error)));
+                self.line('⚠', &format!("{path}: {}: stopping its steps", mask.text(error)));
             }
             event @ (Event::FixWaits { .. } | Event::RepairBegan(_) | Event::RepairEnded { .. }) => {
                 self.line('·', &format!("auto-fix: {}", mask.text(&fixing(event))));

@@ -99,7 +99,7 @@ fn sharing_costs_no_more_than_the_file() {
 
 #[test]
 fn recursive_aliases_are_errors() {
-    check_problem("a: &a [*a]\n", "1:8 too-complex the alias `*a` stands inside of its own anchor");
+    check_problem("a: &a [*a]\n", "1:8 too-complex the alias `*a` is inside its own anchor");
     check_problem("a: &a\n  b: {c: *a}\n", "2:10 too-complex the alias");
     check_problem("a: &a\n  <<: *a\n", "2:7 ");
     let (_, node, _) = read("a: &a {b: *a, c: d}\n");

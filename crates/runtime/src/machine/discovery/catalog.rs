@@ -103,7 +103,7 @@ impl Header {
             name: field("name"),
             description: field("description").unwrap_or_default(),
             version: field("version").unwrap_or_else(|| "1.0".to_owned()),
-            problem: (!is_recipe).then(|| "this is not a recipe: it has no `steps`".to_owned()),
+            problem: (!is_recipe).then(|| "not a recipe: it has no `steps`".to_owned()),
             is_recipe,
         }
     }

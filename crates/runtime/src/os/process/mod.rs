@@ -296,8 +296,8 @@ pub fn shows_us() -> bool {
 pub fn blindness() -> Option<&'static str> {
     let is_blind = cfg!(target_os = "linux") && !shows_us();
     is_blind.then_some(
-        "`/proc` is missing, or shows the processes of another container: what steps start in sessions of their own, and \
-         what a killed run left, is neither found nor ended; mount a `/proc` for this one",
+        "`/proc` is missing, or shows the processes of another container: processes that steps start in their own \
+         sessions, or that a killed run left, are neither found nor ended; mount a `/proc` for this one",
     )
 }
 

@@ -14,7 +14,7 @@ impl Repairer<'_> {
         let failure = result.failure.as_ref();
         let around = match self.subject.is_root() {
             true => String::new(),
-            false => format!("It is run as a nested recipe of: {}\n", self.recipe_file.display()),
+            false => format!("It is run as a sub-recipe of: {}\n", self.recipe_file.display()),
         };
         let tried: Vec<String> = report.attempts.iter().map(crate::report::auto_fix::describe).collect();
         let refusal = refused.map(|refused| {

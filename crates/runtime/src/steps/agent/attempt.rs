@@ -224,7 +224,7 @@ async fn read_answer(
         match call {
             // an empty answer does not replace the first one
             Call { result: Ok(better), .. } if better.trim().is_empty() => {
-                finished.notes.push("asked again for JSON, the agent answered nothing".to_owned());
+                finished.notes.push("asked again for JSON, the agent gave no answer".to_owned());
             }
             Call { result: Ok(better), code: its, .. } => (answer, code) = (better, its),
             Call {

@@ -35,7 +35,7 @@ pub(crate) fn cut_short(end: End, task: &AgentTask, stdout: &Path, said: &str) -
         }
         End::Idle(seconds) => {
             let error = format!(
-                "no sign of life for {} s: no output, no file change, no processor time",
+                "no activity for {} s: no output, no file change, no processor time",
                 number(seconds)
             );
             (Outcome::Idle(seconds), error)
@@ -54,7 +54,7 @@ pub(crate) fn by_exit_code(call: Call, meant: Option<(i32, ExitMeaning)>) -> Cal
     let (outcome, what) = match meant {
         _ if call.outcome == Outcome::RateLimited => return call,
         Some((code, ExitMeaning::NeedsHuman)) => {
-            (Outcome::NeedsHuman, format!("exit code {code}: a person has to look at it"))
+            (Outcome::NeedsHuman, format!("waiting for a person (exit code {code})"))
         }
         Some((code, ExitMeaning::Failed)) if call.result.is_ok() => {
             (Outcome::Exit(code), format!("exit code {code}"))

@@ -261,8 +261,8 @@ pub async fn run_shell(
     let is_meant = matches!(&step.kind, StepKind::Shell { command } if command.text().contains("setsid"));
     finished.ended.left_daemons = left == Left::Daemons && !is_meant;
     if drained == Drained::InPart {
-        let note = "warning: a process that passes on what the step printed was still at work: what it wrote later is \
-                    in the log, and not in the value";
+        let note = "warning: a process that forwards the step's output was still running: its later output is \
+                    in the log, but not in the value";
         finished.notes.push(note.to_owned());
     }
     finished.ended.note_code(code);

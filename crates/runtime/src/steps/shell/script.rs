@@ -42,7 +42,7 @@ pub struct Script {
 pub enum ScriptError {
     /// A value is used in arithmetic and is not a number.
     #[error(
-        "`{{{{{name}}}}}` stands in arithmetic, where only whole numbers are let through, but its value is `{value}`"
+        "`{{{{{name}}}}}` is used in arithmetic, which allows only whole numbers, but its value is `{value}`"
     )]
     NotANumber {
         /// The name.
@@ -51,9 +51,7 @@ pub enum ScriptError {
         value: String,
     },
     /// A value is used as the name of a variable and has a subscript that bash would evaluate.
-    #[error(
-        "`{{{{{name}}}}}` stands where the name of a variable belongs, and only a name is let through there, but its value is `{value}`"
-    )]
+    #[error("`{{{{{name}}}}}` is used as the name of a variable, but its value `{value}` is not a name")]
     NotAName {
         /// The name.
         name: String,
@@ -61,7 +59,7 @@ pub enum ScriptError {
         value: String,
     },
     /// A value holds a NUL byte.
-    #[error("`{name}` holds a NUL byte, which no program can be given")]
+    #[error("`{name}` has a NUL byte, which cannot be passed to a program")]
     Nul {
         /// The name.
         name: String,

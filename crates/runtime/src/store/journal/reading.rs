@@ -66,7 +66,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<(Vec<Record>, usize), JournalE
         let damaged = |reason: String| JournalError::Damaged { path: path.to_owned(), line: at + 1, reason };
         match parse_line(line) {
             Ok(record) if record.seq != at as u64 + 1 => {
-                return Err(damaged(format!("record {} stands where {} belongs", record.seq, at + 1)));
+                return Err(damaged(format!("found record {} instead of {}", record.seq, at + 1)));
             }
             Ok(record) => records.push(record),
             // a line without a newline is the last one: its writer died

@@ -67,7 +67,7 @@ pub(super) fn judge(
         Err(seconds) => (Outcome::TimedOut(seconds), format!("timed out after {} s", number(seconds))),
         Ok(Exit::Code(code)) => match (code, step.exit_meaning(code)) {
             (_, Some(ExitMeaning::NeedsHuman)) => {
-                (Outcome::NeedsHuman, format!("exit code {code}: a person has to look at it"))
+                (Outcome::NeedsHuman, format!("waiting for a person (exit code {code})"))
             }
             (0, None) | (_, Some(ExitMeaning::Ok)) => (Outcome::Ok, String::new()),
             (127, None) => {
