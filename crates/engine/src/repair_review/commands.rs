@@ -165,8 +165,7 @@ pub(super) fn is_comparison(found: &Found) -> bool {
     checks::judged(&found.call) == Some(CheckKind::Compare)
 }
 
-/// The objections to the replacement of each command that mattered. One check does not replace two, unless it looks at
-/// everything that both looked at.
+/// The objections to the replacement of each command that mattered. One check replaces two only if it looks at all of it.
 fn counterparts(case: &Case<'_>, old: &Flow, new: &Flow) -> Vec<Objection> {
     let mut taken = HashSet::new();
     let mut left = Vec::new();
