@@ -1,5 +1,7 @@
 //! What a dry run knows, and how it says so.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value as Json, json};
 use testkit::TestEnv;
 
@@ -103,4 +105,14 @@ fn what_is_ruled_out_needs_nothing() {
     let kid = "name: kid\nenv: {required: [DEPLOY_TOKEN_OF_NOBODY]}\nsteps: [{id: k, command: 'true'}]\n";
     let output = env().file("kid.yaml", kid).json(steps, &[]);
     assert_eq!(output.code, 0, "{}", output.all());
+}
+
+#[test]
+fn thousands_of_conditions_are_decided_before_the_first_step_without_a_stall() {
+    let steps = (0..4_000).map(|n| format!("  - {{id: s{n}, command: 'true', condition: n == 6}}\n"));
+    let recipe = format!("name: r\ncontext: {{n: 5}}\nsteps:\n{}", steps.collect::<String>());
+    let began = Instant::now();
+    let output = env().json(&recipe, &["--quiet"]);
+    assert_eq!(output.code, 0, "{:.500}", output.all());
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
 }
