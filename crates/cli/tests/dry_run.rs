@@ -1,5 +1,7 @@
 //! What a dry run knows, and how it says so.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value as Json, json};
 use testkit::TestEnv;
 

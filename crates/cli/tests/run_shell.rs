@@ -413,15 +413,3 @@ fn much_output_costs_little() {
     assert!(output.stderr.len() < 100_000, "{}", output.stderr.len());
     assert!(output.stdout.len() < 100_000, "{}", output.stdout.len());
 }
-
-/// The step waits until what it has printed was read.
-#[test]
-fn output_is_handed_on_while_a_step_runs() {
-    let wait = "until [ -e seen-$word ]; do sleep 0.05; done";
-    let command = format!("for word in first second; do echo $word; {wait}; done");
-    let recipe = format!("name: r\nsteps: [{{id: s, command: '{command}', timeout: 30}}]\n");
-    let env = env().file("r.yaml", &recipe);
-    let reader = "\"$RUNNER\" r.yaml | while read -r word; do touch \"seen-$word\" 2>/dev/null; done; exit ${PIPESTATUS[0]}";
-    let output = env.shell(reader);
-    assert_eq!(output.code, 0, "{}", output.all());
-}

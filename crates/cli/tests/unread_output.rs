@@ -249,3 +249,15 @@ fn a_long_log_does_not_wait_for_ever_for_a_reader_that_is_gone() {
     let output = env.shell("$RUNNER logs last | (sleep 1; tail -1)");
     assert_eq!(output.stdout, "600000\n", "{}", output.all());
 }
+
+/// The step waits until what it has printed was read.
+#[test]
+fn output_is_handed_on_while_a_step_runs() {
+    let wait = "until [ -e seen-$word ]; do sleep 0.05; done";
+    let command = format!("for word in first second; do echo $word; {wait}; done");
+    let recipe = format!("name: r\nsteps: [{{id: s, command: '{command}', timeout: 30}}]\n");
+    let env = env(&recipe);
+    let reader = "\"$RUNNER\" r.yaml | while read -r word; do touch \"seen-$word\" 2>/dev/null; done; exit ${PIPESTATUS[0]}";
+    let output = env.shell(reader);
+    assert_eq!(output.code, 0, "{}", output.all());
+}
