@@ -140,13 +140,13 @@ impl Out {
         }
     }
 
-    /// Hides these secrets in all text from now on. Bytes and JSON come masked already: only who made them knows
-    /// where a value begins and ends.
+    /// Hides these secrets in all text from now on. Bytes and JSON are already masked: only their producer knows where
+    /// a value begins and ends.
     pub(crate) fn hide(&mut self, mask: &Mask) {
         self.mask = mask.clone();
     }
 
-    /// Writes text to stdout, with a newline at its end. It begins on a line of its own.
+    /// Writes text to stdout, with a newline at its end. It begins on a new line.
     pub(crate) fn result(&mut self, text: &str) {
         if std::mem::take(&mut self.is_open) {
             self.writer.push(Target::Stdout, b"\n".to_vec());
@@ -155,7 +155,7 @@ impl Out {
         self.writer.push(Target::Stdout, line);
     }
 
-    /// Writes bytes to stdout as they are.
+    /// Writes bytes to stdout unchanged.
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
         if let Some(last) = bytes.last() {
             self.is_open = *last != b'\n';
@@ -163,14 +163,14 @@ impl Out {
         }
     }
 
-    /// Writes to stdout what is left of a step's output, as it is.
+    /// Writes the rest of a step's output to stdout unchanged.
     pub(crate) fn rest(&mut self, rest: Rest) {
         self.is_open = !rest.ends_line();
         self.writer.push_source(Target::Stdout, Box::new(rest));
     }
 
-    /// Whether the rest of a step's output is left out, because the program was told to stop and it is very long; says
-    /// so.
+    /// Whether the rest of a step's output is left out, because it is very long and the program was asked to stop;
+    /// reports that.
     pub(crate) fn leaves_out(&mut self, path: &str, rest: &Rest) -> bool {
         let is_left_out = self.is_hurried && rest.size() > STILL_SHOWN;
         if is_left_out {
@@ -182,7 +182,7 @@ impl Out {
         is_left_out
     }
 
-    /// Writes whole lines to stdout that are made when their turn has come.
+    /// Writes whole lines to stdout that are produced when it is their turn.
     pub(crate) fn lines(&mut self, lines: Source) {
         self.is_open = false;
         self.writer.push_source(Target::Stdout, lines);
@@ -195,7 +195,7 @@ impl Out {
         self.writer.push(Target::Stdout, text);
     }
 
-    /// Writes text to stderr, with a newline at its end. What was written to stdout before comes first.
+    /// Writes text to stderr, with a newline at its end. Earlier output on stdout comes first.
     pub(crate) fn notice(&mut self, text: &str) {
         if self.is_one && std::mem::take(&mut self.is_open) {
             self.writer.push(Target::Stderr, b"\n".to_vec());
@@ -204,21 +204,21 @@ impl Out {
         self.writer.push(Target::Stderr, line);
     }
 
-    /// Writes to stderr what steers a terminal, as it is.
+    /// Writes terminal control sequences to stderr unchanged.
     pub(crate) fn steer(&mut self, text: &str) {
         if !text.is_empty() {
             self.writer.push(Target::Stderr, text.as_bytes().to_vec());
         }
     }
 
-    /// Takes the colours out of lines for stderr if it must not have any.
+    /// Removes colours from lines for stderr if it must not have any.
     pub(crate) fn stderr_styles(&self, lines: &mut [String]) {
         if !self.stderr_colour {
             lines.iter_mut().for_each(|line| *line = strip_str(line).to_string());
         }
     }
 
-    /// The same, unless there is nothing to say.
+    /// The same, unless the text is empty.
     pub(crate) fn notice_if_any(&mut self, text: &str) {
         if !text.is_empty() {
             self.notice(text);
@@ -232,10 +232,10 @@ impl Drop for Out {
     }
 }
 
-/// How long readers are waited for when the program was told to stop.
+/// How long to wait for readers after the program was asked to stop.
 struct Patience {
     began: Instant,
-    /// When a reader was last seen to read.
+    /// When a reader last read something.
     read: Instant,
     written: Option<u64>,
 }
@@ -270,7 +270,7 @@ fn is_one() -> bool {
     }
 }
 
-/// Text as a line: in one piece, so that nothing of another process comes between.
+/// Text as a line: in one piece, so that output of another process cannot come between.
 fn line(text: &str, colour: bool) -> Vec<u8> {
     let mut line = if colour { text.to_owned() } else { strip_str(text).to_string() };
     if !text.ends_with('\n') {

@@ -112,8 +112,8 @@ enum Block {
     Broken,
 }
 
-/// Follows a block to its end. That strings and brackets only stand where JSON has them keeps the
-/// scan from running over the same text again and again.
+/// Follows a block to its end. Strings and brackets are accepted only where JSON allows them, so that the same text is
+/// not scanned again and again.
 fn block(bytes: &[u8], open: usize) -> Block {
     let mut stack = [0u8; MAX_DEPTH];
     let (mut depth, mut deepest) = (0, 0);

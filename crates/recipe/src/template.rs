@@ -70,8 +70,8 @@ impl Template {
         out
     }
 
-    /// The template as pieces for the shell scanner, with its `{{#if}}`s decided, and the paths that the holes
-    /// stand for: `Hole(n)` is `paths[n]`, each path once.
+    /// The template as pieces for the shell scanner, with its `{{#if}}`s decided, and the paths of the holes: `Hole(n)`
+    /// is `paths[n]`, each path once.
     pub fn pieces(&self, scope: &dyn Scope) -> (Vec<Piece<'_>>, Vec<&Path>) {
         let (mut pieces, mut paths) = (Vec::new(), Vec::<&Path>::new());
         self.walk(scope, &mut |flat| match flat {

@@ -1,8 +1,8 @@
 //! A model server on loopback, so that real agent programs run without an account.
 //!
-//! Speaks Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini, streaming or not. What it
-//! answers is chosen by markers in the request: `[[say:TEXT]]`, `[[tool:COMMAND]]` (one shell command, then
-//! the answer), `[[429]]` or any other status, `[[stall]]` (half an answer, then silence), `[[empty]]`.
+//! Speaks Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini, streaming or not. Markers in the
+//! request choose the answer: `[[say:TEXT]]`, `[[tool:COMMAND]]` (one shell command, then the answer), `[[429]]` or any
+//! other status, `[[stall]]` (half an answer, then silence), `[[empty]]`.
 //! It never reaches the network and knows nothing about the programs that call it.
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 mod answers;
 
-/// What the model says unless a marker asks for something else.
+/// The answer of the model without a marker.
 pub const HELLO: &str = "Hello from the model.";
 
 /// A running server; it stops when dropped.
@@ -63,7 +63,7 @@ impl ModelServer {
         self.set_held(Some(text.to_owned()));
     }
 
-    /// All requests are answered again; those that were held back stay so.
+    /// Answers all requests again; requests that were held back stay unanswered.
     pub fn let_go(&self) {
         self.set_held(None);
     }
@@ -74,12 +74,12 @@ impl ModelServer {
         }
     }
 
-    /// How many requests had this text.
+    /// How many requests contained this text.
     pub fn count(&self, text: &str) -> usize {
         self.seen().iter().filter(|seen| seen.body.contains(text)).count()
     }
 
-    /// Everything that was asked so far.
+    /// All requests so far.
     pub fn seen(&self) -> Vec<Seen> {
         self.seen.lock().map(|seen| seen.clone()).unwrap_or_default()
     }
@@ -93,7 +93,7 @@ impl Drop for ModelServer {
     }
 }
 
-/// What every connection shares.
+/// The data that all connections share.
 #[derive(Clone)]
 struct Desk {
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -187,12 +187,12 @@ fn read_chunks(reader: &mut BufReader<TcpStream>) -> std::io::Result<Vec<u8>> {
     }
 }
 
-/// What goes back.
+/// The reply.
 struct Reply {
     status: u16,
     /// Server-sent events; the connection closes after them.
     stream: bool,
-    /// Nothing follows, and the connection stays open.
+    /// No bytes follow, and the connection stays open.
     stall: bool,
     body: String,
 }

@@ -1,14 +1,14 @@
-//! A world whose agent program is a few lines of shell: what it answers, and what else it does.
+//! A world whose agent program is a few lines of shell: its answer, and its other actions.
 //!
-//! It lives outside of the working directory, so that nothing of it is in the way of what runs there.
+//! The program is outside the working directory, so that it does not disturb what runs there.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf};
 
 use crate::{TestEnv, world::must};
 
 impl TestEnv {
-    /// A world with an agent program `claude` that runs this script. `$P` is what it was asked, which also stands in
-    /// `~/asked-N`; `$N` counts its calls.
+    /// A world with an agent program `claude` that runs this script. `$P` is its prompt, which is also in `~/asked-N`;
+    /// `$N` counts its calls.
     pub fn scripted(program: impl Into<PathBuf>, script: &str) -> TestEnv {
         let env = TestEnv::new(program);
         let head = "#!/bin/bash\nP=$(cat)\nN=$(( $(cat \"$HOME/calls\" 2>/dev/null || echo 0) + 1 ))\necho $N > \"$HOME/calls\"\nprintf %s \"$P\" > \"$HOME/asked-$N\"\n";

@@ -1,6 +1,6 @@
-//! A program that runs beside its test, and what it leaves alive.
+//! A program that runs in parallel with its test, and the processes that it leaves alive.
 //!
-//! Never waits for ever: what takes longer than a minute fails the test.
+//! Never waits for ever: a wait of more than a minute fails the test.
 #![expect(clippy::panic, reason = "a test that cannot go on ends by panicking")]
 
 use std::{
@@ -13,10 +13,10 @@ use std::{
 
 use crate::{Output, TestEnv};
 
-/// How long anything may take.
+/// The longest wait.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A program that was started and is not waited for yet. It is killed when the test forgets it.
+/// A started program that was not waited for yet. It is killed when the test drops it.
 #[derive(Debug)]
 pub struct Started {
     child: Child,
@@ -40,7 +40,7 @@ impl Started {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// What it wrote to stderr so far.
+    /// Its stderr so far.
     pub fn stderr(&self) -> String {
         self.text("stderr")
     }
@@ -58,7 +58,7 @@ impl Started {
         Output { stdout: self.text("stdout"), stderr: self.text("stderr"), code }
     }
 
-    /// Kills it with SIGKILL and takes its status.
+    /// Kills it with SIGKILL and collects its status.
     pub fn kill(mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
@@ -95,7 +95,7 @@ impl TestEnv {
         Started { child, outputs }
     }
 
-    /// Waits until a file exists and is not empty; gives its text.
+    /// Waits until a file exists and is not empty; returns its text.
     pub fn wait_for(&self, path: &str) -> String {
         let path = self.path(path);
         until(&format!("{} is there", path.display()), || {
@@ -128,7 +128,7 @@ impl TestEnv {
         }
     }
 
-    /// The records of the newest run's journal. A line without its end is not one of them: a resume drops it.
+    /// The records of the newest run's journal, without an incomplete last line: a resume drops it.
     pub fn records(&self) -> Vec<serde_json::Value> {
         let journal = fs::read_to_string(self.run_dir().join("events.jsonl")).unwrap_or_default();
         let whole = journal.split_inclusive('\n').filter(|line| line.ends_with('\n'));
@@ -181,7 +181,7 @@ impl TestEnv {
     }
 }
 
-/// A test that fails half way leaves nothing behind either.
+/// A test that fails half way leaves no processes behind either.
 impl Drop for TestEnv {
     fn drop(&mut self) {
         for process in self.members() {
@@ -196,7 +196,7 @@ fn command_line(process: &Path) -> String {
     String::from_utf8_lossy(&line).replace('\0', " ").trim().to_owned()
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + PATIENCE;
     while !is_so() {

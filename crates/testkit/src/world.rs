@@ -9,7 +9,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// A world of its own: home, working directory, state.
+/// A separate world: home, working directory, state.
 #[derive(Debug)]
 pub struct TestEnv {
     program: PathBuf,
@@ -18,14 +18,14 @@ pub struct TestEnv {
     dir: PathBuf,
 }
 
-/// What a program left behind.
+/// The result of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// What it wrote to stdout.
+    /// Its stdout.
     pub stdout: String,
-    /// What it wrote to stderr.
+    /// Its stderr.
     pub stderr: String,
-    /// Its exit code; 128 and the number of the signal if it was killed.
+    /// Its exit code; 128 plus the number of the signal if it was killed.
     pub code: i32,
 }
 
@@ -69,8 +69,8 @@ impl TestEnv {
         TestEnv::at(program, must(tempfile::tempdir()))
     }
 
-    /// The same in memory, where this machine has room for it there: for tests that need thousands of worlds, and not
-    /// the time that a disk takes.
+    /// The same in memory, if this machine has room for it there: for tests that need thousands of worlds and would
+    /// wait too long for a disk.
     pub fn in_memory(program: impl Into<PathBuf>) -> TestEnv {
         let root = if has_memory() { tempfile::tempdir_in(MEMORY) } else { tempfile::tempdir() };
         TestEnv::at(program, must(root))
@@ -94,7 +94,7 @@ impl TestEnv {
         self.root.path().join("home")
     }
 
-    /// The directory that runs are stored in.
+    /// The state directory of runs.
     pub fn state(&self) -> PathBuf {
         self.root.path().join("state")
     }
@@ -104,14 +104,14 @@ impl TestEnv {
         self.root.path().join("tmp")
     }
 
-    /// Writes a file, with the directories above it. `~/…` is in the home directory.
+    /// Writes a file, with its parent directories. `~/…` is in the home directory.
     #[must_use]
     pub fn file(self, path: &str, text: impl AsRef<[u8]>) -> TestEnv {
         self.write(path, text);
         self
     }
 
-    /// The same on a world that goes on being used.
+    /// The same on a world that is already in use.
     pub fn write(&self, path: &str, text: impl AsRef<[u8]>) {
         let path = self.path(path);
         if let Some(parent) = path.parent() {
@@ -120,7 +120,7 @@ impl TestEnv {
         must(fs::write(path, text));
     }
 
-    /// Where a path of [`TestEnv::file`] is.
+    /// The real path for a path of [`TestEnv::file`].
     pub fn path(&self, path: &str) -> PathBuf {
         match path.strip_prefix("~/") {
             Some(below) => self.home().join(below),
@@ -178,7 +178,7 @@ impl TestEnv {
     }
 }
 
-/// Where files are in memory, on most machines.
+/// The directory for files in memory, on most machines.
 const MEMORY: &str = "/dev/shm";
 
 /// Whether programs can be started from files in memory.
@@ -204,7 +204,7 @@ fn finish(command: &mut Command) -> Output {
     }
 }
 
-/// A test cannot go on without what it asked for.
+/// The value, or the end of the test.
 pub(crate) fn must<T, E: std::fmt::Display>(result: Result<T, E>) -> T {
     match result {
         Ok(value) => value,

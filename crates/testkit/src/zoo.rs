@@ -1,7 +1,7 @@
-//! Agents to play with: real little programs, good ones and faulty ones, that stand in for `claude` and others.
+//! Agents for tests: small real programs, good and faulty ones, that replace `claude` and others.
 //!
-//! Each is a shell script in a directory of its own. What it is asked is kept in `asked/` beside the working
-//! directory's files, one folder per call: `prompt` (its stdin), `argv` (one argument per line), `env`, `cwd`.
+//! Each is a shell script in its own directory. Its calls are recorded in `asked/` next to the working directory's
+//! files, one folder per call: `prompt` (its stdin), `argv` (one argument per line), `env`, `cwd`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use crate::TestEnv;
 
-/// What every stand-in does first: it writes down what it was asked. `$CALL` is the folder of this call.
+/// The first action of every agent: it records its call. `$CALL` is the folder of this call.
 const HEAD: &str = r#"#!/bin/bash
 ASKED="${ZOO_DIR:?}/asked"
 mkdir -p "$ASKED"
@@ -26,7 +26,7 @@ tool() { printf '{"type":"assistant","message":{"id":"m%s","content":[{"type":"t
 "#;
 
 impl TestEnv {
-    /// Puts an agent program of that name into the world; `body` is what it does.
+    /// Puts an agent program of that name into the world; `body` is its script.
     #[must_use]
     pub fn agent(self, name: &str, body: &str) -> TestEnv {
         self.put_agent(name, body);
@@ -35,7 +35,7 @@ impl TestEnv {
         self.env("PATH", &format!("{}:{path}", bin.display())).env("ZOO_DIR", &zoo)
     }
 
-    /// The same in a world that is ready: the agent changes its mind.
+    /// The same in a world that is already in use: the agent gets another script.
     pub fn put_agent(&self, name: &str, body: &str) {
         let bin = self.zoo().join("bin");
         let file = bin.join(name);
@@ -47,7 +47,7 @@ impl TestEnv {
         crate::world::must(written);
     }
 
-    /// Where the agents live and what they were asked is kept.
+    /// The folder of the agents and of their recorded calls.
     pub fn zoo(&self) -> PathBuf {
         self.tmp().join("zoo")
     }
@@ -57,7 +57,7 @@ impl TestEnv {
         fs::read_dir(self.zoo().join("asked")).map_or(0, Iterator::count)
     }
 
-    /// What was kept of a call, counted from 1: `prompt`, `argv`, `env` or `cwd`.
+    /// A recorded file of a call, counted from 1: `prompt`, `argv`, `env` or `cwd`.
     pub fn asked(&self, call: usize, what: &str) -> String {
         let file = self.zoo().join("asked").join(call.to_string()).join(what);
         fs::read_to_string(file).unwrap_or_default()

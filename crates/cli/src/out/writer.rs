@@ -1,6 +1,6 @@
 //! The thread that writes to stdout and stderr. Callers queue their text and continue at once.
 //!
-//! Never changes the order of what was said, and never drops what a reader may still read.
+//! Never changes the order of the output, and never drops output that a reader may still read.
 
 use std::{
     collections::VecDeque,
@@ -12,11 +12,11 @@ use std::{
 
 use rustix::io::Errno;
 
-/// Bytes that may wait before what steps print is left where it is.
+/// The most queued bytes before the output of steps stays in its files.
 const ROOM: usize = 1024 * 1024;
-/// Most bytes of one write: it must be seen that a slow reader reads.
+/// The most bytes of one write, so that the progress of a slow reader is visible.
 const PORTION: usize = 64 * 1024;
-/// How long an output that must not be waited for gets to have room again.
+/// The pause before the next write to a non-blocking output without room.
 const AGAIN: Duration = Duration::from_millis(5);
 
 /// One of the two outputs.
@@ -28,7 +28,7 @@ pub(super) enum Target {
     Stderr,
 }
 
-/// Bytes that are made when their turn has come.
+/// Bytes that are produced when it is their turn.
 pub(crate) type Source = Box<dyn Iterator<Item = Vec<u8>> + Send>;
 
 enum Piece {
@@ -36,13 +36,13 @@ enum Piece {
     Source(Source),
 }
 
-/// The queue, and who writes what it holds.
+/// The queue and its writer.
 pub(super) struct Writer {
     shared: Arc<Shared>,
     hand: Hand,
 }
 
-/// Who writes.
+/// The writer of the queue.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hand {
     /// No thread was started yet.
@@ -62,7 +62,7 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     pieces: VecDeque<(Target, Piece)>,
-    /// Bytes of all pieces, also of the one that is being written.
+    /// Bytes of all pieces, including the current one.
     waiting: usize,
     is_writing: bool,
     written: u64,
@@ -94,7 +94,7 @@ impl Writer {
         self.wake();
     }
 
-    /// Queues bytes that are made later.
+    /// Queues bytes that are produced later.
     pub(super) fn push_source(&mut self, target: Target, source: Source) {
         self.shared.lock().pieces.push_back((target, Piece::Source(source)));
         self.wake();
@@ -148,12 +148,12 @@ impl Writer {
         self.shared.lock().is_closed
     }
 
-    /// The first trouble with stdout since the last time.
+    /// The first error of stdout since the last call.
     pub(super) fn take_lost(&self) -> Option<io::Error> {
         self.shared.lock().lost.take()
     }
 
-    /// Gives up what is not written yet, and all that would come after it.
+    /// Drops everything that is not written yet, and all later output.
     pub(super) fn abandon(&self) {
         let mut queue = self.shared.lock();
         queue.is_over = true;
@@ -191,7 +191,7 @@ impl Shared {
         }
     }
 
-    /// Writes until nothing is left.
+    /// Writes until the queue is empty.
     fn work_off(&self) {
         while let Some((target, piece)) = self.next() {
             let size = match piece {
@@ -228,7 +228,7 @@ impl Shared {
         let mut left = bytes;
         while !left.is_empty() && self.is_open(target) {
             let portion = &left[..left.len().min(PORTION)];
-            // not through the buffers of the standard library: they are flushed when the program exits, reader or not
+            // not through the buffers of the standard library: they are flushed at exit, with or without a reader
             let done = match target {
                 Target::Stdout => rustix::io::write(io::stdout(), portion),
                 Target::Stderr => rustix::io::write(io::stderr(), portion),
@@ -252,7 +252,7 @@ impl Shared {
         match (target, error.kind()) {
             (Target::Stderr, _) => {}
             (Target::Stdout, io::ErrorKind::BrokenPipe) => queue.is_closed = true,
-            // the kind says it in words that do not depend on the system
+            // the kind has a text that does not depend on the system
             (Target::Stdout, kind) => {
                 queue.lost.get_or_insert_with(|| kind.into());
             }

@@ -1,6 +1,6 @@
-//! What is wrong with a recipe, as people and programs read it.
+//! The problems of a recipe, for users and programs.
 //!
-//! Never decides what is wrong; it shows the place, the line and the help that a diagnostic carries.
+//! Never decides what is wrong; it shows the place, the line and the help of a diagnostic.
 
 use std::collections::HashMap;
 
@@ -35,7 +35,7 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    /// A problem that is not inside of any file.
+    /// A problem that is not in any file.
     pub(crate) fn outside(code: &'static str, message: String, help: Option<String>) -> Problem {
         Problem { severity: "error", code, message, file: None, line: None, column: None, help }
     }
@@ -66,12 +66,12 @@ fn word(severity: Severity) -> &'static str {
     }
 }
 
-/// How a report looks.
+/// The look of a report.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
     /// Whether it may be coloured.
     pub(crate) colour: bool,
-    /// Columns that a line may have.
+    /// The width of a line in columns.
     pub(crate) width: usize,
 }
 
@@ -107,7 +107,7 @@ struct Fact<'a> {
     also: Vec<Place>,
 }
 
-/// The problems, with warnings that say the same put together. Errors stay apart: each has to be corrected.
+/// The problems, with equal warnings merged. Errors stay separate: each has to be corrected.
 fn fold(diagnostics: &[Diagnostic]) -> Vec<Fact<'_>> {
     let mut facts: Vec<Fact<'_>> = Vec::new();
     let mut known = HashMap::new();
@@ -123,7 +123,7 @@ fn fold(diagnostics: &[Diagnostic]) -> Vec<Fact<'_>> {
     facts
 }
 
-/// `also at 12:3, 40:3 and child.yaml:7:5`: the file is named where it is another one.
+/// `also at 12:3, 40:3 and child.yaml:7:5`: the file is named if it is another one.
 fn also_at(fact: &Fact<'_>, sources: &Sources, lines: &mut Lines<'_>) -> Option<String> {
     let mut file = fact.diagnostic.place?.file;
     let mut words = |place: &Place| {
@@ -209,7 +209,7 @@ pub(crate) fn summary(diagnostics: &[Diagnostic], sources: &Sources) -> String {
     }
 }
 
-/// Where a place stands: its line from 1, its column in characters from 1, the line's text, and the span in it.
+/// A place: its line from 1, its column in characters from 1, the line's text, and the span in it.
 struct At {
     line: usize,
     column: usize,

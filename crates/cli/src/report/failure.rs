@@ -1,22 +1,22 @@
-//! Why a command could not do what was asked, as people read it: a heading, details, what to do next.
+//! The failure of a command, for users: a heading, details, what to do next.
 //!
-//! Never used for what is wrong inside a recipe: those are diagnostics, with places.
+//! Never used for problems inside a recipe: those are diagnostics, with places.
 
 use anstyle::{AnsiColor, Style};
 use engine::failure::{Diagnosis, Facts, Obstacle, diagnose};
 
 use crate::{args::options::OutputFormat, exit::Exit, out::Out};
 
-/// A command that could not do its work.
+/// A command that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// What the caller is told.
+    /// The exit code.
     pub(crate) exit: Exit,
     /// What happened, and why.
     pub(crate) message: String,
     /// What to do.
     pub(crate) hints: Vec<String>,
-    /// What programs are told besides.
+    /// Additional facts for programs.
     pub(crate) facts: Vec<(&'static str, String)>,
 }
 
@@ -33,14 +33,14 @@ impl Failure {
         self
     }
 
-    /// Adds something that programs are told.
+    /// Adds a fact for programs.
     #[must_use]
     pub(crate) fn fact(mut self, name: &'static str, value: impl Into<String>) -> Failure {
         self.facts.push((name, value.into()));
         self
     }
 
-    /// Where a JSON value is promised, writes one to stdout.
+    /// Writes a JSON value to stdout, where one is promised.
     #[must_use]
     pub(crate) fn announce(self, format: OutputFormat, out: &mut Out) -> Failure {
         if format == OutputFormat::Json {
@@ -76,7 +76,7 @@ pub(crate) fn already_running(message: &str) -> Diagnosis {
     diagnose(&Facts { obstacle, detail, ..Facts::default() })
 }
 
-/// Text without characters that would steer a terminal.
+/// Text without control characters.
 pub(crate) fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
 }

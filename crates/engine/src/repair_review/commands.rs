@@ -338,8 +338,7 @@ fn demands_success(call: &Call) -> bool {
     call.program == "curl" && call.arguments().iter().any(|word| short(word) || word.starts_with("--fail"))
 }
 
-/// Objections to changed variables and directories that a comparison relies on, and to variables that turn something
-/// off.
+/// Objections to changed variables and directories of a comparison, and to variables that turn something off.
 fn settings(case: &Case<'_>, old: &Flow, new: &Flow) -> Vec<Objection> {
     let (before, after) = (assigned(old), assigned(new));
     let switched = after.iter().find(|text| !before.contains(text) && switches(text));

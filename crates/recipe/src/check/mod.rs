@@ -223,8 +223,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Looks at all recipes together. Those with errors take part, with stand-ins for what could not be
-    /// understood, so that every problem is told at once; only a plan without errors leaves this place.
+    /// Checks all recipes together. Recipes with errors take part, with placeholders for the parts that could not be
+    /// understood, so that every problem is reported at once; only a plan without errors is returned.
     fn finish(mut self, root: UnitId, given: &Given) -> Checked {
         let plan = Plan { root, units: self.units, sources: self.sources.clone() };
         names::check(&plan, self.before, &self.notes, given, &mut self.diagnostics);

@@ -136,8 +136,8 @@ impl Flow {
         flow
     }
 
-    /// For every unit, what the steps that call it hand down directly: what is declared, and what steps before the
-    /// call define.
+    /// For every unit, the names that the steps which call it pass down directly: declared names, and those that steps
+    /// before the call define.
     fn handed_before(&self, plan: &Plan) -> Vec<BTreeSet<String>> {
         let mut handed: Vec<BTreeSet<String>> = vec![BTreeSet::new(); plan.units.len()];
         for unit in &plan.units {

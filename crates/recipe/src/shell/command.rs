@@ -156,7 +156,7 @@ impl Scanner<'_, '_, '_> {
     // Operators.
 
     fn operator(&mut self, c: char) {
-        // `]]` needs no space behind it: in `[[ … ]]; then` the condition is over before the semicolon
+        // `]]` needs no space after it: in `[[ … ]]; then` the condition ends before the semicolon
         if c != '(' && self.in_condition() {
             self.finish_word();
         }

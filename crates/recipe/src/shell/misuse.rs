@@ -106,7 +106,7 @@ fn is_option(word: &Word) -> bool {
     word.spelled.starts_with('-')
 }
 
-/// Whether what is declared stands for the variable whose name it is given.
+/// Whether a declared name refers to the variable that its value names.
 fn is_reference(command: &Command) -> bool {
     matches!(command.builtin, Builtin::Declare(attributes) if attributes.reference)
 }

@@ -239,7 +239,7 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
         }
     }
 
-    /// A backslash where it is kept before most characters: before a hole it stands for itself.
+    /// A backslash that is kept before most characters: before a hole it is a plain backslash.
     pub(super) fn quoted_backslash(&mut self) {
         match self.peek(1) {
             Some(Symbol::Hole(_)) => {

@@ -218,8 +218,8 @@ impl Scanner<'_, '_, '_> {
         }
     }
 
-    /// A word that names a variable: if it names an element of an array, bash evaluates the subscript. That of an
-    /// associative one is expanded once more, so that it is no safer.
+    /// A word that names a variable: if it names an element of an array, bash evaluates the subscript. The subscript of
+    /// an associative array is expanded once more, so it is not safer.
     pub(super) fn element(&mut self, word: &Word) {
         let written = self.written(word);
         if written.len() > LONGEST_NAME {

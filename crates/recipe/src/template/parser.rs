@@ -27,7 +27,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Part>, Vec<TemplateError>> {
     Err(told)
 }
 
-/// Goes on behind a mistake as if the text were meant as it stands, to find those that follow: what it makes of
+/// Parses a template. After a mistake it continues as if the text were right, to find later mistakes; the result of
 /// such a text is thrown away.
 struct Parser<'a> {
     text: &'a str,

@@ -26,8 +26,8 @@ impl Piece {
     }
 }
 
-/// The pieces of `text`, which was decoded from the bytes `written` of `source`: inside of the
-/// quotes, or from the line after a block's header. Empty if they cannot be matched.
+/// The pieces of `text`, which was decoded from the bytes `written` of `source`: inside the quotes, or from the line
+/// after a block's header. Empty if they cannot be matched.
 pub(super) fn align(source: &str, written: Range<usize>, text: &str, style: Style) -> Arc<[Piece]> {
     let mut walk = Walk {
         source: &source.as_bytes()[..written.end],

@@ -86,8 +86,8 @@ impl Scalar {
         }
     }
 
-    /// Where the bytes `range` of the text stand in the file; `node`, the place of the scalar
-    /// itself, if that cannot be said.
+    /// The place of the bytes `range` of the text in the file; `node`, the place of the scalar itself, if that is
+    /// unknown.
     pub fn place_of(&self, node: Place, range: Range<usize>) -> Place {
         let (start, end) = (range.start as u32, range.end as u32);
         let Some(last) = self.pieces.last() else { return node };

@@ -47,7 +47,7 @@ pub struct Resume<'a> {
     pub interrupted: Interrupted,
     /// The step to resume from, if not the failed one.
     pub from: Option<String>,
-    /// Who resumes.
+    /// The kind of resume.
     pub resumer: Resumer,
     /// Whether completed side effects may be repeated.
     pub effects: Effects,

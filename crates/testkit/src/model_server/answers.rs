@@ -1,10 +1,10 @@
-//! What the model server says, in the words of each protocol. Pure: a request in, a reply out.
+//! The answers of the model server in each protocol. Pure: a request in, a reply out.
 
 use serde_json::{Value, json};
 
 use super::{HELLO, Reply};
 
-/// What a request asks for, read from its markers.
+/// The answer that a request asks for, from its markers.
 struct Wish {
     text: String,
     tool: Option<(&'static str, Value)>,

@@ -1,7 +1,7 @@
-//! A run on a terminal: what is running is redrawn in place, what is finished scrolls away above it.
+//! A run on a terminal: running steps are redrawn in place, finished ones scroll away above them.
 //!
-//! Never lets a step's output and the block of running steps meet on one line, and never draws more often than a
-//! person can read.
+//! Never mixes a step's output with the block of running steps on one line, and never draws more often than a person
+//! can read.
 
 mod rest;
 mod screen;
@@ -50,9 +50,9 @@ use crate::{
 
 /// Shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(100);
-/// Output that does not wait for the next frame.
+/// The most output that waits for the next frame.
 const PENDING: usize = 64 * 1024;
-/// Longest line that waits for its end.
+/// The longest line that waits for its end.
 const LONGEST: usize = 64 * 1024;
 
 /// Shows a run on a terminal.
@@ -67,14 +67,14 @@ pub(crate) struct Live<'a> {
     drawn: Option<Instant>,
 }
 
-/// What is known of a running step.
+/// The state of a running step.
 #[derive(Default)]
 struct Watched {
-    /// What it printed last, or what its agent is at.
+    /// Its last output, or the activity of its agent.
     last: String,
     /// Output that waits for the end of its line.
     held: Vec<u8>,
-    /// When the next attempt comes, and why the last one failed.
+    /// The time of the next attempt, and why the last one failed.
     wait: Option<(Timestamp, String)>,
     /// Whether its raw output is for machines.
     is_agent: bool,
@@ -120,7 +120,7 @@ impl<'a> Live<'a> {
         self.push(Chunk::Line(format!("{} {text}", coloured(icon))));
     }
 
-    /// Shows what has come up, unless the last frame was just now.
+    /// Shows new output, unless the last frame was just drawn.
     fn refresh(&mut self) {
         let is_due = self.drawn.is_none_or(|at| at.elapsed() >= FRAME);
         if is_due || self.pending_bytes > PENDING {
@@ -129,7 +129,7 @@ impl<'a> Live<'a> {
     }
 
     fn frame(&mut self) {
-        // pictures that wait are old when their turn comes
+        // a queued frame would be out of date when it is written
         if !self.out.has_room() {
             return;
         }
@@ -148,7 +148,7 @@ impl<'a> Live<'a> {
         self.drawn = Some(Instant::now());
     }
 
-    /// Writes what waits above the block, which is gone afterwards.
+    /// Writes the waiting output in place of the block, which is removed.
     fn scroll(&mut self, size: Size) {
         if self.pending.is_empty() {
             return;
@@ -164,7 +164,7 @@ impl<'a> Live<'a> {
         self.pending_bytes = 0;
     }
 
-    /// Leaves nothing on the screen but what has scrolled.
+    /// Removes the block; only scrolled output stays on the screen.
     fn end(&mut self) {
         let size = size();
         self.scroll(size);
@@ -229,7 +229,7 @@ impl<'a> Live<'a> {
                     self.run_finished(finished.status, state);
                 }
             }
-            // said with what becomes of it
+            // shown with the end of the step
             Event::RecipeStopped { cause: StopCause::Refused, .. }
             | Event::RecipeEntered { .. }
             | Event::Spawned(_)
@@ -239,7 +239,7 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Says how it ended where the result, which goes elsewhere, does not.
+    /// Shows how the run ended if the result does not go to the same place.
     fn run_finished(&mut self, status: RunStatus, state: &RunState) {
         let icon = if status == RunStatus::Completed { '✓' } else { '✗' };
         self.line(icon, &format!("{} {}", state.root().unit.name, run_ending(status, state)));
@@ -278,7 +278,7 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Puts a step's output on stdout: whole lines on a terminal, bytes as they are elsewhere.
+    /// Writes a step's output to stdout: whole lines on a terminal, unchanged bytes elsewhere.
     fn print(&mut self, path: &str, bytes: &[u8]) {
         let watched = self.steps.entry(path.to_owned()).or_default();
         if !self.out.stdout_is_terminal && !watched.has_company {
@@ -303,7 +303,7 @@ impl<'a> Live<'a> {
             };
         }
         let keep = if self.out.stdout_colour { Keep::Colours } else { Keep::Nothing };
-        // beside others, a line has to say whose it is
+        // next to other steps, a line has to name its step
         let has_company = self.steps.get(path).is_some_and(|watched| watched.has_company);
         let whose = if has_company { format!("{} │ ", clean(path)) } else { String::new() };
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
@@ -312,7 +312,7 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Shows what a step printed last without ending its line.
+    /// Shows the last incomplete line of a step.
     fn flush(&mut self, path: &str) {
         let Some(watched) = self.steps.get_mut(path) else { return };
         let rest = std::mem::take(&mut watched.held);

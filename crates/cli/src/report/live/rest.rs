@@ -1,6 +1,6 @@
-//! What a step has printed before a slow terminal could show it, when the step is over.
+//! Output of a finished step that a slow terminal could not show yet.
 //!
-//! Never keeps it in memory: it is read and made fit for the terminal when its turn comes.
+//! Never keeps it in memory: it is read and cleaned for the terminal when it is its turn.
 
 use runtime::store::outputs::Rest;
 

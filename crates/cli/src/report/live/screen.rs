@@ -1,14 +1,14 @@
 //! A block of lines at the end of a terminal that is redrawn in place.
 //!
-//! Gives the characters to write; never writes itself. Drawn by hand because no progress-bar crate shares its
-//! screen with output that has no line end yet; this way each frame is one write and nothing flickers.
+//! Returns the characters to write; never writes itself. Drawn by hand because no progress-bar crate shares its screen
+//! with incomplete lines of output; this way each frame is one write and nothing flickers.
 
 use anstream::adapter::strip_str;
 
 use super::{text::columns, view::Size};
 
-/// The block as it was last drawn. The cursor rests in the first column of its last line, so that an echoed `^C`
-/// cannot push it into another line.
+/// The block as it was last drawn. The cursor is in the first column of its last line, so that an echoed `^C` cannot
+/// push it into another line.
 #[derive(Debug, Default)]
 pub(crate) struct Screen {
     lines: Vec<String>,
@@ -21,7 +21,7 @@ impl Screen {
         self.lines == lines && self.width == width
     }
 
-    /// Removes the block; `width` is the terminal's width now, which may have wrapped its lines.
+    /// Removes the block; `width` is the current width of the terminal, which may have wrapped its lines.
     pub(crate) fn erase(&mut self, width: usize) -> String {
         if self.lines.is_empty() {
             return String::new();
@@ -47,7 +47,7 @@ impl Screen {
         text
     }
 
-    /// To the first column of the first line.
+    /// Moves to the first column of the first line.
     fn home(&self, width: usize) -> String {
         let above = &self.lines[..self.lines.len() - 1];
         match above.iter().map(|line| rows(line, width)).sum::<usize>() {
@@ -61,7 +61,7 @@ fn rows(line: &str, width: usize) -> usize {
     columns(&strip_str(line).to_string()).div_ceil(width.max(1)).max(1)
 }
 
-/// The terminal's size now.
+/// The current size of the terminal.
 pub(super) fn size() -> Size {
     let seen = rustix::termios::tcgetwinsize(std::io::stderr()).ok();
     let of = |number: Option<u16>, usual: usize| number.filter(|n| *n > 0).map_or(usual, usize::from);

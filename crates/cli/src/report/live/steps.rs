@@ -1,4 +1,4 @@
-//! Where running steps stand in their run.
+//! The positions of running steps in their run.
 
 use engine::{RunState, StepStatus, run::frame::FrameId};
 
@@ -24,7 +24,7 @@ pub(super) fn collect(state: &RunState, frame: FrameId, depth: usize, rows: &mut
     }
 }
 
-/// Whether a step, or one that it is nested in, belongs to a parallel group.
+/// Whether a step, or a recipe step around it, belongs to a parallel group.
 pub(super) fn has_company(path: &str, state: &RunState) -> bool {
     let mut at = state.locate(path);
     while let Some((frame, step)) = at {

@@ -1,4 +1,4 @@
-//! How a run in progress is laid out.
+//! The layout of a run in progress.
 
 use anstream::adapter::strip_str;
 use jiff::Timestamp;
@@ -25,7 +25,7 @@ fn view(rows: Vec<Row>) -> View {
     View { recipe: "deploy".to_owned(), since: Some(at(90)), done: 3, total: 23, stopping: None, rows }
 }
 
-/// What is shown at second 108, without colours.
+/// The lines at second 108, without colours.
 fn shown(view: &View, columns: usize, height: usize) -> Vec<String> {
     let lines = lines(view, at(108), Size { columns, lines: height });
     lines.iter().map(|line| strip_str(line).to_string()).collect()
