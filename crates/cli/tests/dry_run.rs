@@ -140,3 +140,13 @@ fn a_route_that_may_not_be_taken_exceeds_no_depth() {
     let said = output.step("b/o")["skip_reason"].to_string();
     assert!(said.contains("may exceed the maximum recipe recursion depth (1)"), "{said}");
 }
+
+#[test]
+fn thousands_of_conditions_are_decided_before_the_first_step_without_a_stall() {
+    let steps = (0..4_000).map(|n| format!("  - {{id: s{n}, command: 'true', condition: n == 6}}\n"));
+    let recipe = format!("name: r\ncontext: {{n: 5}}\nsteps:\n{}", steps.collect::<String>());
+    let began = Instant::now();
+    let output = env().json(&recipe, &["--quiet"]);
+    assert_eq!(output.code, 0, "{:.500}", output.all());
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+}

@@ -39,12 +39,12 @@ enum Content {
 #[derive(Debug)]
 struct Root {
     path: PathBuf,
-    reach: CliHint,
+    reach: WatchedPart,
 }
 
 /// How much of a directory is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CliHint {
+enum WatchedPart {
     /// Everything below it.
     Below,
     /// Only the recipes that were in it before: other programs work there too.
@@ -137,7 +137,7 @@ impl WorkspaceSnapshot {
             let is_known = self.entries.contains_key(&path) || self.recipe.contains(&path);
             // files in a new folder are removed with it
             let is_gone = || fs::symlink_metadata(&path).is_err();
-            if is_known || reach == CliHint::Recipes || !is_watched(&path, &meta) || is_gone() {
+            if is_known || reach == WatchedPart::Recipes || !is_watched(&path, &meta) || is_gone() {
                 continue;
             }
             let is_put_back = self.keep(&path, aside).and_then(|()| clear(&path)).is_ok();
@@ -158,7 +158,7 @@ impl WorkspaceSnapshot {
     }
 
     /// All entries up to a limit; folders before their content.
-    fn walk(&self) -> Vec<(PathBuf, fs::Metadata, CliHint)> {
+    fn walk(&self) -> Vec<(PathBuf, fs::Metadata, WatchedPart)> {
         let mut found = Vec::new();
         let is_root = |path: &Path| self.roots.iter().any(|root| root.path == path);
         for root in &self.roots {
@@ -177,7 +177,7 @@ impl WorkspaceSnapshot {
                     if self.skipped.contains(&path) || is_root(&path) || git::is_left_alone(&path) {
                         continue;
                     }
-                    if root.reach == CliHint::Recipes && (meta.is_dir() || !is_recipe(&path)) {
+                    if root.reach == WatchedPart::Recipes && (meta.is_dir() || !is_recipe(&path)) {
                         continue;
                     }
                     if meta.is_dir() {
@@ -212,11 +212,11 @@ fn dirs(place: &Place<'_>) -> [PathBuf; 2] {
 
 /// The working directory, the directories of the recipes, and the repository around them.
 fn roots(place: &Place<'_>) -> Vec<Root> {
-    let mut roots = vec![Root { path: real(place.working_dir), reach: CliHint::Below }];
-    let mut add = |path: PathBuf, reach: CliHint| {
+    let mut roots = vec![Root { path: real(place.working_dir), reach: WatchedPart::Below }];
+    let mut add = |path: PathBuf, reach: WatchedPart| {
         let is_in = |root: &Root| match root.reach {
-            CliHint::Below => path.starts_with(&root.path),
-            CliHint::Recipes => path == root.path,
+            WatchedPart::Below => path.starts_with(&root.path),
+            WatchedPart::Recipes => path == root.path,
         };
         if !roots.iter().any(is_in) {
             roots.push(Root { path, reach });
@@ -227,7 +227,7 @@ fn roots(place: &Place<'_>) -> Vec<Root> {
         add(dir, reach);
     }
     for dir in dirs(place) {
-        Repository::around(&dir).watched.into_iter().for_each(|path| add(path, CliHint::Below));
+        Repository::around(&dir).watched.into_iter().for_each(|path| add(path, WatchedPart::Below));
     }
     roots
 }
@@ -237,10 +237,10 @@ fn is_recipe(path: &Path) -> bool {
 }
 
 /// In a shared directory, or one that contains the user's home, only recipes are watched.
-fn reach(dir: &Path, home: Option<&Path>) -> CliHint {
+fn reach(dir: &Path, home: Option<&Path>) -> WatchedPart {
     let is_shared = fs::metadata(dir).is_ok_and(|meta| meta.mode() & 0o1000 != 0);
     let holds_home = home.is_some_and(|home| real(home).starts_with(dir));
-    if is_shared || holds_home { CliHint::Recipes } else { CliHint::Below }
+    if is_shared || holds_home { WatchedPart::Recipes } else { WatchedPart::Below }
 }
 
 /// Whether a change of a path counts. Folders inside `.git` come and go with their files.
