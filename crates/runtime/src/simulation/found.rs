@@ -247,3 +247,19 @@ fn a_recipe_that_took_too_long_enters_no_other_after_its_hook() {
     });
     assert_eq!(told.processes, ["s/b#pre_step"]);
 }
+
+#[test]
+fn a_disk_that_fails_leaves_nothing_of_the_run_alive() {
+    let one = &[("main", "{name: main, steps: [{id: one, command: work}]}")];
+    for hit in 1..60 {
+        let told = play(one, |world| {
+            world.manners = Box::new(|_| Script {
+                deeds: [(seconds(1), Deed::End(Exit::Code(0)))].into(),
+                leaves: Some(OnTerm::Dies),
+                ..Script::default()
+            });
+            world.fates.push((hit, Fate::Fail(28)));
+        });
+        assert!(!told.ends.is_empty(), "hit {hit}");
+    }
+}
