@@ -24,14 +24,16 @@ impl Driver<'_> {
         self.tasks.abort_all();
     }
 
+    /// Whether certainly nothing of the run is alive. An earlier process of the same run may have left something that
+    /// does not descend from this one.
+    pub(super) fn is_all_gone(&self) -> bool {
+        self.state.resumes == 0 && self.tasks.is_empty() && process::is_alone()
+    }
+
     /// Ends the remaining processes of the run and writes its last record.
     pub(super) async fn finish(&mut self, signals: &mut Signals) -> Result<(), DriveError> {
         let (mut ended, mut left) = (std::mem::take(&mut self.cleared), Vec::new());
-        // an earlier process of the same run may have left something that does not descend from this one
-        let is_all_gone = self.state.resumes == 0 && self.tasks.is_empty() && process::is_alone();
-        if self.folder.is_some() && !is_all_gone {
-            // ending processes takes its time; without it, the last record brings the others to disk
-            self.settle_journal()?;
+        if self.folder.is_some() && !self.is_all_gone() {
             let filter = process::Filter::run(&self.run_id);
             let mut swept = vec![tokio::select! {
                 biased;

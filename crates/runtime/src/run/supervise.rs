@@ -23,7 +23,11 @@ impl Driver<'_> {
         for event in first {
             self.record(event, None)?;
         }
-        let worked = self.work(&mut signals).await;
+        // ending processes takes its time; without it, the last record brings the others to disk
+        let worked = self.work(&mut signals).await.and_then(|()| match self.is_all_gone() {
+            true => Ok(()),
+            false => self.settle_journal(),
+        });
         if let Err(error) = worked {
             // try to save finished work now and again after the processes have ended
             self.try_to_sync();

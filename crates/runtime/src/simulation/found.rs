@@ -316,3 +316,19 @@ fn a_step_that_a_person_left_out_stays_left_out_in_a_retry() {
     assert!(told.succeeds(), "{:?}", told.ends);
     assert_eq!(told.processes, ["s/pay#1", "s/last#1", "s/last#2"]);
 }
+
+#[test]
+fn a_disk_that_fails_leaves_nothing_of_the_run_alive() {
+    let one = &[("main", "{name: main, steps: [{id: one, command: work}]}")];
+    for hit in 1..60 {
+        let told = play(one, |world| {
+            world.manners = Box::new(|_| Script {
+                deeds: [(seconds(1), Deed::End(Exit::Code(0)))].into(),
+                leaves: Some(OnTerm::Dies),
+                ..Script::default()
+            });
+            world.fates.push((hit, Fate::Fail(28)));
+        });
+        assert!(!told.ends.is_empty(), "hit {hit}");
+    }
+}
