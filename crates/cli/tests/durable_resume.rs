@@ -397,7 +397,7 @@ fn names_of_runs() {
     assert_eq!(env.run(["show", &ids[0][..ids[0].len() - 1]]).code, 0);
     let output = env.run(["show", "20"]);
     assert_eq!(output.code, 3);
-    assert!(output.stderr.contains("several"), "{}", output.all());
+    assert!(output.stderr.contains("`20` matches 2 runs"), "{}", output.all());
     let shown = env.run(["show", "last", "--output-format", "json"]).json();
     assert_eq!(shown["run_id"], ids[1].as_str());
 }
