@@ -104,3 +104,22 @@ fn a_dry_run_of_a_long_recipe_has_one_line_a_step() {
     let whole = env.run(["long.yaml", "--dry-run", "--verbose"]).stdout;
     assert_eq!(whole.matches("echo second line").count(), 75, "{whole}");
 }
+
+#[test]
+fn the_short_form_keeps_the_notes_about_a_step() {
+    let step = |at: usize| {
+        format!(
+            "  - id: s{at}\n    condition: probe == 'a'\n    command: |\n\n      echo value {at}\n      echo second line\n"
+        )
+    };
+    let steps: String = (0..45).map(step).collect();
+    let recipe = format!(
+        "name: r\nrecursion: {{max_total_steps: 23}}\nsteps:\n  - {{id: probe, command: echo a}}\n{steps}"
+    );
+    let env = env().file("r.yaml", recipe);
+    let plan = env.run(["r.yaml", "--dry-run"]).stdout;
+    assert_eq!(plan.matches("may exceed").count(), 1, "{plan}");
+    assert_eq!(plan.matches("probe == 'a'").count(), 45, "{plan}");
+    assert!((0..45).all(|at| plan.contains(&format!("echo value {at} …"))), "{plan}");
+    assert!(plan.lines().count() <= 50, "{plan}");
+}

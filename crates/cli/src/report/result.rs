@@ -175,14 +175,26 @@ fn rehearsed(result: &RunResult, detail: Detail) -> Vec<String> {
     let mut lines = Vec::new();
     result.step_results.iter().for_each(|step| step_lines(step, 1, &mut lines));
     if lines.len() > LONG && detail != Detail::Full {
-        for line in &mut lines {
-            if let Some((first, _)) = line.split_once('\n') {
-                *line = format!("{first} …");
-            }
-        }
+        let steps: Vec<StepResult> = result.step_results.iter().map(in_one_line).collect();
+        lines.clear();
+        steps.iter().for_each(|step| step_lines(step, 1, &mut lines));
         lines.push("  (one line a step; `--verbose` shows commands and prompts in full)".to_owned());
     }
     lines
+}
+
+/// The same step with the first line of its command or prompt. The notes about it stay.
+fn in_one_line(step: &StepResult) -> StepResult {
+    let mut step = step.clone();
+    let rendered = step.preview.as_ref().and_then(|preview| preview.rendered.as_deref());
+    if let (Some(text), Some(reason)) =
+        (rendered.filter(|text| text.trim().contains('\n')), &step.skip_reason)
+    {
+        let short = format!("{} …", text.trim().lines().next().unwrap_or_default());
+        step.skip_reason = Some(reason.replacen(text, &short, 1));
+    }
+    step.steps = step.steps.iter().map(in_one_line).collect();
+    step
 }
 
 /// The word for a step's status: no step is running when the run is over.
