@@ -161,7 +161,7 @@ fn what_was_done_is_taken_over() {
     assert_eq!(resume(&mut run, &PLAIN).1, "+c -c end");
     assert_eq!(run.state.resumes, 2);
     assert_eq!(run.value("a"), "va");
-    // unless somebody names it
+    // unless a resume names it
     assert_eq!(resume(&mut run, &Resume { rerun: &["b"], ..PLAIN }).1, "+b -b end");
 }
 
