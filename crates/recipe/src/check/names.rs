@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{Comparisons, Given, below::Call, children, collisions::Collisions, members};
+use super::{Comparisons, Given, below::SubRecipeCall, children, collisions::Collisions, members};
 use crate::{
     diagnostic::{Code, Diagnostic, did_you_mean},
     plan::{Plan, Step, StepKind, Target, Unit, UnitId, ValueTemplate},
@@ -14,9 +14,9 @@ use crate::{
 
 /// Facts about the names of one recipe, from its checks.
 #[derive(Debug, Default)]
-pub(super) struct Notes {
+pub(super) struct NameFacts {
     /// Places that read names.
-    pub(super) uses: Vec<Use>,
+    pub(super) uses: Vec<NameUse>,
     /// Where names are declared.
     pub(super) declared: HashMap<String, Place>,
     /// Where steps hand names down: the step, the name, its place.
@@ -29,15 +29,15 @@ pub(super) struct Notes {
 
 /// A place that reads a name.
 #[derive(Clone, Debug)]
-pub(super) struct Use {
+pub(super) struct NameUse {
     pub(super) path: Path,
     pub(super) place: Place,
-    pub(super) at: Where,
+    pub(super) at: UsedIn,
 }
 
 /// Which part of a recipe reads it; steps by their index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Where {
+pub(super) enum UsedIn {
     Step(usize),
     Prompt(usize),
     Condition(usize),
@@ -46,11 +46,11 @@ pub(super) enum Where {
     Secret,
 }
 
-impl Where {
+impl UsedIn {
     pub(super) fn step(self) -> usize {
         match self {
-            Where::Step(at) | Where::Prompt(at) | Where::Condition(at) => at,
-            Where::Hook | Where::End | Where::Secret => usize::MAX,
+            UsedIn::Step(at) | UsedIn::Prompt(at) | UsedIn::Condition(at) => at,
+            UsedIn::Hook | UsedIn::End | UsedIn::Secret => usize::MAX,
         }
     }
 }
@@ -66,12 +66,12 @@ const CONDITION_NAMES: &[&str] = &["none", "None"];
 pub(super) fn check(
     plan: &Plan,
     before: usize,
-    notes: &[Notes],
+    notes: &[NameFacts],
     given: &Given,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
     let flow = Flow::new(plan, notes);
-    let mut told = HashSet::new();
+    let mut reported = HashSet::new();
     for (at, unit) in plan.units.iter().enumerate().skip(before) {
         let outside = flow.above[at].iter().chain(&given.names).map(String::as_str).collect();
         let before = flow.before[at].iter().chain(&given.names).chain(&given.possible);
@@ -79,7 +79,7 @@ pub(super) fn check(
         if !notes[at].is_partial && !flow.is_open_above[at] {
             undefined(plan, unit, &notes[at].uses, &flow, &before, diagnostics);
         }
-        let mut collisions = Collisions::new(plan, unit, &notes[at], &mut told, diagnostics);
+        let mut collisions = Collisions::new(plan, unit, &notes[at], &mut reported, diagnostics);
         collisions.own(given);
         collisions.in_step_env(&outside, &flow.below);
         collisions.in_calls(&flow.surely_above[at]);
@@ -106,7 +106,7 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    fn new(plan: &Plan, notes: &[Notes]) -> Flow {
+    fn new(plan: &Plan, notes: &[NameFacts]) -> Flow {
         let own = |names: fn(&Unit) -> BTreeSet<String>| plan.units.iter().map(|unit| names(unit)).collect();
         let mut below: Vec<BTreeSet<String>> = own(|unit| unit.names.iter().cloned().collect());
         let mut assigned: Vec<BTreeSet<String>> =
@@ -240,7 +240,7 @@ fn spread(plan: &Plan, mut step: impl FnMut(usize, usize) -> bool) {
 fn undefined(
     plan: &Plan,
     unit: &Unit,
-    uses: &[Use],
+    uses: &[NameUse],
     flow: &Flow,
     outside: &BTreeSet<&str>,
     diagnostics: &mut Vec<Diagnostic>,
@@ -273,9 +273,9 @@ fn undefined(
             outside.contains(name) || visible.get(name).is_some_and(|from| *from <= used.at.step())
         };
         let special = match used.at {
-            Where::Hook => HOOK_NAMES.contains(&root),
-            Where::Prompt(_) => PROMPT_NAMES.contains(&root),
-            Where::Condition(_) => CONDITION_NAMES.contains(&root),
+            UsedIn::Hook => HOOK_NAMES.contains(&root),
+            UsedIn::Prompt(_) => PROMPT_NAMES.contains(&root),
+            UsedIn::Condition(_) => CONDITION_NAMES.contains(&root),
             _ => false,
         };
         if special {
@@ -288,8 +288,8 @@ fn undefined(
             let missing = members::missing(unit, used, (&names[at], at), &replaced, &mut comparisons);
             // the value of the name is that of one step, and nothing outside can replace it
             let only = assigned.get(root).copied().flatten().filter(|_| at == 0 && !outside.contains(root));
-            let call = only.and_then(|only| Call::of(unit, root, only));
-            let below = |call: Call| call.missing(plan, flow, used, &around, &mut comparisons);
+            let call = only.and_then(|only| SubRecipeCall::of(unit, root, only));
+            let below = |call: SubRecipeCall| call.missing(plan, flow, used, &around, &mut comparisons);
             diagnostics.extend(missing.or_else(|| call.and_then(below)));
             continue;
         }
@@ -297,7 +297,7 @@ fn undefined(
         let known = visible.keys().copied().chain(outside.iter().copied());
         let meant = is_allowed.then(|| did_you_mean(root, known)).flatten();
         // optional names are a pattern of conditions: only a probable slip is worth a word
-        if matches!(used.at, Where::Condition(_)) && meant.is_none() && !visible.contains_key(root) {
+        if matches!(used.at, UsedIn::Condition(_)) && meant.is_none() && !visible.contains_key(root) {
             let is_term = |word: &str| sees(word) || word.bytes().all(|byte| byte.is_ascii_digit());
             let is_sum = root.split_once('-').is_some_and(|(name, rest)| sees(name) && is_term(rest));
             let is_number = root.starts_with(|c: char| c.is_ascii_digit());
@@ -310,7 +310,7 @@ fn undefined(
 }
 
 /// `n-1` is one name in a condition: taken for a subtraction it would be false without a word.
-fn not_a_sum(root: &str, used: &Use) -> Diagnostic {
+fn not_a_sum(root: &str, used: &NameUse) -> Diagnostic {
     let message =
         format!("`{root}` is read as one name, and nothing defines it: a condition cannot subtract");
     Diagnostic::new(Code::ConditionSyntax, used.place, message)
@@ -319,7 +319,7 @@ fn not_a_sum(root: &str, used: &Use) -> Diagnostic {
 }
 
 /// `1_000` and `0x10` are names in a condition: taken for numbers they would be false without a word.
-fn not_a_number(root: &str, used: &Use) -> Diagnostic {
+fn not_a_number(root: &str, used: &NameUse) -> Diagnostic {
     let message = format!("`{root}` is neither a number nor a known name");
     Diagnostic::new(Code::UndefinedVariable, used.place, message)
         .label("not a number")
@@ -328,14 +328,14 @@ fn not_a_number(root: &str, used: &Use) -> Diagnostic {
 
 fn undefined_name(
     root: &str,
-    used: &Use,
+    used: &NameUse,
     meant: Option<&str>,
     defined_after: Option<usize>,
     unit: &Unit,
 ) -> Diagnostic {
     let message = match used.at {
-        Where::Hook | Where::End | Where::Secret => format!("nothing defines `{root}`"),
-        Where::Step(_) | Where::Prompt(_) | Where::Condition(_) => {
+        UsedIn::Hook | UsedIn::End | UsedIn::Secret => format!("nothing defines `{root}`"),
+        UsedIn::Step(_) | UsedIn::Prompt(_) | UsedIn::Condition(_) => {
             format!("nothing defines `{root}` before this step")
         }
     };
@@ -351,7 +351,7 @@ fn undefined_name(
         }
         (None, Some(meant)) => problem.label(format!("did you mean `{meant}`?")),
         (None, None) => problem
-            .label(if used.at == Where::Secret { "hides nothing" } else { "renders as empty text" })
+            .label(if used.at == UsedIn::Secret { "hides nothing" } else { "renders as empty text" })
             .help(format!("declare it under `context:`, or pass it with `--set {root}=…`")),
     }
 }

@@ -8,7 +8,7 @@ use crate::{
 
 impl Checker<'_> {
     /// Reports patterns under `reads` and `produces` that cannot mean anything.
-    pub(super) fn file_patterns(&mut self, fields: &syntax::Step) {
+    pub(super) fn file_patterns(&mut self, fields: &syntax::StepSyntax) {
         let patterns = [&fields.reads, &fields.produces].into_iter().flatten().flat_map(|list| &list.value);
         for pattern in patterns {
             let Some((label, help)) = fault(&pattern.value) else { continue };

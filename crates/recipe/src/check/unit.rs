@@ -11,8 +11,8 @@ use crate::{
     scope::Path,
     source::Place,
     syntax::{
-        self, Recipe,
-        kinds::Written,
+        self, RecipeSyntax,
+        kinds::WithDigest,
         shape::{Optional, Spanned},
     },
     template::{Template, parse_path},
@@ -21,7 +21,7 @@ use crate::{
 use super::{
     Checker, Loaded,
     extend::Lineage,
-    names::{Use, Where},
+    names::{NameUse, UsedIn},
     step::{is_env_name, listed},
 };
 
@@ -161,14 +161,14 @@ impl Checker<'_> {
     }
 
     /// A template; reported if it cannot be read, its names noted.
-    pub(super) fn template(&mut self, text: &Spanned<String>, at: Where, unit: UnitId) -> Option<Template> {
+    pub(super) fn template(&mut self, text: &Spanned<String>, at: UsedIn, unit: UnitId) -> Option<Template> {
         let template = self.parsed(text)?;
         self.use_names(template.names(), text, at, unit);
         Some(template)
     }
 
     /// The same for a shell command: templates in its comments read nothing.
-    pub(super) fn command(&mut self, text: &Spanned<String>, at: Where, unit: UnitId) -> Option<Template> {
+    pub(super) fn command(&mut self, text: &Spanned<String>, at: UsedIn, unit: UnitId) -> Option<Template> {
         let template = self.parsed(text)?;
         self.use_names(template.command_names(), text, at, unit);
         self.warn_of_misuse(text, &template);
@@ -179,7 +179,7 @@ impl Checker<'_> {
         &mut self,
         names: Vec<(&Path, std::ops::Range<usize>)>,
         text: &Spanned<String>,
-        at: Where,
+        at: UsedIn,
         unit: UnitId,
     ) {
         let mut seen = std::collections::HashSet::new();
@@ -187,7 +187,7 @@ impl Checker<'_> {
             // one word about a name is enough for one text
             if seen.insert(path) {
                 let place = text.place_of(range);
-                self.notes[unit.0 as usize].uses.push(Use { path: path.clone(), place, at });
+                self.notes[unit.0 as usize].uses.push(NameUse { path: path.clone(), place, at });
             }
         }
     }
@@ -208,7 +208,7 @@ impl Checker<'_> {
     }
 
     /// Notes where names are declared; warns about those that templates cannot use.
-    fn declare_names(&mut self, recipe: &Recipe, unit: UnitId) {
+    fn declare_names(&mut self, recipe: &RecipeSyntax, unit: UnitId) {
         let context = recipe.context.iter().flat_map(|context| &context.value.0).map(|(name, _)| name);
         let inputs = recipe.inputs.iter().flat_map(|inputs| &inputs.value);
         // an input without a name has its own message
@@ -222,7 +222,7 @@ impl Checker<'_> {
         }
     }
 
-    fn check_env_names(&mut self, recipe: &Recipe) {
+    fn check_env_names(&mut self, recipe: &RecipeSyntax) {
         let required = recipe.env.iter().filter_map(|env| env.value.required.as_ref());
         for name in required.flat_map(|names| &names.value).filter(|name| !is_env_name(&name.value)) {
             self.diagnostics.push(bad_env_name(name));
@@ -230,7 +230,7 @@ impl Checker<'_> {
     }
 
     /// A misspelt secret would be shown, so its name must be one that exists.
-    fn use_secrets(&mut self, recipe: &Recipe, unit: UnitId) {
+    fn use_secrets(&mut self, recipe: &RecipeSyntax, unit: UnitId) {
         for name in recipe.secrets.iter().flat_map(|names| &names.value) {
             if name.value.trim().is_empty() {
                 let problem =
@@ -241,11 +241,11 @@ impl Checker<'_> {
             let path = parse_path(&name.value)
                 .unwrap_or_else(|| Path { root: name.value.clone(), segments: Vec::new() });
             let place = name.place;
-            self.notes[unit.0 as usize].uses.push(Use { path, place, at: Where::Secret });
+            self.notes[unit.0 as usize].uses.push(NameUse { path, place, at: UsedIn::Secret });
         }
     }
 
-    fn inputs(&mut self, recipe: &Recipe) -> Vec<Input> {
+    fn inputs(&mut self, recipe: &RecipeSyntax) -> Vec<Input> {
         let mut found: Vec<Input> = Vec::new();
         for input in recipe.inputs.iter().flat_map(|inputs| &inputs.value) {
             let input = &input.value;
@@ -276,17 +276,17 @@ impl Checker<'_> {
         found
     }
 
-    fn output(&mut self, recipe: &Recipe, unit: UnitId) -> Option<Output> {
+    fn output(&mut self, recipe: &RecipeSyntax, unit: UnitId) -> Option<Output> {
         let output = &recipe.output.as_ref()?.value;
-        let template = self.template(output.template.as_ref()?, Where::End, unit)?;
+        let template = self.template(output.template.as_ref()?, UsedIn::End, unit)?;
         let format = output.format.as_ref().map_or_else(|| "text".to_owned(), |format| format.value.clone());
         Some(Output { format, template })
     }
 
-    fn hooks(&mut self, recipe: &Recipe, unit: UnitId) -> Hooks {
+    fn hooks(&mut self, recipe: &RecipeSyntax, unit: UnitId) -> Hooks {
         let Some(hooks) = &recipe.hooks else { return Hooks::default() };
         let mut hook =
-            |text: &Optional<String>| text.as_ref().and_then(|text| self.command(text, Where::Hook, unit));
+            |text: &Optional<String>| text.as_ref().and_then(|text| self.command(text, UsedIn::Hook, unit));
         Hooks {
             pre_step: hook(&hooks.value.pre_step),
             post_step: hook(&hooks.value.post_step),
@@ -295,7 +295,7 @@ impl Checker<'_> {
     }
 
     /// The parallel group of every step; a name that comes again later is another group.
-    fn groups(&mut self, steps: &[Spanned<Written<syntax::Step>>]) -> Vec<Option<Group>> {
+    fn groups(&mut self, steps: &[Spanned<WithDigest<syntax::StepSyntax>>]) -> Vec<Option<Group>> {
         let mut groups: Vec<Option<Group>> = Vec::with_capacity(steps.len());
         let mut number = 0;
         let mut seen = std::collections::HashSet::new();
@@ -324,7 +324,7 @@ impl Checker<'_> {
 }
 
 /// The index of every step by its id; of a duplicate, that of the first.
-pub(super) fn index_ids(steps: &[Spanned<Written<syntax::Step>>]) -> HashMap<String, usize> {
+pub(super) fn index_ids(steps: &[Spanned<WithDigest<syntax::StepSyntax>>]) -> HashMap<String, usize> {
     let mut ids = HashMap::with_capacity(steps.len());
     for (at, step) in steps.iter().enumerate() {
         if let Some(id) = &step.value.shape.id {
