@@ -6,7 +6,7 @@ use crate::{
     diagnostic::{Code, Diagnostic},
     source::{FileId, Place, Span},
     syntax::{
-        HooksSyntax, RecipeSyntax,
+        HooksSyntax, RecipeSyntax, StepSyntax,
         kinds::{Named, WithDigest},
         shape::{Decode, Optional, Spanned},
     },
@@ -158,7 +158,7 @@ fn merge_hooks(child: HooksSyntax, parent: HooksSyntax) -> HooksSyntax {
     }
 }
 
-type Steps = Vec<Spanned<WithDigest<crate::syntax::StepSyntax>>>;
+type Steps = Vec<Spanned<WithDigest<StepSyntax>>>;
 
 fn merge_steps(child: Steps, parent: Steps) -> Steps {
     let mut inherited = index_ids(&parent);

@@ -8,7 +8,7 @@ use crate::{
     plan::{AgentStep, Recoverer, StepKind, Target, ValueTemplate},
     source::Place,
     syntax::{
-        self, StepType,
+        StepSyntax, StepType,
         shape::{Optional, Spanned, article},
     },
     template::Template,
@@ -21,7 +21,7 @@ use super::{Checker, names::UsedIn, unit::UnitScope};
 impl Checker<'_> {
     pub(super) fn kind(
         &mut self,
-        fields: &syntax::StepSyntax,
+        fields: &StepSyntax,
         name: &str,
         place: Place,
         at: UsedIn,
@@ -49,7 +49,7 @@ impl Checker<'_> {
 
     fn shell(
         &mut self,
-        fields: &syntax::StepSyntax,
+        fields: &StepSyntax,
         name: &str,
         place: Place,
         at: UsedIn,
@@ -69,7 +69,7 @@ impl Checker<'_> {
 
     fn agent(
         &mut self,
-        fields: &syntax::StepSyntax,
+        fields: &StepSyntax,
         name: &str,
         place: Place,
         at: UsedIn,
@@ -133,7 +133,7 @@ impl Checker<'_> {
 
     fn nested(
         &mut self,
-        fields: &syntax::StepSyntax,
+        fields: &StepSyntax,
         name: &str,
         place: Place,
         at: UsedIn,
@@ -166,7 +166,7 @@ impl Checker<'_> {
 
     fn overrides(
         &mut self,
-        fields: &syntax::StepSyntax,
+        fields: &StepSyntax,
         at: UsedIn,
         scope: &UnitScope,
     ) -> Vec<(String, ValueTemplate)> {
@@ -228,7 +228,7 @@ impl Checker<'_> {
         );
     }
 
-    pub(super) fn fields_without_effect(&mut self, fields: &syntax::StepSyntax, kind: &StepKind) {
+    pub(super) fn fields_without_effect(&mut self, fields: &StepSyntax, kind: &StepKind) {
         fn place<T>(field: &Optional<T>) -> Option<Place> {
             field.as_ref().map(|field| field.place)
         }
@@ -261,7 +261,7 @@ impl Checker<'_> {
 }
 
 /// The type of a step: as written, else inferred.
-fn effective_type(fields: &syntax::StepSyntax) -> StepType {
+fn effective_type(fields: &StepSyntax) -> StepType {
     match &fields.kind {
         Some(kind) => kind.value,
         None if fields.recipe.is_some() => StepType::Recipe,
@@ -272,7 +272,7 @@ fn effective_type(fields: &syntax::StepSyntax) -> StepType {
 }
 
 /// Keeps the place of a step that cannot run; it is unknown what a recipe step would have defined.
-pub(super) fn stand_in(fields: &syntax::StepSyntax) -> StepKind {
+pub(super) fn stand_in(fields: &StepSyntax) -> StepKind {
     let nothing = Template::literal("");
     match effective_type(fields) {
         StepType::Recipe => StepKind::Nested {

@@ -14,6 +14,7 @@ mod names;
 mod outside;
 mod patterns;
 mod step;
+mod undefined;
 mod unit;
 
 use std::{

@@ -8,7 +8,7 @@ use crate::{
     plan::{Group, JsonMode, Retry, Step},
     source::Place,
     syntax::{
-        self, Backoff, ExitMeaning, RetryOn,
+        self, Backoff, ExitMeaning, RetryOn, RetrySyntax, StepSyntax,
         kinds::WithDigest,
         shape::{Optional, Spanned},
     },
@@ -29,7 +29,7 @@ const DEFAULT_ATTEMPTS: u64 = 3;
 impl Checker<'_> {
     pub(super) fn check_step(
         &mut self,
-        written: &Spanned<WithDigest<syntax::StepSyntax>>,
+        written: &Spanned<WithDigest<StepSyntax>>,
         at: usize,
         scope: &UnitScope,
     ) -> Step {
@@ -88,7 +88,7 @@ impl Checker<'_> {
         }
     }
 
-    fn json_mode(&mut self, fields: &syntax::StepSyntax) -> JsonMode {
+    fn json_mode(&mut self, fields: &StepSyntax) -> JsonMode {
         let flag = |field: &Optional<bool>| field.as_ref().map(|flag| flag.value);
         let wanted = flag(&fields.parse_json);
         let required = fields.parse_json_required.as_ref().filter(|flag| flag.value);
@@ -111,7 +111,7 @@ impl Checker<'_> {
     }
 
     /// Whether the run continues when the step fails: one question that three fields answer.
-    fn tolerance(&mut self, fields: &syntax::StepSyntax) -> bool {
+    fn tolerance(&mut self, fields: &StepSyntax) -> bool {
         let mut answers = Vec::new();
         for (field, negated) in
             [(&fields.continue_on_error, false), (&fields.nonfatal, false), (&fields.fatal, true)]
@@ -134,12 +134,7 @@ impl Checker<'_> {
         tolerant
     }
 
-    fn condition(
-        &mut self,
-        fields: &syntax::StepSyntax,
-        at: UsedIn,
-        scope: &UnitScope,
-    ) -> Option<Option<Condition>> {
+    fn condition(&mut self, fields: &StepSyntax, at: UsedIn, scope: &UnitScope) -> Option<Option<Condition>> {
         let Some(text) = &fields.condition else { return Some(None) };
         match Condition::parse(&text.value) {
             Ok(condition) => {
@@ -178,12 +173,7 @@ impl Checker<'_> {
         }
     }
 
-    fn step_env(
-        &mut self,
-        fields: &syntax::StepSyntax,
-        at: UsedIn,
-        scope: &UnitScope,
-    ) -> Vec<(String, Template)> {
+    fn step_env(&mut self, fields: &StepSyntax, at: UsedIn, scope: &UnitScope) -> Vec<(String, Template)> {
         let mut env = Vec::new();
         for (name, value) in fields.env.iter().flat_map(|env| &env.value.0) {
             if !is_env_name(&name.value) {
@@ -200,7 +190,7 @@ impl Checker<'_> {
 
     fn dependencies(
         &mut self,
-        fields: &syntax::StepSyntax,
+        fields: &StepSyntax,
         at: usize,
         group: Option<&Group>,
         scope: &UnitScope,
@@ -265,7 +255,7 @@ impl Checker<'_> {
     /// The variable that takes the output: `Some(None)` if nothing does.
     fn store(
         &mut self,
-        fields: &syntax::StepSyntax,
+        fields: &StepSyntax,
         id: &str,
         place: Place,
         scope: &UnitScope,
@@ -303,11 +293,11 @@ impl Checker<'_> {
         Some(Some(id.to_owned()))
     }
 
-    fn retry(&mut self, fields: &syntax::StepSyntax) -> Option<Option<Retry>> {
+    fn retry(&mut self, fields: &StepSyntax) -> Option<Option<Retry>> {
         let Some(retry) = &fields.retry else { return Some(None) };
         let (max_attempts, fields) = match &retry.value {
-            syntax::RetrySyntax::Attempts(attempts) => (*attempts, None),
-            syntax::RetrySyntax::Fields(fields) => (
+            RetrySyntax::Attempts(attempts) => (*attempts, None),
+            RetrySyntax::Fields(fields) => (
                 fields.max_attempts.as_ref().map_or(DEFAULT_ATTEMPTS, |attempts| attempts.value),
                 Some(fields),
             ),
@@ -352,7 +342,7 @@ impl Checker<'_> {
         None
     }
 
-    fn exit_codes(&mut self, fields: &syntax::StepSyntax) -> Vec<(i32, ExitMeaning)> {
+    fn exit_codes(&mut self, fields: &StepSyntax) -> Vec<(i32, ExitMeaning)> {
         let mut codes = Vec::new();
         for (code, meaning) in fields.exit_codes.iter().flat_map(|codes| &codes.value.0) {
             match code.value.parse::<i32>() {

@@ -11,7 +11,7 @@ use crate::{
     scope::Path,
     source::Place,
     syntax::{
-        self, RecipeSyntax,
+        self, RecipeSyntax, StepSyntax,
         kinds::WithDigest,
         shape::{Optional, Spanned},
     },
@@ -51,12 +51,7 @@ impl Checker<'_> {
         };
         let steps = recipe.steps.as_ref().map(|steps| steps.value.as_slice()).unwrap_or_default();
         if steps.is_empty() && is_missing("steps") {
-            let written = recipe.steps.as_ref().map(|steps| steps.place.first_character());
-            let place = written.unwrap_or_else(|| recipe.missing("steps"));
-            self.diagnostics.push(
-                Diagnostic::new(Code::NoSteps, place, "the recipe has no steps")
-                    .help("add `steps:` with at least one `- id: …` entry"),
-            );
+            self.diagnostics.push(no_steps(&recipe));
         }
         self.notes[id.0 as usize].is_partial = !is_missing("steps") || !is_missing("context");
         self.check_ids(steps);
@@ -65,35 +60,19 @@ impl Checker<'_> {
         self.use_secrets(&recipe, id);
         let context = recipe.context.as_ref().map(|context| context.value.to_map()).unwrap_or_default();
         let inputs = self.inputs(&recipe);
-        let mut declared: IndexSet<String> = context.keys().cloned().collect();
-        declared.extend(inputs.iter().map(|input| input.name.clone()));
-        let ids = index_ids(steps);
-        let scope = UnitScope {
-            id,
-            default_timeout: self.positive(&recipe.default_step_timeout, "default_step_timeout"),
-            listed: listed(&ids),
-            ids,
-            declared,
-            groups: self.groups(steps),
-            lineage,
-        };
+        let declared = context.keys().chain(inputs.iter().map(|input| &input.name)).cloned().collect();
+        let scope = self.unit_scope(id, &recipe, lineage, declared);
         let checked: Vec<_> = steps
             .iter()
             .enumerate()
             .map(|(at, step)| std::sync::Arc::new(self.check_step(step, at, &scope)))
             .collect();
-        let texts = |list: &Optional<syntax::Texts>| -> Vec<String> {
-            list.iter().flat_map(|list| &list.value).map(|text| text.value.clone()).collect()
-        };
-        let env = recipe.env.as_ref().map(|env| &env.value);
+        let text = |field: &Optional<String>| field.as_ref().map(|text| text.value.clone());
         Unit {
             name: name.unwrap_or_default(),
-            version: recipe
-                .version
-                .as_ref()
-                .map_or_else(|| "1.0".to_owned(), |version| version.value.clone()),
-            description: recipe.description.as_ref().map(|text| text.value.clone()).unwrap_or_default(),
-            author: recipe.author.as_ref().map(|text| text.value.clone()).unwrap_or_default(),
+            version: text(&recipe.version).unwrap_or_else(|| "1.0".to_owned()),
+            description: text(&recipe.description).unwrap_or_default(),
+            author: text(&recipe.author).unwrap_or_default(),
             tags: texts(&recipe.tags),
             path: loaded.path.clone(),
             digest: sha256(&loaded.bytes),
@@ -104,27 +83,36 @@ impl Checker<'_> {
                 .map(|(name, rule)| (name.value.clone(), rule.value))
                 .collect(),
             output: self.output(&recipe, id),
-            limits: recipe.recursion.as_ref().map_or_else(Limits::default, |limits| Limits {
-                max_depth: limits.value.max_depth.as_ref().map(|depth| depth.value),
-                max_total_steps: limits.value.max_total_steps.as_ref().map(|steps| steps.value),
-            }),
+            limits: limits(&recipe),
             hooks: self.hooks(&recipe, id),
             secrets: texts(&recipe.secrets),
-            required_env: env.map(|env| texts(&env.required)).unwrap_or_default(),
-            env_files: match env.and_then(|env| env.files.as_ref()) {
-                Some(files) => files.value.iter().map(|file| file.value.clone()).collect(),
-                None => vec![".env.local".to_owned(), ".env".to_owned()],
-            },
-            budget: recipe.budget.as_ref().map_or_else(Budget::default, |budget| Budget {
-                usd: budget.value.usd.as_ref().map(|value| value.value),
-                tokens: budget.value.tokens.as_ref().map(|value| value.value),
-                agent_runs: budget.value.agent_runs.as_ref().map(|value| value.value),
-                minutes: budget.value.minutes.as_ref().map(|value| value.value),
-            }),
+            required_env: recipe.env.as_ref().map(|env| texts(&env.value.required)).unwrap_or_default(),
+            env_files: env_files(&recipe),
+            budget: budget(&recipe),
             names: unit_names(scope.declared, &checked),
             context,
             inputs,
             steps: checked,
+        }
+    }
+
+    fn unit_scope(
+        &mut self,
+        id: UnitId,
+        recipe: &RecipeSyntax,
+        lineage: Lineage,
+        declared: IndexSet<String>,
+    ) -> UnitScope {
+        let steps = recipe.steps.as_ref().map(|steps| steps.value.as_slice()).unwrap_or_default();
+        let ids = index_ids(steps);
+        UnitScope {
+            id,
+            default_timeout: self.positive(&recipe.default_step_timeout, "default_step_timeout"),
+            listed: listed(&ids),
+            ids,
+            declared,
+            groups: self.groups(steps),
+            lineage,
         }
     }
 
@@ -295,7 +283,7 @@ impl Checker<'_> {
     }
 
     /// The parallel group of every step; a name that comes again later is another group.
-    fn groups(&mut self, steps: &[Spanned<WithDigest<syntax::StepSyntax>>]) -> Vec<Option<Group>> {
+    fn groups(&mut self, steps: &[Spanned<WithDigest<StepSyntax>>]) -> Vec<Option<Group>> {
         let mut groups: Vec<Option<Group>> = Vec::with_capacity(steps.len());
         let mut number = 0;
         let mut seen = std::collections::HashSet::new();
@@ -324,7 +312,7 @@ impl Checker<'_> {
 }
 
 /// The index of every step by its id; of a duplicate, that of the first.
-pub(super) fn index_ids(steps: &[Spanned<WithDigest<syntax::StepSyntax>>]) -> HashMap<String, usize> {
+pub(super) fn index_ids(steps: &[Spanned<WithDigest<StepSyntax>>]) -> HashMap<String, usize> {
     let mut ids = HashMap::with_capacity(steps.len());
     for (at, step) in steps.iter().enumerate() {
         if let Some(id) = &step.value.shape.id {
@@ -364,4 +352,39 @@ pub(super) fn bad_env_name(name: &Spanned<String>) -> Diagnostic {
     Diagnostic::new(Code::BadName, name.place, message)
         .label("not a name")
         .help("use letters, digits and `_`, and do not start with a digit")
+}
+
+fn no_steps(recipe: &RecipeSyntax) -> Diagnostic {
+    let written = recipe.steps.as_ref().map(|steps| steps.place.first_character());
+    let place = written.unwrap_or_else(|| recipe.missing("steps"));
+    Diagnostic::new(Code::NoSteps, place, "the recipe has no steps")
+        .help("add `steps:` with at least one `- id: …` entry")
+}
+
+fn texts(list: &Optional<syntax::Texts>) -> Vec<String> {
+    list.iter().flat_map(|list| &list.value).map(|text| text.value.clone()).collect()
+}
+
+fn limits(recipe: &RecipeSyntax) -> Limits {
+    recipe.recursion.as_ref().map_or_else(Limits::default, |limits| Limits {
+        max_depth: limits.value.max_depth.as_ref().map(|depth| depth.value),
+        max_total_steps: limits.value.max_total_steps.as_ref().map(|steps| steps.value),
+    })
+}
+
+/// The environment files that the recipe names, or the usual ones.
+fn env_files(recipe: &RecipeSyntax) -> Vec<String> {
+    match recipe.env.as_ref().and_then(|env| env.value.files.as_ref()) {
+        Some(files) => files.value.iter().map(|file| file.value.clone()).collect(),
+        None => vec![".env.local".to_owned(), ".env".to_owned()],
+    }
+}
+
+fn budget(recipe: &RecipeSyntax) -> Budget {
+    recipe.budget.as_ref().map_or_else(Budget::default, |budget| Budget {
+        usd: budget.value.usd.as_ref().map(|value| value.value),
+        tokens: budget.value.tokens.as_ref().map(|value| value.value),
+        agent_runs: budget.value.agent_runs.as_ref().map(|value| value.value),
+        minutes: budget.value.minutes.as_ref().map(|value| value.value),
+    })
 }
