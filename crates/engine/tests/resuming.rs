@@ -229,7 +229,7 @@ impl<'a> Run<'a> {
             if self.state.root().failed_at.is_some() { RunStatus::Failed } else { RunStatus::Completed };
         let finished = RunFinished {
             status,
-            exit_code: 0,
+            reason: engine::EndReason::Completed,
             error: None,
             output: None,
             ended_processes: Vec::new(),

@@ -34,7 +34,7 @@ use crate::{
     exit::Exit,
     host, load_recipe,
     out::Out,
-    report::{failure::Failure, result},
+    report::{failure::Failure, json::ResultJson, result},
 };
 use edited::Edited;
 use question::ask;
@@ -299,7 +299,8 @@ fn go_on(
             match format {
                 OutputFormat::Json => {
                     let shown = runs.open(folder).ok();
-                    let result = shown.and_then(|shown| serde_json::to_value(shown.result()).ok());
+                    let result =
+                        shown.and_then(|shown| serde_json::to_value(ResultJson(&shown.result())).ok());
                     let mut result =
                         result.unwrap_or_else(|| json!({ "run_id": run, "status": "completed" }));
                     result["message"] = json!(message);

@@ -24,6 +24,7 @@ use crate::{
     out::Out,
     report::{
         failure::clean,
+        json::ResultJson,
         result::{Snippet, agents, failure, fixed, steps},
         words::{count, duration, shortened},
     },
@@ -41,7 +42,7 @@ pub(crate) fn show(args: &ShowArgs, environment: &Environment, out: &mut Out) ->
     out.hide(&shown.mask);
     let result = if args.evidence { shown.result_with_processes() } else { shown.result() };
     match format {
-        OutputFormat::Json => out.json(&result),
+        OutputFormat::Json => out.json(&ResultJson(&result)),
         OutputFormat::Text => write(&shown, &result, &snippet(environment), out),
     }
     Ok(Exit::Success)

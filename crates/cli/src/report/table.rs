@@ -116,7 +116,7 @@ mod tests {
             status,
             started_at: Timestamp::UNIX_EPOCH,
             duration: Some(1.5),
-            exit_code: None,
+            reason: None,
             error: error.map(str::to_owned),
             working_dir: "/".into(),
             pid: None,

@@ -10,6 +10,7 @@ use std::{borrow::Cow, collections::BTreeSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::run::ending::EndReason;
 use crate::run::outcome::{RunStatus, SkipReason, StepStatus, StopCause};
 use crate::run::override_values::Given;
 pub use ended::{Ended, OutputRef, Stored};
@@ -282,8 +283,9 @@ impl RunResumed {
 pub struct RunFinished {
     /// Its status.
     pub status: RunStatus,
-    /// Exit code of the program.
-    pub exit_code: u8,
+    /// Why it ended.
+    #[serde(alias = "exit_code", deserialize_with = "reason")]
+    pub reason: EndReason,
     /// The reason, if it did not succeed.
     pub error: Option<String>,
     /// Result text of the recipe.
@@ -314,4 +316,22 @@ pub enum Question {
     Interrupted,
     /// Whether completed side effects may be repeated.
     Effects,
+}
+
+/// Reads why a run ended; journals of the first format have an exit code instead.
+fn reason<'de, D: serde::Deserializer<'de>>(from: D) -> Result<EndReason, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Code(u8),
+        Reason(EndReason),
+    }
+    Ok(match Written::deserialize(from)? {
+        Written::Reason(reason) => reason,
+        Written::Code(0) => EndReason::Completed,
+        Written::Code(6) => EndReason::Waiting,
+        Written::Code(130) => EndReason::Interrupted,
+        Written::Code(143) => EndReason::Terminated,
+        Written::Code(_) => EndReason::Failed,
+    })
 }

@@ -1,6 +1,7 @@
 //! A run: its events, the state that follows from them, and what happens next.
 
 pub mod decide;
+pub mod ending;
 pub mod env_overrides;
 pub mod event;
 pub mod frame;

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use engine::{
-    Outcome, RunState, RunStatus, StepStatus,
+    EndReason, Outcome, RunState, RunStatus, StepStatus,
     failure::{Commands, Diagnosis, advice},
     run::{
         event::{Ended, Usage},
@@ -55,8 +55,8 @@ pub struct RunResult {
     pub status: RunStatus,
     /// `ok`, `failed`, `blocked`, `needs_human`, `refused`, `cancelled`, `interrupted` or `budget`.
     pub outcome: &'static str,
-    /// Exit code of the program; absent while it runs, and if it was killed.
-    pub exit_code: Option<u8>,
+    /// Why it ended; absent while it runs, and if it was killed.
+    pub reason: Option<EndReason>,
     /// Whether this was a dry run.
     pub dry_run: bool,
     /// When it began.
@@ -242,7 +242,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         success: status == RunStatus::Completed,
         status,
         outcome: outcome(status),
-        exit_code: finished.filter(|_| status != RunStatus::Running).map(|finished| finished.exit_code),
+        reason: finished.filter(|_| status != RunStatus::Running).map(|finished| finished.reason),
         dry_run: state.settings.dry_run,
         started_at: state.started_at,
         finished_at: state.finished_at,

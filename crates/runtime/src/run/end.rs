@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use engine::{
-    Event, RunStatus,
+    EndReason, Event,
     run::event::{RunFinished, Stored},
 };
 
@@ -71,11 +71,11 @@ impl Driver<'_> {
     }
 
     fn result(&self, ended: Vec<Survivor>, left: &[Survivor]) -> Result<RunFinished, DriveError> {
-        let (status, exit_code) = match self.halt {
-            Some(halt) => halt.ending(),
-            None if self.state.root().failed_at.is_none() => (RunStatus::Completed, 0),
-            None if self.state.needs_human() => (RunStatus::Waiting, 6),
-            None => (RunStatus::Failed, 1),
+        let reason = match self.halt {
+            Some(halt) => halt.reason(),
+            None if self.state.root().failed_at.is_none() => EndReason::Completed,
+            None if self.state.needs_human() => EndReason::Waiting,
+            None => EndReason::Failed,
         };
         let root = self.state.root();
         let error = match (self.halt, root.failed_at) {
@@ -90,8 +90,8 @@ impl Driver<'_> {
         let ended_steps =
             of_steps.filter(|_| self.state.has_left_running()).map(|steps| steps.into_iter().collect());
         Ok(RunFinished {
-            status,
-            exit_code,
+            status: reason.status(),
+            reason,
             error,
             output: self.final_output()?,
             ended_processes: ended.into_iter().map(|survivor| survivor.command).collect(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::RunStatus;
+use engine::EndReason;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{Driver, Notice, TaskDone};
@@ -25,18 +25,13 @@ pub enum Halt {
 }
 
 impl Halt {
-    /// The status and the exit code of a run that was stopped.
-    pub(crate) fn ending(self) -> (RunStatus, u8) {
+    /// Why a run that was stopped ended.
+    pub fn reason(self) -> EndReason {
         match self {
-            Halt::Interrupt => (RunStatus::Interrupted, 130),
-            Halt::Terminate | Halt::Hangup => (RunStatus::Interrupted, 143),
-            Halt::Cancel => (RunStatus::Cancelled, 130),
+            Halt::Interrupt => EndReason::Interrupted,
+            Halt::Terminate | Halt::Hangup => EndReason::Terminated,
+            Halt::Cancel => EndReason::Cancelled,
         }
-    }
-
-    /// The exit code of a program that was stopped.
-    pub fn exit_code(self) -> u8 {
-        self.ending().1
     }
 
     /// The error message of such a run.

@@ -2,7 +2,7 @@
 
 use std::{fs, time::Duration};
 
-use engine::{Event, RunStatus, run::event::RunFinished};
+use engine::{EndReason, Event, RunStatus, run::event::RunFinished};
 
 use super::{OpenError, Runs, list::last_finish, open::spent, orphans::end_orphans};
 use crate::{
@@ -87,7 +87,7 @@ impl Runs {
         let swept = end_orphans(&shown, grace);
         let finished = RunFinished {
             status: RunStatus::Cancelled,
-            exit_code: 130,
+            reason: EndReason::Cancelled,
             error: Some("cancelled".to_owned()),
             output: None,
             ended_processes: swept.gone().map(|survivor| survivor.command.clone()).collect(),

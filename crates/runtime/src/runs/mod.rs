@@ -36,7 +36,7 @@ pub(crate) use job::Job;
 pub use list::{FindError, RunSummary};
 pub use open::{OpenError, OpenedRun};
 pub(crate) use orphans::left_behind;
-pub(crate) use owned_run::{Ending, OwnedRun};
+pub(crate) use owned_run::{Conclusion, OwnedRun};
 pub use request::{MAX_PARALLEL, Request, RequestError, Silent};
 pub use resume::{Resume, ResumeError};
 pub use start::{Beside, ConcurrencyPolicy, Stale, Start};
