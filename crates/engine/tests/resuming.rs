@@ -237,6 +237,7 @@ impl<'a> Run<'a> {
             ended_steps: None,
             usage: None,
             asks: None,
+            origin: None,
         };
         self.record(Event::RunFinished(finished), None);
     }
@@ -302,6 +303,7 @@ fn undisturbed(plan: &Plan, seed: u64) -> Run<'_> {
         run_id: "r".to_owned(),
         recipe: "top".to_owned(),
         pid: 1,
+        origin: None,
     };
     run.record(Event::RunStarted(started), None);
     assert!(run.go());

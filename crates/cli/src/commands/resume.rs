@@ -151,6 +151,7 @@ fn resume_run(
         )?,
         host,
         loader: &library,
+        origin: Some(host::origin()),
     };
     let asked = Asked {
         run: opened.folder.id(),

@@ -43,6 +43,12 @@ impl Serialize for ResultJson<'_> {
             map.serialize_entry("auto_fix", fix)?;
         }
         map.serialize_entry("usage", &result.usage)?;
+        if let Some(origin) = &result.origin {
+            map.serialize_entry("origin", origin)?;
+        }
+        if let Some(origin) = &result.cancelled_by {
+            map.serialize_entry("cancelled_by", origin)?;
+        }
         map.serialize_entry("resumes", &result.resumes)?;
         map.serialize_entry("ended_processes", &result.ended_processes)?;
         if !result.left_processes.is_empty() {
@@ -72,6 +78,9 @@ impl Serialize for SummaryJson<'_> {
         map.serialize_entry("pid", &run.pid)?;
         if let Some(usage) = &run.usage {
             map.serialize_entry("usage", usage)?;
+        }
+        if let Some(origin) = &run.origin {
+            map.serialize_entry("origin", origin)?;
         }
         map.end()
     }

@@ -121,6 +121,7 @@ mod tests {
             working_dir: "/".into(),
             pid: None,
             usage: None,
+            origin: None,
         }
     }
 

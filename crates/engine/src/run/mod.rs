@@ -6,6 +6,7 @@ pub mod env_overrides;
 pub mod event;
 pub mod frame;
 pub mod inputs;
+pub mod origin;
 pub mod outcome;
 pub mod override_values;
 mod resumed;

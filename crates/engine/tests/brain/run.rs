@@ -135,6 +135,7 @@ impl Run {
             ended_steps: ended_steps.map(|steps| steps.iter().map(|step| (*step).to_owned()).collect()),
             usage: None,
             asks: None,
+            origin: None,
         };
         self.record(Event::RunFinished(finished), None);
     }

@@ -256,6 +256,7 @@ impl Loop<'_> {
             agents: self.agents.clone(),
             host: self.host.clone(),
             loader: self.loader,
+            origin: None,
         }
     }
 

@@ -57,6 +57,8 @@ pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunRe
         evidence: None,
         auto_fix: None,
         usage: None,
+        origin: None,
+        cancelled_by: None,
         resumes: 0,
         ended_processes: Vec::new(),
         left_processes: Vec::new(),

@@ -10,6 +10,7 @@ use engine::{
     run::{
         event::{Ended, Usage},
         frame::{Frame, StepState},
+        origin::Origin,
     },
 };
 use jiff::Timestamp;
@@ -90,6 +91,10 @@ pub struct RunResult {
     pub auto_fix: Option<crate::report::auto_fix::Report>,
     /// The usage of agents.
     pub usage: Option<Usage>,
+    /// Where the request for it came from; absent if unknown.
+    pub origin: Option<Origin>,
+    /// Where the request to cancel it came from.
+    pub cancelled_by: Option<Origin>,
     /// How often it was resumed.
     pub resumes: u32,
     /// Background processes that were ended with the run.
@@ -205,6 +210,8 @@ pub struct Subject<'a> {
     pub reach: &'a CliHint,
     /// Its recipe, with a name valid in any directory.
     pub recipe: String,
+    /// Where the request for it came from.
+    pub origin: Option<&'a Origin>,
 }
 
 /// Makes the result of a run.
@@ -258,6 +265,8 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         evidence: None,
         auto_fix: None,
         usage: (state.used.runs > 0).then(|| state.used.clone()),
+        origin: subject.origin.cloned(),
+        cancelled_by: finished.and_then(|finished| finished.origin.clone()),
         resumes: state.resumes,
         ended_processes: finished.map(|finished| all_masked(&finished.ended_processes)).unwrap_or_default(),
         left_processes: finished.map(|finished| all_masked(&finished.left_processes)).unwrap_or_default(),

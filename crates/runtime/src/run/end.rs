@@ -11,7 +11,7 @@ use super::{DriveError, Driver, Signals, Waiting};
 use crate::{
     os::process::{self, Survivor},
     steps::shell::attempt::Go,
-    store::values,
+    store::{cancel_request::cancelled_by, values},
 };
 
 impl Driver<'_> {
@@ -99,6 +99,7 @@ impl Driver<'_> {
             ended_steps,
             usage,
             asks: None,
+            origin: self.folder.as_ref().and_then(|folder| cancelled_by(reason, folder)),
         })
     }
 

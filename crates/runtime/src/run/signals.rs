@@ -6,7 +6,11 @@ use engine::EndReason;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{Driver, Notice, TaskDone};
-use crate::{os::process, steps::shell::attempt::Go, store::folder::RunFolder};
+use crate::{
+    os::process,
+    steps::shell::attempt::Go,
+    store::{cancel_request, folder::RunFolder},
+};
 
 /// The message for a second request to stop.
 pub(crate) const TOLD_AGAIN: &str = "second signal: killing the remaining processes";
@@ -77,7 +81,7 @@ pub fn wait_unless_told(mut is_so: impl FnMut() -> bool) -> std::io::Result<Opti
 
 /// Whether another process left a request to cancel a run in its inbox.
 pub(crate) fn cancel_requested(folder: &RunFolder) -> bool {
-    folder.inbox().join("cancel").exists()
+    cancel_request::exists(folder)
 }
 
 /// How often to check the inbox: a process that cannot send a signal can only leave a request there.

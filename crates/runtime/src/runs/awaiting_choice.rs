@@ -92,6 +92,7 @@ pub(super) fn wait_for_person(
         ended_steps: None,
         usage: spent(&shown.records),
         asks: stop.question(),
+        origin: None,
     };
     journal.append(clock::now(), Event::RunFinished(finished));
     match journal.sync() {

@@ -4,7 +4,10 @@ use std::{fs, path::PathBuf};
 
 use engine::{
     EndReason, Event, Record, RunStatus,
-    run::event::{RunFinished, Usage},
+    run::{
+        event::{RunFinished, Usage},
+        origin::Origin,
+    },
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -71,6 +74,8 @@ pub struct RunSummary {
     /// The usage of its agents, if it has ended; unknown values are absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// Where the request for it came from; absent if unknown.
+    pub origin: Option<Origin>,
 }
 
 impl Runs {
@@ -195,6 +200,7 @@ fn summary(folder: &RunFolder) -> Option<RunSummary> {
         usage: finished.as_ref().and_then(|finished| finished.usage.clone()),
         error: error.map(|error| mask.text(&error).into_owned()),
         working_dir: header.working_dir,
+        origin: header.origin,
         pid,
     })
 }

@@ -27,11 +27,12 @@ mod start;
 use std::{collections::BTreeMap, path::PathBuf};
 
 pub use awaiting_choice::changed_note;
-pub use cancel::Cancelled;
+pub use cancel::{CancelError, CancelRequest, Cancelled};
 pub use current_recipe::CurrentRecipe;
 pub use engine::resume::Interrupted;
 pub use guard::guard;
 pub(crate) use id::new_id;
+pub use id::new_origin;
 pub(crate) use job::Job;
 pub use list::{FindError, RunSummary};
 pub use open::{OpenError, OpenedRun};

@@ -16,6 +16,7 @@ use crate::{
     report::RunResult,
     run::{Notice, Reporter},
     store::{
+        cancel_request::cancelled_by,
         folder::{FolderError, RunFolder, write_new},
         journal::{self, Journal},
         workspace::Claim,
@@ -86,6 +87,7 @@ impl Runs {
                 ended_steps: None,
                 usage,
                 asks: None,
+                origin: cancelled_by(end.reason, folder),
             };
             tell(&mut shown, &mut journal, Event::RunFinished(finished), reporter)?;
         }
