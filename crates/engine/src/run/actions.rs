@@ -5,6 +5,7 @@
 
 use crate::run::{
     attempt::AttemptResult,
+    ending::EndReason,
     event::{Ended, Event, Usage},
     frame::FrameId,
     outcome::StepStatus,
@@ -210,8 +211,8 @@ pub enum Happening {
         /// The usage of the agent.
         usage: Option<Usage>,
     },
-    /// A person or the system asked the run to stop.
-    StopRequested,
+    /// A person or the system asked the run to stop, for this reason.
+    StopRequested(EndReason),
 }
 
 /// The meaning of a recovery agent's answer.

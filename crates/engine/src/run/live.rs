@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use crate::run::{actions::HookKind, attempt::AttemptResult, frame::FrameId};
+use crate::run::{actions::HookKind, attempt::AttemptResult, ending::EndReason, frame::FrameId};
 
 /// The work that is under way.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LiveWork {
-    /// Whether the run was asked to stop, so that nothing new starts.
-    pub(crate) is_stopping: bool,
+    /// Why the run was asked to stop; nothing new starts then.
+    pub(crate) stop: Option<EndReason>,
     /// Sub-recipes that have ended and whose end is not recorded yet.
     pub(crate) closing: HashSet<FrameId>,
     /// Steps with an agent at work.

@@ -3,11 +3,13 @@
 pub mod actions;
 pub mod attempt;
 pub mod decide;
+pub mod ending;
 pub mod env_overrides;
 pub mod event;
 pub mod frame;
 pub mod inputs;
 mod live;
+pub mod origin;
 pub mod outcome;
 pub mod override_values;
 pub mod react;

@@ -36,8 +36,8 @@ pub fn react(plan: &Plan, state: &mut RunState, happening: Happening) -> Vec<Act
         Happening::RecoveryAnswered { path, frame, answer, usage } => {
             recipe_step::recovery_answered(plan, state, &path, frame, answer, usage)
         }
-        Happening::StopRequested => {
-            state.live.is_stopping = true;
+        Happening::StopRequested(reason) => {
+            state.live.stop = Some(reason);
             Vec::new()
         }
     }
@@ -46,7 +46,7 @@ pub fn react(plan: &Plan, state: &mut RunState, happening: Happening) -> Vec<Act
 fn attempt_ended(state: &mut RunState, path: &str, attempt: u32, mut result: AttemptResult) -> Vec<Action> {
     state.live.running_agents.remove(path);
     let Some((frame, at)) = state.locate(path) else { return Vec::new() };
-    if state.live.is_stopping && result.ended.outcome == Outcome::Cancelled {
+    if state.live.stop.is_some() && result.ended.outcome == Outcome::Cancelled {
         return vec![Action::Record(Box::new(stopped_with_the_run(state, path, attempt, result)))];
     }
     let note = |message: String| Event::Noted { path: Some(path.to_owned()), message };
@@ -54,7 +54,7 @@ fn attempt_ended(state: &mut RunState, path: &str, attempt: u32, mut result: Att
     let mut actions: Vec<Action> =
         notes.into_iter().map(|message| Action::Record(Box::new(note(message)))).collect();
     let frame = &state.frames[frame];
-    let may_retry = !state.live.is_stopping && frame.stopped.is_none();
+    let may_retry = !state.live.stop.is_some() && frame.stopped.is_none();
     let retry = retry::of_step(state, path, &frame.unit.steps[at], &result.ended).filter(|_| may_retry);
     if let Some(retry) = retry {
         actions.extend(plan_retry(state, path, attempt, result, retry));
@@ -99,7 +99,7 @@ pub(crate) fn plan_retry(
 }
 
 fn retry_due(plan: &Plan, state: &mut RunState, path: String) -> Vec<Action> {
-    if state.live.is_stopping {
+    if state.live.stop.is_some() {
         return Vec::new();
     }
     if recipe_step::is_stopped(state, &path) {

@@ -49,7 +49,7 @@ pub(crate) fn checked(
     unit: Option<String>,
     problem: Option<String>,
 ) -> Vec<Action> {
-    if state.live.is_stopping {
+    if state.live.stop.is_some() {
         return Vec::new();
     }
     if is_stopped(state, path) {
@@ -86,7 +86,7 @@ fn cannot_enter(state: &RunState, path: &str, step: &Step, problem: &str) -> Act
 /// The timeout of a recipe step has passed: no step of its recipe starts any more, and running ones end.
 pub(crate) fn timed_out(state: &mut RunState, path: String, seconds: f64) -> Vec<Action> {
     let is_running = state.step(&path).is_some_and(|step| step.status == StepStatus::Running);
-    if !is_running || state.live.is_stopping {
+    if !is_running || state.live.stop.is_some() {
         return Vec::new();
     }
     state.live.has_stopped_recipe = true;
@@ -122,7 +122,8 @@ pub(crate) fn ended(
     let ended = Ended::new(outcome(state, frame), None);
     // an agent does not replace a person that a step waits for, nor bypass a limit
     let is_final = matches!(ended.outcome, Outcome::NeedsHuman | Outcome::Limit);
-    let may = may_recover(state, &step) && !is_final && !state.live.is_stopping && !is_stopped(state, path);
+    let may =
+        may_recover(state, &step) && !is_final && !state.live.stop.is_some() && !is_stopped(state, path);
     if may && !matches!(retry::of_recipe(plan, state, path, frame, &step, &ended), RecipeRetry::Again(_)) {
         return start_recovery(state, path, frame);
     }
@@ -298,7 +299,7 @@ pub(crate) fn recovery_answered(
     state.live.running_agents.remove(path);
     let message = match answer {
         // a resume asks again
-        RecoveryAnswer::Stopped if state.live.is_stopping => return Vec::new(),
+        RecoveryAnswer::Stopped if state.live.stop.is_some() => return Vec::new(),
         RecoveryAnswer::Stopped => {
             state.live.closing.remove(&frame);
             let message = "Agent recovery was stopped with the recipe around it".to_owned();

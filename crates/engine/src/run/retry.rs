@@ -69,7 +69,7 @@ pub(crate) fn of_recipe(
     ended: &Ended,
 ) -> RecipeRetry {
     // a second dry run would find the same
-    let is_over = state.live.is_stopping || state.settings.dry_run || recipe_step::is_stopped(state, path);
+    let is_over = state.live.stop.is_some() || state.settings.dry_run || recipe_step::is_stopped(state, path);
     if is_over || state.fails_again(plan, frame) {
         return RecipeRetry::Never;
     }

@@ -20,7 +20,7 @@ use crate::run::{
 ///
 /// No decision reads a clock: a driver is asked to wait for a time, and reports when it is over.
 pub fn step(plan: &Plan, state: &mut RunState) -> Vec<Action> {
-    if state.live.is_stopping {
+    if state.live.stop.is_some() {
         return Vec::new();
     }
     if let Some((path, hook)) = state.live.due_hooks.pop_front() {

@@ -3,8 +3,9 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use engine::{
-    Event, RunStatus,
+    Event,
     run::{
+        ending::end_reason,
         event::{RunFinished, Stored},
         slots,
     },
@@ -13,7 +14,7 @@ use engine::{
 use super::{DriveError, Driver, Signals};
 use crate::{
     os::process::{self, Survivor},
-    store::values,
+    store::{cancel_request::cancelled_by, values},
 };
 
 impl Driver<'_> {
@@ -61,12 +62,7 @@ impl Driver<'_> {
     }
 
     fn result(&self, ended: Vec<Survivor>, left: &[Survivor]) -> Result<RunFinished, DriveError> {
-        let (status, exit_code) = match self.halt {
-            Some(halt) => halt.ending(),
-            None if self.state.root().failed_at.is_none() => (RunStatus::Completed, 0),
-            None if self.state.needs_human() => (RunStatus::Waiting, 6),
-            None => (RunStatus::Failed, 1),
-        };
+        let reason = end_reason(&self.state);
         let root = self.state.root();
         let error = match (self.halt, root.failed_at) {
             (Some(halt), _) => Some(halt.error().to_owned()),
@@ -80,8 +76,8 @@ impl Driver<'_> {
         let ended_steps =
             of_steps.filter(|_| self.state.has_left_running()).map(|steps| steps.into_iter().collect());
         Ok(RunFinished {
-            status,
-            exit_code,
+            status: reason.status(),
+            reason,
             error,
             output: self.final_output()?,
             ended_processes: ended.into_iter().map(|survivor| survivor.command).collect(),
@@ -89,6 +85,7 @@ impl Driver<'_> {
             ended_steps,
             usage,
             asks: None,
+            origin: self.store.folder.as_ref().and_then(|folder| cancelled_by(reason, folder)),
         })
     }
 

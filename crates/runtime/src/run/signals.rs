@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use engine::{RunStatus, run::actions::Happening};
+use engine::{EndReason, run::actions::Happening};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{DriveError, Driver, Notice};
-use crate::{os::process, store::folder::RunFolder};
+use crate::{
+    os::process,
+    store::{cancel_request, folder::RunFolder},
+};
 
 /// The message for a second request to stop.
 pub(crate) const TOLD_AGAIN: &str = "second signal: killing the remaining processes";
@@ -25,18 +28,13 @@ pub enum Halt {
 }
 
 impl Halt {
-    /// The status and the exit code of a run that was stopped.
-    pub(crate) fn ending(self) -> (RunStatus, u8) {
+    /// Why a run that was stopped ended.
+    pub fn reason(self) -> EndReason {
         match self {
-            Halt::Interrupt => (RunStatus::Interrupted, 130),
-            Halt::Terminate | Halt::Hangup => (RunStatus::Interrupted, 143),
-            Halt::Cancel => (RunStatus::Cancelled, 130),
+            Halt::Interrupt => EndReason::Interrupted,
+            Halt::Terminate | Halt::Hangup => EndReason::Terminated,
+            Halt::Cancel => EndReason::Cancelled,
         }
-    }
-
-    /// The exit code of a program that was stopped.
-    pub fn exit_code(self) -> u8 {
-        self.ending().1
     }
 
     /// The error message of such a run.
@@ -82,7 +80,7 @@ pub fn wait_unless_told(mut is_so: impl FnMut() -> bool) -> std::io::Result<Opti
 
 /// Whether another process left a request to cancel a run in its inbox.
 pub(crate) fn cancel_requested(folder: &RunFolder) -> bool {
-    folder.inbox().join("cancel").exists()
+    cancel_request::exists(folder)
 }
 
 /// How often to check the inbox: a process that cannot send a signal can only leave a request there.
@@ -109,7 +107,7 @@ impl Driver<'_> {
         self.reporter.notice(Notice::Stopping { why: halt.why() });
         self.halt = Some(halt);
         self.tasks.stop_all();
-        self.happen(Happening::StopRequested)
+        self.happen(Happening::StopRequested(halt.reason()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, path::PathBuf};
 
-use engine::{Event, RunState, RunStatus};
+use engine::{Event, RunState, RunStatus, run::origin::Origin};
 use recipe::plan::Plan;
 
 use super::RunError;
@@ -39,6 +39,8 @@ pub(crate) struct Job<'a> {
     pub(crate) reach: CliHint,
     /// The name of its recipe, valid in any directory.
     pub(crate) recipe: String,
+    /// Where the request for it came from.
+    pub(crate) origin: Option<Origin>,
 }
 
 impl Job<'_> {
@@ -49,6 +51,7 @@ impl Job<'_> {
             tracking_id: self.tracking_id.clone(),
             reach: self.reach.clone(),
             recipe: self.recipe,
+            origin: self.origin,
         };
         let run_dir = self.folder.as_ref().map(|folder| folder.path().to_owned());
         let work = async move {
@@ -90,6 +93,7 @@ struct Known {
     tracking_id: String,
     reach: CliHint,
     recipe: String,
+    origin: Option<Origin>,
 }
 
 fn finished_result(
@@ -118,5 +122,6 @@ fn finished_result(
         plan,
         reach: &known.reach,
         recipe: known.recipe.clone(),
+        origin: known.origin.as_ref(),
     })
 }
