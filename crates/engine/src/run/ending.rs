@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::outcome::RunStatus;
+use super::{outcome::RunStatus, state::RunState};
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,5 +34,15 @@ impl EndReason {
             EndReason::Interrupted | EndReason::Terminated => RunStatus::Interrupted,
             EndReason::Cancelled => RunStatus::Cancelled,
         }
+    }
+}
+
+/// Why a run that has nothing more to do ends.
+pub fn end_reason(state: &RunState) -> EndReason {
+    match state.live.stop {
+        Some(reason) => reason,
+        None if state.root().failed_at.is_none() => EndReason::Completed,
+        None if state.needs_human() => EndReason::Waiting,
+        None => EndReason::Failed,
     }
 }

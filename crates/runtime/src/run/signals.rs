@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use engine::EndReason;
+use engine::{EndReason, run::actions::Happening};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{Driver, Notice, TaskDone};
+use super::{DriveError, Driver, Notice};
 use crate::{
     os::process,
-    steps::shell::attempt::Go,
     store::{cancel_request, folder::RunFolder},
 };
 
@@ -95,35 +94,20 @@ pub(super) fn inbox() -> tokio::time::Interval {
 }
 
 impl Driver<'_> {
-    pub(super) fn halt(&mut self, halt: Halt) {
-        let halt = match halt {
-            Halt::Cancel if !self.cancel_requested() => return,
-            halt => halt,
-        };
-        let is_first = self.halt.is_none();
-        let why = if is_first { halt.why() } else { TOLD_AGAIN };
-        self.reporter.notice(Notice::Stopping { why });
-        if !is_first {
-            return self.kill_now();
+    pub(super) fn halt(&mut self, halt: Halt) -> Result<(), DriveError> {
+        if halt == Halt::Cancel && !self.store.folder.as_ref().is_some_and(cancel_requested) {
+            return Ok(());
         }
+        if self.halt.is_some() {
+            // the user does not want to wait
+            self.reporter.notice(Notice::Stopping { why: TOLD_AGAIN });
+            self.tasks.kill_all(&self.spec.run_id);
+            return Ok(());
+        }
+        self.reporter.notice(Notice::Stopping { why: halt.why() });
         self.halt = Some(halt);
-        for gate in self.gates.values() {
-            let _ = gate.send(Go::Stop);
-        }
-    }
-
-    /// Kills everything at once: a second request means that the user does not want to wait.
-    fn kill_now(&mut self) {
-        let filter = process::Filter::run(&self.run_id);
-        self.tasks.spawn(async move {
-            process::end_marked(&filter, Duration::ZERO).await;
-            TaskDone::Killed
-        });
-    }
-
-    /// Whether another process left a request to cancel in the inbox.
-    fn cancel_requested(&self) -> bool {
-        self.folder.as_ref().is_some_and(cancel_requested)
+        self.tasks.stop_all();
+        self.happen(Happening::StopRequested(halt.reason()))
     }
 }
 

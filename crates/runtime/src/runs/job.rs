@@ -11,7 +11,7 @@ use crate::{
     machine::host::Host,
     os::clock,
     report::{self, RunResult, Subject, command_line::CliHint},
-    run::{DriveError, Driver, Parts, Preview, Reporter, audit::Audit},
+    run::{DriveError, Driver, Parts, Preview, Reporter, RunSpec, audit::Audit},
     store::{
         folder::{Options, RunFolder},
         journal::Journal,
@@ -55,12 +55,8 @@ impl Job<'_> {
         };
         let run_dir = self.folder.as_ref().map(|folder| folder.path().to_owned());
         let work = async move {
-            let mut driver = Driver::new(Parts {
+            let spec = RunSpec {
                 run_id: self.run_id,
-                folder: self.folder,
-                journal: self.journal,
-                plan: self.plan,
-                state: self.state,
                 options: self.options,
                 host: self.host,
                 working_dir: self.working_dir,
@@ -68,9 +64,16 @@ impl Job<'_> {
                 loader: self.recording,
                 recording: Some(self.recording),
                 generation: self.generation,
+                agents: self.agents,
+            };
+            let mut driver = Driver::new(Parts {
+                spec,
+                folder: self.folder,
+                journal: self.journal,
+                plan: self.plan,
+                state: self.state,
                 reporter,
                 audits: self.audits,
-                agents: self.agents,
             });
             driver.run(first).await?;
             Ok::<_, DriveError>(driver.into_parts())

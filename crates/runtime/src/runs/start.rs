@@ -112,6 +112,8 @@ impl Runs {
             exclude_tags: start.options.exclude_tags.clone(),
             max_parallel: start.options.max_parallel,
             dry_run: start.dry_run,
+            // the driver adds the limits of this machine
+            ..RunSettings::default()
         };
         let state = RunState::new(&start.plan, settings);
         let run_id = self.new_id();
