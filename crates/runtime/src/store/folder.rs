@@ -5,6 +5,7 @@
 mod batch;
 mod header;
 mod options;
+mod request;
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -20,6 +21,7 @@ use serde::Serialize;
 pub(crate) use batch::Batch;
 pub use header::Header;
 pub use options::{Options, Recovery};
+pub use request::{Beside, RequestOptions, StoredInput, StoredRequest, store_inputs};
 
 use crate::os::{files, held_lock::HeldLock, process};
 
