@@ -16,7 +16,7 @@ pub use ended::{Ended, OutputRef, Stored};
 pub use usage::Usage;
 
 /// Version of the journal's format.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -150,7 +150,7 @@ pub(crate) enum TaskDone {
     /// The processes that a failed recipe left running were ended.
     Cleared(Box<background_processes::Cleared>),
     /// A sub-recipe can be entered, or cannot.
-    Enter { path: String, hook: Option<hooks::HookReport>, problem: Option<String> },
+    Enter { path: String, hook: Option<hooks::HookReport>, problem: Option<engine::run::cause::Refusal> },
     /// A sub-recipe timed out.
     NestedTimeout { path: String, seconds: f64 },
     /// A recovery agent answered.

@@ -3,7 +3,13 @@
 
 use std::sync::Arc;
 
-use engine::{Event, Outcome, StepStatus, run::outcome::StopCause};
+use engine::{
+    Event, Outcome, StepStatus,
+    run::{
+        message::{not_entered, step_failed},
+        outcome::StopCause,
+    },
+};
 use recipe::plan::StepKind;
 
 use super::{DriveError, Driver, TaskDone};
@@ -30,7 +36,7 @@ impl Driver<'_> {
         if seconds == 0.0 || !is_running || self.halt.is_some() {
             return Ok(());
         }
-        let error = format!("timed out after {} s", number(seconds));
+        let error = Outcome::TimedOut(seconds).cause().unwrap_or_default();
         self.record(Event::RecipeStopped { path: path.to_owned(), error, cause: StopCause::Timeout }, None)?;
         let below = format!("{path}/");
         let late = Go::Late(Arc::from(format!("the timeout of `{path}` ({} s) fired", number(seconds))));
@@ -83,12 +89,9 @@ impl Driver<'_> {
         };
         match &frame.unit.steps[at].kind {
             StepKind::Nested { target, .. } => {
-                format!(
-                    "Sub-recipe '{}' failed: [error] {why}",
-                    crate::steps::shell::attempt::brief(&target.called(frame))
-                )
+                not_entered(&crate::steps::shell::attempt::brief(&target.called(frame)), why)
             }
-            kind => format!("{} step failed: {why}", kind.word()),
+            kind => step_failed(kind.word(), why),
         }
     }
 }

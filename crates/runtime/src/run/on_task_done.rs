@@ -5,8 +5,10 @@ use std::{sync::Arc, time::Duration};
 use engine::{
     Event, Outcome, StepStatus,
     run::{
+        cause,
         event::{Ended, Stored},
         frame::FrameId,
+        message::{not_entered, tried},
     },
 };
 use recipe::{
@@ -17,10 +19,7 @@ use tokio::task::JoinError;
 
 use super::{DriveError, Driver, Notice, TaskDone, hooks::HookReport, recover::Refusal, retry::Again};
 use crate::{
-    steps::{
-        agent::attempt::tried,
-        shell::attempt::{Finished, read_json, stopped},
-    },
+    steps::shell::attempt::{Finished, read_json, stopped},
     store::{
         folder::{RunFolder, make_dir},
         values,
@@ -104,9 +103,10 @@ impl Driver<'_> {
         {
             return self.schedule(path, attempt, finished, seconds);
         }
-        if let (Outcome::RateLimited, Some(error)) = (&finished.ended.outcome, &mut finished.ended.error) {
+        if let Outcome::RateLimited { tries, .. } = &mut finished.ended.outcome {
             let before = self.state.tries(path);
-            *error = tried(error, before.failed + before.rate_limited + 1);
+            *tries = before.failed + before.rate_limited + 1;
+            finished.ended.error = finished.ended.error.map(|error| tried(&error, *tries));
         }
         self.finish_step(path, attempt, finished)
     }
@@ -178,7 +178,7 @@ impl Driver<'_> {
         let Finished { mut ended, value, degraded, .. } = finished;
         let status = match (&ended.outcome, degraded) {
             (Outcome::Ok, _) => StepStatus::Completed,
-            (Outcome::NotJson, true) => StepStatus::Degraded,
+            (Outcome::NotJson { .. }, true) => StepStatus::Degraded,
             _ => StepStatus::Failed,
         };
         ended.value = self.store(path, attempt, value.as_ref())?;
@@ -241,7 +241,7 @@ impl Driver<'_> {
         // an agent recovers a recipe only after all attempts of the recipe itself
         let ended = Ended::new(self.nested_outcome(id), None);
         // an agent does not replace a person that a step waits for, nor bypass a limit
-        let is_final = matches!(ended.outcome, Outcome::NeedsHuman | Outcome::Limit);
+        let is_final = matches!(ended.outcome, Outcome::NeedsHuman | Outcome::Limit(_));
         let may = self.is_offered(&step) && !is_final && self.halt.is_none() && !self.is_stopped(path);
         if may && !matches!(self.again(path, id, &step, &ended), Again::After(_)) {
             return self.start_recovery(path, id);
@@ -289,12 +289,7 @@ impl Driver<'_> {
     }
 
     /// Records that a recipe step could not enter its recipe.
-    pub(super) fn nested_failed(
-        &mut self,
-        path: &str,
-        outcome: Outcome,
-        error: String,
-    ) -> Result<(), DriveError> {
+    pub(super) fn nested_failed(&mut self, path: &str, refusal: cause::Refusal) -> Result<(), DriveError> {
         let name = self.state.locate(path).map_or_else(String::new, |(frame, at)| {
             let frame = &self.state.frames[frame];
             match &frame.unit.steps[at].kind {
@@ -303,7 +298,7 @@ impl Driver<'_> {
             }
         });
         let attempt = self.state.step(path).map_or(0, |step| step.attempt);
-        let error = format!("Sub-recipe '{name}' failed: [error] {error}");
-        self.finish_step(path, attempt, Finished::refused(outcome, error))
+        let error = not_entered(&name, &refusal);
+        self.finish_step(path, attempt, Finished::refused(Outcome::Refused(refusal), error))
     }
 }

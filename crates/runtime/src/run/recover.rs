@@ -5,9 +5,10 @@ use std::sync::Arc;
 use engine::{
     Event, Outcome, StepStatus,
     run::{
-        decide,
+        cause, decide,
         event::{Ended, Usage},
         frame::FrameId,
+        message::budget_used_up,
         outcome::StopCause,
     },
 };
@@ -46,14 +47,14 @@ impl Driver<'_> {
 
     /// Handles a recipe step whose context its recipe does not accept. If an agent may recover it, the recipe is still
     /// entered and stopped at once, so that it ends like every recipe that fails.
-    pub(super) fn refuse_entry(&mut self, path: &str, error: String) -> Result<(), DriveError> {
+    pub(super) fn refuse_entry(&mut self, path: &str, refusal: cause::Refusal) -> Result<(), DriveError> {
         let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
         let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);
         let unit = self.is_offered(&step).then(|| self.target(path, frame, &step).ok()).flatten();
-        let Some(unit) = unit else { return self.nested_failed(path, Outcome::Refused, error) };
-        let path = path.to_owned();
+        let Some(unit) = unit else { return self.nested_failed(path, refusal) };
+        let (path, error) = (path.to_owned(), refusal.to_string());
         self.record(Event::RecipeEntered { path: path.clone(), unit: unit.path.clone() }, None)?;
-        self.record(Event::RecipeStopped { path, error, cause: StopCause::Refused }, None)
+        self.record(Event::RecipeStopped { path, error, cause: StopCause::Refused(refusal) }, None)
     }
 
     /// Announces that an agent has to finish the work of a sub-recipe; the agent is asked when it is its turn.
@@ -112,9 +113,10 @@ impl Driver<'_> {
         let cwd = self.base_dir(id);
         let mut task = match self.question(path, attempt, frame, at, step, cwd, question)? {
             Ok(task) => task,
-            Err(what) => {
+            Err(exhausted) => {
                 let message = format!(
-                    "Agent recovery invocation failed for sub-recipe '{name}': the budget is used up: {what}"
+                    "Agent recovery invocation failed for sub-recipe '{name}': {}",
+                    budget_used_up(&exhausted)
                 );
                 return self.take_recovery(path, id, Verdict::NotRecovered(message), None);
             }

@@ -45,7 +45,7 @@ impl Driver<'_> {
         let retry = step.retry.as_ref().filter(|retry| retry.on.contains(&kind));
         let tries = self.state.tries(path);
         // only for the agent step itself, not for a recipe step around it
-        if ended.outcome == Outcome::RateLimited && retry.is_none() {
+        if matches!(ended.outcome, Outcome::RateLimited { .. }) && retry.is_none() {
             let tries = tries.rate_limited + 1;
             let rate = &self.agents.rate;
             if tries <= rate.max_retries {
@@ -77,20 +77,18 @@ impl Driver<'_> {
     /// the recipe that sets it.
     pub(super) fn nested_outcome(&self, id: FrameId) -> Outcome {
         let frame = &self.state.frames[id];
-        if frame.stopped.as_ref().is_some_and(|stopped| stopped.cause == StopCause::Refused) {
-            return Outcome::Refused;
-        }
         if let Some(stopped) = &frame.stopped {
+            if let StopCause::Refused(refusal) = &stopped.cause {
+                return Outcome::Refused(refusal.clone());
+            }
             let step = frame.parent.map(|(parent, at)| &self.state.frames[parent].unit.steps[at]);
             let seconds = step.and_then(|step| step.timeout).filter(|_| stopped.by == frame.path);
             return seconds.map_or(Outcome::Cancelled, Outcome::TimedOut);
         }
         let ended = frame.failed_at.and_then(|at| frame.steps[at].ended.as_deref());
         match ended.map(|ended| &ended.outcome) {
-            Some(Outcome::NeedsHuman) => Outcome::NeedsHuman,
-            Some(Outcome::Budget) => Outcome::Budget,
-            _ if self.state.exceeds_outer_limit(id) => Outcome::Limit,
-            _ => Outcome::Nested,
+            Some(outcome @ (Outcome::NeedsHuman | Outcome::Budget(_))) => outcome.clone(),
+            _ => self.state.outer_limit(id).cloned().map_or(Outcome::Nested, Outcome::Limit),
         }
     }
 
@@ -122,12 +120,14 @@ impl Driver<'_> {
 /// The kind of a failure, as `retry` names it.
 fn kind(outcome: &Outcome) -> Option<RetryOn> {
     match outcome {
-        Outcome::Exit(_) | Outcome::Signal(_) | Outcome::NotStarted | Outcome::Agent | Outcome::Nested => {
-            Some(RetryOn::Exit)
-        }
+        Outcome::Exit(_)
+        | Outcome::Signal(_)
+        | Outcome::NotStarted(_)
+        | Outcome::Agent(_)
+        | Outcome::Nested => Some(RetryOn::Exit),
         Outcome::TimedOut(_) | Outcome::Idle(_) => Some(RetryOn::Timeout),
-        Outcome::RateLimited => Some(RetryOn::RateLimit),
-        Outcome::NotJson => Some(RetryOn::Json),
+        Outcome::RateLimited { .. } => Some(RetryOn::RateLimit),
+        Outcome::NotJson { .. } => Some(RetryOn::Json),
         _ => None,
     }
 }

@@ -9,6 +9,7 @@ use std::{
 use engine::{
     Event, Outcome,
     run::{
+        cause::Exhausted,
         event::{Ended, Usage},
         frame::FrameId,
     },
@@ -76,8 +77,8 @@ impl Driver<'_> {
     ) -> Result<(), DriveError> {
         let cwd = match self.step_dir(frame, step) {
             Ok(cwd) => cwd,
-            Err(error) => {
-                self.refuse(path, attempt, Outcome::Refused, format!("agent step failed: {error}"));
+            Err(refusal) => {
+                self.refuse(path, attempt, "agent", Outcome::Refused(refusal));
                 return Ok(());
             }
         };
@@ -96,9 +97,8 @@ impl Driver<'_> {
         };
         match self.question(path, attempt, frame, at, step, cwd, question)? {
             Ok(task) => self.spawn_agent(path, attempt, frame, at, task),
-            Err(what) => {
-                let error = format!("agent step failed: the budget is used up: {what}");
-                self.refuse(path, attempt, Outcome::Budget, error);
+            Err(exhausted) => {
+                self.refuse(path, attempt, "agent", Outcome::Budget(exhausted));
                 Ok(())
             }
         }
@@ -115,10 +115,10 @@ impl Driver<'_> {
         step: &Arc<Step>,
         cwd: PathBuf,
         question: AgentRequest,
-    ) -> Result<Result<AgentTask, String>, DriveError> {
+    ) -> Result<Result<AgentTask, Vec<Exhausted>>, DriveError> {
         let limits = self.limits(frame);
-        if let Some(what) = budget::used_up(&limits, &self.ledger) {
-            return Ok(Err(what));
+        if let Some(exhausted) = budget::used_up(&limits, &self.ledger) {
+            return Ok(Err(exhausted));
         }
         let dir = RunFolder::attempt(path, attempt);
         make_dir(&self.run_dir().join(&dir))?;

@@ -7,7 +7,10 @@ use std::{
     sync::Arc,
 };
 
-use engine::{Event, Outcome, run::frame::FrameId};
+use engine::{
+    Event, Outcome,
+    run::{cause::Refusal, frame::FrameId},
+};
 use recipe::{
     plan::{JsonMode, Step, StepKind, Target},
     template::Template,
@@ -79,8 +82,8 @@ impl Driver<'_> {
     }
 
     /// Ends a step before it started.
-    pub(super) fn refuse(&mut self, path: &str, attempt: u32, outcome: Outcome, error: String) {
-        let finished = Finished::refused(outcome, error);
+    pub(super) fn refuse(&mut self, path: &str, attempt: u32, kind: &str, outcome: Outcome) {
+        let finished = Finished::failed(kind, outcome, "");
         let path = path.to_owned();
         self.tasks.spawn(async move {
             TaskDone::Attempt { path, attempt, hook: None, result: Box::new(Ok(finished)) }
@@ -108,7 +111,7 @@ impl Driver<'_> {
         }
     }
 
-    pub(super) fn step_dir(&self, frame: FrameId, step: &Step) -> Result<PathBuf, String> {
+    pub(super) fn step_dir(&self, frame: FrameId, step: &Step) -> Result<PathBuf, Refusal> {
         let base = self.base_dir(frame);
         let dir = match &step.working_dir {
             Some(template) => {
@@ -118,7 +121,7 @@ impl Driver<'_> {
         };
         match preflight::dir_problem(&dir) {
             None => Ok(dir),
-            Some(what) => Err(format!("working directory `{}` {what}", brief(&dir.to_string_lossy()))),
+            Some(why) => Err(Refusal::Directory { path: brief(&dir.to_string_lossy()), why: why.to_owned() }),
         }
     }
 
@@ -218,8 +221,8 @@ impl Driver<'_> {
     ) -> Result<(), DriveError> {
         let cwd = match self.step_dir(frame, step) {
             Ok(cwd) => cwd,
-            Err(error) => {
-                self.refuse(path, attempt, Outcome::Refused, format!("bash step failed: {error}"));
+            Err(refusal) => {
+                self.refuse(path, attempt, "bash", Outcome::Refused(refusal));
                 return Ok(());
             }
         };
@@ -234,8 +237,8 @@ impl Driver<'_> {
         let script = match script::prepare(command, scope, &lineage, cap, large, &private, &self.large) {
             Ok(script) => script,
             Err(script::ScriptError::Folder(error)) => return Err(error.into()),
-            Err(error) => {
-                self.refuse(path, attempt, Outcome::Refused, format!("bash step failed: {error}"));
+            Err(script::ScriptError::Refused(refusal)) => {
+                self.refuse(path, attempt, "bash", Outcome::Refused(refusal));
                 return Ok(());
             }
         };
@@ -333,7 +336,7 @@ impl Driver<'_> {
     ) -> Result<(), DriveError> {
         let problem = match self.target(path, frame, step) {
             Ok(unit) => self.step_dir(frame, step).err().or_else(|| self.entry_problem(frame, step, &unit)),
-            Err(error) => Some(error),
+            Err(refusal) => Some(refusal),
         };
         let hook = self.pre_hook(path, frame, at);
         match hook {
@@ -365,7 +368,7 @@ impl Driver<'_> {
                 let event = Event::RecipeEntered { path: path.to_owned(), unit: unit.path.clone() };
                 self.record(event, None)
             }
-            Err(error) => self.nested_failed(path, Outcome::Refused, error),
+            Err(refusal) => self.nested_failed(path, refusal),
         }
     }
 }

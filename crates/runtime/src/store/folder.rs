@@ -24,8 +24,8 @@ pub use options::{Options, Recovery};
 
 use crate::os::{files, held_lock::HeldLock, process};
 
-/// Version of `run.json`.
-pub const FORMAT: u32 = 1;
+/// Version of `run.json`: that of the journal beside it.
+pub use engine::run::event::FORMAT;
 
 /// A file of a run's folder that could not be read or written.
 #[derive(Debug, thiserror::Error)]

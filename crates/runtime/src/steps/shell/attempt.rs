@@ -15,7 +15,10 @@ use std::{
 
 use engine::{
     Outcome,
-    run::event::{Ended, OutputRef},
+    run::{
+        event::{Ended, OutputRef},
+        message::step_failed,
+    },
 };
 use recipe::{
     plan::{Step, StepKind},
@@ -141,7 +144,13 @@ impl Finished {
         Finished { ended: Ended::new(Outcome::Ok, None), value: None, degraded: false, notes: Vec::new() }
     }
 
-    /// An attempt that could not start.
+    /// An attempt that failed, with its cause in words and more words after it.
+    pub fn failed(kind: &str, outcome: Outcome, more: &str) -> Finished {
+        let error = step_failed(kind, format!("{}{more}", outcome.cause().unwrap_or_default()));
+        Finished::refused(outcome, error)
+    }
+
+    /// An attempt that failed with this error.
     pub fn refused(outcome: Outcome, error: String) -> Finished {
         Finished { ended: Ended::new(outcome, Some(error)), value: None, degraded: false, notes: Vec::new() }
     }
