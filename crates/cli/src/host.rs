@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use engine::run::origin::{Origin, Surface};
 use recipe::plan::{Budget, Plan};
 use runtime::{
     agents::{AgentSettings, Configuration, RateLimits, Tools},
@@ -209,6 +210,11 @@ fn configuration(working_dir: &Path, environment: &Environment) -> Result<Config
         all.agent = all.agent.or(read.agent);
     }
     Ok(all)
+}
+
+/// Where a request of this process comes from.
+pub(crate) fn origin() -> Origin {
+    runtime::runs::new_origin(Surface::Cli, runtime::machine::host::name_of_user())
 }
 
 /// The stored runs.

@@ -71,6 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         recording: &recording,
         dry_run: false,
         others: ConcurrencyPolicy::default(),
+        origin: None,
     };
     let result = Runs::at(cwd.join("state")).start(start, &mut Events)?;
     println!("success: {}, output: {:?}", result.success, result.output);

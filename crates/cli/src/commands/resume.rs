@@ -34,7 +34,7 @@ use crate::{
     exit::Exit,
     host, load_recipe,
     out::Out,
-    report::{failure::Failure, result},
+    report::{failure::Failure, json::ResultJson, result},
 };
 use edited::Edited;
 use question::ask;
@@ -151,6 +151,7 @@ fn resume_run(
         )?,
         host,
         loader: &library,
+        origin: Some(host::origin()),
     };
     let asked = Asked {
         run: opened.folder.id(),
@@ -299,7 +300,8 @@ fn go_on(
             match format {
                 OutputFormat::Json => {
                     let shown = runs.open(folder).ok();
-                    let result = shown.and_then(|shown| serde_json::to_value(shown.result()).ok());
+                    let result =
+                        shown.and_then(|shown| serde_json::to_value(ResultJson(&shown.result())).ok());
                     let mut result =
                         result.unwrap_or_else(|| json!({ "run_id": run, "status": "completed" }));
                     result["message"] = json!(message);

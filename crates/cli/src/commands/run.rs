@@ -174,6 +174,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
         recording: job.recording,
         dry_run: options.dry_run,
         others: options.others(),
+        origin: Some(host::origin()),
     };
     let result = {
         let mut reporter = reporter(options, args.format.output_format, environment, out);

@@ -25,13 +25,16 @@ pub(crate) fn runs_at(state_dir: Option<&Path>, environment: &Environment) -> Re
 
 /// The requested run.
 pub(super) fn find(runs: &Runs, asked: &str) -> Result<RunFolder, Failure> {
-    runs.find(asked).map_err(|error| {
-        let hint = match &error {
-            FindError::None(_) => format!("`{}` shows all runs", runs.reach().command("runs")),
-            FindError::Several { .. } => "write more of the id".to_owned(),
-        };
-        Failure::new(Exit::NotFound, error.to_string()).hint(hint)
-    })
+    runs.find(asked).map_err(|error| not_found(&error, runs))
+}
+
+/// Why a run cannot be found.
+pub(super) fn not_found(error: &FindError, runs: &Runs) -> Failure {
+    let hint = match error {
+        FindError::None(_) => format!("`{}` shows all runs", runs.reach().command("runs")),
+        FindError::Several { .. } => "write more of the id".to_owned(),
+    };
+    Failure::new(Exit::NotFound, error.to_string()).hint(hint)
 }
 
 /// Why a run cannot be opened.

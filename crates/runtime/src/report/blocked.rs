@@ -3,7 +3,7 @@
 //! Never starts anything, and leaves nothing behind.
 
 use engine::{
-    RunStatus, StepStatus,
+    EndReason, RunStatus, StepStatus,
     failure::{Commands, Diagnosis, Facts, Obstacle, advice, diagnose},
     run::{message, outcome::OutcomeKind},
 };
@@ -36,7 +36,7 @@ pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunRe
         success: false,
         status: RunStatus::Failed,
         outcome: "blocked",
-        exit_code: Some(5),
+        reason: Some(EndReason::Blocked),
         dry_run: false,
         started_at: None,
         finished_at: None,
@@ -58,6 +58,8 @@ pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunRe
         evidence: None,
         auto_fix: None,
         usage: None,
+        origin: None,
+        cancelled_by: None,
         resumes: 0,
         ended_processes: Vec::new(),
         left_processes: Vec::new(),

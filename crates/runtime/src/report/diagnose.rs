@@ -16,6 +16,7 @@ use engine::{
         event::Ended,
         frame::{Frame, FrameId},
         message::budgets,
+        text::brief,
     },
 };
 use recipe::{
@@ -26,7 +27,7 @@ use recipe::{
 use crate::{
     os::shell_word::quote,
     report::command_line::CliHint,
-    steps::shell::attempt::{brief, signal_words},
+    steps::shell::attempt::signal_words,
     store::{secrets::Mask, values},
 };
 use producers::checked_work;

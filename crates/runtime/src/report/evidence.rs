@@ -1,6 +1,6 @@
 //! The evidence of a run, from its journal: started processes, resumes, notes. Never changes it.
 
-use engine::run::{event::OutputRef, outcome::OutcomeKind};
+use engine::run::{event::OutputRef, origin::Origin, outcome::OutcomeKind};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -112,6 +112,9 @@ pub struct Continuation {
     pub by: Option<String>,
     /// The step that it resumed at.
     pub anchor: Option<String>,
+    /// Where the request came from; absent if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// A failed attempt that was followed by another one.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use engine::{
     Event,
     run::{
+        actions::Happening,
         cause::{ExceededLimit, Refusal},
         frame::FrameId,
         outcome::SkipReason,
@@ -134,7 +135,10 @@ impl Driver<'_> {
                 let event = Event::RecipeEntered { path: path.to_owned(), unit: unit.path.clone() };
                 self.record(event, None)
             }
-            Err(refusal) => self.nested_failed(path, refusal),
+            Err(problem) => {
+                let (path, problem) = (path.to_owned(), Some(problem));
+                self.happen(Happening::RecipeChecked { path, unit: None, problem })
+            }
         }
     }
 
@@ -157,7 +161,7 @@ impl Driver<'_> {
         // a dry run needs neither programs nor credentials
         if !self.state.settings.dry_run {
             let given = self.given_env(frame, step);
-            problems.extend(preflight::missing_in(&unit, &self.host, &given));
+            problems.extend(preflight::missing_in(&unit, &self.spec.host, &given));
         }
         (!problems.is_empty()).then_some(Refusal::Unready { recipe: unit.name, problems })
     }

@@ -220,6 +220,7 @@ impl Runs {
             recording: &recording,
             dry_run: request.dry_run,
             others: ConcurrencyPolicy::default(),
+            origin: None,
         };
         Ok(self.start(start, reporter)?)
     }

@@ -10,7 +10,7 @@ use engine::{
     Event, RunStatus,
     failure::Commands,
     resume::{Action, Effects, Interrupted, ResumePlan, Resumer},
-    run::{event::RunResumed, override_values},
+    run::{event::RunResumed, origin::Origin, override_values},
 };
 use recipe::{
     check::Loader,
@@ -36,6 +36,7 @@ use crate::{
     run::{Notice, Reporter, audit::Audit},
     runs::repro::keep_given,
     store::{
+        cancel_request,
         folder::{Batch, Options, RunFolder, owner_words},
         sources::{Recording, Remembered},
     },
@@ -69,6 +70,8 @@ pub struct Resume<'a> {
     pub host: Host,
     /// Loads recipes whose names become known later.
     pub loader: &'a dyn Loader,
+    /// Where the request came from.
+    pub origin: Option<Origin>,
 }
 
 /// Why a run cannot be resumed.
@@ -195,7 +198,7 @@ impl Runs {
             return Ok((self.blocked_resume(&shown, &problems), is_ours.then_some(hold)));
         }
         if !is_ours && files::point("inbox.clear").is_ok() {
-            let _ = std::fs::remove_file(folder.inbox().join("cancel"));
+            cancel_request::remove(&folder);
         }
         let rerun = steps.redo.clone();
         let generation = match &resume.edited {
@@ -241,6 +244,7 @@ impl Runs {
             given: override_values::write(&resume.given),
             // only a person's choice is recorded, not the options of automatic resumes
             no_auto_fix: options.no_auto_fix && matches!(resume.resumer, Resumer::Person { .. }),
+            origin: resume.origin.clone(),
         })];
         let in_force = text_in_force(&shown, &self.reach, &resume);
         let _ = std::fs::remove_file(offered(&folder));
@@ -295,6 +299,7 @@ impl Runs {
             agents: resume.agents,
             reach: self.reach.clone(),
             recipe: recipe.name(),
+            origin: shown.header.origin,
         };
         Ok((job.run(first, reporter)?, Some(hold)))
     }

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 
 use engine::{
     Event, RunSettings, RunState,
-    run::event::{FORMAT, RunStarted},
+    run::{
+        event::{FORMAT, RunStarted},
+        origin::Origin,
+    },
 };
 use recipe::{plan::Plan, value::Map};
 
@@ -47,6 +50,8 @@ pub struct Start<'a> {
     pub dry_run: bool,
     /// How to treat other runs of the same recipe in the same directory.
     pub others: ConcurrencyPolicy,
+    /// Where the request came from.
+    pub origin: Option<Origin>,
 }
 
 /// How to treat other runs of the same recipe in the same directory.
@@ -115,6 +120,8 @@ impl Runs {
             exclude_tags: start.options.exclude_tags.clone(),
             max_parallel: start.options.max_parallel,
             dry_run: start.dry_run,
+            // the driver adds the limits of this machine
+            ..RunSettings::default()
         };
         let state = RunState::new(&start.plan, settings);
         let run_id = self.new_id();
@@ -124,6 +131,7 @@ impl Runs {
             run_id: run_id.clone(),
             recipe: name.clone(),
             pid: std::process::id(),
+            origin: start.origin.clone(),
         })];
         let mut claim = None;
         if !start.dry_run {
@@ -176,6 +184,7 @@ impl Runs {
             agents: start.agents,
             reach: self.reach.clone(),
             recipe,
+            origin: start.origin,
         };
         let hold = lock.map(|lock| OwnedRun::new(lock).with(claim));
         Ok((job.run(first, reporter)?, hold))
@@ -255,6 +264,7 @@ impl Runs {
             boot_id: process::boot_id(),
             given: engine::run::override_values::write(&start.given),
             options: start.options.clone(),
+            origin: start.origin.clone(),
         };
         // made under a hidden name: every visible run has all that a resume needs
         let mut files = folder::Batch::default();

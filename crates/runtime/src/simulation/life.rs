@@ -289,6 +289,7 @@ impl Story {
             recording: &recording,
             dry_run: false,
             others: ConcurrencyPolicy::default(),
+            origin: None,
         };
         self.runs().start(start, watcher)
     }
@@ -309,6 +310,7 @@ impl Story {
             agents: AgentSettings::default(),
             host: self.host(),
             loader: &self.shelf,
+            origin: None,
         };
         self.runs().resume(self.runs().open(folder)?, resume, watcher)
     }

@@ -25,6 +25,7 @@ use crate::{
     report::{
         diagnostics,
         failure::{Failure, already_running},
+        json::ResultJson,
     },
 };
 
@@ -178,7 +179,7 @@ pub(super) fn stored_result(
     let (_, run) = failure.facts.iter().find(|(name, _)| *name == "run_id")?;
     let runs = host::runs(state_dir, environment).ok()?;
     let shown = runs.open(runs.find(run).ok()?).ok()?;
-    let mut result = serde_json::to_value(shown.result()).ok()?;
+    let mut result = serde_json::to_value(ResultJson(&shown.result())).ok()?;
     (result["status"], result["outcome"]) = (json!("failed"), json!("failed"));
     result["exit_code"] = json!(failure.exit.code());
     Some(result)

@@ -46,6 +46,7 @@ fn make(home: PathBuf) -> (Runs, RunFolder) {
         boot_id: None,
         given: Vec::new(),
         options: Options::default(),
+        origin: None,
     };
     let runs = Runs::at(home);
     let folder = RunFolder::create(runs.dir().join("run"), &header, &mut Batch::default()).unwrap();

@@ -34,7 +34,7 @@ use crate::{
             file_changes,
             staging::stage,
         },
-        shell::attempt::{Finished, Go, Progress, read_json, reference},
+        shell::attempt::{AttemptResult, Go, Progress, read_json, reference},
     },
     store::{folder::FolderError, values},
 };
@@ -96,7 +96,7 @@ pub async fn run_agent(
     wake: Arc<Notify>,
     go: watch::Receiver<Go>,
     progress: mpsc::UnboundedSender<Progress>,
-) -> Result<Finished, FolderError> {
+) -> Result<AttemptResult, FolderError> {
     let mut watch = Watch { wake, go, progress };
     let mut usage = Usage::default();
     let began = file_changes::moment(&task.run.join(&task.dir));
@@ -125,15 +125,15 @@ pub async fn run_agent(
 }
 
 /// Whether files changed although the agent says that it could not reach them: then its claim is ignored.
-fn changed_files(task: &AgentTask, finished: &Finished, began: Option<SystemTime>) -> Option<bool> {
+fn changed_files(task: &AgentTask, finished: &AttemptResult, began: Option<SystemTime>) -> Option<bool> {
     let answer = finished.value.as_ref()?.render();
     is_hollow(&answer, None)?;
     file_changes::since(began?, &task.cwd, &task.run)
 }
 
 /// The end of an attempt without an answer. A tolerated failure keeps the partial output.
-fn failed(outcome: Outcome, error: &str, partial: Option<AgentText>) -> Finished {
-    let mut finished = Finished::refused(outcome, step_failed("agent", error));
+fn failed(outcome: Outcome, error: &str, partial: Option<AgentText>) -> AttemptResult {
+    let mut finished = AttemptResult::refused(outcome, step_failed("agent", error));
     if let Some(said) = partial.filter(|said| !said.contains('\0')) {
         finished.ended.cut_bytes = said.cut;
         finished.value = Some(Value::from(said.text));
@@ -202,8 +202,8 @@ async fn read_answer(
     mut code: Option<i32>,
     usage: &mut Usage,
     watch: &mut Watch,
-) -> Result<Finished, FolderError> {
-    let mut finished = Finished::ok();
+) -> Result<AttemptResult, FolderError> {
+    let mut finished = AttemptResult::ok();
     let mut unasked = None;
     let mut asked = 1;
     for _ in 0..task.json_retries {
@@ -247,7 +247,8 @@ async fn read_answer(
         }
     }
     if let Some(at) = answer.find('\0') {
-        let mut refused = Finished::failed("agent", Outcome::Refused(Refusal::Nul(NulPlace::Answer(at))), "");
+        let mut refused =
+            AttemptResult::failed("agent", Outcome::Refused(Refusal::Nul(NulPlace::Answer(at))), "");
         refused.ended.note_code(code);
         return Ok(refused);
     }

@@ -3,7 +3,7 @@
 //! A run of format 1 that was resumed has records of both formats: records of this format stay as they are.
 
 use engine::{
-    Outcome,
+    EndReason, Outcome,
     run::cause::{
         AgentFailure, ExceededLimit, Exhausted, MissingProgram, Need, Problem, Refusal, StartFailure,
         StartFailureKind,
@@ -29,11 +29,27 @@ pub(super) fn upgrade(record: &mut Value) {
                 *reason = json!({ "dependency": { "step": step, "why": "" } });
             }
         }
+        "run_finished" => {
+            if let Some(code) = event.as_object_mut().and_then(|finished| finished.remove("exit_code")) {
+                event["reason"] = json!(end_reason(&code));
+            }
+        }
         "recipe_stopped" if event["cause"] == "refused" => {
             let refusal = refusal(event["error"].as_str().unwrap_or_default());
             event["cause"] = json!({ "refused": refusal });
         }
         _ => {}
+    }
+}
+
+/// Why a run with this exit code ended.
+fn end_reason(code: &Value) -> EndReason {
+    match code.as_u64() {
+        Some(0) => EndReason::Completed,
+        Some(6) => EndReason::Waiting,
+        Some(130) => EndReason::Interrupted,
+        Some(143) => EndReason::Terminated,
+        _ => EndReason::Failed,
     }
 }
 
@@ -294,6 +310,21 @@ mod tests {
             ended(json!({ "exit": 127 }), "bash step failed: exit code 127; it said nothing").missing,
             None
         );
+    }
+
+    #[test]
+    fn an_old_exit_code_of_a_run_is_a_reason() {
+        for (code, expected) in [
+            (0, EndReason::Completed),
+            (1, EndReason::Failed),
+            (6, EndReason::Waiting),
+            (130, EndReason::Interrupted),
+            (143, EndReason::Terminated),
+        ] {
+            let event = json!({ "status": "failed", "exit_code": code, "error": null, "output": null });
+            let Event::RunFinished(finished) = upgraded(json!({ "run_finished": event })) else { panic!() };
+            assert_eq!(finished.reason, expected, "{code}");
+        }
     }
 
     #[test]
