@@ -6,12 +6,12 @@ use crate::run::{
     actions::{Action, Happening, StepEnd},
     attempt::AttemptResult,
     event::Event,
+    message::tried,
     outcome::{Outcome, StepStatus},
     recipe_step,
     retry::{self, Retry},
     state::RunState,
     step::start,
-    text::tried,
 };
 
 /// The actions that follow from a happening. The state changes only by the events that they record, apart from the
@@ -60,9 +60,10 @@ fn attempt_ended(state: &mut RunState, path: &str, attempt: u32, mut result: Att
         actions.extend(plan_retry(state, path, attempt, result, retry));
         return actions;
     }
-    if let (Outcome::RateLimited, Some(error)) = (&result.ended.outcome, &mut result.ended.error) {
+    if let Outcome::RateLimited { tries, .. } = &mut result.ended.outcome {
         let before = state.tries(path);
-        *error = tried(error, before.failed + before.rate_limited + 1);
+        *tries = before.failed + before.rate_limited + 1;
+        result.ended.error = result.ended.error.map(|error| tried(&error, *tries));
     }
     actions.push(finish(path, attempt, result));
     actions
@@ -115,7 +116,7 @@ pub(crate) fn finish(path: &str, attempt: u32, result: AttemptResult) -> Action 
     let AttemptResult { ended, value, degraded, .. } = result;
     let status = match (&ended.outcome, degraded) {
         (Outcome::Ok, _) => StepStatus::Completed,
-        (Outcome::NotJson, true) => StepStatus::Degraded,
+        (Outcome::NotJson { .. }, true) => StepStatus::Degraded,
         _ => StepStatus::Failed,
     };
     Action::FinishStep(Box::new(StepEnd {
