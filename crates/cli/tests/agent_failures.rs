@@ -20,7 +20,7 @@ fn refused(status: u32) -> String {
 }
 
 #[test]
-fn a_question_for_json_waits_for_rate_limits_and_says_why_it_was_in_vain() {
+fn a_question_for_json_waits_for_rate_limits_and_reports_why_it_failed() {
     const REQUIRED: &str =
         "name: r\nsteps:\n- {id: a, prompt: x, parse_json: true, parse_json_required: true}\n";
     for (second, code, calls, class) in [
@@ -164,7 +164,7 @@ fn no_more_agents_work_at_once_than_the_environment_allows() {
 const TOLERATED: &str = "name: r\nsteps:\n- {id: a, prompt: x, output: o, continue_on_error: true, timeout: 6}\n- {id: b, command: 'printf %s {{o}}'}\n";
 
 #[test]
-fn a_tolerated_failure_keeps_what_was_said() {
+fn a_tolerated_failure_keeps_the_agents_message() {
     for (body, expected) in [
         ("echo half of it; echo and more; exit 3", "half of it\nand more"),
         ("echo half of it; kill -9 $$", "half of it"),

@@ -1,4 +1,4 @@
-//! Recovery: an agent may finish what a nested recipe could not, and nobody takes a refusal for a success.
+//! Recovery: an agent may finish the work of a failed sub-recipe, and a refusal never counts as a success.
 
 use testkit::{Output, TestEnv, until};
 
@@ -159,7 +159,7 @@ fn it_works_where_the_step_works() {
 }
 
 #[test]
-fn refusals_are_told_and_the_first_failure_stands() {
+fn refusals_are_reported_and_the_first_failure_stays() {
     for (body, line) in [
         (
             "result 'UNRECOVERABLE: no docker'",
@@ -175,7 +175,7 @@ fn refusals_are_told_and_the_first_failure_stands() {
         let step = &output.json()["step_results"][0];
         let error = step["error"].as_str().unwrap_or_default();
         assert!(error.contains("Sub-recipe 'child' failed") && error.contains("second"), "{error}");
-        assert!(error.contains(line), "why nobody helped is part of the error: {error}");
+        assert!(error.contains(line), "the error says why recovery failed: {error}");
         assert_eq!(step["recovered"], false);
     }
     let env = env("x").env("PATH", "/usr/bin:/bin");

@@ -113,7 +113,7 @@ fn a_prompt_of_any_size_arrives_whole_and_not_in_the_process_list() {
 }
 
 #[test]
-fn an_agent_knows_its_directory_and_that_nobody_is_there() {
+fn an_agent_knows_its_directory_and_that_no_person_answers() {
     let recipe =
         "name: r\nsteps:\n- {id: a, prompt: '{{working_directory}}|{{NONINTERACTIVE}}|', working_dir: sub}\n";
     let env =

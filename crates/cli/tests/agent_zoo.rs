@@ -232,7 +232,7 @@ fn trouble_with_the_service_is_a_fact() {
 }
 
 #[test]
-fn tools_that_were_denied_are_told() {
+fn denied_tools_are_reported() {
     let body = r#"printf '{"type":"result","subtype":"success","is_error":false,"result":"all done","permission_denials":[{"tool_name":"Bash"},{"tool_name":"Write"},{"tool_name":"Bash"}]}\n'"#;
     let env = env().agent("claude", body);
     let output = ask(&env, RECIPE);

@@ -16,7 +16,7 @@ fn check_code(output: &Output, outcome: &Json, code: &Json) {
 }
 
 #[test]
-fn the_exit_code_is_told_whatever_an_attempt_comes_to() {
+fn the_exit_code_of_every_attempt_is_reported() {
     for (step, outcome, code) in [
         ("command: 'true'", json!("ok"), json!(0)),
         ("command: exit 3", json!({"exit": 3}), json!(3)),
@@ -41,7 +41,7 @@ fn the_exit_code_is_told_whatever_an_attempt_comes_to() {
 }
 
 #[test]
-fn the_exit_code_of_an_agent_is_told_whatever_an_attempt_comes_to() {
+fn the_exit_code_of_every_agent_attempt_is_reported() {
     let refused = r#"echo '{"type":"result","is_error":true,"api_error_status":401,"result":"no"}'; exit 1"#;
     let no_json = "parse_json: true, json_retries: 1";
     for (step, agent, outcome, code) in [
@@ -67,7 +67,7 @@ fn the_exit_code_of_an_agent_is_told_whatever_an_attempt_comes_to() {
 }
 
 #[test]
-fn the_code_of_an_attempt_that_is_tried_again_is_told() {
+fn the_exit_code_of_a_retried_attempt_is_reported() {
     let recipe = "name: r
 steps: [{id: s, command: echo no, parse_json: true, retry: {max_attempts: 2, delay: 0, on: [json]}}]
 ";
@@ -207,7 +207,7 @@ fn a_retry_repeats_no_effect_that_is_done() {
 }
 
 #[test]
-fn why_a_recipe_is_not_retried_is_told_everywhere() {
+fn every_report_says_why_a_recipe_is_not_retried() {
     let env = deployment("");
     let output = env.run(["r.yaml"]);
     assert!(

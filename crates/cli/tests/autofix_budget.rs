@@ -100,7 +100,7 @@ fn budgets_do_not_multiply_in_runs_inside_of_runs() {
 }
 
 #[test]
-fn whoever_wants_no_auto_fix_has_none_in_runs_inside_of_runs() {
+fn no_auto_fix_also_applies_to_inner_runs() {
     let outer = "name: outer\nsteps: [{id: n, command: '\"$RECIPE_RUNNER_EXE\" inner.yaml --auto-fix=3'}]\n";
     for (first, arguments) in [
         (None, vec!["outer.yaml", "--no-auto-fix"]),
@@ -144,7 +144,7 @@ fn the_same_failure_twice_ends_the_loop() {
 }
 
 #[test]
-fn what_nothing_explains_is_done_again_once() {
+fn an_unknown_failure_is_rerun_once() {
     let recipe = "name: r\nsteps: [{id: s, command: 'echo x >> n; tr -d 0-9- < /proc/sys/kernel/random/uuid >&2; exit 9'}]\n";
     let env = world("echo nobody asks").file("r.yaml", recipe);
     let output = json(&env, &["r.yaml", "--auto-fix=9"]);

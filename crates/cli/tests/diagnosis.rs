@@ -54,7 +54,7 @@ fn check(found: &Json, expected: &str, quote: &str) {
 }
 
 #[test]
-fn a_tool_that_is_nowhere_is_named_though_nobody_says_so() {
+fn a_missing_tool_is_named_even_if_no_message_names_it() {
     let output = env().json(&step("nosuchx --flag 2>/dev/null"), &[]);
     check(&diagnosis(&output), "environment.missing_binary medium", "the program `nosuchx` is not found");
     let error = output.step("s")["error"].as_str().unwrap().to_owned();

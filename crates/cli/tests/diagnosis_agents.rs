@@ -133,7 +133,7 @@ fn what_an_agent_writes_is_no_evidence_about_its_service() {
 }
 
 #[test]
-fn an_agent_that_stops_at_a_limit_is_told_in_its_own_words() {
+fn an_agent_that_stops_at_a_limit_is_quoted() {
     let stops = r#"echo '{"type":"result","subtype":"error_max_turns","is_error":true,"session_id":"s"}'"#;
     let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs")).agent("claude", stops);
     let output = env.json("name: r\nsteps: [{id: p, prompt: work}]\n", &[]);

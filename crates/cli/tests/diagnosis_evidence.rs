@@ -79,7 +79,7 @@ fn output_that_is_no_json_is_not_called_a_check() {
 }
 
 #[test]
-fn a_value_that_a_nested_recipe_was_not_given_is_nobodys_to_repair() {
+fn a_missing_value_of_a_sub_recipe_is_not_repaired() {
     for needs in ["inputs: [{name: zed, required: true}]", "context_validation: {zed: nonempty}"] {
         let env = TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), "touch asked; echo '{}'")
             .file("c.yaml", format!("name: c\n{needs}\nsteps: [{{id: k, command: 'true'}}]\n"));

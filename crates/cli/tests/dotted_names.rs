@@ -9,7 +9,7 @@ fn env() -> TestEnv {
 const KID: &str = "name: kid\nsteps:\n  - {id: k, command: echo K}\n  - {id: o, command: echo XY, output: x.y}\n  - {id: j, command: 'echo [7]', output: x.j, parse_json: true}\n";
 
 #[test]
-fn a_path_goes_on_behind_a_name_with_dots() {
+fn a_path_continues_after_a_name_with_dots() {
     let recipe = |check: &str| {
         format!(
             r#"

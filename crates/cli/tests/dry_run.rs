@@ -89,7 +89,7 @@ fn conditions_are_decided_as_far_as_they_can_be() {
 }
 
 #[test]
-fn nested_steps_are_previewed_too() {
+fn steps_of_sub_recipes_are_previewed_too() {
     let json = dry(
         "  - {id: s, recipe: child, context: {w: '{{n}} {{late}}'}}\n  - {id: t, recipe: child, context: {w: '{{n}}'}}\n",
     );

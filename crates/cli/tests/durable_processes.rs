@@ -82,7 +82,7 @@ fn what_ignores_everything_in_a_session_of_its_own_is_killed() {
 }
 
 #[test]
-fn a_step_that_never_stops_printing_times_out_all_the_same() {
+fn a_step_that_never_stops_printing_times_out() {
     let env = one("yes last words", "    timeout: 1\n");
     let start = Instant::now();
     let output = env.shell("$RUNNER r.yaml >/dev/null");
@@ -104,7 +104,7 @@ fn a_death_by_signal_is_a_failure_that_names_the_signal() {
 }
 
 #[test]
-fn a_step_ends_with_its_main_process_whoever_holds_its_output() {
+fn a_step_ends_with_its_main_process_even_if_its_output_stays_open() {
     for command in ["sleep 30 & echo done", "setsid sleep 30 & echo done", "(sleep 30 &) ; echo done"] {
         let env = one(command, "    output: x\n");
         let start = Instant::now();

@@ -93,7 +93,7 @@ fn twelve_steps_killed_at_many_moments() {
 }
 
 #[test]
-fn groups_nested_recipes_retries_and_hooks_killed_at_many_moments() {
+fn groups_sub_recipes_retries_and_hooks_killed_at_many_moments() {
     let recipe = "name: r
 hooks:
   post_step: sleep 0.01

@@ -49,7 +49,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn a_state_directory_that_cannot_be_written_is_said_clearly() {
+fn an_unwritable_state_directory_is_reported() {
     for format in ["text", "json"] {
         let env = env(FAILING);
         env.write("file", "not a directory");
@@ -262,7 +262,7 @@ steps:
     }
 }
 
-/// A script that goes on behind a command that could not print ends well all the same.
+/// A script that continues after a command that could not print still succeeds.
 #[test]
 fn a_step_whose_output_found_no_room_is_not_done() {
     for size in (36..=72).step_by(4) {

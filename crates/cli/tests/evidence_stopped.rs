@@ -74,7 +74,7 @@ fn a_step_whose_hook_was_stopped_has_not_begun() {
 }
 
 #[test]
-fn nobody_knows_when_a_step_ended_whose_runner_was_killed() {
+fn the_end_time_is_unknown_if_the_runner_was_killed() {
     check(BASH, "KILL", "b:lost - - - open", "b:ok 0 - 5");
 }
 

@@ -192,7 +192,7 @@ fn a_typo_in_the_configuration_is_an_error() {
 }
 
 #[test]
-fn doctor_says_what_is_missing_and_how_to_mend_it() {
+fn doctor_shows_missing_things_and_their_fixes() {
     let output = env().shell("PATH=/nowhere \"$RUNNER\" doctor");
     assert_eq!(output.code, 0, "{}", output.all());
     assert!(output.stdout.contains("fix: install git"), "{}", output.all());

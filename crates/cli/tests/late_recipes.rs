@@ -127,7 +127,7 @@ fn env_files_count_however_the_recipe_is_named() {
 }
 
 #[test]
-fn warnings_are_told_and_strict_makes_them_errors() {
+fn warnings_are_shown_and_strict_makes_them_errors() {
     for (declared, command, expected) in
         [("colour: red\n", "echo", "colour"), ("", "echo {{nowhere}}", "nowhere")]
     {

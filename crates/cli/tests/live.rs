@@ -89,7 +89,7 @@ fn only_what_is_finished_stays_on_the_screen() {
 }
 
 #[test]
-fn parallel_and_nested_steps_leave_no_trace() {
+fn parallel_and_inner_steps_leave_no_trace() {
     let world = world()
         .file("inner.yaml", "name: inner\nsteps:\n  - {id: x, command: 'sleep 0.4; echo x'}\n")
         .file(

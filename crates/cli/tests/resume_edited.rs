@@ -100,7 +100,7 @@ fn agents_are_not_done_again_because_of_mere_order() {
 }
 
 #[test]
-fn a_nested_recipe_that_failed_behind_a_changed_step_begins_anew() {
+fn a_failed_sub_recipe_after_a_changed_step_starts_again() {
     let child = "name: child\nsteps:\n  - {id: x, command: cat art}\n  - {id: y, command: test -e ok}\n";
     let nested = "id: n, recipe: child";
     let env = world().file("child.yaml", child).file("r.yaml", recipe(&[UP, nested]));
@@ -167,7 +167,7 @@ fn what_reads_something_else_after_an_edit_is_done_again() {
 }
 
 #[test]
-fn a_nested_recipe_that_reads_more_keeps_what_it_did() {
+fn a_sub_recipe_that_reads_more_keeps_its_results() {
     let child = |more: &str| {
         format!("name: child\nsteps:\n  - {{id: push, command: 'echo p >> pushed', effects: [push]}}\n{more}")
     };

@@ -124,7 +124,7 @@ fn a_run_goes_on_where_it_began() {
 }
 
 #[test]
-fn a_completed_run_is_said_to_be_so() {
+fn a_completed_run_is_reported_as_completed() {
     let env = env().file("r.yaml", "name: r\nsteps: [{id: a, command: 'true'}]\n");
     assert_eq!(env.run(["r.yaml"]).code, 0);
     let output = env.run(["resume", "last", "--output-format", "json"]);
@@ -227,7 +227,7 @@ fn a_step_that_timed_out_is_repeated_where_that_does_no_harm() {
 }
 
 #[test]
-fn a_step_that_failed_by_itself_asks_nobody() {
+fn a_step_that_failed_by_itself_asks_no_question() {
     let recipe = "name: r\nsteps:\n  - {id: a, idempotent: false, command: 'echo a >>ledger; [ -e go ]'}\n";
     let env = env().file("r.yaml", recipe);
     assert_eq!(env.run(["r.yaml"]).code, 1);
@@ -236,7 +236,7 @@ fn a_step_that_failed_by_itself_asks_nobody() {
 }
 
 #[test]
-fn what_is_in_a_recipe_that_has_its_result_is_kept_unless_somebody_asks() {
+fn steps_of_a_completed_sub_recipe_are_kept_unless_requested() {
     let env = env();
     env.write(
         "c.yaml",

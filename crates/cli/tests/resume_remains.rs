@@ -57,7 +57,7 @@ fn a_declared_file_is_looked_for_where_the_step_worked() {
 }
 
 #[test]
-fn a_declared_file_that_was_mended_is_kept() {
+fn a_declared_file_that_was_fixed_is_kept() {
     let env = world(&[MK, G]);
     assert_eq!(env.run(["r.yaml"]).code, 1);
     env.write("go", "");

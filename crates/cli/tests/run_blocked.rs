@@ -35,7 +35,7 @@ fn check_blocked(env: &TestEnv, fields: &str, arguments: &[&str], parts: &[&str]
 }
 
 #[test]
-fn what_is_missing_is_told_all_together() {
+fn all_missing_things_are_reported_together() {
     let fields = "inputs:\n  - {name: ticket, description: the ticket, required: true}\n  - {name: other, required: true}\n  - {name: free}\n  - {name: given, required: true, default: d}\ncontext: {a: '', dir: nowhere, repo: '.', o: ''}\ncontext_validation: {a: nonempty, dir: path, repo: git_repo, o: optional}";
     check_blocked(
         &env(),

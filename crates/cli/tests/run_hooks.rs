@@ -114,7 +114,7 @@ fn hook_values_cannot_break_out() {
 }
 
 #[test]
-fn a_hook_is_told_of_a_failure_whatever_it_printed() {
+fn a_hook_gets_the_error_of_its_step() {
     for (command, limit, expected) in [
         (r#"printf "x\0y" >&2; exit 1"#, "8192", "x\u{fffd}y"),
         ("head -c 300000 /dev/zero | tr '\\0' z >&2; exit 1", "500000", "zzzzzzzz"),

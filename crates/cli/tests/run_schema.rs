@@ -152,7 +152,7 @@ fn wrong_shapes_are_noticed() {
 }
 
 #[test]
-fn a_result_that_should_be_json_and_is_not_is_told() {
+fn a_result_that_is_not_valid_json_gives_a_warning() {
     for (title, is_told) in [("plain", false), ("say \\\"hi\\\"", true)] {
         let recipe = format!(
             "name: r\ncontext: {{title: \"{title}\"}}\nsteps: [{{id: a, command: 'true'}}]\n\

@@ -252,7 +252,7 @@ fn what_fits_is_exported_together_and_beyond_that_what_is_mentioned_and_new() {
     let output =
         finished(env().json(&recipe(&big, &["a=RECIPE; b=VAR; printenv ${a}_${b}_big | wc -c"]), &[]));
     assert_eq!(output.value("s0"), "120001");
-    // 300 names: the declared, the mentioned and the newest are there, an old one that nobody mentions is not
+    // 300 names: the declared, the mentioned and the newest are there, an old one that is not mentioned is not
     let mut commands: Vec<String> = (0..300).map(|at| format!("echo value{at}")).collect();
     commands.push("printenv RECIPE_VAR_s3 RECIPE_VAR_s299 RECIPE_VAR_declared".to_owned());
     commands.push("env | grep -c '^RECIPE_VAR'".to_owned());
@@ -294,7 +294,7 @@ fn the_context_file_is_complete_and_private() {
     expected["s0"] = json!("first");
     assert_eq!(file, expected, "{}", output.all());
     assert_eq!(output.value("s2"), "600");
-    // members of a group each have their own, whoever ends first
+    // members of a group each have their own, in any order of ending
     let group: String = (0..5)
         .map(|at| format!("  - {{id: p{at}, parallel_group: g, command: 'sleep 0.{at}; echo changed > \"$RECIPE_CONTEXT_FILE.{at}\"; grep -c hello \"$RECIPE_CONTEXT_FILE\"'}}\n"))
         .collect();

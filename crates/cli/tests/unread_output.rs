@@ -84,7 +84,7 @@ fn check_stopped(env: &TestEnv, mut runner: Unread, code: i32, expected: &str) {
 }
 
 #[test]
-fn a_signal_ends_a_run_whose_stdout_nobody_reads() {
+fn a_signal_ends_a_run_with_unread_stdout() {
     for (signal, code) in [("TERM", 143), ("INT", 130)] {
         let env = one(&format!("{MUCH}; echo $$ >printed; sleep 303"), "");
         let runner = Unread::start(&env, &["r.yaml"]);
@@ -111,7 +111,7 @@ fn stopped_in_a_flood() -> (u64, String) {
 }
 
 #[test]
-fn who_is_told_to_stop_does_not_print_for_minutes() {
+fn a_stopping_runner_does_not_print_for_minutes() {
     // on a busy machine the reader may come too late
     let seen = (0..5).map(|_| stopped_in_a_flood()).find(|(_, said)| said.contains("resume:"));
     let (shown, said) = seen.unwrap_or_default();
@@ -120,7 +120,7 @@ fn who_is_told_to_stop_does_not_print_for_minutes() {
 }
 
 #[test]
-fn a_cancel_ends_a_run_whose_stdout_nobody_reads() {
+fn a_cancel_ends_a_run_with_unread_stdout() {
     let env = one(&format!("{MUCH}; echo $$ >printed; sleep 303"), "");
     let runner = Unread::start(&env, &["r.yaml"]);
     env.wait_for("printed");
@@ -131,7 +131,7 @@ fn a_cancel_ends_a_run_whose_stdout_nobody_reads() {
 }
 
 #[test]
-fn a_timeout_ends_a_step_whose_output_nobody_reads_and_all_can_be_read_later() {
+fn a_timeout_ends_a_step_with_unread_output_that_can_be_read_later() {
     let env = one(&format!("{MUCH}; sleep 303"), "    timeout: 5\n");
     let mut runner = Unread::without_stderr(&env, &["r.yaml"]);
     until("the run has failed", || !env.run_ids().is_empty() && status(&env) == "failed");
@@ -144,7 +144,7 @@ fn a_timeout_ends_a_step_whose_output_nobody_reads_and_all_can_be_read_later() {
 }
 
 #[test]
-fn who_waits_for_a_reader_can_be_told_to_stop() {
+fn a_runner_that_waits_for_a_reader_can_be_stopped() {
     let env = one(MUCH, "");
     let mut runner = Unread::start(&env, &["r.yaml"]);
     until("the run is completed", || !env.run_ids().is_empty() && status(&env) == "completed");
@@ -155,7 +155,7 @@ fn who_waits_for_a_reader_can_be_told_to_stop() {
 }
 
 #[test]
-fn a_signal_ends_a_run_whose_stderr_nobody_reads() {
+fn a_signal_ends_a_run_with_unread_stderr() {
     let steps: String = (0..120).map(|at| format!("  - {{id: s{at}, command: 'true'}}\n")).collect();
     let env =
         env(&format!("name: r\nsteps:\n{steps}  - {{id: last, command: echo $$ >printed; sleep 303}}\n"));

@@ -178,7 +178,7 @@ fn a_reader_that_goes_away_is_no_drama() {
         "$RUNNER schema | true; echo ${PIPESTATUS[0]}",
         "$RUNNER schema >&-; echo $?",
         "$RUNNER nowhere 2>&-; [ $? = 3 ]; echo $?",
-        // nobody gets to read it, and that is said
+        // it cannot be read, and the message says so
         "$RUNNER schema >/dev/full 2>/dev/null; [ $? = 8 ]; echo $?",
     ] {
         let output = env.shell(line);

@@ -66,7 +66,7 @@ fn a_default_that_an_edit_changes_is_seen_by_all_who_read_it() {
 }
 
 #[test]
-fn what_a_nested_recipe_only_inherits_does_not_come_back_from_it() {
+fn values_that_a_sub_recipe_only_inherits_do_not_come_back() {
     let recipe = "name: r
 context: {word: old}
 steps:
@@ -108,7 +108,7 @@ fn an_edit_reaches_steps_that_an_interrupted_resume_had_not_come_to() {
 }
 
 #[test]
-fn an_effect_that_is_kept_in_an_edited_nested_recipe_asks_nobody() {
+fn a_kept_effect_in_an_edited_sub_recipe_asks_no_question() {
     let child = |end: &str| {
         format!(
             "name: child\nsteps:\n- {{id: e, effects: [push], command: echo e >> ledger}}\n- {{id: f, command: {end}}}\n"
@@ -136,7 +136,7 @@ fn locks_that_outlive_their_dead_owner_for_a_moment_are_no_conflict() {
 }
 
 #[test]
-fn a_default_of_a_nested_recipe_that_an_edit_changes_is_seen_in_it() {
+fn a_changed_default_of_a_sub_recipe_is_seen_in_it() {
     let child = |word: &str| {
         format!(
             "name: child\ncontext: {{word: {word}}}\nsteps:\n- {{id: k, command: 'echo k >> ledger; echo {{{{word}}}}'}}\n"

@@ -104,7 +104,7 @@ fn what_a_failure_gives_up() {
 }
 
 #[test]
-fn a_failed_step_that_was_mended_asks_for_nothing_above_it() {
+fn a_fixed_failed_step_needs_nothing_above_it() {
     let old = recipe("k! f<k");
     let mut new = old.clone();
     edit(&mut new, "f");

@@ -172,7 +172,7 @@ fn no_text_may_hold_a_nul() {
 }
 
 #[test]
-fn what_is_no_map_of_fields_is_refused() {
+fn a_recipe_must_be_a_map_of_fields() {
     check_problem("", "1:1 empty-file");
     check_problem("# only\n# comments\n", "1:1 empty-file");
     check_problem("---\n...\n", "1:1 empty-file");

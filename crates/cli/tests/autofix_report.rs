@@ -2,7 +2,7 @@
 
 use testkit::TestEnv;
 
-/// A world whose repair agent mends the command that cannot work, in this file.
+/// A world whose repair agent fixes the broken command in this file.
 fn world(file: &str) -> TestEnv {
     let repair = format!("sed -i 's/git frobnicate/git --version/' {file}");
     TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), &repair)
@@ -67,7 +67,7 @@ fn a_repair_agent_that_is_named_and_missing_stops_the_run_before_it_begins() {
         (&"blocked".into(), &"environment.missing_binary".into())
     );
     assert!(result["failure"]["error"].to_string().contains("`--repair-agent`"), "{result}");
-    // without auto-fix nobody asks it
+    // without auto-fix the repair agent is not asked
     assert_eq!(env.run(["r.yaml", "--repair-agent", "no-such-agent"]).code, 1);
     std::fs::remove_file(env.path("ran")).unwrap();
     let resumed = env.run(["resume", "last"].iter().chain(&named).copied());
@@ -81,7 +81,7 @@ fn lock(env: &TestEnv, how: &str) -> bool {
 }
 
 #[test]
-fn a_recipe_that_cannot_be_written_is_found_before_anybody_is_asked() {
+fn a_read_only_recipe_is_found_before_the_agent_is_asked() {
     let env = world("r.yaml").file("r.yaml", BROKEN);
     if !lock(&env, "+") {
         return;
@@ -97,8 +97,8 @@ fn a_recipe_that_cannot_be_written_is_found_before_anybody_is_asked() {
 
 #[test]
 fn a_repair_that_cannot_be_written_is_handed_over() {
-    let mended = BROKEN.replace("git frobnicate", "git --version");
-    let agent = format!("chattr +i r.yaml\ncat <<'END'\n```yaml\n{mended}```\nEND");
+    let repaired = BROKEN.replace("git frobnicate", "git --version");
+    let agent = format!("chattr +i r.yaml\ncat <<'END'\n```yaml\n{repaired}```\nEND");
     let env = TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), &agent).file("r.yaml", BROKEN);
     if !(lock(&env, "+") && lock(&env, "-")) {
         return;

@@ -92,7 +92,7 @@ fn an_agent_that_was_cut_short_keeps_what_it_printed() {
 }
 
 #[test]
-fn who_recovers_a_recipe_that_took_too_long_gets_the_evidence() {
+fn the_agent_that_recovers_a_timed_out_recipe_gets_the_evidence() {
     let env = TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), "echo 'STATUS: COMPLETE'")
         .file("slow.yaml", SLOW);
     let output = env.json(&steps("- {id: s, recipe: slow, timeout: 1, recovery_on_failure: true}"), &[]);
@@ -166,7 +166,7 @@ fn an_agent_that_fails_its_own_requirement_is_asked_again_and_not_repaired() {
 }
 
 #[test]
-fn what_nobody_else_is_to_blame_for_counts_against_the_recipe() {
+fn failures_without_another_cause_count_against_the_recipe() {
     for (step, recipe, environment) in [
         ("{id: q, command: 'true'}", 100, 100),
         ("{id: q, command: sleep 60, timeout: 0.2}", 0, 100),

@@ -108,7 +108,7 @@ fn the_recipe_has_a_result_text_of_its_own() {
 }
 
 #[test]
-fn a_failure_is_told_from_the_bottom_up_once() {
+fn a_failure_is_reported_once_from_the_bottom_up() {
     let env = env()
         .file("child.yaml", "name: child\nsteps:\n  - {id: fine, command: echo produced, output: evidence}\n  - {id: deeper, recipe: grandchild}\n")
         .file("grandchild.yaml", "name: grandchild\nsteps:\n  - {id: boom, command: 'echo the reason >&2; exit 9'}\n");
@@ -179,7 +179,7 @@ fn steps_are_counted_across_the_whole_tree() {
 }
 
 #[test]
-fn depth_is_limited_and_said() {
+fn depth_is_limited_and_reported() {
     let recursive = "name: child\ncontext: {n: 0}\nsteps:\n  - {id: count, command: 'echo $(( {{n}} + 1 ))', output: n}\n  - {id: again, recipe: child, condition: 'int(n) < 4'}\n";
     let output = run("name: p\nsteps: [{id: s, recipe: child}]\n", recursive, &[]);
     assert_eq!((output.code, output.value("n")), (0, json!("4")), "{}", output.all());
@@ -245,7 +245,7 @@ fn children_have_their_own_hooks_tags_and_directories() {
 }
 
 #[test]
-fn nested_recipes_in_a_group_run_together_and_apply_in_order() {
+fn sub_recipes_in_a_group_run_together_and_apply_in_order() {
     let child = "name: child\ncontext: {me: none}\nsteps:\n  - {id: w, command: 'sleep 0.$(( 5 - {{n}} )); echo {{me}}', output: who}\n";
     let parent = "name: p\nsteps:\n  - {id: a, parallel_group: g, recipe: child, context: {me: first, n: 1}}\n  - {id: b, parallel_group: g, recipe: child, context: {me: second, n: 4}}\n  - {id: c, parallel_group: g, command: 'echo [{{who}}]'}\n  - {id: t, command: 'echo {{who}} {{a}} {{b}} {{c}}'}\n";
     assert_eq!(run(parent, child, &[]).value("t"), "second first second []");
@@ -318,7 +318,7 @@ fn a_dotted_path_reads_through_any_number_of_recipes() {
 }
 
 #[test]
-fn the_environment_reaches_names_that_only_a_nested_recipe_declares() {
+fn the_environment_reaches_names_that_only_a_sub_recipe_declares() {
     let child = "name: child\ncontext: {w: dflt, my-n: 1}\ninputs: [{name: v, required: true}]\n\
                  steps: [{id: c, command: 'echo {{w}} {{my-n}} {{v}}'}]\n";
     let call = |more: &str| format!("name: r\nsteps: [{{id: s, recipe: child{more}}}]\n");
@@ -339,7 +339,7 @@ fn the_environment_reaches_names_that_only_a_nested_recipe_declares() {
 }
 
 #[test]
-fn a_resume_keeps_what_the_environment_gave_to_a_nested_recipe() {
+fn a_resume_keeps_environment_values_of_a_sub_recipe() {
     let child = "name: child\ncontext: {w: dflt, p: '', q: ''}\nsecrets: [p]\nsteps: [{id: c, command: 'test -e go && echo {{w}}'}]\n";
     let parent = "name: r\ncontext: {q: ''}\nsteps: [{id: s, recipe: child}]\n";
     let env = env().file("child.yaml", child).file("r.yaml", parent);
