@@ -10,6 +10,8 @@ use std::{borrow::Cow, collections::BTreeSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::run::ending::EndReason;
+use crate::run::origin::Origin;
 use crate::run::outcome::{RunStatus, SkipReason, StepStatus, StopCause};
 use crate::run::override_values::Given;
 pub use ended::{Ended, OutputRef, Stored};
@@ -161,6 +163,9 @@ pub struct RunStarted {
     pub recipe: String,
     /// Process that works on it.
     pub pid: u32,
+    /// Where the request came from; absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// A process that was started.
@@ -267,6 +272,9 @@ pub struct RunResumed {
     /// Whether the user switched auto-fix off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_auto_fix: bool,
+    /// Where the request came from; absent if unknown, and if auto-fix resumed the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 impl RunResumed {
@@ -282,8 +290,9 @@ impl RunResumed {
 pub struct RunFinished {
     /// Its status.
     pub status: RunStatus,
-    /// Exit code of the program.
-    pub exit_code: u8,
+    /// Why it ended.
+    #[serde(alias = "exit_code", deserialize_with = "reason")]
+    pub reason: EndReason,
     /// The reason, if it did not succeed.
     pub error: Option<String>,
     /// Result text of the recipe.
@@ -304,6 +313,9 @@ pub struct RunFinished {
     /// The question to a person, if a resume stopped for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks: Option<Question>,
+    /// Where the request to cancel the run came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// A decision of a person that a run waits for.
@@ -314,4 +326,22 @@ pub enum Question {
     Interrupted,
     /// Whether completed side effects may be repeated.
     Effects,
+}
+
+/// Reads why a run ended; journals of the first format have an exit code instead.
+fn reason<'de, D: serde::Deserializer<'de>>(from: D) -> Result<EndReason, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Code(u8),
+        Reason(EndReason),
+    }
+    Ok(match Written::deserialize(from)? {
+        Written::Reason(reason) => reason,
+        Written::Code(0) => EndReason::Completed,
+        Written::Code(6) => EndReason::Waiting,
+        Written::Code(130) => EndReason::Interrupted,
+        Written::Code(143) => EndReason::Terminated,
+        Written::Code(_) => EndReason::Failed,
+    })
 }

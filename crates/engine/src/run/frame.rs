@@ -124,6 +124,8 @@ pub struct StepState {
     pub counted: bool,
     /// Whether its own work has begun, after a hook.
     pub begun: bool,
+    /// Whether it has started a process.
+    pub has_spawned: bool,
     /// In a dry run: whether it is unknown if it will run.
     pub is_uncertain: bool,
 }

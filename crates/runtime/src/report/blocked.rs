@@ -3,7 +3,7 @@
 //! Never starts anything, and leaves nothing behind.
 
 use engine::{
-    Outcome, RunStatus, StepStatus,
+    EndReason, Outcome, RunStatus, StepStatus,
     failure::{Commands, Diagnosis, Facts, Obstacle, advice, diagnose},
 };
 use recipe::value::Map;
@@ -35,7 +35,7 @@ pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunRe
         success: false,
         status: RunStatus::Failed,
         outcome: "blocked",
-        exit_code: Some(5),
+        reason: Some(EndReason::Blocked),
         dry_run: false,
         started_at: None,
         finished_at: None,
@@ -57,6 +57,8 @@ pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunRe
         evidence: None,
         auto_fix: None,
         usage: None,
+        origin: None,
+        cancelled_by: None,
         resumes: 0,
         ended_processes: Vec::new(),
         left_processes: Vec::new(),

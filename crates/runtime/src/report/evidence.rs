@@ -1,6 +1,9 @@
 //! The evidence of a run, from its journal: started processes, resumes, notes. Never changes it.
 
-use engine::{Outcome, run::event::OutputRef};
+use engine::{
+    Outcome,
+    run::{event::OutputRef, origin::Origin},
+};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -112,6 +115,9 @@ pub struct Continuation {
     pub by: Option<String>,
     /// The step that it resumed at.
     pub anchor: Option<String>,
+    /// Where the request came from; absent if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// A failed attempt that was followed by another one.

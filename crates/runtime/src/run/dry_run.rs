@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use engine::{
-    Event, Outcome,
-    run::{decide::ExceededLimit, frame::FrameId, outcome::SkipReason},
+    Event,
+    run::{actions::Happening, decide::ExceededLimit, frame::FrameId, outcome::SkipReason},
 };
 use recipe::{
     plan::{Step, StepKind, Target, Unit},
@@ -130,7 +130,10 @@ impl Driver<'_> {
                 let event = Event::RecipeEntered { path: path.to_owned(), unit: unit.path.clone() };
                 self.record(event, None)
             }
-            Err(error) => self.nested_failed(path, Outcome::Refused, error),
+            Err(problem) => {
+                let (path, problem) = (path.to_owned(), Some(problem));
+                self.happen(Happening::RecipeChecked { path, unit: None, problem })
+            }
         }
     }
 
@@ -153,7 +156,7 @@ impl Driver<'_> {
         // a dry run needs neither programs nor credentials
         if !self.state.settings.dry_run {
             let given = self.given_env(frame, step);
-            problems.extend(preflight::missing_in(&unit, &self.host, &given));
+            problems.extend(preflight::missing_in(&unit, &self.spec.host, &given));
         }
         (!problems.is_empty()).then(|| preflight::message(&unit.name, &problems))
     }

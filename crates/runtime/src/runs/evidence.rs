@@ -115,6 +115,7 @@ impl<'a> Gathering<'a> {
                     skipped: resumed.skip.clone(),
                     by: resumed.by.clone(),
                     anchor: resumed.anchor.clone(),
+                    origin: resumed.origin.clone(),
                 });
             }
             Event::AttemptFailed { path, attempt, ended, .. } => {

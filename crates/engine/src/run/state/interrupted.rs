@@ -47,7 +47,7 @@ impl RunState {
         let stopped = frame.stopped.as_ref().filter(|stopped| stopped.cause == StopCause::Timeout)?;
         let (id, at) = self.locate(&stopped.by)?;
         let seconds = self.frames[id].unit.steps[at].timeout?;
-        Some(format!("the timeout of `{}` ({seconds} s) fired", stopped.by))
+        Some(timeout_fired(&stopped.by, seconds))
     }
 
     /// The steps that were running when the recipe of a step timed out; a recipe step is left out if one of its own
@@ -70,6 +70,11 @@ impl RunState {
     pub(crate) fn is_cut_off(&self, id: FrameId, at: usize) -> bool {
         self.frames[id].steps[at].is_cut_off()
     }
+}
+
+/// The timeout of a step as a reason.
+pub(crate) fn timeout_fired(path: &str, seconds: f64) -> String {
+    format!("the timeout of `{path}` ({seconds} s) fired")
 }
 
 impl StepState {

@@ -26,7 +26,7 @@ use crate::{
             file_changes,
             staging::stage,
         },
-        shell::attempt::{Finished, Go, Progress, read_json, reference},
+        shell::attempt::{AttemptResult, Go, Progress, read_json, reference},
     },
     store::{folder::FolderError, values},
 };
@@ -88,7 +88,7 @@ pub async fn run_agent(
     wake: Arc<Notify>,
     go: watch::Receiver<Go>,
     progress: mpsc::UnboundedSender<Progress>,
-) -> Result<Finished, FolderError> {
+) -> Result<AttemptResult, FolderError> {
     let mut watch = Watch { wake, go, progress };
     let mut usage = Usage::default();
     let began = file_changes::moment(&task.run.join(&task.dir));
@@ -117,15 +117,15 @@ pub async fn run_agent(
 }
 
 /// Whether files changed although the agent says that it could not reach them: then its claim is ignored.
-fn changed_files(task: &AgentTask, finished: &Finished, began: Option<SystemTime>) -> Option<bool> {
+fn changed_files(task: &AgentTask, finished: &AttemptResult, began: Option<SystemTime>) -> Option<bool> {
     let answer = finished.value.as_ref()?.render();
     is_hollow(&answer, None)?;
     file_changes::since(began?, &task.cwd, &task.run)
 }
 
 /// The end of an attempt without an answer. A tolerated failure keeps the partial output.
-fn failed(outcome: Outcome, error: &str, partial: Option<AgentText>) -> Finished {
-    let mut finished = Finished::refused(outcome, format!("agent step failed: {error}"));
+fn failed(outcome: Outcome, error: &str, partial: Option<AgentText>) -> AttemptResult {
+    let mut finished = AttemptResult::refused(outcome, format!("agent step failed: {error}"));
     if let Some(said) = partial.filter(|said| !said.contains('\0')) {
         finished.ended.cut_bytes = said.cut;
         finished.value = Some(Value::from(said.text));
@@ -175,7 +175,10 @@ async fn ask_patiently(
             return Ok(call);
         }
         if is_last {
-            return Ok(Call { result: call.result.map_err(|error| tried(&error, tries)), ..call });
+            return Ok(Call {
+                result: call.result.map_err(|error| engine::run::text::tried(&error, tries)),
+                ..call
+            });
         }
         let delay = rate.delay(tries);
         watch.tell(&task.path, format!("its service asks to slow down: asked again in {delay} s"));
@@ -187,14 +190,6 @@ async fn ask_patiently(
     }
 }
 
-/// The error of an agent that stayed rate limited, with the number of calls.
-pub(crate) fn tried(error: &str, times: u64) -> String {
-    match times {
-        1 => format!("{error}; tried once"),
-        times => format!("{error}; tried {times} times"),
-    }
-}
-
 /// Judges an answer, and asks again while it has no usable JSON and retries are left.
 async fn read_answer(
     task: &AgentTask,
@@ -202,8 +197,8 @@ async fn read_answer(
     mut code: Option<i32>,
     usage: &mut Usage,
     watch: &mut Watch,
-) -> Result<Finished, FolderError> {
-    let mut finished = Finished::ok();
+) -> Result<AttemptResult, FolderError> {
+    let mut finished = AttemptResult::ok();
     let mut unasked = None;
     let mut asked = 1;
     for _ in 0..task.json_retries {
@@ -250,7 +245,7 @@ async fn read_answer(
         let error = format!(
             "agent step failed: the answer has a NUL byte at offset {at}, so it cannot become a value"
         );
-        let mut refused = Finished::refused(Outcome::Refused, error);
+        let mut refused = AttemptResult::refused(Outcome::Refused, error);
         refused.ended.note_code(code);
         return Ok(refused);
     }

@@ -9,7 +9,7 @@ use recipe::{
     value::Value,
 };
 
-use super::{Finished, Go, ProcessEnd, number};
+use super::{AttemptResult, Go, ProcessEnd, number};
 use crate::{
     machine::{
         host::Host,
@@ -54,10 +54,10 @@ pub(super) fn judge(
     printed: &Printed<'_>,
     quoted: Quoted,
     lookup: &Lookup,
-) -> Result<Finished, FolderError> {
+) -> Result<AttemptResult, FolderError> {
     let exit = match end {
         ProcessEnd::NotStarted(error) => {
-            return Ok(Finished::refused(Outcome::NotStarted, format!("bash step failed: {error}")));
+            return Ok(AttemptResult::refused(Outcome::NotStarted, format!("bash step failed: {error}")));
         }
         ProcessEnd::Stopped(exit) => return stopped(dir, exit, told, printed, quoted),
         ProcessEnd::TimedOut(seconds) => Err(seconds),
@@ -90,9 +90,9 @@ pub(super) fn judge(
     Ok(fail(dir, outcome, &what, captured, quoted))
 }
 
-fn fail(dir: &Path, outcome: Outcome, what: &str, captured: Captured, quoted: Quoted) -> Finished {
+fn fail(dir: &Path, outcome: Outcome, what: &str, captured: Captured, quoted: Quoted) -> AttemptResult {
     let error = format!("bash step failed: {what}{}", last_words(dir, &outcome, quoted));
-    let mut finished = Finished::refused(outcome, error);
+    let mut finished = AttemptResult::refused(outcome, error);
     finished.ended.cut_bytes = captured.cut;
     // a tolerated failure keeps its output
     finished.value = captured.nul.is_none().then(|| Value::from(captured.text));
@@ -107,10 +107,10 @@ fn stopped(
     told: &Go,
     printed: &Printed<'_>,
     quoted: Quoted,
-) -> Result<Finished, FolderError> {
+) -> Result<AttemptResult, FolderError> {
     let mut finished = match (told, exit) {
         (Go::Late(_), Some(_)) => fail(dir, Outcome::Cancelled, &told.ended(), printed.capture()?, quoted),
-        _ => Finished::refused(Outcome::Cancelled, format!("bash step failed: {}", told.not_begun())),
+        _ => AttemptResult::refused(Outcome::Cancelled, format!("bash step failed: {}", told.not_begun())),
     };
     finished.ended.stopped = exit.and_then(program_end);
     Ok(finished)
@@ -125,22 +125,22 @@ fn program_end(exit: Exit) -> Option<ProgramEnd> {
     }
 }
 
-fn succeed(step: &Step, captured: Captured) -> Finished {
-    let mut finished = Finished::ok();
+fn succeed(step: &Step, captured: Captured) -> AttemptResult {
+    let mut finished = AttemptResult::ok();
     finished.ended.cut_bytes = captured.cut;
     finished.notes.extend(captured.cut.map(values::cut_note));
     if let Some(at) = captured.nul {
         let message = format!(
             "the output has a NUL byte at offset {at}, so it cannot become a value; remove it, for example with `| tr -d '\\0'`"
         );
-        return Finished::refused(Outcome::Refused, format!("bash step failed: {message}"));
+        return AttemptResult::refused(Outcome::Refused, format!("bash step failed: {message}"));
     }
     read_json(step, captured.text, "bash", &mut finished);
     finished
 }
 
 /// Turns the text of a successful step into its value, by its JSON mode.
-pub fn read_json(step: &Step, text: String, kind: &str, finished: &mut Finished) {
+pub fn read_json(step: &Step, text: String, kind: &str, finished: &mut AttemptResult) {
     if step.json == JsonMode::Text {
         finished.value = Some(Value::from(text));
         return;

@@ -1,0 +1,41 @@
+//! The result of one attempt at a step, before it is recorded.
+
+use recipe::value::Value;
+
+use crate::run::{event::Ended, outcome::Outcome};
+
+/// The result of an attempt.
+#[derive(Clone, Debug)]
+pub struct AttemptResult {
+    /// For the journal; its `value` is still missing.
+    pub ended: Ended,
+    /// The value for the context.
+    pub value: Option<Value>,
+    /// Whether the step is degraded rather than failed: its JSON is missing and not required.
+    pub degraded: bool,
+    /// Notes for the user.
+    pub notes: Vec<String>,
+}
+
+impl AttemptResult {
+    /// A successful attempt; its value is still missing.
+    pub fn ok() -> AttemptResult {
+        AttemptResult {
+            ended: Ended::new(Outcome::Ok, None),
+            value: None,
+            degraded: false,
+            notes: Vec::new(),
+        }
+    }
+
+    /// An attempt that could not start.
+    pub fn refused(outcome: Outcome, error: String) -> AttemptResult {
+        let ended = Ended::new(outcome, Some(error));
+        AttemptResult { ended, value: None, degraded: false, notes: Vec::new() }
+    }
+
+    /// Whether it did its work.
+    pub fn is_done(&self) -> bool {
+        self.degraded || self.ended.outcome == Outcome::Ok
+    }
+}
