@@ -1,9 +1,9 @@
-//! Outputs that are the same in every run: without times, run ids, digests and paths of the test's world.
+//! Outputs that are the same in every run: without times, ids, digests, paths and the user of the test.
 
 use crate::TestEnv;
 
 impl TestEnv {
-    /// The text with times, run ids, digests and paths replaced: `0.0s`, `DATE`, `TIME`, `RUN-1`, `DIGEST`, `/project`.
+    /// The text with times, ids, digests, paths and the user replaced: `0.0s`, `DATE`, `RUN-1`, `DIGEST`, `/project`.
     pub fn stable(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (number, id) in self.run_ids().iter().enumerate() {
@@ -32,7 +32,13 @@ fn without_times(text: &str) -> String {
         }
         let after = &rest[word.len()..];
         let is_time = after.starts_with(" s") || stable.ends_with("\"duration\": ");
-        stable.push_str(stable_word(word, is_time));
+        let is_person = stable.ends_with("\"actor\": \"") || stable.ends_with("requested  by ");
+        let is_request = stable.ends_with("\"request_id\": \"");
+        stable.push_str(match (is_person, is_request) {
+            (true, _) => "USER",
+            (_, true) => "REQUEST",
+            _ => stable_word(word, is_time),
+        });
         rest = after;
     }
     stable
@@ -73,6 +79,11 @@ mod tests {
             ("\"at\": \"2026-11-16T15:16:34.123Z\",", "\"at\": \"TIME\","),
             ("\"duration\": 0.021,", "\"duration\": 0.0,"),
             ("time: 0.4 s on average", "time: 0.0 s on average"),
+            ("  requested  by me (cli)", "  requested  by USER (cli)"),
+            (
+                "\"actor\": \"me\", \"request_id\": \"1-a\"",
+                "\"actor\": \"USER\", \"request_id\": \"REQUEST\"",
+            ),
             ("version 1.4, 3 steps.", "version 1.4, 3 steps."),
             (&format!("sha {digest}."), "sha DIGEST."),
         ] {

@@ -10,17 +10,17 @@ fn a_completed_run() {
         &with(&[HELLO]),
         &["hello.yaml"],
         expect![[r#"
-        exit code 0
-        --- stdout
-        Hello world
-          ✓ greet completed in 0.0s
-        recipe 'hello': completed in 0.0s (1 completed, run RUN-1)
-        --- stderr
-        [recipe hello] started: 1 step, run RUN-1
-        [step 01/01 greet] started (bash)
-        [step 01/01 greet] completed in 0.0s
-        [recipe hello] completed in 0.0s: 1 completed
-    "#]],
+            exit code 0
+            --- stdout
+            Hello world
+              ✓ greet completed in 0.0s
+            recipe 'hello': completed in 0.0s (1 completed, run RUN-1)
+            --- stderr
+            [recipe hello] started: 1 step, run RUN-1
+            [step 01/01 greet] started (bash)
+            [step 01/01 greet] completed in 0.0s
+            [recipe hello] completed in 0.0s: 1 completed
+        "#]],
     );
 }
 
@@ -30,34 +30,34 @@ fn a_failed_run() {
         &with(&[RELEASE]),
         &["release.yaml"],
         expect![[r#"
-        exit code 1
-        --- stdout
-        built
-          ✓ build completed in 0.0s
-          ✗ publish failed after 0.0s: bash step failed: exit code 1
-        recipe 'release': failed after 0.0s (1 completed, 1 failed, run RUN-1)
-        --- stderr
-        [recipe release] started: 2 steps, run RUN-1
-        [step 01/02 build] started (bash)
-        [step 01/02 build] completed in 0.0s
-        [step 02/02 publish] started (bash)
-        [step 02/02 publish] failed after 0.0s: bash step failed: exit code 1
-        [recipe release] failed after 0.0s: 1 completed, 1 failed
+            exit code 1
+            --- stdout
+            built
+              ✓ build completed in 0.0s
+              ✗ publish failed after 0.0s: bash step failed: exit code 1
+            recipe 'release': failed after 0.0s (1 completed, 1 failed, run RUN-1)
+            --- stderr
+            [recipe release] started: 2 steps, run RUN-1
+            [step 01/02 build] started (bash)
+            [step 01/02 build] completed in 0.0s
+            [step 02/02 publish] started (bash)
+            [step 02/02 publish] failed after 0.0s: bash step failed: exit code 1
+            [recipe release] failed after 0.0s: 1 completed, 1 failed
 
-        error: step `publish`: bash step failed: exit code 1
-          command:
-            echo "no credentials" >&2
-            test -e credentials
-          stderr (15 bytes in /state/runs/RUN-1/steps/publish/1/stderr):
-            no credentials
-          likely cause: a check found a real problem (verification, high confidence)
-            plain failure: exit 1 (outcome)
-            the command is a check: test -e credentials (command)
-            last line: no credentials (stderr:1)
-          next:    `publish` found a real problem: fix the work, not the check
-          logs:    recipe-runner-rs logs RUN-1 publish
-          resume:  recipe-runner-rs resume RUN-1
-    "#]],
+            error: step `publish`: bash step failed: exit code 1
+              command:
+                echo "no credentials" >&2
+                test -e credentials
+              stderr (15 bytes in /state/runs/RUN-1/steps/publish/1/stderr):
+                no credentials
+              likely cause: a check found a real problem (verification, high confidence)
+                plain failure: exit 1 (outcome)
+                the command is a check: test -e credentials (command)
+                last line: no credentials (stderr:1)
+              next:    `publish` found a real problem: fix the work, not the check
+              logs:    recipe-runner-rs logs RUN-1 publish
+              resume:  recipe-runner-rs resume RUN-1
+        "#]],
     );
 }
 
@@ -82,26 +82,26 @@ fn a_failed_parallel_group() {
         &with(&[("checks.yaml", recipe)]),
         &["checks.yaml", "--quiet"],
         expect![[r#"
-        exit code 1
-        --- stdout
-          ✗ lint failed after 0.0s: bash step failed: exit code 3; it said nothing
-          ✗ unit failed after 0.0s: bash step failed: exit code 4
-          · publish pending
-        recipe 'checks': failed after 0.0s (2 failed, 1 pending, run RUN-1)
-        --- stderr
+            exit code 1
+            --- stdout
+              ✗ lint failed after 0.0s: bash step failed: exit code 3; it said nothing
+              ✗ unit failed after 0.0s: bash step failed: exit code 4
+              · publish pending
+            recipe 'checks': failed after 0.0s (2 failed, 1 pending, run RUN-1)
+            --- stderr
 
-        error: step `lint`: bash step failed: exit code 3; it said nothing
-          command:
-            exit 3
-          likely cause: unknown
-            exit code: exit 3 (outcome)
-          failed too: step `unit`: unknown
-            exit code: exit 4 (outcome)
-            last line: 2 tests failed (stderr:1)
-          next:    cause unknown: read the output of `lint` before you try again
-          logs:    recipe-runner-rs logs RUN-1 lint
-          resume:  recipe-runner-rs resume RUN-1
-    "#]],
+            error: step `lint`: bash step failed: exit code 3; it said nothing
+              command:
+                exit 3
+              likely cause: unknown
+                exit code: exit 3 (outcome)
+              failed too: step `unit`: unknown
+                exit code: exit 4 (outcome)
+                last line: 2 tests failed (stderr:1)
+              next:    cause unknown: read the output of `lint` before you try again
+              logs:    recipe-runner-rs logs RUN-1 lint
+              resume:  recipe-runner-rs resume RUN-1
+        "#]],
     );
 }
 
@@ -122,29 +122,29 @@ fn a_run_that_waits_for_a_person() {
         &with(&[("approve.yaml", recipe)]),
         &["approve.yaml"],
         expect![[r#"
-        exit code 6
-        --- stdout
-        create the file 'approved'
-          ✗ approval failed after 0.0s: bash step failed: waiting for a person (exit code 75)
-          · deploy pending
-        recipe 'approve': waiting after 0.0s (1 failed, 1 pending, run RUN-1)
-        --- stderr
-        [recipe approve] started: 2 steps, run RUN-1
-        [step 01/02 approval] started (bash)
-        [step 01/02 approval] failed after 0.0s: bash step failed: waiting for a person (exit code 75)
-        [recipe approve] waiting after 0.0s: 1 failed, 1 pending
-
-        error: step `approval`: bash step failed: waiting for a person (exit code 75)
-          command:
-            echo "create the file 'approved'"; exit 75
-          stdout (27 bytes in /state/runs/RUN-1/steps/approval/1/stdout):
+            exit code 6
+            --- stdout
             create the file 'approved'
-          likely cause: unknown
-            last line: create the file 'approved' (stdout:1)
-          next:    `approval` is waiting for you. When you are done, resume the run
-          logs:    recipe-runner-rs logs RUN-1 approval
-          resume:  recipe-runner-rs resume RUN-1
-    "#]],
+              ✗ approval failed after 0.0s: bash step failed: waiting for a person (exit code 75)
+              · deploy pending
+            recipe 'approve': waiting after 0.0s (1 failed, 1 pending, run RUN-1)
+            --- stderr
+            [recipe approve] started: 2 steps, run RUN-1
+            [step 01/02 approval] started (bash)
+            [step 01/02 approval] failed after 0.0s: bash step failed: waiting for a person (exit code 75)
+            [recipe approve] waiting after 0.0s: 1 failed, 1 pending
+
+            error: step `approval`: bash step failed: waiting for a person (exit code 75)
+              command:
+                echo "create the file 'approved'"; exit 75
+              stdout (27 bytes in /state/runs/RUN-1/steps/approval/1/stdout):
+                create the file 'approved'
+              likely cause: unknown
+                last line: create the file 'approved' (stdout:1)
+              next:    `approval` is waiting for you. When you are done, resume the run
+              logs:    recipe-runner-rs logs RUN-1 approval
+              resume:  recipe-runner-rs resume RUN-1
+        "#]],
     );
 }
 
@@ -156,30 +156,30 @@ fn a_plan_and_a_resume_after_a_fix() {
         &env,
         &["resume", "last", "--plan"],
         expect![[r#"
-        exit code 0
-        --- stdout
-        keep     build  (it is done)
-        re-run   publish  (it failed)
-        resumes at `publish`
-        --- stderr
-    "#]],
+            exit code 0
+            --- stdout
+            keep     build  (it is done)
+            re-run   publish  (it failed)
+            resumes at `publish`
+            --- stderr
+        "#]],
     );
     env.write("credentials", "");
     check(
         &env,
         &["resume", "last"],
         expect![[r#"
-        exit code 0
-        --- stdout
-          ✓ build completed in 0.0s
-          ✓ publish completed in 0.0s, 2 attempts
-        recipe 'release': completed in 0.0s (2 completed, run RUN-1)
-        --- stderr
-        [recipe release] resumed: 1 of 2 steps already done
-        [step 02/02 publish] started (bash, attempt 2)
-        [step 02/02 publish] completed in 0.0s (attempt 2)
-        [recipe release] completed in 0.0s: 2 completed
-    "#]],
+            exit code 0
+            --- stdout
+              ✓ build completed in 0.0s
+              ✓ publish completed in 0.0s, 2 attempts
+            recipe 'release': completed in 0.0s (2 completed, run RUN-1)
+            --- stderr
+            [recipe release] resumed: 1 of 2 steps already done
+            [step 02/02 publish] started (bash, attempt 2)
+            [step 02/02 publish] completed in 0.0s (attempt 2)
+            [recipe release] completed in 0.0s: 2 completed
+        "#]],
     );
 }
 
@@ -192,11 +192,11 @@ fn a_cancelled_run() {
         &env,
         &["cancel", "last"],
         expect![[r#"
-        exit code 0
-        --- stdout
-        run RUN-1 cancelled; all its processes have ended
-        --- stderr
-    "#]],
+            exit code 0
+            --- stdout
+            run RUN-1 cancelled; all its processes have ended
+            --- stderr
+        "#]],
     );
     expect![[r#"
         exit code 130
