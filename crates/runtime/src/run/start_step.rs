@@ -12,6 +12,7 @@ use engine::{
     run::{
         actions::{Happening, HookKind},
         attempt::AttemptResult,
+        cause::Refusal,
         frame::FrameId,
     },
 };
@@ -82,8 +83,8 @@ impl Driver<'_> {
     }
 
     /// Ends a step before it started.
-    pub(super) fn refuse(&mut self, path: &str, attempt: u32, outcome: Outcome, error: String) {
-        let finished = AttemptResult::refused(outcome, error);
+    pub(super) fn refuse(&mut self, path: &str, attempt: u32, kind: &str, outcome: Outcome) {
+        let finished = AttemptResult::failed(kind, outcome, "");
         let path = path.to_owned();
         self.tasks.set.spawn(async move {
             TaskDone::Attempt { path, attempt, hook: None, result: Box::new(Ok(finished)) }
@@ -103,7 +104,7 @@ impl Driver<'_> {
         }
     }
 
-    pub(super) fn step_dir(&self, frame: FrameId, step: &Step) -> Result<PathBuf, String> {
+    pub(super) fn step_dir(&self, frame: FrameId, step: &Step) -> Result<PathBuf, Refusal> {
         let base = self.base_dir(frame);
         let dir = match &step.working_dir {
             Some(template) => {
@@ -113,10 +114,10 @@ impl Driver<'_> {
         };
         match preflight::dir_problem(&dir) {
             None => Ok(dir),
-            Some(what) => Err(format!(
-                "working directory `{}` {what}",
-                engine::run::text::brief(&dir.to_string_lossy())
-            )),
+            Some(why) => {
+                let path = engine::run::text::brief(&dir.to_string_lossy());
+                Err(Refusal::Directory { path, why: why.to_owned() })
+            }
         }
     }
 
@@ -187,8 +188,8 @@ impl Driver<'_> {
         let StepStart { ref path, attempt, frame, at, ref step, pre_hook, .. } = start;
         let cwd = match self.step_dir(frame, step) {
             Ok(cwd) => cwd,
-            Err(error) => {
-                self.refuse(path, attempt, Outcome::Refused, format!("bash step failed: {error}"));
+            Err(refusal) => {
+                self.refuse(path, attempt, "bash", Outcome::Refused(refusal));
                 return Ok(());
             }
         };
@@ -204,8 +205,8 @@ impl Driver<'_> {
         {
             Ok(script) => script,
             Err(script::ScriptError::Folder(error)) => return Err(error.into()),
-            Err(error) => {
-                self.refuse(path, attempt, Outcome::Refused, format!("bash step failed: {error}"));
+            Err(script::ScriptError::Refused(refusal)) => {
+                self.refuse(path, attempt, "bash", Outcome::Refused(refusal));
                 return Ok(());
             }
         };
@@ -297,7 +298,7 @@ impl Driver<'_> {
                     self.step_dir(frame, step).err().or_else(|| self.entry_problem(frame, step, &unit));
                 (Some(unit.path.clone()), problem)
             }
-            Err(error) => (None, Some(error)),
+            Err(refusal) => (None, Some(refusal)),
         };
         let hook = start.pre_hook.then(|| self.hook(frame, start.at, HookKind::PreStep)).flatten();
         match hook {
