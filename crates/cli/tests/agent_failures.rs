@@ -1,5 +1,4 @@
-//! Agents that fail, ask to wait, or wait for each other: what is kept of them, what is tried again, and how many work
-//! at once.
+//! Agents that fail, hit a rate limit, or wait for each other: kept output, retries, and the number at one time.
 
 use testkit::{Output, TestEnv};
 

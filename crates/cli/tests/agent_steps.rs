@@ -1,4 +1,4 @@
-//! Agent steps from the outside: which program, what it is told, what becomes of its answer.
+//! Agent steps from the outside: which program is used, its prompt, and the use of its answer.
 
 use testkit::{Output, TestEnv};
 

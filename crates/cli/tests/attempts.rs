@@ -1,4 +1,4 @@
-//! What is known of every attempt, and what is left of it when the next one begins.
+//! The facts about every attempt, and the clean-up before the next one.
 
 use serde_json::{Value as Json, json};
 use testkit::{Output, TestEnv};

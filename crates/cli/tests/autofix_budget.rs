@@ -1,4 +1,4 @@
-//! The budget of auto-fix: kept over kills, shared with runs inside of runs, and what ends the loop before it.
+//! The budget of auto-fix: kept over kills, shared with inner runs, and other ends of the loop.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
 

@@ -1,4 +1,4 @@
-//! What a run that auto-fix worked on says about it: how often it was tried, what was rewritten, where the original is.
+//! The report about auto-fix: attempts, rewritten fields, and the place of the original.
 
 use testkit::TestEnv;
 

@@ -1,5 +1,4 @@
-//! Auto-fix around recipes inside of recipes: the file that holds the failed step is repaired, and what is left of the
-//! budget is handed down.
+//! Auto-fix with sub-recipes: the file of the failed step is repaired, and inner runs get the rest of the budget.
 
 use serde_json::{Value as Json, json};
 use testkit::{Output, TestEnv, is_alive, until};

@@ -1,4 +1,4 @@
-//! The recipes that are part of the program: listed, clean, and doing what they promise with a scripted agent.
+//! The built-in recipes: listed, valid, and tested with a scripted agent.
 
 use testkit::{Output, TestEnv};
 

@@ -1,4 +1,4 @@
-//! Names that have dots themselves, what stands below them, and dotted names that mean a member.
+//! Names that contain dots, paths below them, and dotted names that mean a member.
 
 use testkit::TestEnv;
 

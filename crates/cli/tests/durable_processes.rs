@@ -1,4 +1,4 @@
-//! Processes: nothing outlives its timeout, its step or its run, and every end is told as it was.
+//! Processes: none outlives its timeout, its step or its run, and every end is reported.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What a run leaves behind as evidence: what was started, what it read, what it made, and commands that work.
+//! The evidence of a run: started processes, inputs, outputs, and commands that work.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
 

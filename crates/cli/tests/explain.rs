@@ -1,4 +1,4 @@
-//! `explain` and `--explain`: what a recipe would do.
+//! `explain` and `--explain`: the steps of a recipe without running it.
 
 use testkit::TestEnv;
 

@@ -1,4 +1,4 @@
-//! Processes that pass on what a step prints, as `exec > >(tee log)` starts them: the step is over when they are.
+//! Processes that pass on a step's output, as `exec > >(tee log)` starts them: the step ends after them.
 
 use testkit::TestEnv;
 

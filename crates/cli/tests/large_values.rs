@@ -1,4 +1,4 @@
-//! Values of any size from outside: what an agent gets of them, what repeats a run with them, what messages quote.
+//! Values of any size from outside: how agents get them, how a run with them is repeated, how messages quote them.
 
 use testkit::TestEnv;
 

@@ -1,4 +1,4 @@
-//! Nested recipes whose names are templates: what they declare, and what is edited in them, counts as in any other.
+//! Sub-recipes whose names are templates: their declarations and edits count like those of any other recipe.
 
 use testkit::{Output, TestEnv};
 

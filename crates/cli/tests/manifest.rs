@@ -1,4 +1,4 @@
-//! `manifest`: digests of recipe files, and what changed since.
+//! `manifest`: digests of recipe files, and changes since then.
 
 use testkit::TestEnv;
 

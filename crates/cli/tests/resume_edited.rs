@@ -1,4 +1,4 @@
-//! Going on with an edited recipe, and the commands that are printed on the way: what they say is what happens.
+//! Resuming with an edited recipe, and the commands that are printed: they do what they promise.
 
 use serde_json::Value as Json;
 use testkit::{Output, TestEnv};

@@ -1,4 +1,4 @@
-//! Hooks: when they run, what they know, and that their failure changes nothing.
+//! Hooks: when they run, the values that they see, and that their failure changes nothing.
 
 use serde_json::json;
 use testkit::TestEnv;

@@ -1,4 +1,4 @@
-//! What a run tells: the JSON result, text, progress, the audit log, dry runs, stored runs.
+//! The reports of a run: the JSON result, text, progress, the audit log, dry runs, stored runs.
 
 use std::os::unix::fs::PermissionsExt as _;
 

@@ -1,4 +1,4 @@
-//! The published shapes: real results and journals are what their schemas say, and the schemas only grow.
+//! The published shapes: real results and journals match their schemas, and the schemas only grow.
 #![expect(clippy::panic, reason = "a test that cannot read its schema ends by panicking")]
 
 use std::{collections::BTreeSet, path::Path};

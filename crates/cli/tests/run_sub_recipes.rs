@@ -1,4 +1,4 @@
-//! Recipes inside recipes: how values flow, what comes back, how failures are told, where limits are.
+//! Sub-recipes: the flow of values, the messages of failures, and the limits.
 
 use serde_json::json;
 use testkit::{Output, TestEnv};

@@ -1,4 +1,4 @@
-//! Commands about stored runs: what programs are told by them, and that printed commands work as they stand.
+//! Commands about stored runs: their JSON, and that printed commands work.
 
 use serde_json::Value as Json;
 use testkit::{Output, TestEnv};

@@ -1,4 +1,4 @@
-//! Every example does what its comment says: tutorials, edge cases and patterns.
+//! Every example works as its comment says: tutorials, edge cases and patterns.
 
 mod examples;
 

@@ -1,4 +1,4 @@
-//! Readers that do not read: the run goes on, can be stopped at any moment, and loses nothing that is read later.
+//! Readers that do not read: the run continues, can be stopped at any moment, and loses no output.
 #![expect(clippy::expect_used, reason = "a test that cannot start its runner fails")]
 
 use std::{

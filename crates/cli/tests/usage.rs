@@ -1,4 +1,4 @@
-//! The command line itself: what is a mistake, which exit code it has, and what people read.
+//! The command line itself: mistakes, their exit codes, and their messages.
 
 use testkit::TestEnv;
 

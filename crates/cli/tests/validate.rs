@@ -1,4 +1,4 @@
-//! `validate` and `--validate-only`: every problem at once, with its place and what to do.
+//! `validate` and `--validate-only`: every problem at once, with its place and its fix.
 
 use testkit::{Output, TestEnv};
 

@@ -1,4 +1,4 @@
-//! Every command that is shown exists, and where its output is shown that is what it prints.
+//! Every shown command exists, and shown output is real output.
 
 use testkit::TestEnv;
 

@@ -1,4 +1,4 @@
-//! The picture in the README shows what the program prints today.
+//! The picture in the README shows today's output of the program.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The answer of a person who is asked what to do with an interrupted step that is not idempotent: the ledger knows.
+//! The answer of a person about an interrupted step that is not idempotent: the ledger knows.
 
 use std::collections::BTreeSet;
 

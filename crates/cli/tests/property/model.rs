@@ -1,4 +1,4 @@
-//! The model of what a resume may give up, on recipes that are small enough to know the answer. Never random.
+//! The model of results that a resume may discard, on recipes that are small enough to know the answer. Never random.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Random little recipes: what they are made of, and their text.
+//! Random small recipes: their parts and their text.
 //!
 //! Every step appends to a ledger outside of the runner; its value names it and what it read. Never runs anything.
 
