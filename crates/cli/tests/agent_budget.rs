@@ -99,7 +99,7 @@ fn sub_recipes_retries_and_questions_count() {
 }
 
 #[test]
-fn a_run_goes_on_with_a_higher_budget_and_pays_nothing_twice() {
+fn a_run_resumes_with_a_higher_budget_and_pays_nothing_twice() {
     let env = env("result ok");
     check_stops(&run(&env, &recipe("budget: {usd: 0.5}\n", 4), &[]), &env, 2);
     let resume = |args: &[&str]| env.run(["resume", "last", "--output-format", "json"].iter().chain(args));

@@ -55,7 +55,7 @@ fn every_call_of_an_attempt_has_files_of_its_own() {
 }
 
 #[test]
-fn a_rate_limited_agent_says_how_often_it_was_tried() {
+fn a_rate_limited_agent_reports_its_attempts() {
     const ONE: &str = "name: r\nsteps:\n- {id: a, prompt: x}\n";
     const TWO: &str =
         "name: r\nsteps:\n- {id: a, prompt: x, retry: {max_attempts: 3, delay: 0, on: [exit, rate_limit]}}\n";
@@ -79,7 +79,7 @@ fn a_rate_limited_agent_says_how_often_it_was_tried() {
 }
 
 #[test]
-fn a_rate_limited_recovery_says_how_often_it_was_tried() {
+fn a_rate_limited_recovery_reports_its_attempts() {
     let env = env()
         .agent("claude", &refused(429))
         .file("child.yaml", "name: child\nsteps:\n- {id: c, command: exit 3}\n")
@@ -197,7 +197,7 @@ fn env_with_nul() -> TestEnv {
 }
 
 #[test]
-fn exit_codes_of_agents_mean_what_the_step_says() {
+fn exit_codes_of_agents_have_the_meaning_of_the_step() {
     let failed = "echo '{\"type\":\"result\",\"is_error\":true,\"result\":\"no\"}'; exit 3";
     for (codes, body, code, outcome, said) in [
         ("{3: needs_human}", "echo help; exit 3", 6, "needs_human", "waiting for a person (exit code 3)"),

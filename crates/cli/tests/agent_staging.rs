@@ -7,7 +7,7 @@ fn env() -> TestEnv {
 }
 
 #[test]
-fn a_state_directory_with_files_of_others_hides_only_what_is_stored() {
+fn a_shared_state_directory_hides_only_stored_runs() {
     for ignored in ["", "target\n"] {
         let env = env().agent("claude", "echo made > made.txt; result ok");
         env.write(

@@ -86,7 +86,7 @@ fn look(file: &str) -> String {
 }
 
 #[test]
-fn what_a_failed_attempt_left_is_ended_before_the_next_one() {
+fn leftovers_of_a_failed_attempt_end_before_the_next_one() {
     let env = env();
     let (server, look) = (server("pids"), look("pids"));
     let command = format!("{server}; [ $(wc -l <pids) = 2 ] || exit 1; {look}");
@@ -123,7 +123,7 @@ fn after_recipe(tail: &str, step: &str) -> (Json, Output) {
 }
 
 #[test]
-fn what_a_failed_recipe_left_is_ended_with_it() {
+fn leftovers_of_a_failed_recipe_end_with_it() {
     for (tail, step, seen) in [
         ("command: 'true'", "continue_on_error: true", "alive"),
         ("command: exit 1", "continue_on_error: true", "gone"),
@@ -145,7 +145,7 @@ fn what_a_failed_recipe_left_is_ended_with_it() {
 }
 
 #[test]
-fn a_resume_starts_again_what_was_ended_with_a_failed_recipe() {
+fn a_resume_restarts_processes_that_ended_with_a_failed_recipe() {
     let env = env();
     let (server, look) = (server("pids"), look("pids").replace("head", "tail"));
     env.write(
@@ -160,7 +160,7 @@ fn a_resume_starts_again_what_was_ended_with_a_failed_recipe() {
 }
 
 #[test]
-fn a_time_limit_is_the_steps_own_else_what_is_asked_for_else_the_recipes() {
+fn a_timeout_comes_from_the_step_then_the_flag_then_the_recipe() {
     for (default, own, asked, said) in [
         ("", "", "0.3", "after 0.3 s"),
         ("default_step_timeout: 9", "", "0.3", "after 0.3 s"),
@@ -274,7 +274,7 @@ fn a_recipe_is_retried_until_something_in_it_is_done_for_good() {
 }
 
 #[test]
-fn explain_says_what_a_retry_repeats() {
+fn explain_shows_the_steps_that_a_retry_repeats() {
     let explained = deployment("").run(["explain", "r.yaml"]);
     let until = "s apart, until something in it is done that must not be repeated";
     assert!(explained.stdout.contains(until), "{}", explained.all());

@@ -37,7 +37,7 @@ fn killed_in_the_second() -> TestEnv {
 }
 
 #[test]
-fn a_killed_loop_goes_on_inside_its_budget() {
+fn a_killed_loop_continues_within_its_budget() {
     for arguments in [vec!["resume", "last"], vec!["resume", "last", "--auto-fix=3"]] {
         let env = killed_in_the_second();
         let output = json(&env, &arguments);
@@ -183,7 +183,7 @@ fn options(agent: &str, steps: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_escalation_offers_what_makes_sense() {
+fn an_escalation_offers_useful_commands() {
     let has = |options: &[String], flag: &str| options.iter().any(|option| option.starts_with(flag));
     let alone = options("echo no recipe", "  - {id: s, command: exit 9}\n");
     assert!(!has(&alone, "--rerun-producers") && !has(&alone, "--recipe"), "{alone:?}");

@@ -214,7 +214,7 @@ fn a_cut_off_repair_is_undone_before_the_recipe_is_read_again() {
 }
 
 #[test]
-fn what_auto_fix_hands_over_waits_for_a_person() {
+fn an_unfixed_run_waits_for_a_person() {
     let env = world("echo I cannot").file("r.yaml", BROKEN);
     let output = json(&env, &["r.yaml", "--auto-fix"]);
     assert_eq!(output.code, 6, "{}", output.all());

@@ -74,7 +74,7 @@ fn the_recipe_of_the_failed_step_is_repaired() {
 }
 
 #[test]
-fn a_recipe_whose_name_becomes_known_only_then_is_repaired() {
+fn a_dynamic_recipe_is_repaired() {
     let env = world(&answers(&fixed()))
         .file("recipes/parent.yaml", PARENT.replace("recipe: child", "recipe: '{{which}}'"));
     let output =

@@ -92,7 +92,7 @@ fn a_dotted_name_that_is_given_changes_the_member() {
 }
 
 #[test]
-fn what_a_call_changes_in_a_map_of_the_called_recipe_does_not_come_back() {
+fn changes_of_a_call_in_a_map_do_not_come_back() {
     let env = env().file(
         "kid.yaml",
         "name: kid\ncontext: {a: {b: 1}, d: 2}\nsteps: [{id: k, command: 'echo {{a.b}}'}]\n",

@@ -72,7 +72,7 @@ fn digests(recipe: &str, who: &str) -> [Json; 2] {
 }
 
 #[test]
-fn the_input_digest_changes_with_what_a_step_reads() {
+fn the_input_digest_changes_with_the_inputs() {
     for (reads, is_read) in [
         ("command: 'echo {{who}}'", true),
         ("command: echo $WHO", true),
@@ -94,7 +94,7 @@ fn the_input_digest_changes_with_what_a_step_reads() {
 }
 
 #[test]
-fn a_recipe_step_reads_what_its_steps_read() {
+fn a_recipe_step_reads_the_inputs_of_its_steps() {
     let parent =
         "name: p\ncontext: {who: x}\nsteps:\n  - {id: a, command: 'true'}\n  - {id: b, recipe: child}\n";
     let digest = |who: &str| {
@@ -135,7 +135,7 @@ fn digest(text: &str) -> Json {
 }
 
 #[test]
-fn what_is_empty_has_a_digest_too() {
+fn an_empty_value_has_a_digest_too() {
     let output = env().json("name: r\nsteps: [{id: a, command: '> e', produces: [e]}]\n", &[]);
     let step = output.step("a");
     for reference in [&step["stdout"], &step["stderr"], &step["produced"][0]] {
@@ -146,7 +146,7 @@ fn what_is_empty_has_a_digest_too() {
 }
 
 #[test]
-fn links_are_listed_by_what_they_lead_to() {
+fn links_are_listed_by_their_target() {
     let command = "mkdir o; echo x > o/f; ln -s f o/l; ln -s . o/dir; ln -s gone o/none";
     for produces in ["o/*", "o/dir, o/f, o/l, o/none"] {
         let env = env();

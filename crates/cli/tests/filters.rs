@@ -8,7 +8,7 @@ fn env() -> TestEnv {
 
 /// A header that many scripts begin with: a filter gets everything, and writes it a moment later.
 #[test]
-fn what_a_filter_passes_on_is_part_of_the_value() {
+fn filtered_output_is_part_of_the_value() {
     let recipe = r#"name: r
 steps:
   - id: version

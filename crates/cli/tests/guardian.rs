@@ -64,7 +64,7 @@ fn a_long_step_ends_with_its_killed_runner() {
 }
 
 #[test]
-fn what_left_its_group_or_cleared_its_environment_ends_too() {
+fn processes_that_left_their_group_or_environment_end_too() {
     check_killed(&env(&format!(
         "name: r
 steps:
@@ -254,7 +254,7 @@ fn a_cancel_after_the_death_finds_nothing_alive() {
 }
 
 #[test]
-fn a_run_goes_on_without_its_guardian() {
+fn a_run_continues_without_its_guardian() {
     let env = lasting();
     check_end(
         &env,
@@ -278,7 +278,7 @@ fn a_run_goes_on_without_its_guardian() {
 }
 
 #[test]
-fn a_guardian_stands_apart() {
+fn a_guardian_is_not_part_of_the_run() {
     let env = lasting();
     let started = guarded(&env);
     let pid = guardian(&env);
@@ -309,7 +309,7 @@ fn a_guardian_stands_apart() {
 }
 
 #[test]
-fn the_guardian_is_no_command_for_people() {
+fn the_guardian_is_a_hidden_command() {
     let env = env("name: r\nsteps: []\n")
         .file("__guard.yaml", "name: g\nsteps:\n  - {id: s, command: echo mine}\n");
     for arguments in [&["--help"][..], &["completions", "bash"], &["man"]] {

@@ -62,7 +62,7 @@ steps:
 }
 
 #[test]
-fn a_warning_about_many_places_is_said_once() {
+fn a_warning_about_many_places_appears_once() {
     let recipe = "
 name: r
 steps:

@@ -15,7 +15,7 @@ fn is_allowed(env: &TestEnv) -> bool {
 }
 
 #[test]
-fn what_steps_leave_behind_is_known_and_ended() {
+fn leftover_processes_are_known_and_ended() {
     let is_alive = "command: pgrep -x sleep >/dev/null && echo alive";
     for (steps, code, told) in [
         (format!("- {{id: s, command: sleep 300 &}}\n- {{id: v, {is_alive}}}"), 0, "sleep 300"),

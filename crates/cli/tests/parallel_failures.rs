@@ -105,7 +105,7 @@ fn the_loop_continues_if_fewer_steps_fail_than_before() {
 }
 
 #[test]
-fn tolerated_failures_stay_what_they_are() {
+fn tolerated_failures_stay_tolerated() {
     let env = world(&right_from(2));
     let steps = [TWO, &G.replace("x}", "x, continue_on_error: true}"), H].concat();
     env.write("r.yaml", format!("name: r\nsteps:\n{steps}"));

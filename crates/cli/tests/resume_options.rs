@@ -69,7 +69,7 @@ fn ledger(env: &TestEnv) -> String {
 }
 
 #[test]
-fn a_resume_with_other_values_does_again_what_reads_them() {
+fn a_resume_with_other_values_reruns_their_readers() {
     for (given, expected) in [
         (&["--set", "v=two"][..], (0, "w aone atwo ")),
         (&["--context-file", "c.json"], (0, "w aone atwo ")),
@@ -115,7 +115,7 @@ fn a_dry_resume_executes_nothing() {
 }
 
 #[test]
-fn a_run_goes_on_where_it_began() {
+fn a_run_resumes_in_its_directory() {
     let env = gated();
     let output = env.run(["resume", "last", "-C", "/"]);
     assert_eq!(output.code, 4, "{}", output.all());
@@ -151,7 +151,7 @@ fn an_ambiguous_beginning_names_a_few_runs() {
 }
 
 #[test]
-fn printed_commands_repeat_what_was_asked_and_no_secret() {
+fn printed_commands_repeat_the_options_and_no_secret() {
     let recipe = "name: r\ncontext: {v: one}\nsteps:\n  - {id: push, command: 'echo {{v}}', effects: [push], when_tags: [t]}\n  - {id: gate, command: '[ -e ok ]'}\n";
     let env = env().file("r.yaml", recipe);
     assert_eq!(env.run(["r.yaml"]).code, 1);

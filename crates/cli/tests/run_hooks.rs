@@ -53,7 +53,7 @@ fn hooks_know_their_step_and_run_only_for_dispatched_ones() {
 }
 
 #[test]
-fn hooks_see_what_their_step_gave() {
+fn hooks_see_the_value_of_their_step() {
     for (steps, expected) in [
         ("[{id: a, command: echo ok, output: res}]", "post [ok] [ok] [ok]\n"),
         (

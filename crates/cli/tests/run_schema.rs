@@ -70,7 +70,7 @@ fn journal(output: &Output) -> Vec<Json> {
 }
 
 #[test]
-fn results_and_journals_are_what_their_schemas_say() {
+fn results_and_journals_match_their_schemas() {
     let (result, event) = (schema("result"), schema("event"));
     let env = env().file("child.yaml", CHILD);
     let mut seen = BTreeSet::new();

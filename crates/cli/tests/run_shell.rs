@@ -49,7 +49,7 @@ fn recipe(context: &Json, commands: &[&str]) -> String {
 }
 
 #[test]
-fn a_value_means_itself_wherever_it_stands() {
+fn a_value_means_itself_in_every_place() {
     // every place prints the value and then a full stop, so that newlines at the end count
     let places = [
         "printf %s. {{v}}",
@@ -246,7 +246,7 @@ fn size_never_breaks_a_step() {
 }
 
 #[test]
-fn what_fits_is_exported_together_and_beyond_that_what_is_mentioned_and_new() {
+fn all_values_are_exported_if_they_fit_else_mentioned_and_new_ones() {
     // 120,000 bytes in one value are within the budget of all values together
     let big = json!({"big": "x".repeat(120_000)});
     let output =
@@ -290,7 +290,7 @@ fn a_value_that_is_not_exported_is_not_replaced_by_an_inherited_one() {
 }
 
 #[test]
-fn a_step_can_cap_what_is_exported() {
+fn a_step_can_limit_exported_values() {
     let recipe = "name: r\ncontext: {big: aaaaaaaaaaaaaaaaaaaa}\nsteps:\n  - {id: s, max_env_value_bytes: 10, command: 'a=BIG; b=${a}x; echo [$(printenv ${b%x})] {{big}}'}\n";
     assert_eq!(finished(env().json(recipe, &[])).value("s"), "[] aaaaaaaaaaaaaaaaaaaa");
 }

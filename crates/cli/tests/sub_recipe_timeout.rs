@@ -31,7 +31,7 @@ fn expect(text: &str, parts: &[&str]) {
 }
 
 #[test]
-fn a_recipe_that_took_too_long_says_what_was_running_and_what_it_said() {
+fn a_timed_out_recipe_names_the_running_step_and_its_output() {
     let env = env();
     let output = env.json(&steps("- {id: s, recipe: slow, timeout: 1, continue_on_error: true}"), &[]);
     assert_eq!(output.code, 0, "{}", output.all());
@@ -82,7 +82,7 @@ fn a_step_that_waits_for_its_next_attempt_keeps_its_failure() {
 }
 
 #[test]
-fn an_agent_that_was_cut_short_keeps_what_it_printed() {
+fn an_interrupted_agent_keeps_its_output() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
         .agent("claude", "echo thinking; sleep 60")
         .file("c.yaml", "name: c\nsteps:\n- {id: p, prompt: think}\n");
@@ -129,7 +129,7 @@ fn the_step_that_failed_decides_whether_its_recipe_is_tried_again() {
 }
 
 #[test]
-fn a_recipe_step_without_its_directory_fails_whatever_is_in_it() {
+fn a_recipe_step_without_its_directory_always_fails() {
     for child in ["{id: k, command: 'true', condition: 'false'}", "{id: k, command: pwd, working_dir: /}"] {
         let env = env().file("c.yaml", format!("name: c\nsteps: [{child}]\n"));
         let output = env
@@ -183,7 +183,7 @@ fn failures_without_another_cause_count_against_the_recipe() {
 }
 
 #[test]
-fn what_is_only_printed_checks_nothing() {
+fn an_echo_is_not_a_check() {
     for (check, is_unchecked) in [("echo q", true), ("'true'", true), ("test -f made", false)] {
         let env = TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), "touch made; echo done")
             .file("r.yaml", steps(&format!("- {{id: p, prompt: x}}\n- {{id: q, command: {check}}}")));

@@ -30,7 +30,7 @@ fn the_home_directory_is_looked_up_if_home_is_not_set() {
 }
 
 #[test]
-fn blocked_signals_are_heard_and_not_handed_on() {
+fn blocked_signals_are_handled_and_not_inherited() {
     let env = env().file(
         "r.yaml",
         "name: r\nsteps:\n- {id: s, command: grep SigBlk /proc/self/status}\n- {id: t, command: 'echo x >began; sleep 60'}\n",

@@ -186,7 +186,7 @@ fn a_slow_reader_gets_everything_in_its_order() {
 }
 
 #[test]
-fn lines_of_steps_side_by_side_stay_whole_for_a_slow_reader() {
+fn lines_of_parallel_steps_stay_whole_for_a_slow_reader() {
     let step = |id: &str| {
         format!(
             "  - {{id: {id}, parallel_group: g, command: 'seq 200000 | sed s/^/{id}/; printf {id}-end'}}\n"
@@ -252,7 +252,7 @@ fn a_long_log_does_not_wait_for_ever_for_a_reader_that_is_gone() {
 
 /// The step waits until what it has printed was read.
 #[test]
-fn output_is_handed_on_while_a_step_runs() {
+fn output_is_shown_while_a_step_runs() {
     let wait = "until [ -e seen-$word ]; do sleep 0.05; done";
     let command = format!("for word in first second; do echo $word; {wait}; done");
     let recipe = format!("name: r\nsteps: [{{id: s, command: '{command}', timeout: 30}}]\n");

@@ -171,7 +171,7 @@ fn a_refused_run_is_one_json_value() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_drama() {
+fn a_closed_pipe_is_not_an_error() {
     let env = env();
     for line in [
         "$RUNNER schema | head -1 >/dev/null; echo ${PIPESTATUS[0]}",
@@ -199,7 +199,7 @@ fn colour_only_where_it_is_wanted() {
 }
 
 #[test]
-fn what_is_refused_has_the_keys_of_a_result() {
+fn a_refusal_has_the_keys_of_a_result() {
     let env =
         env().file("r.yaml", "name: r\nsteps:\n- {id: a, command: 'true'}\n").file("bad.yaml", "name: b\n");
     for (arguments, code) in [

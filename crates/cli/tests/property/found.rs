@@ -30,7 +30,7 @@ fn check_edit(what: &str, files: &[(&str, &str)], edits: &[(&str, &str)], again:
 const SILENT: &str = "name: child\nsteps:\n- {id: k, command: echo k >> ledger; echo vk}\n";
 
 #[test]
-fn a_step_that_an_edit_removes_leaves_no_value_behind() {
+fn a_removed_step_leaves_no_value() {
     let first = "name: r\nsteps:\n- {id: gone, command: echo old}\n- {id: n, recipe: child}\n- {id: b, command: exit 3}\n";
     let edited = "name: r\nsteps:\n- {id: n, recipe: child}\n- {id: b, command: echo b >> ledger}\n";
     check_edit(
@@ -42,7 +42,7 @@ fn a_step_that_an_edit_removes_leaves_no_value_behind() {
 }
 
 #[test]
-fn a_default_that_an_edit_changes_is_seen_by_all_who_read_it() {
+fn a_changed_default_is_seen_by_all_readers() {
     let reader = "name: child\nsteps:\n- {id: k, command: 'echo k >> ledger; echo \"$WORD\"'}\n";
     let shown = "name: child\noutput: {format: text, template: '{{word}}'}\nsteps:\n- {id: k, command: 'echo k >> ledger'}\n";
     for (what, step, child) in [
@@ -80,7 +80,7 @@ steps:
 }
 
 #[test]
-fn what_was_done_in_an_unfinished_recipe_is_done_again_if_it_is_given_something_else() {
+fn steps_of_an_unfinished_recipe_rerun_with_other_values() {
     let text =
         |given: &str| format!("name: r\nsteps:\n- {{id: n, recipe: child, context: {{given: {given}}}}}\n");
     let child = "name: child\nsteps:\n- {id: k, command: 'echo k >> ledger; echo {{given}}'}\n- {id: f, command: test -e go}\n";
@@ -121,7 +121,7 @@ fn a_kept_effect_in_an_edited_sub_recipe_asks_no_question() {
 
 /// A process that was just being started when the runner was killed holds its locks on for a moment.
 #[test]
-fn locks_that_outlive_their_dead_owner_for_a_moment_are_no_conflict() {
+fn locks_that_briefly_outlive_their_owner_are_not_a_conflict() {
     let recipe = "name: r\nsteps:\n- {id: a, command: '[ -e go ] || kill -9 $PPID; echo a'}\n";
     for again in ["resume last", "r.yaml"] {
         let env = env(&[("r.yaml", recipe)]);

@@ -61,7 +61,7 @@ fn names(given_up: &BTreeSet<String>) -> String {
 }
 
 #[test]
-fn what_an_edit_of_a_step_gives_up() {
+fn an_edit_of_a_step_discards_these_results() {
     for (text, changed, expected) in [
         ("a b c", "b", "b c"),
         ("a b c<a d", "b", "b"),
@@ -85,7 +85,7 @@ fn what_an_edit_of_a_step_gives_up() {
 }
 
 #[test]
-fn what_a_failure_gives_up() {
+fn a_failure_discards_these_results() {
     for (text, path, expected) in [
         ("a k! c<k f<c", "f", "c k"),
         ("a k! f", "f", ""),

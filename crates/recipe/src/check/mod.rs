@@ -70,7 +70,7 @@ pub trait Loader {
 pub struct Given {
     /// Context names that are set from outside.
     pub names: Vec<String>,
-    /// Names that may be there besides: who reads one of them is not mistaken.
+    /// Further names that may exist: reading one of them is not a mistake.
     pub possible: Vec<String>,
     /// Those of `names` that a person typed for this recipe.
     pub typed: Vec<String>,

@@ -45,9 +45,9 @@ fn substitutions() {
     check("$((echo '@'); echo @)", &[Single, Bare]);
 }
 
-/// How far is looked ahead is bounded: what lies too deep is held to be arithmetic, which lets less through.
+/// The look-ahead is bounded: text beyond it counts as arithmetic, which is stricter.
 #[test]
-fn how_far_is_looked_ahead_is_bounded() {
+fn the_look_ahead_is_bounded() {
     for (depth, expected) in [(10, Single), (200, Arithmetic)] {
         let command = format!("{}echo '@'{}", "$((:; ".repeat(depth), "); :)".repeat(depth));
         check(&command, &[expected]);
@@ -313,7 +313,7 @@ fn hostile_commands_are_scanned_fast() {
 }
 
 #[test]
-fn beyond_all_nesting_only_numbers_are_let_through() {
+fn beyond_the_nesting_limit_only_numbers_pass() {
     check(&format!("{}@", "$(".repeat(100_000)), &[Arithmetic]);
     check(&format!("{}@", "$((".repeat(100)), &[Arithmetic]);
     // the command itself is open too

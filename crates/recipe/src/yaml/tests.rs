@@ -141,7 +141,7 @@ fn aliases_and_merges_are_expanded() {
 }
 
 #[test]
-fn merged_entries_stand_where_they_were_written() {
+fn merged_entries_have_their_places() {
     let (sources, node, _) = read("a: &x\n  p: 1\nb:\n  <<: *x\n");
     let root = node.unwrap();
     let entry = root.get("b").unwrap().value.get("p").unwrap();

@@ -78,7 +78,7 @@ fn block_scalars_in_lists_start_at_their_mark() {
 }
 
 #[test]
-fn keys_stand_where_they_were_written() {
+fn keys_have_their_places() {
     let (sources, node, _) = read("ü: 1\n  \n\"a b\" : 2\n? c\n: 3\n");
     let NodeKind::Map(entries) = node.unwrap().kind else { panic!() };
     let found: Vec<_> = entries.iter().map(|entry| slice(&sources, entry.key.place)).collect();
