@@ -71,6 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         recording: &recording,
         dry_run: false,
         others: ConcurrencyPolicy::default(),
+        request: None,
         origin: None,
     };
     let result = Runs::at(cwd.join("state")).start(start, &mut Events)?;

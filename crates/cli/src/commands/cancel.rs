@@ -1,6 +1,7 @@
 //! `cancel`: stops a run, and returns when all its processes have ended.
 
 use runtime::{
+    machine::local::GRACE,
     os::process,
     runs::{CancelError, CancelRequest, Cancelled},
     store::folder::owner_words,
@@ -20,11 +21,10 @@ use crate::{host, report::words::still_alive};
 /// Stops a run.
 pub(crate) fn cancel(args: &CancelArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let format = args.format.output_format;
-    let host = host::bare(environment.all(), environment);
     let result = runs_at(args.state.state_dir.as_deref(), environment).and_then(|runs| {
         let folder = find(&runs, &args.run)?;
         let request = CancelRequest { run: folder.id(), origin: Some(host::origin()) };
-        let cancelled = runs.cancel(&request, host.grace).map_err(|error| match error {
+        let cancelled = runs.cancel(&request, GRACE).map_err(|error| match error {
             CancelError::Find(error) => not_found(&error, &runs),
             CancelError::Open(error) => unreadable(&error, &folder),
         })?;

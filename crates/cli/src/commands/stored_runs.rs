@@ -24,12 +24,12 @@ pub(crate) fn runs_at(state_dir: Option<&Path>, environment: &Environment) -> Re
 }
 
 /// The requested run.
-pub(super) fn find(runs: &Runs, asked: &str) -> Result<RunFolder, Failure> {
+pub(crate) fn find(runs: &Runs, asked: &str) -> Result<RunFolder, Failure> {
     runs.find(asked).map_err(|error| not_found(&error, runs))
 }
 
 /// Why a run cannot be found.
-pub(super) fn not_found(error: &FindError, runs: &Runs) -> Failure {
+pub(crate) fn not_found(error: &FindError, runs: &Runs) -> Failure {
     let hint = match error {
         FindError::None(_) => format!("`{}` shows all runs", runs.reach().command("runs")),
         FindError::Several { .. } => "write more of the id".to_owned(),
@@ -38,7 +38,7 @@ pub(super) fn not_found(error: &FindError, runs: &Runs) -> Failure {
 }
 
 /// Why a run cannot be opened.
-pub(super) fn unreadable(error: &OpenError, folder: &RunFolder) -> Failure {
+pub(crate) fn unreadable(error: &OpenError, folder: &RunFolder) -> Failure {
     let failure = Failure::new(Exit::Broken, error.to_string());
     if !matches!(error, OpenError::Journal(JournalError::Damaged { .. })) {
         return failure;

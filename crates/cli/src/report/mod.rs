@@ -7,4 +7,5 @@ pub(crate) mod live;
 pub(crate) mod progress;
 pub(crate) mod result;
 pub(crate) mod table;
+pub(crate) mod terminal_listener;
 pub(crate) mod words;

@@ -54,7 +54,7 @@ fn attempt_ended(state: &mut RunState, path: &str, attempt: u32, mut result: Att
     let mut actions: Vec<Action> =
         notes.into_iter().map(|message| Action::Record(Box::new(note(message)))).collect();
     let frame = &state.frames[frame];
-    let may_retry = !state.live.stop.is_some() && frame.stopped.is_none();
+    let may_retry = state.live.stop.is_none() && frame.stopped.is_none();
     let retry = retry::of_step(state, path, &frame.unit.steps[at], &result.ended).filter(|_| may_retry);
     if let Some(retry) = retry {
         actions.extend(plan_retry(state, path, attempt, result, retry));

@@ -126,8 +126,7 @@ pub(crate) fn ended(
     let ended = Ended::new(outcome(state, frame), None);
     // an agent does not replace a person that a step waits for, nor bypass a limit
     let is_final = matches!(ended.outcome, Outcome::NeedsHuman | Outcome::Limit(_));
-    let may =
-        may_recover(state, &step) && !is_final && !state.live.stop.is_some() && !is_stopped(state, path);
+    let may = may_recover(state, &step) && !is_final && state.live.stop.is_none() && !is_stopped(state, path);
     if may && !matches!(retry::of_recipe(plan, state, path, frame, &step, &ended), RecipeRetry::Again(_)) {
         return start_recovery(state, path, frame);
     }

@@ -56,7 +56,8 @@ impl Driven {
     }
 
     fn advance(&mut self) {
-        for _ in 0..100 {
+        for round in 0.. {
+            assert!(round < 100, "the engine does not come to rest: {:?}", self.trace);
             let actions = step(&self.plan, &mut self.state);
             let is_last = matches!(actions.as_slice(), [] | [Action::Finish]);
             self.perform(actions);
@@ -64,7 +65,6 @@ impl Driven {
                 return;
             }
         }
-        panic!("the engine does not come to rest: {:?}", self.trace);
     }
 
     fn advanced(mut self) -> Driven {

@@ -62,7 +62,7 @@ pub struct Policy {
 }
 
 /// Everything that the loop needs besides the first run.
-pub struct Loop<'a> {
+pub(crate) struct Loop<'a> {
     /// The runs.
     pub runs: &'a Runs,
     /// Its settings.
@@ -101,7 +101,11 @@ pub enum AutoFixError {
 impl Loop<'_> {
     /// Runs a recipe, and continues until it succeeds or a person is needed. No other process can take the run
     /// meanwhile.
-    pub fn start(self, start: Start<'_>, reporter: &mut dyn Reporter) -> Result<RunResult, AutoFixError> {
+    pub(crate) fn start(
+        self,
+        start: Start<'_>,
+        reporter: &mut dyn Reporter,
+    ) -> Result<RunResult, AutoFixError> {
         let ear = StopListener::new()?;
         match self.runs.start_held(start, reporter)? {
             (first, Some(hold)) => self.go_on(first, hold, ear, reporter),
@@ -110,7 +114,7 @@ impl Loop<'_> {
     }
 
     /// The same with an opened run.
-    pub fn resume(
+    pub(crate) fn resume(
         self,
         opened: OpenedRun,
         resume: Resume<'_>,
@@ -247,7 +251,7 @@ impl Loop<'_> {
             from: None,
             resumer: Resumer::Automatic { level: self.level },
             effects: Effects::Once,
-            confirm: &|_| true,
+            plan_digest: None,
             beside: Beside::Refused,
             given: Map::new(),
             edited,

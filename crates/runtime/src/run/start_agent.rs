@@ -120,7 +120,7 @@ impl Driver<'_> {
         let (fitting, large) = own_room(self.own_env(frame, step));
         let mut own = self.in_files(path, &dir, large)?;
         own.extend(fitting);
-        let mut env = self.step_env(frame, at, &dir, exported.env, own)?;
+        let mut env = self.step_env(frame, at, &dir, (exported.env, exported.share), own)?;
         let known = [
             ("WORKING_DIRECTORY", cwd.as_os_str()),
             ("RECIPE_VAR_working_directory", cwd.as_os_str()),

@@ -35,7 +35,7 @@ use crate::{
         shell::{
             attempt::{Command, Quoted, SHELL, ShellTask, run_shell},
             context_file::Sharing,
-            export::{Share, own_room},
+            export::{Share, is_of_context, own_room},
             script,
         },
         spawn::{SpawnContext, spawn_report},
@@ -127,13 +127,17 @@ impl Driver<'_> {
         frame: FrameId,
         at: usize,
         dir: &Path,
-        exported: Vec<(String, String)>,
+        (exported, share): (Vec<(String, String)>, Share),
         own: Vec<(String, String)>,
     ) -> Result<Environment, FolderError> {
         let file = self.run_dir().join(dir).join("context.json");
         let sharing = if self.runs_beside_others(frame, at) { Sharing::Beside } else { Sharing::Alone };
         self.store.hand_out_context(frame, &self.state.frames[frame], &file, sharing)?;
         let mut env = Environment::shared(Arc::clone(&self.environment.variables));
+        if !share.is_whole {
+            // a value that does not fit must not be replaced by an inherited one
+            env.hide(|name| is_of_context(&self.state.frames[frame], name));
+        }
         env.extend(exported);
         env.extend(context_names(&file));
         env.extend(own);
@@ -210,7 +214,7 @@ impl Driver<'_> {
         if script.has_files {
             self.store.prepared.note_private(&dir);
         }
-        let env = Arc::new(self.step_env(frame, at, &dir, script.env, own)?);
+        let env = Arc::new(self.step_env(frame, at, &dir, (script.env, script.share), own)?);
         let command = Command {
             program: SHELL.into(),
             args: script.args.into_iter().map(Into::into).collect(),

@@ -23,7 +23,7 @@ use crate::{
     report::RunResult,
     run::{Notice, Reporter, audit::Audit},
     store::{
-        folder::{self, Header, Options, RunFolder, make_dir},
+        folder::{self, Beside, Header, Options, RunFolder, StoredRequest, make_dir},
         journal::Journal,
         sources::Recording,
         workspace::{Claim, Workspace},
@@ -50,6 +50,8 @@ pub struct Start<'a> {
     pub dry_run: bool,
     /// How to treat other runs of the same recipe in the same directory.
     pub others: ConcurrencyPolicy,
+    /// The request, as it is stored with the run.
+    pub request: Option<StoredRequest>,
     /// Where the request came from.
     pub origin: Option<Origin>,
 }
@@ -61,16 +63,6 @@ pub struct ConcurrencyPolicy {
     pub beside: Beside,
     /// What happens to the markers of dead ones.
     pub stale: Stale,
-}
-
-/// Whether a run may start next to a live one in the same workspace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Beside {
-    /// It may not.
-    #[default]
-    Refused,
-    /// The user allows it.
-    Allowed,
 }
 
 /// What happens to the markers of dead runs.
@@ -264,6 +256,7 @@ impl Runs {
             boot_id: process::boot_id(),
             given: engine::run::override_values::write(&start.given),
             options: start.options.clone(),
+            request: start.request.clone(),
             origin: start.origin.clone(),
         };
         // made under a hidden name: every visible run has all that a resume needs

@@ -5,6 +5,7 @@
 mod batch;
 mod header;
 mod options;
+mod request;
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -20,6 +21,7 @@ use serde::Serialize;
 pub(crate) use batch::Batch;
 pub use header::Header;
 pub use options::{Options, Recovery};
+pub use request::{Beside, RequestOptions, StoredInput, StoredRequest, store_inputs};
 
 use crate::os::{files, held_lock::HeldLock, process};
 
@@ -102,6 +104,19 @@ impl RunFolder {
         let path = self.path.join("run.json");
         let text = fs::read(&path).map_err(FolderError::at("read", &path))?;
         serde_json::from_slice(&text).map_err(|error| FolderError::at("read", &path)(error.into()))
+    }
+
+    /// Marks a run of an older format as one of this format: it gets records that older programs cannot read.
+    pub(crate) fn mark_format(&self, header: &Header) -> Result<(), FolderError> {
+        if header.format == FORMAT {
+            return Ok(());
+        }
+        let (file, new) = (self.path.join("run.json"), self.path.join("run.json.new"));
+        let header = Header { format: FORMAT, ..header.clone() };
+        let json = to_json(&header).map_err(FolderError::at("write", &file))?;
+        write_new(&new, &json)?;
+        fs::rename(&new, &file).map_err(FolderError::at("replace", &file))?;
+        sync_dir(&self.path)
     }
 
     /// The journal's file.

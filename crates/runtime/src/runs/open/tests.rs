@@ -46,6 +46,7 @@ fn make(home: PathBuf) -> (Runs, RunFolder) {
         boot_id: None,
         given: Vec::new(),
         options: Options::default(),
+        request: None,
         origin: None,
     };
     let runs = Runs::at(home);

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use recipe::value::Map;
 use serde::{Deserialize, Serialize};
 
-use super::Options;
+use super::{Options, StoredRequest};
 
 /// The request of a run, as it was made.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -40,6 +40,9 @@ pub struct Header {
     pub given: Vec<(String, Given)>,
     /// Options that a resume keeps.
     pub options: Options,
+    /// The request; absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<StoredRequest>,
     /// Where the request came from; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
