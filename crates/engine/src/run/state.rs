@@ -26,6 +26,7 @@ use recipe::{
 
 use crate::run::{
     actions::HookKind,
+    budget::GivenBudgets,
     decide::is_uncertain,
     event::{Ended, Event, Record, RepairBegan, RunFinished, Usage},
     frame::{Frame, FrameId, StepState},
@@ -53,6 +54,8 @@ pub struct RunSettings {
     pub max_parallel: usize,
     /// The most agents that work at the same time.
     pub max_agents: Option<usize>,
+    /// Budgets that replace those of recipes.
+    pub budgets: GivenBudgets,
     /// What happens when the service of an agent is rate limited.
     pub rate_limits: RateLimits,
     /// Which failed sub-recipes an agent may try to finish.

@@ -69,7 +69,7 @@ pub fn failure(
     let commands = commands(&path);
     let own = match (&ended.outcome, &commands.resume) {
         (Outcome::Budget(exhausted), Some(resume)) => {
-            crate::steps::agent::budget::raise(exhausted, &state.used).map(|option| {
+            crate::steps::agent::ledger::raise(exhausted, &state.used).map(|option| {
                 let (what, command) = (budgets(exhausted), format!("{resume} {option}"));
                 let raise = format!("the budget of {what} is used up: raise it with `{command}`");
                 (vec![raise, then_resume(&command)], Some(command))

@@ -24,13 +24,13 @@ use recipe::{
 
 use super::{
     DriveError, Halt, Notice, Preview, Reporter, Signals, audit::Audit, output::ShownOutput,
-    run_store::RunStore, signals, start_agent::Spending, tasks::Tasks,
+    run_store::RunStore, signals, tasks::Tasks,
 };
 use crate::{
     agents::AgentSettings,
     machine::host::Host,
     os::{clock, files, guardian::Beside, process},
-    steps::shell::attempt::Progress,
+    steps::{agent::ledger::Ledger, shell::attempt::Progress},
     store::{
         folder::{Options, RunFolder},
         journal::Journal,
@@ -92,7 +92,7 @@ pub struct Driver<'a> {
     audits: Vec<Audit>,
     pub(super) tasks: Tasks,
     pub(super) shown: ShownOutput,
-    pub(super) spending: Spending,
+    pub(super) ledger: Arc<Ledger>,
     pub(super) environment: BaseEnvironment,
     pub(super) previews: HashMap<String, Preview>,
     /// Actions that wait until the records before them are on disk.
@@ -128,6 +128,7 @@ impl<'a> Driver<'a> {
         settings.max_agents = Some(spec.host.most_agents(spec.options.max_agents));
         settings.rate_limits = spec.agents.rate.clone();
         settings.recovery = spec.options.recovery;
+        settings.budgets = spec.agents.budgets();
         Driver {
             spec,
             plan,
@@ -139,7 +140,7 @@ impl<'a> Driver<'a> {
             audits,
             tasks: Tasks::new(),
             shown: ShownOutput::new(),
-            spending: Spending::default(),
+            ledger: Arc::default(),
             environment: BaseEnvironment { variables, names: BTreeSet::new() },
             previews: HashMap::new(),
             pending_actions: Vec::new(),

@@ -16,7 +16,7 @@ mod output;
 mod perform;
 mod prepared_folder;
 mod recover;
-pub mod recovery;
+mod recovery_prompt;
 mod reporter;
 mod run_store;
 mod signals;

@@ -1,22 +1,16 @@
 //! Starting agents: their prompts, their environment and their limits.
 
 use std::{
-    collections::{HashMap, HashSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use engine::{
-    Event, Outcome,
-    run::{
-        actions::HookKind,
-        cause::Exhausted,
-        event::{Ended, Usage},
-        frame::FrameId,
-    },
+    Outcome,
+    run::{actions::HookKind, budget, cause::Exhausted, frame::FrameId},
 };
 use recipe::{
-    plan::{AgentStep, Budget},
+    plan::AgentStep,
     scope::{Final, Scope},
     template::Template,
     value::Value,
@@ -26,10 +20,7 @@ use super::{DriveError, Driver, start_step::StepStart, tasks::TaskDone};
 use crate::{
     agents::User,
     steps::{
-        agent::{
-            attempt::{AgentTask, run_agent},
-            budget::{self, Ledger, Limit},
-        },
+        agent::attempt::{AgentTask, run_agent},
         shell::export::own_room,
     },
     store::folder::{FolderError, RunFolder, make_dir},
@@ -49,22 +40,6 @@ pub(super) struct AgentRequest {
     pub(super) idle_timeout: Option<f64>,
     pub(super) auto_stage: bool,
     pub(super) json_retries: u64,
-}
-
-/// The usage of agents, against the budgets of the run.
-#[derive(Default)]
-pub(super) struct Spending {
-    pub(super) ledger: Arc<Ledger>,
-    /// Usage before this process started; set when the first limit is read.
-    before: Option<SpentBefore>,
-    /// Programs that do not report their cost, and about which there is a note.
-    without_cost: HashSet<String>,
-}
-
-/// Usage before this process started: in total, and below every recipe step.
-struct SpentBefore {
-    all: Usage,
-    below: HashMap<String, Usage>,
 }
 
 impl Driver<'_> {
@@ -107,8 +82,8 @@ impl Driver<'_> {
         request: AgentRequest,
     ) -> Result<Result<AgentTask, Vec<Exhausted>>, DriveError> {
         let StepStart { ref path, attempt, frame, at, ref step, .. } = *start;
-        let limits = self.limits(frame);
-        if let Some(exhausted) = budget::used_up(&limits, &self.spending.ledger) {
+        let limits = budget::limits(&self.state, frame);
+        if let Some(exhausted) = budget::used_up(&limits, &*self.ledger) {
             return Ok(Err(exhausted));
         }
         let dir = RunFolder::attempt(path, attempt);
@@ -152,8 +127,8 @@ impl Driver<'_> {
             auto_stage: request.auto_stage,
             json_retries: request.json_retries,
             limits,
-            account: self.spending.ledger.open(path),
-            ledger: Arc::clone(&self.spending.ledger),
+            account: self.ledger.open(path),
+            ledger: Arc::clone(&self.ledger),
         }))
     }
 
@@ -222,47 +197,6 @@ impl Driver<'_> {
             TaskDone::Attempt { path, attempt, hook: report, result }
         });
         Ok(())
-    }
-
-    /// The limits of agents below a frame. Limits of the command line replace those of the recipe, and limits of a
-    /// resume replace both.
-    fn limits(&mut self, frame: FrameId) -> Vec<Limit> {
-        let state = &self.state;
-        let spent = || SpentBefore { all: state.used.clone(), below: state.used_below.clone() };
-        let before = self.spending.before.get_or_insert_with(spent);
-        let mut limits = Vec::new();
-        let mut at = Some(frame);
-        while let Some(id) = at {
-            let frame = &state.frames[id];
-            let limit = match frame.parent {
-                None => budget::of_run(&frame.unit.budget, &self.spec.agents, before.all.clone()),
-                Some(_) => Limit {
-                    prefix: format!("{}/", frame.path),
-                    budget: budget::without(&frame.unit.budget, &self.spec.agents.raised),
-                    before: before.below.get(&frame.path).cloned().unwrap_or_default(),
-                },
-            };
-            limits.extend((limit.budget != Budget::default()).then_some(limit));
-            at = frame.parent.map(|(parent, _)| parent);
-        }
-        limits
-    }
-
-    /// Notes once per program that its cost is unknown and cannot count against a budget in dollars.
-    pub(super) fn note_unknown_cost(&mut self, path: &str, ended: &Ended) -> Result<(), DriveError> {
-        let Some((frame, _)) = self.state.locate(path) else { return Ok(()) };
-        let Some(usage) = ended.usage.as_ref().filter(|usage| usage.runs_without_cost > 0) else {
-            return Ok(());
-        };
-        let program = usage.program.clone().unwrap_or_default();
-        let is_limited = self.limits(frame).iter().any(|limit| limit.budget.usd.is_some());
-        if !is_limited || !self.spending.without_cost.insert(program.clone()) {
-            return Ok(());
-        }
-        let message = format!(
-            "`{program}` does not report its cost: the budget in dollars does not count it, so the total may exceed the budget"
-        );
-        self.record(Event::Noted { path: Some(path.to_owned()), message }, None)
     }
 }
 

@@ -4,13 +4,14 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use engine::run::{
     actions::FailedRecipe, attempt::AttemptResult, cause::Refusal, event::Usage, frame::FrameId,
+    recovery_answer::RecoveryVerdict,
 };
 use tokio::{
     sync::{mpsc, watch},
     task::JoinSet,
 };
 
-use super::{hooks::HookReport, recovery::Verdict};
+use super::hooks::HookReport;
 use crate::{
     os::process::{self, Filter, Survivor},
     steps::shell::attempt::{Go, Progress, duration, stopped},
@@ -45,7 +46,7 @@ pub(crate) enum TaskDone {
     /// A sub-recipe timed out.
     RecipeTimeout { path: String, seconds: f64 },
     /// A recovery agent answered.
-    Recovered { path: String, frame: FrameId, answer: Verdict, usage: Option<Usage> },
+    Recovered { path: String, frame: FrameId, answer: RecoveryVerdict, usage: Option<Usage> },
     /// Nothing has to be done.
     Nothing,
     /// The runner itself failed inside a task.
