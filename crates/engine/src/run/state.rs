@@ -152,6 +152,12 @@ impl RunState {
         self.locate(path).map(|(frame, at)| &self.frames[frame].steps[at])
     }
 
+    /// Whether a step may run in parallel with others.
+    pub fn runs_beside_others(&self, frame: FrameId, at: usize) -> bool {
+        let around = std::iter::successors(Some((frame, at)), |(frame, _)| self.frames[*frame].parent);
+        around.into_iter().any(|(frame, at)| self.frames[frame].unit.steps[at].group.is_some())
+    }
+
     /// The number of the next attempt at a step.
     pub fn next_attempt(&self, path: &str) -> u32 {
         self.attempts.get(path).copied().unwrap_or(0) + 1

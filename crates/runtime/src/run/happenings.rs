@@ -71,7 +71,8 @@ impl Driver<'_> {
         result: Result<AttemptResult, FolderError>,
     ) -> Result<(), DriveError> {
         self.tasks.forget(&path);
-        self.end_output(&path, result.as_ref().ok().map(|result| &result.ended));
+        let ended = result.as_ref().ok().map(|result| &result.ended);
+        self.shown.end(&path, ended, self.reporter, &self.mask);
         self.take_hook(hook)?;
         let result = Box::new(result?);
         let is_stopped = self.halt.is_some() && result.ended.outcome == Outcome::Cancelled;
@@ -100,7 +101,7 @@ impl Driver<'_> {
         usage: Option<Usage>,
     ) -> Result<(), DriveError> {
         self.tasks.forget(&path);
-        self.end_output(&path, None);
+        self.shown.end(&path, None, self.reporter, &self.mask);
         let answer = match verdict {
             RecoveryVerdict::Stopped => RecoveryAnswer::Stopped,
             RecoveryVerdict::NotRecovered(message) => RecoveryAnswer::NotRecovered(message),

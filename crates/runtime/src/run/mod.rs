@@ -20,13 +20,15 @@ mod recovery_prompt;
 mod reporter;
 mod run_store;
 mod signals;
+mod spec;
 mod start_agent;
 mod start_step;
 mod tasks;
 
 pub use drive_error::DriveError;
-pub use driver::{Driver, Parts, RunSpec};
+pub use driver::{Driver, Parts};
 pub use dry_run::Preview;
 pub use reporter::{Notice, Reporter};
 pub use signals::{Halt, wait_unless_told};
 pub(crate) use signals::{INBOX, Signals, TOLD_AGAIN, cancel_requested};
+pub use spec::RunSpec;

@@ -59,7 +59,7 @@ impl Driver<'_> {
             auto_stage: false,
             json_retries: 0,
         };
-        let cwd = self.base_dir(id);
+        let cwd = self.spec.base_dir(&self.state, id);
         let mut task = match self.agent_task(&start, cwd, request)? {
             Ok(task) => task,
             Err(exhausted) => {
@@ -73,7 +73,7 @@ impl Driver<'_> {
         // the step's JSON mode and exit codes are about its recipe, not about the agent's answer
         let (json, exit_codes) = (JsonMode::Text, Vec::new());
         task.step = Arc::new(Step { json, exit_codes, ..Step::clone(&start.step) });
-        let wake = self.watch(path, &task.dir.join("stdout"))?;
+        let wake = self.shown.watch(path, &task.run.join(&task.dir).join("stdout"))?;
         let go = self.tasks.stop_signal(path);
         let progress = self.tasks.progress.0.clone();
         let (path, mode) = (path.to_owned(), self.spec.options.recovery);

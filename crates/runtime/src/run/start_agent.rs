@@ -44,10 +44,10 @@ pub(super) struct AgentRequest {
 
 impl Driver<'_> {
     pub(super) fn start_agent(&mut self, start: StepStart, agent: &AgentStep) -> Result<(), DriveError> {
-        let cwd = match self.step_dir(start.frame, &start.step) {
+        let cwd = match self.spec.step_dir(&self.state, start.frame, &start.step) {
             Ok(cwd) => cwd,
             Err(refusal) => {
-                self.refuse(&start.path, start.attempt, "agent", Outcome::Refused(refusal));
+                self.tasks.refuse(&start.path, start.attempt, "agent", Outcome::Refused(refusal));
                 return Ok(());
             }
         };
@@ -68,7 +68,7 @@ impl Driver<'_> {
         match self.agent_task(&start, cwd, request)? {
             Ok(task) => self.spawn_agent(start, task),
             Err(exhausted) => {
-                self.refuse(&start.path, start.attempt, "agent", Outcome::Budget(exhausted));
+                self.tasks.refuse(&start.path, start.attempt, "agent", Outcome::Budget(exhausted));
                 Ok(())
             }
         }
@@ -87,7 +87,7 @@ impl Driver<'_> {
             return Ok(Err(exhausted));
         }
         let dir = RunFolder::attempt(path, attempt);
-        make_dir(&self.run_dir().join(&dir))?;
+        make_dir(&self.store.dir().join(&dir))?;
         let lineage = self.state.lineage(frame);
         let exported =
             crate::steps::shell::export::exports(&lineage, "", Vec::new(), step.max_env_value_bytes);
@@ -106,7 +106,7 @@ impl Driver<'_> {
         }
         self.complete_context(frame, &cwd, &dir)?;
         Ok(Ok(AgentTask {
-            run: self.run_dir(),
+            run: self.store.dir(),
             run_id: self.spec.run_id.clone(),
             path: path.to_owned(),
             step: Arc::clone(step),
@@ -141,7 +141,7 @@ impl Driver<'_> {
     ) -> Result<Vec<(String, String)>, FolderError> {
         let mut named = Vec::new();
         for (name, value) in large {
-            let file = self.run_dir().join(dir).join(format!("env-{name}"));
+            let file = self.store.dir().join(dir).join(format!("env-{name}"));
             crate::store::folder::write_private(&file, value.as_bytes())?;
             self.pending_notes.push((
                 path.to_owned(),
@@ -168,7 +168,7 @@ impl Driver<'_> {
         if missing.is_empty() {
             return Ok(());
         }
-        let file = self.run_dir().join(dir).join("context.json");
+        let file = self.store.dir().join(dir).join("context.json");
         let text = std::fs::read_to_string(&file).map_err(FolderError::at("read", &file))?;
         let Some(open) = text.trim_end().strip_suffix('}') else { return Ok(()) };
         let mut text = open.trim_end().to_owned();
@@ -184,7 +184,7 @@ impl Driver<'_> {
 
     fn spawn_agent(&mut self, start: StepStart, task: AgentTask) -> Result<(), DriveError> {
         let StepStart { path, attempt, frame, at, pre_hook, .. } = start;
-        let wake = self.watch(&path, &task.dir.join("stdout"))?;
+        let wake = self.shown.watch(&path, &task.run.join(&task.dir).join("stdout"))?;
         let hook = pre_hook.then(|| self.hook(frame, at, HookKind::PreStep)).flatten();
         let go = self.tasks.stop_signal(&path);
         let progress = self.tasks.progress.0.clone();

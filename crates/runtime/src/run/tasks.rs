@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use engine::Outcome;
 use engine::run::{
     actions::FailedRecipe, attempt::AttemptResult, cause::Refusal, event::Usage, frame::FrameId,
     recovery_answer::RecoveryVerdict,
@@ -100,6 +101,13 @@ impl Tasks {
                 _ => false,
             });
         }
+    }
+
+    /// Ends a step before it started.
+    pub(super) fn refuse(&mut self, path: &str, attempt: u32, kind: &str, outcome: Outcome) {
+        let path = path.to_owned();
+        let result = Box::new(Ok(AttemptResult::failed(kind, outcome, "")));
+        self.set.spawn(async move { TaskDone::Attempt { path, attempt, hook: None, result } });
     }
 
     /// Waits before the next attempt at a step, and ends what the last one left running.
