@@ -154,7 +154,7 @@ fn the_map_shows_every_folder() {
 }
 
 /// The files that may know exit codes of this program besides `cli/src/exit.rs`: they read old journals.
-const READS_EXIT_CODES: &[&str] = &["crates/engine/src/run/event.rs"];
+const READS_EXIT_CODES: &[&str] = &["crates/runtime/src/store/journal/upgrade.rs"];
 
 #[test]
 fn only_the_command_line_knows_exit_codes() {
@@ -172,4 +172,77 @@ fn only_the_command_line_knows_exit_codes() {
             assert!(!text.contains(field), "{path} has `{field}`: use `EndReason`");
         }
     }
+}
+
+/// Files that look for several words in a text, because the text is not ours: the output of other programs, answers of
+/// agents, and the sentences of old journals.
+const READS_SENTENCES: &[&str] = &[
+    "crates/engine/src/failure/hollow.rs",
+    "crates/engine/src/failure/names.rs",
+    "crates/engine/src/failure/network.rs",
+    "crates/engine/src/failure/phrases.rs",
+    "crates/engine/src/failure/text.rs",
+    "crates/engine/src/failure/tools.rs",
+    "crates/engine/src/failure/variables.rs",
+    "crates/engine/src/repair_review/",
+    "crates/runtime/src/agents/",
+    // a message of git about its lock
+    "crates/runtime/src/steps/agent/staging.rs",
+    "crates/runtime/src/store/journal/upgrade.rs",
+];
+
+/// The methods that look for words in a text.
+const LOOKS: &[&str] = &[
+    "contains",
+    "starts_with",
+    "ends_with",
+    "strip_prefix",
+    "strip_suffix",
+    "find",
+    "split_once",
+    "rsplit_once",
+];
+
+/// The literals of two or more words that a file looks for in a text.
+fn sought_sentences(text: &str) -> Vec<String> {
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let literal = |after: &str| -> Option<String> {
+        let after = after.trim_start().strip_prefix('"')?;
+        let mut escaped = false;
+        let end = after.char_indices().find(|(_, letter)| {
+            let is_end = *letter == '"' && !escaped;
+            escaped = *letter == '\\' && !escaped;
+            is_end
+        });
+        end.map(|(end, _)| after[..end].to_owned())
+    };
+    let is_sentence = |found: &String| {
+        let words = found.split_whitespace().filter(|word| word.contains(char::is_alphabetic));
+        words.count() > 1
+    };
+    let calls = LOOKS.iter().flat_map(|look| {
+        let call = format!(".{look}(");
+        text.match_indices(&call).map(|(at, call)| &text[at + call.len()..]).collect::<Vec<_>>()
+    });
+    calls.filter_map(literal).filter(is_sentence).collect()
+}
+
+#[test]
+fn facts_are_types_and_no_sentence_is_read_back() {
+    let is_below =
+        |path: &str| path.starts_with("crates/engine/src/") || path.starts_with("crates/runtime/src/");
+    let is_exempt = |path: &str| {
+        path.contains("/tests")
+            || path.contains("/simulation/")
+            || READS_SENTENCES.iter().any(|file| path.starts_with(file))
+    };
+    for (path, text) in sources().iter().filter(|(path, _)| is_below(path) && !is_exempt(path)) {
+        let sought = sought_sentences(text);
+        assert!(sought.is_empty(), "{path} looks for {sought:?}: let the producer give a type");
+    }
+    for file in READS_SENTENCES {
+        assert!(sources().keys().any(|path| path.starts_with(file)), "`{file}` does not exist any more");
+    }
+    let text = "a.contains(\n    \"is \\\" not found\") || b.find(\"one:\") || c.starts_with(&words)";
+    assert_eq!(sought_sentences(text), ["is \\\" not found"], "only literals of several words");
 }

@@ -2,9 +2,12 @@
 
 use std::{path::Path, sync::Arc};
 
-use engine::run::{
-    actions::HookKind,
-    frame::{Frame, FrameId},
+use engine::{
+    Outcome,
+    run::{
+        actions::HookKind,
+        frame::{Frame, FrameId},
+    },
 };
 use recipe::{
     scope::{Final, Scope},
@@ -22,9 +25,7 @@ use crate::{
     steps::{
         output_files::OutputFiles,
         shell::{
-            attempt::{
-                Command, Go, HOOK_TIME, ProcessEnd, Progress, SHELL, number, run_command, signal_words,
-            },
+            attempt::{Command, Go, HOOK_TIME, ProcessEnd, Progress, SHELL, run_command, signal_words},
             context_file::Sharing,
             export::own_room,
             script,
@@ -218,7 +219,7 @@ impl Hook {
                 Some(format!("ended by {}", signal_words(signal)))
             }
             ProcessEnd::Exited { exit: Exit::Lost, .. } => Some("its exit status was lost".to_owned()),
-            ProcessEnd::TimedOut(seconds) => Some(format!("timed out after {} s", number(seconds))),
+            ProcessEnd::TimedOut(seconds) => Outcome::TimedOut(seconds).cause(),
             ProcessEnd::NotStarted(error) => Some(error.to_string()),
         };
         let said = values::tail(&stderr, 5, 1024);
