@@ -1,0 +1,110 @@
+//! What the runner believes about programs and about the words they print: data in `programs.yaml` and `phrases.yaml`,
+//! to which a user can add.
+//!
+//! The files are parsed when they are first needed, not at the start. Rules that use the data are elsewhere.
+
+mod command;
+mod names;
+mod pattern;
+mod program;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+};
+
+use serde::{Deserialize, de::DeserializeOwned};
+
+pub use command::Use;
+use command::{Programs, ProgramsFile};
+pub use pattern::{Pattern, Uses};
+pub use program::{ExitMeaning, Habit, Program, Runs};
+
+/// How a command checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckKind {
+    /// It runs tests.
+    Tests,
+    /// It looks for mistakes in sources.
+    Lint,
+    /// It builds.
+    Build,
+    /// It compares files, texts or numbers.
+    Compare,
+}
+
+/// What the runner believes: the built-in knowledge, with or without a user's additions. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Knowledge {
+    /// The programs; the built-in ones if absent.
+    programs: Option<Arc<Programs>>,
+}
+
+/// What a user adds, as the configuration has it under `knowledge:`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct UserKnowledge {
+    /// Programs: an entry extends what is known about a program of that name.
+    pub programs: BTreeMap<String, Program>,
+}
+
+static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| {
+    let file: Option<ProgramsFile> = built_in(include_str!("programs.yaml")).ok();
+    file.map(Programs::from).unwrap_or_default()
+});
+
+/// Reads a file that is part of the program; tests hold that it can be read.
+fn built_in<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let value = recipe::document::read(text.as_bytes()).map_err(|error| error.to_string())?;
+    let value = serde_json::to_value(value).map_err(|error| error.to_string())?;
+    serde_json::from_value(value).map_err(|error| error.to_string())
+}
+
+impl Knowledge {
+    /// What the runner believes without a user's additions. Nothing is parsed yet.
+    pub fn built_in() -> Knowledge {
+        Knowledge::default()
+    }
+
+    /// The built-in knowledge and what a user adds.
+    pub fn extended(user: &UserKnowledge) -> Knowledge {
+        let programs = (!user.programs.is_empty()).then(|| {
+            let mut programs = PROGRAMS.clone();
+            programs.extend(&user.programs);
+            Arc::new(programs)
+        });
+        Knowledge { programs }
+    }
+
+    fn programs(&self) -> &Programs {
+        self.programs.as_deref().unwrap_or(&PROGRAMS)
+    }
+
+    /// What is believed about a program; it may be named by a path.
+    pub fn program(&self, name: &str) -> Option<&Program> {
+        self.programs().get(name)
+    }
+
+    /// What a command line means: its effect, its verdict, behind all wrappers.
+    pub fn use_of<'a>(&self, words: &[&'a str]) -> Use<'a> {
+        self.programs().use_of(words)
+    }
+
+    /// Whether bash knows the word without a program: a builtin or a keyword.
+    pub fn is_bash_word(&self, word: &str) -> bool {
+        self.programs().bash_words.iter().any(|known| known == word)
+    }
+
+    /// Whether a program has a habit.
+    pub fn has_habit(&self, name: &str, habit: Habit) -> bool {
+        self.program(name).is_some_and(|program| program.is(habit))
+    }
+}
+
+/// The last part of a path.
+pub(crate) fn base_name(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
+}
