@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use engine::knowledge::Knowledge;
 use recipe::plan::{Budget, Plan};
 use runtime::{
     agents::{AgentSettings, Configuration, RateLimits, Tools},
@@ -207,15 +208,24 @@ fn configuration(working_dir: &Path, environment: &Environment) -> Result<Config
         let known: Vec<String> = all.agents.iter().map(|program| program.name.clone()).collect();
         all.agents.extend(read.agents.into_iter().filter(|program| !known.contains(&program.name)));
         all.agent = all.agent.or(read.agent);
+        all.knowledge.extend(read.knowledge);
     }
     Ok(all)
 }
 
-/// The stored runs.
+/// What is believed about programs, with what the configuration of a directory adds.
+pub(crate) fn knowledge(working_dir: &Path, environment: &Environment) -> Result<Knowledge, Failure> {
+    let config = configuration(working_dir, environment)?;
+    // the configuration was checked when it was read
+    Ok(Knowledge::extended(&config.knowledge).unwrap_or_default())
+}
+
+/// The stored runs. A configuration that cannot be used adds nothing here; commands that run something report it.
 pub(crate) fn runs(asked: Option<&Path>, environment: &Environment) -> Result<Runs, Failure> {
     let home = state_dir(asked, environment)?;
     let reach = CliHint::through(asked.map(|_| home.as_path()));
-    Ok(Runs::at(home).reached(reach).knowing(environment.variables()))
+    let knowledge = knowledge(&environment.cwd, environment).unwrap_or_default();
+    Ok(Runs::at(home).reached(reach).knowing(environment.variables()).believing(knowledge))
 }
 
 /// The state directory. `.env` files do not count: only the run of that recipe would know them.

@@ -63,6 +63,7 @@ fn meant(args: &ResumeArgs, environment: &Environment) -> Result<Meant, Failure>
     let runs = runs_at(args.options.state_dir.as_deref(), environment)?;
     let folder = find(&runs, &args.run)?;
     let header = folder.header().map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
+    let runs = runs.believing(host::knowledge(&header.working_dir, environment)?);
     Ok(Meant { runs, folder, header })
 }
 

@@ -107,6 +107,7 @@ fn execute(job: Job<'_>, args: &RunArgs, environment: &Environment, out: &mut Ou
     let options = &args.options;
     let working_dir = working_dir(args.places.working_dir.as_deref(), environment);
     let runs = host::runs(options.state_dir.as_deref(), environment)?;
+    let runs = runs.believing(host::knowledge(&working_dir, environment)?);
     let mut host = host::known(&job.plan, environment);
     host::warn(&host, &job.plan, &environment.cwd, &working_dir, out);
     let agents = host::agents(

@@ -59,6 +59,26 @@ pub struct UserKnowledge {
     pub phrases: Vec<CausePhrase>,
 }
 
+impl UserKnowledge {
+    /// Checks what the user adds; returns the first problem.
+    pub fn check(&self) -> Result<(), KnowledgeError> {
+        let mut problems = self.phrases.iter().enumerate();
+        let found = problems.find_map(|(at, phrase)| Some((at + 1, phrase.problem()?)));
+        found.map_or(Ok(()), |(number, problem)| Err(KnowledgeError::Phrase { number, problem }))
+    }
+
+    /// Adds what another configuration says; this one comes first.
+    pub fn extend(&mut self, more: UserKnowledge) {
+        for (name, mut program) in more.programs {
+            if let Some(own) = self.programs.remove(&name) {
+                program.extend(&own);
+            }
+            self.programs.insert(name, program);
+        }
+        self.phrases.extend(more.phrases);
+    }
+}
+
 /// Why a user's knowledge cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KnowledgeError {
@@ -95,11 +115,7 @@ impl Knowledge {
 
     /// The built-in knowledge and what a user adds.
     pub fn extended(user: &UserKnowledge) -> Result<Knowledge, KnowledgeError> {
-        for (at, phrase) in user.phrases.iter().enumerate() {
-            if let Some(problem) = phrase.problem() {
-                return Err(KnowledgeError::Phrase { number: at + 1, problem });
-            }
-        }
+        user.check()?;
         let programs = (!user.programs.is_empty()).then(|| {
             let mut programs = PROGRAMS.clone();
             programs.extend(&user.programs);

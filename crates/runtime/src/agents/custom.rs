@@ -83,15 +83,20 @@ pub enum AnswerBy {
     /// At this path (`result.text`, `choices.0.text`) of the one JSON object on standard output.
     Json(String),
     /// In the last line of standard output that matches.
-    Events {
-        /// Paths and the text that each must have: `type: result`.
-        #[serde(rename = "match")]
-        matching: BTreeMap<String, String>,
-        /// The path of the answer inside that event.
-        path: String,
-    },
+    Events(EventAnswer),
     /// In the file `{answer_file}`.
     File,
+}
+
+/// The event that has the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EventAnswer {
+    /// Paths and the text that each must have: `type: result`.
+    #[serde(rename = "match")]
+    pub matching: BTreeMap<String, String>,
+    /// The path of the answer inside that event.
+    pub path: String,
 }
 
 impl CustomProgram {
@@ -251,7 +256,7 @@ impl CustomReader {
         let found = match &self.answer {
             AnswerBy::Stdout | AnswerBy::File => return false,
             AnswerBy::Json(path) => at(event, path),
-            AnswerBy::Events { matching, path } => {
+            AnswerBy::Events(EventAnswer { matching, path }) => {
                 let matches = |(field, wanted): (&String, &String)| {
                     at(event, field).is_some_and(|value| as_text(value) == *wanted)
                 };
@@ -261,7 +266,7 @@ impl CustomReader {
         if let Some(answer) = found {
             draft.finish(Some(&as_text(answer)));
         }
-        found.is_some() || matches!(self.answer, AnswerBy::Events { .. })
+        found.is_some() || matches!(self.answer, AnswerBy::Events(_))
     }
 
     /// The failure that the configured words mean.

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, path::PathBuf};
 
-use engine::{Event, RunState, RunStatus};
+use engine::{Event, RunState, RunStatus, knowledge::Knowledge};
 use recipe::plan::Plan;
 
 use super::RunError;
@@ -37,6 +37,7 @@ pub(crate) struct Job<'a> {
     pub(crate) audits: Vec<Audit>,
     pub(crate) agents: AgentSettings,
     pub(crate) reach: CliHint,
+    pub(crate) knowledge: Knowledge,
     /// The name of its recipe, valid in any directory.
     pub(crate) recipe: String,
 }
@@ -48,6 +49,7 @@ impl Job<'_> {
             run_id: self.run_id.clone(),
             tracking_id: self.tracking_id.clone(),
             reach: self.reach.clone(),
+            knowledge: self.knowledge,
             recipe: self.recipe,
         };
         let run_dir = self.folder.as_ref().map(|folder| folder.path().to_owned());
@@ -86,6 +88,7 @@ struct Known {
     run_id: String,
     tracking_id: String,
     reach: CliHint,
+    knowledge: Knowledge,
     recipe: String,
 }
 
@@ -114,6 +117,7 @@ fn finished_result(
         output,
         plan,
         reach: &known.reach,
+        knowledge: &known.knowledge,
         recipe: known.recipe.clone(),
     })
 }

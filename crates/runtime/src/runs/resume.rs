@@ -291,6 +291,7 @@ impl Runs {
             audits: audit.into_iter().chain(log).collect(),
             agents: resume.agents,
             reach: self.reach.clone(),
+            knowledge: self.knowledge.clone(),
             recipe: recipe.name(),
         };
         Ok((job.run(first, reporter)?, Some(hold)))

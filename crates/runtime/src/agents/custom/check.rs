@@ -1,6 +1,6 @@
 //! Checks the description of a program before it is started.
 
-use super::{AnswerBy, CustomProgram, Piece, PromptBy, split};
+use super::{AnswerBy, CustomProgram, EventAnswer, Piece, PromptBy, split};
 
 /// A problem of a description.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -156,10 +156,10 @@ impl CustomProgram {
         let paths: Vec<&String> = match &self.answer {
             AnswerBy::Stdout | AnswerBy::File => return Ok(()),
             AnswerBy::Json(path) => vec![path],
-            AnswerBy::Events { matching, .. } if matching.is_empty() => {
+            AnswerBy::Events(EventAnswer { matching, .. }) if matching.is_empty() => {
                 return Err(CustomError::EmptyMatch(self.name.clone()));
             }
-            AnswerBy::Events { matching, path } => matching.keys().chain([path]).collect(),
+            AnswerBy::Events(EventAnswer { matching, path }) => matching.keys().chain([path]).collect(),
         };
         match paths.into_iter().find(|path| path.split('.').any(str::is_empty)) {
             None => Ok(()),
