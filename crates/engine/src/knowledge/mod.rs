@@ -17,7 +17,8 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use serde::{Deserialize, de::DeserializeOwned};
+use recipe::document::decode;
+use serde::Deserialize;
 
 pub use command::Use;
 use command::{Programs, ProgramsFile};
@@ -93,19 +94,13 @@ pub enum KnowledgeError {
 }
 
 static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| {
-    let file: Option<ProgramsFile> = built_in(include_str!("programs.yaml")).ok();
+    // tests hold that both files can be read
+    let file: Option<ProgramsFile> = decode(include_str!("programs.yaml")).ok();
     file.map(Programs::from).unwrap_or_default()
 });
 
 static PHRASES: LazyLock<Phrases> =
-    LazyLock::new(|| built_in(include_str!("phrases.yaml")).unwrap_or_default());
-
-/// Reads a file that is part of the program; tests hold that it can be read.
-fn built_in<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    let value = recipe::document::read(text.as_bytes()).map_err(|error| error.to_string())?;
-    let value = serde_json::to_value(value).map_err(|error| error.to_string())?;
-    serde_json::from_value(value).map_err(|error| error.to_string())
-}
+    LazyLock::new(|| decode(include_str!("phrases.yaml")).unwrap_or_default());
 
 impl Knowledge {
     /// What the runner believes without a user's additions. Nothing is parsed yet.

@@ -9,7 +9,7 @@ use recipe::{
 };
 use serde::{Deserialize, Deserializer, de::Error, forward_to_deserialize_any};
 
-use super::{Configuration, CustomProgram, custom::EventAnswer};
+use super::{Configuration, CustomProgram, custom::EventAnswer, events::EventRule};
 
 /// The first unknown field of a configuration.
 pub fn unknown_field(root: &Node) -> Option<Diagnostic> {
@@ -18,10 +18,14 @@ pub fn unknown_field(root: &Node) -> Option<Diagnostic> {
 }
 
 fn in_agent_program(program: &Node) -> Option<Diagnostic> {
-    unknown::<CustomProgram>(program, "an agent program").or_else(|| {
-        let events = &program.get("answer")?.value.get("events")?.value;
-        unknown::<EventAnswer>(events, "`events`")
-    })
+    unknown::<CustomProgram>(program, "an agent program")
+        .or_else(|| {
+            let events = &program.get("answer")?.value.get("events")?.value;
+            unknown::<EventAnswer>(events, "`events`")
+        })
+        .or_else(|| {
+            items(program, "events").iter().find_map(|rule| unknown::<EventRule>(rule, "an event rule"))
+        })
 }
 
 fn in_knowledge(root: &Node) -> Option<Diagnostic> {
@@ -130,6 +134,8 @@ mod tests {
         check("agents: [{name: a, comand: b}]", Some(typo));
         let typo = "unknown field `pth` in `events`: did you mean `path`?";
         check("agents: [{name: a, answer: {events: {match: {a: b}, pth: c}}}]", Some(typo));
+        let typo = "unknown field `sesion` in an event rule: did you mean `session`?";
+        check("agents: [{name: a, events: [{when: {a: b}, sesion: c}]}]", Some(typo));
     }
 
     #[test]
