@@ -8,7 +8,7 @@ use engine::knowledge::{KnowledgeError, UserKnowledge};
 use recipe::{
     diagnostic::{Code, Diagnostic},
     source::{Place, Sources},
-    yaml::{self, Entry, Kind, Node},
+    yaml::{self, Entry, Node, NodeKind},
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -93,7 +93,7 @@ fn understand(root: &Node) -> Result<Configuration, Wrong> {
     };
     let agents = match written(root, "agents") {
         None => Vec::new(),
-        Some(Entry { value: Node { kind: Kind::List(programs), .. }, .. }) => {
+        Some(Entry { value: Node { kind: NodeKind::List(programs), .. }, .. }) => {
             programs.iter().map(program).collect::<Result<_, _>>()?
         }
         Some(entry) => return Err(unfit(entry, "a list of programs")),
@@ -120,7 +120,7 @@ fn value(node: &Node) -> Result<Value, Wrong> {
 }
 
 fn program(node: &Node) -> Result<CustomProgram, Wrong> {
-    let Kind::Map(entries) = &node.kind else {
+    let NodeKind::Map(entries) = &node.kind else {
         let message = format!("a program of `agents` is a map of fields, but this is {}", node.type_name());
         return Err((node.place, message));
     };
@@ -147,14 +147,14 @@ fn decode<T: DeserializeOwned>(
 }
 
 fn knowledge(entry: &Entry) -> Result<UserKnowledge, Wrong> {
-    let Kind::Map(_) = &entry.value.kind else { return Err(unfit(entry, "a map of fields")) };
+    let NodeKind::Map(_) = &entry.value.kind else { return Err(unfit(entry, "a map of fields")) };
     let mut knowledge = UserKnowledge::default();
     let none = serde_json::Map::new();
     match written(&entry.value, "programs") {
         None => {}
-        Some(Entry { value: Node { kind: Kind::Map(programs), .. }, .. }) => {
+        Some(Entry { value: Node { kind: NodeKind::Map(programs), .. }, .. }) => {
             for program in programs {
-                let Kind::Map(entries) = &program.value.kind else {
+                let NodeKind::Map(entries) = &program.value.kind else {
                     return Err(unfit(program, "a map of fields"));
                 };
                 let read = decode(entries, &none, (program.key.place, "a program of `knowledge`"))?;
@@ -165,9 +165,9 @@ fn knowledge(entry: &Entry) -> Result<UserKnowledge, Wrong> {
     }
     match written(&entry.value, "phrases") {
         None => {}
-        Some(Entry { value: Node { kind: Kind::List(phrases), .. }, .. }) => {
+        Some(Entry { value: Node { kind: NodeKind::List(phrases), .. }, .. }) => {
             for phrase in phrases {
-                let Kind::Map(entries) = &phrase.kind else {
+                let NodeKind::Map(entries) = &phrase.kind else {
                     let message = format!(
                         "a phrase of `knowledge` is a map of fields, but this is {}",
                         phrase.type_name()

@@ -5,7 +5,7 @@
 use engine::knowledge::{CausePhrase, ExitMeaning, Program, Runs, UserKnowledge};
 use recipe::{
     diagnostic::{Code, Diagnostic, did_you_mean},
-    yaml::{Entry, Kind, Node},
+    yaml::{Entry, Node, NodeKind},
 };
 use serde::{Deserialize, Deserializer, de::Error, forward_to_deserialize_any};
 
@@ -49,7 +49,7 @@ fn in_exit(exit: &Node) -> Option<Diagnostic> {
 /// The list in a field; empty if it is something else.
 fn items<'a>(node: &'a Node, name: &str) -> &'a [Node] {
     match node.get(name).map(|entry| &entry.value.kind) {
-        Some(Kind::List(items)) => items,
+        Some(NodeKind::List(items)) => items,
         _ => &[],
     }
 }
@@ -57,13 +57,13 @@ fn items<'a>(node: &'a Node, name: &str) -> &'a [Node] {
 /// The map in a field; empty if it is something else.
 fn members<'a>(node: &'a Node, name: &str) -> &'a [Entry] {
     match node.get(name).map(|entry| &entry.value.kind) {
-        Some(Kind::Map(entries)) => entries,
+        Some(NodeKind::Map(entries)) => entries,
         _ => &[],
     }
 }
 
 fn unknown<T: for<'de> Deserialize<'de>>(node: &Node, place: &str) -> Option<Diagnostic> {
-    let Kind::Map(entries) = &node.kind else { return None };
+    let NodeKind::Map(entries) = &node.kind else { return None };
     let known = field_names::<T>();
     let entry = entries.iter().find(|entry| !known.contains(&entry.key.text.as_str()))?;
     let key = &entry.key.text;

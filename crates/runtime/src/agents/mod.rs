@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
+pub use engine::run::cause::AgentFailure;
 use serde::{Deserialize, Serialize};
 
 mod answer;
@@ -20,7 +21,6 @@ pub mod configuration;
 pub mod custom;
 mod error_line;
 pub mod events;
-mod failure;
 mod fields;
 pub mod launcher;
 mod limits;
@@ -34,7 +34,6 @@ pub use answer::{AgentOutcome, AgentText};
 pub use configuration::Configuration;
 pub use custom::CustomProgram;
 use custom::CustomReader;
-pub use failure::AgentFailure;
 pub use fields::unknown_field;
 pub use reader::{Ended, Reader};
 pub use settings::{AgentSettings, RateLimits, unknown_program};

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, path::PathBuf};
 
-use engine::{Event, RunState, RunStatus, knowledge::Knowledge};
+use engine::{Event, RunState, RunStatus, knowledge::Knowledge, run::origin::Origin};
 use recipe::plan::Plan;
 
 use super::RunError;
@@ -11,7 +11,7 @@ use crate::{
     machine::host::Host,
     os::clock,
     report::{self, RunResult, Subject, command_line::CliHint},
-    run::{DriveError, Driver, Parts, Preview, Reporter, audit::Audit},
+    run::{DriveError, Driver, Parts, Preview, Reporter, RunSpec, audit::Audit},
     store::{
         folder::{Options, RunFolder},
         journal::Journal,
@@ -40,6 +40,8 @@ pub(crate) struct Job<'a> {
     pub(crate) knowledge: Knowledge,
     /// The name of its recipe, valid in any directory.
     pub(crate) recipe: String,
+    /// Where the request for it came from.
+    pub(crate) origin: Option<Origin>,
 }
 
 impl Job<'_> {
@@ -51,15 +53,12 @@ impl Job<'_> {
             reach: self.reach.clone(),
             knowledge: self.knowledge,
             recipe: self.recipe,
+            origin: self.origin,
         };
         let run_dir = self.folder.as_ref().map(|folder| folder.path().to_owned());
         let work = async move {
-            let mut driver = Driver::new(Parts {
+            let spec = RunSpec {
                 run_id: self.run_id,
-                folder: self.folder,
-                journal: self.journal,
-                plan: self.plan,
-                state: self.state,
                 options: self.options,
                 host: self.host,
                 working_dir: self.working_dir,
@@ -67,9 +66,16 @@ impl Job<'_> {
                 loader: self.recording,
                 recording: Some(self.recording),
                 generation: self.generation,
+                agents: self.agents,
+            };
+            let mut driver = Driver::new(Parts {
+                spec,
+                folder: self.folder,
+                journal: self.journal,
+                plan: self.plan,
+                state: self.state,
                 reporter,
                 audits: self.audits,
-                agents: self.agents,
             });
             driver.run(first).await?;
             Ok::<_, DriveError>(driver.into_parts())
@@ -90,6 +96,7 @@ struct Known {
     reach: CliHint,
     knowledge: Knowledge,
     recipe: String,
+    origin: Option<Origin>,
 }
 
 fn finished_result(
@@ -119,5 +126,6 @@ fn finished_result(
         reach: &known.reach,
         knowledge: &known.knowledge,
         recipe: known.recipe.clone(),
+        origin: known.origin.as_ref(),
     })
 }

@@ -172,6 +172,7 @@ impl OpenedRun {
             reach: &self.reach,
             knowledge: &self.knowledge,
             recipe: self.recipe.name(),
+            origin: self.header.origin.as_ref(),
             run_id: Some(&self.header.run_id),
             tracking_id: Some(&self.header.tracking_id),
             state: &self.state,
