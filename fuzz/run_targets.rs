@@ -166,7 +166,7 @@ fn readers() -> Vec<(String, Box<dyn Fn() -> Reader>)> {
     let config = "agents:\n- {name: j, answer: {json: result.text}}\n\
         - {name: e, answer: {events: {match: {type: result}, path: result}}, rate_limit: [slow down]}\n";
     let custom = Configuration::read(config, Path::new("")).expect("it is valid").agents;
-    let names = Program::KNOWN.iter().copied().chain(["j", "e"]);
+    let names = Program::known_names().chain(["j", "e"]);
     let mut readers: Vec<(String, Box<dyn Fn() -> Reader>)> = names
         .filter_map(|name| Program::named(name, &custom).map(|program| (name, program)))
         .map(|(name, program)| {
@@ -245,7 +245,7 @@ pub(crate) fn configuration(data: &[u8]) {
         tools: Tools::All,
     };
     for program in configuration.agents {
-        let program = Program::Custom(Box::new(program));
+        let program = Program::from(program);
         let call = program.invocation(&request);
         let arrives = call
             .stdin

@@ -11,6 +11,7 @@ use engine::{
         Commands, Diagnosis, Facts, Producer, StepType, advice, diagnose, fingerprint, fingerprint_of_all,
         resume_command, then_resume,
     },
+    knowledge::Knowledge,
     resume::asks_an_agent,
     run::{
         event::Ended,
@@ -46,24 +47,38 @@ pub struct Found {
     pub resume: Option<String>,
 }
 
+/// A run that failed, and what is needed to explain it.
+#[derive(Clone, Copy)]
+pub struct FailedRun<'a> {
+    /// Its plan.
+    pub plan: &'a Plan,
+    /// Its state.
+    pub state: &'a RunState,
+    /// Its folder.
+    pub run_dir: Option<&'a Path>,
+    /// Its secrets.
+    pub mask: &'a Mask,
+    /// What is believed about programs and their words.
+    pub knowledge: &'a Knowledge,
+}
+
 /// Diagnoses the failure of a run.
-pub fn failure(
-    plan: &Plan,
-    state: &RunState,
-    run_dir: Option<&Path>,
-    commands: impl FnOnce(&str) -> Commands,
-    mask: &Mask,
-) -> Option<Found> {
+pub fn failure(run: &FailedRun<'_>, commands: impl FnOnce(&str) -> Commands) -> Option<Found> {
+    let FailedRun { plan, state, run_dir, mask, knowledge } = *run;
+    let facts = |place, ended: &Ended| Facts {
+        knowledge: knowledge.clone(),
+        ..self::facts(plan, state, place, ended, run_dir, mask)
+    };
     let (path, ended) = state.root_cause()?;
     let (id, at) = state.locate(&path)?;
-    let facts = facts(plan, state, (id, at), ended, run_dir, mask);
-    let mut diagnosis = diagnose(&facts);
-    let mut fingerprints = vec![fingerprint(&path, diagnosis.class, &facts)];
+    let first = facts((id, at), ended);
+    let mut diagnosis = diagnose(&first);
+    let mut fingerprints = vec![fingerprint(&path, diagnosis.class, &first)];
     for (path, ended) in state.causes().into_iter().skip(1) {
         let Some(place) = state.locate(&path) else { continue };
-        let facts = self::facts(plan, state, place, ended, run_dir, mask);
-        let other = diagnose(&facts);
-        fingerprints.push(fingerprint(&path, other.class, &facts));
+        let beside = facts(place, ended);
+        let other = diagnose(&beside);
+        fingerprints.push(fingerprint(&path, other.class, &beside));
         diagnosis = diagnosis.with(path, other);
     }
     let commands = commands(&path);
