@@ -49,7 +49,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn a_state_directory_that_cannot_be_written_is_said_clearly() {
+fn an_unwritable_state_directory_is_reported() {
     for format in ["text", "json"] {
         let env = env(FAILING);
         env.write("file", "not a directory");
@@ -262,9 +262,9 @@ steps:
     }
 }
 
-/// A script that goes on behind a command that could not print ends well all the same.
+/// A script that continues after a command that could not print still succeeds.
 #[test]
-fn a_step_whose_output_found_no_room_is_not_done() {
+fn a_step_whose_output_does_not_fit_on_disk_fails() {
     for size in (36..=72).step_by(4) {
         let env = env("name: r\nsteps:\n\
              - {id: a, command: echo A}\n\
@@ -301,7 +301,7 @@ fn a_file_size_limit_stops_the_run_and_loses_nothing() {
 }
 
 #[test]
-fn what_is_no_run_is_passed_over() {
+fn folders_that_are_not_runs_are_ignored() {
     let env = env("name: r\nsteps: [{id: s, command: echo mine}]\n");
     assert_eq!(env.run(["r.yaml"]).code, 0);
     let runs = env.state().join("runs");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::{
-    Event,
+    Event, RunState,
     run::{
         actions::Happening,
         cause::{ExceededLimit, Refusal},
@@ -75,7 +75,7 @@ impl Driver<'_> {
             StepKind::Nested { .. } if self.goes_round(path, frame, step) => {
                 ("would run a recipe that is already running".to_owned(), None)
             }
-            StepKind::Nested { .. } if self.may_exceed(path).is_some() => {
+            StepKind::Nested { .. } if may_exceed(&self.state, path).is_some() => {
                 ("would run a recipe".to_owned(), None)
             }
             StepKind::Nested { .. } => return self.rehearse_nested(path, frame, step),
@@ -99,7 +99,7 @@ impl Driver<'_> {
         let rendered = rendered.map(|text| masked(&text));
         let condition =
             undecided.as_ref().map(|condition| format!("if `{condition}` holds; earlier steps decide that"));
-        let limit = self.may_exceed(path).map(|limit| match limit {
+        let limit = may_exceed(&self.state, path).map(|limit| match limit {
             ExceededLimit::Depth { limit } => {
                 format!("may exceed the maximum recipe recursion depth ({limit})")
             }
@@ -114,12 +114,6 @@ impl Driver<'_> {
         let message = preview.dry_run.clone();
         self.previews.insert(path.to_owned(), preview);
         self.record(Event::Noted { path: Some(path.to_owned()), message }, None)
-    }
-
-    /// The limit that a run may exceed with this step.
-    fn may_exceed(&self, path: &str) -> Option<ExceededLimit> {
-        let (frame, at) = self.state.locate(path)?;
-        engine::run::decide::may_exceed(&self.state, frame, at)
     }
 
     /// Whether a step runs one of the recipes around it under a condition that is still unknown: then it is unknown
@@ -183,6 +177,12 @@ impl Driver<'_> {
         }
         (!problems.is_empty()).then_some(Refusal::Unready { recipe: unit.name, problems })
     }
+}
+
+/// The limit that a run may exceed with this step.
+fn may_exceed(state: &RunState, path: &str) -> Option<ExceededLimit> {
+    let (frame, at) = state.locate(path)?;
+    engine::run::decide::may_exceed(state, frame, at)
 }
 
 /// Whether a template reads an unknown value.
