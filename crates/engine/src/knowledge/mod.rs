@@ -24,9 +24,10 @@ pub use command::Use;
 use command::{Programs, ProgramsFile};
 pub use pattern::{Pattern, Uses};
 pub use phrases::{
-    AgentErrors, CausePhrase, HollowWords, LineEdges, MissingProgram, Phrases, ServiceTrouble, UnsetVariable,
+    AgentErrors, CausePhrase, HollowWords, LineEdges, MissingProgramWords, Phrases, RecoveredWords,
+    ServiceTrouble, UnsetVariableWords,
 };
-pub use program::{ExitMeaning, Habit, Program, Runs};
+pub use program::{ExitMeaning, Habit, Program, Wrapping};
 
 /// How a command checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
