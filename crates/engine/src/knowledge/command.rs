@@ -54,7 +54,7 @@ impl From<ProgramsFile> for Programs {
 /// What a command line means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Use<'a> {
-    /// The name of the program that does the work, behind wrappers, without its directory.
+    /// The name of the program that does the work, without wrappers and without its directory.
     pub program: &'a str,
     /// That program and its arguments.
     pub words: Vec<&'a str>,

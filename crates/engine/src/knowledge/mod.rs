@@ -139,7 +139,7 @@ impl Knowledge {
         self.programs().get(name)
     }
 
-    /// What a command line means: its effect, its verdict, behind all wrappers.
+    /// What a command line means: the effect and the verdict of the program that does the work.
     pub fn use_of<'a>(&self, words: &[&'a str]) -> Use<'a> {
         self.programs().use_of(words)
     }

@@ -15,7 +15,7 @@ pub struct Pattern {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum OperandPattern {
-    /// This word; `*` stands for any letters.
+    /// This word; `*` matches any letters.
     Word(String),
     /// One word.
     Any,
@@ -189,7 +189,7 @@ impl OptionPattern {
     }
 }
 
-/// Whether a word fits a text in which `*` stands for any letters.
+/// Whether a word fits a text in which `*` matches any letters.
 fn glob(wanted: &str, word: &str) -> bool {
     let Some((start, rest)) = wanted.split_once('*') else { return wanted == word };
     let Some(word) = word.strip_prefix(start) else { return false };

@@ -102,7 +102,7 @@ pub struct MissingProgramWords {
     pub asked_for: Vec<String>,
     /// Commands that look for a program.
     pub lookups: Vec<String>,
-    /// Words that are no name.
+    /// Words that are not names.
     pub no_names: Vec<String>,
 }
 

@@ -8,8 +8,8 @@ use std::path::Path;
 use engine::{
     Outcome, RunState,
     failure::{
-        Commands, Diagnosis, Facts, GO_ON, Producer, StepType, advice, diagnose, fingerprint,
-        fingerprint_of_all,
+        Commands, Diagnosis, Facts, Producer, StepType, advice, diagnose, fingerprint, fingerprint_of_all,
+        resume_command, then_resume,
     },
     knowledge::Knowledge,
     resume::asks_an_agent,
@@ -43,6 +43,8 @@ pub struct Found {
     pub fingerprint: Option<String>,
     /// What a person can do next.
     pub advice: Vec<String>,
+    /// The command that continues the run after that.
+    pub resume: Option<String>,
 }
 
 /// A run that failed, and what is needed to explain it.
@@ -82,20 +84,19 @@ pub fn failure(run: &FailedRun<'_>, commands: impl FnOnce(&str) -> Commands) -> 
     let commands = commands(&path);
     let own = match (&ended.outcome, &commands.resume) {
         (Outcome::Budget(exhausted), Some(resume)) => {
-            crate::steps::agent::budget::raise(exhausted, &state.used).map(|option| {
+            crate::steps::agent::ledger::raise(exhausted, &state.used).map(|option| {
                 let (what, command) = (budgets(exhausted), format!("{resume} {option}"));
                 let raise = format!("the budget of {what} is used up: raise it with `{command}`");
-                vec![raise, format!("{GO_ON}{command}")]
+                (vec![raise, then_resume(&command)], Some(command))
             })
         }
-        (Outcome::NeedsHuman, _) => Some(for_a_person(&path, &commands)),
+        (Outcome::NeedsHuman, resume) => Some((for_a_person(&path, &commands), resume.clone())),
         _ => None,
     };
-    Some(Found {
-        fingerprint: fingerprint_of_all(&fingerprints),
-        advice: own.unwrap_or_else(|| advice(&diagnosis, &path, &commands)),
-        diagnosis,
-    })
+    let (advice, resume) = own.unwrap_or_else(|| {
+        (advice(&diagnosis, &path, &commands), resume_command(&diagnosis, &commands).cloned())
+    });
+    Some(Found { fingerprint: fingerprint_of_all(&fingerprints), advice, resume, diagnosis })
 }
 
 /// The advice for a step that waits for a person.
@@ -104,7 +105,7 @@ fn for_a_person(path: &str, commands: &Commands) -> Vec<String> {
         |text: &str, command: &Option<String>| command.as_ref().map(|command| format!("{text}: {command}"));
     let mut steps = vec![format!("`{path}` is waiting for you. When you are done, resume the run")];
     steps.extend(then("read its full output", &commands.logs));
-    steps.extend(then("then resume", &commands.resume));
+    steps.extend(commands.resume.as_deref().map(then_resume));
     steps
 }
 
@@ -128,12 +129,9 @@ pub fn commands(reach: &CliHint, run: &str, recipe: &str, path: &str) -> Command
 }
 
 /// The command that continues a run: the diagnosis may know a better one than the usual.
-pub fn resume_command(reach: &CliHint, run: &str, found: Option<&Found>) -> String {
-    let better = |found: &Found| {
-        let advice = found.advice.iter();
-        advice.filter_map(|advice| advice.strip_prefix(GO_ON)).next().map(str::to_owned)
-    };
-    found.and_then(better).unwrap_or_else(|| reach.command(&format!("resume {run}")))
+pub fn next_command(reach: &CliHint, run: &str, found: Option<&Found>) -> String {
+    let better = found.and_then(|found| found.resume.clone());
+    better.unwrap_or_else(|| reach.command(&format!("resume {run}")))
 }
 
 fn facts(

@@ -253,7 +253,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
     );
     let resume_command = subject.run_id.filter(|_| resumable);
     let resume_command =
-        resume_command.map(|run| crate::report::diagnose::resume_command(subject.reach, run, found.as_ref()));
+        resume_command.map(|run| crate::report::diagnose::next_command(subject.reach, run, found.as_ref()));
     RunResult {
         schema_version: SCHEMA_VERSION,
         recipe_name: root.unit.name.clone(),
@@ -302,7 +302,7 @@ fn interruption(subject: &Subject<'_>) -> Option<Found> {
         None => Commands::default(),
     };
     let advice = advice(&diagnosis, "", &commands);
-    Some(Found { diagnosis, fingerprint: None, advice })
+    Some(Found { diagnosis, fingerprint: None, advice, resume: commands.resume })
 }
 
 fn outcome(status: RunStatus) -> &'static str {

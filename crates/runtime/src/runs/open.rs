@@ -108,6 +108,7 @@ impl Runs {
         let path = folder.journal();
         let open = || Journal::open(&path).map(|(journal, records)| (records, journal));
         let (shown, journal) = assemble(folder, &self.variables, open)?;
+        shown.folder.mark_format(&shown.header)?;
         shown.go_on();
         Ok((OpenedRun { reach: self.reach.clone(), knowledge: self.knowledge.clone(), ..shown }, journal))
     }
@@ -116,6 +117,7 @@ impl Runs {
     pub(super) fn take_opened(&self, opened: OpenedRun) -> Result<(OpenedRun, Journal), OpenError> {
         match Journal::open_unchanged(&opened.folder.journal(), &opened.extent)? {
             Some(journal) => {
+                opened.folder.mark_format(&opened.header)?;
                 opened.go_on();
                 Ok((OpenedRun { status: opened.status_now(), ..opened }, journal))
             }

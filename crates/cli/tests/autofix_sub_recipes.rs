@@ -1,5 +1,4 @@
-//! Auto-fix around recipes inside of recipes: the file that holds the failed step is repaired, and what is left of the
-//! budget is handed down.
+//! Auto-fix with sub-recipes: the file of the failed step is repaired, and inner runs get the rest of the budget.
 
 use serde_json::{Value as Json, json};
 use testkit::{Output, TestEnv, is_alive, until};
@@ -75,7 +74,7 @@ fn the_recipe_of_the_failed_step_is_repaired() {
 }
 
 #[test]
-fn a_recipe_whose_name_becomes_known_only_then_is_repaired() {
+fn a_dynamic_recipe_is_repaired() {
     let env = world(&answers(&fixed()))
         .file("recipes/parent.yaml", PARENT.replace("recipe: child", "recipe: '{{which}}'"));
     let output =
@@ -88,7 +87,7 @@ fn a_recipe_whose_name_becomes_known_only_then_is_repaired() {
 }
 
 #[test]
-fn the_guard_looks_at_the_nested_recipe() {
+fn the_review_covers_the_sub_recipe() {
     let stub = "name: child\nsteps:\n  - {id: check, command: 'true'}\n";
     for (script, code) in [
         (answers(stub), "steps_lost"),
@@ -113,12 +112,12 @@ fn the_guard_looks_at_the_nested_recipe() {
 }
 
 #[test]
-fn a_nested_recipe_is_put_back_after_a_kill() {
+fn a_sub_recipe_is_restored_after_a_kill() {
     let env = world("sed -i s/one/WEAKER/ recipes/child.yaml\necho $$ > \"$HOME/agent\"\nsleep 300");
     let started = env.spawn(["recipes/parent.yaml", "--auto-fix"]);
     let agent = env.wait_for("~/agent");
     started.kill();
-    assert_ne!(env.read("recipes/child.yaml"), CHILD, "nobody was there to put it back");
+    assert_ne!(env.read("recipes/child.yaml"), CHILD, "no process restored it yet");
     let resumed = env.run(["resume", "last", "--no-auto-fix"]);
     assert_eq!(resumed.code, 1, "{}", resumed.all());
     assert!(resumed.stderr.contains("the original recipe is restored"), "{}", resumed.all());
@@ -127,7 +126,7 @@ fn a_nested_recipe_is_put_back_after_a_kill() {
 }
 
 #[test]
-fn a_nested_recipe_that_was_edited_meanwhile_is_left_alone() {
+fn a_sub_recipe_edited_meanwhile_is_left_alone() {
     let edited = CHILD.replace(
         "id: one, command: echo one >> ledger",
         "id: one, command: echo one >> ledger; echo '# mine' >> recipes/child.yaml",
@@ -140,7 +139,7 @@ fn a_nested_recipe_that_was_edited_meanwhile_is_left_alone() {
 }
 
 #[test]
-fn a_run_inside_of_another_one_reports_what_it_inherited() {
+fn an_inner_run_reports_its_inherited_budget() {
     for (outer, own, expected) in [(1, 5, 1), (2, 5, 2), (4, 2, 2)] {
         let restless = "name: inner\nsteps:\n  - {id: a, prompt: p, output: x}\n  - {id: g, command: 'tr -d 0-9- < /proc/sys/kernel/random/uuid >&2; grep -q PASS <<< \"{{x}}\"'}\n";
         let command =
@@ -242,7 +241,7 @@ fn an_extended_recipe_does_not_take_the_place_of_the_one_that_extends_it() {
 }
 
 #[test]
-fn an_own_step_of_a_recipe_that_extends_another_is_said_to_be_its_own() {
+fn an_own_step_of_an_extending_recipe_is_named_as_its_own() {
     let base = "name: base\nsteps:\n  - {id: b, command: echo b >> ledger}\n";
     let heir = HEIR.replace("echo c >> ledger", "git frobnicate");
     let env =

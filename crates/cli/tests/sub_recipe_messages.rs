@@ -1,4 +1,4 @@
-//! What is told of nested recipes that fail, and what is left of them.
+//! The messages about failed sub-recipes, and the files that they leave.
 
 use testkit::TestEnv;
 
@@ -7,7 +7,7 @@ fn env() -> TestEnv {
 }
 
 #[test]
-fn a_recipe_that_is_found_late_tells_all_its_problems_with_their_places() {
+fn a_dynamic_recipe_reports_all_its_problems_with_their_places() {
     let env = env();
     env.write(
         "bad.yaml",
@@ -21,7 +21,7 @@ fn a_recipe_that_is_found_late_tells_all_its_problems_with_their_places() {
 }
 
 #[test]
-fn every_failed_member_of_a_nested_group_is_told() {
+fn every_failed_member_of_a_group_in_a_sub_recipe_is_reported() {
     let env = env();
     env.write(
         "c.yaml",
@@ -56,7 +56,7 @@ fn a_failed_recipe_is_named_as_the_step_calls_it() {
 }
 
 #[test]
-fn neither_hooks_nor_recipes_leave_copies_of_the_context() {
+fn hooks_and_sub_recipes_leave_no_copies_of_the_context() {
     let env = env();
     env.write("c.yaml", "name: c\nsteps:\n- {id: k, command: 'head -c 20000 /dev/zero | tr \"\\0\" x'}\n");
     let calls: String = (0..8).map(|n| format!("- {{id: s{n}, recipe: c}}\n")).collect();

@@ -1,4 +1,4 @@
-//! Several steps of one parallel group fail: the producers of all of them are done again, by hand and by auto-fix.
+//! Several steps of one parallel group fail: the producers of all of them are re-run, by a typed resume and by auto-fix.
 
 use serde_json::Value as Json;
 use testkit::{Output, TestEnv};
@@ -21,7 +21,7 @@ fn right_from(answer: u32) -> String {
     )
 }
 
-/// Every step that is done again, the anchor and the agents that are kept.
+/// Every re-run step, the anchor and the kept agents.
 fn again(plan: &Json) -> String {
     let steps = plan["steps"].as_array().cloned().unwrap_or_default();
     let paths = steps.iter().filter(|step| step["action"] == "rerun");
@@ -42,12 +42,12 @@ fn stream(n: usize) -> String {
 }
 
 #[test]
-fn a_typed_resume_takes_the_producers_of_each() {
+fn a_typed_resume_reruns_the_producers_of_each_failed_step() {
     let streams: String = [1, 2].map(stream).concat();
     for (steps, expected) in [
         ([TWO, G, H].concat(), "p1 p2 g h at p2; "),
         ([TWO, H, G].concat(), "p1 p2 h g at p2; "),
-        // each by its own diagnosis, in whatever order they stand
+        // each by its own diagnosis, in any order
         ([TWO, E, H].concat(), "p2 e h at p2; p1"),
         ([TWO, H, E].concat(), "p2 h e at p2; p1"),
         (streams, "s1 s1/p s1/t s2 s2/p s2/t at s2/p; "),
@@ -62,7 +62,7 @@ fn a_typed_resume_takes_the_producers_of_each() {
     }
 }
 
-/// Runs with auto-fix: the exit code, and what each attempt had done again.
+/// Runs with auto-fix: the exit code, and the steps that each attempt re-ran.
 fn fixed(env: &TestEnv, steps: &str, most: &str) -> (i32, String) {
     env.write("c.yaml", CHECKED);
     env.write("r.yaml", format!("name: r\nsteps:\n{steps}"));
@@ -76,7 +76,7 @@ fn fixed(env: &TestEnv, steps: &str, most: &str) -> (i32, String) {
 }
 
 #[test]
-fn auto_fix_has_all_of_them_done_again_at_once() {
+fn auto_fix_reruns_all_producers_at_once() {
     let flat = fixed(&world(&right_from(2)), &[TWO, G, H].concat(), "--auto-fix=2");
     assert_eq!(flat, (0, "p1 p2 g h | ".to_owned()));
     let streams: String = (0..4).map(stream).collect();
@@ -88,7 +88,7 @@ fn auto_fix_has_all_of_them_done_again_at_once() {
 fn the_same_steps_failing_in_the_same_way_end_the_loop() {
     let env = world("echo bad");
     let (code, plans) = fixed(&env, &[TWO, G, H].concat(), "--auto-fix=9");
-    // p1 stands above p2, and is done again already: going up would change nothing
+    // p1 comes before p2 and is re-run already: going further up would change nothing
     assert_eq!((code, plans.as_str()), (6, "p1 p2 g h | "));
     let shown = json(&env, &["show", "last"]).json();
     let reason = shown["auto_fix"]["escalation"]["reason"].to_string();
@@ -96,7 +96,7 @@ fn the_same_steps_failing_in_the_same_way_end_the_loop() {
 }
 
 #[test]
-fn where_fewer_fail_than_before_the_loop_goes_on() {
+fn the_loop_continues_if_fewer_steps_fail_than_before() {
     for (name, late) in [("part-a", "p1 g"), ("part-b", "p2 h")] {
         let steps = [TWO, G, H].concat().replace(name, "part-late");
         let (code, plans) = fixed(&world(&right_from(2)), &steps, "--auto-fix");
@@ -105,7 +105,7 @@ fn where_fewer_fail_than_before_the_loop_goes_on() {
 }
 
 #[test]
-fn tolerated_failures_stay_what_they_are() {
+fn tolerated_failures_stay_tolerated() {
     let env = world(&right_from(2));
     let steps = [TWO, &G.replace("x}", "x, continue_on_error: true}"), H].concat();
     env.write("r.yaml", format!("name: r\nsteps:\n{steps}"));
@@ -113,7 +113,7 @@ fn tolerated_failures_stay_what_they_are() {
     assert_eq!(again(&json(&env, &["resume", "last", "--plan"]).json()), "p2 h at p2; ");
 }
 
-/// A step that has nobody further up adds nothing to a second look.
+/// A step without a further producer adds nothing to a second plan.
 #[test]
 fn auto_fix_does_not_pay_twice_for_the_same_plan() {
     let made = "  - {id: h, command: test -f made, parallel_group: x}\n";

@@ -1,4 +1,4 @@
-//! What a person reads when a run goes on: what is kept, what is done again, and how to choose.
+//! The messages of a resume: kept steps, re-run steps, and the choices.
 
 use testkit::TestEnv;
 
@@ -30,7 +30,7 @@ fn asked(env: &TestEnv) -> usize {
 }
 
 #[test]
-fn a_resume_says_what_it_kept() {
+fn a_resume_reports_the_kept_steps() {
     let recipe = "name: three\nsteps: [{id: a, command: 'true'}, {id: b, command: 'true'}, {id: c, command: test -e ok}]";
     let env = env().file("three.yaml", recipe);
     assert_eq!(env.run(["three.yaml"]).code, 1);
@@ -77,7 +77,7 @@ fn a_refused_question_is_not_an_error() {
 }
 
 #[test]
-fn nothing_is_offered_where_nothing_would_be_done_again() {
+fn no_choice_is_offered_if_no_agent_would_rerun() {
     let env = env().file("a.yaml", "name: a\nsteps: [{id: b, command: test -e nothing}]");
     let failed = env.run(["a.yaml"]);
     assert_eq!(failed.code, 1);

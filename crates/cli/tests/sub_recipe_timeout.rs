@@ -31,7 +31,7 @@ fn expect(text: &str, parts: &[&str]) {
 }
 
 #[test]
-fn a_recipe_that_took_too_long_says_what_was_running_and_what_it_said() {
+fn a_timed_out_recipe_names_the_running_step_and_its_output() {
     let env = env();
     let output = env.json(&steps("- {id: s, recipe: slow, timeout: 1, continue_on_error: true}"), &[]);
     assert_eq!(output.code, 0, "{}", output.all());
@@ -82,7 +82,7 @@ fn a_step_that_waits_for_its_next_attempt_keeps_its_failure() {
 }
 
 #[test]
-fn an_agent_that_was_cut_short_keeps_what_it_printed() {
+fn an_interrupted_agent_keeps_its_output() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
         .agent("claude", "echo thinking; sleep 60")
         .file("c.yaml", "name: c\nsteps:\n- {id: p, prompt: think}\n");
@@ -92,7 +92,7 @@ fn an_agent_that_was_cut_short_keeps_what_it_printed() {
 }
 
 #[test]
-fn who_recovers_a_recipe_that_took_too_long_gets_the_evidence() {
+fn the_agent_that_recovers_a_timed_out_recipe_gets_the_evidence() {
     let env = TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), "echo 'STATUS: COMPLETE'")
         .file("slow.yaml", SLOW);
     let output = env.json(&steps("- {id: s, recipe: slow, timeout: 1, recovery_on_failure: true}"), &[]);
@@ -129,7 +129,7 @@ fn the_step_that_failed_decides_whether_its_recipe_is_tried_again() {
 }
 
 #[test]
-fn a_recipe_step_without_its_directory_fails_whatever_is_in_it() {
+fn a_recipe_step_without_its_directory_always_fails() {
     for child in ["{id: k, command: 'true', condition: 'false'}", "{id: k, command: pwd, working_dir: /}"] {
         let env = env().file("c.yaml", format!("name: c\nsteps: [{child}]\n"));
         let output = env
@@ -166,7 +166,7 @@ fn an_agent_that_fails_its_own_requirement_is_asked_again_and_not_repaired() {
 }
 
 #[test]
-fn what_nobody_else_is_to_blame_for_counts_against_the_recipe() {
+fn failures_without_another_cause_count_against_the_recipe() {
     for (step, recipe, environment) in [
         ("{id: q, command: 'true'}", 100, 100),
         ("{id: q, command: sleep 60, timeout: 0.2}", 0, 100),
@@ -183,7 +183,7 @@ fn what_nobody_else_is_to_blame_for_counts_against_the_recipe() {
 }
 
 #[test]
-fn what_is_only_printed_checks_nothing() {
+fn an_echo_is_not_a_check() {
     for (check, is_unchecked) in [("echo q", true), ("'true'", true), ("test -f made", false)] {
         let env = TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), "touch made; echo done")
             .file("r.yaml", steps(&format!("- {{id: p, prompt: x}}\n- {{id: q, command: {check}}}")));

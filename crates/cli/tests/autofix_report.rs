@@ -1,8 +1,8 @@
-//! What a run that auto-fix worked on says about it: how often it was tried, what was rewritten, where the original is.
+//! The report about auto-fix: attempts, rewritten fields, and the place of the original.
 
 use testkit::TestEnv;
 
-/// A world whose repair agent mends the command that cannot work, in this file.
+/// A world whose repair agent fixes the broken command in this file.
 fn world(file: &str) -> TestEnv {
     let repair = format!("sed -i 's/git frobnicate/git --version/' {file}");
     TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), &repair)
@@ -12,7 +12,7 @@ const BROKEN: &str =
     "# mine\nname: r\nsteps:\n  - {id: a, command: echo a}\n  - {id: b, command: git frobnicate}\n";
 
 #[test]
-fn a_run_that_was_saved_says_what_was_rewritten() {
+fn a_fixed_run_reports_the_rewritten_fields() {
     let nested = "name: p\nsteps: [{id: n, recipe: r}]\n";
     for (recipe, flags, changed) in [
         ("r.yaml", &["--auto-fix"][..], "changed `command` of step `b`"),
@@ -47,7 +47,7 @@ fn a_run_that_was_saved_says_what_was_rewritten() {
 }
 
 #[test]
-fn a_run_that_needed_no_help_says_nothing_of_it() {
+fn a_run_without_repair_does_not_mention_auto_fix() {
     let env = world("r.yaml").file("r.yaml", "name: r\nsteps: [{id: a, command: echo a}]\n");
     let output = env.run(["r.yaml", "--auto-fix"]);
     assert_eq!(output.code, 0);
@@ -67,7 +67,7 @@ fn a_repair_agent_that_is_named_and_missing_stops_the_run_before_it_begins() {
         (&"blocked".into(), &"environment.missing_binary".into())
     );
     assert!(result["failure"]["error"].to_string().contains("`--repair-agent`"), "{result}");
-    // without auto-fix nobody asks it
+    // without auto-fix the repair agent is not asked
     assert_eq!(env.run(["r.yaml", "--repair-agent", "no-such-agent"]).code, 1);
     std::fs::remove_file(env.path("ran")).unwrap();
     let resumed = env.run(["resume", "last"].iter().chain(&named).copied());
@@ -81,7 +81,7 @@ fn lock(env: &TestEnv, how: &str) -> bool {
 }
 
 #[test]
-fn a_recipe_that_cannot_be_written_is_found_before_anybody_is_asked() {
+fn a_read_only_recipe_is_found_before_the_agent_is_asked() {
     let env = world("r.yaml").file("r.yaml", BROKEN);
     if !lock(&env, "+") {
         return;
@@ -96,9 +96,9 @@ fn a_recipe_that_cannot_be_written_is_found_before_anybody_is_asked() {
 }
 
 #[test]
-fn a_repair_that_cannot_be_written_is_handed_over() {
-    let mended = BROKEN.replace("git frobnicate", "git --version");
-    let agent = format!("chattr +i r.yaml\ncat <<'END'\n```yaml\n{mended}```\nEND");
+fn an_unwritable_repair_waits_for_a_person() {
+    let repaired = BROKEN.replace("git frobnicate", "git --version");
+    let agent = format!("chattr +i r.yaml\ncat <<'END'\n```yaml\n{repaired}```\nEND");
     let env = TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), &agent).file("r.yaml", BROKEN);
     if !(lock(&env, "+") && lock(&env, "-")) {
         return;
@@ -128,7 +128,7 @@ fn check_shown(env: &TestEnv, arguments: &[&str], enabled: Option<bool>) {
 }
 
 #[test]
-fn what_is_shown_of_auto_fix_is_what_was_printed() {
+fn show_repeats_the_report_of_auto_fix() {
     let world = || {
         let env = TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), "echo I cannot");
         env.file("r.yaml", BROKEN)

@@ -1,4 +1,4 @@
-//! Recipes inside recipes: how values flow, what comes back, how failures are told, where limits are.
+//! Sub-recipes: the flow of values, the messages of failures, and the limits.
 
 use serde_json::json;
 use testkit::{Output, TestEnv};
@@ -59,7 +59,7 @@ fn a_path_below_a_recipe_reads_its_result_first() {
 }
 
 #[test]
-fn a_child_sees_its_defaults_the_parent_and_the_call() {
+fn a_sub_recipe_sees_its_defaults_the_caller_and_the_call() {
     let parent = "name: p\ncontext: {a: parent, b: parent}\nsteps:\n  - {id: s, recipe: child, context: {b: call, d: 'x {{a}}'}}\n";
     let child = "name: child\ncontext: {a: child, b: child, c: child, d: child}\nsteps:\n  - {id: say, command: 'echo {{a}} {{b}} {{c}} {{d}}'}\n";
     let output = run(parent, child, &[]);
@@ -78,7 +78,7 @@ fn call_arguments_keep_their_types() {
 }
 
 #[test]
-fn after_success_the_childs_values_flow_back_but_not_the_call_arguments() {
+fn after_success_values_of_a_sub_recipe_flow_back_but_not_the_call_arguments() {
     let parent = "name: p\ncontext: {kept: parent, over: parent}\nsteps:\n  - {id: s, recipe: child, context: {over: call, mode: call, assigned: call}}\n  - {id: t, command: 'echo {{made}} {{over}} [{{mode}}] {{assigned}} {{kept}} [{{default}}]', output: out}\n";
     let child = "name: child\ncontext: {default: child}\nsteps:\n  - {id: a, command: echo new, output: made}\n  - {id: b, command: echo by-step, output: assigned}\n  - {id: c, command: echo changed, output: kept}\n";
     let output = run(parent, child, &[]);
@@ -88,7 +88,7 @@ fn after_success_the_childs_values_flow_back_but_not_the_call_arguments() {
 }
 
 #[test]
-fn the_result_text_and_what_is_below_it() {
+fn the_result_text_and_its_members() {
     let child = "name: child\nsteps:\n  - {id: v, command: echo 1.2, output: version}\n  - {id: log, command: echo last}\n  - {id: not, command: echo skipped, condition: 'false'}\n";
     let parent = "name: p\nsteps:\n  - {id: build, recipe: child}\n  - {id: t, command: 'echo {{build}} {{build.version}} \"{{build.nothing}}\"', condition: \"build.version == 1.2 and build == 'last'\", output: out}\n";
     assert_eq!(run(parent, child, &[]).value("out"), "last 1.2 ");
@@ -108,7 +108,7 @@ fn the_recipe_has_a_result_text_of_its_own() {
 }
 
 #[test]
-fn a_failure_is_told_from_the_bottom_up_once() {
+fn a_failure_is_reported_once_from_the_bottom_up() {
     let env = env()
         .file("child.yaml", "name: child\nsteps:\n  - {id: fine, command: echo produced, output: evidence}\n  - {id: deeper, recipe: grandchild}\n")
         .file("grandchild.yaml", "name: grandchild\nsteps:\n  - {id: boom, command: 'echo the reason >&2; exit 9'}\n");
@@ -137,7 +137,7 @@ fn a_failure_is_told_from_the_bottom_up_once() {
 }
 
 #[test]
-fn a_tolerated_failure_of_a_child_is_no_failure() {
+fn a_tolerated_failure_in_a_sub_recipe_is_not_a_failure() {
     let child = "name: child\nsteps:\n  - {id: a, command: exit 1, continue_on_error: true}\n  - {id: b, command: echo fine}\n";
     assert_eq!(run("name: p\nsteps: [{id: s, recipe: child}]\n", child, &[]).value("s"), "fine");
     let child = "name: child\nsteps: [{id: a, command: exit 1}]\n";
@@ -179,7 +179,7 @@ fn steps_are_counted_across_the_whole_tree() {
 }
 
 #[test]
-fn depth_is_limited_and_said() {
+fn depth_is_limited_and_reported() {
     let recursive = "name: child\ncontext: {n: 0}\nsteps:\n  - {id: count, command: 'echo $(( {{n}} + 1 ))', output: n}\n  - {id: again, recipe: child, condition: 'int(n) < 4'}\n";
     let output = run("name: p\nsteps: [{id: s, recipe: child}]\n", recursive, &[]);
     assert_eq!((output.code, output.value("n")), (0, json!("4")), "{}", output.all());
@@ -214,7 +214,7 @@ fn a_name_that_is_a_template_is_found_when_it_is_known() {
 }
 
 #[test]
-fn a_childs_needs_are_checked_when_it_is_entered() {
+fn the_needs_of_a_sub_recipe_are_checked_when_it_starts() {
     let child = "name: child\ninputs: [{name: need, required: true}]\ncontext_validation: {dir: path}\nsteps: [{id: a, command: 'true'}]\n";
     let parent = "name: p\nsteps:\n  - {id: first, command: echo done}\n  - {id: s, recipe: child, context: {dir: nowhere}}\n";
     let output = run(parent, child, &[]);
@@ -230,7 +230,7 @@ fn a_childs_needs_are_checked_when_it_is_entered() {
 }
 
 #[test]
-fn children_have_their_own_hooks_tags_and_directories() {
+fn sub_recipes_have_their_own_hooks_tags_and_directories() {
     let env = env().file("sub/x", "").file(
         "child.yaml",
         "name: child\nhooks: {post_step: 'echo child {{step_id}} >> \"$LOG\"'}\nsteps:\n  - {id: a, command: pwd}\n  - {id: t, command: 'true', when_tags: [t]}\n",
@@ -245,7 +245,7 @@ fn children_have_their_own_hooks_tags_and_directories() {
 }
 
 #[test]
-fn nested_recipes_in_a_group_run_together_and_apply_in_order() {
+fn sub_recipes_in_a_group_run_together_and_apply_in_order() {
     let child = "name: child\ncontext: {me: none}\nsteps:\n  - {id: w, command: 'sleep 0.$(( 5 - {{n}} )); echo {{me}}', output: who}\n";
     let parent = "name: p\nsteps:\n  - {id: a, parallel_group: g, recipe: child, context: {me: first, n: 1}}\n  - {id: b, parallel_group: g, recipe: child, context: {me: second, n: 4}}\n  - {id: c, parallel_group: g, command: 'echo [{{who}}]'}\n  - {id: t, command: 'echo {{who}} {{a}} {{b}} {{c}}'}\n";
     assert_eq!(run(parent, child, &[]).value("t"), "second first second []");
@@ -263,7 +263,7 @@ fn a_recipe_step_can_be_retried_and_can_time_out() {
 }
 
 #[test]
-fn a_recipe_step_is_not_tried_again_for_what_cannot_pass() {
+fn a_recipe_step_is_not_retried_for_a_permanent_failure() {
     let fails = |more: &str, last: &str| {
         format!(
             "name: child\ncontext: {{n: 1}}\n{more}steps:\n  - {{id: a, command: 'echo x >> tries; wc -l < tries'}}\n  - {{id: b, {last}}}\n"
@@ -293,7 +293,7 @@ fn a_recipe_step_is_not_tried_again_for_what_cannot_pass() {
 }
 
 #[test]
-fn the_environment_of_a_recipe_step_reaches_what_it_runs() {
+fn the_environment_of_a_recipe_step_reaches_its_steps() {
     let parent = "name: p\ncontext: {v: deep}\nsteps:\n  - {id: s, recipe: child, env: {A: '{{v}}', B: outer}, output: r}\n  - {id: t, command: 'echo \"[$A]\"', output: after}\n";
     let child = "name: child\nsteps:\n  - {id: x, env: {B: inner}, command: 'echo \"$A $B\"'}\n";
     let output = run(parent, child, &[]);
@@ -318,7 +318,7 @@ fn a_dotted_path_reads_through_any_number_of_recipes() {
 }
 
 #[test]
-fn the_environment_reaches_names_that_only_a_nested_recipe_declares() {
+fn the_environment_reaches_names_that_only_a_sub_recipe_declares() {
     let child = "name: child\ncontext: {w: dflt, my-n: 1}\ninputs: [{name: v, required: true}]\n\
                  steps: [{id: c, command: 'echo {{w}} {{my-n}} {{v}}'}]\n";
     let call = |more: &str| format!("name: r\nsteps: [{{id: s, recipe: child{more}}}]\n");
@@ -339,7 +339,7 @@ fn the_environment_reaches_names_that_only_a_nested_recipe_declares() {
 }
 
 #[test]
-fn a_resume_keeps_what_the_environment_gave_to_a_nested_recipe() {
+fn a_resume_keeps_environment_values_of_a_sub_recipe() {
     let child = "name: child\ncontext: {w: dflt, p: '', q: ''}\nsecrets: [p]\nsteps: [{id: c, command: 'test -e go && echo {{w}}'}]\n";
     let parent = "name: r\ncontext: {q: ''}\nsteps: [{id: s, recipe: child}]\n";
     let env = env().file("child.yaml", child).file("r.yaml", parent);

@@ -1,4 +1,4 @@
-//! What people type wrong, and what dry runs find: every case through the program.
+//! Typos and other mistakes of people, and the problems that dry runs find.
 
 use serde_json::json;
 use testkit::{Output, TestEnv};
@@ -25,7 +25,7 @@ fn rehearse(recipe: &str, child: &str, arguments: &[&str], code: i32, parts: &[&
 }
 
 #[test]
-fn a_dry_run_fails_where_the_run_would() {
+fn a_dry_run_fails_where_the_run_would_fail() {
     let outer = "name: r\nsteps: [{id: a, recipe: child}]\n";
     let good = "name: c\nsteps: [{id: x, command: 'true'}]\n";
     for (recipe, child, arguments, code, parts) in [
@@ -126,13 +126,14 @@ fn a_dry_run_writes_its_audit_log() {
     let text = std::fs::read_to_string(files[0].path()).unwrap();
     let lines: Vec<serde_json::Value> =
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let told: Vec<String> = lines.iter().map(|line| format!("{} {}", line["path"], line["status"])).collect();
+    let statuses: Vec<String> =
+        lines.iter().map(|line| format!("{} {}", line["path"], line["status"])).collect();
     let skipped = |path: &str| format!("\"{path}\" \"skipped\"");
-    assert_eq!(told, ["a", "b", "c/x", "c"].map(skipped), "{text}");
+    assert_eq!(statuses, ["a", "b", "c/x", "c"].map(skipped), "{text}");
 }
 
 #[test]
-fn tags_are_trimmed_and_unknown_ones_are_told() {
+fn tags_are_trimmed_and_unknown_ones_are_reported() {
     let recipe = "name: r\nsteps:\n  - {id: f, command: 'true', when_tags: [fast]}\n  - {id: s, command: 'true', when_tags: [slow]}\n  - {id: o, command: 'true', when_tags: [other]}\n";
     for (arguments, ran, parts) in [
         (["--include-tags", "fast, slow"], "f s", &[][..]),
@@ -152,14 +153,14 @@ fn tags_are_trimmed_and_unknown_ones_are_told() {
         assert_eq!(done.join(" "), ran, "{arguments:?}");
         assert_eq!(output.stderr.contains("unknown-tag"), !parts.is_empty(), "{}", output.stderr);
         contains(&output, parts);
-        // a check says the same as a run, and whose mistake it is
+        // a check reports the same as a run, and that the command line is wrong
         let env = env();
         env.write("r.yaml", recipe);
         for words in [&["r.yaml"][..], &["validate", "r.yaml"], &["r.yaml", "--validate-only"]] {
             let output = env.run(words.iter().chain(&["--strict"]).chain(&arguments));
             assert_eq!(output.code, if parts.is_empty() { 0 } else { 2 }, "{words:?} {}", output.all());
-            let is_told = output.stderr.contains("1 error about the command line");
-            assert_eq!(is_told, !parts.is_empty(), "{words:?} {}", output.all());
+            let is_reported = output.stderr.contains("1 error about the command line");
+            assert_eq!(is_reported, !parts.is_empty(), "{words:?} {}", output.all());
         }
         let output = env.run(["r.yaml", "--strict", "--output-format", "json"].iter().chain(&arguments));
         assert!(!output.stdout.contains("correct the recipe"), "{}", output.all());
@@ -214,7 +215,7 @@ fn text_from_the_environment_stays_what_the_recipe_declares() {
 }
 
 #[test]
-fn problems_of_texts_are_found_before_anything_runs() {
+fn problems_in_texts_are_found_before_anything_runs() {
     let step = |rest: &str| format!("name: r\ncontext: {{o: {{aa: 1}}}}\nsteps:\n  - id: s\n    {rest}\n");
     for (recipe, strict, part) in [
         (step("command: \"echo a\\0b\""), 2, "recipe.yaml:5:14"),
@@ -243,13 +244,13 @@ fn problems_of_texts_are_found_before_anything_runs() {
 }
 
 #[test]
-fn a_misspelt_setting_is_told() {
+fn a_misspelt_setting_is_reported() {
     let recipe = "name: r\ncontext: {topic: a}\nsteps: [{id: s, command: 'echo {{topic}}'}]\n";
-    for (setting, told) in [("topc=x", true), ("topic=x", false), ("unrelated=x", false)] {
+    for (setting, is_reported) in [("topc=x", true), ("topic=x", false), ("unrelated=x", false)] {
         let output = env().text(recipe, &["--set", setting]);
         assert_eq!(output.code, 0, "{}", output.all());
         let words = "the recipe has no variable `topc`; did you mean `topic`?";
-        assert_eq!(output.stderr.contains(words), told, "{}", output.all());
+        assert_eq!(output.stderr.contains(words), is_reported, "{}", output.all());
     }
 }
 
@@ -302,7 +303,7 @@ fn messages_are_whole_sentences() {
 }
 
 #[test]
-fn commands_that_lack_something_say_what() {
+fn incomplete_commands_name_the_missing_part() {
     let hello = "name: hello\nsteps: [{id: greet, command: 'exit 1', retry: {max_attempts: 3, delay: 0}}]\n";
     let env = env().file("mine.yaml", hello).file("closed", "not a directory");
     env.run(["mine.yaml"]);
@@ -345,7 +346,7 @@ fn a_value_is_not_larger_than_the_cap() {
 }
 
 #[test]
-fn lines_of_env_files_that_nobody_understands_are_told_once_and_without_what_they_say() {
+fn invalid_lines_of_env_files_are_reported_once_without_their_text() {
     let env = env().file(".env", "GOOD=1\nhush-hush\nA B=hush-hush\nC=\"hush-hush\n");
     let recipe = "name: r\nsteps: [{id: s, command: echo $GOOD}, {id: t, command: test -e go}]\n";
     let first = env.json(recipe, &[]);
@@ -353,8 +354,8 @@ fn lines_of_env_files_that_nobody_understands_are_told_once_and_without_what_the
     let resumed = env.run(["resume", "last"]);
     for output in [first, resumed] {
         for line in [2, 3, 4] {
-            let told = format!("/.env` line {line} ");
-            assert_eq!(output.stderr.matches(&told).count(), 1, "{told}\n{}", output.all());
+            let warning = format!("/.env` line {line} ");
+            assert_eq!(output.stderr.matches(&warning).count(), 1, "{warning}\n{}", output.all());
         }
         assert!(output.stderr.contains("is ignored: write `NAME=value`"), "{}", output.all());
         assert!(!output.all().contains("hush-hush"), "{}", output.all());
@@ -362,7 +363,7 @@ fn lines_of_env_files_that_nobody_understands_are_told_once_and_without_what_the
 }
 
 #[test]
-fn output_that_is_no_json_is_quoted_as_it_was_printed() {
+fn output_without_json_is_quoted_as_printed() {
     let recipe = "name: r\nsteps: [{id: a, command: 'cat j', parse_json_required: true}]\n";
     let output = env().file("j", "{\"a\\b\":1,}\n\tx").json(recipe, &[]);
     let error = output.step("a")["error"].clone();
