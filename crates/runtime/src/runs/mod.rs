@@ -41,7 +41,7 @@ pub(crate) use owned_run::{Conclusion, OwnedRun};
 pub use repro::MAX_PARALLEL;
 pub(crate) use resume::Resume;
 pub use resume_error::ResumeError;
-pub use start::{ConcurrencyPolicy, Stale, Start};
+pub(crate) use start::{ConcurrencyPolicy, Stale, Start};
 
 pub use crate::store::folder::Beside;
 

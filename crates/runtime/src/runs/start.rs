@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// What to run, and how.
-pub struct Start<'a> {
+pub(crate) struct Start<'a> {
     /// The checked recipe.
     pub plan: Plan,
     /// Given context values.
@@ -58,7 +58,7 @@ pub struct Start<'a> {
 
 /// How to treat other runs of the same recipe in the same directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ConcurrencyPolicy {
+pub(crate) struct ConcurrencyPolicy {
     /// Whether this run may start next to a live one.
     pub beside: Beside,
     /// What happens to the markers of dead ones.
@@ -67,7 +67,7 @@ pub struct ConcurrencyPolicy {
 
 /// What happens to the markers of dead runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stale {
+pub(crate) enum Stale {
     /// They are reported and kept.
     #[default]
     Named,
@@ -77,7 +77,7 @@ pub enum Stale {
 
 impl Runs {
     /// Runs a recipe to its end, or until a stop is requested.
-    pub fn start(&self, start: Start<'_>, reporter: &mut dyn Reporter) -> Result<RunResult, RunError> {
+    pub(crate) fn start(&self, start: Start<'_>, reporter: &mut dyn Reporter) -> Result<RunResult, RunError> {
         let (result, hold) = self.start_held(start, reporter)?;
         if let Some(hold) = hold {
             hold.release(result.status);
