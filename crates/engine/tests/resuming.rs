@@ -197,7 +197,7 @@ impl<'a> Run<'a> {
         }
         let (status, outcome) = match number % 9 {
             0 => (StepStatus::Failed, Outcome::Exit(1)),
-            1 => (StepStatus::Degraded, Outcome::NotJson),
+            1 => (StepStatus::Degraded, Outcome::NotJson { problem: String::new() }),
             _ => (StepStatus::Completed, Outcome::Ok),
         };
         self.step_finished(path, attempt, status, outcome, Some(value));

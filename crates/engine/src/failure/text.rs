@@ -6,12 +6,12 @@
 use std::borrow::Cow;
 
 use super::{
-    AgentTrouble, Class, Facts, MAX_QUOTE, Producer, Provider, Signal, Source, StepType,
+    AgentTrouble, Class, Facts, MAX_QUOTE, Meaning, Producer, Provider, Signal, Source, StepType,
     fingerprint::strip_colours,
     names,
     network::{NO_SUCH_HOST, is_own_server},
     phrases::{PHRASES, Phrase},
-    rules::{CANNOT_BE_EXECUTED, service_class},
+    rules::service_class,
     tools::{FAILURES, TEST_ENDS, TEST_LINES, TOOL_LINES, VERDICTS},
     variables::missing_variable,
 };
@@ -146,6 +146,7 @@ struct Read {
     words: String,
     /// The part of the recipe that should have provided what is missing.
     provider: Option<Provider>,
+    meaning: Option<Meaning>,
 }
 
 /// Reads the lines of one failure.
@@ -165,7 +166,7 @@ impl<'a> Reader<'a> {
     }
 
     fn hint(&self, stream: &str, at: String, line: &str) -> Option<Hint> {
-        let Read { class, subject, what, words, provider } = self.read(line)?;
+        let Read { class, subject, what, words, provider, meaning } = self.read(line)?;
         let is_check = self.source != Source::Plain;
         let is_printed = stream == "stdout" && self.facts.step_type == StepType::Bash;
         let is_own = self.is_own(class, line);
@@ -182,7 +183,7 @@ impl<'a> Reader<'a> {
             class,
             subject,
             provider,
-            signal: Signal { what: what.into_owned(), quote, at },
+            signal: Signal { what: what.into_owned(), quote, at, meaning },
             rank: rank_of(class),
             is_believed: is_said && is_open && !is_own && !is_shown,
             is_plain: stream == "stdout" && !is_check && !is_own,
@@ -236,14 +237,16 @@ impl<'a> Reader<'a> {
         }
         let (facts, whole) = (self.facts, self.whole);
         let named = |class, name: String, what: Cow<'static, str>| {
-            Some(Read { class, words: name.to_lowercase(), subject: Some(name), what, provider: None })
+            let words = name.to_lowercase();
+            Some(Read { class, words, subject: Some(name), what, provider: None, meaning: None })
         };
         if let Some(name) = names::missing_program(facts, line, &lower, whole) {
             return named(Class::MissingBinary, name, "a program is not found".into());
         }
         if let Some(name) = names::unexecutable(facts, line) {
-            let what = format!("the program `{name}` {CANNOT_BE_EXECUTED}");
-            return named(Class::MissingBinary, name, what.into());
+            let what = format!("the program `{name}` cannot be executed");
+            let read = named(Class::MissingBinary, name, what.into());
+            return read.map(|read| Read { meaning: Some(Meaning::CannotBeExecuted), ..read });
         }
         if let Some(name) = missing_variable(facts, line, whole) {
             return match facts.providers.iter().find(|provider| provider.variable == name) {
@@ -253,12 +256,14 @@ impl<'a> Reader<'a> {
                     subject: Some(name),
                     what: "a variable that the recipe provides is not set".into(),
                     provider: Some(provider.clone()),
+                    meaning: None,
                 }),
                 None => named(Class::MissingEnv, name, "a variable is not set".into()),
             };
         }
         let said = |class, what: &'static str, words: &str| {
-            Some(Read { class, subject: None, what: what.into(), words: words.to_owned(), provider: None })
+            let words = words.to_owned();
+            Some(Read { class, subject: None, what: what.into(), words, provider: None, meaning: None })
         };
         // the shell's word for it, with the matching exit code
         let is_killed = matches!(facts.outcome, Some(Outcome::Exit(137) | Outcome::Signal(9)));
@@ -269,6 +274,12 @@ impl<'a> Reader<'a> {
             PHRASES.iter().find_map(|phrase| phrase.says(&lower).map(|words| (phrase, words)))?;
         said(phrase.class, phrase.what, words)
     }
+}
+
+/// Whether the output of a step says that memory ran out.
+pub(super) fn says_out_of_memory(facts: &Facts) -> bool {
+    let agent = facts.agent_failure.as_deref().unwrap_or_default();
+    [facts.stderr.as_str(), &facts.stdout, agent].iter().any(|text| text.contains("out of memory"))
 }
 
 /// Whether words are quoted, as a compiler shows a piece of the source, or a test the values it compared. The text of a

@@ -5,6 +5,7 @@
 
 use crate::run::{
     attempt::AttemptResult,
+    cause::Refusal,
     ending::EndReason,
     event::{Ended, Event, Usage},
     frame::FrameId,
@@ -180,7 +181,7 @@ pub enum Happening {
         /// The recipe, if it was found.
         unit: Option<String>,
         /// Why it cannot be entered, if it cannot.
-        problem: Option<String>,
+        problem: Option<Refusal>,
     },
     /// The timeout of a recipe step has passed.
     RecipeTimedOut {

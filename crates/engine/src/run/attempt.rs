@@ -2,7 +2,7 @@
 
 use recipe::value::Value;
 
-use crate::run::{event::Ended, outcome::Outcome};
+use crate::run::{event::Ended, message::step_failed, outcome::Outcome};
 
 /// The result of an attempt.
 #[derive(Clone, Debug)]
@@ -28,7 +28,13 @@ impl AttemptResult {
         }
     }
 
-    /// An attempt that could not start.
+    /// An attempt that failed, with its cause in words and more words after it; `kind` is the word for the step's kind.
+    pub fn failed(kind: &str, outcome: Outcome, more: &str) -> AttemptResult {
+        let error = step_failed(kind, format!("{}{more}", outcome.cause().unwrap_or_default()));
+        AttemptResult::refused(outcome, error)
+    }
+
+    /// An attempt that failed with this error.
     pub fn refused(outcome: Outcome, error: String) -> AttemptResult {
         let ended = Ended::new(outcome, Some(error));
         AttemptResult { ended, value: None, degraded: false, notes: Vec::new() }

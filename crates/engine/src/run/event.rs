@@ -18,7 +18,7 @@ pub use ended::{Ended, OutputRef, Stored};
 pub use usage::Usage;
 
 /// Version of the journal's format.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -291,7 +291,6 @@ pub struct RunFinished {
     /// Its status.
     pub status: RunStatus,
     /// Why it ended.
-    #[serde(alias = "exit_code", deserialize_with = "reason")]
     pub reason: EndReason,
     /// The reason, if it did not succeed.
     pub error: Option<String>,
@@ -326,22 +325,4 @@ pub enum Question {
     Interrupted,
     /// Whether completed side effects may be repeated.
     Effects,
-}
-
-/// Reads why a run ended; journals of the first format have an exit code instead.
-fn reason<'de, D: serde::Deserializer<'de>>(from: D) -> Result<EndReason, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Written {
-        Code(u8),
-        Reason(EndReason),
-    }
-    Ok(match Written::deserialize(from)? {
-        Written::Reason(reason) => reason,
-        Written::Code(0) => EndReason::Completed,
-        Written::Code(6) => EndReason::Waiting,
-        Written::Code(130) => EndReason::Interrupted,
-        Written::Code(143) => EndReason::Terminated,
-        Written::Code(_) => EndReason::Failed,
-    })
 }

@@ -2,6 +2,7 @@
 
 pub mod actions;
 pub mod attempt;
+pub mod cause;
 pub mod decide;
 pub mod ending;
 pub mod env_overrides;
@@ -9,6 +10,7 @@ pub mod event;
 pub mod frame;
 pub mod inputs;
 mod live;
+pub mod message;
 pub mod origin;
 pub mod outcome;
 pub mod override_values;

@@ -6,12 +6,12 @@ use crate::run::{
     actions::{Action, Happening, StepEnd},
     attempt::AttemptResult,
     event::Event,
+    message::tried,
     outcome::{Outcome, StepStatus},
     recipe_step,
     retry::{self, Retry},
     state::RunState,
     step::start,
-    text::tried,
 };
 
 /// The actions that follow from a happening. The state changes only by the events that they record, apart from the
@@ -54,15 +54,16 @@ fn attempt_ended(state: &mut RunState, path: &str, attempt: u32, mut result: Att
     let mut actions: Vec<Action> =
         notes.into_iter().map(|message| Action::Record(Box::new(note(message)))).collect();
     let frame = &state.frames[frame];
-    let may_retry = !state.live.stop.is_some() && frame.stopped.is_none();
+    let may_retry = state.live.stop.is_none() && frame.stopped.is_none();
     let retry = retry::of_step(state, path, &frame.unit.steps[at], &result.ended).filter(|_| may_retry);
     if let Some(retry) = retry {
         actions.extend(plan_retry(state, path, attempt, result, retry));
         return actions;
     }
-    if let (Outcome::RateLimited, Some(error)) = (&result.ended.outcome, &mut result.ended.error) {
+    if let Outcome::RateLimited { tries, .. } = &mut result.ended.outcome {
         let before = state.tries(path);
-        *error = tried(error, before.failed + before.rate_limited + 1);
+        *tries = before.failed + before.rate_limited + 1;
+        result.ended.error = result.ended.error.map(|error| tried(&error, *tries));
     }
     actions.push(finish(path, attempt, result));
     actions
@@ -115,7 +116,7 @@ pub(crate) fn finish(path: &str, attempt: u32, result: AttemptResult) -> Action 
     let AttemptResult { ended, value, degraded, .. } = result;
     let status = match (&ended.outcome, degraded) {
         (Outcome::Ok, _) => StepStatus::Completed,
-        (Outcome::NotJson, true) => StepStatus::Degraded,
+        (Outcome::NotJson { .. }, true) => StepStatus::Degraded,
         _ => StepStatus::Failed,
     };
     Action::FinishStep(Box::new(StepEnd {

@@ -11,9 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::run::{
     actions::{Action, FailedRecipe, RecoveryAnswer, StepEnd},
     attempt::AttemptResult,
+    cause::Refusal,
     decide::{called, nested_error},
     event::{Ended, Event, Usage},
     frame::{Frame, FrameId},
+    message::{not_entered, step_failed},
     outcome::{Outcome, SkipReason, StepStatus, StopCause},
     react::{finish, plan_retry},
     retry::{self, RecipeRetry},
@@ -47,7 +49,7 @@ pub(crate) fn checked(
     state: &mut RunState,
     path: &str,
     unit: Option<String>,
-    problem: Option<String>,
+    problem: Option<Refusal>,
 ) -> Vec<Action> {
     if state.live.stop.is_some() {
         return Vec::new();
@@ -64,23 +66,25 @@ pub(crate) fn checked(
             limit.into_iter().chain([Action::Record(Box::new(entered(unit)))]).collect()
         }
         // the recipe is still entered and stopped at once, so that it ends like every recipe that fails
-        (Some(unit), Some(error)) if may_recover(state, &step) && !state.settings.dry_run => {
-            let stopped = Event::RecipeStopped { path: path.to_owned(), error, cause: StopCause::Refused };
+        (Some(unit), Some(refusal)) if may_recover(state, &step) && !state.settings.dry_run => {
+            let (path, error) = (path.to_owned(), refusal.to_string());
+            let stopped = Event::RecipeStopped { path, error, cause: StopCause::Refused(refusal) };
             [entered(unit), stopped].map(|event| Action::Record(Box::new(event))).into()
         }
-        (_, problem) => vec![cannot_enter(state, path, &step, &problem.unwrap_or_default())],
+        (_, Some(refusal)) => vec![cannot_enter(state, path, &step, refusal)],
+        (None, None) => Vec::new(),
     }
 }
 
 /// Ends a step that cannot enter its recipe.
-fn cannot_enter(state: &RunState, path: &str, step: &Step, problem: &str) -> Action {
+fn cannot_enter(state: &RunState, path: &str, step: &Step, refusal: Refusal) -> Action {
     let name = match (&step.kind, state.locate(path)) {
         (StepKind::Nested { target, .. }, Some((frame, _))) => brief(&target.called(&state.frames[frame])),
         _ => String::new(),
     };
     let attempt = state.step(path).map_or(0, |step| step.attempt);
-    let error = format!("Sub-recipe '{name}' failed: [error] {problem}");
-    finish(path, attempt, AttemptResult::refused(Outcome::Refused, error))
+    let error = not_entered(&name, &refusal);
+    finish(path, attempt, AttemptResult::refused(Outcome::Refused(refusal), error))
 }
 
 /// The timeout of a recipe step has passed: no step of its recipe starts any more, and running ones end.
@@ -90,7 +94,7 @@ pub(crate) fn timed_out(state: &mut RunState, path: String, seconds: f64) -> Vec
         return Vec::new();
     }
     state.live.has_stopped_recipe = true;
-    let error = format!("timed out after {seconds} s");
+    let error = Outcome::TimedOut(seconds).cause().unwrap_or_default();
     let stopped = Event::RecipeStopped { path: path.clone(), error, cause: StopCause::Timeout };
     let why = timeout_fired(&path, seconds);
     vec![Action::Record(Box::new(stopped)), Action::StopBelow { path, why }]
@@ -121,9 +125,8 @@ pub(crate) fn ended(
     // an agent recovers a recipe only after all attempts of the recipe itself
     let ended = Ended::new(outcome(state, frame), None);
     // an agent does not replace a person that a step waits for, nor bypass a limit
-    let is_final = matches!(ended.outcome, Outcome::NeedsHuman | Outcome::Limit);
-    let may =
-        may_recover(state, &step) && !is_final && !state.live.stop.is_some() && !is_stopped(state, path);
+    let is_final = matches!(ended.outcome, Outcome::NeedsHuman | Outcome::Limit(_));
+    let may = may_recover(state, &step) && !is_final && state.live.stop.is_none() && !is_stopped(state, path);
     if may && !matches!(retry::of_recipe(plan, state, path, frame, &step, &ended), RecipeRetry::Again(_)) {
         return start_recovery(state, path, frame);
     }
@@ -218,10 +221,8 @@ pub(crate) fn not_begun(state: &RunState, path: &str) -> String {
         (None, None) => String::new(),
     };
     match &frame.unit.steps[at].kind {
-        StepKind::Nested { target, .. } => {
-            format!("Sub-recipe '{}' failed: [error] {why}", brief(&target.called(frame)))
-        }
-        kind => format!("{} step failed: {why}", kind.word()),
+        StepKind::Nested { target, .. } => not_entered(&brief(&target.called(frame)), why),
+        kind => step_failed(kind.word(), why),
     }
 }
 
@@ -235,20 +236,18 @@ pub(crate) fn is_stopped(state: &RunState, path: &str) -> bool {
 fn outcome(state: &RunState, frame: FrameId) -> Outcome {
     let id = frame;
     let frame = &state.frames[id];
-    if frame.stopped.as_ref().is_some_and(|stopped| stopped.cause == StopCause::Refused) {
-        return Outcome::Refused;
-    }
     if let Some(stopped) = &frame.stopped {
+        if let StopCause::Refused(refusal) = &stopped.cause {
+            return Outcome::Refused(refusal.clone());
+        }
         let step = frame.parent.map(|(parent, at)| &state.frames[parent].unit.steps[at]);
         let seconds = step.and_then(|step| step.timeout).filter(|_| stopped.by == frame.path);
         return seconds.map_or(Outcome::Cancelled, Outcome::TimedOut);
     }
     let ended = frame.failed_at.and_then(|at| frame.steps[at].ended.as_deref());
     match ended.map(|ended| &ended.outcome) {
-        Some(Outcome::NeedsHuman) => Outcome::NeedsHuman,
-        Some(Outcome::Budget) => Outcome::Budget,
-        _ if state.exceeds_outer_limit(id) => Outcome::Limit,
-        _ => Outcome::Nested,
+        Some(outcome @ (Outcome::NeedsHuman | Outcome::Budget(_))) => outcome.clone(),
+        _ => state.outer_limit(id).cloned().map_or(Outcome::Nested, Outcome::Limit),
     }
 }
 

@@ -90,7 +90,7 @@ pub(crate) fn of_step(state: &RunState, path: &str, step: &Step, ended: &Ended) 
     let tries = state.tries(path);
     let Some(retry) = retry else {
         // only for the agent step itself, not for a recipe step around it
-        let is_limited = ended.outcome == Outcome::RateLimited;
+        let is_limited = matches!(ended.outcome, Outcome::RateLimited { .. });
         return if is_limited { after_rate_limit(state, tries.rate_limited + 1) } else { None };
     };
     // rate limits that `retry` lists share its count
@@ -120,12 +120,14 @@ fn kind_inside(state: &RunState, path: &str) -> RetryOn {
 /// The kind of a failure, as `retry` names it.
 fn kind(outcome: &Outcome) -> Option<RetryOn> {
     match outcome {
-        Outcome::Exit(_) | Outcome::Signal(_) | Outcome::NotStarted | Outcome::Agent | Outcome::Nested => {
-            Some(RetryOn::Exit)
-        }
+        Outcome::Exit(_)
+        | Outcome::Signal(_)
+        | Outcome::NotStarted(_)
+        | Outcome::Agent(_)
+        | Outcome::Nested => Some(RetryOn::Exit),
         Outcome::TimedOut(_) | Outcome::Idle(_) => Some(RetryOn::Timeout),
-        Outcome::RateLimited => Some(RetryOn::RateLimit),
-        Outcome::NotJson => Some(RetryOn::Json),
+        Outcome::RateLimited { .. } => Some(RetryOn::RateLimit),
+        Outcome::NotJson { .. } => Some(RetryOn::Json),
         _ => None,
     }
 }

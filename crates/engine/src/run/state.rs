@@ -180,7 +180,7 @@ impl RunState {
             Event::StepStarted { path, attempt, inputs } => self.start(path, *attempt, inputs, record.at),
             Event::RecipeEntered { path, unit } => self.enter(plan, path, unit),
             Event::AttemptFailed { path, ended, attempt, .. } => self.attempt_failed(path, *attempt, ended),
-            Event::RecipeStopped { path, error, cause } => self.stop(path, error, *cause),
+            Event::RecipeStopped { path, error, cause } => self.stop(path, error, cause),
             Event::StepFinished { path, attempt, status, ended, recovered } => {
                 self.count_usage(path, ended);
                 self.tries.remove(path);

@@ -12,11 +12,3 @@ pub fn shorten(text: &str, characters: usize) -> String {
         None => text.to_owned(),
     }
 }
-
-/// The error of an agent that stayed rate limited, with the number of calls.
-pub fn tried(error: &str, times: u64) -> String {
-    match times {
-        1 => format!("{error}; tried once"),
-        times => format!("{error}; tried {times} times"),
-    }
-}

@@ -22,6 +22,11 @@ use recipe::{
 
 use crate::run::{parallel, plan};
 
+/// An agent whose service is rate limited.
+fn rate_limited() -> Outcome {
+    Outcome::RateLimited { message: "slow down".to_owned(), tries: 0 }
+}
+
 /// A run, and a line for each action that it asked for.
 struct Driven {
     plan: Plan,
@@ -51,7 +56,8 @@ impl Driven {
     }
 
     fn advance(&mut self) {
-        for _ in 0..100 {
+        for round in 0.. {
+            assert!(round < 100, "the engine does not come to rest: {:?}", self.trace);
             let actions = step(&self.plan, &mut self.state);
             let is_last = matches!(actions.as_slice(), [] | [Action::Finish]);
             self.perform(actions);
@@ -59,7 +65,6 @@ impl Driven {
                 return;
             }
         }
-        panic!("the engine does not come to rest: {:?}", self.trace);
     }
 
     fn advanced(mut self) -> Driven {
@@ -171,11 +176,11 @@ fn a_rate_limit_is_waited_for_and_then_another_model_is_tried() {
     let mut run = Driven::new("name: top\nsteps:\n- {id: a, prompt: x}\n", "", settings);
     assert_eq!(run.begun(), ["start a 1"]);
     let due = || Happening::RetryDue { path: "a".to_owned() };
-    assert_eq!(run.end("a", Outcome::RateLimited), ["wait a 3000 []"]);
+    assert_eq!(run.end("a", rate_limited()), ["wait a 3000 []"]);
     assert_eq!(run.happen(due()), ["start a 2"]);
-    assert_eq!(run.end("a", Outcome::RateLimited), ["wait a 0 []"]);
+    assert_eq!(run.end("a", rate_limited()), ["wait a 0 []"]);
     assert_eq!(run.happen(due()), ["start a 3 with small"]);
-    assert_eq!(run.end("a", Outcome::RateLimited), ["failed a", "finish"]);
+    assert_eq!(run.end("a", rate_limited()), ["failed a", "finish"]);
     assert_eq!(run.error("a"), "no; tried 3 times");
 }
 
@@ -271,7 +276,7 @@ fn a_recipe_that_cannot_be_entered_fails_with_the_reason() {
     let plan = plan(text, LEAF);
     let mut state = RunState::new(&plan, parallel(1));
     assert_eq!(step(&plan, &mut state).len(), 2);
-    let problem = Some("it has no name".to_owned());
+    let problem = Some(engine::run::cause::Refusal::Other("it has no name".to_owned()));
     let happening = Happening::RecipeChecked { path: "n".to_owned(), unit: None, problem };
     let actions = react(&plan, &mut state, happening);
     let [Action::FinishStep(end)] = actions.as_slice() else { panic!("{actions:?}") };

@@ -80,8 +80,10 @@ impl Run {
                     let value = decide::result(&self.state.frames[frame]);
                     let outcome = match self.state.frames[frame].is_complete() {
                         true => Outcome::Ok,
-                        false if self.state.exceeds_outer_limit(frame) => Outcome::Limit,
-                        false => Outcome::Nested,
+                        false => {
+                            let limit = self.state.outer_limit(frame).cloned();
+                            limit.map_or(Outcome::Nested, Outcome::Limit)
+                        }
                     };
                     self.end(&path, outcome, value);
                 }

@@ -5,12 +5,13 @@
 use std::collections::HashMap;
 
 use engine::{
-    EndReason, Outcome, RunState, RunStatus, StepStatus,
+    EndReason, RunState, RunStatus, StepStatus,
     failure::{Commands, Diagnosis, advice},
     run::{
         event::{Ended, Usage},
         frame::{Frame, StepState},
         origin::Origin,
+        outcome::OutcomeKind,
     },
 };
 use jiff::Timestamp;
@@ -142,7 +143,7 @@ pub struct StepResult {
     /// When it was finished.
     pub finished_at: Option<Timestamp>,
     /// How it ended.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<OutcomeKind>,
     /// Exit code, if a program ended with one.
     pub exit_code: Option<i32>,
     /// Signal, if a program was ended by one.
@@ -340,9 +341,9 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
         started_at: state.started_at,
         finished_at: state.finished_at,
         outcome: match (interrupted, &subject.state.finished) {
-            (true, Some(_)) => Some(Outcome::Cancelled),
-            (true, None) => Some(Outcome::Lost),
-            (false, _) => ended.map(|ended| ended.outcome.clone()),
+            (true, Some(_)) => Some(OutcomeKind::Cancelled),
+            (true, None) => Some(OutcomeKind::Lost),
+            (false, _) => ended.map(|ended| ended.outcome.kind()),
         },
         exit_code: ended.filter(|_| !interrupted).and_then(Ended::exit_code),
         signal: ended.filter(|_| !interrupted).and_then(Ended::signal),

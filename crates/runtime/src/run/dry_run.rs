@@ -4,7 +4,12 @@ use std::sync::Arc;
 
 use engine::{
     Event,
-    run::{actions::Happening, decide::ExceededLimit, frame::FrameId, outcome::SkipReason},
+    run::{
+        actions::Happening,
+        cause::{ExceededLimit, Refusal},
+        frame::FrameId,
+        outcome::SkipReason,
+    },
 };
 use recipe::{
     plan::{Step, StepKind, Target, Unit},
@@ -139,7 +144,7 @@ impl Driver<'_> {
 
     /// The reason why a recipe cannot be entered with the context that it would get. Values that are unknown in a dry
     /// run are not a reason.
-    pub(super) fn entry_problem(&self, frame: FrameId, step: &Step, unit: &Arc<Unit>) -> Option<String> {
+    pub(super) fn entry_problem(&self, frame: FrameId, step: &Step, unit: &Arc<Unit>) -> Option<Refusal> {
         let StepKind::Nested { overrides, .. } = &step.kind else { return None };
         // most recipes ask for nothing, and need no context to be told so
         let is_asking = !unit.rules.is_empty() || unit.inputs.iter().any(|input| input.required);
@@ -158,7 +163,7 @@ impl Driver<'_> {
             let given = self.given_env(frame, step);
             problems.extend(preflight::missing_in(&unit, &self.spec.host, &given));
         }
-        (!problems.is_empty()).then(|| preflight::message(&unit.name, &problems))
+        (!problems.is_empty()).then_some(Refusal::Unready { recipe: unit.name, problems })
     }
 }
 

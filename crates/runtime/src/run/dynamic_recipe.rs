@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::run::{frame::FrameId, text::brief};
+use engine::run::{cause::Refusal, frame::FrameId, text::brief};
 use recipe::{
     check::{Given, Grafted, LoadError, graft},
     diagnostic::{Diagnostic, Severity},
@@ -14,24 +14,24 @@ use super::Driver;
 
 impl Driver<'_> {
     /// The recipe that a step runs. If its name is a template, it is found and checked now.
-    pub(super) fn target(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<Arc<Unit>, String> {
+    pub(super) fn target(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<Arc<Unit>, Refusal> {
         let StepKind::Nested { target, overrides, .. } = &step.kind else {
-            return Err("it runs no recipe".to_owned());
+            return Err(Refusal::Other("it runs no recipe".to_owned()));
         };
         let (name, from) = match target {
             Target::Known { unit, .. } => return Ok(Arc::clone(self.plan.unit(*unit))),
             Target::Dynamic { name, from } => (name.render(&self.state.frames[frame]), from),
         };
         if name.trim().is_empty() {
-            return Err(format!("the name of the recipe that `{path}` runs is empty"));
+            return Err(Refusal::NoRecipeName { step: path.to_owned() });
         }
         let found = self.spec.loader.recipe(&name, from).map_err(|error| match error {
             LoadError::NotFound { searched } => {
-                let searched: Vec<String> = searched.iter().map(|place| brief(place)).collect();
-                format!("recipe `{}` not found; looked in {}", brief(&name), searched.join(", "))
+                let searched = searched.iter().map(|place| brief(place)).collect();
+                Refusal::RecipeNotFound { name: brief(&name), searched }
             }
             LoadError::Unreadable { path, reason } => {
-                format!("`{}` cannot be read: {}", brief(&path), brief(&reason))
+                Refusal::RecipeUnreadable { path: brief(&path), reason: brief(&reason) }
             }
         })?;
         let handed = overrides.iter().map(|(name, _)| name);
@@ -41,15 +41,16 @@ impl Driver<'_> {
             let is_told =
                 |problem: &&Diagnostic| self.spec.options.strict || problem.severity == Severity::Error;
             let problems = checked.diagnostics.iter().filter(is_told);
-            refusal(&name, problems.map(|problem| placed(problem, &checked.sources)).collect())
+            let problems = problems.map(|problem| placed(problem, &checked.sources)).collect();
+            Refusal::RecipeInvalid { name: brief(&name), problems }
         })?;
         let warnings = warnings(&grafted);
         if self.spec.options.strict && !warnings.is_empty() {
-            return Err(refusal(&name, warnings));
+            return Err(Refusal::RecipeInvalid { name: brief(&name), problems: warnings });
         }
         let step = path.to_owned();
         self.pending_notes.extend(warnings.into_iter().map(|warning| (step.clone(), warning_of(&warning))));
-        self.take_in(grafted).map_err(|error| error.to_string())
+        self.take_in(grafted).map_err(|error| Refusal::Other(error.to_string()))
     }
 
     /// Adds a recipe to the plan; its declarations count from now on.
@@ -67,11 +68,6 @@ impl Driver<'_> {
         }
         Ok(Arc::clone(self.plan.unit(grafted.unit)))
     }
-}
-
-fn refusal(name: &str, problems: Vec<String>) -> String {
-    let name = brief(name);
-    format!("recipe `{name}` is invalid:\n  {}", problems.join("\n  "))
 }
 
 /// The warnings about a recipe that was found during the run, each with its place.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::{
     Outcome,
-    run::{decide, frame::FrameId},
+    run::{decide, frame::FrameId, message::budget_used_up},
 };
 use recipe::plan::{JsonMode, Recoverer, Step, StepKind};
 
@@ -61,9 +61,10 @@ impl Driver<'_> {
         let cwd = self.base_dir(id);
         let mut task = match self.agent_task(&start, cwd, request)? {
             Ok(task) => task,
-            Err(what) => {
+            Err(exhausted) => {
                 let message = format!(
-                    "Agent recovery invocation failed for sub-recipe '{name}': the budget is used up: {what}"
+                    "Agent recovery invocation failed for sub-recipe '{name}': {}",
+                    budget_used_up(&exhausted)
                 );
                 return self.take_recovery(start.path, id, Verdict::NotRecovered(message), None);
             }

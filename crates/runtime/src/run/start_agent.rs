@@ -10,6 +10,7 @@ use engine::{
     Event, Outcome,
     run::{
         actions::HookKind,
+        cause::Exhausted,
         event::{Ended, Usage},
         frame::FrameId,
     },
@@ -70,9 +71,8 @@ impl Driver<'_> {
     pub(super) fn start_agent(&mut self, start: StepStart, agent: &AgentStep) -> Result<(), DriveError> {
         let cwd = match self.step_dir(start.frame, &start.step) {
             Ok(cwd) => cwd,
-            Err(error) => {
-                let error = format!("agent step failed: {error}");
-                self.refuse(&start.path, start.attempt, Outcome::Refused, error);
+            Err(refusal) => {
+                self.refuse(&start.path, start.attempt, "agent", Outcome::Refused(refusal));
                 return Ok(());
             }
         };
@@ -92,25 +92,24 @@ impl Driver<'_> {
         };
         match self.agent_task(&start, cwd, request)? {
             Ok(task) => self.spawn_agent(start, task),
-            Err(what) => {
-                let error = format!("agent step failed: the budget is used up: {what}");
-                self.refuse(&start.path, start.attempt, Outcome::Budget, error);
+            Err(exhausted) => {
+                self.refuse(&start.path, start.attempt, "agent", Outcome::Budget(exhausted));
                 Ok(())
             }
         }
     }
 
-    /// Prepares an agent call; the inner error names the spent budget.
+    /// Prepares an agent call; the inner error has the spent budgets.
     pub(super) fn agent_task(
         &mut self,
         start: &StepStart,
         cwd: PathBuf,
         request: AgentRequest,
-    ) -> Result<Result<AgentTask, String>, DriveError> {
+    ) -> Result<Result<AgentTask, Vec<Exhausted>>, DriveError> {
         let StepStart { ref path, attempt, frame, at, ref step, .. } = *start;
         let limits = self.limits(frame);
-        if let Some(what) = budget::used_up(&limits, &self.spending.ledger) {
-            return Ok(Err(what));
+        if let Some(exhausted) = budget::used_up(&limits, &self.spending.ledger) {
+            return Ok(Err(exhausted));
         }
         let dir = RunFolder::attempt(path, attempt);
         make_dir(&self.run_dir().join(&dir))?;
@@ -121,7 +120,7 @@ impl Driver<'_> {
         let (fitting, large) = own_room(self.own_env(frame, step));
         let mut own = self.in_files(path, &dir, large)?;
         own.extend(fitting);
-        let mut env = self.step_env(frame, at, &dir, exported.env, own)?;
+        let mut env = self.step_env(frame, at, &dir, (exported.env, exported.share), own)?;
         let known = [
             ("WORKING_DIRECTORY", cwd.as_os_str()),
             ("RECIPE_VAR_working_directory", cwd.as_os_str()),

@@ -12,6 +12,7 @@ use engine::{
     run::{
         actions::{Happening, HookKind},
         attempt::AttemptResult,
+        cause::Refusal,
         frame::FrameId,
     },
 };
@@ -34,7 +35,7 @@ use crate::{
         shell::{
             attempt::{Command, Quoted, SHELL, ShellTask, run_shell},
             context_file::Sharing,
-            export::{Share, own_room},
+            export::{Share, is_of_context, own_room},
             script,
         },
         spawn::{SpawnContext, spawn_report},
@@ -82,8 +83,8 @@ impl Driver<'_> {
     }
 
     /// Ends a step before it started.
-    pub(super) fn refuse(&mut self, path: &str, attempt: u32, outcome: Outcome, error: String) {
-        let finished = AttemptResult::refused(outcome, error);
+    pub(super) fn refuse(&mut self, path: &str, attempt: u32, kind: &str, outcome: Outcome) {
+        let finished = AttemptResult::failed(kind, outcome, "");
         let path = path.to_owned();
         self.tasks.set.spawn(async move {
             TaskDone::Attempt { path, attempt, hook: None, result: Box::new(Ok(finished)) }
@@ -103,7 +104,7 @@ impl Driver<'_> {
         }
     }
 
-    pub(super) fn step_dir(&self, frame: FrameId, step: &Step) -> Result<PathBuf, String> {
+    pub(super) fn step_dir(&self, frame: FrameId, step: &Step) -> Result<PathBuf, Refusal> {
         let base = self.base_dir(frame);
         let dir = match &step.working_dir {
             Some(template) => {
@@ -113,10 +114,10 @@ impl Driver<'_> {
         };
         match preflight::dir_problem(&dir) {
             None => Ok(dir),
-            Some(what) => Err(format!(
-                "working directory `{}` {what}",
-                engine::run::text::brief(&dir.to_string_lossy())
-            )),
+            Some(why) => {
+                let path = engine::run::text::brief(&dir.to_string_lossy());
+                Err(Refusal::Directory { path, why: why.to_owned() })
+            }
         }
     }
 
@@ -126,13 +127,17 @@ impl Driver<'_> {
         frame: FrameId,
         at: usize,
         dir: &Path,
-        exported: Vec<(String, String)>,
+        (exported, share): (Vec<(String, String)>, Share),
         own: Vec<(String, String)>,
     ) -> Result<Environment, FolderError> {
         let file = self.run_dir().join(dir).join("context.json");
         let sharing = if self.runs_beside_others(frame, at) { Sharing::Beside } else { Sharing::Alone };
         self.store.hand_out_context(frame, &self.state.frames[frame], &file, sharing)?;
         let mut env = Environment::shared(Arc::clone(&self.environment.variables));
+        if !share.is_whole {
+            // a value that does not fit must not be replaced by an inherited one
+            env.hide(|name| is_of_context(&self.state.frames[frame], name));
+        }
         env.extend(exported);
         env.extend(context_names(&file));
         env.extend(own);
@@ -183,8 +188,8 @@ impl Driver<'_> {
         let StepStart { ref path, attempt, frame, at, ref step, pre_hook, .. } = start;
         let cwd = match self.step_dir(frame, step) {
             Ok(cwd) => cwd,
-            Err(error) => {
-                self.refuse(path, attempt, Outcome::Refused, format!("bash step failed: {error}"));
+            Err(refusal) => {
+                self.refuse(path, attempt, "bash", Outcome::Refused(refusal));
                 return Ok(());
             }
         };
@@ -200,8 +205,8 @@ impl Driver<'_> {
         {
             Ok(script) => script,
             Err(script::ScriptError::Folder(error)) => return Err(error.into()),
-            Err(error) => {
-                self.refuse(path, attempt, Outcome::Refused, format!("bash step failed: {error}"));
+            Err(script::ScriptError::Refused(refusal)) => {
+                self.refuse(path, attempt, "bash", Outcome::Refused(refusal));
                 return Ok(());
             }
         };
@@ -209,7 +214,7 @@ impl Driver<'_> {
         if script.has_files {
             self.store.prepared.note_private(&dir);
         }
-        let env = Arc::new(self.step_env(frame, at, &dir, script.env, own)?);
+        let env = Arc::new(self.step_env(frame, at, &dir, (script.env, script.share), own)?);
         let command = Command {
             program: SHELL.into(),
             args: script.args.into_iter().map(Into::into).collect(),
@@ -293,7 +298,7 @@ impl Driver<'_> {
                     self.step_dir(frame, step).err().or_else(|| self.entry_problem(frame, step, &unit));
                 (Some(unit.path.clone()), problem)
             }
-            Err(error) => (None, Some(error)),
+            Err(refusal) => (None, Some(refusal)),
         };
         let hook = start.pre_hook.then(|| self.hook(frame, start.at, HookKind::PreStep)).flatten();
         match hook {

@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use engine::run::{actions::FailedRecipe, attempt::AttemptResult, event::Usage, frame::FrameId};
+use engine::run::{
+    actions::FailedRecipe, attempt::AttemptResult, cause::Refusal, event::Usage, frame::FrameId,
+};
 use tokio::{
     sync::{mpsc, watch},
     task::JoinSet,
@@ -39,7 +41,7 @@ pub(crate) enum TaskDone {
     /// The processes that a failed recipe left running were ended.
     Leftovers { failed: Box<FailedRecipe>, ended: Vec<Survivor> },
     /// A sub-recipe can be entered, or cannot.
-    Checked { path: String, hook: Option<HookReport>, unit: Option<String>, problem: Option<String> },
+    Checked { path: String, hook: Option<HookReport>, unit: Option<String>, problem: Option<Refusal> },
     /// A sub-recipe timed out.
     RecipeTimeout { path: String, seconds: f64 },
     /// A recovery agent answered.

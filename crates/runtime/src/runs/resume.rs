@@ -29,7 +29,7 @@ use crate::{
     agents::AgentSettings,
     machine::{
         host::Host,
-        preflight::{self, Lack, Problem},
+        preflight::{self, Need, Problem},
     },
     os::{clock, files},
     report::{RunResult, blocked::blocked},
@@ -118,9 +118,12 @@ impl Runs {
         end_orphans(&shown, resume.host.grace);
         let working_dir = shown.header.working_dir.clone();
         if let Some(what) = preflight::dir_problem(&working_dir) {
-            let more = if working_dir.exists() { "" } else { " any more" };
+            let (need, more) = match working_dir.exists() {
+                true => (Need::Path, ""),
+                false => (Need::OldDirectory, " any more"),
+            };
             let text = format!("working directory `{}` {what}{more}", working_dir.display());
-            let blocked = self.blocked_resume(&shown, &[Problem { lack: Lack::Path, text }]);
+            let blocked = self.blocked_resume(&shown, &[Problem { need, text }]);
             return Ok((blocked, is_ours.then_some(hold)));
         }
         let skip = match self.interrupted_steps(&shown, resume.interrupted) {
@@ -301,7 +304,7 @@ fn missing(plan: &Plan, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<Problem>
         .flat_map(|id| by_id.get(id).into_iter().flatten().copied())
         .collect();
     let mut problems = preflight::missing_for(plan, &remaining, &resume.agents, &resume.host);
-    problems.extend(resume.host.depth_problem().map(|text| Problem { lack: Lack::Depth, text }));
+    problems.extend(resume.host.depth_problem().map(|text| Problem { need: Need::Depth, text }));
     problems
 }
 

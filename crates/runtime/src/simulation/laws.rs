@@ -262,7 +262,7 @@ fn limits_hold(shown: &OpenedRun) {
             Event::AttemptFailed { path, ended, .. } => {
                 let below = format!("{path}/");
                 tries.retain(|known, _| !known.starts_with(&below));
-                let counts = !matches!(ended.outcome, Outcome::Cancelled | Outcome::RateLimited);
+                let counts = !matches!(ended.outcome, Outcome::Cancelled | Outcome::RateLimited { .. });
                 *tries.entry(path).or_default() += u64::from(counts);
                 let most = own_attempts(shown, path);
                 if tries[path.as_str()] >= most && counts {

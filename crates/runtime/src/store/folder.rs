@@ -25,8 +25,8 @@ pub use request::{Beside, RequestOptions, StoredInput, StoredRequest, store_inpu
 
 use crate::os::{files, held_lock::HeldLock, process};
 
-/// Version of `run.json`.
-pub const FORMAT: u32 = 1;
+/// Version of `run.json`: that of the journal beside it.
+pub use engine::run::event::FORMAT;
 
 /// A file of a run's folder that could not be read or written.
 #[derive(Debug, thiserror::Error)]

@@ -28,7 +28,7 @@ impl RunState {
     }
 
     /// Keeps a sub-recipe, and everything in it, from starting anything new.
-    pub(super) fn stop(&mut self, path: &str, error: &str, cause: StopCause) {
+    pub(super) fn stop(&mut self, path: &str, error: &str, cause: &StopCause) {
         let below = format!("{path}/");
         for id in self.active.clone() {
             let frame = &mut self.frames[id];
@@ -36,7 +36,8 @@ impl RunState {
             let is_inside = frame.path == path || frame.path.starts_with(&below);
             if is_inside && frame.failed_at.is_none() {
                 let open = frame.open_steps();
-                let stopped = || Stopped { error: error.to_owned(), cause, by: path.to_owned(), open };
+                let (error, cause) = (error.to_owned(), cause.clone());
+                let stopped = || Stopped { error, cause, by: path.to_owned(), open };
                 frame.stopped.get_or_insert_with(stopped);
             }
         }

@@ -8,7 +8,15 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use engine::{Outcome, failure::is_hollow, run::event::Usage};
+use engine::{
+    Outcome,
+    failure::is_hollow,
+    run::{
+        cause::{NulPlace, Refusal},
+        event::Usage,
+        message::{budget_used_up, step_failed, tried},
+    },
+};
 use recipe::{
     plan::{JsonMode, Step},
     value::Value,
@@ -125,7 +133,7 @@ fn changed_files(task: &AgentTask, finished: &AttemptResult, began: Option<Syste
 
 /// The end of an attempt without an answer. A tolerated failure keeps the partial output.
 fn failed(outcome: Outcome, error: &str, partial: Option<AgentText>) -> AttemptResult {
-    let mut finished = AttemptResult::refused(outcome, format!("agent step failed: {error}"));
+    let mut finished = AttemptResult::refused(outcome, step_failed("agent", error));
     if let Some(said) = partial.filter(|said| !said.contains('\0')) {
         finished.ended.cut_bytes = said.cut;
         finished.value = Some(Value::from(said.text));
@@ -171,14 +179,11 @@ async fn ask_patiently(
         usage.add(&call.usage);
         let is_last = tries >= rate.max_retries || budget::used_up(&task.limits, &task.ledger).is_some();
         tries += 1;
-        if call.outcome != Outcome::RateLimited {
-            return Ok(call);
-        }
+        let Outcome::RateLimited { message, .. } = &call.outcome else { return Ok(call) };
         if is_last {
-            return Ok(Call {
-                result: call.result.map_err(|error| engine::run::text::tried(&error, tries)),
-                ..call
-            });
+            let outcome = Outcome::RateLimited { message: message.clone(), tries };
+            let result = call.result.map_err(|error| tried(&error, tries));
+            return Ok(Call { outcome, result, ..call });
         }
         let delay = rate.delay(tries);
         watch.tell(&task.path, format!("its service asks to slow down: asked again in {delay} s"));
@@ -207,8 +212,8 @@ async fn read_answer(
             _ => crate::steps::shell::attempt::json_value(&task.step, &answer).err(),
         };
         let Some(problem) = problem else { break };
-        if let Some(what) = budget::used_up(&task.limits, &task.ledger) {
-            finished.notes.push(format!("not asked again for JSON: the budget is used up: {what}"));
+        if let Some(exhausted) = budget::used_up(&task.limits, &task.ledger) {
+            finished.notes.push(format!("not asked again for JSON: {}", budget_used_up(&exhausted)));
             break;
         }
         watch.tell(&task.path, format!("asked again for JSON: {problem}"));
@@ -242,10 +247,8 @@ async fn read_answer(
         }
     }
     if let Some(at) = answer.find('\0') {
-        let error = format!(
-            "agent step failed: the answer has a NUL byte at offset {at}, so it cannot become a value"
-        );
-        let mut refused = AttemptResult::refused(Outcome::Refused, error);
+        let mut refused =
+            AttemptResult::failed("agent", Outcome::Refused(Refusal::Nul(NulPlace::Answer(at))), "");
         refused.ended.note_code(code);
         return Ok(refused);
     }
@@ -254,7 +257,11 @@ async fn read_answer(
     read_json(&task.step, answer.text, "agent", &mut finished);
     finished.ended.note_code(code);
     if let (Some((why, trouble, trouble_by)), Some(error)) = (unasked, &mut finished.ended.error) {
-        error.push_str(&format!("; asking again for JSON failed: {why}"));
+        let more = format!("; asking again for JSON failed: {why}");
+        error.push_str(&more);
+        if let Outcome::NotJson { problem } = &mut finished.ended.outcome {
+            problem.push_str(&more);
+        }
         (finished.ended.trouble, finished.ended.trouble_by) = (trouble, trouble_by);
     }
     Ok(finished)
