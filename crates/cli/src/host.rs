@@ -1,14 +1,20 @@
 //! What a request of this process has in common with others: its origin, the stored runs, unusable settings.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ops::Deref,
+    path::{Path, PathBuf},
+};
 
 use engine::run::origin::{Origin, Surface};
-use runtime::{machine::local::SettingError, report::command_line::CliHint, runs::Runs};
+use runtime::{machine::local::SettingError, runs::Runs};
 
 use crate::{
     environment::Environment,
     exit::Exit,
-    report::failure::{Failure, clean},
+    report::{
+        failure::{Failure, clean},
+        hints::Hints,
+    },
 };
 
 /// The failure because of an unusable setting.
@@ -27,11 +33,25 @@ pub(crate) fn origin() -> Origin {
     runtime::runs::new_origin(Surface::Cli, runtime::machine::host::name_of_user())
 }
 
+/// The stored runs, and the commands that reach them.
+pub(crate) struct StoredRuns {
+    runs: Runs,
+    pub(crate) hints: Hints,
+}
+
+impl Deref for StoredRuns {
+    type Target = Runs;
+
+    fn deref(&self) -> &Runs {
+        &self.runs
+    }
+}
+
 /// The stored runs.
-pub(crate) fn runs(asked: Option<&Path>, environment: &Environment) -> Result<Runs, Failure> {
+pub(crate) fn runs(asked: Option<&Path>, environment: &Environment) -> Result<StoredRuns, Failure> {
     let home = state_dir(asked, environment)?;
-    let reach = CliHint::through(asked.map(|_| home.as_path()));
-    Ok(Runs::at(home).reached(reach).knowing(environment.machine.variables.texts()))
+    let hints = Hints::through(asked.map(|_| home.as_path()));
+    Ok(StoredRuns { runs: Runs::at(home).knowing(environment.machine.variables.texts()), hints })
 }
 
 /// The state directory. `.env` files do not count: only the run of that recipe would know them.

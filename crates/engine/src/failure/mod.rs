@@ -31,7 +31,7 @@ use crate::{
 };
 
 pub use crate::run::outcome::{AgentTrouble, KnownBy};
-pub use advice::{Commands, GO_ON, advice};
+pub use advice::{Actions, advice, then_resume};
 pub use class::{Bucket, Class, Confidence};
 pub use facts::Facts;
 pub use fingerprint::{fingerprint, fingerprint_of_all, normalize};

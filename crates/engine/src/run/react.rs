@@ -49,7 +49,7 @@ fn attempt_ended(state: &mut RunState, path: &str, attempt: u32, mut result: Att
     if state.live.stop.is_some() && result.ended.outcome == Outcome::Cancelled {
         return vec![Action::Record(Box::new(stopped_with_the_run(state, path, attempt, result)))];
     }
-    let note = |message: String| Event::Noted { path: Some(path.to_owned()), message };
+    let note = |message: String| Event::Noted { path: Some(path.to_owned()), message, next: None };
     let notes = std::mem::take(&mut result.notes);
     let mut actions: Vec<Action> =
         notes.into_iter().map(|message| Action::Record(Box::new(note(message)))).collect();

@@ -8,14 +8,15 @@ use std::path::Path;
 use engine::{
     Outcome, RunState,
     failure::{
-        Commands, Diagnosis, Facts, GO_ON, Producer, StepType, advice, diagnose, fingerprint,
-        fingerprint_of_all,
+        Actions, Diagnosis, Facts, Producer, StepType, advice, diagnose, fingerprint, fingerprint_of_all,
+        then_resume,
     },
     resume::asks_an_agent,
     run::{
         event::Ended,
         frame::{Frame, FrameId},
         message::budgets,
+        next::{Advice, Next, ResumeChoice},
         text::brief,
     },
 };
@@ -25,8 +26,6 @@ use recipe::{
 };
 
 use crate::{
-    os::shell_word::quote,
-    report::command_line::CliHint,
     steps::shell::attempt::signal_words,
     store::{secrets::Mask, values},
 };
@@ -41,7 +40,7 @@ pub struct Found {
     /// Equal for equal failures; covers all steps that failed side by side.
     pub fingerprint: Option<String>,
     /// What a person can do next.
-    pub advice: Vec<String>,
+    pub advice: Vec<Advice>,
 }
 
 /// Diagnoses the failure of a run.
@@ -49,7 +48,7 @@ pub fn failure(
     plan: &Plan,
     state: &RunState,
     run_dir: Option<&Path>,
-    commands: impl FnOnce(&str) -> Commands,
+    actions: impl FnOnce(&str) -> Actions,
     mask: &Mask,
 ) -> Option<Found> {
     let (path, ended) = state.root_cause()?;
@@ -64,32 +63,33 @@ pub fn failure(
         fingerprints.push(fingerprint(&path, other.class, &facts));
         diagnosis = diagnosis.with(path, other);
     }
-    let commands = commands(&path);
-    let own = match (&ended.outcome, &commands.resume) {
-        (Outcome::Budget(exhausted), Some(resume)) => {
-            crate::steps::agent::budget::raise(exhausted, &state.used).map(|option| {
-                let (what, command) = (budgets(exhausted), format!("{resume} {option}"));
-                let raise = format!("the budget of {what} is used up: raise it with `{command}`");
-                vec![raise, format!("{GO_ON}{command}")]
+    let actions = actions(&path);
+    let own = match (&ended.outcome, &actions.resume) {
+        (Outcome::Budget(exhausted), Some(Next::Resume { run, how })) => {
+            crate::steps::agent::budget::raise(exhausted, &state.used).map(|budget| {
+                let how = ResumeChoice { budget: Some(budget), ..how.clone() };
+                let resume = Next::Resume { run: run.clone(), how };
+                let raise = format!("the budget of {} is used up: raise it with", budgets(exhausted));
+                vec![Advice::inline(raise, resume.clone()), then_resume(resume)]
             })
         }
-        (Outcome::NeedsHuman, _) => Some(for_a_person(&path, &commands)),
+        (Outcome::NeedsHuman, _) => Some(for_a_person(&path, &actions)),
         _ => None,
     };
     Some(Found {
         fingerprint: fingerprint_of_all(&fingerprints),
-        advice: own.unwrap_or_else(|| advice(&diagnosis, &path, &commands)),
+        advice: own.unwrap_or_else(|| advice(&diagnosis, &path, &actions)),
         diagnosis,
     })
 }
 
 /// The advice for a step that waits for a person.
-fn for_a_person(path: &str, commands: &Commands) -> Vec<String> {
-    let then =
-        |text: &str, command: &Option<String>| command.as_ref().map(|command| format!("{text}: {command}"));
-    let mut steps = vec![format!("`{path}` is waiting for you. When you are done, resume the run")];
-    steps.extend(then("read its full output", &commands.logs));
-    steps.extend(then("then resume", &commands.resume));
+fn for_a_person(path: &str, actions: &Actions) -> Vec<Advice> {
+    let then = |text: &str, next: &Option<Next>| next.clone().map(|next| Advice::with(text, next));
+    let waiting = format!("`{path}` is waiting for you. When you are done, resume the run");
+    let mut steps = vec![Advice::new(waiting)];
+    steps.extend(then("read its full output", &actions.logs));
+    steps.extend(actions.resume.clone().map(then_resume));
     steps
 }
 
@@ -99,26 +99,26 @@ pub fn interruption(said: Option<&str>) -> Diagnosis {
     diagnose(&Facts { interrupted: true, detail, ..Facts::default() })
 }
 
-/// The commands that help with the failure of a step.
-pub fn commands(reach: &CliHint, run: &str, recipe: &str, path: &str) -> Commands {
-    Commands {
-        resume: Some(reach.command(&format!("resume {run}"))),
-        resume_edited: (!recipe.starts_with("built-in:"))
-            .then(|| reach.command(&format!("resume {run} --recipe {}", quote(recipe)))),
-        logs: Some(reach.step_command(&format!("logs {run}"), path)),
-        plan: Some(reach.command(&format!("resume {run} --plan"))),
-        validate: Some(format!("recipe-runner-rs validate {}", quote(recipe))),
-        ..Commands::default()
+/// The actions that help with the failure of a step.
+pub fn actions(run: &str, recipe: &str, path: &str) -> Actions {
+    let plan = ResumeChoice { plan: true, ..ResumeChoice::default() };
+    Actions {
+        resume: Some(Next::resume(run)),
+        resume_edited: (!recipe.starts_with("built-in:")).then(|| Next::resume_with(run, recipe)),
+        logs: Some(Next::Logs { run: run.to_owned(), step: Some(path.to_owned()) }),
+        plan: Some(Next::Resume { run: run.to_owned(), how: plan }),
+        validate: Some(Next::Validate { recipe: recipe.to_owned() }),
+        ..Actions::default()
     }
 }
 
-/// The command that continues a run: the diagnosis may know a better one than the usual.
-pub fn resume_command(reach: &CliHint, run: &str, found: Option<&Found>) -> String {
+/// How to continue a run: the diagnosis may know a better way than the usual one.
+pub fn resume_action(run: &str, found: Option<&Found>) -> Next {
+    let is_resume = |next: &&Next| matches!(next, Next::Resume { how, .. } if !how.plan);
     let better = |found: &Found| {
-        let advice = found.advice.iter();
-        advice.filter_map(|advice| advice.strip_prefix(GO_ON)).next().map(str::to_owned)
+        found.advice.iter().filter_map(|advice| advice.next.as_ref()).find(is_resume).cloned()
     };
-    found.and_then(better).unwrap_or_else(|| reach.command(&format!("resume {run}")))
+    found.and_then(better).unwrap_or_else(|| Next::resume(run))
 }
 
 fn facts(

@@ -96,7 +96,7 @@ impl Driver<'_> {
         }
         let preview = Preview { dry_run: message.clone(), rendered, undecided };
         self.previews.insert(path.to_owned(), preview);
-        self.record(Event::Noted { path: Some(path.to_owned()), message }, None)
+        self.record(Event::Noted { path: Some(path.to_owned()), message, next: None }, None)
     }
 
     /// The limit that a run may exceed with this step.

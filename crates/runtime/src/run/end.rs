@@ -105,7 +105,7 @@ impl Driver<'_> {
                     "warning: `output` has `format: json`, but its text is not valid JSON: {error}; values are not \
                      escaped, so build the JSON in a step, for example with `jq -n --arg name \"$NAME\" '{{name: $name}}'`"
                 );
-                self.record(Event::Noted { path: None, message }, None)
+                self.record(Event::Noted { path: None, message, next: None }, None)
             }
         }
     }

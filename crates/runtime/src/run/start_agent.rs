@@ -262,7 +262,7 @@ impl Driver<'_> {
         let message = format!(
             "`{program}` does not report its cost: the budget in dollars does not count it, so the total may exceed the budget"
         );
-        self.record(Event::Noted { path: Some(path.to_owned()), message }, None)
+        self.record(Event::Noted { path: Some(path.to_owned()), message, next: None }, None)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     agents::AgentSettings,
     machine::host::Host,
     os::clock,
-    report::{self, RunResult, Subject, command_line::CliHint},
+    report::{self, RunResult, Subject},
     run::{DriveError, Driver, Parts, Preview, Reporter, RunSpec, audit::Audit},
     store::{
         folder::{Options, RunFolder},
@@ -36,7 +36,6 @@ pub(crate) struct Job<'a> {
     pub(crate) generation: u32,
     pub(crate) audits: Vec<Audit>,
     pub(crate) agents: AgentSettings,
-    pub(crate) reach: CliHint,
     /// The name of its recipe, valid in any directory.
     pub(crate) recipe: String,
     /// Where the request for it came from.
@@ -49,7 +48,6 @@ impl Job<'_> {
         let known = Known {
             run_id: self.run_id.clone(),
             tracking_id: self.tracking_id.clone(),
-            reach: self.reach.clone(),
             recipe: self.recipe,
             origin: self.origin,
         };
@@ -91,7 +89,6 @@ impl Job<'_> {
 struct Known {
     run_id: String,
     tracking_id: String,
-    reach: CliHint,
     recipe: String,
     origin: Option<Origin>,
 }
@@ -120,7 +117,6 @@ fn finished_result(
         run_dir: run_dir.map(|dir| dir.to_string_lossy().into_owned()),
         output,
         plan,
-        reach: &known.reach,
         recipe: known.recipe.clone(),
         origin: known.origin.as_ref(),
     })

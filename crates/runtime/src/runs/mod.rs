@@ -46,7 +46,6 @@ pub(crate) use start::{ConcurrencyPolicy, Stale, Start};
 pub use crate::store::folder::Beside;
 
 use crate::{
-    report::command_line::CliHint,
     run::DriveError,
     store::{folder, workspace::Owner},
 };
@@ -55,7 +54,6 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Runs {
     home: PathBuf,
-    reach: CliHint,
     /// Variables of the environment, which may hold secrets that steps have printed.
     variables: BTreeMap<String, String>,
 }
@@ -100,24 +98,13 @@ pub enum RunError {
 impl Runs {
     /// The runs below a state directory.
     pub fn at(home: PathBuf) -> Runs {
-        Runs { home, reach: CliHint::default(), variables: BTreeMap::new() }
-    }
-
-    /// The same runs, with the command line that reaches them.
-    #[must_use]
-    pub fn reached(self, reach: CliHint) -> Runs {
-        Runs { reach, ..self }
+        Runs { home, variables: BTreeMap::new() }
     }
 
     /// The same runs, with the current environment: variables that a recipe names may be secret.
     #[must_use]
     pub fn knowing(self, variables: BTreeMap<String, String>) -> Runs {
         Runs { variables, ..self }
-    }
-
-    /// The command line that reaches them.
-    pub fn reach(&self) -> &CliHint {
-        &self.reach
     }
 
     /// The state directory.

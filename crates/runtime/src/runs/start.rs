@@ -7,6 +7,7 @@ use engine::{
     Event, RunSettings, RunState,
     run::{
         event::{FORMAT, RunStarted},
+        next::Advice,
         origin::Origin,
     },
 };
@@ -15,6 +16,7 @@ use recipe::{plan::Plan, value::Map};
 use super::{
     Job, OwnedRun, RunError, Runs, canonical_recipe,
     missing::{self, blocked_start, write_start},
+    owned_run::noted,
 };
 use crate::{
     agents::AgentSettings,
@@ -174,7 +176,6 @@ impl Runs {
             generation: 0,
             audits: audit.into_iter().chain(log).collect(),
             agents: start.agents,
-            reach: self.reach.clone(),
             recipe,
             origin: start.origin,
         };
@@ -219,14 +220,13 @@ impl Runs {
         }
         first.extend(stale.iter().map(|run| {
             let state = self.dir().join(run).display().to_string();
-            let message = match others.stale {
-                Stale::Cleared => format!(
+            noted(match others.stale {
+                Stale::Cleared => Advice::new(format!(
                     "cleared the stale lock of run {run}, whose process has ended: it is now {}; the run itself is kept in {state}",
                     Workspace::quarantine(&self.home).display()
-                ),
+                )),
                 Stale::Named => self.name_dead(run),
-            };
-            Event::Noted { path: None, message }
+            })
         }));
         Ok(claim)
     }

@@ -31,7 +31,8 @@ pub(super) fn upgrade(record: &mut Value) {
         }
         "run_finished" => {
             if let Some(code) = event.as_object_mut().and_then(|finished| finished.remove("exit_code")) {
-                event["reason"] = json!(end_reason(&code));
+                let is_cancelled = event["status"] == "cancelled";
+                event["reason"] = json!(if is_cancelled { EndReason::Cancelled } else { end_reason(&code) });
             }
         }
         "recipe_stopped" if event["cause"] == "refused" => {
