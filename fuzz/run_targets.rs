@@ -18,7 +18,6 @@ use recipe::{
 use runtime::{
     agents::{AgentEvent, AgentOutcome, Configuration, Ended, Program, Reader, Request, Tools, User},
     repair,
-    run::recovery,
     store::{
         folder::{Header, Recovery},
         journal,
@@ -272,8 +271,12 @@ pub(crate) fn answer(data: &[u8]) {
 /// Judges what an agent says about a recovery: a refusal is never a success, and the marker always counts.
 pub(crate) fn verdict(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    let recovered =
-        |text: &str, mode| matches!(recovery::judge(text, mode, "child"), recovery::Verdict::Recovered(_));
+    let recovered = |text: &str, mode| {
+        matches!(
+            engine::run::recovery_answer::judge(text, mode, "child"),
+            engine::run::recovery_answer::RecoveryVerdict::Recovered(_)
+        )
+    };
     let (declared, always) = (recovered(&text, Recovery::Declared), recovered(&text, Recovery::Always));
     let refused = text.to_uppercase().contains("UNRECOVERABLE");
     assert!(!(refused || text.trim().is_empty()) || !always, "{text}");

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use engine::run::budget::GivenBudgets;
 pub use engine::run::retry::RateLimits;
 
 use super::{CustomProgram, Program, Tools};
@@ -25,6 +26,13 @@ pub struct AgentSettings {
     pub result_grace: Duration,
     /// Which tools programs may use without permission.
     pub tools: Tools,
+}
+
+impl AgentSettings {
+    /// The budgets that replace those of recipes.
+    pub fn budgets(&self) -> GivenBudgets {
+        GivenBudgets { run: self.budget, resume: self.raised }
+    }
 }
 
 impl Default for AgentSettings {

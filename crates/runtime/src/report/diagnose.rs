@@ -66,7 +66,7 @@ pub fn failure(
     let actions = actions(&path);
     let own = match (&ended.outcome, &actions.resume) {
         (Outcome::Budget(exhausted), Some(Next::Resume { run, how })) => {
-            crate::steps::agent::budget::raise(exhausted, &state.used).map(|budget| {
+            crate::steps::agent::ledger::raise(exhausted, &state.used).map(|budget| {
                 let how = ResumeChoice { budget: Some(budget), ..how.clone() };
                 let resume = Next::Resume { run: run.clone(), how };
                 let raise = format!("the budget of {} is used up: raise it with", budgets(exhausted));

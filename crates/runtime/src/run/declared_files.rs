@@ -25,7 +25,9 @@ impl Driver<'_> {
         if step.produces.is_empty() {
             return Vec::new();
         }
-        self.step_dir(frame, step).map_or_else(|_| Vec::new(), |dir| produced_files(&dir, &step.produces))
+        self.spec
+            .step_dir(&self.state, frame, step)
+            .map_or_else(|_| Vec::new(), |dir| produced_files(&dir, &step.produces))
     }
 }
 

@@ -18,7 +18,7 @@ use recipe::{
 };
 use serde::Serialize;
 
-use super::{DriveError, Driver};
+use super::{DriveError, Driver, start_step::declared_env};
 use crate::machine::preflight;
 
 /// The preview of a step, without secrets.
@@ -157,10 +157,11 @@ impl Driver<'_> {
         let unknown = outer.unknown_below(overrides);
         unit.rules.retain(|(name, _)| !unknown.contains(name));
         unit.inputs.retain(|input| !unknown.contains(&input.name));
-        let mut problems = preflight::context_problems(&unit, &context, &self.base_dir(frame));
+        let mut problems =
+            preflight::context_problems(&unit, &context, &self.spec.base_dir(&self.state, frame));
         // a dry run needs neither programs nor credentials
         if !self.state.settings.dry_run {
-            let given = self.given_env(frame, step);
+            let given = declared_env(&self.state, frame, step).into_iter().map(|(name, _)| name).collect();
             problems.extend(preflight::missing_in(&unit, &self.spec.host, &given));
         }
         (!problems.is_empty()).then_some(Refusal::Unready { recipe: unit.name, problems })

@@ -52,7 +52,7 @@ impl Driver<'_> {
                 left = swept.left;
             }
         }
-        self.forward_output();
+        self.shown.forward(self.reporter, &self.mask);
         for event in slots::unbegun_agents(&mut self.state) {
             self.record(event, None)?;
         }

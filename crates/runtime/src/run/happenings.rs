@@ -5,14 +5,15 @@ use engine::{
     run::{
         actions::{Happening, RecoveryAnswer},
         attempt::AttemptResult,
-        event::{Ended, Usage},
+        event::Usage,
         frame::FrameId,
+        recovery_answer::RecoveryVerdict,
     },
 };
 use recipe::plan::StepKind;
 use tokio::task::JoinError;
 
-use super::{DriveError, Driver, Notice, hooks::HookReport, recovery::Verdict, tasks::TaskDone};
+use super::{DriveError, Driver, Notice, hooks::HookReport, tasks::TaskDone};
 use crate::{
     steps::shell::attempt::read_json,
     store::{folder::FolderError, outputs::Stream},
@@ -70,13 +71,13 @@ impl Driver<'_> {
         result: Result<AttemptResult, FolderError>,
     ) -> Result<(), DriveError> {
         self.tasks.forget(&path);
-        self.end_output(&path, result.as_ref().ok().map(|result| &result.ended));
+        let ended = result.as_ref().ok().map(|result| &result.ended);
+        self.shown.end(&path, ended, self.reporter, &self.mask);
         self.take_hook(hook)?;
         let result = Box::new(result?);
         let is_stopped = self.halt.is_some() && result.ended.outcome == Outcome::Cancelled;
         let step = self.state.planned(&path).filter(|step| matches!(step.kind, StepKind::Agent(_)));
         if let Some(step) = step.filter(|_| !is_stopped) {
-            self.note_unknown_cost(&path, &result.ended)?;
             self.show_answer(&path, step.store.as_deref(), &result);
         }
         self.happen(Happening::AttemptEnded { path, attempt, result })
@@ -96,18 +97,15 @@ impl Driver<'_> {
         &mut self,
         path: String,
         frame: FrameId,
-        verdict: Verdict,
+        verdict: RecoveryVerdict,
         usage: Option<Usage>,
     ) -> Result<(), DriveError> {
         self.tasks.forget(&path);
-        self.end_output(&path, None);
-        let mut ended = Ended::new(Outcome::Ok, None);
-        ended.usage = usage.clone();
-        self.note_unknown_cost(&path, &ended)?;
+        self.shown.end(&path, None, self.reporter, &self.mask);
         let answer = match verdict {
-            Verdict::Stopped => RecoveryAnswer::Stopped,
-            Verdict::NotRecovered(message) => RecoveryAnswer::NotRecovered(message),
-            Verdict::Recovered(answer) => {
+            RecoveryVerdict::Stopped => RecoveryAnswer::Stopped,
+            RecoveryVerdict::NotRecovered(message) => RecoveryAnswer::NotRecovered(message),
+            RecoveryVerdict::Recovered(answer) => {
                 RecoveryAnswer::Recovered(Box::new(self.read_recovered(&path, answer)))
             }
         };

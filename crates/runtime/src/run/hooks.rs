@@ -78,7 +78,7 @@ impl Scope for HookScope<'_> {
 impl Driver<'_> {
     /// The hook of a step, if its recipe has one of that name.
     pub(crate) fn hook(&mut self, frame: FrameId, at: usize, kind: HookKind) -> Option<Hook> {
-        let unit = self.unit_of(frame);
+        let unit = Arc::clone(&self.state.frames[frame].unit);
         let template = match kind {
             HookKind::PreStep => unit.hooks.pre_step.as_ref()?,
             HookKind::PostStep => unit.hooks.post_step.as_ref()?,
@@ -87,7 +87,7 @@ impl Driver<'_> {
         let name = kind.as_str();
         let path = self.state.frames[frame].step_path(at);
         let attempt = self.state.frames[frame].steps[at].attempt;
-        let dir = self.run_dir().join(RunFolder::attempt(&path, attempt));
+        let dir = self.store.dir().join(RunFolder::attempt(&path, attempt));
         let lent = dir.join(format!("{name}-context.json"));
         Some(Hook {
             command: self.hook_command(frame, at, name, template, &lent),
@@ -96,7 +96,7 @@ impl Driver<'_> {
             progress: self.tasks.progress.0.clone(),
             path,
             kind,
-            run: self.run_dir(),
+            run: self.store.dir(),
             grace: self.spec.host.grace,
         })
     }
@@ -113,7 +113,7 @@ impl Driver<'_> {
         let path = frame.step_path(at);
         let attempt = frame.steps[at].attempt;
         let dir = RunFolder::attempt(&path, attempt);
-        let run = self.run_dir();
+        let run = self.store.dir();
         crate::store::folder::make_dir(&run.join(&dir)).map_err(|error| error.to_string())?;
         // the hook may still run while the next step changes the context
         self.store
@@ -137,7 +137,7 @@ impl Driver<'_> {
             program: SHELL.into(),
             args: script.args.into_iter().map(Into::into).collect(),
             env: Arc::new(env),
-            cwd: self.base_dir(frame_id),
+            cwd: self.spec.base_dir(&self.state, frame_id),
             stdin: Stdin::Null,
             stdout: dir.join(format!("{name}.stdout")),
             stderr: dir.join(format!("{name}.stderr")),

@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use engine::{
     Outcome,
-    run::{decide, frame::FrameId, message::budget_used_up},
+    run::{
+        decide,
+        frame::FrameId,
+        message::budget_used_up,
+        recovery_answer::{RecoveryVerdict, judge},
+    },
 };
 use recipe::plan::{JsonMode, Recoverer, Step, StepKind};
 
 use super::{
-    DriveError, Driver,
-    recovery::{self, Verdict},
-    start_agent::AgentRequest,
-    start_step::StepStart,
-    tasks::TaskDone,
+    DriveError, Driver, recovery_prompt, start_agent::AgentRequest, start_step::StepStart, tasks::TaskDone,
 };
 use crate::{
     machine::{preflight, programs},
@@ -40,7 +41,7 @@ impl Driver<'_> {
     pub(super) fn ask_for_recovery(&mut self, path: &str, id: FrameId) -> Result<(), DriveError> {
         if let Some(preflight::Problem { text: problem, .. }) = self.recoverer_problem(id) {
             let message = format!("Cannot attempt agent recovery: no adapter configured: {problem}");
-            return self.take_recovery(path.to_owned(), id, Verdict::NotRecovered(message), None);
+            return self.take_recovery(path.to_owned(), id, RecoveryVerdict::NotRecovered(message), None);
         }
         let attempt = self.state.step(path).map_or(0, |step| step.attempt);
         let Some(start) = StepStart::new(&self.state, path.to_owned(), attempt) else { return Ok(()) };
@@ -49,7 +50,7 @@ impl Driver<'_> {
         let recoverer = self.recoverer(id);
         let model = recoverer.model.map(|model| model.render(&self.state.frames[start.frame]));
         let request = AgentRequest {
-            prompt: recovery::prompt(&self.state, id, &self.mask),
+            prompt: recovery_prompt::prompt(&self.state, id, &self.mask),
             system_prompt: None,
             model: model.filter(|model| !model.is_empty()),
             program: recoverer.program,
@@ -58,7 +59,7 @@ impl Driver<'_> {
             auto_stage: false,
             json_retries: 0,
         };
-        let cwd = self.base_dir(id);
+        let cwd = self.spec.base_dir(&self.state, id);
         let mut task = match self.agent_task(&start, cwd, request)? {
             Ok(task) => task,
             Err(exhausted) => {
@@ -66,13 +67,13 @@ impl Driver<'_> {
                     "Agent recovery invocation failed for sub-recipe '{name}': {}",
                     budget_used_up(&exhausted)
                 );
-                return self.take_recovery(start.path, id, Verdict::NotRecovered(message), None);
+                return self.take_recovery(start.path, id, RecoveryVerdict::NotRecovered(message), None);
             }
         };
         // the step's JSON mode and exit codes are about its recipe, not about the agent's answer
         let (json, exit_codes) = (JsonMode::Text, Vec::new());
         task.step = Arc::new(Step { json, exit_codes, ..Step::clone(&start.step) });
-        let wake = self.watch(path, &task.dir.join("stdout"))?;
+        let wake = self.shown.watch(path, &task.run.join(&task.dir).join("stdout"))?;
         let go = self.tasks.stop_signal(path);
         let progress = self.tasks.progress.0.clone();
         let (path, mode) = (path.to_owned(), self.spec.options.recovery);
@@ -82,9 +83,9 @@ impl Driver<'_> {
                 Err(error) => return TaskDone::Broken(error),
             };
             let answer = match (call.outcome, call.result) {
-                (Outcome::Cancelled, _) => Verdict::Stopped,
-                (_, Ok(answer)) => recovery::judge(&answer, mode, &name),
-                (_, Err(error)) => Verdict::NotRecovered(format!(
+                (Outcome::Cancelled, _) => RecoveryVerdict::Stopped,
+                (_, Ok(answer)) => judge(&answer, mode, &name),
+                (_, Err(error)) => RecoveryVerdict::NotRecovered(format!(
                     "Agent recovery invocation failed for sub-recipe '{name}': {error}"
                 )),
             };

@@ -1,6 +1,9 @@
 //! What a run writes: its journal, and the files that its steps read.
 
-use std::{collections::HashMap, path::Path};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
 use engine::{
     Event, Outcome, Record,
@@ -51,6 +54,11 @@ impl RunStore {
             large: LargeFiles::new(dir.join("large")),
             prepared: PreparedFolder::new(dir),
         }
+    }
+
+    /// The folder of the run; empty in a dry run.
+    pub(super) fn dir(&self) -> PathBuf {
+        self.folder.as_ref().map(|folder| folder.path().to_owned()).unwrap_or_default()
     }
 
     /// Writes an event before it is reported; the end of the run is also synced.

@@ -1,22 +1,16 @@
 //! Starting agents: their prompts, their environment and their limits.
 
 use std::{
-    collections::{HashMap, HashSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use engine::{
-    Event, Outcome,
-    run::{
-        actions::HookKind,
-        cause::Exhausted,
-        event::{Ended, Usage},
-        frame::FrameId,
-    },
+    Outcome,
+    run::{actions::HookKind, budget, cause::Exhausted, frame::FrameId},
 };
 use recipe::{
-    plan::{AgentStep, Budget},
+    plan::AgentStep,
     scope::{Final, Scope},
     template::Template,
     value::Value,
@@ -26,10 +20,7 @@ use super::{DriveError, Driver, start_step::StepStart, tasks::TaskDone};
 use crate::{
     agents::User,
     steps::{
-        agent::{
-            attempt::{AgentTask, run_agent},
-            budget::{self, Ledger, Limit},
-        },
+        agent::attempt::{AgentTask, run_agent},
         shell::export::own_room,
     },
     store::folder::{FolderError, RunFolder, make_dir},
@@ -51,28 +42,12 @@ pub(super) struct AgentRequest {
     pub(super) json_retries: u64,
 }
 
-/// The usage of agents, against the budgets of the run.
-#[derive(Default)]
-pub(super) struct Spending {
-    pub(super) ledger: Arc<Ledger>,
-    /// Usage before this process started; set when the first limit is read.
-    before: Option<SpentBefore>,
-    /// Programs that do not report their cost, and about which there is a note.
-    without_cost: HashSet<String>,
-}
-
-/// Usage before this process started: in total, and below every recipe step.
-struct SpentBefore {
-    all: Usage,
-    below: HashMap<String, Usage>,
-}
-
 impl Driver<'_> {
     pub(super) fn start_agent(&mut self, start: StepStart, agent: &AgentStep) -> Result<(), DriveError> {
-        let cwd = match self.step_dir(start.frame, &start.step) {
+        let cwd = match self.spec.step_dir(&self.state, start.frame, &start.step) {
             Ok(cwd) => cwd,
             Err(refusal) => {
-                self.refuse(&start.path, start.attempt, "agent", Outcome::Refused(refusal));
+                self.tasks.refuse(&start.path, start.attempt, "agent", Outcome::Refused(refusal));
                 return Ok(());
             }
         };
@@ -93,7 +68,7 @@ impl Driver<'_> {
         match self.agent_task(&start, cwd, request)? {
             Ok(task) => self.spawn_agent(start, task),
             Err(exhausted) => {
-                self.refuse(&start.path, start.attempt, "agent", Outcome::Budget(exhausted));
+                self.tasks.refuse(&start.path, start.attempt, "agent", Outcome::Budget(exhausted));
                 Ok(())
             }
         }
@@ -107,12 +82,12 @@ impl Driver<'_> {
         request: AgentRequest,
     ) -> Result<Result<AgentTask, Vec<Exhausted>>, DriveError> {
         let StepStart { ref path, attempt, frame, at, ref step, .. } = *start;
-        let limits = self.limits(frame);
-        if let Some(exhausted) = budget::used_up(&limits, &self.spending.ledger) {
+        let limits = budget::limits(&self.state, frame);
+        if let Some(exhausted) = budget::used_up(&limits, &*self.ledger) {
             return Ok(Err(exhausted));
         }
         let dir = RunFolder::attempt(path, attempt);
-        make_dir(&self.run_dir().join(&dir))?;
+        make_dir(&self.store.dir().join(&dir))?;
         let lineage = self.state.lineage(frame);
         let exported =
             crate::steps::shell::export::exports(&lineage, "", Vec::new(), step.max_env_value_bytes);
@@ -131,7 +106,7 @@ impl Driver<'_> {
         }
         self.complete_context(frame, &cwd, &dir)?;
         Ok(Ok(AgentTask {
-            run: self.run_dir(),
+            run: self.store.dir(),
             run_id: self.spec.run_id.clone(),
             path: path.to_owned(),
             step: Arc::clone(step),
@@ -152,8 +127,8 @@ impl Driver<'_> {
             auto_stage: request.auto_stage,
             json_retries: request.json_retries,
             limits,
-            account: self.spending.ledger.open(path),
-            ledger: Arc::clone(&self.spending.ledger),
+            account: self.ledger.open(path),
+            ledger: Arc::clone(&self.ledger),
         }))
     }
 
@@ -166,7 +141,7 @@ impl Driver<'_> {
     ) -> Result<Vec<(String, String)>, FolderError> {
         let mut named = Vec::new();
         for (name, value) in large {
-            let file = self.run_dir().join(dir).join(format!("env-{name}"));
+            let file = self.store.dir().join(dir).join(format!("env-{name}"));
             crate::store::folder::write_private(&file, value.as_bytes())?;
             self.pending_notes.push((
                 path.to_owned(),
@@ -193,7 +168,7 @@ impl Driver<'_> {
         if missing.is_empty() {
             return Ok(());
         }
-        let file = self.run_dir().join(dir).join("context.json");
+        let file = self.store.dir().join(dir).join("context.json");
         let text = std::fs::read_to_string(&file).map_err(FolderError::at("read", &file))?;
         let Some(open) = text.trim_end().strip_suffix('}') else { return Ok(()) };
         let mut text = open.trim_end().to_owned();
@@ -209,7 +184,7 @@ impl Driver<'_> {
 
     fn spawn_agent(&mut self, start: StepStart, task: AgentTask) -> Result<(), DriveError> {
         let StepStart { path, attempt, frame, at, pre_hook, .. } = start;
-        let wake = self.watch(&path, &task.dir.join("stdout"))?;
+        let wake = self.shown.watch(&path, &task.run.join(&task.dir).join("stdout"))?;
         let hook = pre_hook.then(|| self.hook(frame, at, HookKind::PreStep)).flatten();
         let go = self.tasks.stop_signal(&path);
         let progress = self.tasks.progress.0.clone();
@@ -222,47 +197,6 @@ impl Driver<'_> {
             TaskDone::Attempt { path, attempt, hook: report, result }
         });
         Ok(())
-    }
-
-    /// The limits of agents below a frame. Limits of the command line replace those of the recipe, and limits of a
-    /// resume replace both.
-    fn limits(&mut self, frame: FrameId) -> Vec<Limit> {
-        let state = &self.state;
-        let spent = || SpentBefore { all: state.used.clone(), below: state.used_below.clone() };
-        let before = self.spending.before.get_or_insert_with(spent);
-        let mut limits = Vec::new();
-        let mut at = Some(frame);
-        while let Some(id) = at {
-            let frame = &state.frames[id];
-            let limit = match frame.parent {
-                None => budget::of_run(&frame.unit.budget, &self.spec.agents, before.all.clone()),
-                Some(_) => Limit {
-                    prefix: format!("{}/", frame.path),
-                    budget: budget::without(&frame.unit.budget, &self.spec.agents.raised),
-                    before: before.below.get(&frame.path).cloned().unwrap_or_default(),
-                },
-            };
-            limits.extend((limit.budget != Budget::default()).then_some(limit));
-            at = frame.parent.map(|(parent, _)| parent);
-        }
-        limits
-    }
-
-    /// Notes once per program that its cost is unknown and cannot count against a budget in dollars.
-    pub(super) fn note_unknown_cost(&mut self, path: &str, ended: &Ended) -> Result<(), DriveError> {
-        let Some((frame, _)) = self.state.locate(path) else { return Ok(()) };
-        let Some(usage) = ended.usage.as_ref().filter(|usage| usage.runs_without_cost > 0) else {
-            return Ok(());
-        };
-        let program = usage.program.clone().unwrap_or_default();
-        let is_limited = self.limits(frame).iter().any(|limit| limit.budget.usd.is_some());
-        if !is_limited || !self.spending.without_cost.insert(program.clone()) {
-            return Ok(());
-        }
-        let message = format!(
-            "`{program}` does not report its cost: the budget in dollars does not count it, so the total may exceed the budget"
-        );
-        self.record(Event::Noted { path: Some(path.to_owned()), message, next: None }, None)
     }
 }
 

@@ -208,8 +208,7 @@ impl<'a> Live<'a> {
                 self.line('↻', &format!("{path}: attempt {attempt} failed: {}; {next}", without_kind(&why)));
                 let until =
                     record.at.checked_add(Duration::from_millis(*retry_in_ms)).unwrap_or(Timestamp::MAX);
-                let wait = Some((until, without_kind(&why).to_owned()));
-                self.steps.entry(path.clone()).or_default().wait = wait;
+                self.steps.entry(path.clone()).or_default().wait = Some((until, without_kind(&why).into()));
             }
             Event::HookFinished { path, hook, error: Some(error) } => {
                 self.line('⚠', &format!("{path}: hook {hook} failed: {}", mask.text(error)));

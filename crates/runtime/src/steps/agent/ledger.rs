@@ -1,17 +1,17 @@
-//! Limits and usage of agents: one ledger for all agents of a run, including those still running.
-//!
-//! Never stops anything itself: it only reports which limit is reached.
+//! The usage of agents: one ledger for all agents of a process, including those still running. Never stops one.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use engine::run::{cause::Exhausted, event::Usage};
+use engine::run::{
+    budget::{self, Limit, LiveUsage},
+    cause::Exhausted,
+    event::Usage,
+};
 use recipe::plan::Budget;
 use tokio::time::Instant;
-
-use crate::agents::AgentSettings;
 
 /// The usage of every agent of this process so far.
 #[derive(Debug, Default)]
@@ -54,8 +54,14 @@ impl Ledger {
         }
     }
 
-    /// The total of all calls below a recipe, and how many of them are running.
-    fn total(&self, prefix: &str) -> (Usage, u32) {
+    fn lock(&self) -> MutexGuard<'_, Vec<Spent>> {
+        // a thread that panicked leaves valid numbers
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl LiveUsage for Ledger {
+    fn below(&self, prefix: &str) -> (Usage, u32) {
         let (mut total, mut working) = (Usage::default(), 0);
         for spent in self.lock().iter().filter(|spent| spent.path.starts_with(prefix)) {
             total.add(&spent.usage);
@@ -66,97 +72,16 @@ impl Ledger {
         }
         (total, working)
     }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Spent>> {
-        // a thread that panicked leaves valid numbers
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A limit for the agents below one recipe.
-#[derive(Clone, Debug)]
-pub struct Limit {
-    /// Prefix of the paths of its steps; empty for all.
-    pub prefix: String,
-    /// The limits.
-    pub budget: Budget,
-    /// Usage of earlier processes.
-    pub before: Usage,
-}
-
-impl Limit {
-    fn used(&self, ledger: &Ledger) -> (Usage, u32) {
-        let (mut used, working) = ledger.total(&self.prefix);
-        used.add(&self.before);
-        (used, working)
-    }
-
-    /// Every limit that is reached, so that no agent may start any more.
-    fn used_up(&self, ledger: &Ledger) -> Vec<Exhausted> {
-        let (used, _) = self.used(ledger);
-        let Budget { usd, tokens, agent_runs, minutes } = self.budget;
-        exhausted(&Budget {
-            agent_runs: agent_runs.filter(|runs| used.runs >= *runs),
-            usd: usd.filter(|usd| used.cost_usd.unwrap_or(0.0) >= *usd),
-            tokens: tokens.filter(|tokens| used.tokens().unwrap_or(0) >= *tokens),
-            minutes: minutes.filter(|minutes| used.seconds >= minutes * 60.0),
-        })
-    }
-
-    /// Every limit that is exceeded, so that running agents have to stop.
-    fn exceeded(&self, ledger: &Ledger) -> Vec<Exhausted> {
-        let (used, _) = self.used(ledger);
-        let Budget { usd, tokens, minutes, .. } = self.budget;
-        exhausted(&Budget {
-            agent_runs: None,
-            usd: usd.filter(|usd| used.cost_usd.is_some_and(|cost| cost > *usd)),
-            tokens: tokens.filter(|tokens| used.tokens().is_some_and(|count| count > *tokens)),
-            minutes: minutes.filter(|minutes| used.seconds >= minutes * 60.0),
-        })
-    }
-
-    /// How long the running agents can continue before the minutes must be checked again.
-    fn patience(&self, ledger: &Ledger) -> Option<Duration> {
-        let (used, working) = self.used(ledger);
-        let rest = (self.budget.minutes? * 60.0 - used.seconds).max(0.0);
-        Duration::try_from_secs_f64(rest / f64::from(working.max(1))).ok()
-    }
-}
-
-/// Every limit of a budget.
-fn exhausted(budget: &Budget) -> Vec<Exhausted> {
-    let runs = budget.agent_runs.map(Exhausted::AgentRuns);
-    let usd = budget.usd.map(Exhausted::Usd);
-    let tokens = budget.tokens.map(Exhausted::Tokens);
-    let minutes = budget.minutes.map(Exhausted::Minutes);
-    [runs, usd, tokens, minutes].into_iter().flatten().collect()
-}
-
-/// The exceeded ones of all limits.
-pub fn exceeded(limits: &[Limit], ledger: &Ledger) -> Option<Vec<Exhausted>> {
-    let all: Vec<Exhausted> = limits.iter().flat_map(|limit| limit.exceeded(ledger)).collect();
-    (!all.is_empty()).then_some(all)
-}
-
-/// The reached ones of all limits.
-pub fn used_up(limits: &[Limit], ledger: &Ledger) -> Option<Vec<Exhausted>> {
-    let all: Vec<Exhausted> = limits.iter().flat_map(|limit| limit.used_up(ledger)).collect();
-    (!all.is_empty()).then_some(all)
 }
 
 /// Returns when the minutes must be checked again; never returns without a limit on them.
 pub async fn patience(limits: &[Limit], ledger: &Ledger) {
-    match limits.iter().filter_map(|limit| limit.patience(ledger)).min() {
+    let time = budget::patience(limits, ledger).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    match time {
         // always pause: a clock that is slightly behind would cause a busy loop
         Some(time) => tokio::time::sleep(time.max(Duration::from_millis(10))).await,
         None => std::future::pending().await,
     }
-}
-
-/// The limit for all agents of a run: that of its recipe, unless the command line or a resume sets another.
-pub fn of_run(declared: &Budget, agents: &AgentSettings, before: Usage) -> Limit {
-    let budget = replaced(&replaced(declared, &agents.budget), &agents.raised);
-    Limit { prefix: String::new(), budget, before }
 }
 
 /// The budget of a resume that raises reached limits enough. It is that of the whole run, so the usage of the whole run
@@ -197,28 +122,10 @@ fn enough(limit: f64, spent: f64) -> Option<f64> {
     enough.is_finite().then_some(enough)
 }
 
-/// The budget, with values of another one in place of its own.
-pub fn replaced(budget: &Budget, by: &Budget) -> Budget {
-    Budget {
-        usd: by.usd.or(budget.usd),
-        tokens: by.tokens.or(budget.tokens),
-        agent_runs: by.agent_runs.or(budget.agent_runs),
-        minutes: by.minutes.or(budget.minutes),
-    }
-}
-
-/// The budget without the values that another one sets.
-pub fn without(budget: &Budget, other: &Budget) -> Budget {
-    Budget {
-        usd: budget.usd.filter(|_| other.usd.is_none()),
-        tokens: budget.tokens.filter(|_| other.tokens.is_none()),
-        agent_runs: budget.agent_runs.filter(|_| other.agent_runs.is_none()),
-        minutes: budget.minutes.filter(|_| other.minutes.is_none()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use engine::run::budget::{exceeded, used_up};
+
     use super::*;
 
     fn spent(cost: f64, tokens: u64) -> Usage {
@@ -233,7 +140,8 @@ mod tests {
         ledger.charge(b, &spent(0.5, 50));
         let limit = |prefix: &str, budget: Budget| {
             let limit = Limit { prefix: prefix.to_owned(), budget, before: Usage::default() };
-            (!limit.used_up(&ledger).is_empty(), !limit.exceeded(&ledger).is_empty())
+            let limits = [limit];
+            (used_up(&limits, &ledger).is_some(), exceeded(&limits, &ledger).is_some())
         };
         for (prefix, budget, expected) in [
             ("", Budget { usd: Some(1.5), ..Budget::default() }, (true, false)),
