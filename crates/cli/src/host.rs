@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use engine::run::origin::{Origin, Surface};
+use engine::{
+    knowledge::Knowledge,
+    run::origin::{Origin, Surface},
+};
 use runtime::{machine::local::SettingError, runs::Runs};
 
 use crate::{
@@ -39,6 +42,13 @@ pub(crate) struct StoredRuns {
     pub(crate) hints: Hints,
 }
 
+impl StoredRuns {
+    /// The same runs, with what a user adds to the built-in knowledge.
+    pub(crate) fn believing(self, knowledge: Knowledge) -> StoredRuns {
+        StoredRuns { runs: self.runs.believing(knowledge), ..self }
+    }
+}
+
 impl Deref for StoredRuns {
     type Target = Runs;
 
@@ -47,11 +57,13 @@ impl Deref for StoredRuns {
     }
 }
 
-/// The stored runs.
+/// The stored runs. A configuration that cannot be used adds nothing here; commands that run something report it.
 pub(crate) fn runs(asked: Option<&Path>, environment: &Environment) -> Result<StoredRuns, Failure> {
     let home = state_dir(asked, environment)?;
     let hints = Hints::through(asked.map(|_| home.as_path()));
-    Ok(StoredRuns { runs: Runs::at(home).knowing(environment.machine.variables.texts()), hints })
+    let knowledge = environment.machine.knowledge(&environment.machine.cwd).unwrap_or_default();
+    let runs = Runs::at(home).knowing(environment.machine.variables.texts()).believing(knowledge);
+    Ok(StoredRuns { runs, hints })
 }
 
 /// The state directory. `.env` files do not count: only the run of that recipe would know them.

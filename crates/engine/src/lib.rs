@@ -4,6 +4,7 @@
 //! always give the same state, so a killed run is continued by folding its journal.
 
 pub mod failure;
+pub mod knowledge;
 pub mod repair_review;
 pub mod resume;
 pub mod run;

@@ -24,11 +24,6 @@ pub struct Actions {
     pub start: Option<Next>,
 }
 
-/// The advice that continues the run.
-pub fn then_resume(next: Next) -> Advice {
-    Advice::with("then resume", next)
-}
-
 /// The next actions, most useful first.
 pub fn advice(diagnosis: &Diagnosis, step: &str, actions: &Actions) -> Vec<Advice> {
     let quotes = || diagnosis.signals.iter().filter(|signal| !signal.quote.is_empty());
@@ -51,19 +46,25 @@ pub fn advice(diagnosis: &Diagnosis, step: &str, actions: &Actions) -> Vec<Advic
     if matches!(diagnosis.class, Class::Verification | Class::AgentDrift | Class::HollowSuccess) {
         steps.extend(then("see which steps a resume would run again", &actions.plan));
     }
-    let resume = match diagnosis.class {
-        // a run continues with its original recipe by default
-        Class::Structure | Class::Deadlock | Class::ValidationStrategy => {
-            actions.resume_edited.as_ref().or(actions.resume.as_ref())
-        }
-        Class::MissingEnv if lacks_value(diagnosis) => {
-            actions.resume_edited.as_ref().or(actions.resume.as_ref())
-        }
-        _ => actions.resume.as_ref(),
-    };
-    steps.extend(resume.cloned().map(then_resume));
+    steps.extend(resume_action(diagnosis, actions).cloned().map(then_resume));
     steps.extend(then("then start again", &actions.start));
     steps
+}
+
+/// The advice that continues the run.
+pub fn then_resume(next: Next) -> Advice {
+    Advice::with("then resume", next)
+}
+
+/// The action that continues the run after the advice was followed.
+pub fn resume_action<'a>(diagnosis: &Diagnosis, actions: &'a Actions) -> Option<&'a Next> {
+    let is_edited = match diagnosis.class {
+        // a run continues with its original recipe by default
+        Class::Structure | Class::Deadlock | Class::ValidationStrategy => true,
+        Class::MissingEnv => lacks_value(diagnosis),
+        _ => false,
+    };
+    actions.resume_edited.as_ref().filter(|_| is_edited).or(actions.resume.as_ref())
 }
 
 /// Whether a recipe lacks a value that it needs.

@@ -1,6 +1,7 @@
 //! The facts that a diagnosis starts from. Those in the end of a step are taken from its types, never from its message.
 
 use super::{AgentTrouble, Before, KnownBy, Obstacle, Producer, Provider, StepType, text};
+use crate::knowledge::Knowledge;
 use crate::run::{
     cause::{MissingProgram, Need, Refusal, StartFailureKind},
     event::Ended,
@@ -64,6 +65,8 @@ pub struct Facts {
     pub obstacle: Option<Obstacle>,
     /// The runner's own message about it.
     pub detail: String,
+    /// What is believed about programs and their words.
+    pub knowledge: Knowledge,
 }
 
 impl Facts {

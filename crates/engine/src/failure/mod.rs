@@ -10,11 +10,9 @@ mod fingerprint;
 mod hollow;
 mod names;
 mod network;
-mod phrases;
 mod provider;
 mod rules;
 mod text;
-mod tools;
 mod variables;
 
 #[cfg(test)]
@@ -23,20 +21,17 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    repair_review::{
-        program::base_name,
-        speaker::{Ended, Speaker, speaker},
-    },
+    knowledge::CheckKind,
+    repair_review::speaker::{Ended, Speaker, speaker},
     run::outcome::Outcome,
 };
 
 pub use crate::run::outcome::{AgentTrouble, KnownBy};
-pub use advice::{Actions, advice, then_resume};
+pub use advice::{Actions, advice, resume_action, then_resume};
 pub use class::{Bucket, Class, Confidence};
 pub use facts::Facts;
 pub use fingerprint::{fingerprint, fingerprint_of_all, normalize};
 pub use hollow::is_hollow;
-pub use names::{SHELLS, STARTERS};
 pub use provider::{Lack, Provider};
 
 /// The longest quote of a signal, in characters.
@@ -250,7 +245,7 @@ pub fn diagnose(facts: &Facts) -> Diagnosis {
     let found = rules::typed(facts, &view)
         .or_else(|| hollow_success(facts, &view))
         .or_else(|| rules::missing_program(facts, &view))
-        .or_else(|| network::by_transfer(facts))
+        .or_else(|| network::by_exit_code(facts))
         .or_else(|| rules::by_text(facts, &view))
         .or_else(|| rules::by_check(facts, &view))
         .or_else(|| rules::by_plain_output(facts, &view))
@@ -305,9 +300,9 @@ impl View {
 
     /// The source of the output.
     fn source(&self, facts: &Facts) -> Source {
-        let program = self.check().and_then(|words| words.split(' ').next()).map(base_name);
-        match program {
-            Some(program) if tools::COMPARISONS.contains(&program) => Source::Comparison,
+        let kind = |words: &str| facts.knowledge.use_of(&words.split(' ').collect::<Vec<_>>()).check;
+        match self.check() {
+            Some(words) if kind(words) == Some(CheckKind::Compare) => Source::Comparison,
             Some(_) => Source::Check,
             None if self.is_declared(facts) => Source::Check,
             None => Source::Plain,

@@ -54,6 +54,6 @@ impl Default for AgentSettings {
 pub fn unknown_program(name: &str) -> String {
     format!(
         "agent program `{name}` is not known: use one of {}, or describe it under `agents:` in `.recipe-runner.yaml`",
-        Program::KNOWN.join(", ")
+        Program::known_names().collect::<Vec<_>>().join(", ")
     )
 }

@@ -9,8 +9,9 @@ use engine::{
     Outcome, RunState,
     failure::{
         Actions, Diagnosis, Facts, Producer, StepType, advice, diagnose, fingerprint, fingerprint_of_all,
-        then_resume,
+        resume_action, then_resume,
     },
+    knowledge::Knowledge,
     resume::asks_an_agent,
     run::{
         event::Ended,
@@ -41,26 +42,42 @@ pub struct Found {
     pub fingerprint: Option<String>,
     /// What a person can do next.
     pub advice: Vec<Advice>,
+    /// How to continue the run after that.
+    pub resume: Option<Next>,
+}
+
+/// A run that failed, and what is needed to explain it.
+#[derive(Clone, Copy)]
+pub struct FailedRun<'a> {
+    /// Its plan.
+    pub plan: &'a Plan,
+    /// Its state.
+    pub state: &'a RunState,
+    /// Its folder.
+    pub run_dir: Option<&'a Path>,
+    /// Its secrets.
+    pub mask: &'a Mask,
+    /// What is believed about programs and their words.
+    pub knowledge: &'a Knowledge,
 }
 
 /// Diagnoses the failure of a run.
-pub fn failure(
-    plan: &Plan,
-    state: &RunState,
-    run_dir: Option<&Path>,
-    actions: impl FnOnce(&str) -> Actions,
-    mask: &Mask,
-) -> Option<Found> {
+pub fn failure(run: &FailedRun<'_>, actions: impl FnOnce(&str) -> Actions) -> Option<Found> {
+    let FailedRun { plan, state, run_dir, mask, knowledge } = *run;
+    let facts = |place, ended: &Ended| Facts {
+        knowledge: knowledge.clone(),
+        ..self::facts(plan, state, place, ended, run_dir, mask)
+    };
     let (path, ended) = state.root_cause()?;
     let (id, at) = state.locate(&path)?;
-    let facts = facts(plan, state, (id, at), ended, run_dir, mask);
-    let mut diagnosis = diagnose(&facts);
-    let mut fingerprints = vec![fingerprint(&path, diagnosis.class, &facts)];
+    let first = facts((id, at), ended);
+    let mut diagnosis = diagnose(&first);
+    let mut fingerprints = vec![fingerprint(&path, diagnosis.class, &first)];
     for (path, ended) in state.causes().into_iter().skip(1) {
         let Some(place) = state.locate(&path) else { continue };
-        let facts = self::facts(plan, state, place, ended, run_dir, mask);
-        let other = diagnose(&facts);
-        fingerprints.push(fingerprint(&path, other.class, &facts));
+        let beside = facts(place, ended);
+        let other = diagnose(&beside);
+        fingerprints.push(fingerprint(&path, other.class, &beside));
         diagnosis = diagnosis.with(path, other);
     }
     let actions = actions(&path);
@@ -70,17 +87,16 @@ pub fn failure(
                 let how = ResumeChoice { budget: Some(budget), ..how.clone() };
                 let resume = Next::Resume { run: run.clone(), how };
                 let raise = format!("the budget of {} is used up: raise it with", budgets(exhausted));
-                vec![Advice::inline(raise, resume.clone()), then_resume(resume)]
+                (vec![Advice::inline(raise, resume.clone()), then_resume(resume.clone())], Some(resume))
             })
         }
-        (Outcome::NeedsHuman, _) => Some(for_a_person(&path, &actions)),
+        (Outcome::NeedsHuman, resume) => Some((for_a_person(&path, &actions), resume.clone())),
         _ => None,
     };
-    Some(Found {
-        fingerprint: fingerprint_of_all(&fingerprints),
-        advice: own.unwrap_or_else(|| advice(&diagnosis, &path, &actions)),
-        diagnosis,
-    })
+    let (advice, resume) = own.unwrap_or_else(|| {
+        (advice(&diagnosis, &path, &actions), resume_action(&diagnosis, &actions).cloned())
+    });
+    Some(Found { fingerprint: fingerprint_of_all(&fingerprints), advice, resume, diagnosis })
 }
 
 /// The advice for a step that waits for a person.
@@ -113,12 +129,9 @@ pub fn actions(run: &str, recipe: &str, path: &str) -> Actions {
 }
 
 /// How to continue a run: the diagnosis may know a better way than the usual one.
-pub fn resume_action(run: &str, found: Option<&Found>) -> Next {
-    let is_resume = |next: &&Next| matches!(next, Next::Resume { how, .. } if !how.plan);
-    let better = |found: &Found| {
-        found.advice.iter().filter_map(|advice| advice.next.as_ref()).find(is_resume).cloned()
-    };
-    found.and_then(better).unwrap_or_else(|| Next::resume(run))
+pub fn next_resume(run: &str, found: Option<&Found>) -> Next {
+    let better = found.and_then(|found| found.resume.clone());
+    better.unwrap_or_else(|| Next::resume(run))
 }
 
 fn facts(

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use engine::{
     EndReason, RunState, RunStatus, StepStatus,
     failure::{Actions, Diagnosis, advice},
+    knowledge::Knowledge,
     run::{
         event::{Ended, Usage},
         frame::{Frame, StepState},
@@ -23,7 +24,11 @@ use recipe::{
 use serde::Serialize;
 
 use super::Failure;
-use crate::{report::diagnose::Found, run::Preview, store::secrets::Mask};
+use crate::{
+    report::diagnose::{FailedRun, Found},
+    run::Preview,
+    store::secrets::Mask,
+};
 
 /// Version of the result format.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -201,6 +206,8 @@ pub struct Subject<'a> {
     pub output: Option<Value>,
     /// Its plan.
     pub plan: &'a Plan,
+    /// What is believed about programs and their words.
+    pub knowledge: &'a Knowledge,
     /// Its recipe, with a name valid in any directory.
     pub recipe: String,
     /// Where the request for it came from.
@@ -219,12 +226,18 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         _ => None,
     };
     let found = failure.as_ref().and_then(|_| {
-        let dir = subject.run_dir.as_deref().map(std::path::Path::new);
         let actions = |path: &str| match subject.run_id {
             Some(run) => crate::report::diagnose::actions(run, &subject.recipe, path),
             None => Actions::default(),
         };
-        crate::report::diagnose::failure(subject.plan, state, dir, actions, mask)
+        let failed = FailedRun {
+            plan: subject.plan,
+            state,
+            run_dir: subject.run_dir.as_deref().map(std::path::Path::new),
+            mask,
+            knowledge: subject.knowledge,
+        };
+        crate::report::diagnose::failure(&failed, actions)
     });
     let found = found.or_else(|| interruption(subject));
     let resumable = matches!(
@@ -232,7 +245,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         RunStatus::Failed | RunStatus::Interrupted | RunStatus::Waiting | RunStatus::Cancelled
     );
     let resume = subject.run_id.filter(|_| resumable);
-    let resume = resume.map(|run| crate::report::diagnose::resume_action(run, found.as_ref()));
+    let resume = resume.map(|run| crate::report::diagnose::next_resume(run, found.as_ref()));
     RunResult {
         schema_version: SCHEMA_VERSION,
         recipe_name: root.unit.name.clone(),
@@ -280,7 +293,7 @@ fn interruption(subject: &Subject<'_>) -> Option<Found> {
         None => Actions::default(),
     };
     let advice = advice(&diagnosis, "", &actions);
-    Some(Found { diagnosis, fingerprint: None, advice })
+    Some(Found { diagnosis, fingerprint: None, advice, resume: actions.resume })
 }
 
 fn outcome(status: RunStatus) -> &'static str {

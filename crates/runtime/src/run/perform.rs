@@ -13,7 +13,7 @@ use recipe::{
     value::Value,
 };
 
-use super::{DriveError, Driver, start_step::StepStart, tasks::timeout_key};
+use super::{DriveError, Driver, declared_files::produced, start_step::StepStart, tasks::timeout_key};
 use crate::steps::shell::attempt::read_json;
 
 impl Driver<'_> {
@@ -78,7 +78,7 @@ impl Driver<'_> {
         ended.value = self.store.store(&path, attempt, value.as_ref())?;
         if !recovered {
             if status != engine::StepStatus::Failed {
-                ended.produced = self.produced(&path);
+                ended.produced = produced(&self.spec, &self.state, &path);
             }
             let attempt = self.state.step(&path).map(|step| step.attempt);
             attempt.into_iter().for_each(|attempt| self.store.release(&path, attempt));

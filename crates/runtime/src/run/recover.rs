@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::{
-    Outcome,
+    Outcome, RunState,
     run::{
         decide,
         frame::FrameId,
@@ -22,24 +22,12 @@ use crate::{
 };
 
 impl Driver<'_> {
-    /// The agent that the step around a recipe names for its recovery.
-    fn recoverer(&self, id: FrameId) -> Recoverer {
-        let Some((frame, at)) = self.state.frames[id].parent else { return Recoverer::default() };
-        match &self.state.frames[frame].unit.steps[at].kind {
-            StepKind::Nested { recoverer, .. } => recoverer.clone(),
-            _ => Recoverer::default(),
-        }
-    }
-
-    /// The reason why that agent cannot be asked, if any.
-    fn recoverer_problem(&self, id: FrameId) -> Option<preflight::Problem> {
-        let (name, chosen) = programs::choice(self.recoverer(id).program.as_deref(), &self.spec.agents);
-        programs::problem(&name, chosen, &self.spec.agents, &self.spec.host)
-    }
-
     /// Asks an agent to finish the work of a sub-recipe.
     pub(super) fn ask_for_recovery(&mut self, path: &str, id: FrameId) -> Result<(), DriveError> {
-        if let Some(preflight::Problem { text: problem, .. }) = self.recoverer_problem(id) {
+        let recoverer = recoverer(&self.state, id);
+        let (program, chosen) = programs::choice(recoverer.program.as_deref(), &self.spec.agents);
+        let problem = programs::problem(&program, chosen, &self.spec.agents, &self.spec.host);
+        if let Some(preflight::Problem { text: problem, .. }) = problem {
             let message = format!("Cannot attempt agent recovery: no adapter configured: {problem}");
             return self.take_recovery(path.to_owned(), id, RecoveryVerdict::NotRecovered(message), None);
         }
@@ -47,7 +35,6 @@ impl Driver<'_> {
         let Some(start) = StepStart::new(&self.state, path.to_owned(), attempt) else { return Ok(()) };
         let step = &start.step;
         let name = decide::called(&self.state, id);
-        let recoverer = self.recoverer(id);
         let model = recoverer.model.map(|model| model.render(&self.state.frames[start.frame]));
         let request = AgentRequest {
             prompt: recovery_prompt::prompt(&self.state, id, &self.mask),
@@ -92,5 +79,14 @@ impl Driver<'_> {
             TaskDone::Recovered { path, frame: id, answer, usage: Some(usage) }
         });
         Ok(())
+    }
+}
+
+/// The agent that the step around a recipe names for its recovery.
+fn recoverer(state: &RunState, id: FrameId) -> Recoverer {
+    let Some((frame, at)) = state.frames[id].parent else { return Recoverer::default() };
+    match &state.frames[frame].unit.steps[at].kind {
+        StepKind::Nested { recoverer, .. } => recoverer.clone(),
+        _ => Recoverer::default(),
     }
 }

@@ -8,6 +8,7 @@ use std::{
 use engine::{
     Event, Outcome, Record,
     run::{
+        decide,
         event::Stored,
         frame::{Frame, FrameId},
     },
@@ -130,6 +131,18 @@ impl RunStore {
             make_dir(&folder.path().join(&dir))?;
         }
         Ok(Some(values::store(folder.path(), &dir, value)?))
+    }
+
+    /// Stores the declared result of a recipe that is complete.
+    pub(super) fn store_result(&self, root: &Frame) -> Result<Option<Stored>, FolderError> {
+        if root.unit.output.is_none() || !root.is_complete() {
+            return Ok(None);
+        }
+        let Some(value) = decide::result(root) else { return Ok(None) };
+        match &self.folder {
+            Some(folder) => Ok(Some(values::store(folder.path(), Path::new("."), &value)?)),
+            None => Ok(Some(Stored::Inline(value))),
+        }
     }
 
     /// Releases the private files of an attempt, which are not needed after it.

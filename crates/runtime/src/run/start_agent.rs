@@ -7,13 +7,13 @@ use std::{
 
 use engine::{
     Outcome,
-    run::{actions::HookKind, budget, cause::Exhausted, frame::FrameId},
+    run::{actions::HookKind, budget, cause::Exhausted},
 };
 use recipe::{
     plan::AgentStep,
     scope::{Final, Scope},
     template::Template,
-    value::Value,
+    value::{Map, Value},
 };
 
 use super::{DriveError, Driver, start_step::StepStart, tasks::TaskDone};
@@ -93,7 +93,10 @@ impl Driver<'_> {
             crate::steps::shell::export::exports(&lineage, "", Vec::new(), step.max_env_value_bytes);
         self.note_left_out(path, frame, exported.share);
         let (fitting, large) = own_room(self.own_env(frame, step));
-        let mut own = self.in_files(path, &dir, large)?;
+        let folder = self.store.dir().join(&dir);
+        let mut notes = Vec::new();
+        let mut own = in_files(&folder, large, &mut notes)?;
+        self.pending_notes.extend(notes.into_iter().map(|note| (path.clone(), note)));
         own.extend(fitting);
         let mut env = self.step_env(frame, at, &dir, (exported.env, exported.share), own)?;
         let known = [
@@ -104,7 +107,7 @@ impl Driver<'_> {
         for (name, value) in known {
             env.set_missing(name, value);
         }
-        self.complete_context(frame, &cwd, &dir)?;
+        complete_context(&self.state.frames[frame].context, &cwd, &folder)?;
         Ok(Ok(AgentTask {
             run: self.store.dir(),
             run_id: self.spec.run_id.clone(),
@@ -132,56 +135,6 @@ impl Driver<'_> {
         }))
     }
 
-    /// Puts variables that are too large for an environment into files. Another variable names each file.
-    fn in_files(
-        &mut self,
-        path: &str,
-        dir: &Path,
-        large: Vec<(String, Arc<str>)>,
-    ) -> Result<Vec<(String, String)>, FolderError> {
-        let mut named = Vec::new();
-        for (name, value) in large {
-            let file = self.store.dir().join(dir).join(format!("env-{name}"));
-            crate::store::folder::write_private(&file, value.as_bytes())?;
-            self.pending_notes.push((
-                path.to_owned(),
-                format!(
-                    "`{name}` of its `env` has {} bytes, too many for an environment: it is not set; `{name}_FILE` names a file that holds it",
-                    value.len()
-                ),
-            ));
-            named.push((format!("{name}_FILE"), file.to_string_lossy().into_owned()));
-        }
-        Ok(named)
-    }
-
-    /// Adds the names that every agent gets to its context file.
-    fn complete_context(&self, frame: FrameId, cwd: &Path, dir: &Path) -> Result<(), FolderError> {
-        let context = &self.state.frames[frame].context;
-        let mut missing: Vec<(&str, Value)> = Vec::new();
-        if !context.contains_key(DIRECTORY) {
-            missing.push((DIRECTORY, Value::from(cwd.to_string_lossy().into_owned())));
-        }
-        if !context.contains_key(UNATTENDED) {
-            missing.push((UNATTENDED, Value::from("1")));
-        }
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let file = self.store.dir().join(dir).join("context.json");
-        let text = std::fs::read_to_string(&file).map_err(FolderError::at("read", &file))?;
-        let Some(open) = text.trim_end().strip_suffix('}') else { return Ok(()) };
-        let mut text = open.trim_end().to_owned();
-        for (name, value) in missing {
-            let comma = if text.ends_with('{') { "" } else { "," };
-            text.push_str(&format!("{comma}\n{}:{}", Value::from(name).to_json(), value.to_json()));
-        }
-        text.push_str("\n}\n");
-        // a new file: the old one may be shared with the next step
-        std::fs::remove_file(&file).map_err(FolderError::at("replace", &file))?;
-        crate::store::folder::write_private(&file, text.as_bytes()).map(drop)
-    }
-
     fn spawn_agent(&mut self, start: StepStart, task: AgentTask) -> Result<(), DriveError> {
         let StepStart { path, attempt, frame, at, pre_hook, .. } = start;
         let wake = self.shown.watch(&path, &task.run.join(&task.dir).join("stdout"))?;
@@ -198,6 +151,51 @@ impl Driver<'_> {
         });
         Ok(())
     }
+}
+
+/// Puts variables that are too large for an environment into files. Another variable names each file.
+fn in_files(
+    dir: &Path,
+    large: Vec<(String, Arc<str>)>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<(String, String)>, FolderError> {
+    let mut named = Vec::new();
+    for (name, value) in large {
+        let file = dir.join(format!("env-{name}"));
+        crate::store::folder::write_private(&file, value.as_bytes())?;
+        notes.push(format!(
+                "`{name}` of its `env` has {} bytes, too many for an environment: it is not set; `{name}_FILE` names a file that holds it",
+                value.len()
+            ));
+        named.push((format!("{name}_FILE"), file.to_string_lossy().into_owned()));
+    }
+    Ok(named)
+}
+
+/// Adds the names that every agent gets to its context file.
+fn complete_context(context: &Map, cwd: &Path, dir: &Path) -> Result<(), FolderError> {
+    let mut missing: Vec<(&str, Value)> = Vec::new();
+    if !context.contains_key(DIRECTORY) {
+        missing.push((DIRECTORY, Value::from(cwd.to_string_lossy().into_owned())));
+    }
+    if !context.contains_key(UNATTENDED) {
+        missing.push((UNATTENDED, Value::from("1")));
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let file = dir.join("context.json");
+    let text = std::fs::read_to_string(&file).map_err(FolderError::at("read", &file))?;
+    let Some(open) = text.trim_end().strip_suffix('}') else { return Ok(()) };
+    let mut text = open.trim_end().to_owned();
+    for (name, value) in missing {
+        let comma = if text.ends_with('{') { "" } else { "," };
+        text.push_str(&format!("{comma}\n{}:{}", Value::from(name).to_json(), value.to_json()));
+    }
+    text.push_str("\n}\n");
+    // a new file: the old one may be shared with the next step
+    std::fs::remove_file(&file).map_err(FolderError::at("replace", &file))?;
+    crate::store::folder::write_private(&file, text.as_bytes()).map(drop)
 }
 
 /// The context of an agent: that of the frame, plus its directory and the flag that the run is unattended.

@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use engine::{Event, Record, RunSettings, RunState, RunStatus};
+use engine::{Event, Record, RunSettings, RunState, RunStatus, knowledge::Knowledge};
 use recipe::{plan::Plan, value::Value};
 
 use super::{
@@ -48,6 +48,7 @@ pub(super) fn fold(
         records: Vec::new(),
         status: RunStatus::Interrupted,
         lost: HashMap::new(),
+        knowledge: Knowledge::built_in(),
         generation: 0,
         extent: Extent::default(),
     };

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, path::PathBuf};
 
-use engine::{Event, RunState, RunStatus, run::origin::Origin};
+use engine::{Event, RunState, RunStatus, knowledge::Knowledge, run::origin::Origin};
 use recipe::plan::Plan;
 
 use super::RunError;
@@ -36,6 +36,7 @@ pub(crate) struct Job<'a> {
     pub(crate) generation: u32,
     pub(crate) audits: Vec<Audit>,
     pub(crate) agents: AgentSettings,
+    pub(crate) knowledge: Knowledge,
     /// The name of its recipe, valid in any directory.
     pub(crate) recipe: String,
     /// Where the request for it came from.
@@ -48,6 +49,7 @@ impl Job<'_> {
         let known = Known {
             run_id: self.run_id.clone(),
             tracking_id: self.tracking_id.clone(),
+            knowledge: self.knowledge,
             recipe: self.recipe,
             origin: self.origin,
         };
@@ -89,6 +91,7 @@ impl Job<'_> {
 struct Known {
     run_id: String,
     tracking_id: String,
+    knowledge: Knowledge,
     recipe: String,
     origin: Option<Origin>,
 }
@@ -117,6 +120,7 @@ fn finished_result(
         run_dir: run_dir.map(|dir| dir.to_string_lossy().into_owned()),
         output,
         plan,
+        knowledge: &known.knowledge,
         recipe: known.recipe.clone(),
         origin: known.origin.as_ref(),
     })

@@ -259,6 +259,7 @@ impl Runs {
             generation,
             audits: audit.into_iter().chain(log).collect(),
             agents: resume.agents,
+            knowledge: self.knowledge.clone(),
             recipe: recipe.name(),
             origin: shown.header.origin,
         };

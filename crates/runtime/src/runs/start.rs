@@ -176,6 +176,7 @@ impl Runs {
             generation: 0,
             audits: audit.into_iter().chain(log).collect(),
             agents: start.agents,
+            knowledge: self.knowledge.clone(),
             recipe,
             origin: start.origin,
         };
