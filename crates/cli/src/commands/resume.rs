@@ -213,7 +213,9 @@ fn outdated(error: ResumeError, asked: &Asked<'_>, format: OutputFormat, out: &m
     let ResumeError::Outdated { run, plan, digest } = error else { return Exit::Conflict };
     let failure = Failure::new(Exit::Conflict, message)
         .hint(format!("see the new plan: {}", asked.with(&run, "--plan")));
-    if format == OutputFormat::Json {
+    if format == OutputFormat::Text {
+        planned::steps(&plan, &asked.mask, out);
+    } else {
         let mut json = refusal(asked.recipe_name.clone(), Exit::Conflict);
         json["run_id"] = json!(run);
         json["error"] = json!(failure.message);
