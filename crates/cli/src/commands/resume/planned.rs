@@ -4,7 +4,7 @@ use engine::resume::{Action, ResumePlan};
 use runtime::{requests::PlannedResume, store::secrets::Mask};
 use serde_json::{Value as Json, json};
 
-use super::same_flags::Asked;
+use super::same_flags::AskedResume;
 use crate::{args::options::OutputFormat, out::Out};
 
 /// A plan as JSON.
@@ -29,7 +29,7 @@ pub(super) fn steps(plan: &ResumePlan, mask: &Mask, out: &mut Out) {
 }
 
 /// Shows what a resume would do.
-pub(super) fn show(asked: &Asked<'_>, planned: PlannedResume, format: OutputFormat, out: &mut Out) {
+pub(super) fn show(asked: &AskedResume<'_>, planned: PlannedResume, format: OutputFormat, out: &mut Out) {
     let PlannedResume { run, plan, changed, mask, recipe, digest, .. } = planned;
     if format == OutputFormat::Json {
         let mut json = json(plan, &mask);
