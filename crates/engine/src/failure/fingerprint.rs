@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use super::{Class, Facts};
+use crate::knowledge::Knowledge;
 
 /// A short name of a failure; equal for failures that differ only in times, durations, counters, process ids and other
 /// ids, temporary paths and attempt numbers.
@@ -59,11 +60,8 @@ fn normal_line(line: &str) -> String {
 
 /// Whether a word is a weekday or a month of a date.
 fn is_of_a_date(word: &str) -> bool {
-    const NAMES: [&str; 21] = [
-        "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul",
-        "Aug", "Sep", "Oct", "Nov", "Dec", "AM", "PM",
-    ];
-    NAMES.contains(&word.trim_matches(|c: char| !c.is_alphanumeric()))
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+    Knowledge::built_in().phrases().date_words.iter().any(|known| known == word)
 }
 
 /// The word with run ids (`20260102-030405-a1b2c3d`) replaced by a mark.

@@ -4,83 +4,21 @@
 //! answer has no file, diff, test result or code. A small but real result is never hollow.
 
 use super::{Signal, text::has_words};
-
-const CANNOT: [&str; 14] = [
-    "cannot access",
-    "can't access",
-    "can not access",
-    "could not access",
-    "couldn't access",
-    "unable to access",
-    "not able to access",
-    "do not have access",
-    "don't have access",
-    "no access to",
-    "cannot read",
-    "can't read",
-    "unable to read",
-    "cannot see",
-];
-
-const PLACES: [&str; 16] = [
-    "codebase",
-    "code base",
-    "repository",
-    "repo",
-    "file",
-    "files",
-    "file system",
-    "filesystem",
-    "source code",
-    "directory",
-    "project",
-    "workspace",
-    "working directory",
-    "code",
-    "repositories",
-    "working tree",
-];
-
-const DEEDS: [&str; 22] = [
-    "i fixed",
-    "i added",
-    "i implemented",
-    "i changed",
-    "i updated",
-    "i created",
-    "i wrote",
-    "i removed",
-    "i found",
-    "i refactored",
-    "i renamed",
-    "tests pass",
-    "tests passed",
-    "test passed",
-    "passed",
-    "root cause",
-    "the bug is",
-    "the problem is",
-    "conclusion",
-    "finding",
-    "findings",
-    "committed",
-];
-
-/// Words for the agent itself, and for its place.
-const SELF: [&str; 9] =
-    ["i", "we", "agent", "assistant", "model", "session", "sandbox", "environment", "tools"];
+use crate::knowledge::{HollowWords, Knowledge};
 
 /// The evidence that an answer is hollow. `files_changed` says whether files changed while the agent worked.
 pub fn is_hollow(answer: &str, files_changed: Option<bool>) -> Option<Signal> {
     if files_changed == Some(true) {
         return None;
     }
+    let knowledge = Knowledge::built_in();
+    let words = &knowledge.phrases().hollow;
     let lower = answer.to_lowercase().replace('’', "'");
-    let has_result = DEEDS.iter().any(|deed| has_words(&lower, deed)) || mentions_code(answer);
+    let has_result = words.deeds.iter().any(|deed| has_words(&lower, deed)) || mentions_code(answer);
     let mut lines = lower.lines().enumerate();
     let (at, _) = lines.find(|(_, line)| {
-        CANNOT.iter().any(|phrase| has_words(line, phrase) && !is_of_others(line, phrase))
-            && PLACES.iter().any(|place| has_words(line, place))
+        words.cannot.iter().any(|phrase| has_words(line, phrase) && !is_of_others(words, line, phrase))
+            && words.places.iter().any(|place| has_words(line, place))
     })?;
     let quote = answer.lines().nth(at).unwrap_or_default();
     (!has_result)
@@ -88,12 +26,12 @@ pub fn is_hollow(answer: &str, files_changed: Option<bool>) -> Option<Signal> {
 }
 
 /// Whether something else cannot do it: `the handler cannot access files outside its root` is a finding.
-fn is_of_others(line: &str, phrase: &str) -> bool {
+fn is_of_others(known: &HollowWords, line: &str, phrase: &str) -> bool {
     let before = line.split(phrase).next().unwrap_or_default();
     let subject = before.rsplit(['.', ';', ':', '!', '?', ',', '(']).next().unwrap_or_default();
     let mut words = subject.split_whitespace();
     words.next().is_some_and(|first| ["the", "this", "that", "a", "an"].contains(&first))
-        && !words.any(|word| SELF.contains(&word))
+        && !words.any(|word| known.own.iter().any(|own| own == word))
 }
 
 /// Whether the text contains a path, a diff or a piece of code.

@@ -9,11 +9,9 @@ mod fingerprint;
 mod hollow;
 mod names;
 mod network;
-mod phrases;
 mod provider;
 mod rules;
 mod text;
-mod tools;
 mod variables;
 
 #[cfg(test)]
@@ -22,10 +20,8 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    repair_review::{
-        program::base_name,
-        speaker::{Ended, Speaker, speaker},
-    },
+    knowledge::{CheckKind, Knowledge},
+    repair_review::speaker::{Ended, Speaker, speaker},
     run::outcome::Outcome,
 };
 
@@ -34,7 +30,6 @@ pub use advice::{Commands, GO_ON, advice};
 pub use class::{Bucket, Class, Confidence};
 pub use fingerprint::{fingerprint, fingerprint_of_all, normalize};
 pub use hollow::is_hollow;
-pub use names::{SHELLS, STARTERS};
 pub use provider::{Lack, Provider};
 
 /// The longest quote of a signal, in characters.
@@ -168,6 +163,8 @@ pub struct Facts {
     pub obstacle: Option<Obstacle>,
     /// The runner's own message about it.
     pub detail: String,
+    /// What is believed about programs and their words.
+    pub knowledge: Knowledge,
 }
 
 impl Facts {
@@ -289,7 +286,7 @@ pub fn diagnose(facts: &Facts) -> Diagnosis {
     let found = rules::typed(facts, &view)
         .or_else(|| hollow_success(facts, &view))
         .or_else(|| rules::missing_program(facts, &view))
-        .or_else(|| network::by_transfer(facts))
+        .or_else(|| network::by_exit_code(facts))
         .or_else(|| rules::by_text(facts, &view))
         .or_else(|| rules::by_check(facts, &view))
         .or_else(|| rules::by_plain_output(facts, &view))
@@ -344,9 +341,9 @@ impl View {
 
     /// The source of the output.
     fn source(&self, facts: &Facts) -> Source {
-        let program = self.check().and_then(|words| words.split(' ').next()).map(base_name);
-        match program {
-            Some(program) if tools::COMPARISONS.contains(&program) => Source::Comparison,
+        let kind = |words: &str| facts.knowledge.use_of(&words.split(' ').collect::<Vec<_>>()).check;
+        match self.check() {
+            Some(words) if kind(words) == Some(CheckKind::Compare) => Source::Comparison,
             Some(_) => Source::Check,
             None if self.is_declared(facts) => Source::Check,
             None => Source::Plain,

@@ -3,24 +3,7 @@
 //! Never takes a word for a name without its context: "not found" alone means nothing.
 
 use super::{Facts, text::has_words};
-
-/// Shells.
-pub const SHELLS: [&str; 4] = ["sh", "bash", "dash", "zsh"];
-/// Programs that start another program, and exit as a shell does when that program is missing.
-pub const STARTERS: [&str; 7] = ["timeout", "nohup", "nice", "ionice", "xargs", "stdbuf", "setsid"];
-
-/// Phrases of a step's own message, with the exit code of a shell, that a program is missing.
-const NOT_THERE: [&str; 7] = [
-    " could not be found",
-    " was not found",
-    " is not found",
-    " not found",
-    " is required but not installed",
-    " is not installed",
-    " not installed",
-];
-/// Phrases of a step that only asks for a program.
-const ASKED_FOR: [&str; 2] = [" is missing", " is required"];
+use crate::knowledge::Knowledge;
 
 /// The last word of a text.
 fn last_name(text: &str) -> Option<String> {
@@ -44,33 +27,33 @@ pub(super) fn unexecutable(facts: &Facts, line: &str) -> Option<String> {
 /// The program that a step itself searched for and reports as missing.
 fn told(facts: &Facts, line: &str) -> Option<String> {
     let line = line.trim_end().trim_end_matches(['.', '!']);
-    let strip = |endings: &[&str]| endings.iter().find_map(|ending| line.strip_suffix(ending));
+    let known = &facts.knowledge.phrases().missing_program;
+    let strip = |endings: &[String]| endings.iter().find_map(|ending| line.strip_suffix(ending.as_str()));
     let is_name = |name: &String| {
-        let general = ["command", "program", "binary", "executable", "file", "tool", "it"];
         name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.+/".contains(c))
             && !is_constant(name)
-            && !general.contains(&name.as_str())
+            && !known.no_names.contains(name)
     };
     let looked = |name: &String| {
-        let by = |word: &&str| has_words(&facts.command, &format!("{word} {name}"));
-        ["command -v", "which", "type", "type -p", "hash"].iter().any(by)
+        let by = |word: &String| has_words(&facts.command, &format!("{word} {name}"));
+        known.lookups.iter().any(by)
     };
     let ended_so = facts.exit_code() == Some(127);
-    let named = strip(&NOT_THERE).and_then(last_name).filter(|name| ended_so || looked(name));
-    named.or_else(|| strip(&ASKED_FOR).and_then(last_name).filter(looked)).filter(is_name)
+    let named = strip(&known.endings).and_then(last_name).filter(|name| ended_so || looked(name));
+    named.or_else(|| strip(&known.asked_for).and_then(last_name).filter(looked)).filter(is_name)
 }
 
 /// Whether the shell itself reports a missing program.
-fn shell_misses(lower: &str) -> bool {
+fn shell_misses(knowledge: &Knowledge, lower: &str) -> bool {
     let line = lower.trim_end();
     let endings = [": not found", ": no such file or directory", ": required file not found"];
     line.ends_with(": command not found")
-        || (is_of_shell(line) && endings.iter().any(|ending| line.ends_with(ending)))
+        || (is_of_shell(knowledge, line) && endings.iter().any(|ending| line.ends_with(ending)))
 }
 
-fn is_of_shell(line: &str) -> bool {
+fn is_of_shell(knowledge: &Knowledge, line: &str) -> bool {
     let speaker = line.split(": ").next().unwrap_or_default();
-    SHELLS.contains(&speaker.rsplit('/').next().unwrap_or_default())
+    knowledge.is_shell(speaker)
 }
 
 /// The program that a line reports as missing.
@@ -81,7 +64,8 @@ pub(super) fn missing_program(facts: &Facts, line: &str, lower: &str, whole: &st
         return name(before);
     }
     let speaker = line.split(": ").next().unwrap_or_default();
-    let is_shell = is_of_shell(line);
+    let knowledge = &facts.knowledge;
+    let is_shell = is_of_shell(knowledge, line);
     let ended_so = facts.exit_code() == Some(127);
     let not_found = trimmed.strip_suffix(": not found");
     if let Some(before) = not_found.filter(|_| is_shell) {
@@ -90,7 +74,9 @@ pub(super) fn missing_program(facts: &Facts, line: &str, lower: &str, whole: &st
     // the shell's message, or the runner's own search, decides; other missing programs did not end the step
     let named = not_found.filter(|_| ended_so).and_then(name).or_else(|| told(facts, line));
     let is_other = |name: &String| facts.absent_program.as_ref().is_some_and(|absent| absent != name);
-    if let Some(name) = named.filter(|name| !is_other(name) && !whole.lines().any(shell_misses)) {
+    if let Some(name) =
+        named.filter(|name| !is_other(name) && !whole.lines().any(|line| shell_misses(knowledge, line)))
+    {
         return Some(name);
     }
     if let Some(before) =
@@ -102,7 +88,7 @@ pub(super) fn missing_program(facts: &Facts, line: &str, lower: &str, whole: &st
     let by_env = lower.starts_with("/usr/bin/env: ") || lower.starts_with("env: ");
     let by_make = lower.starts_with("make: ") && whole.contains("error 127");
     // a redirection from a missing file has the same message, but another exit code
-    let by_shell = (is_shell || STARTERS.contains(&speaker)) && ended_so;
+    let by_shell = (is_shell || knowledge.is_wrapper(speaker)) && ended_so;
     if let Some(before) = no_file.filter(|_| by_env || by_make || by_shell) {
         return name(before);
     }

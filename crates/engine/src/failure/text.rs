@@ -3,19 +3,18 @@
 //! A line of a check is trusted only if the tool itself prints it and gave no verdict: a refused connection in the
 //! output of a test may be part of the test.
 
-use std::borrow::Cow;
-
 use super::{
     AgentTrouble, Class, Facts, MAX_QUOTE, Producer, Provider, Signal, Source, StepType,
     fingerprint::strip_colours,
     names,
-    network::{NO_SUCH_HOST, is_own_server},
-    phrases::{PHRASES, Phrase},
+    network::is_own_server,
     rules::{CANNOT_BE_EXECUTED, service_class},
-    tools::{FAILURES, TEST_ENDS, TEST_LINES, TOOL_LINES, VERDICTS},
     variables::missing_variable,
 };
-use crate::run::outcome::Outcome;
+use crate::{
+    knowledge::{CausePhrase, Phrases},
+    run::outcome::Outcome,
+};
 
 /// The part of a line that is examined, in bytes.
 const MAX_LINE: usize = 2_000;
@@ -51,21 +50,23 @@ pub(super) fn has_words(text: &str, phrase: &str) -> bool {
 
 /// Whether a test runner or a linter has given its verdict.
 pub(super) fn has_verdict(facts: &Facts) -> bool {
-    [&facts.stderr, &facts.stdout].iter().any(|text| judges(&strip_colours(text).to_lowercase()))
+    let phrases = facts.knowledge.phrases();
+    [&facts.stderr, &facts.stdout].iter().any(|text| judges(phrases, &strip_colours(text).to_lowercase()))
 }
 
 /// Whether a text, in lower case, has a verdict. npm's message about a failed request does not count.
-fn judges(text: &str) -> bool {
+fn judges(phrases: &Phrases, text: &str) -> bool {
     let lines = text.lines().map(|line| line.replace("failed, reason:", ""));
-    let is_verdict =
-        |line: String| VERDICTS.iter().any(|verdict| has_words(&line, verdict)) && !is_passed(&line);
+    let is_verdict = |line: String| {
+        phrases.verdicts.iter().any(|verdict| has_words(&line, verdict)) && !is_passed(phrases, &line)
+    };
     lines.into_iter().any(is_verdict)
 }
 
 /// Whether a line, in lower case, is a summary of tests without failures: `tests: 12 passed, 12 total`, `5 examples, 0
 /// failures`, `failures: 0, errors: 0`.
-fn is_passed(line: &str) -> bool {
-    let counts: Vec<u64> = FAILURES.iter().flat_map(|word| counted(line, word)).collect();
+fn is_passed(phrases: &Phrases, line: &str) -> bool {
+    let counts: Vec<u64> = phrases.counted_failures.iter().flat_map(|word| counted(line, word)).collect();
     match counts.is_empty() {
         true => has_words(line, "passed") && has_words(line, "tests:"),
         false => counts.iter().all(|count| *count == 0),
@@ -141,11 +142,13 @@ struct Read {
     class: Class,
     /// Its subject.
     subject: Option<String>,
-    what: Cow<'static, str>,
+    what: String,
     /// The words that indicate it, in lower case.
     words: String,
     /// The part of the recipe that should have provided what is missing.
     provider: Option<Provider>,
+    /// Whether checks never print the words about their subject.
+    even_in_checks: bool,
 }
 
 /// Reads the lines of one failure.
@@ -160,18 +163,22 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(facts: &'a Facts, source: Source, whole: &'a str) -> Reader<'a> {
-        let is_judged = source != Source::Plain && judges(whole);
+        let is_judged = source != Source::Plain && judges(facts.knowledge.phrases(), whole);
         Reader { facts, source, whole, is_judged }
     }
 
     fn hint(&self, stream: &str, at: String, line: &str) -> Option<Hint> {
-        let Read { class, subject, what, words, provider } = self.read(line)?;
+        let Read { class, subject, what, words, provider, even_in_checks } = self.read(line)?;
         let is_check = self.source != Source::Plain;
         let is_printed = stream == "stdout" && self.facts.step_type == StepType::Bash;
         let is_own = self.is_own(class, line);
         let is_said = match self.facts.step_type {
             StepType::Agent => is_said_by_agent_program(class, line),
-            _ => !(is_check || is_printed) || is_tool_line(line) || self.is_plain(class, stream, line),
+            _ => {
+                !(is_check || is_printed)
+                    || self.is_tool_line(line)
+                    || self.is_plain(class, stream, even_in_checks)
+            }
         };
         let may_be_shown = matches!(class, Class::Disk | Class::Memory | Class::Network | Class::RateLimit);
         let is_shown =
@@ -182,7 +189,7 @@ impl<'a> Reader<'a> {
             class,
             subject,
             provider,
-            signal: Signal { what: what.into_owned(), quote, at },
+            signal: Signal { what, quote, at },
             rank: rank_of(class),
             is_believed: is_said && is_open && !is_own && !is_shown,
             is_plain: stream == "stdout" && !is_check && !is_own,
@@ -190,14 +197,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether a line of this class is trusted without a tool prefix: checks never print it about their subject.
-    fn is_plain(&self, class: Class, stream: &str, line: &str) -> bool {
+    fn is_plain(&self, class: Class, stream: &str, even_in_checks: bool) -> bool {
         // test runners print on standard output
         let is_heard = stream == "stderr" || (stream == "stdout" && self.source != Source::Plain);
         match class {
             Class::ValidationStrategy | Class::Structure | Class::MissingEnv | Class::Memory => true,
             Class::Disk => is_heard,
-            Class::Network => is_heard && names_nobody(line),
-            _ => false,
+            _ => is_heard && even_in_checks,
         }
     }
 
@@ -221,7 +227,7 @@ impl<'a> Reader<'a> {
         let is_about = |text: &str| {
             ["disk", "enospc", "no_space", "nospace", "quota"].iter().any(|word| text.contains(word))
         };
-        let says_so = |line: &&str| !PHRASES.iter().any(|known| known.says(line).is_some());
+        let says_so = |line: &&str| !self.phrases().causes.iter().any(|known| known.says(line).is_some());
         let lower = line.to_lowercase();
         has_words(&lower, "no space left on device")
             && !["assert", "expect"].iter().any(|word| lower.contains(word))
@@ -231,19 +237,26 @@ impl<'a> Reader<'a> {
 
     fn read(&self, line: &str) -> Option<Read> {
         let lower = line.to_lowercase();
-        if line.trim().is_empty() || tells_of_a_test(&lower) {
+        if line.trim().is_empty() || tells_of_a_test(self.phrases(), &lower) {
             return None;
         }
         let (facts, whole) = (self.facts, self.whole);
-        let named = |class, name: String, what: Cow<'static, str>| {
-            Some(Read { class, words: name.to_lowercase(), subject: Some(name), what, provider: None })
+        let named = |class, name: String, what: &str| {
+            Some(Read {
+                class,
+                words: name.to_lowercase(),
+                subject: Some(name),
+                what: what.to_owned(),
+                provider: None,
+                even_in_checks: false,
+            })
         };
         if let Some(name) = names::missing_program(facts, line, &lower, whole) {
-            return named(Class::MissingBinary, name, "a program is not found".into());
+            return named(Class::MissingBinary, name, "a program is not found");
         }
         if let Some(name) = names::unexecutable(facts, line) {
             let what = format!("the program `{name}` {CANNOT_BE_EXECUTED}");
-            return named(Class::MissingBinary, name, what.into());
+            return named(Class::MissingBinary, name, &what);
         }
         if let Some(name) = missing_variable(facts, line, whole) {
             return match facts.providers.iter().find(|provider| provider.variable == name) {
@@ -253,21 +266,32 @@ impl<'a> Reader<'a> {
                     subject: Some(name),
                     what: "a variable that the recipe provides is not set".into(),
                     provider: Some(provider.clone()),
+                    even_in_checks: false,
                 }),
-                None => named(Class::MissingEnv, name, "a variable is not set".into()),
+                None => named(Class::MissingEnv, name, "a variable is not set"),
             };
         }
-        let said = |class, what: &'static str, words: &str| {
-            Some(Read { class, subject: None, what: what.into(), words: words.to_owned(), provider: None })
+        let said = |class, what: &str, words: &str, even_in_checks| {
+            let (what, words) = (what.to_owned(), words.to_owned());
+            Some(Read { class, subject: None, what, words, provider: None, even_in_checks })
         };
         // the shell's word for it, with the matching exit code
         let is_killed = matches!(facts.outcome, Some(Outcome::Exit(137) | Outcome::Signal(9)));
         if is_killed && has_words(&lower, "killed") && !lower.contains("killed by user") {
-            return said(Class::Memory, "a process was killed", "killed");
+            return said(Class::Memory, "a process was killed", "killed", false);
         }
-        let (phrase, words) =
-            PHRASES.iter().find_map(|phrase| phrase.says(&lower).map(|words| (phrase, words)))?;
-        said(phrase.class, phrase.what, words)
+        let mut causes = self.phrases().causes.iter();
+        let (cause, words) = causes.find_map(|cause| cause.says(&lower).map(|words| (cause, words)))?;
+        said(cause.class?, &cause.what, words, cause.even_in_checks)
+    }
+
+    fn phrases(&self) -> &'a Phrases {
+        self.facts.knowledge.phrases()
+    }
+
+    fn is_tool_line(&self, line: &str) -> bool {
+        let lower = line.trim_start().to_lowercase();
+        self.phrases().tool_lines.iter().any(|prefix| lower.starts_with(prefix))
     }
 }
 
@@ -300,11 +324,6 @@ fn cut(line: &str) -> &str {
     &line[..end]
 }
 
-fn names_nobody(line: &str) -> bool {
-    let lower = line.to_lowercase();
-    NO_SUCH_HOST.iter().any(|phrase| has_words(&lower, phrase))
-}
-
 /// Whether a line on an agent's stderr is the program's own error. Problems of its service or its login are known from
 /// typed facts alone: an agent may write about the same things in its work.
 fn is_said_by_agent_program(class: Class, line: &str) -> bool {
@@ -316,16 +335,12 @@ fn is_said_by_agent_program(class: Class, line: &str) -> bool {
     }
 }
 
-fn is_tool_line(line: &str) -> bool {
-    let lower = line.trim_start().to_lowercase();
-    TOOL_LINES.iter().any(|prefix| lower.starts_with(prefix))
-}
-
 /// Whether a line reports the result of one test: the words before the result are its name.
-fn tells_of_a_test(lower: &str) -> bool {
+fn tells_of_a_test(phrases: &Phrases, lower: &str) -> bool {
     let line = lower.trim().trim_end_matches(['.', '!']);
-    let ends = TEST_ENDS.iter().any(|end| line.ends_with(end)) && !line.ends_with("not ok");
-    ends || TEST_LINES.iter().any(|start| line.starts_with(start))
+    let known = &phrases.test_lines;
+    let ends = known.end.iter().any(|end| line.ends_with(end)) && !line.ends_with("not ok");
+    ends || known.begin.iter().any(|start| line.starts_with(start))
 }
 
 /// Causes come before their consequences: a full disk before a failed connection, a refused login before both.
@@ -347,12 +362,13 @@ fn rank_of(class: Class) -> usize {
     ORDER.iter().position(|known| *known == class).unwrap_or(ORDER.len())
 }
 
-impl Phrase {
-    /// The phrase that a line contains, with its required context.
-    fn says(&self, line: &str) -> Option<&'static str> {
+impl CausePhrase {
+    /// The phrase that a line contains, with its required context; `None` for one that only agent programs print.
+    fn says(&self, line: &str) -> Option<&str> {
+        self.class?;
         let words = self.any.iter().find(|phrase| has_words(line, phrase))?;
         let fits = (self.with.is_empty() || self.with.iter().any(|phrase| has_words(line, phrase)))
             && !self.without.iter().any(|phrase| line.contains(phrase));
-        fits.then_some(*words)
+        fits.then_some(words)
     }
 }

@@ -2,35 +2,8 @@
 //!
 //! Knows only unambiguous forms: a check may say "is not set" about anything that it checks.
 
-use super::{
-    Facts,
-    names::{SHELLS, is_constant},
-};
-
-/// Endings of a shell's line about an unset variable.
-const UNSET: [&str; 3] = ["unbound variable", "parameter null or not set", "parameter not set"];
-
-/// Whole lines of programs about their own environment, in lower case, with `{}` for the name.
-const SENTENCES: [&str; 16] = [
-    "environment variable {} is not set",
-    "environment variable {} must be set",
-    "environment variable {} is required",
-    "environment variable {} is missing",
-    "environment variable {} not found",
-    "required environment variable {} is not set",
-    "required environment variable {} is missing",
-    "required environment variable {} not found",
-    "missing environment variable {}",
-    "missing environment variable: {}",
-    "missing required environment variable {}",
-    "missing required environment variable: {}",
-    "missing required env var {}",
-    "please set the {} environment variable",
-    // the start scripts of Gradle and Maven
-    "{} is not set and no 'java' command could be found in your path",
-    // the client libraries of model services
-    "the api_key client option must be set either by passing api_key to the client or by setting the {} environment variable",
-];
+use super::{Facts, names::is_constant};
+use crate::knowledge::Knowledge;
 
 /// The variable that a line reports as unset. `whole` is all the output in lower case.
 pub(super) fn missing_variable(facts: &Facts, line: &str, whole: &str) -> Option<String> {
@@ -39,24 +12,25 @@ pub(super) fn missing_variable(facts: &Facts, line: &str, whole: &str) -> Option
         .or_else(|| said_by_runner(line))
         .or_else(|| said_by_python(line, whole))
         .or_else(|| said_by_rust(line))
-        .or_else(|| said_by_program(line))
+        .or_else(|| said_by_program(facts, line))
         .map(str::to_owned)
 }
 
 /// A shell's message: `bash: line 3: NAME: unbound variable`; for `${NAME:?words}`, the words of the command.
 fn said_by_shell<'a>(facts: &Facts, line: &'a str) -> Option<&'a str> {
-    let (name, words) = shell_error(line)?;
+    let (name, words) = shell_error(&facts.knowledge, line)?;
+    let endings = &facts.knowledge.phrases().unset_variable.endings;
     let is_asked = || ["?", ":?"].iter().any(|sign| facts.command.contains(&format!("${{{name}{sign}")));
-    (is_identifier(name) && (UNSET.contains(&words) || is_asked())).then_some(name)
+    (is_identifier(name) && (endings.iter().any(|ending| ending == words) || is_asked())).then_some(name)
 }
 
 /// The name and the words in a shell's error: `bash: line 3: NAME: words`, `x.sh: 3: NAME: words`,
 /// `zsh:3: NAME: words`, `bash: NAME: words`.
-fn shell_error(line: &str) -> Option<(&str, &str)> {
+fn shell_error<'a>(knowledge: &Knowledge, line: &'a str) -> Option<(&'a str, &'a str)> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let (speaker, rest) = line.split_once(": ")?;
     let place = rest.split_once(": ").filter(|(place, _)| is_number(place.trim_start_matches("line ")));
-    let is_shell = SHELLS.contains(&speaker.rsplit('/').next().unwrap_or_default());
+    let is_shell = knowledge.is_shell(speaker);
     let has_place = || speaker.rsplit_once(':').is_some_and(|(_, number)| is_number(number));
     match place {
         Some((_, error)) => error.split_once(": "),
@@ -82,7 +56,7 @@ fn said_by_rust(line: &str) -> Option<&str> {
     words.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).find(|word| is_constant(word))
 }
 
-fn said_by_program(line: &str) -> Option<&str> {
+fn said_by_program<'a>(facts: &Facts, line: &'a str) -> Option<&'a str> {
     let line = line.trim_end_matches(['.', '!']);
     let lower = line.to_ascii_lowercase();
     let from =
@@ -93,7 +67,7 @@ fn said_by_program(line: &str) -> Option<&str> {
         let fits = lower[from..].starts_with(before) && lower.ends_with(after);
         line.get(from + before.len()..end).filter(|name| fits && is_identifier(name) && is_constant(name))
     };
-    SENTENCES.iter().find_map(|sentence| name(sentence))
+    facts.knowledge.phrases().unset_variable.sentences.iter().find_map(|sentence| name(sentence))
 }
 
 fn is_identifier(name: &str) -> bool {

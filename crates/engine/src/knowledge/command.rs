@@ -88,6 +88,11 @@ impl Programs {
         self.by_name.get(plain_name(name))
     }
 
+    /// Whether an exit code of some program has a meaning.
+    pub(super) fn names_exit_code(&self, code: i32) -> bool {
+        self.by_name.values().any(|program| program.exits.contains_key(&code))
+    }
+
     /// What a command line means.
     pub(super) fn use_of<'a>(&self, words: &[&'a str]) -> Use<'a> {
         let mut words = words;

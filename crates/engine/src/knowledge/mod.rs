@@ -6,6 +6,7 @@
 mod command;
 mod names;
 mod pattern;
+mod phrases;
 mod program;
 
 #[cfg(test)]
@@ -21,6 +22,9 @@ use serde::{Deserialize, de::DeserializeOwned};
 pub use command::Use;
 use command::{Programs, ProgramsFile};
 pub use pattern::{Pattern, Uses};
+pub use phrases::{
+    AgentErrors, CausePhrase, HollowWords, LineEdges, MissingProgram, Phrases, ServiceTrouble, UnsetVariable,
+};
 pub use program::{ExitMeaning, Habit, Program, Runs};
 
 /// How a command checks.
@@ -41,6 +45,8 @@ pub enum CheckKind {
 pub struct Knowledge {
     /// The programs; the built-in ones if absent.
     programs: Option<Arc<Programs>>,
+    /// The phrases; the built-in ones if absent.
+    phrases: Option<Arc<Phrases>>,
 }
 
 /// What a user adds, as the configuration has it under `knowledge:`.
@@ -49,12 +55,30 @@ pub struct Knowledge {
 pub struct UserKnowledge {
     /// Programs: an entry extends what is known about a program of that name.
     pub programs: BTreeMap<String, Program>,
+    /// Phrases that name causes. They are tried before the built-in ones.
+    pub phrases: Vec<CausePhrase>,
+}
+
+/// Why a user's knowledge cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KnowledgeError {
+    /// A phrase says nothing.
+    #[error("phrase {number} of `phrases`: {problem}")]
+    Phrase {
+        /// Its number in the list, from 1.
+        number: usize,
+        /// What is wrong.
+        problem: &'static str,
+    },
 }
 
 static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| {
     let file: Option<ProgramsFile> = built_in(include_str!("programs.yaml")).ok();
     file.map(Programs::from).unwrap_or_default()
 });
+
+static PHRASES: LazyLock<Phrases> =
+    LazyLock::new(|| built_in(include_str!("phrases.yaml")).unwrap_or_default());
 
 /// Reads a file that is part of the program; tests hold that it can be read.
 fn built_in<T: DeserializeOwned>(text: &str) -> Result<T, String> {
@@ -70,13 +94,28 @@ impl Knowledge {
     }
 
     /// The built-in knowledge and what a user adds.
-    pub fn extended(user: &UserKnowledge) -> Knowledge {
+    pub fn extended(user: &UserKnowledge) -> Result<Knowledge, KnowledgeError> {
+        for (at, phrase) in user.phrases.iter().enumerate() {
+            if let Some(problem) = phrase.problem() {
+                return Err(KnowledgeError::Phrase { number: at + 1, problem });
+            }
+        }
         let programs = (!user.programs.is_empty()).then(|| {
             let mut programs = PROGRAMS.clone();
             programs.extend(&user.programs);
             Arc::new(programs)
         });
-        Knowledge { programs }
+        let phrases = (!user.phrases.is_empty()).then(|| {
+            let mut phrases = PHRASES.clone();
+            phrases.causes.splice(..0, user.phrases.iter().cloned());
+            Arc::new(phrases)
+        });
+        Ok(Knowledge { programs, phrases })
+    }
+
+    /// The words from which something is concluded.
+    pub fn phrases(&self) -> &Phrases {
+        self.phrases.as_deref().unwrap_or(&PHRASES)
     }
 
     fn programs(&self) -> &Programs {
@@ -96,6 +135,21 @@ impl Knowledge {
     /// Whether bash knows the word without a program: a builtin or a keyword.
     pub fn is_bash_word(&self, word: &str) -> bool {
         self.programs().bash_words.iter().any(|known| known == word)
+    }
+
+    /// Whether this is a shell; it may be named by a path.
+    pub fn is_shell(&self, name: &str) -> bool {
+        self.has_habit(name, Habit::Shell)
+    }
+
+    /// Whether a program only starts another one: `timeout`, `nohup`.
+    pub fn is_wrapper(&self, name: &str) -> bool {
+        self.program(name).is_some_and(Program::is_wrapper)
+    }
+
+    /// Whether an exit code of some program has a meaning.
+    pub fn names_exit_code(&self, code: i32) -> bool {
+        self.programs().names_exit_code(code)
     }
 
     /// Whether a program has a habit.

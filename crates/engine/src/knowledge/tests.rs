@@ -34,7 +34,7 @@ fn a_user_adds_programs_and_extends_known_ones() {
           git: {effects: [flow release]}
         ",
     );
-    let knowledge = Knowledge::extended(&user);
+    let knowledge = Knowledge::extended(&user).expect("a user's knowledge");
     let effect = |text: &str| knowledge.use_of(&words(text)).effect;
     assert_eq!(effect("ferry x").as_deref(), Some("ferry"));
     assert_eq!(effect("sudo -u me mytool send it").as_deref(), Some("mytool send it"));
@@ -72,4 +72,29 @@ fn the_program_behind_wrappers_does_the_work() {
     let knowledge = Knowledge::built_in();
     assert_eq!(knowledge.use_of(&["docker", "run", "x", "sh", "-ec", "make test"]).code, Some("make test"));
     assert_eq!(knowledge.use_of(&["bash", "-n", "-c", "make test"]).code, None);
+}
+
+#[test]
+fn phrases_can_be_read_and_each_means_something() {
+    let phrases: Phrases = built_in(include_str!("phrases.yaml")).expect("phrases.yaml");
+    assert!(phrases.causes.len() > 20);
+    for cause in &phrases.causes {
+        assert!(cause.class.is_some() || cause.agent.is_some(), "{cause:?}");
+        assert!(!cause.any.is_empty() && cause.class.is_none() == cause.what.is_empty(), "{cause:?}");
+        let written = cause.any.iter().chain(&cause.with).chain(&cause.without);
+        assert!(written.into_iter().all(|phrase| *phrase == phrase.to_lowercase()), "{cause:?}");
+    }
+}
+
+#[test]
+fn a_phrase_of_a_user_needs_a_class_and_words() {
+    let problem = |phrase: &str| {
+        let user = user(&format!("phrases: [{phrase}]"));
+        Knowledge::extended(&user).err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    assert_eq!(problem("{class: environment.network, any: [vpn is down]}"), "");
+    assert_eq!(problem("{any: [vpn is down]}"), "phrase 1 of `phrases`: a phrase needs a `class`");
+    assert!(problem("{class: environment.network}").contains("needs words in `any`"));
+    assert!(problem("{class: environment.network, any: [VPN]}").contains("lower case"));
+    assert!(problem("{class: environment.network, any: [a], agent: login}").contains("`agent`"));
 }

@@ -1,48 +1,13 @@
 //! Lines in which an agent program reports that its service failed. Only a line that begins like an error counts: an
 //! agent may write about rate limits, logins and connections in its work.
 
+use engine::knowledge::{AgentErrors, Knowledge, ServiceTrouble};
+
 use super::{
     AgentFailure,
     call_state::shorten,
-    limits::{self, AUTH, NETWORK, RATE_LIMIT, SERVER, USED_UP, Words},
+    limits::{self, Words},
 };
-
-/// Prefixes of an error, in lower case.
-const HEADINGS: [&str; 6] = ["error: ", "fatal: ", "stream error: ", "typeerror: ", API_ERROR, "apierror: "];
-/// The prefix of claude and gemini for an error of their service.
-const API_ERROR: &str = "api error: ";
-/// Gemini's request for a login, in lower case; a path follows.
-const LOGIN: &str = "please set an auth method in your ";
-/// Words that make the number after them an HTTP status, in lower case.
-const BEFORE_STATUS: [&str; 13] = [
-    "http ",
-    "http/1.1 ",
-    "http/2 ",
-    "status ",
-    "status: ",
-    "status code ",
-    "status code: ",
-    "error code: ",
-    "unexpected status ",
-    "exceeded retry limit, last status: ",
-    "request rejected (",
-    "request failed with status code ",
-    "last error: ",
-];
-/// Words that make the number before them an HTTP status.
-const REASONS: &[&str] = &[
-    "too many requests",
-    "rate limit",
-    "unauthorized",
-    "forbidden",
-    "internal server error",
-    "bad gateway",
-    "service unavailable",
-    "gateway timeout",
-    "overloaded",
-];
-/// The statuses that are about the service or the login.
-const KNOWN: [u16; 8] = [401, 403, 429, 500, 502, 503, 504, 529];
 
 /// The meaning of the last error line of a text, if it is known.
 pub(super) fn last_error(text: &str) -> Option<AgentFailure> {
@@ -51,29 +16,37 @@ pub(super) fn last_error(text: &str) -> Option<AgentFailure> {
 
 /// The meaning of a line, if it is a known error.
 pub(super) fn error(line: &str) -> Option<AgentFailure> {
-    let (said, is_api) = without_headings(line);
+    let knowledge = Knowledge::built_in();
+    let phrases = knowledge.phrases();
+    let shapes = &phrases.agent_errors;
+    let (said, is_api) = without_headings(shapes, line);
     let message = || shorten(line);
-    let known = |status: &u16| KNOWN.contains(status);
-    if let Some(status) = status(said, is_api).filter(known) {
+    if let Some(status) = status(shapes, said, is_api).filter(|status| shapes.statuses.contains(status)) {
         return Some(limits::from_status(status, message()));
     }
-    let begins = |phrases: &[&str]| phrases.iter().any(|phrase| begins(said, phrase));
+    let begins = |trouble| phrases.of_agents(trouble).any(|phrase| begins(said, phrase));
+    let asks_for_login = || shapes.logins.iter().any(|login| strip(said, login).is_some());
     match () {
-        () if begins(RATE_LIMIT) => Some(limits::rate_limited(line.to_owned())),
-        () if begins(USED_UP) => Some(AgentFailure::Limit { message: message() }),
-        () if begins(AUTH) || strip(said, LOGIN).is_some() => Some(AgentFailure::Auth { message: message() }),
-        () if begins(SERVER) => Some(AgentFailure::Server { status: None, message: message() }),
-        () if begins(NETWORK) => Some(AgentFailure::Network { message: message() }),
+        () if begins(ServiceTrouble::RateLimit) => Some(limits::rate_limited(line.to_owned())),
+        () if begins(ServiceTrouble::UsedUp) => Some(AgentFailure::Limit { message: message() }),
+        () if begins(ServiceTrouble::Login) || asks_for_login() => {
+            Some(AgentFailure::Auth { message: message() })
+        }
+        () if begins(ServiceTrouble::Server) => {
+            Some(AgentFailure::Server { status: None, message: message() })
+        }
+        () if begins(ServiceTrouble::Network) => Some(AgentFailure::Network { message: message() }),
         () => None,
     }
 }
 
 /// The line without symbols and prefixes, and whether one of them names the service.
-fn without_headings(line: &str) -> (&str, bool) {
+fn without_headings<'a>(shapes: &AgentErrors, line: &'a str) -> (&'a str, bool) {
     let is_sign = |c: char| !(c.is_alphanumeric() || c == '{');
     let (mut said, mut is_api) = (line.trim_start_matches(is_sign), false);
-    while let Some(heading) = HEADINGS.iter().find(|heading| strip(said, heading).is_some()) {
-        is_api |= *heading == API_ERROR;
+    let headings = shapes.headings.iter().chain(&shapes.service_headings);
+    while let Some(heading) = headings.clone().find(|heading| strip(said, heading).is_some()) {
+        is_api |= shapes.service_headings.contains(heading);
         said = said[heading.len()..].trim_start_matches(is_sign);
     }
     (said, is_api)
@@ -86,11 +59,11 @@ fn strip<'a>(text: &'a str, beginning: &str) -> Option<&'a str> {
 }
 
 /// The HTTP status that a line begins with.
-fn status(said: &str, is_api: bool) -> Option<u16> {
+fn status(shapes: &AgentErrors, said: &str, is_api: bool) -> Option<u16> {
     if said.starts_with('{') {
         return json_status(said).filter(|_| is_api);
     }
-    let named = BEFORE_STATUS.iter().find_map(|before| strip(said, before));
+    let named = shapes.before_status.iter().find_map(|before| strip(said, before));
     let (number, rest) = named.unwrap_or(said).split_at_checked(3)?;
     let is_whole = !rest.starts_with(|c: char| c.is_alphanumeric() || c == '.');
     let rest = rest.trim_start();
@@ -98,7 +71,7 @@ fn status(said: &str, is_api: bool) -> Option<u16> {
         || named.is_some()
         || rest.is_empty()
         || rest.starts_with('{')
-        || REASONS.iter().any(|reason| strip(rest, reason).is_some());
+        || shapes.after_status.iter().any(|reason| strip(rest, reason).is_some());
     number.parse().ok().filter(|_| is_whole && is_status)
 }
 

@@ -3,6 +3,8 @@
 //! Compares whole words only, so that `4290` is not a `429`. Used only for error messages in a program's events, never
 //! for an answer. `error_line` handles the lines of a program.
 
+use engine::knowledge::{Knowledge, ServiceTrouble};
+
 use super::AgentFailure;
 
 /// The meaning of a status of the model's provider.
@@ -20,10 +22,10 @@ pub(super) fn from_status(status: u16, message: String) -> AgentFailure {
 /// are about something else.
 fn refused(status: u16, message: String) -> AgentFailure {
     let words = Words::of(&message);
-    if words.say(USED_UP) {
+    if words.say(ServiceTrouble::UsedUp) {
         return AgentFailure::Limit { message };
     }
-    match words.say(AUTH) {
+    match words.say(ServiceTrouble::Login) {
         true => AgentFailure::Auth { message },
         false => AgentFailure::Refused { status: Some(status), message },
     }
@@ -32,7 +34,7 @@ fn refused(status: u16, message: String) -> AgentFailure {
 /// A rate limit, if the text of a failed call mentions one.
 pub(super) fn rate_limit_in(text: &str) -> Option<AgentFailure> {
     let words = Words::of(text);
-    (words.say(RATE_LIMIT) || words.status(429)).then(|| rate_limited(text.to_owned()))
+    (words.say(ServiceTrouble::RateLimit) || words.status(429)).then(|| rate_limited(text.to_owned()))
 }
 
 /// The meaning of an error message of a program, if it is known.
@@ -42,17 +44,17 @@ pub(super) fn from_text(text: &str) -> Option<AgentFailure> {
     if let Some(limited) = rate_limit_in(text) {
         return Some(limited);
     }
-    if words.say(USED_UP) {
+    if words.say(ServiceTrouble::UsedUp) {
         return Some(AgentFailure::Limit { message: message() });
     }
-    if words.say(AUTH) || words.status(401) || words.status(403) {
+    if words.say(ServiceTrouble::Login) || words.status(401) || words.status(403) {
         return Some(AgentFailure::Auth { message: message() });
     }
     let status = [500, 502, 503, 504, 529].into_iter().find(|status| words.status(*status));
-    if status.is_some() || words.say(SERVER) {
+    if status.is_some() || words.say(ServiceTrouble::Server) {
         return Some(AgentFailure::Server { status, message: message() });
     }
-    words.say(NETWORK).then(|| AgentFailure::Network { message: message() })
+    words.say(ServiceTrouble::Network).then(|| AgentFailure::Network { message: message() })
 }
 
 /// Whether any of the phrases is in the text, word for word.
@@ -67,131 +69,6 @@ pub(super) fn rate_limited(message: String) -> AgentFailure {
         message: super::call_state::shorten(&message),
     }
 }
-
-pub(super) const RATE_LIMIT: &[&str] = &[
-    "rate limit",
-    "rate limits",
-    "rate limited",
-    "rate limit reached",
-    "rate limit exceeded",
-    "ratelimit",
-    "ratelimited",
-    "ratelimiterror",
-    "too many requests",
-    "usage limit reached",
-    "claude ai usage limit reached",
-    "you ve hit your usage limit",
-    "5 hour limit reached",
-    "hour limit reached",
-    "daily limit reached",
-    "weekly limit reached",
-    "session limit reached",
-    "quota exceeded",
-    "exceeded your current quota",
-    "you exceeded your current quota",
-    "resource exhausted",
-    "resource has been exhausted",
-    "throttled",
-    "throttlingexception",
-];
-pub(super) const USED_UP: &[&str] = &[
-    "insufficient quota",
-    "insufficient credits",
-    "credit balance is too low",
-    "your credit balance is too low",
-    "billing hard limit",
-    "payment required",
-];
-pub(super) const AUTH: &[&str] = &[
-    "unauthorized",
-    "unauthenticated",
-    "invalid api key",
-    "invalid x api key",
-    "incorrect api key",
-    "missing api key",
-    "no api key",
-    "api key not found",
-    "api key not valid",
-    "authentication error",
-    "authentication failed",
-    "authentication required",
-    "not authenticated",
-    "not logged in",
-    "please log in",
-    "please run login",
-    "oauth token has expired",
-    "token expired",
-    "invalid bearer token",
-    "no authentication information found",
-];
-pub(super) const SERVER: &[&str] = &[
-    "overloaded",
-    "overloaded error",
-    "service unavailable",
-    "internal server error",
-    "bad gateway",
-    "gateway timeout",
-    "experiencing high demand",
-    "we re currently experiencing high demand",
-];
-pub(super) const NETWORK: &[&str] = &[
-    "connection refused",
-    "connection reset",
-    "connection error",
-    "econnrefused",
-    "econnreset",
-    "enotfound",
-    "etimedout",
-    "enetunreach",
-    "ehostunreach",
-    "eai again",
-    "network unreachable",
-    "network is unreachable",
-    "host unreachable",
-    "no route to host",
-    "dns lookup failed",
-    "dns resolution failed",
-    "getaddrinfo failed",
-    "network error",
-    "could not resolve host",
-    "fetch failed",
-    "socket hang up",
-    "stream disconnected",
-    "stream disconnected before completion",
-    "error sending request",
-    "error sending request for url",
-    "connect econnrefused",
-    "connect econnreset",
-    "connect etimedout",
-    "getaddrinfo enotfound",
-    "getaddrinfo eai again",
-];
-
-/// Words near a number that make it an HTTP status.
-const STATUS_CONTEXT: &[&str] = &[
-    "http",
-    "status",
-    "statuscode",
-    "error",
-    "errors",
-    "code",
-    "api",
-    "request",
-    "requests",
-    "response",
-    "rate",
-    "retry",
-    "rejected",
-    "quota",
-    "unauthorized",
-    "forbidden",
-    "server",
-];
-/// Words before a number that make it something else.
-const NOT_A_STATUS: &[&str] = &[
-    "issue", "issues", "line", "lines", "pr", "pull", "ticket", "bug", "port", "step", "page", "row", "item",
-    "number", "chapter", "exit",
-];
 
 /// A text as lowercase words, each with its place.
 pub(super) struct Words<'a> {
@@ -216,8 +93,9 @@ impl<'a> Words<'a> {
         Words { text, words }
     }
 
-    fn say(&self, phrases: &[&str]) -> bool {
-        phrases.iter().any(|phrase| self.say_one(phrase))
+    /// Whether a phrase of this trouble is in the text.
+    fn say(&self, trouble: ServiceTrouble) -> bool {
+        Knowledge::built_in().phrases().of_agents(trouble).any(|phrase| self.say_one(phrase))
     }
 
     fn say_one(&self, phrase: &str) -> bool {
@@ -246,10 +124,13 @@ impl<'a> Words<'a> {
             return false;
         }
         let previous = at.checked_sub(1).map_or("", |at| self.words[at].1.as_str());
-        if NOT_A_STATUS.contains(&previous) {
+        let knowledge = Knowledge::built_in();
+        let known = &knowledge.phrases().agent_errors;
+        let has = |list: &[String], word: &str| list.iter().any(|known| known == word);
+        if has(&known.not_a_status, previous) {
             return false;
         }
-        let named = STATUS_CONTEXT.contains(&previous);
+        let named = has(&known.status_context, previous);
         if before == Some(':') {
             return named;
         }
@@ -261,7 +142,8 @@ impl<'a> Words<'a> {
         let from = self.text[..place].rfind('\n').map_or(0, |at| at + 1);
         let to = self.text[place..].find('\n').map_or(self.text.len(), |at| place + at);
         let mut line = self.words.iter().filter(|(at, _)| (from..to).contains(at));
-        line.any(|(_, word)| STATUS_CONTEXT.contains(&word.as_str()))
+        let knowledge = Knowledge::built_in();
+        line.any(|(_, word)| knowledge.phrases().agent_errors.status_context.contains(word))
     }
 }
 

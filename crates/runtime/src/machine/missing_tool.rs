@@ -5,7 +5,7 @@
 use std::{collections::HashSet, path::PathBuf, sync::Arc};
 
 use engine::{
-    failure::{SHELLS, STARTERS},
+    knowledge::Knowledge,
     repair_review::{
         script::{Kind, List, parse},
         words::Word,
@@ -53,8 +53,8 @@ pub fn exit_127(script: &str, said: &str, lookup: &Lookup) -> String {
 fn is_of_shell(line: &str) -> bool {
     let speaker = line.split(": ").next().unwrap_or_default();
     let name = speaker.rsplit('/').next().unwrap_or_default();
-    SHELLS.iter().chain(&STARTERS).chain(&["env", "make"]).any(|known| *known == name)
-        || line.contains(": line ")
+    let knowledge = Knowledge::built_in();
+    knowledge.is_shell(name) || knowledge.is_wrapper(name) || name == "make" || line.contains(": line ")
 }
 
 /// The subject of the last of these lines that has one of these endings.
@@ -88,7 +88,8 @@ fn absent(script: &str, lookup: &Lookup) -> Vec<String> {
 
 impl Lookup {
     fn finds(&self, name: &str) -> bool {
-        if BUILTINS.contains(&name) || self.env.get(&format!("BASH_FUNC_{name}%%")).is_some() {
+        if Knowledge::built_in().is_bash_word(name) || self.env.get(&format!("BASH_FUNC_{name}%%")).is_some()
+        {
             return true;
         }
         if name.contains('/') {
@@ -174,94 +175,6 @@ impl Seen {
 fn sets_path(word: &Word) -> bool {
     word.text.starts_with("PATH=") || word.text.starts_with("PATH+=")
 }
-
-/// The builtins and the keywords of bash.
-const BUILTINS: &[&str] = &[
-    ":",
-    ".",
-    "[",
-    "[[",
-    "]]",
-    "((",
-    "!",
-    "{",
-    "}",
-    "alias",
-    "bg",
-    "bind",
-    "break",
-    "builtin",
-    "caller",
-    "case",
-    "cd",
-    "command",
-    "compgen",
-    "complete",
-    "compopt",
-    "continue",
-    "coproc",
-    "declare",
-    "dirs",
-    "disown",
-    "do",
-    "done",
-    "echo",
-    "elif",
-    "else",
-    "enable",
-    "esac",
-    "eval",
-    "exec",
-    "exit",
-    "export",
-    "false",
-    "fc",
-    "fg",
-    "fi",
-    "for",
-    "function",
-    "getopts",
-    "hash",
-    "help",
-    "history",
-    "if",
-    "in",
-    "jobs",
-    "kill",
-    "let",
-    "local",
-    "logout",
-    "mapfile",
-    "popd",
-    "printf",
-    "pushd",
-    "pwd",
-    "read",
-    "readarray",
-    "readonly",
-    "return",
-    "select",
-    "set",
-    "shift",
-    "shopt",
-    "source",
-    "suspend",
-    "test",
-    "then",
-    "time",
-    "times",
-    "trap",
-    "true",
-    "type",
-    "typeset",
-    "ulimit",
-    "umask",
-    "unalias",
-    "unset",
-    "until",
-    "wait",
-    "while",
-];
 
 #[cfg(test)]
 mod tests {
