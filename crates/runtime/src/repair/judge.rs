@@ -4,7 +4,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use engine::repair_review;
+use engine::repair_review::{self, ReviewVerdict};
 use recipe::{
     check::Loader,
     diagnostic::Severity,
@@ -41,11 +41,11 @@ pub(super) fn examine(
             found.extend(not_composed(old, new));
         }
     }
-    found.extend(repair_review::compare(before, after, failed).into_iter().map(|found| Regression {
-        code: found.code.to_string(),
-        step: found.step,
-        detail: found.detail,
-    }));
+    let changes = repair_review::review(before, after, failed);
+    let undecided = changes.iter().filter(|change| change.verdict != ReviewVerdict::Accepted);
+    found.extend(
+        undecided.map(|change| regression(change.rule.code(), change.step.as_deref(), &change.describe())),
+    );
     found
 }
 

@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 use engine::{
     Outcome, RunStatus, StepStatus,
     failure::{Bucket, Class, Diagnosis},
-    repair_review::flow,
+    repair_review::cannot_fail,
     run::frame::Frame,
 };
 use jiff::Timestamp;
 use recipe::{
     graph,
     plan::{Plan, StepKind},
+    shell::syntax,
 };
 use serde::Serialize;
 
@@ -324,7 +325,8 @@ fn shape(recipe: &str, plan: &Plan, run_ids: &[String], findings: &mut Vec<Findi
 
 /// Whether a step could fail because of another one's work: a command that only prints checks nothing.
 fn may_check(kind: &StepKind) -> bool {
-    matches!(kind, StepKind::Shell { command } if flow::follow(command.text()).status != flow::Status::Ok)
+    let StepKind::Shell { command } = kind else { return false };
+    !syntax::parse(command.text()).is_some_and(|list| cannot_fail(&list))
 }
 
 fn outliers(recipe: &str, seen: &[Seen], sorted: &[f64], findings: &mut Vec<Finding>) {
