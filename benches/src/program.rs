@@ -11,7 +11,7 @@ use std::{
 use crate::turns::{Pair, take_turns};
 
 /// Where everything is measured. All of it is deleted at the end and nothing before: on ext4, making files right after
-/// many were deleted is slow, and nobody who runs one recipe after the other meets that.
+/// many were deleted is slow, and a user who runs one recipe after the other does not meet that.
 pub(crate) struct Bench {
     pub(crate) program: PathBuf,
     home: tempfile::TempDir,

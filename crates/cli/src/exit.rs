@@ -4,6 +4,8 @@
 
 use std::process::{ExitCode, Termination};
 
+use engine::EndReason;
+
 /// How the program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -33,22 +35,16 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// The exit with this number; an unknown number counts as broken.
-    pub(crate) fn from_code(code: u8) -> Exit {
-        let table = [
-            Exit::Success,
-            Exit::Failed,
-            Exit::Invalid,
-            Exit::NotFound,
-            Exit::BadArguments,
-            Exit::Blocked,
-            Exit::Waiting,
-            Exit::Conflict,
-            Exit::Broken,
-            Exit::Interrupted,
-            Exit::Terminated,
-        ];
-        table.into_iter().find(|exit| exit.code() == code).unwrap_or(Exit::Broken)
+    /// The exit after a run that ended for this reason.
+    pub(crate) fn of(reason: EndReason) -> Exit {
+        match reason {
+            EndReason::Completed => Exit::Success,
+            EndReason::Failed => Exit::Failed,
+            EndReason::Waiting => Exit::Waiting,
+            EndReason::Interrupted | EndReason::Cancelled => Exit::Interrupted,
+            EndReason::Terminated => Exit::Terminated,
+            EndReason::Blocked => Exit::Blocked,
+        }
     }
 
     /// The number.

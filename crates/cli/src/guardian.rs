@@ -7,9 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use runtime::os::guardian::Guardian;
+use runtime::{machine::local::GRACE, os::guardian::Guardian};
 
-use crate::{exit::Exit, host::GRACE};
+use crate::exit::Exit;
 
 /// The word that makes this program a guardian.
 const WORD: &str = "__guard";

@@ -2,19 +2,16 @@
 //!
 //! Never runs anything, and never writes; problems are returned.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
 use recipe::{
-    check::{Checked, Given, LoadError, Loaded, Loader, check},
+    check::{Checked, LoadError, Loaded, Loader, check},
     diagnostic::did_you_mean,
     plan::Plan,
     source::Sources,
     value::Value,
 };
-use runtime::{
-    machine::discovery::{Library, Setup},
-    store::secrets::Mask,
-};
+use runtime::{machine::discovery::Library, requests::Inputs, store::secrets::Mask};
 
 use crate::{
     args::{
@@ -23,37 +20,22 @@ use crate::{
     },
     environment::Environment,
     exit::Exit,
-    host,
     out::Out,
     report::{
         diagnostics::{self, Look},
         failure::Failure,
     },
-    settings::{Outside, SettingsError},
+    settings::{self, SettingsError},
 };
 
 /// The most files of a directory to compare with a name.
 const MOST_FILES: usize = 2_000;
-/// How long the listing of a directory is reused.
-const REUSE: Duration = Duration::from_secs(300);
 
 /// The recipes that can be found from the current directory.
 pub(crate) fn library(places: &Places, environment: &Environment) -> Library {
-    let seconds: Option<f64> = environment.get("RECIPE_RUNNER_CACHE_TTL").and_then(|text| text.parse().ok());
-    let reuse = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let working_dir = places.working_dir.as_deref().map(|dir| environment.absolute(dir));
-    let dir = |name: &str| environment.get(name).map(|dir| environment.absolute(Path::new(dir)));
-    Library::new(Setup {
-        cwd: environment.cwd.clone(),
-        working_dir: working_dir.unwrap_or_else(|| environment.cwd.clone()),
-        home: environment.home.clone(),
-        recipe_dirs: places.recipe_dirs.clone(),
-        more_dirs: environment.get("RECIPE_RUNNER_RECIPE_DIRS").map(str::to_owned),
-        installation: dir(host::INSTALLATION),
-        package_dir: dir(host::PACKAGE_DIR),
-        built_in: crate::builtin::RECIPES.to_vec(),
-        reuse: reuse.unwrap_or(REUSE),
-    })
+    let cwd = || environment.machine.cwd.clone();
+    environment.machine.library(&places.recipe_dirs, &working_dir.unwrap_or_else(cwd))
 }
 
 /// The requested recipe.
@@ -61,7 +43,8 @@ pub(crate) fn find(library: &Library, asked: &str) -> Result<Loaded, Failure> {
     library.root(asked).map_err(|error| not_found(library, asked, error))
 }
 
-fn not_found(library: &Library, asked: &str, error: LoadError) -> Failure {
+/// Why the requested recipe cannot be found.
+pub(crate) fn not_found(library: &Library, asked: &str, error: LoadError) -> Failure {
     let searched = match error {
         LoadError::Unreadable { path, reason } => {
             return Failure::new(
@@ -124,8 +107,8 @@ fn similar_file(path: &Path) -> Option<String> {
 }
 
 /// The given values of the command line.
-pub(crate) fn outside(context: &Context, environment: &Environment) -> Result<Outside, Failure> {
-    Outside::read(context, environment).map_err(|error| {
+pub(crate) fn inputs(context: &Context, environment: &Environment) -> Result<Inputs, Failure> {
+    settings::read(context, environment).map_err(|error| {
         let failure = Failure::new(Exit::BadArguments, error.to_string());
         match error {
             SettingsError::NotAnAssignment(_) => failure.hint("write it like `--set branch=main`"),
@@ -138,13 +121,11 @@ pub(crate) fn outside(context: &Context, environment: &Environment) -> Result<Ou
 pub(crate) fn examine(
     loader: &dyn Loader,
     loaded: Loaded,
-    outside: &Outside,
-    tags: &[String],
+    inputs: &Inputs,
+    tags: Vec<String>,
     strictness: &Strictness,
 ) -> Checked {
-    let given =
-        Given { names: outside.names(), typed: outside.typed(), tags: tags.to_vec(), ..Given::default() };
-    let checked = check(loaded, loader, &given);
+    let checked = check(loaded, loader, &inputs.given(tags));
     if strictness.strict { checked.strict() } else { checked }
 }
 

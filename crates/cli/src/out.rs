@@ -76,7 +76,7 @@ impl Out {
     /// The exit of the program if it was asked to stop while it waited for its readers.
     pub(crate) fn told(&mut self) -> Option<Exit> {
         self.settle();
-        self.told.map(|halt| Exit::from_code(halt.exit_code()))
+        self.told.map(|halt| Exit::of(halt.reason()))
     }
 
     /// A run starts, which catches the signals that end a program.

@@ -1,4 +1,4 @@
-//! Given context values: `--set`, `--context-file` and `RECIPE_VAR_…`, typed and merged.
+//! Given context values: `--set` and `--context-file`, typed.
 //!
 //! Never loses text: a number, a list or an object is shown as it was typed.
 
@@ -8,11 +8,11 @@ use std::{
 };
 
 use recipe::{
-    document, member,
-    plan::Unit,
+    document,
     typed::typed,
     value::{Map, Value},
 };
+use runtime::requests::Inputs;
 
 use crate::{args::options::Context, environment::Environment};
 
@@ -35,68 +35,18 @@ pub(crate) enum SettingsError {
     },
 }
 
-/// Values from the command line.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Outside {
-    file: Map,
-    set: Vec<(String, Value)>,
-}
-
-impl Outside {
-    /// Reads the values that the command line gives or names.
-    pub(crate) fn read(context: &Context, environment: &Environment) -> Result<Outside, SettingsError> {
-        let set: Vec<(String, Value)> =
-            context.set.iter().map(|text| assignment(text)).collect::<Result<_, _>>()?;
-        let mut file = Map::new();
-        for path in &context.context_files {
-            file.extend(read_file(environment.absolute(path))?);
-        }
-        let mut all = file.iter().chain(set.iter().map(|(name, value)| (name, value)));
-        match all.find(|(_, value)| value.holds_nul()) {
-            Some((name, _)) => Err(SettingsError::Nul(name.clone())),
-            None => Ok(Outside { file, set }),
-        }
+/// Reads the values that the command line gives or names.
+pub(crate) fn read(context: &Context, environment: &Environment) -> Result<Inputs, SettingsError> {
+    let own: Vec<(String, Value)> =
+        context.set.iter().map(|text| assignment(text)).collect::<Result<_, _>>()?;
+    let mut shared = Map::new();
+    for path in &context.context_files {
+        shared.extend(read_file(environment.absolute(path))?);
     }
-
-    /// The names that get a value, for the checker.
-    pub(crate) fn names(&self) -> Vec<String> {
-        let mut names = Vec::new();
-        for name in self.file.keys().chain(self.set.iter().map(|(name, _)| name)) {
-            names.push(name.clone());
-            names.extend(name.split_once('.').map(|(root, _)| root.to_owned()));
-        }
-        names.sort();
-        names.dedup();
-        names
-    }
-
-    /// The names that were given explicitly for this recipe, for the checker.
-    pub(crate) fn typed(&self) -> Vec<String> {
-        self.set.iter().map(|(name, _)| name.clone()).collect()
-    }
-
-    /// All given values for a recipe, lowest precedence first: environment, context file, `--set`.
-    pub(crate) fn settings<'a>(&self, unit: &Unit, variable: impl Fn(&str) -> Option<&'a str>) -> Map {
-        let mut values = engine::run::env_overrides::values(unit, variable);
-        self.put_over(&mut values, unit);
-        values
-    }
-
-    /// Puts the values of the command line over other values.
-    fn put_over(&self, values: &mut Map, unit: &Unit) {
-        member::place_all(values, &unit.context, self.file.clone());
-        for (name, value) in &self.set {
-            member::place(values, &unit.context, name, value);
-        }
-    }
-
-    /// The new values for a resumed run. The environment is not read again.
-    pub(crate) fn given_anew(&self, unit: &Unit, before: &Map) -> Map {
-        let mut values = before.clone();
-        self.put_over(&mut values, unit);
-        let is_same = |old: &Value, new: &Value| old == new && old.render() == new.render();
-        values.retain(|name, value| !before.get(name).is_some_and(|old| is_same(old, value)));
-        values
+    let mut all = shared.iter().chain(own.iter().map(|(name, value)| (name, value)));
+    match all.find(|(_, value)| value.holds_nul()) {
+        Some((name, _)) => Err(SettingsError::Nul(name.clone())),
+        None => Ok(Inputs { shared, own }),
     }
 }
 

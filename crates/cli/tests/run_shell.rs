@@ -273,6 +273,23 @@ fn what_fits_is_exported_together_and_beyond_that_what_is_mentioned_and_new() {
 }
 
 #[test]
+fn a_value_that_is_not_exported_is_not_replaced_by_an_inherited_one() {
+    let context = json!({"report": "new", "plan": {"risk": "low"}, "big": "x".repeat(200_000)});
+    let names = "REPORT RECIPE_VAR_report PLAN_RISK RECIPE_VAR_plan__risk BIG OTHER";
+    let seen = format!("for name in {names}; do echo $(printenv $name || echo unset); done | cut -c1-20");
+    let called = format!("cat > seen.sh <<'END'\n{seen}\nEND\nbash seen.sh");
+    let recipe = format!(
+        "name: r\ncontext: {context}\nsteps:\n  - {{id: s, max_env_value_bytes: 2, command: {}}}\n",
+        json!(called)
+    );
+    let mut env = env();
+    for name in names.split(' ') {
+        env = env.env(name, "old");
+    }
+    assert_eq!(finished(env.json(&recipe, &[])).value("s"), "unset\nunset\nunset\nunset\nunset\nold");
+}
+
+#[test]
 fn a_step_can_cap_what_is_exported() {
     let recipe = "name: r\ncontext: {big: aaaaaaaaaaaaaaaaaaaa}\nsteps:\n  - {id: s, max_env_value_bytes: 10, command: 'a=BIG; b=${a}x; echo [$(printenv ${b%x})] {{big}}'}\n";
     assert_eq!(finished(env().json(recipe, &[])).value("s"), "[] aaaaaaaaaaaaaaaaaaaa");

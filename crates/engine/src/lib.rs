@@ -10,6 +10,7 @@ pub mod resume;
 pub mod run;
 
 pub use run::{
+    ending::EndReason,
     event::{Event, Record},
     outcome::{Outcome, RunStatus, StepStatus},
     state::{RunSettings, RunState},

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use engine::run::cause::{AgentFailure, ExceededLimit, Refusal, StartFailure, StartFailureKind};
 use engine::{
     Outcome,
     failure::{AgentTrouble, Bucket, Class, Facts, Obstacle, Producer, StepType, diagnose},
@@ -61,23 +62,23 @@ fn entry(text: &str) -> Entry {
 }
 
 fn end(facts: &mut Facts, ended: &str) {
-    let mut outcome = Outcome::Refused;
+    let mut outcome = Outcome::Refused(Refusal::Other(String::new()));
     match ended {
-        "agent" => outcome = Outcome::Agent,
+        "agent" => outcome = Outcome::Agent(AgentFailure::TooLarge),
         "auth" => {
-            outcome = Outcome::Agent;
+            outcome = Outcome::Agent(AgentFailure::TooLarge);
             facts.agent_trouble = Some(AgentTrouble::Credentials);
         }
         "service" => {
-            outcome = Outcome::Agent;
+            outcome = Outcome::Agent(AgentFailure::TooLarge);
             facts.agent_trouble = Some(AgentTrouble::Service);
         }
-        "ratelimited" => outcome = Outcome::RateLimited,
-        "notjson" => outcome = Outcome::NotJson,
+        "ratelimited" => outcome = Outcome::RateLimited { message: String::new(), tries: 0 },
+        "notjson" => outcome = Outcome::NotJson { problem: String::new() },
         "ok" => outcome = Outcome::Ok,
-        "limit" => outcome = Outcome::Limit,
-        "budget" => outcome = Outcome::Budget,
-        "condition" => outcome = Outcome::Condition,
+        "limit" => outcome = Outcome::Limit(ExceededLimit::Depth { limit: 1 }),
+        "budget" => outcome = Outcome::Budget(Vec::new()),
+        "condition" => outcome = Outcome::Condition { text: String::new(), error: String::new() },
         "timeout" => outcome = Outcome::TimedOut(1.0),
         "idle" => outcome = Outcome::Idle(60.0),
         "cancelled" => outcome = Outcome::Cancelled,
@@ -93,7 +94,8 @@ fn end(facts: &mut Facts, ended: &str) {
         "oom" => facts.obstacle = Some(Obstacle::OutOfMemory),
         other => match other.split_once(':') {
             Some(("spawn", program)) => {
-                outcome = Outcome::NotStarted;
+                let kind = StartFailureKind::ProgramNotFound(program.to_owned());
+                outcome = Outcome::NotStarted(StartFailure { kind, message: String::new() });
                 facts.missing_program = Some(program.to_owned());
             }
             Some((_, name)) => facts.missing_env = vec![name.to_owned()],

@@ -1,5 +1,6 @@
 //! Agents that say they succeeded and did nothing: what is one, and what it explains.
 
+use engine::run::cause::AgentFailure;
 use engine::{
     Outcome,
     failure::{Class, Facts, Producer, Signal, StepType, diagnose, is_hollow},
@@ -56,7 +57,7 @@ fn a_hollow_answer_explains_the_agent_and_the_check_after_it() {
     assert!(hollow(Outcome::Exit(1), StepType::Bash, Producer::Before));
     assert!(!hollow(Outcome::Exit(1), StepType::Bash, Producer::None));
     assert!(!hollow(Outcome::Ok, StepType::Bash, Producer::Before));
-    assert!(!hollow(Outcome::Agent, StepType::Agent, Producer::None));
+    assert!(!hollow(Outcome::Agent(AgentFailure::TooLarge), StepType::Agent, Producer::None));
 }
 
 #[test]

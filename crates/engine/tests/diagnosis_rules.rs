@@ -1,6 +1,7 @@
 //! The rules of the diagnosis, one table for each. The corpus shows that real failures are explained; these tables
 //! pin what decides.
 
+use engine::run::cause::{AgentFailure, Refusal};
 use engine::{
     Outcome,
     failure::{
@@ -123,7 +124,8 @@ fn evidence_says_what_and_where() {
     assert_eq!(ended(signal(6, "")), ["unknown Low", "ended by a signal: signal 6 @ outcome"]);
     assert_eq!(ended(signal(6, "SIGABRT")), ["unknown Low", "ended by a signal: SIGABRT @ outcome"]);
     assert_eq!(ended(signal(15, "")), ["interrupted Medium", "ended by a signal: signal 15 @ outcome"]);
-    let refused = Facts { outcome: Some(Outcome::Refused), ..Facts::default() };
+    let refused =
+        Facts { outcome: Some(Outcome::Refused(Refusal::Other("no".to_owned()))), ..Facts::default() };
     assert_eq!(ended(refused.clone()), ["unknown Low"]);
     let refused = Facts { detail: "no".to_owned(), ..refused };
     assert_eq!(ended(refused), ["unknown Low", "the runner's own message: no @ outcome"]);
@@ -162,7 +164,7 @@ fn whose_lines_are_believed() {
 #[test]
 fn a_service_is_believed_by_its_result_and_quoted_by_its_words() {
     let asked = |trouble, known, stderr: &str| Facts {
-        outcome: Some(Outcome::Agent),
+        outcome: Some(Outcome::Agent(AgentFailure::TooLarge)),
         step_type: StepType::Agent,
         agent_failure: Some("so".to_owned()),
         agent_trouble: Some(trouble),
@@ -195,7 +197,11 @@ fn what_was_said_is_shown_even_if_it_decides_nothing() {
 #[test]
 fn json_is_owed_by_agents_and_by_commands() {
     for (step_type, class) in [(StepType::Agent, Class::AgentDrift), (StepType::Bash, Class::Verification)] {
-        let facts = Facts { outcome: Some(Outcome::NotJson), step_type, ..Facts::default() };
+        let facts = Facts {
+            outcome: Some(Outcome::NotJson { problem: String::new() }),
+            step_type,
+            ..Facts::default()
+        };
         assert_eq!(diagnose(&facts).class, class);
     }
 }

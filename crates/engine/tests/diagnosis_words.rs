@@ -1,5 +1,6 @@
 //! The words by which steps and agents say what is wrong around them, the names in them, and how they are quoted.
 
+use engine::run::cause::AgentFailure;
 use engine::{
     Outcome,
     failure::{
@@ -288,7 +289,11 @@ fn the_first_advice_follows_the_evidence() {
     let signal = Facts { detail: "SIGTERM (signal 15)".to_owned(), ..ended_by(15, "./x") };
     let spoke = Facts { stderr: "half way".to_owned(), ..signal.clone() };
     let stopped = Facts { interrupted: true, ..signal.clone() };
-    let no_json = Facts { outcome: Some(Outcome::NotJson), detail: "no JSON".to_owned(), ..exit("x", 0, "") };
+    let no_json = Facts {
+        outcome: Some(Outcome::NotJson { problem: "no JSON".to_owned() }),
+        detail: "no JSON".to_owned(),
+        ..exit("x", 0, "")
+    };
     let unable = exit("./np.sh", 126, "bash: line 1: ./np.sh: Permission denied");
     let valueless = Facts { missing_values: vec!["zed".to_owned()], ..Facts::default() };
     for (facts, expected) in [
@@ -361,7 +366,7 @@ fn an_agent_program_says_what_it_misses_itself() {
 
 fn agent(failure: &str, stderr: &str, trouble: Option<AgentTrouble>) -> Facts {
     Facts {
-        outcome: Some(Outcome::Agent),
+        outcome: Some(Outcome::Agent(AgentFailure::TooLarge)),
         step_type: StepType::Agent,
         agent_failure: Some(failure.to_owned()),
         agent_trouble: trouble,

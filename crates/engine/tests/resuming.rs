@@ -197,7 +197,7 @@ impl<'a> Run<'a> {
         }
         let (status, outcome) = match number % 9 {
             0 => (StepStatus::Failed, Outcome::Exit(1)),
-            1 => (StepStatus::Degraded, Outcome::NotJson),
+            1 => (StepStatus::Degraded, Outcome::NotJson { problem: String::new() }),
             _ => (StepStatus::Completed, Outcome::Ok),
         };
         self.step_finished(path, attempt, status, outcome, Some(value));
@@ -229,7 +229,7 @@ impl<'a> Run<'a> {
             if self.state.root().failed_at.is_some() { RunStatus::Failed } else { RunStatus::Completed };
         let finished = RunFinished {
             status,
-            exit_code: 0,
+            reason: engine::EndReason::Completed,
             error: None,
             output: None,
             ended_processes: Vec::new(),
@@ -237,6 +237,7 @@ impl<'a> Run<'a> {
             ended_steps: None,
             usage: None,
             asks: None,
+            origin: None,
         };
         self.record(Event::RunFinished(finished), None);
     }
@@ -302,6 +303,7 @@ fn undisturbed(plan: &Plan, seed: u64) -> Run<'_> {
         run_id: "r".to_owned(),
         recipe: "top".to_owned(),
         pid: 1,
+        origin: None,
     };
     run.record(Event::RunStarted(started), None);
     assert!(run.go());

@@ -17,14 +17,23 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Template {
     text: Arc<str>,
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
 }
 
 #[derive(Clone, Debug)]
-enum Part {
+enum TemplatePart {
     Text(Range<usize>),
-    Value { path: Path, at: Range<usize> },
-    If { path: Path, at: Range<usize>, then: Vec<Part>, otherwise: Vec<Part>, whole: Range<usize> },
+    Value {
+        path: Path,
+        at: Range<usize>,
+    },
+    If {
+        path: Path,
+        at: Range<usize>,
+        then: Vec<TemplatePart>,
+        otherwise: Vec<TemplatePart>,
+        whole: Range<usize>,
+    },
 }
 
 /// A problem of a template, and its place in the text.
@@ -46,7 +55,7 @@ impl Template {
 
     /// A template without holes.
     pub fn literal(text: &str) -> Template {
-        Template { text: text.into(), parts: vec![Part::Text(0..text.len())] }
+        Template { text: text.into(), parts: vec![TemplatePart::Text(0..text.len())] }
     }
 
     /// The text as it was written.
@@ -56,7 +65,7 @@ impl Template {
 
     /// The text, if nothing in it needs a value.
     pub fn as_literal(&self) -> Option<&str> {
-        self.parts.iter().all(|part| matches!(part, Part::Text(_))).then_some(&*self.text)
+        self.parts.iter().all(|part| matches!(part, TemplatePart::Text(_))).then_some(&*self.text)
     }
 
     /// The text with every value put in. What depends on a value that the scope does not know yet stays as it is
@@ -64,8 +73,8 @@ impl Template {
     pub fn render(&self, scope: &dyn Scope) -> String {
         let mut out = String::with_capacity(self.text.len());
         self.walk(scope, &mut |flat| match flat {
-            Flat::Text(text) => out.push_str(text),
-            Flat::Value(path) => out.push_str(&path.resolve(scope).render()),
+            FlatPart::Text(text) => out.push_str(text),
+            FlatPart::Value(path) => out.push_str(&path.resolve(scope).render()),
         });
         out
     }
@@ -75,8 +84,8 @@ impl Template {
     pub fn pieces(&self, scope: &dyn Scope) -> (Vec<Piece<'_>>, Vec<&Path>) {
         let (mut pieces, mut paths) = (Vec::new(), Vec::<&Path>::new());
         self.walk(scope, &mut |flat| match flat {
-            Flat::Text(text) => pieces.push(Piece::Text(text)),
-            Flat::Value(path) => {
+            FlatPart::Text(text) => pieces.push(Piece::Text(text)),
+            FlatPart::Value(path) => {
                 let hole = paths.iter().position(|known| *known == path).unwrap_or_else(|| {
                     paths.push(path);
                     paths.len() - 1
@@ -90,7 +99,7 @@ impl Template {
     /// The value of a template that is nothing but one hole, typed; otherwise the rendered text.
     pub fn value(&self, scope: &dyn Scope) -> crate::value::Value {
         match self.parts.as_slice() {
-            [Part::Value { path, .. }] if scope.is_known(path) => path.resolve(scope),
+            [TemplatePart::Value { path, .. }] if scope.is_known(path) => path.resolve(scope),
             _ => self.render(scope).into(),
         }
     }
@@ -125,25 +134,32 @@ impl Template {
         shell::scan(&pieces).pop()
     }
 
-    fn walk<'a>(&'a self, scope: &dyn Scope, visit: &mut dyn FnMut(Flat<'a>)) {
+    fn walk<'a>(&'a self, scope: &dyn Scope, visit: &mut dyn FnMut(FlatPart<'a>)) {
         walk(&self.parts, &self.text, scope, visit);
     }
 }
 
-enum Flat<'a> {
+enum FlatPart<'a> {
     Text(&'a str),
     Value(&'a Path),
 }
 
-fn walk<'a>(parts: &'a [Part], text: &'a str, scope: &dyn Scope, visit: &mut dyn FnMut(Flat<'a>)) {
+fn walk<'a>(
+    parts: &'a [TemplatePart],
+    text: &'a str,
+    scope: &dyn Scope,
+    visit: &mut dyn FnMut(FlatPart<'a>),
+) {
     for part in parts {
         match part {
-            Part::Text(range) => visit(Flat::Text(&text[range.clone()])),
-            Part::Value { path, at: whole } | Part::If { path, whole, .. } if !scope.is_known(path) => {
-                visit(Flat::Text(&text[whole.clone()]));
+            TemplatePart::Text(range) => visit(FlatPart::Text(&text[range.clone()])),
+            TemplatePart::Value { path, at: whole } | TemplatePart::If { path, whole, .. }
+                if !scope.is_known(path) =>
+            {
+                visit(FlatPart::Text(&text[whole.clone()]));
             }
-            Part::Value { path, .. } => visit(Flat::Value(path)),
-            Part::If { path, then, otherwise, .. } => {
+            TemplatePart::Value { path, .. } => visit(FlatPart::Value(path)),
+            TemplatePart::If { path, then, otherwise, .. } => {
                 let branch = if path.resolve(scope).is_truthy() { then } else { otherwise };
                 walk(branch, text, scope, visit);
             }
@@ -152,12 +168,14 @@ fn walk<'a>(parts: &'a [Part], text: &'a str, scope: &dyn Scope, visit: &mut dyn
 }
 
 /// The text before `end`, and all holes: one that follows changes nothing.
-fn flatten<'a>(parts: &'a [Part], text: &'a str, end: usize, pieces: &mut Vec<Piece<'a>>) {
+fn flatten<'a>(parts: &'a [TemplatePart], text: &'a str, end: usize, pieces: &mut Vec<Piece<'a>>) {
     for part in parts {
         match part {
-            Part::Text(range) => pieces.push(Piece::Text(&text[range.start.min(end)..range.end.min(end)])),
-            Part::Value { .. } => pieces.push(Piece::Hole(0)),
-            Part::If { then, otherwise, .. } => {
+            TemplatePart::Text(range) => {
+                pieces.push(Piece::Text(&text[range.start.min(end)..range.end.min(end)]))
+            }
+            TemplatePart::Value { .. } => pieces.push(Piece::Hole(0)),
+            TemplatePart::If { then, otherwise, .. } => {
                 flatten(then, text, end, pieces);
                 flatten(otherwise, text, end, pieces);
             }
@@ -165,12 +183,12 @@ fn flatten<'a>(parts: &'a [Part], text: &'a str, end: usize, pieces: &mut Vec<Pi
     }
 }
 
-fn collect_names<'a>(parts: &'a [Part], names: &mut Vec<(&'a Path, Range<usize>)>) {
+fn collect_names<'a>(parts: &'a [TemplatePart], names: &mut Vec<(&'a Path, Range<usize>)>) {
     for part in parts {
         match part {
-            Part::Text(_) => {}
-            Part::Value { path, at } => names.push((path, at.clone())),
-            Part::If { path, at, then, otherwise, .. } => {
+            TemplatePart::Text(_) => {}
+            TemplatePart::Value { path, at } => names.push((path, at.clone())),
+            TemplatePart::If { path, at, then, otherwise, .. } => {
                 names.push((path, at.clone()));
                 collect_names(then, names);
                 collect_names(otherwise, names);

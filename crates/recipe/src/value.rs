@@ -23,19 +23,19 @@ pub enum Value {
     /// Text.
     Text(Arc<str>),
     /// A list.
-    List(Arc<Written<Vec<Value>>>),
+    List(Arc<Spelled<Vec<Value>>>),
     /// An object.
-    Map(Arc<Written<Map>>),
+    Map(Arc<Spelled<Map>>),
 }
 
 /// A list or an object, with its original spelling if it was written as JSON.
 #[derive(Clone, Debug)]
-pub struct Written<T> {
+pub struct Spelled<T> {
     inner: T,
     text: Option<Box<str>>,
 }
 
-impl<T> Deref for Written<T> {
+impl<T> Deref for Spelled<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -43,8 +43,8 @@ impl<T> Deref for Written<T> {
     }
 }
 
-impl<T: PartialEq> PartialEq for Written<T> {
-    fn eq(&self, other: &Written<T>) -> bool {
+impl<T: PartialEq> PartialEq for Spelled<T> {
+    fn eq(&self, other: &Spelled<T>) -> bool {
         self.inner == other.inner
     }
 }
@@ -118,12 +118,12 @@ impl Value {
 
     /// A list value.
     pub fn list(items: Vec<Value>) -> Value {
-        Value::List(Arc::new(Written { inner: items, text: None }))
+        Value::List(Arc::new(Spelled { inner: items, text: None }))
     }
 
     /// An object value.
     pub fn map(members: Map) -> Value {
-        Value::Map(Arc::new(Written { inner: members, text: None }))
+        Value::Map(Arc::new(Spelled { inner: members, text: None }))
     }
 
     /// Reads JSON text. Numbers keep their spelling.
@@ -136,9 +136,9 @@ impl Value {
         let spelling = Some(text.into());
         Ok(match Value::from_json(text)? {
             Value::List(list) => {
-                Value::List(Arc::new(Written { text: spelling, ..Arc::unwrap_or_clone(list) }))
+                Value::List(Arc::new(Spelled { text: spelling, ..Arc::unwrap_or_clone(list) }))
             }
-            Value::Map(map) => Value::Map(Arc::new(Written { text: spelling, ..Arc::unwrap_or_clone(map) })),
+            Value::Map(map) => Value::Map(Arc::new(Spelled { text: spelling, ..Arc::unwrap_or_clone(map) })),
             other => other,
         })
     }

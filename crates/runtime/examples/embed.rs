@@ -71,6 +71,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         recording: &recording,
         dry_run: false,
         others: ConcurrencyPolicy::default(),
+        request: None,
+        origin: None,
     };
     let result = Runs::at(cwd.join("state")).start(start, &mut Events)?;
     println!("success: {}, output: {:?}", result.success, result.output);

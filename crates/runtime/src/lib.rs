@@ -1,6 +1,6 @@
 //! Processes, agents, the journal and the loop. Never prints.
 //!
-//! [`runs::Runs`] is the entry point: it starts, resumes, cancels, lists and shows runs.
+//! [`runs::Runs`] is the entry point: it takes [`requests`], and lists and shows runs.
 //!
 //! The modules are rooms in an order: each may use only those above it. A test enforces that.
 
@@ -9,6 +9,7 @@ pub mod machine;
 pub mod os;
 pub mod repair;
 pub mod report;
+pub mod requests;
 pub mod run;
 pub mod runs;
 #[cfg(test)]

@@ -210,3 +210,24 @@ fn the_map_shows_every_folder() {
         }
     }
 }
+
+/// The files that may know exit codes of this program besides `cli/src/exit.rs`: they read old journals.
+const READS_EXIT_CODES: &[&str] = &["crates/engine/src/run/event.rs"];
+
+#[test]
+fn only_the_command_line_knows_exit_codes() {
+    let is_below =
+        |path: &str| path.starts_with("crates/engine/src/") || path.starts_with("crates/runtime/src/");
+    for (path, text) in sources() {
+        if !is_below(&path) || READS_EXIT_CODES.contains(&path.as_str()) {
+            continue;
+        }
+        // exit codes of steps are `i32`; 130 and 143 are codes of this program that mean nothing else
+        for word in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
+            assert!(!["130", "143"].contains(&word), "{path} has the exit code {word}: use `EndReason`");
+        }
+        for field in ["exit_code: u8", "exit_code: Option<u8>"] {
+            assert!(!text.contains(field), "{path} has `{field}`: use `EndReason`");
+        }
+    }
+}

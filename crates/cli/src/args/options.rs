@@ -5,6 +5,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use runtime::requests::RequestOptions;
+
+use crate::environment::Environment;
 
 /// Where things are.
 #[derive(Clone, Debug, Default, Args)]
@@ -156,17 +159,34 @@ impl RunOptions {
         }
     }
 
-    /// How auto-fix is done, if it is.
-    pub(crate) fn auto_fix(&self) -> Option<runtime::repair::Policy> {
-        let max_attempts = self.auto_fix.filter(|_| !self.no_auto_fix)?;
-        Some(runtime::repair::Policy { max_attempts, repair_agent: self.repair_agent.clone() })
-    }
-
-    /// What other runs in the workspace mean.
-    pub(crate) fn others(&self) -> runtime::runs::ConcurrencyPolicy {
-        let stale =
-            if self.clear_stale { runtime::runs::Stale::Cleared } else { runtime::runs::Stale::Named };
-        runtime::runs::ConcurrencyPolicy { beside: self.beside(), stale }
+    /// The options of a request.
+    pub(crate) fn request(
+        &self,
+        tags: &Tags,
+        places: &Places,
+        strictness: &Strictness,
+        environment: &Environment,
+    ) -> RequestOptions {
+        RequestOptions {
+            agent_binary: self.agent_binary.clone(),
+            audit_dir: self.audit_dir.as_deref().map(|dir| environment.absolute(dir)),
+            auto_fix: self.auto_fix,
+            budget: self.budget.to_budget(),
+            clear_stale: self.clear_stale,
+            compat: self.compat,
+            dry_run: self.dry_run,
+            exclude_tags: tags.excluded(),
+            include_tags: tags.included(),
+            max_agents: self.max_agents,
+            max_parallel: self.max_parallel,
+            no_auto_fix: self.no_auto_fix,
+            no_auto_stage: self.no_auto_stage,
+            recipe_dirs: places.recipe_dirs.clone(),
+            recovery: self.recovery.map(Into::into),
+            repair_agent: self.repair_agent.clone(),
+            step_timeout: self.step_timeout,
+            strict: strictness.strict,
+        }
     }
 }
 

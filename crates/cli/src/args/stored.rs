@@ -88,6 +88,9 @@ pub(crate) struct ResumeArgs {
     /// Re-run the steps whose results the failed step reads
     #[arg(long)]
     pub(crate) rerun_producers: bool,
+    /// Resume only if the plan still has this digest, which `--plan --output-format json` shows
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) plan_digest: Option<String>,
     /// Do not ask before completed agent steps run again
     #[arg(long, short = 'y')]
     pub(crate) yes: bool,

@@ -1,9 +1,14 @@
 //! `cancel`: stops a run, and returns when all its processes have ended.
 
-use runtime::{os::process, runs::Cancelled, store::folder::owner_words};
+use runtime::{
+    machine::local::GRACE,
+    os::process,
+    runs::{CancelError, CancelRequest, Cancelled},
+    store::folder::owner_words,
+};
 use serde_json::json;
 
-use super::stored_runs::{find, runs_at, unreadable};
+use super::stored_runs::{find, not_found, runs_at, unreadable};
 use crate::{
     args::{options::OutputFormat, stored::CancelArgs},
     environment::Environment,
@@ -16,10 +21,13 @@ use crate::{host, report::words::still_alive};
 /// Stops a run.
 pub(crate) fn cancel(args: &CancelArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let format = args.format.output_format;
-    let host = host::bare(environment.all(), environment);
     let result = runs_at(args.state.state_dir.as_deref(), environment).and_then(|runs| {
         let folder = find(&runs, &args.run)?;
-        let cancelled = runs.cancel(&folder, host.grace).map_err(|error| unreadable(&error, &folder))?;
+        let request = CancelRequest { run: folder.id(), origin: Some(host::origin()) };
+        let cancelled = runs.cancel(&request, GRACE).map_err(|error| match error {
+            CancelError::Find(error) => not_found(&error, &runs),
+            CancelError::Open(error) => unreadable(&error, &folder),
+        })?;
         Ok((folder.id(), cancelled, runs.reach().clone()))
     });
     let (id, cancelled, reach) = result.map_err(|failure| failure.announce(format, out))?;

@@ -16,7 +16,10 @@ use std::{
 use anstyle::{AnsiColor, Color, Style};
 use runtime::{
     agents::{AgentSettings, Program},
-    machine::programs::{Presence, from_here, look_for},
+    machine::{
+        local::{Allowance, SettingError},
+        programs::{Presence, from_here, look_for},
+    },
     os::shell_word::quote,
 };
 use serde_json::{Value as Json, json};
@@ -27,7 +30,7 @@ use crate::{
     exit::Exit,
     host,
     out::Out,
-    report::failure::{Failure, clean},
+    report::failure::clean,
 };
 
 /// How long a program may take to print its version.
@@ -118,13 +121,15 @@ impl Finding {
 
 /// Checks everything.
 pub(crate) fn doctor(args: &DoctorArgs, environment: &Environment, out: &mut Out) -> Exit {
-    let dir =
-        args.working_dir.as_deref().map_or_else(|| environment.cwd.clone(), |dir| environment.absolute(dir));
+    let dir = args
+        .working_dir
+        .as_deref()
+        .map_or_else(|| environment.machine.cwd.clone(), |dir| environment.absolute(dir));
     let mut findings = vec![runner(environment), shell(), git(environment), state(args, environment)];
     findings.extend(processes());
-    match host::agents(None, host::Allowance::default(), &dir, environment) {
+    match environment.machine.agents(None, Allowance::default(), &dir) {
         Ok(settings) => findings.extend(agents(&settings, environment)),
-        Err(failure) => findings.push(configuration(&failure)),
+        Err(error) => findings.push(configuration(&error)),
     }
     let broken = findings.iter().any(|finding| finding.status == Status::Broken);
     match args.format.output_format {
@@ -146,7 +151,7 @@ pub(crate) fn doctor(args: &DoctorArgs, environment: &Environment, out: &mut Out
 fn runner(environment: &Environment) -> Finding {
     let mut finding = Finding::new("runner", "recipe-runner-rs", Status::Ok);
     finding.version = Some(env!("CARGO_PKG_VERSION").to_owned());
-    finding.path.clone_from(&environment.program);
+    finding.path.clone_from(&environment.machine.program);
     finding
 }
 
@@ -169,7 +174,7 @@ fn git(environment: &Environment) -> Finding {
 }
 
 fn find(environment: &Environment, name: &str) -> Option<PathBuf> {
-    match look_for(name, &host::bare(environment.all(), environment)) {
+    match look_for(name, &environment.machine.bare()) {
         Presence::Found(path) => Some(path),
         Presence::NotExecutable(_) | Presence::Missing => None,
     }
@@ -189,9 +194,9 @@ fn tried(kind: &'static str, name: &str, path: &Path, otherwise: Status, fix: &s
     finding
 }
 
-fn configuration(failure: &Failure) -> Finding {
+fn configuration(error: &SettingError) -> Finding {
     let fix = "correct that file; no run starts until then";
-    Finding::new("configuration", "configuration", Status::Broken).problem(failure.message.clone(), fix)
+    Finding::new("configuration", "configuration", Status::Broken).problem(error.to_string(), fix)
 }
 
 /// The programs that steps can name, all started at once: some take a second to start.
@@ -216,7 +221,7 @@ fn agent(name: &str, settings: &AgentSettings, environment: &Environment) -> Fin
         _ => name.to_owned(),
     };
     let choose = "choose another one with `--agent-binary NAME`";
-    let mut finding = match look_for(&binary, &host::bare(environment.all(), environment)) {
+    let mut finding = match look_for(&binary, &environment.machine.bare()) {
         Presence::Found(path) if is_trusted(name, settings) => {
             tried("agent", name, &path, Status::Unusable, &format!("reinstall it, or {choose}"))
         }

@@ -28,7 +28,7 @@ use crate::{
 /// Explains a recipe.
 pub(crate) fn explain(args: &ExplainArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let Some(asked) = &args.recipe else { return Err(load_recipe::nothing_asked("explain RECIPE")) };
-    let outside = load_recipe::outside(&args.context, environment)?;
+    let inputs = load_recipe::inputs(&args.context, environment)?;
     let library = load_recipe::library(&args.places, environment);
     let as_json = args.format.output_format == OutputFormat::Json;
     let loaded = load_recipe::find(&library, asked).inspect_err(|failure| {
@@ -36,7 +36,7 @@ pub(crate) fn explain(args: &ExplainArgs, environment: &Environment, out: &mut O
             out.json(&serde_json::json!({ "valid": false, "error": failure.message, "diagnostics": [] }));
         }
     })?;
-    let checked = load_recipe::examine(&library, loaded, &outside, &args.tags.all(), &args.strictness);
+    let checked = load_recipe::examine(&library, loaded, &inputs, args.tags.all(), &args.strictness);
     load_recipe::report(&checked, environment, out);
     let plan = match load_recipe::accept(checked) {
         Ok(plan) => plan,

@@ -36,8 +36,10 @@ struct Project {
 
 /// Writes the recipe.
 pub(crate) fn init(args: &InitArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
-    let dir =
-        args.working_dir.as_deref().map_or_else(|| environment.cwd.clone(), |dir| environment.absolute(dir));
+    let dir = args
+        .working_dir
+        .as_deref()
+        .map_or_else(|| environment.machine.cwd.clone(), |dir| environment.absolute(dir));
     if !dir.is_dir() {
         return Err(Failure::new(Exit::BadArguments, format!("`{}` is not a directory", dir.display())));
     }

@@ -1,7 +1,10 @@
 //! `runs`: past and present runs, newest first.
 
 use super::stored_runs::runs_at;
-use crate::report::table::{self, Reader};
+use crate::report::{
+    json::SummaryJson,
+    table::{self, Reader},
+};
 use crate::{
     args::{options::OutputFormat, stored::RunsArgs},
     environment::Environment,
@@ -16,7 +19,7 @@ pub(crate) fn runs(args: &RunsArgs, environment: &Environment, out: &mut Out) ->
     let runs = runs_at(args.state.state_dir.as_deref(), environment);
     let list = runs.map_err(|failure| failure.announce(format, out))?.list(args.limit);
     match format {
-        OutputFormat::Json => out.json(&list),
+        OutputFormat::Json => out.json(&list.iter().map(SummaryJson).collect::<Vec<_>>()),
         OutputFormat::Text if list.is_empty() => {
             out.notice("no runs yet; `recipe-runner-rs RECIPE` starts one");
         }

@@ -1,6 +1,6 @@
 //! `show`: one run with all details for users.
 
-use engine::RunStatus;
+use engine::{RunStatus, run::origin::Origin};
 use jiff::Timestamp;
 use runtime::{
     report::{RunResult, evidence::Process},
@@ -24,6 +24,7 @@ use crate::{
     out::Out,
     report::{
         failure::clean,
+        json::ResultJson,
         result::{Snippet, agents, failure, fixed, steps},
         words::{count, duration, shortened},
     },
@@ -41,7 +42,7 @@ pub(crate) fn show(args: &ShowArgs, environment: &Environment, out: &mut Out) ->
     out.hide(&shown.mask);
     let result = if args.evidence { shown.result_with_processes() } else { shown.result() };
     match format {
-        OutputFormat::Json => out.json(&result),
+        OutputFormat::Json => out.json(&ResultJson(&result)),
         OutputFormat::Text => write(&shown, &result, &snippet(environment), out),
     }
     Ok(Exit::Success)
@@ -77,6 +78,12 @@ fn facts(shown: &OpenedRun, result: &RunResult) -> Vec<String> {
         ("took", format!("{}{}", duration(result.duration), so_far(result.status))),
         ("directory", header.working_dir.display().to_string()),
     ];
+    if let Some(origin) = &result.origin {
+        facts.push(("requested", requested(origin)));
+    }
+    if let Some(origin) = &result.cancelled_by {
+        facts.push(("cancelled", requested(origin)));
+    }
     if result.resumes > 0 {
         facts.push(("resumed", count(result.resumes as usize, "time")));
     }
@@ -128,6 +135,15 @@ fn processes(result: &RunResult) -> Vec<String> {
 
 fn when(at: Timestamp, now: Timestamp) -> String {
     format!("{} ({})", local(at), ago(at, now))
+}
+
+/// Where the request for a run came from.
+fn requested(origin: &Origin) -> String {
+    let surface = origin.surface.as_str();
+    match &origin.actor {
+        Some(actor) => format!("by {actor} ({surface})"),
+        None => surface.to_owned(),
+    }
 }
 
 fn so_far(status: RunStatus) -> &'static str {

@@ -24,18 +24,21 @@ pub(crate) fn runs_at(state_dir: Option<&Path>, environment: &Environment) -> Re
 }
 
 /// The requested run.
-pub(super) fn find(runs: &Runs, asked: &str) -> Result<RunFolder, Failure> {
-    runs.find(asked).map_err(|error| {
-        let hint = match &error {
-            FindError::None(_) => format!("`{}` shows all runs", runs.reach().command("runs")),
-            FindError::Several { .. } => "write more of the id".to_owned(),
-        };
-        Failure::new(Exit::NotFound, error.to_string()).hint(hint)
-    })
+pub(crate) fn find(runs: &Runs, asked: &str) -> Result<RunFolder, Failure> {
+    runs.find(asked).map_err(|error| not_found(&error, runs))
+}
+
+/// Why a run cannot be found.
+pub(crate) fn not_found(error: &FindError, runs: &Runs) -> Failure {
+    let hint = match error {
+        FindError::None(_) => format!("`{}` shows all runs", runs.reach().command("runs")),
+        FindError::Several { .. } => "write more of the id".to_owned(),
+    };
+    Failure::new(Exit::NotFound, error.to_string()).hint(hint)
 }
 
 /// Why a run cannot be opened.
-pub(super) fn unreadable(error: &OpenError, folder: &RunFolder) -> Failure {
+pub(crate) fn unreadable(error: &OpenError, folder: &RunFolder) -> Failure {
     let failure = Failure::new(Exit::Broken, error.to_string());
     if !matches!(error, OpenError::Journal(JournalError::Damaged { .. })) {
         return failure;

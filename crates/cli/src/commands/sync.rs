@@ -36,7 +36,7 @@ pub(crate) fn sync(args: &SyncArgs, environment: &Environment, out: &mut Out) ->
     let local = local_recipes(&dir).map_err(|error| {
         Failure::new(Exit::BadArguments, format!("{} cannot be read: {error}", dir.display()))
     })?;
-    let remote = Remote::fetch(args, &environment.cwd)?.recipes(args.path.as_deref())?;
+    let remote = Remote::fetch(args, &environment.machine.cwd)?.recipes(args.path.as_deref())?;
     let changes = Changes::between(&local, &remote);
     match args.format.output_format {
         OutputFormat::Json => out.json(&json!({

@@ -3,7 +3,7 @@
 //! Never runs anything.
 
 use recipe::{check::Checked, plan::Plan};
-use runtime::machine::discovery::Library;
+use runtime::{machine::discovery::Library, requests::Inputs};
 use serde::Serialize;
 
 use crate::{
@@ -16,7 +16,6 @@ use crate::{
         diagnostics::{self, Problem},
         failure::Failure,
     },
-    settings::Outside,
 };
 
 /// The result as JSON.
@@ -35,12 +34,12 @@ pub(crate) fn validate(
     if args.recipes.is_empty() {
         return Err(load_recipe::nothing_asked("validate RECIPE…"));
     }
-    let outside = load_recipe::outside(&args.context, environment)?;
+    let inputs = load_recipe::inputs(&args.context, environment)?;
     let library = load_recipe::library(&args.places, environment);
     let mut verdict = Verdict { valid: true, diagnostics: Vec::new() };
     let mut exit = Exit::Success;
     for asked in &args.recipes {
-        let one = match examine(args, &library, asked, &outside) {
+        let one = match examine(args, &library, asked, &inputs) {
             Ok(checked) => judge(&checked, args, environment, out, &mut verdict),
             Err(failure) => miss(&failure, out, &mut verdict),
         };
@@ -53,16 +52,11 @@ pub(crate) fn validate(
     Ok(exit)
 }
 
-fn examine(
-    args: &ValidateArgs,
-    library: &Library,
-    asked: &str,
-    outside: &Outside,
-) -> Result<Checked, Failure> {
+fn examine(args: &ValidateArgs, library: &Library, asked: &str, inputs: &Inputs) -> Result<Checked, Failure> {
     let loaded = load_recipe::find(library, asked)?;
     // with several recipes it is unknown which one a tag is meant for
     let tags = if args.recipes.len() == 1 { args.tags.all() } else { Vec::new() };
-    Ok(load_recipe::examine(library, loaded, outside, &tags, &args.strictness))
+    Ok(load_recipe::examine(library, loaded, inputs, tags, &args.strictness))
 }
 
 fn judge(

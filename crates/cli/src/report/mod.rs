@@ -2,8 +2,10 @@
 
 pub(crate) mod diagnostics;
 pub(crate) mod failure;
+pub(crate) mod json;
 pub(crate) mod live;
 pub(crate) mod progress;
 pub(crate) mod result;
 pub(crate) mod table;
+pub(crate) mod terminal_listener;
 pub(crate) mod words;

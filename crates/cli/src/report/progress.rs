@@ -164,7 +164,7 @@ impl<'a> Progress<'a> {
             }
             Event::RunFinished(finished) => self.run_finished(finished, state, mask),
             // shown with the end of the step
-            Event::RecipeStopped { cause: StopCause::Refused, .. }
+            Event::RecipeStopped { cause: StopCause::Refused(_), .. }
             | Event::RecipeEntered { .. }
             | Event::Spawned(_)
             | Event::StepNotBegun { .. }

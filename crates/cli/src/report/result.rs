@@ -18,6 +18,7 @@ use crate::{
     out::Out,
     report::{
         failure::clean,
+        json::ResultJson,
         words::{count, counts, duration, first_line, icon, kind_of_failure},
     },
 };
@@ -57,13 +58,13 @@ pub(crate) fn show(
     out: &mut Out,
 ) -> Exit {
     match format {
-        OutputFormat::Json => out.json(result),
+        OutputFormat::Json => out.json(&ResultJson(result)),
         OutputFormat::Text => out.result(&clean(&summary(result, detail))),
     }
     if let Some(text) = failure(result, snippet) {
         out.notice(&clean(&format!("\n{text}")));
     }
-    Exit::from_code(result.exit_code.unwrap_or_default())
+    result.reason.map_or(Exit::Success, Exit::of)
 }
 
 /// The result in a few lines.

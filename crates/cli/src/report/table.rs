@@ -116,11 +116,12 @@ mod tests {
             status,
             started_at: Timestamp::UNIX_EPOCH,
             duration: Some(1.5),
-            exit_code: None,
+            reason: None,
             error: error.map(str::to_owned),
             working_dir: "/".into(),
             pid: None,
             usage: None,
+            origin: None,
         }
     }
 

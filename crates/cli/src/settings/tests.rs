@@ -1,5 +1,7 @@
 //! The meaning of given texts, and their precedence.
 
+use recipe::plan::Unit;
+
 use super::*;
 
 #[test]
@@ -85,8 +87,8 @@ fn unit(text: &str) -> Unit {
 fn check(context: &str, variables: &[(&str, &str)], file: &str, set: &[&str], expected: &str) {
     let unit = unit(context);
     let Value::Map(file) = Value::from_json(file).unwrap() else { panic!("{file}") };
-    let outside =
-        Outside { file: Map::clone(&file), set: set.iter().map(|text| assignment(text).unwrap()).collect() };
+    let own = set.iter().map(|text| assignment(text).unwrap()).collect();
+    let outside = Inputs { shared: Map::clone(&file), own };
     let variable = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
     let values = outside.settings(&unit, variable);
     assert_eq!(Value::map(values).to_json(), expected, "{context} {variables:?} {set:?}");

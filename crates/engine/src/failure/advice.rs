@@ -2,10 +2,7 @@
 //!
 //! Names only the commands that it gets; never invents one.
 
-use super::{
-    Class, Diagnosis,
-    rules::{CANNOT_BE_EXECUTED, ENDED_BY_SIGNAL, NO_JSON},
-};
+use super::{Class, Diagnosis, Meaning, Signal};
 
 /// Commands that work for this run, ready to type.
 #[derive(Clone, Debug, Default)]
@@ -34,11 +31,10 @@ pub fn advice(diagnosis: &Diagnosis, step: &str, commands: &Commands) -> Vec<Str
     let quotes = || diagnosis.signals.iter().filter(|signal| !signal.quote.is_empty());
     // the output says more than the exit code
     let said = quotes().find(|signal| signal.at != "outcome").or_else(|| quotes().next());
-    let quote = said.map(|signal| signal.quote.as_str()).unwrap_or_default();
     let by_provider = diagnosis.provider.as_ref().map(|provider| provider.advice(step));
     let first = by_provider.or_else(|| by_evidence(diagnosis, step));
     let is_stopped = diagnosis.class == Class::Interrupted && first.is_none();
-    let mut steps = vec![first.unwrap_or_else(|| first_step(diagnosis.class, step, quote))];
+    let mut steps = vec![first.unwrap_or_else(|| first_step(diagnosis.class, step, said))];
     let then =
         |text: &str, command: &Option<String>| command.as_ref().map(|command| format!("{text}: {command}"));
     match diagnosis.class {
@@ -69,20 +65,21 @@ pub fn advice(diagnosis: &Diagnosis, step: &str, commands: &Commands) -> Vec<Str
 
 /// Whether a recipe lacks a value that it needs.
 fn lacks_value(diagnosis: &Diagnosis) -> bool {
-    diagnosis.signals.iter().any(|signal| signal.at == "context")
+    diagnosis.signals.iter().any(|signal| signal.meaning == Some(Meaning::MissingValue))
 }
 
 /// The advice where the evidence says more than the class.
 fn by_evidence(diagnosis: &Diagnosis, step: &str) -> Option<String> {
-    let signal = |what: &str| diagnosis.signals.iter().find(|signal| signal.what.ends_with(what));
+    let signal =
+        |meaning: Meaning| diagnosis.signals.iter().find(|signal| signal.meaning.as_ref() == Some(&meaning));
     match diagnosis.class {
-        Class::Interrupted => signal(ENDED_BY_SIGNAL).map(|signal| {
+        Class::Interrupted => signal(Meaning::EndedBySignal).map(|signal| {
             format!("`{step}` was ended by {} while the run was alive: find the sender", signal.quote)
         }),
-        Class::Verification => signal(NO_JSON).map(|signal| {
+        Class::Verification => signal(Meaning::NoJson).map(|signal| {
             format!("`{step}` must print JSON and did not: fix its output{}", in_brackets(&signal.quote))
         }),
-        Class::MissingBinary => signal(CANNOT_BE_EXECUTED).map(|signal| {
+        Class::MissingBinary => signal(Meaning::CannotBeExecuted).map(|signal| {
             let said = in_brackets(&signal.quote);
             format!("make the program executable (`chmod +x`), or get one for this machine{said}")
         }),
@@ -98,7 +95,9 @@ fn in_brackets(quote: &str) -> String {
     if quote.trim().is_empty() { String::new() } else { format!(" ({quote})") }
 }
 
-fn first_step(class: Class, step: &str, quote: &str) -> String {
+fn first_step(class: Class, step: &str, said: Option<&Signal>) -> String {
+    let quote = said.map(|signal| signal.quote.as_str()).unwrap_or_default();
+    let meaning = said.and_then(|signal| signal.meaning.as_ref());
     match class {
         Class::Timeout => {
             format!("find out why `{step}` took so long, or give it more time with `timeout`")
@@ -113,7 +112,7 @@ fn first_step(class: Class, step: &str, quote: &str) -> String {
             format!("install the missing program or put it on PATH{}", in_brackets(quote))
         }
         // a run does not move: its directory has to exist again
-        Class::MissingPath if quote.ends_with("does not exist any more") => {
+        Class::MissingPath if meaning == Some(&Meaning::OldDirectory) => {
             format!(
                 "put the directory back, or a link to where it is now: `ln -s NEW OLD`{}",
                 in_brackets(quote)
@@ -124,7 +123,7 @@ fn first_step(class: Class, step: &str, quote: &str) -> String {
         Class::RateLimit => "wait until the service allows more requests".to_owned(),
         Class::Network => "check that the service is up and can be reached from this machine".to_owned(),
         Class::Disk => "free some disk space".to_owned(),
-        Class::Memory if quote.contains("the limit on processes") => {
+        Class::Memory if meaning == Some(&Meaning::ProcessLimit) => {
             "let other programs end, or raise the limit on processes (`ulimit -u`)".to_owned()
         }
         Class::Memory => "free memory, or let the step do less at a time".to_owned(),
@@ -147,19 +146,14 @@ fn first_step(class: Class, step: &str, quote: &str) -> String {
             format!("`{step}` has used all its attempts: find out why each one failed")
         }
         Class::Interrupted => "the run was stopped; the recipe is fine".to_owned(),
-        Class::Unknown if quote.starts_with("the agent ") => said_by_agent(step, quote),
-        Class::Unknown => {
-            format!("cause unknown: read the output of `{step}` before you try again")
-        }
-    }
-}
-
-/// The advice where only the agent's own words explain the failure.
-fn said_by_agent(step: &str, quote: &str) -> String {
-    match quote.strip_prefix("the agent stops at a limit: ") {
-        Some(limit) => format!(
-            "the agent of `{step}` stopped at a limit ({limit}): give it a smaller task, or raise its limit"
-        ),
-        None => format!("read the output of the agent of `{step}` before you try again: {quote}"),
+        Class::Unknown => match meaning {
+            Some(Meaning::AgentLimit(limit)) => format!(
+                "the agent of `{step}` stopped at a limit ({limit}): give it a smaller task, or raise its limit"
+            ),
+            Some(Meaning::AgentReport) => {
+                format!("read the output of the agent of `{step}` before you try again: {quote}")
+            }
+            _ => format!("cause unknown: read the output of `{step}` before you try again"),
+        },
     }
 }

@@ -5,6 +5,7 @@
 
 mod advice;
 mod class;
+mod facts;
 mod failing_command;
 mod fingerprint;
 mod hollow;
@@ -23,13 +24,14 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    knowledge::{CheckKind, Knowledge},
+    knowledge::CheckKind,
     run::outcome::Outcome,
 };
 
 pub use crate::run::outcome::{AgentTrouble, KnownBy};
 pub use advice::{Commands, GO_ON, advice};
 pub use class::{Bucket, Class, Confidence};
+pub use facts::Facts;
 use failing_command::{Ended, FailingCommand, failing_command};
 pub use fingerprint::{fingerprint, fingerprint_of_all, normalize};
 pub use hollow::is_hollow;
@@ -81,6 +83,8 @@ pub enum Obstacle {
     NoProcesses,
     /// A required directory or file is missing.
     MissingPath,
+    /// The directory in which the run began is gone.
+    OldDirectory,
     /// The step cannot be prepared as the recipe defines it.
     Unusable,
 }
@@ -110,81 +114,6 @@ impl Before {
     }
 }
 
-/// All known facts about a failure.
-#[derive(Clone, Debug, Default)]
-pub struct Facts {
-    /// How the last attempt ended.
-    pub outcome: Option<Outcome>,
-    /// The kind of the step.
-    pub step_type: StepType,
-    /// The command as written in the recipe.
-    pub command: String,
-    /// The end of its standard error.
-    pub stderr: String,
-    /// The end of its standard output.
-    pub stdout: String,
-    /// The number of lines on standard error before that.
-    pub stderr_before: Before,
-    /// The number of lines on standard output before that.
-    pub stdout_before: Before,
-    /// The agent's own message about its failure.
-    pub agent_failure: Option<String>,
-    /// The problem of the agent's service.
-    pub agent_trouble: Option<AgentTrouble>,
-    /// The evidence for that: its structured result, or words.
-    pub trouble_by: KnownBy,
-    /// The answer of an agent: the step's own, or that of the producer before it.
-    pub answer: Option<String>,
-    /// The step of the agent that gave the answer, if it is another one.
-    pub answer_of: Option<String>,
-    /// Whether files changed while that agent worked, if known.
-    pub files_changed: Option<bool>,
-    /// The link to the agent steps before it.
-    pub producer: Producer,
-    /// Whether the recipe declares that it is a check.
-    pub is_check: bool,
-    /// Whether the recipe declares that it changes the world outside.
-    pub has_effects: bool,
-    /// Required environment variables that are not set.
-    pub missing_env: Vec<String>,
-    /// Names in the context that need a value and lack it.
-    pub missing_values: Vec<String>,
-    /// The environment variables that the recipe itself provides; for several with the same variable, the first one
-    /// counts.
-    pub providers: Vec<Provider>,
-    /// The program that could not be started.
-    pub missing_program: Option<String>,
-    /// The command of its script that does not exist on this machine.
-    pub absent_program: Option<String>,
-    /// The runner's message about an exceeded limit.
-    pub limit: Option<String>,
-    /// Whether the step has used all its attempts.
-    pub retries_exhausted: bool,
-    /// Whether the run was stopped.
-    pub interrupted: bool,
-    /// The obstacle.
-    pub obstacle: Option<Obstacle>,
-    /// The runner's own message about it.
-    pub detail: String,
-    /// What is believed about programs and their words.
-    pub knowledge: Knowledge,
-}
-
-impl Facts {
-    /// The exit code, if there is one.
-    pub fn exit_code(&self) -> Option<i32> {
-        match self.outcome {
-            Some(Outcome::Exit(code)) => Some(code),
-            _ => None,
-        }
-    }
-
-    /// Whether its script explicitly exits with this code.
-    fn exits_with(&self, code: i32) -> bool {
-        ["exit", "return"].iter().any(|word| text::has_words(&self.command, &format!("{word} {code}")))
-    }
-}
-
 /// A piece of evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signal {
@@ -194,12 +123,42 @@ pub struct Signal {
     pub quote: String,
     /// Its place: `outcome`, `command`, `stderr:3`, `stdout:1`, `agent:1`.
     pub at: String,
+    /// What it means for the advice, if that is more than the class.
+    #[serde(skip)]
+    pub meaning: Option<Meaning>,
+}
+
+/// A meaning of a signal that changes the advice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// A signal ended the step while its run continued.
+    EndedBySignal,
+    /// The output of a command is not the required JSON.
+    NoJson,
+    /// The program exists but cannot be executed.
+    CannotBeExecuted,
+    /// The recipe lacks a value that it needs.
+    MissingValue,
+    /// The directory in which the run began is gone.
+    OldDirectory,
+    /// The limit on processes is reached.
+    ProcessLimit,
+    /// The agent stopped at its own limit; the text is its message.
+    AgentLimit(String),
+    /// The agent says why it failed.
+    AgentReport,
 }
 
 impl Signal {
     /// Evidence, with its quote shortened.
     pub fn new(what: impl Into<String>, quote: &str, at: impl Into<String>) -> Signal {
-        Signal { what: what.into(), quote: text::excerpt(quote, ""), at: at.into() }
+        Signal { what: what.into(), quote: text::excerpt(quote, ""), at: at.into(), meaning: None }
+    }
+
+    /// The same, with a meaning for the advice.
+    #[must_use]
+    pub(super) fn meaning(self, meaning: impl Into<Option<Meaning>>) -> Signal {
+        Signal { meaning: meaning.into(), ..self }
     }
 }
 

@@ -3,10 +3,11 @@
 //! Each rule gives a complete diagnosis or none.
 
 use super::{
-    AgentTrouble, Class, Confidence, Diagnosis, Facts, FailingCommand, KnownBy, Obstacle, Producer, Signal,
-    StepType, View, text::has_verdict,
+    AgentTrouble, Class, Confidence, Diagnosis, Facts, FailingCommand, KnownBy, Meaning, Obstacle, Producer,
+    Signal, StepType, View,
+    text::{has_verdict, says_out_of_memory},
 };
-use crate::run::outcome::Outcome;
+use crate::run::{cause::AgentFailure, outcome::Outcome};
 
 /// Signals that ask a program to end.
 const HANGUP: i32 = 1;
@@ -17,13 +18,6 @@ const KILL: i32 = 9;
 const CRASHES: [i32; 7] = [4, 5, 6, 7, 8, 11, 31];
 /// A shell adds this to the number of the signal that ended its command.
 const BY_SIGNAL: i32 = 128;
-
-/// The signal text for a step that was killed while its run continued.
-pub(super) const ENDED_BY_SIGNAL: &str = "ended by a signal";
-/// The signal text for a command whose output is not the required JSON.
-pub(super) const NO_JSON: &str = "the output is not the JSON that the step requires";
-/// The signal text for a program that exists but cannot be started.
-pub(super) const CANNOT_BE_EXECUTED: &str = "cannot be executed";
 
 /// Failures that typed facts alone explain.
 pub(super) fn typed(facts: &Facts, view: &View) -> Option<Diagnosis> {
@@ -41,9 +35,11 @@ fn by_obstacle(facts: &Facts) -> Option<Diagnosis> {
     }
     if !facts.missing_values.is_empty() {
         let names = facts.missing_values.join(", ");
-        return Some(certain(Class::MissingEnv, "values are not given", &names, "context"));
+        let signal = Signal::new("values are not given", &names, "context").meaning(Meaning::MissingValue);
+        return Some(Diagnosis::new(Class::MissingEnv, Confidence::High, vec![signal]));
     }
-    let (class, what) = match facts.obstacle? {
+    let obstacle = obstacle(facts)?;
+    let (class, what) = match obstacle {
         Obstacle::InvalidRecipe => (Class::Structure, "the recipe cannot be compiled"),
         Obstacle::Deadlock => (Class::Deadlock, "no step can become ready"),
         Obstacle::WorkdirDirty => (Class::WorkdirDirty, "the working directory has uncommitted changes"),
@@ -51,20 +47,36 @@ fn by_obstacle(facts: &Facts) -> Option<Diagnosis> {
         Obstacle::AlreadyRunning => (Class::AlreadyRunning, "another run owns the workspace"),
         Obstacle::OutOfMemory => (Class::Memory, "the kernel ended the step for lack of memory"),
         Obstacle::NoProcesses => (Class::Memory, "the system starts no more processes"),
-        Obstacle::MissingPath => (Class::MissingPath, "a required path is missing or cannot be used"),
+        Obstacle::MissingPath | Obstacle::OldDirectory => {
+            (Class::MissingPath, "a required path is missing or cannot be used")
+        }
         Obstacle::Unusable => (Class::Structure, "the step cannot be prepared as it is written"),
     };
     let quote = if facts.detail.is_empty() { &facts.command } else { &facts.detail };
     let at = if facts.outcome.is_some() { "outcome" } else { "preflight" };
-    Some(certain(class, what, quote, at))
+    let meaning = match obstacle {
+        Obstacle::OldDirectory => Some(Meaning::OldDirectory),
+        Obstacle::NoProcesses => Some(Meaning::ProcessLimit),
+        _ => None,
+    };
+    let signal = Signal::new(what, quote, at).meaning(meaning);
+    Some(Diagnosis::new(class, Confidence::High, vec![signal]))
+}
+
+/// The obstacle: a known one, or memory that ran out according to the output of a killed step.
+fn obstacle(facts: &Facts) -> Option<Obstacle> {
+    let is_killed = facts.outcome == Some(Outcome::Signal(KILL));
+    facts.obstacle.or_else(|| (is_killed && says_out_of_memory(facts)).then_some(Obstacle::OutOfMemory))
 }
 
 fn by_outcome(facts: &Facts, view: &View) -> Option<Diagnosis> {
     if facts.interrupted {
         return Some(certain(Class::Interrupted, "the run was stopped", &facts.detail, "outcome"));
     }
-    let limit = facts.limit.as_deref();
-    let says = |class, what: &str| Some(certain(class, what, limit.unwrap_or(&facts.detail), "outcome"));
+    if let Some(limit) = &facts.limit {
+        return Some(certain(Class::Structure, "a limit of the recipe is exceeded", limit, "outcome"));
+    }
+    let says = |class, what: &str| Some(certain(class, what, &facts.detail, "outcome"));
     match facts.outcome.as_ref()? {
         Outcome::TimedOut(seconds) => {
             let quote = format!("timed out after {seconds} s");
@@ -74,21 +86,24 @@ fn by_outcome(facts: &Facts, view: &View) -> Option<Diagnosis> {
             let quote = format!("no activity for {seconds} s");
             Some(certain(Class::AgentOpaque, "the agent was alive and silent", &quote, "outcome"))
         }
-        Outcome::RateLimited => {
+        Outcome::RateLimited { .. } => {
             Some(service_trouble(facts, view, Class::RateLimit, "the agent's service asks to slow down"))
         }
-        Outcome::Limit => says(Class::Structure, "a limit of the recipe is exceeded"),
-        Outcome::Condition => says(Class::Structure, "a condition cannot be evaluated"),
-        Outcome::Budget => says(Class::RetryExhausted, "a budget is used up"),
+        Outcome::Limit(_) => says(Class::Structure, "a limit of the recipe is exceeded"),
+        Outcome::Condition { .. } => says(Class::Structure, "a condition cannot be evaluated"),
+        Outcome::Budget(_) => says(Class::RetryExhausted, "a budget is used up"),
         Outcome::Cancelled => says(Class::Interrupted, "the run was stopped"),
         Outcome::Lost => says(Class::Interrupted, "the runner had ended before the step"),
         // an agent that could not be asked again has not drifted
-        Outcome::NotJson if facts.agent_trouble.is_some() => None,
-        Outcome::NotJson if facts.step_type == StepType::Agent => {
+        Outcome::NotJson { .. } if facts.agent_trouble.is_some() => None,
+        Outcome::NotJson { .. } if facts.step_type == StepType::Agent => {
             says(Class::AgentDrift, "the answer is not the JSON that the step requires")
         }
-        Outcome::NotJson => says(Class::Verification, NO_JSON),
-        _ if limit.is_some() => says(Class::Structure, "a limit of the recipe is exceeded"),
+        Outcome::NotJson { .. } => {
+            let what = "the output is not the JSON that the step requires";
+            let signal = Signal::new(what, &facts.detail, "outcome").meaning(Meaning::NoJson);
+            Some(Diagnosis::new(Class::Verification, Confidence::High, vec![signal]))
+        }
         _ => None,
     }
 }
@@ -147,7 +162,7 @@ pub(super) fn missing_program(facts: &Facts, view: &View) -> Option<Diagnosis> {
     let (shown, confidence) = match (hint, subject) {
         (Some(hint), _) => {
             let what = what.unwrap_or_else(|| hint.signal.what.clone());
-            (Signal { what, ..hint.signal.clone() }, Confidence::High)
+            (Signal { what, meaning: None, ..hint.signal.clone() }, Confidence::High)
         }
         // no line reports it, but the script calls a program that does not exist
         (None, Some(name)) => (Signal::new(what?, name, "command"), Confidence::Medium),
@@ -242,10 +257,19 @@ fn ended(facts: &Facts) -> Option<Signal> {
         Outcome::Signal(number) => {
             let quote =
                 if facts.detail.is_empty() { format!("signal {number}") } else { facts.detail.clone() };
-            Some(Signal::new(ENDED_BY_SIGNAL, &quote, "outcome"))
+            Some(Signal::new("ended by a signal", &quote, "outcome").meaning(Meaning::EndedBySignal))
         }
         _ if !facts.detail.is_empty() => {
-            Some(Signal::new("the runner's own message", &facts.detail, "outcome"))
+            let meaning = match &facts.outcome {
+                Some(Outcome::Agent(AgentFailure::Limit { message })) => {
+                    Some(Meaning::AgentLimit(message.lines().next().unwrap_or_default().to_owned()))
+                }
+                Some(Outcome::Agent(AgentFailure::Reported { .. } | AgentFailure::NoResult { .. })) => {
+                    Some(Meaning::AgentReport)
+                }
+                _ => None,
+            };
+            Some(Signal::new("the runner's own message", &facts.detail, "outcome").meaning(meaning))
         }
         _ => None,
     }

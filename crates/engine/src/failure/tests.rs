@@ -151,26 +151,31 @@ fn every_class_has_advice_and_survives_json() {
 
 #[test]
 fn the_first_advice_fits_what_was_said() {
-    for (class, quote, expected) in [
+    for (class, quote, meaning, expected) in [
         (
             Class::MissingPath,
-            "`/a` does not exist any more",
-            "put the directory back, or a link to where it is now",
+            "`/a` is gone",
+            Some(Meaning::OldDirectory),
+            "put the directory back, or a link to where it is now: `ln -s NEW OLD` (`/a` is gone)",
         ),
-        (Class::MissingPath, "`/a` does not exist", "create the missing path, or name another one"),
+        (Class::MissingPath, "`/a` does not exist", None, "create the missing path, or name another one"),
+        (Class::Memory, "no", Some(Meaning::ProcessLimit), "let other programs end, or raise the limit"),
+        (Class::Memory, "no", None, "free memory"),
         (
             Class::Unknown,
-            "the agent stops at a limit: error_max_turns",
+            "it stops",
+            Some(Meaning::AgentLimit("error_max_turns".to_owned())),
             "the agent of `p` stopped at a limit (error_max_turns): give it a smaller task",
         ),
         (
             Class::Unknown,
             "the agent says: no",
+            Some(Meaning::AgentReport),
             "read the output of the agent of `p` before you try again: the agent says: no",
         ),
-        (Class::Unknown, "boom", "cause unknown: read the output of `p`"),
+        (Class::Unknown, "the agent says: no", None, "cause unknown: read the output of `p`"),
     ] {
-        let signals = vec![Signal::new("said", quote, "stderr:1")];
+        let signals = vec![Signal::new("said", quote, "stderr:1").meaning(meaning)];
         let found = Diagnosis::new(class, Confidence::Low, signals);
         let told = advice(&found, "p", &Commands::default());
         assert!(told[0].starts_with(expected), "{told:?}");

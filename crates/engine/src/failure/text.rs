@@ -4,11 +4,11 @@
 //! output of a test may be part of the test.
 
 use super::{
-    AgentTrouble, Class, Facts, MAX_QUOTE, Producer, Provider, Signal, Source, StepType,
+    AgentTrouble, Class, Facts, MAX_QUOTE, Meaning, Producer, Provider, Signal, Source, StepType,
     fingerprint::strip_colours,
     names,
     network::is_own_server,
-    rules::{CANNOT_BE_EXECUTED, service_class},
+    rules::service_class,
     variables::missing_variable,
 };
 use crate::{
@@ -149,6 +149,7 @@ struct Read {
     provider: Option<Provider>,
     /// Whether checks never print the words about their subject.
     even_in_checks: bool,
+    meaning: Option<Meaning>,
 }
 
 /// Reads the lines of one failure.
@@ -168,7 +169,7 @@ impl<'a> Reader<'a> {
     }
 
     fn hint(&self, stream: &str, at: String, line: &str) -> Option<Hint> {
-        let Read { class, subject, what, words, provider, even_in_checks } = self.read(line)?;
+        let Read { class, subject, what, words, provider, even_in_checks, meaning } = self.read(line)?;
         let is_check = self.source != Source::Plain;
         let is_printed = stream == "stdout" && self.facts.step_type == StepType::Bash;
         let is_own = self.is_own(class, line);
@@ -189,7 +190,7 @@ impl<'a> Reader<'a> {
             class,
             subject,
             provider,
-            signal: Signal { what, quote, at },
+            signal: Signal { what, quote, at, meaning },
             rank: rank_of(class),
             is_believed: is_said && is_open && !is_own && !is_shown,
             is_plain: stream == "stdout" && !is_check && !is_own,
@@ -249,14 +250,16 @@ impl<'a> Reader<'a> {
                 what: what.to_owned(),
                 provider: None,
                 even_in_checks: false,
+                meaning: None,
             })
         };
         if let Some(name) = names::missing_program(facts, line, &lower, whole) {
             return named(Class::MissingBinary, name, "a program is not found");
         }
         if let Some(name) = names::unexecutable(facts, line) {
-            let what = format!("the program `{name}` {CANNOT_BE_EXECUTED}");
-            return named(Class::MissingBinary, name, &what);
+            let what = format!("the program `{name}` cannot be executed");
+            let read = named(Class::MissingBinary, name, &what);
+            return read.map(|read| Read { meaning: Some(Meaning::CannotBeExecuted), ..read });
         }
         if let Some(name) = missing_variable(facts, line, whole) {
             return match facts.providers.iter().find(|provider| provider.variable == name) {
@@ -267,13 +270,14 @@ impl<'a> Reader<'a> {
                     what: "a variable that the recipe provides is not set".into(),
                     provider: Some(provider.clone()),
                     even_in_checks: false,
+                    meaning: None,
                 }),
                 None => named(Class::MissingEnv, name, "a variable is not set"),
             };
         }
         let said = |class, what: &str, words: &str, even_in_checks| {
             let (what, words) = (what.to_owned(), words.to_owned());
-            Some(Read { class, subject: None, what, words, provider: None, even_in_checks })
+            Some(Read { class, subject: None, what, words, provider: None, even_in_checks, meaning: None })
         };
         // the shell's word for it, with the matching exit code
         let is_killed = matches!(facts.outcome, Some(Outcome::Exit(137) | Outcome::Signal(9)));
@@ -293,6 +297,12 @@ impl<'a> Reader<'a> {
         let lower = line.trim_start().to_lowercase();
         self.phrases().tool_lines.iter().any(|prefix| lower.starts_with(prefix))
     }
+}
+
+/// Whether the output of a step says that memory ran out.
+pub(super) fn says_out_of_memory(facts: &Facts) -> bool {
+    let agent = facts.agent_failure.as_deref().unwrap_or_default();
+    [facts.stderr.as_str(), &facts.stdout, agent].iter().any(|text| text.contains("out of memory"))
 }
 
 /// Whether words are quoted, as a compiler shows a piece of the source, or a test the values it compared. The text of a

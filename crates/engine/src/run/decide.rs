@@ -10,8 +10,10 @@ use recipe::{
 };
 
 use crate::run::{
+    cause::ExceededLimit,
     event::{Ended, Event},
     frame::{Frame, FrameId, StepState, Stopped},
+    message,
     outcome::{Outcome, SkipReason, StepStatus},
     state::RunState,
 };
@@ -78,15 +80,17 @@ fn consider(state: &RunState, id: FrameId, at: usize) -> Option<Decision> {
                 })));
             }
             Err(error) => {
-                let (kind, text) = (step.kind.word(), condition.text());
-                let message = format!("{kind} step failed: condition `{text}` cannot be evaluated: {error}");
-                return Some(fail(path, Outcome::Condition, message));
+                let outcome =
+                    Outcome::Condition { text: condition.text().to_owned(), error: error.to_string() };
+                let message = message::step_failed(step.kind.word(), outcome.cause().unwrap_or_default());
+                return Some(fail(path, outcome, message));
             }
         }
     }
     let is_certain = !state.settings.dry_run || !is_uncertain(frame, at);
     if let Some(limit) = exceeded(state, Some(id), frame.depth, step).filter(|_| is_certain) {
-        return Some(fail(path, Outcome::Limit, limit.to_string()));
+        let message = limit.to_string();
+        return Some(fail(path, Outcome::Limit(limit), message));
     }
     let nested = matches!(step.kind, StepKind::Nested { .. });
     if !nested && state.running >= state.settings.max_parallel.max(1) {
@@ -146,37 +150,6 @@ pub(crate) fn is_uncertain(frame: &Frame, at: usize) -> bool {
     frame.is_uncertain
         || step.depends_on.iter().any(|needed| frame.steps[*needed].is_uncertain)
         || undecided(frame, step).is_some()
-}
-
-/// A limit of a recipe that a step would exceed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ExceededLimit {
-    /// Recipes inside recipes.
-    Depth {
-        /// The limit.
-        limit: u64,
-    },
-    /// Steps that run.
-    Steps {
-        /// The limit.
-        limit: u64,
-        /// The recipe that sets it.
-        recipe: String,
-    },
-}
-
-impl std::fmt::Display for ExceededLimit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            ExceededLimit::Depth { limit } => {
-                write!(f, "Maximum recipe recursion depth ({limit}) exceeded")
-            }
-            ExceededLimit::Steps { limit, recipe } => write!(
-                f,
-                "Total step limit ({limit}) exceeded: raise `recursion.max_total_steps` of `{recipe}`"
-            ),
-        }
-    }
 }
 
 /// In a dry run: the limit that a run would exceed with the step that was just started, if every step with an unknown
@@ -247,11 +220,16 @@ pub fn called(state: &RunState, frame: FrameId) -> String {
 
 /// The error of a failed sub-recipe.
 pub fn nested_error(state: &RunState, frame: FrameId) -> String {
-    nested_error_with(state, frame, str::to_owned)
+    nested_error_with(state, frame, |own, rest| format!("{own}{rest}"))
 }
 
-/// The same, with the errors of its steps in another form.
-pub fn nested_error_with(state: &RunState, frame: FrameId, mut form: impl FnMut(&str) -> String) -> String {
+/// The same, with the errors of its steps in another form. `form` gets the runner's own words about a step, and the
+/// rest of its error, which may come from the step.
+pub fn nested_error_with(
+    state: &RunState,
+    frame: FrameId,
+    mut form: impl FnMut(&str, &str) -> String,
+) -> String {
     let name = called(state, frame);
     let frame = &state.frames[frame];
     if let Some(stopped) = &frame.stopped {
@@ -260,7 +238,7 @@ pub fn nested_error_with(state: &RunState, frame: FrameId, mut form: impl FnMut(
     let Some(first) = frame.failed_at else { return format!("Sub-recipe '{name}' failed") };
     // all members of a group run to their end
     let failed = frame.level().filter(|at| *at >= first && frame.is_fatal(*at));
-    let errors: Vec<String> = failed.map(|at| step_error(frame, at, "", &mut form)).collect();
+    let errors: Vec<String> = failed.map(|at| step_error(state, frame, at, "", &mut form)).collect();
     format!("Sub-recipe '{name}' failed {}", errors.join("\nand "))
 }
 
@@ -270,27 +248,79 @@ fn stopped_error(
     frame: &Frame,
     stopped: &Stopped,
     name: &str,
-    form: &mut dyn FnMut(&str) -> String,
+    form: &mut dyn FnMut(&str, &str) -> String,
 ) -> String {
-    let is_own = stopped.by == frame.path;
-    let own = if is_own { format!("{}: ", stopped.error) } else { String::new() };
-    let failed = stopped.open.iter().filter(|at| frame.steps[**at].status == StepStatus::Failed);
-    let errors: Vec<String> = failed
+    let errors: Vec<String> = failed_when_stopped(frame, stopped)
         .enumerate()
-        .map(|(number, at)| step_error(frame, *at, if number == 0 { &own } else { "" }, form))
+        .map(|(number, at)| {
+            let before = if number == 0 { own_stop(frame, stopped) } else { String::new() };
+            step_error(state, frame, at, &before, form)
+        })
         .collect();
     if !errors.is_empty() {
         return format!("Sub-recipe '{name}' failed {}", errors.join("\nand "));
     }
-    let error = match state.time_is_up(frame).filter(|_| !is_own) {
+    let error = match state.time_is_up(frame).filter(|_| stopped.by != frame.path) {
         Some(why) => format!("ended because {why}"),
         None => stopped.error.clone(),
     };
-    format!("Sub-recipe '{name}' failed: [error] {}", form(&error))
+    message::not_entered(name, form("", &error))
 }
 
-fn step_error(frame: &Frame, at: usize, before: &str, form: &mut dyn FnMut(&str) -> String) -> String {
+/// The steps of a stopped recipe that were running then and failed.
+fn failed_when_stopped<'a>(frame: &'a Frame, stopped: &'a Stopped) -> impl Iterator<Item = usize> {
+    stopped.open.iter().copied().filter(|at| frame.steps[*at].status == StepStatus::Failed)
+}
+
+/// Why a recipe was stopped, before the error of its first step; empty if a recipe around it was stopped.
+fn own_stop(frame: &Frame, stopped: &Stopped) -> String {
+    if stopped.by == frame.path { format!("{}: ", stopped.error) } else { String::new() }
+}
+
+fn step_error(
+    state: &RunState,
+    frame: &Frame,
+    at: usize,
+    before: &str,
+    form: &mut dyn FnMut(&str, &str) -> String,
+) -> String {
     let ended = frame.steps[at].ended.as_ref();
     let error = ended.and_then(|ended| ended.error.as_deref()).unwrap_or("no message");
-    format!("at step '{}': [error] {before}{}", frame.unit.steps[at].id, form(error))
+    let own = own_words(state, frame, at);
+    let (own, rest) = match error.strip_prefix(own.as_str()) {
+        Some(rest) => (own.as_str(), rest),
+        None => ("", error),
+    };
+    format!("{}{}", at_step(frame, at, before), form(own, rest))
+}
+
+/// The place of a failed step in the error of its recipe.
+fn at_step(frame: &Frame, at: usize, before: &str) -> String {
+    format!("at step '{}': [error] {before}", frame.unit.steps[at].id)
+}
+
+/// The beginning of the error of a failed step that is certain to be the runner's own: the kind of the step and its
+/// exit code; for a recipe step, those of the step that failed in it.
+fn own_words(state: &RunState, frame: &Frame, at: usize) -> String {
+    let step = &frame.steps[at];
+    if let Some(id) = step.frame {
+        let inner = &state.frames[id];
+        let (first, before) = match &inner.stopped {
+            Some(stopped) => (failed_when_stopped(inner, stopped).next(), own_stop(inner, stopped)),
+            None => (inner.failed_at, String::new()),
+        };
+        let Some(first) = first else { return String::new() };
+        let name = called(state, id);
+        return format!(
+            "Sub-recipe '{name}' failed {}{}",
+            at_step(inner, first, &before),
+            own_words(state, inner, first)
+        );
+    }
+    let kind = frame.unit.steps[at].kind.word();
+    let Some(ended) = &step.ended else { return String::new() };
+    let exit = ended.exit_code().map(|code| message::step_failed(kind, message::exit_code(code, None)));
+    let is_told =
+        |exit: &String| ended.error.as_deref().is_some_and(|error| error.starts_with(exit.as_str()));
+    exit.filter(is_told).unwrap_or_else(|| message::step_failed(kind, ""))
 }

@@ -10,13 +10,15 @@ use std::{borrow::Cow, collections::BTreeSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::run::ending::EndReason;
+use crate::run::origin::Origin;
 use crate::run::outcome::{RunStatus, SkipReason, StepStatus, StopCause};
 use crate::run::override_values::Given;
 pub use ended::{Ended, OutputRef, Stored};
 pub use usage::Usage;
 
 /// Version of the journal's format.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -161,6 +163,9 @@ pub struct RunStarted {
     pub recipe: String,
     /// Process that works on it.
     pub pid: u32,
+    /// Where the request came from; absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// A process that was started.
@@ -267,6 +272,9 @@ pub struct RunResumed {
     /// Whether the user switched auto-fix off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_auto_fix: bool,
+    /// Where the request came from; absent if unknown, and if auto-fix resumed the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 impl RunResumed {
@@ -282,8 +290,8 @@ impl RunResumed {
 pub struct RunFinished {
     /// Its status.
     pub status: RunStatus,
-    /// Exit code of the program.
-    pub exit_code: u8,
+    /// Why it ended.
+    pub reason: EndReason,
     /// The reason, if it did not succeed.
     pub error: Option<String>,
     /// Result text of the recipe.
@@ -304,6 +312,9 @@ pub struct RunFinished {
     /// The question to a person, if a resume stopped for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks: Option<Question>,
+    /// Where the request to cancel the run came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// A decision of a person that a run waits for.

@@ -124,6 +124,8 @@ pub struct StepState {
     pub counted: bool,
     /// Whether its own work has begun, after a hook.
     pub begun: bool,
+    /// Whether it has started a process.
+    pub has_spawned: bool,
     /// In a dry run: whether it is unknown if it will run.
     pub is_uncertain: bool,
 }
@@ -210,7 +212,7 @@ impl Frame {
     /// Whether the recipe continues after this failure of a step. A step cannot tolerate that its recipe reaches the
     /// limit of steps; a recipe that is too deep is merely not entered.
     pub(crate) fn may_fail(&self, at: usize, step: &StepState) -> bool {
-        let is_limit = step.ended.as_ref().is_some_and(|ended| ended.outcome == Outcome::Limit)
+        let is_limit = step.ended.as_ref().is_some_and(|ended| matches!(ended.outcome, Outcome::Limit(_)))
             && !(self.is_nested(at) && step.frame.is_none());
         self.unit.steps[at].continue_on_error && !is_limit
     }

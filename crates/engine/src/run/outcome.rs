@@ -2,7 +2,9 @@
 //!
 //! A step that fails is not an error of the runner; it is one of these outcomes.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
+
+use super::cause::{AgentFailure, ExceededLimit, Exhausted, Refusal, StartFailure};
 
 /// The state of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -107,7 +109,7 @@ impl ProgramEnd {
     }
 }
 
-/// How an attempt ended.
+/// How an attempt ended, with the cause of a failure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -122,21 +124,34 @@ pub enum Outcome {
     /// An agent showed no activity for this many seconds.
     Idle(f64),
     /// The output was not the required JSON.
-    NotJson,
+    NotJson {
+        /// What is wrong with it.
+        problem: String,
+    },
     /// The agent's service was rate limited.
-    RateLimited,
+    RateLimited {
+        /// The message of the agent program.
+        message: String,
+        /// How often the agent was called, once it is not called again; 0 before that.
+        tries: u64,
+    },
     /// The agent ended without a usable result.
-    Agent,
+    Agent(AgentFailure),
     /// The program could not be started.
-    NotStarted,
+    NotStarted(StartFailure),
     /// The step could not be prepared: its directory, its values, its sub-recipe.
-    Refused,
+    Refused(Refusal),
     /// Its condition could not be evaluated.
-    Condition,
+    Condition {
+        /// The condition.
+        text: String,
+        /// The error of its evaluation.
+        error: String,
+    },
     /// A limit of the recipe was reached.
-    Limit,
-    /// A budget of the recipe was spent.
-    Budget,
+    Limit(ExceededLimit),
+    /// Budgets of the recipe were spent.
+    Budget(Vec<Exhausted>),
     /// The sub-recipe failed.
     Nested,
     /// A step waits for a person.
@@ -145,6 +160,55 @@ pub enum Outcome {
     Cancelled,
     /// Unknown: the runner was gone when the process ended.
     Lost,
+}
+
+/// How an attempt ended, without the cause: the form of results.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the variants of `Outcome` explain them")]
+pub enum OutcomeKind {
+    Ok,
+    Exit(i32),
+    Signal(i32),
+    TimedOut(f64),
+    Idle(f64),
+    NotJson,
+    RateLimited,
+    Agent,
+    NotStarted,
+    Refused,
+    Condition,
+    Limit,
+    Budget,
+    Nested,
+    NeedsHuman,
+    Cancelled,
+    Lost,
+}
+
+impl Outcome {
+    /// The outcome without its cause.
+    pub fn kind(&self) -> OutcomeKind {
+        match self {
+            Outcome::Ok => OutcomeKind::Ok,
+            Outcome::Exit(code) => OutcomeKind::Exit(*code),
+            Outcome::Signal(signal) => OutcomeKind::Signal(*signal),
+            Outcome::TimedOut(seconds) => OutcomeKind::TimedOut(*seconds),
+            Outcome::Idle(seconds) => OutcomeKind::Idle(*seconds),
+            Outcome::NotJson { .. } => OutcomeKind::NotJson,
+            Outcome::RateLimited { .. } => OutcomeKind::RateLimited,
+            Outcome::Agent(_) => OutcomeKind::Agent,
+            Outcome::NotStarted(_) => OutcomeKind::NotStarted,
+            Outcome::Refused(_) => OutcomeKind::Refused,
+            Outcome::Condition { .. } => OutcomeKind::Condition,
+            Outcome::Limit(_) => OutcomeKind::Limit,
+            Outcome::Budget(_) => OutcomeKind::Budget,
+            Outcome::Nested => OutcomeKind::Nested,
+            Outcome::NeedsHuman => OutcomeKind::NeedsHuman,
+            Outcome::Cancelled => OutcomeKind::Cancelled,
+            Outcome::Lost => OutcomeKind::Lost,
+        }
+    }
 }
 
 /// Why an agent failed, if its service is the reason and not its work.
@@ -182,14 +246,14 @@ impl KnownBy {
 }
 
 /// Why nothing new starts in a sub-recipe.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopCause {
     /// It timed out.
     #[default]
     Timeout,
-    /// It cannot start with the values that it got.
-    Refused,
+    /// It cannot start, for this reason.
+    Refused(Refusal),
 }
 
 impl StopCause {
@@ -208,7 +272,6 @@ pub enum SkipReason {
     /// Its condition does not hold.
     Condition,
     /// A step that it depends on did not complete.
-    #[serde(deserialize_with = "dependency")]
     Dependency {
         /// The step that it depends on.
         step: String,
@@ -219,20 +282,6 @@ pub enum SkipReason {
     DryRun,
     /// A person chose to skip it when resuming.
     Chosen,
-}
-
-/// Reads a dependency; journals of the first format name only the step.
-fn dependency<'de, D: Deserializer<'de>>(from: D) -> Result<(String, String), D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Written {
-        Alone(String),
-        Explained { step: String, why: String },
-    }
-    Ok(match Written::deserialize(from)? {
-        Written::Alone(step) => (step, String::new()),
-        Written::Explained { step, why } => (step, why),
-    })
 }
 
 impl SkipReason {
@@ -247,25 +296,6 @@ impl SkipReason {
             }
             SkipReason::DryRun => "dry run: not executed".to_owned(),
             SkipReason::Chosen => "skipped when the run was resumed".to_owned(),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_dependency_is_read_in_both_forms() {
-        for (json, text) in [
-            (r#"{"dependency":"build"}"#, "depends on `build`, which did not complete"),
-            (
-                r#"{"dependency":{"step":"build","why":"failed"}}"#,
-                "depends on `build`, which did not complete: it failed",
-            ),
-        ] {
-            let reason: SkipReason = serde_json::from_str(json).unwrap();
-            assert_eq!(reason.describe(), text);
         }
     }
 }

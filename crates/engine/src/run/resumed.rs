@@ -9,6 +9,7 @@ use recipe::plan::Plan;
 use crate::run::{
     event::RunResumed,
     frame::{Frame, FrameId, StepState},
+    live::LiveWork,
     outcome::{SkipReason, StepStatus},
     state::RunState,
 };
@@ -39,6 +40,7 @@ impl RunState {
         self.running = 0;
         self.finished = None;
         self.finished_at = None;
+        self.live = LiveWork::default();
         self.resumes += 1;
         self.settings.given.extend(crate::run::override_values::read(&resumed.given));
         // settling the root may look into any earlier frame

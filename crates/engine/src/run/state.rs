@@ -25,12 +25,17 @@ use recipe::{
 };
 
 use crate::run::{
+    actions::HookKind,
     decide::is_uncertain,
     event::{Ended, Event, Record, RepairBegan, RunFinished, Usage},
     frame::{Frame, FrameId, StepState},
+    live::LiveWork,
     outcome::{SkipReason, StepStatus},
+    recipe_step::Recovery,
+    retry::RateLimits,
 };
 pub use effects::ForGood;
+pub(crate) use interrupted::timeout_fired;
 pub use retry_counts::Tries;
 
 /// The settings of a run besides its recipe.
@@ -46,6 +51,12 @@ pub struct RunSettings {
     pub exclude_tags: Vec<String>,
     /// The most steps that run at the same time.
     pub max_parallel: usize,
+    /// The most agents that work at the same time.
+    pub max_agents: Option<usize>,
+    /// What happens when the service of an agent is rate limited.
+    pub rate_limits: RateLimits,
+    /// Which failed sub-recipes an agent may try to finish.
+    pub recovery: Recovery,
     /// Whether this is a dry run.
     pub dry_run: bool,
 }
@@ -87,6 +98,7 @@ pub struct RunState {
     pub(crate) kept: HashMap<String, StepState>,
     pub(crate) skip: HashSet<String>,
     pub(crate) by_path: HashMap<String, FrameId>,
+    pub(crate) live: LiveWork,
 }
 
 impl RunState {
@@ -113,6 +125,7 @@ impl RunState {
             kept: HashMap::new(),
             skip: HashSet::new(),
             by_path: HashMap::new(),
+            live: LiveWork::default(),
         };
         let root = state.new_root(plan);
         state.open(root);
@@ -167,7 +180,7 @@ impl RunState {
             Event::StepStarted { path, attempt, inputs } => self.start(path, *attempt, inputs, record.at),
             Event::RecipeEntered { path, unit } => self.enter(plan, path, unit),
             Event::AttemptFailed { path, ended, attempt, .. } => self.attempt_failed(path, *attempt, ended),
-            Event::RecipeStopped { path, error, cause } => self.stop(path, error, *cause),
+            Event::RecipeStopped { path, error, cause } => self.stop(path, error, cause),
             Event::StepFinished { path, attempt, status, ended, recovered } => {
                 self.count_usage(path, ended);
                 self.tries.remove(path);
@@ -297,7 +310,11 @@ impl RunState {
         let frame = &mut self.frames[id];
         let nested = frame.is_nested(index);
         let hooks = &frame.unit.hooks;
-        let hook = if status == StepStatus::Failed { &hooks.on_error } else { &hooks.post_step };
+        let (hook, kind) = match status {
+            StepStatus::Failed => (&hooks.on_error, HookKind::OnError),
+            _ => (&hooks.post_step, HookKind::PostStep),
+        };
+        let has_hook = hook.is_some() && !dry_run;
         let step = &mut frame.steps[index];
         let was_running = step.status == StepStatus::Running;
         step.status = status;
@@ -308,7 +325,10 @@ impl RunState {
         let child = step.frame;
         if was_running {
             frame.open -= 1;
-            frame.hooks += usize::from(hook.is_some() && !dry_run);
+            if has_hook {
+                frame.hooks += 1;
+                self.live.due_hooks.push_back((path.to_owned(), kind));
+            }
             self.running -= usize::from(!nested);
         } else {
             step.started_at = Some(at);
@@ -376,6 +396,7 @@ impl RunState {
         let frame = &mut self.frames[id];
         let has_hook = frame.unit.hooks.pre_step.is_some();
         let step = &mut frame.steps[index];
+        step.has_spawned = true;
         if has_hook && step.status == StepStatus::Running && !step.begun {
             (step.begun, step.started_at) = (true, Some(at));
         }

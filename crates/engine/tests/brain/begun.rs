@@ -9,7 +9,10 @@ use engine::{
 };
 use jiff::Timestamp;
 
-use crate::run::{LEAF, Run, parallel};
+use crate::{
+    folding::not_started,
+    run::{LEAF, Run, parallel},
+};
 
 fn started(path: &str) -> Event {
     Event::StepStarted { path: path.to_owned(), attempt: 1, inputs: None }
@@ -33,7 +36,7 @@ fn spawned(purpose: Option<&str>) -> Event {
 }
 
 fn failed(path: &str) -> Event {
-    let (status, ended) = (StepStatus::Failed, Ended::new(Outcome::NotStarted, None));
+    let (status, ended) = (StepStatus::Failed, Ended::new(not_started(), None));
     Event::StepFinished { path: path.to_owned(), attempt: 1, status, ended, recovered: false }
 }
 

@@ -1,12 +1,13 @@
 //! Whether a recipe that failed would fail again in the same way.
 
+use engine::run::cause::{AgentFailure, ExceededLimit, NulPlace, Refusal};
 use engine::{
     Outcome, StepStatus,
     run::event::{Ended, OutputRef},
 };
 
 use crate::{
-    folding::ended,
+    folding::{ended, refused},
     run::{LEAF, Run, parallel},
 };
 
@@ -45,13 +46,14 @@ fn check(last: &str, end: &Ended, expected: [bool; 3]) {
 #[test]
 fn a_limit_stays_where_it_is() {
     for read in ["given", "k"] {
-        check(read, &ended(Outcome::Limit), [true; 3]);
+        check(read, &ended(Outcome::Limit(ExceededLimit::Depth { limit: 1 })), [true; 3]);
     }
 }
 
 #[test]
 fn what_could_not_begin_fails_again_unless_it_reads_what_is_made_again() {
-    for outcome in [Outcome::Refused, Outcome::Condition] {
+    let condition = Outcome::Condition { text: String::new(), error: String::new() };
+    for outcome in [refused(), condition] {
         check("given", &ended(outcome.clone()), [true; 3]);
         check("k", &ended(outcome.clone()), [false; 3]);
         // what a recipe around it makes is made again only with that one
@@ -62,19 +64,18 @@ fn what_could_not_begin_fails_again_unless_it_reads_what_is_made_again() {
 
 #[test]
 fn what_ran_may_end_in_another_way() {
-    for outcome in [Outcome::Exit(1), Outcome::Agent, Outcome::TimedOut(1.0)] {
+    for outcome in [Outcome::Exit(1), Outcome::Agent(AgentFailure::TooLarge), Outcome::TimedOut(1.0)] {
         check("given", &ended(outcome), [false; 3]);
     }
     let stdout = Some(OutputRef { file: "f".to_owned(), bytes: 1, sha256: None });
-    check("given", &Ended { stdout, ..ended(Outcome::Refused) }, [false; 3]);
+    check("given", &Ended { stdout, ..ended(refused()) }, [false; 3]);
 }
 
 #[test]
 fn a_directory_may_be_made_meanwhile() {
-    for (error, again) in
-        [("the working directory `x` does not exist", false), ("the value of `given` is too long", true)]
-    {
-        check("given", &Ended::new(Outcome::Refused, Some(error.to_owned())), [again; 3]);
+    let directory = Refusal::Directory { path: "x".to_owned(), why: "does not exist".to_owned() };
+    for (refusal, again) in [(directory, false), (Refusal::Nul(NulPlace::Json), true)] {
+        check("given", &ended(Outcome::Refused(refusal)), [again; 3]);
     }
 }
 

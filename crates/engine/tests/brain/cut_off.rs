@@ -1,5 +1,6 @@
 //! Steps that somebody else brought to their end, and what a resume does about them.
 
+use engine::run::cause::AgentFailure;
 use engine::{
     Outcome, StepStatus,
     resume::{Blame, Interrupted},
@@ -24,7 +25,12 @@ fn fail(run: &mut Run, path: &str, outcome: Outcome) {
 
 #[test]
 fn a_step_is_cut_off_by_who_ends_it() {
-    let others = [Outcome::Exit(1), Outcome::Signal(9), Outcome::Agent, Outcome::NotJson];
+    let others = [
+        Outcome::Exit(1),
+        Outcome::Signal(9),
+        Outcome::Agent(AgentFailure::TooLarge),
+        Outcome::NotJson { problem: String::new() },
+    ];
     let all = CUT.into_iter().map(|cut| (cut, true)).chain(others.into_iter().map(|other| (other, false)));
     for (outcome, is_cut) in all {
         for (step, attempt, expected) in [

@@ -1,6 +1,7 @@
 //! A recipe and how its steps end in, what the engine does in which order out: tags, limits, dependencies, groups,
 //! hooks, tolerated failures, and what a nested recipe gives back.
 
+use engine::run::cause::Refusal;
 use engine::{
     Event, Outcome, RunSettings, RunStatus, StepStatus,
     run::{
@@ -304,10 +305,10 @@ fn a_recipe_that_may_not_begin_comes_to_its_end_without_a_step() {
     run.record(Event::StepStarted { path: "n".to_owned(), attempt: 1, inputs: None }, None);
     run.record(Event::RecipeEntered { path: "n".to_owned(), unit: "leaf".to_owned() }, None);
     let (path, error) = ("n".to_owned(), "lacks `x`".to_owned());
-    let cause = engine::run::outcome::StopCause::Refused;
-    run.record(Event::RecipeStopped { path, error, cause }, None);
+    let cause = engine::run::outcome::StopCause::Refused(Refusal::Other(error.clone()));
+    run.record(Event::RecipeStopped { path, error, cause: cause.clone() }, None);
     assert_eq!(decide::nested_error(&run.state, 1), "Sub-recipe 'leaf' failed: [error] lacks `x`");
-    assert_eq!(run.state.frames[1].stopped.as_ref().map(|stopped| stopped.cause), Some(cause));
+    assert_eq!(run.state.frames[1].stopped.as_ref().map(|stopped| &stopped.cause), Some(&cause));
     run.go();
     assert_eq!(run.trace.join(" "), "!n end");
 }

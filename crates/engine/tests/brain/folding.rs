@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use engine::run::cause::{AgentFailure, Refusal, StartFailure, StartFailureKind};
 use engine::{
     Event, Outcome, RunSettings, StepStatus,
     run::{
@@ -79,9 +80,19 @@ pub(crate) fn ended(outcome: Outcome) -> Ended {
     Ended::new(outcome, None)
 }
 
+/// A step that could not be prepared.
+pub(crate) fn refused() -> Outcome {
+    Outcome::Refused(Refusal::Other("no".to_owned()))
+}
+
+/// A program that could not be started.
+pub(crate) fn not_started() -> Outcome {
+    Outcome::NotStarted(StartFailure { kind: StartFailureKind::Other, message: "no".to_owned() })
+}
+
 fn used(runs: u64) -> Ended {
     let usage = Usage { runs, input_tokens: Some(10 * runs), ..Usage::default() };
-    Ended { usage: Some(usage), ..ended(Outcome::Agent) }
+    Ended { usage: Some(usage), ..ended(Outcome::Agent(AgentFailure::TooLarge)) }
 }
 
 #[test]
@@ -103,7 +114,7 @@ fn tries_in_vain_are_counted_until_the_step_ends() {
     run.begin("sub/k", 1);
     for (outcome, rate_limited, failed) in [
         (Outcome::Exit(1), 0, 1),
-        (Outcome::RateLimited, 1, 1),
+        (Outcome::RateLimited { message: String::new(), tries: 0 }, 1, 1),
         (Outcome::Cancelled, 1, 1),
         (Outcome::TimedOut(1.0), 1, 2),
     ] {
@@ -275,7 +286,7 @@ fn usage_adds_up_and_what_nobody_knows_stays_unknown() {
 #[test]
 fn only_words_are_noted_as_the_source_of_a_trouble() {
     for (known, noted) in [(KnownBy::Result, false), (KnownBy::Words, true)] {
-        let ended = Ended { trouble_by: known, ..ended(Outcome::Agent) };
+        let ended = Ended { trouble_by: known, ..ended(Outcome::Agent(AgentFailure::TooLarge)) };
         let json = serde_json::to_string(&ended).unwrap();
         assert_eq!(json.contains(r#""trouble_by":"words""#), noted, "{json}");
         assert!(noted || !json.contains("trouble_by"), "{json}");
@@ -373,9 +384,9 @@ fn an_exit_code_is_known_by_the_outcome_or_besides() {
         (Outcome::Ok, Some(0), None, Some(0)),
         (Outcome::Ok, Some(3), Some(3), Some(3)),
         (Outcome::Exit(4), Some(4), None, Some(4)),
-        (Outcome::NotJson, Some(0), Some(0), Some(0)),
+        (Outcome::NotJson { problem: String::new() }, Some(0), Some(0), Some(0)),
         (Outcome::NeedsHuman, Some(3), Some(3), Some(3)),
-        (Outcome::Agent, None, None, None),
+        (Outcome::Agent(AgentFailure::TooLarge), None, None, None),
         (Outcome::Signal(9), None, None, None),
     ] {
         let mut ended = ended(outcome);
@@ -385,10 +396,9 @@ fn an_exit_code_is_known_by_the_outcome_or_besides() {
 }
 
 #[test]
-fn journals_name_the_exit_code_of_a_success_in_two_ways() {
+fn journals_name_the_exit_code_of_a_success() {
     for (line, known) in [
         (r#"{"outcome":"ok"}"#, Some(0)),
-        (r#"{"outcome":"ok","good_code":3}"#, Some(3)),
         (r#"{"outcome":"ok","code":3}"#, Some(3)),
         (r#"{"outcome":"needs_human"}"#, None),
         (r#"{"outcome":"needs_human","code":3}"#, Some(3)),

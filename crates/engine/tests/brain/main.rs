@@ -5,6 +5,7 @@ mod begun;
 mod causes;
 mod cut_off;
 mod deciding;
+mod driving;
 mod effects;
 mod env_overrides;
 mod folding;

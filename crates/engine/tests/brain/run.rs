@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use engine::{
-    Event, Outcome, Record, RunSettings, RunState, RunStatus, StepStatus,
+    EndReason, Event, Outcome, Record, RunSettings, RunState, RunStatus, StepStatus,
     run::{
         decide::{self, Decision, decide},
         event::{Ended, RunFinished},
@@ -80,8 +80,10 @@ impl Run {
                     let value = decide::result(&self.state.frames[frame]);
                     let outcome = match self.state.frames[frame].is_complete() {
                         true => Outcome::Ok,
-                        false if self.state.exceeds_outer_limit(frame) => Outcome::Limit,
-                        false => Outcome::Nested,
+                        false => {
+                            let limit = self.state.outer_limit(frame).cloned();
+                            limit.map_or(Outcome::Nested, Outcome::Limit)
+                        }
                     };
                     self.end(&path, outcome, value);
                 }
@@ -124,7 +126,10 @@ impl Run {
     pub(crate) fn over(&mut self, status: RunStatus, ended_steps: Option<&[&str]>) {
         let finished = RunFinished {
             status,
-            exit_code: u8::from(status != RunStatus::Completed),
+            reason: match status {
+                RunStatus::Completed => EndReason::Completed,
+                _ => EndReason::Failed,
+            },
             error: None,
             output: None,
             ended_processes: Vec::new(),
@@ -132,6 +137,7 @@ impl Run {
             ended_steps: ended_steps.map(|steps| steps.iter().map(|step| (*step).to_owned()).collect()),
             usage: None,
             asks: None,
+            origin: None,
         };
         self.record(Event::RunFinished(finished), None);
     }

@@ -1,5 +1,6 @@
 //! What a failure that the recipe tolerates leaves behind, and what no recipe tolerates.
 
+use engine::run::cause::AgentFailure;
 use engine::{
     Event, Outcome, StepStatus,
     run::event::{Ended, Stored},
@@ -7,7 +8,7 @@ use engine::{
 use recipe::value::Value;
 
 use crate::{
-    folding::ended,
+    folding::{ended, not_started, refused},
     frames::{PLAIN, resume},
     run::{LEAF, Run, parallel, plan},
 };
@@ -37,7 +38,8 @@ fn value(run: &Run) -> Option<Value> {
 #[test]
 fn a_failure_without_a_value_leaves_empty_text_and_not_the_value_of_another_step() {
     let empty = Some(Value::from(""));
-    for outcome in [Outcome::Refused, Outcome::NotStarted, Outcome::Agent, Outcome::TimedOut(1.0)] {
+    for outcome in [refused(), not_started(), Outcome::Agent(AgentFailure::TooLarge), Outcome::TimedOut(1.0)]
+    {
         let mut run = run("command: x", &["z"]);
         fail(&mut run, ended(outcome.clone()));
         assert_eq!(value(&run), empty, "{outcome:?}");
@@ -114,7 +116,7 @@ fn a_failure_of_its_own_is_tolerated_also_where_no_more_steps_may_run() {
     let text = "name: top\nrecursion: {max_total_steps: 1}\nsteps:\n- {id: n, recipe: leaf, continue_on_error: true}\n";
     let mut run = Run::new(text, LEAF, parallel(4), &["n/k"]);
     run.go();
-    assert!(!run.state.exceeds_outer_limit(1));
+    assert!(run.state.outer_limit(1).is_none());
 }
 
 #[test]

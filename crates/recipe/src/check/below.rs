@@ -7,8 +7,8 @@ use std::collections::HashSet;
 
 use super::{
     Comparisons,
-    members::told,
-    names::{Flow, Use},
+    members::reported,
+    names::{Flow, NameUse},
 };
 use crate::{
     diagnostic::Diagnostic,
@@ -17,22 +17,22 @@ use crate::{
 };
 
 /// The recipe step that gives a name its value.
-pub(super) struct Call<'a> {
+pub(super) struct SubRecipeCall<'a> {
     step: &'a Step,
     child: UnitId,
     handed: &'a [(String, ValueTemplate)],
 }
 
-impl<'a> Call<'a> {
+impl<'a> SubRecipeCall<'a> {
     /// The step that `only` is the index of, if it runs a known recipe and stores its value under `name`, which the
     /// recipe around it does not declare.
-    pub(super) fn of(unit: &'a Unit, name: &str, only: usize) -> Option<Call<'a>> {
+    pub(super) fn of(unit: &'a Unit, name: &str, only: usize) -> Option<SubRecipeCall<'a>> {
         let step = unit.steps.get(only).filter(|step| step.store.as_deref() == Some(name))?;
         match &step.kind {
             StepKind::Nested { target: Target::Known { unit: child, .. }, overrides, .. }
                 if unit.declared().all(|declared| declared != name) =>
             {
-                Some(Call { step, child: *child, handed: overrides })
+                Some(SubRecipeCall { step, child: *child, handed: overrides })
             }
             _ => None,
         }
@@ -44,7 +44,7 @@ impl<'a> Call<'a> {
         &self,
         plan: &Plan,
         flow: &Flow,
-        used: &Use,
+        used: &NameUse,
         is_around: &dyn Fn(&str) -> bool,
         comparisons: &mut Comparisons,
     ) -> Option<Diagnostic> {
@@ -61,7 +61,7 @@ impl<'a> Call<'a> {
         if is_known || is_open || !gives_words(plan, self.step, &mut HashSet::new()) {
             return None;
         }
-        told(used, &used.path.root, key, names.iter().map(String::as_str).collect(), comparisons)
+        reported(used, &used.path.root, key, names.iter().map(String::as_str).collect(), comparisons)
     }
 }
 

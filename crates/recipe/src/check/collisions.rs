@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{Given, members::member_names, names::Notes};
+use super::{Given, members::member_names, names::NameFacts};
 use crate::{
     diagnostic::{Code, Diagnostic, Severity},
     env_name,
@@ -16,16 +16,16 @@ use crate::{
 pub(super) struct Collisions<'a> {
     plan: &'a Plan,
     unit: &'a Unit,
-    notes: &'a Notes,
+    notes: &'a NameFacts,
     /// Pairs that have been reported, in any recipe.
-    told: &'a mut HashSet<(String, String)>,
+    reported: &'a mut HashSet<(String, String)>,
     diagnostics: &'a mut Vec<Diagnostic>,
     /// Where names are stored first.
     stored: HashMap<&'a str, Place>,
 }
 
 /// Where two names come from.
-enum Origin {
+enum NameOrigin {
     Recipes,
     /// Given values of the command line or a context file have no place in a recipe.
     Outside,
@@ -35,8 +35,8 @@ impl<'a> Collisions<'a> {
     pub(super) fn new(
         plan: &'a Plan,
         unit: &'a Unit,
-        notes: &'a Notes,
-        told: &'a mut HashSet<(String, String)>,
+        notes: &'a NameFacts,
+        reported: &'a mut HashSet<(String, String)>,
         diagnostics: &'a mut Vec<Diagnostic>,
     ) -> Collisions<'a> {
         let mut stored = HashMap::new();
@@ -45,7 +45,7 @@ impl<'a> Collisions<'a> {
                 stored.entry(name.as_str()).or_insert(step.place);
             }
         }
-        Collisions { plan, unit, notes, told, diagnostics, stored }
+        Collisions { plan, unit, notes, reported, diagnostics, stored }
     }
 
     pub(super) fn own(&mut self, given: &Given) {
@@ -127,7 +127,7 @@ impl<'a> Collisions<'a> {
                 if let Some(other) = own.insert(variable, name).or(other)
                     && other != name
                 {
-                    self.push((name, other), *place, Severity::Error, Origin::Recipes);
+                    self.push((name, other), *place, Severity::Error, NameOrigin::Recipes);
                 }
             }
         }
@@ -154,20 +154,20 @@ impl<'a> Collisions<'a> {
     fn report(&mut self, name: &str, other: &str, severity: Severity) {
         let Some(place) = self.place(name, other) else { return };
         let origin = match self.known(name).or_else(|| self.known(other)) {
-            Some(_) => Origin::Recipes,
-            None => Origin::Outside,
+            Some(_) => NameOrigin::Recipes,
+            None => NameOrigin::Outside,
         };
         self.push((name, other), place, severity, origin);
     }
 
-    fn push(&mut self, (name, other): (&str, &str), place: Place, severity: Severity, origin: Origin) {
+    fn push(&mut self, (name, other): (&str, &str), place: Place, severity: Severity, origin: NameOrigin) {
         let Some(variable) = env_name::variable(name) else { return };
-        if !self.told.insert((name.min(other).to_owned(), name.max(other).to_owned())) {
+        if !self.reported.insert((name.min(other).to_owned(), name.max(other).to_owned())) {
             return;
         }
         let (label, from) = match origin {
-            Origin::Recipes => (format!("`{name}` collides with `{other}`"), ""),
-            Origin::Outside => (
+            NameOrigin::Recipes => (format!("`{name}` collides with `{other}`"), ""),
+            NameOrigin::Outside => (
                 "seen by every step".to_owned(),
                 ": both are given from outside, by `--set` or a context file",
             ),

@@ -6,8 +6,8 @@ use crate::{
     diagnostic::{Code, Diagnostic},
     source::{FileId, Place, Span},
     syntax::{
-        Hooks, Recipe,
-        kinds::{Named, Written},
+        HooksSyntax, RecipeSyntax, StepSyntax,
+        kinds::{Named, WithDigest},
         shape::{Decode, Optional, Spanned},
     },
     value::Value,
@@ -30,7 +30,11 @@ pub(super) enum Lineage {
 
 impl Checker<'_> {
     /// Reads a file and everything that it extends.
-    pub(super) fn read(&mut self, loaded: &Loaded, chain: &mut Vec<String>) -> Option<(Recipe, Lineage)> {
+    pub(super) fn read(
+        &mut self,
+        loaded: &Loaded,
+        chain: &mut Vec<String>,
+    ) -> Option<(RecipeSyntax, Lineage)> {
         let text = match yaml::decode(&loaded.bytes) {
             Ok(text) => text,
             Err(error) => {
@@ -42,7 +46,7 @@ impl Checker<'_> {
         };
         let file = self.source(&loaded.path, &text);
         let node = yaml::parse(&self.sources, file, &mut self.diagnostics)?;
-        let recipe = Recipe::decode(&node, "recipe", &mut self.diagnostics)?;
+        let recipe = RecipeSyntax::decode(&node, "recipe", &mut self.diagnostics)?;
         chain.push(loaded.path.clone());
         let Some(extends) = &recipe.extends else {
             let lost = recipe.unread.contains(&"extends");
@@ -68,7 +72,7 @@ impl Checker<'_> {
         extends: &Spanned<String>,
         path: &str,
         chain: &mut Vec<String>,
-    ) -> Option<(Recipe, Lineage)> {
+    ) -> Option<(RecipeSyntax, Lineage)> {
         let name = self.required_text(Some(extends), "extends", "recipe", extends.place)?;
         let loaded = self.find_recipe(name.trim(), extends.place, path)?;
         if let Some(at) = chain.iter().position(|seen| *seen == loaded.path) {
@@ -89,8 +93,8 @@ impl Checker<'_> {
     }
 }
 
-fn merge(child: Recipe, parent: Recipe) -> Recipe {
-    Recipe {
+fn merge(child: RecipeSyntax, parent: RecipeSyntax) -> RecipeSyntax {
+    RecipeSyntax {
         place: child.place,
         unread: [child.unread, parent.unread].concat(),
         blank: [child.blank, parent.blank].concat(),
@@ -143,8 +147,8 @@ fn merge_secrets(child: Vec<Spanned<String>>, parent: Vec<Spanned<String>>) -> V
     child.iter().cloned().chain(kept).collect()
 }
 
-fn merge_hooks(child: Hooks, parent: Hooks) -> Hooks {
-    Hooks {
+fn merge_hooks(child: HooksSyntax, parent: HooksSyntax) -> HooksSyntax {
+    HooksSyntax {
         place: child.place,
         unread: child.unread,
         blank: child.blank,
@@ -154,7 +158,7 @@ fn merge_hooks(child: Hooks, parent: Hooks) -> Hooks {
     }
 }
 
-type Steps = Vec<Spanned<Written<crate::syntax::Step>>>;
+type Steps = Vec<Spanned<WithDigest<StepSyntax>>>;
 
 fn merge_steps(child: Steps, parent: Steps) -> Steps {
     let mut inherited = index_ids(&parent);

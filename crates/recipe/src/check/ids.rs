@@ -6,11 +6,11 @@ use super::Checker;
 use crate::{
     diagnostic::{Code, Diagnostic},
     source::Place,
-    syntax::{self, kinds::Written, shape::Spanned},
+    syntax::{StepSyntax, kinds::WithDigest, shape::Spanned},
 };
 
 impl Checker<'_> {
-    pub(super) fn check_ids(&mut self, steps: &[Spanned<Written<syntax::Step>>]) {
+    pub(super) fn check_ids(&mut self, steps: &[Spanned<WithDigest<StepSyntax>>]) {
         let mut seen = HashMap::<&str, Place>::new();
         for id in steps.iter().filter_map(|step| step.value.shape.id.as_ref()) {
             if let Some(first) = seen.insert(&id.value, id.place) {

@@ -8,23 +8,23 @@ use crate::{
     plan::{AgentStep, Recoverer, StepKind, Target, ValueTemplate},
     source::Place,
     syntax::{
-        self, StepType,
+        StepSyntax, StepType,
         shape::{Optional, Spanned, article},
     },
     template::Template,
     value::Value,
-    yaml::{Entry, Kind, Node},
+    yaml::{Entry, Node, NodeKind},
 };
 
-use super::{Checker, names::Where, unit::UnitScope};
+use super::{Checker, names::UsedIn, unit::UnitScope};
 
 impl Checker<'_> {
     pub(super) fn kind(
         &mut self,
-        fields: &syntax::Step,
+        fields: &StepSyntax,
         name: &str,
         place: Place,
-        at: Where,
+        at: UsedIn,
         scope: &UnitScope,
     ) -> Option<StepKind> {
         let blank = |text: &Optional<String>| text.as_ref().is_some_and(|text| text.value.trim().is_empty());
@@ -49,10 +49,10 @@ impl Checker<'_> {
 
     fn shell(
         &mut self,
-        fields: &syntax::Step,
+        fields: &StepSyntax,
         name: &str,
         place: Place,
-        at: Where,
+        at: UsedIn,
         scope: &UnitScope,
     ) -> Option<StepKind> {
         let contradicted = self.contradiction(&fields.agent, name, "bash", "agent")
@@ -69,10 +69,10 @@ impl Checker<'_> {
 
     fn agent(
         &mut self,
-        fields: &syntax::Step,
+        fields: &StepSyntax,
         name: &str,
         place: Place,
-        at: Where,
+        at: UsedIn,
         scope: &UnitScope,
     ) -> Option<StepKind> {
         let contradicted = self.contradiction(&fields.command, name, "agent", "command")
@@ -82,7 +82,7 @@ impl Checker<'_> {
             return None;
         }
         let prompt = match &fields.prompt {
-            Some(prompt) => self.template(prompt, Where::Prompt(at.step()), scope.id),
+            Some(prompt) => self.template(prompt, UsedIn::Prompt(at.step()), scope.id),
             None => Some(Template::literal("")),
         };
         let says_nothing = fields.prompt.as_ref().is_none_or(|prompt| prompt.value.trim().is_empty());
@@ -133,10 +133,10 @@ impl Checker<'_> {
 
     fn nested(
         &mut self,
-        fields: &syntax::Step,
+        fields: &StepSyntax,
         name: &str,
         place: Place,
-        at: Where,
+        at: UsedIn,
         scope: &UnitScope,
     ) -> Option<StepKind> {
         let contradicted = self.contradiction(&fields.command, name, "recipe", "command")
@@ -166,8 +166,8 @@ impl Checker<'_> {
 
     fn overrides(
         &mut self,
-        fields: &syntax::Step,
-        at: Where,
+        fields: &StepSyntax,
+        at: UsedIn,
         scope: &UnitScope,
     ) -> Vec<(String, ValueTemplate)> {
         let mut overrides: Vec<(String, ValueTemplate)> = Vec::new();
@@ -182,9 +182,9 @@ impl Checker<'_> {
         overrides
     }
 
-    fn value_template(&mut self, node: &Node, at: Where, scope: &UnitScope) -> ValueTemplate {
+    fn value_template(&mut self, node: &Node, at: UsedIn, scope: &UnitScope) -> ValueTemplate {
         match &node.kind {
-            Kind::Scalar(scalar) => match node.to_value() {
+            NodeKind::Scalar(scalar) => match node.to_value() {
                 Value::Text(text) => {
                     let value = text.to_string();
                     let text = Spanned { value, place: node.place, scalar: Some(scalar.clone()) };
@@ -193,11 +193,11 @@ impl Checker<'_> {
                 }
                 plain => ValueTemplate::Plain(plain),
             },
-            Kind::List(items) => {
+            NodeKind::List(items) => {
                 let items = items.iter().map(|item| self.value_template(item, at, scope));
                 ValueTemplate::List(items.collect())
             }
-            Kind::Map(entries) => {
+            NodeKind::Map(entries) => {
                 let member =
                     |entry: &Entry| (entry.key.text.clone(), self.value_template(&entry.value, at, scope));
                 ValueTemplate::Map(entries.iter().map(member).collect())
@@ -228,7 +228,7 @@ impl Checker<'_> {
         );
     }
 
-    pub(super) fn fields_without_effect(&mut self, fields: &syntax::Step, kind: &StepKind) {
+    pub(super) fn fields_without_effect(&mut self, fields: &StepSyntax, kind: &StepKind) {
         fn place<T>(field: &Optional<T>) -> Option<Place> {
             field.as_ref().map(|field| field.place)
         }
@@ -261,7 +261,7 @@ impl Checker<'_> {
 }
 
 /// The type of a step: as written, else inferred.
-fn effective_type(fields: &syntax::Step) -> StepType {
+fn effective_type(fields: &StepSyntax) -> StepType {
     match &fields.kind {
         Some(kind) => kind.value,
         None if fields.recipe.is_some() => StepType::Recipe,
@@ -272,7 +272,7 @@ fn effective_type(fields: &syntax::Step) -> StepType {
 }
 
 /// Keeps the place of a step that cannot run; it is unknown what a recipe step would have defined.
-pub(super) fn stand_in(fields: &syntax::Step) -> StepKind {
+pub(super) fn stand_in(fields: &StepSyntax) -> StepKind {
     let nothing = Template::literal("");
     match effective_type(fields) {
         StepType::Recipe => StepKind::Nested {

@@ -4,7 +4,7 @@
 
 use super::{
     Comparisons,
-    names::{Use, Where},
+    names::{NameUse, UsedIn},
 };
 use crate::{
     diagnostic::{Code, Diagnostic, did_you_mean},
@@ -28,7 +28,7 @@ pub(super) fn member_names(name: &str, value: &Value) -> Vec<String> {
 /// names that is so. The map's name also covers the path's first `before` segments.
 pub(super) fn missing(
     unit: &Unit,
-    used: &Use,
+    used: &NameUse,
     (name, before): (&str, usize),
     is_replaced: &dyn Fn(&str) -> bool,
     comparisons: &mut Comparisons,
@@ -42,7 +42,7 @@ pub(super) fn missing(
             None if key == "length" => return None,
             None => {
                 let keys = members.keys().map(String::as_str).collect();
-                return told(used, &path, key, keys, comparisons);
+                return reported(used, &path, key, keys, comparisons);
             }
         }
         path = format!("{path}.{key}");
@@ -51,8 +51,8 @@ pub(super) fn missing(
 }
 
 /// The report about `key`, which is not one of `keys`.
-pub(super) fn told(
-    used: &Use,
+pub(super) fn reported(
+    used: &NameUse,
     path: &str,
     key: &str,
     keys: Vec<&str>,
@@ -61,7 +61,7 @@ pub(super) fn told(
     let is_allowed = comparisons.allow(keys.len());
     let meant = is_allowed.then(|| did_you_mean(key, keys.iter().copied())).flatten();
     // a key that may be missing is a pattern of conditions, too
-    if matches!(used.at, Where::Condition(_)) && meant.is_none() {
+    if matches!(used.at, UsedIn::Condition(_)) && meant.is_none() {
         return None;
     }
     let list: Vec<String> = keys.iter().take(12).map(|key| format!("`{key}`")).collect();

@@ -4,7 +4,7 @@
 
 use crate::{
     diagnostic::{Code, Diagnostic},
-    shell::{Misuse, Piece, Taken, misuses},
+    shell::{Misuse, MisuseKind, Piece, misuses},
     source::Place,
     syntax::shape::Spanned,
     template::Template,
@@ -38,18 +38,18 @@ impl Checker<'_> {
 fn describe(misuse: &Misuse, name: &str, place: Place) -> Diagnostic {
     let by = &misuse.by;
     let variable = crate::env_name::variable(name).unwrap_or_else(|| format!("RECIPE_VAR_{name}"));
-    let (taken_for, label, help) = match misuse.taken {
-        Taken::Code if by == "eval" => (
+    let (taken_for, label, help) = match misuse.kind {
+        MisuseKind::Code if by == "eval" => (
             "code and executes it",
             "becomes program text",
             "write the command without `eval`: a template is one word, whatever it contains".to_owned(),
         ),
-        Taken::Code => (
+        MisuseKind::Code => (
             "code and executes it",
             "becomes program text",
             format!("write `\"${variable}\"` between single quotes: the shell reads the variable then"),
         ),
-        Taken::Name => (
+        MisuseKind::Name => (
             "the name of a variable",
             "a subscript in it is executed",
             "use a fixed name, and keep the value in it or beside it".to_owned(),

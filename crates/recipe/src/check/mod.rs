@@ -14,6 +14,7 @@ mod names;
 mod outside;
 mod patterns;
 mod step;
+mod undefined;
 mod unit;
 
 use std::{
@@ -137,7 +138,7 @@ pub fn graft(
     checker.units = plan.units.clone();
     checker.by_path =
         plan.units.iter().enumerate().map(|(at, unit)| (unit.path.clone(), UnitId(at as u32))).collect();
-    checker.notes = plan.units.iter().map(|_| names::Notes::default()).collect();
+    checker.notes = plan.units.iter().map(|_| names::NameFacts::default()).collect();
     checker.before = plan.units.len();
     let id = checker.enqueue(found, None);
     checker.drain();
@@ -174,7 +175,7 @@ struct Checker<'a> {
     units: Vec<Arc<Unit>>,
     by_path: HashMap<String, UnitId>,
     queue: VecDeque<(UnitId, Loaded)>,
-    notes: Vec<names::Notes>,
+    notes: Vec<names::NameFacts>,
     /// How many of the units were checked before.
     before: usize,
     comparisons: Comparisons,
@@ -211,7 +212,7 @@ impl<'a> Checker<'a> {
         }
         self.by_path.insert(loaded.path.clone(), id);
         self.units.push(Arc::default());
-        self.notes.push(names::Notes::default());
+        self.notes.push(names::NameFacts::default());
         self.queue.push_back((id, loaded));
         id
     }

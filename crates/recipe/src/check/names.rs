@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{Comparisons, Given, below::Call, children, collisions::Collisions, members};
+use super::{Given, children, collisions::Collisions, undefined::UndefinedNames};
 use crate::{
-    diagnostic::{Code, Diagnostic, did_you_mean},
+    diagnostic::Diagnostic,
     plan::{Plan, Step, StepKind, Target, Unit, UnitId, ValueTemplate},
     scope::Path,
     source::Place,
@@ -14,9 +14,9 @@ use crate::{
 
 /// Facts about the names of one recipe, from its checks.
 #[derive(Debug, Default)]
-pub(super) struct Notes {
+pub(super) struct NameFacts {
     /// Places that read names.
-    pub(super) uses: Vec<Use>,
+    pub(super) uses: Vec<NameUse>,
     /// Where names are declared.
     pub(super) declared: HashMap<String, Place>,
     /// Where steps hand names down: the step, the name, its place.
@@ -29,15 +29,15 @@ pub(super) struct Notes {
 
 /// A place that reads a name.
 #[derive(Clone, Debug)]
-pub(super) struct Use {
+pub(super) struct NameUse {
     pub(super) path: Path,
     pub(super) place: Place,
-    pub(super) at: Where,
+    pub(super) at: UsedIn,
 }
 
 /// Which part of a recipe reads it; steps by their index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Where {
+pub(super) enum UsedIn {
     Step(usize),
     Prompt(usize),
     Condition(usize),
@@ -46,40 +46,34 @@ pub(super) enum Where {
     Secret,
 }
 
-impl Where {
+impl UsedIn {
     pub(super) fn step(self) -> usize {
         match self {
-            Where::Step(at) | Where::Prompt(at) | Where::Condition(at) => at,
-            Where::Hook | Where::End | Where::Secret => usize::MAX,
+            UsedIn::Step(at) | UsedIn::Prompt(at) | UsedIn::Condition(at) => at,
+            UsedIn::Hook | UsedIn::End | UsedIn::Secret => usize::MAX,
         }
     }
 }
-
-/// Names that hooks know besides the context.
-const HOOK_NAMES: &[&str] = &["step_id", "step_type", "step_status", "step_error", "recipe_name", "run_id"];
-/// Names that prompts know besides the context.
-const PROMPT_NAMES: &[&str] = &["working_directory", "NONINTERACTIVE"];
-/// Names by which conditions mean that there is nothing.
-const CONDITION_NAMES: &[&str] = &["none", "None"];
 
 /// Looks at the names of all units but the first ones, which were looked at `before`.
 pub(super) fn check(
     plan: &Plan,
     before: usize,
-    notes: &[Notes],
+    notes: &[NameFacts],
     given: &Given,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
     let flow = Flow::new(plan, notes);
-    let mut told = HashSet::new();
+    let mut reported = HashSet::new();
     for (at, unit) in plan.units.iter().enumerate().skip(before) {
         let outside = flow.above[at].iter().chain(&given.names).map(String::as_str).collect();
         let before = flow.before[at].iter().chain(&given.names).chain(&given.possible);
         let before = before.map(String::as_str).collect();
         if !notes[at].is_partial && !flow.is_open_above[at] {
-            undefined(plan, unit, &notes[at].uses, &flow, &before, diagnostics);
+            let mut undefined = UndefinedNames::new(plan, unit, &flow, &before);
+            diagnostics.extend(notes[at].uses.iter().filter_map(|used| undefined.find(used)));
         }
-        let mut collisions = Collisions::new(plan, unit, &notes[at], &mut told, diagnostics);
+        let mut collisions = Collisions::new(plan, unit, &notes[at], &mut reported, diagnostics);
         collisions.own(given);
         collisions.in_step_env(&outside, &flow.below);
         collisions.in_calls(&flow.surely_above[at]);
@@ -106,7 +100,7 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    fn new(plan: &Plan, notes: &[Notes]) -> Flow {
+    fn new(plan: &Plan, notes: &[NameFacts]) -> Flow {
         let own = |names: fn(&Unit) -> BTreeSet<String>| plan.units.iter().map(|unit| names(unit)).collect();
         let mut below: Vec<BTreeSet<String>> = own(|unit| unit.names.iter().cloned().collect());
         let mut assigned: Vec<BTreeSet<String>> =
@@ -178,7 +172,7 @@ impl Flow {
     }
 
     /// Whether a step can define names that only a run will tell.
-    fn opens(&self, step: &Step) -> bool {
+    pub(super) fn opens(&self, step: &Step) -> bool {
         match &step.kind {
             StepKind::Nested { target: Target::Known { unit, .. }, .. } => self.is_open[unit.0 as usize],
             _ => is_dynamic(step),
@@ -237,127 +231,8 @@ fn spread(plan: &Plan, mut step: impl FnMut(usize, usize) -> bool) {
     while calls.iter().fold(false, |changed, (parent, child)| step(*parent, *child) | changed) {}
 }
 
-fn undefined(
-    plan: &Plan,
-    unit: &Unit,
-    uses: &[Use],
-    flow: &Flow,
-    outside: &BTreeSet<&str>,
-    diagnostics: &mut Vec<Diagnostic>,
-) {
-    // the index of the first step that can see a name; later definitions do not count
-    let mut visible: HashMap<&str, usize> = unit.expected().map(|name| (name.as_str(), 0)).collect();
-    // the first step that can see names which only a run will tell
-    let mut open_from = None;
-    // the step that assigns a name; `None` if several do
-    let mut assigned: HashMap<&str, Option<usize>> = HashMap::new();
-    let mut after = 0;
-    for (at, step) in unit.steps.iter().enumerate() {
-        if at >= after {
-            after = next_after_group(unit, at);
-        }
-        for name in flow.defined_by(step) {
-            visible.entry(name).or_insert(after);
-            let only = assigned.entry(name).or_insert(Some(at));
-            *only = only.filter(|first| *first == at);
-        }
-        if flow.opens(step) {
-            open_from = open_from.or(Some(after));
-        }
-    }
-    let mut comparisons = Comparisons::default();
-    for used in uses.iter().filter(|used| open_from.is_none_or(|open| used.at.step() < open)) {
-        let root = used.path.root.as_str();
-        let names: Vec<String> = used.path.names().collect();
-        let sees = |name: &str| {
-            outside.contains(name) || visible.get(name).is_some_and(|from| *from <= used.at.step())
-        };
-        let special = match used.at {
-            Where::Hook => HOOK_NAMES.contains(&root),
-            Where::Prompt(_) => PROMPT_NAMES.contains(&root),
-            Where::Condition(_) => CONDITION_NAMES.contains(&root),
-            _ => false,
-        };
-        if special {
-            continue;
-        }
-        // a name may have dots itself: the longest that is defined counts
-        if let Some(at) = names.iter().rposition(|name| sees(name)) {
-            let around = |name: &str| outside.contains(name) || visible.contains_key(name);
-            let replaced = |name: &str| outside.contains(name) || assigned.contains_key(name);
-            let missing = members::missing(unit, used, (&names[at], at), &replaced, &mut comparisons);
-            // the value of the name is that of one step, and nothing outside can replace it
-            let only = assigned.get(root).copied().flatten().filter(|_| at == 0 && !outside.contains(root));
-            let call = only.and_then(|only| Call::of(unit, root, only));
-            let below = |call: Call| call.missing(plan, flow, used, &around, &mut comparisons);
-            diagnostics.extend(missing.or_else(|| call.and_then(below)));
-            continue;
-        }
-        let is_allowed = comparisons.allow(visible.len() + outside.len());
-        let known = visible.keys().copied().chain(outside.iter().copied());
-        let meant = is_allowed.then(|| did_you_mean(root, known)).flatten();
-        // optional names are a pattern of conditions: only a probable slip is worth a word
-        if matches!(used.at, Where::Condition(_)) && meant.is_none() && !visible.contains_key(root) {
-            let is_term = |word: &str| sees(word) || word.bytes().all(|byte| byte.is_ascii_digit());
-            let is_sum = root.split_once('-').is_some_and(|(name, rest)| sees(name) && is_term(rest));
-            let is_number = root.starts_with(|c: char| c.is_ascii_digit());
-            diagnostics.extend(is_sum.then(|| not_a_sum(root, used)));
-            diagnostics.extend((is_number && !is_sum).then(|| not_a_number(root, used)));
-            continue;
-        }
-        diagnostics.push(undefined_name(root, used, meant, visible.get(root).copied(), unit));
-    }
-}
-
-/// `n-1` is one name in a condition: taken for a subtraction it would be false without a word.
-fn not_a_sum(root: &str, used: &Use) -> Diagnostic {
-    let message =
-        format!("`{root}` is read as one name, and nothing defines it: a condition cannot subtract");
-    Diagnostic::new(Code::ConditionSyntax, used.place, message)
-        .label("not a subtraction")
-        .help("compute it in a bash step, and compare its output")
-}
-
-/// `1_000` and `0x10` are names in a condition: taken for numbers they would be false without a word.
-fn not_a_number(root: &str, used: &Use) -> Diagnostic {
-    let message = format!("`{root}` is neither a number nor a known name");
-    Diagnostic::new(Code::UndefinedVariable, used.place, message)
-        .label("not a number")
-        .help("write digits, as in `1000` or `0.5`; put text into quotes")
-}
-
-fn undefined_name(
-    root: &str,
-    used: &Use,
-    meant: Option<&str>,
-    defined_after: Option<usize>,
-    unit: &Unit,
-) -> Diagnostic {
-    let message = match used.at {
-        Where::Hook | Where::End | Where::Secret => format!("nothing defines `{root}`"),
-        Where::Step(_) | Where::Prompt(_) | Where::Condition(_) => {
-            format!("nothing defines `{root}` before this step")
-        }
-    };
-    let problem = Diagnostic::new(Code::UndefinedVariable, used.place, message);
-    match (defined_after, meant) {
-        (Some(after), _) => {
-            let step = &unit.steps[after - 1];
-            let event = match &step.group {
-                Some(group) => format!("parallel group `{}` has ended", group.name),
-                None => format!("step `{}` has run", step.id),
-            };
-            problem.label("renders as empty text").help(format!("it gets its value only when {event}"))
-        }
-        (None, Some(meant)) => problem.label(format!("did you mean `{meant}`?")),
-        (None, None) => problem
-            .label(if used.at == Where::Secret { "hides nothing" } else { "renders as empty text" })
-            .help(format!("declare it under `context:`, or pass it with `--set {root}=…`")),
-    }
-}
-
 /// The index of the first step that sees the value of step `at`: the one after its parallel group.
-fn next_after_group(unit: &Unit, at: usize) -> usize {
+pub(super) fn next_after_group(unit: &Unit, at: usize) -> usize {
     let group = &unit.steps[at].group;
     let mut next = at + 1;
     while group.is_some() && unit.steps.get(next).is_some_and(|step| step.group == *group) {

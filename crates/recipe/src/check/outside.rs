@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Given,
-    names::{Notes, is_dynamic},
+    names::{NameFacts, is_dynamic},
 };
 use crate::{
     diagnostic::{Code, Diagnostic, did_you_mean},
@@ -15,7 +15,7 @@ use crate::{
     template::Template,
 };
 
-pub(super) fn check(plan: &Plan, notes: &[Notes], given: &Given, diagnostics: &mut Vec<Diagnostic>) {
+pub(super) fn check(plan: &Plan, notes: &[NameFacts], given: &Given, diagnostics: &mut Vec<Diagnostic>) {
     let steps = || plan.units.iter().flat_map(|unit| &unit.steps);
     // a recipe that is known only when its step runs may know every name and tag
     if notes.iter().any(|notes| notes.is_partial) || steps().any(|step| is_dynamic(step)) {
@@ -30,7 +30,7 @@ pub(super) fn check(plan: &Plan, notes: &[Notes], given: &Given, diagnostics: &m
     }
 }
 
-fn unknown_setting(plan: &Plan, notes: &[Notes], name: &str) -> Option<Diagnostic> {
+fn unknown_setting(plan: &Plan, notes: &[NameFacts], name: &str) -> Option<Diagnostic> {
     let root = name.split('.').next().unwrap_or(name);
     let is_known = plan.units.iter().any(|unit| knows(unit, root) || knows(unit, name))
         || notes.iter().flat_map(|notes| &notes.uses).any(|used| used.path.root == root)

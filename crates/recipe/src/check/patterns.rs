@@ -3,12 +3,12 @@
 use super::Checker;
 use crate::{
     diagnostic::{Code, Diagnostic},
-    syntax,
+    syntax::StepSyntax,
 };
 
 impl Checker<'_> {
     /// Reports patterns under `reads` and `produces` that cannot mean anything.
-    pub(super) fn file_patterns(&mut self, fields: &syntax::Step) {
+    pub(super) fn file_patterns(&mut self, fields: &StepSyntax) {
         let patterns = [&fields.reads, &fields.produces].into_iter().flatten().flat_map(|list| &list.value);
         for pattern in patterns {
             let Some((label, help)) = fault(&pattern.value) else { continue };

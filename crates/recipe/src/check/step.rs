@@ -8,8 +8,8 @@ use crate::{
     plan::{Group, JsonMode, Retry, Step},
     source::Place,
     syntax::{
-        self, Backoff, ExitMeaning, RetryOn,
-        kinds::Written,
+        self, Backoff, ExitMeaning, RetryOn, RetrySyntax, StepSyntax,
+        kinds::WithDigest,
         shape::{Optional, Spanned},
     },
     template::Template,
@@ -19,7 +19,7 @@ use super::{
     Checker,
     extend::Lineage,
     kind::stand_in,
-    names::{Use, Where},
+    names::{NameUse, UsedIn},
     unit::{UnitScope, bad_env_name, begins_with_hyphen, is_variable_name, useless_name},
 };
 
@@ -29,7 +29,7 @@ const DEFAULT_ATTEMPTS: u64 = 3;
 impl Checker<'_> {
     pub(super) fn check_step(
         &mut self,
-        written: &Spanned<Written<syntax::Step>>,
+        written: &Spanned<WithDigest<StepSyntax>>,
         at: usize,
         scope: &UnitScope,
     ) -> Step {
@@ -41,7 +41,7 @@ impl Checker<'_> {
         };
         let name = id.as_deref().unwrap_or("without id").to_owned();
         let place = fields.id.as_ref().map_or(fields.place.first_character(), |id| id.place);
-        let at_step = Where::Step(at);
+        let at_step = UsedIn::Step(at);
         let kind = self.kind(fields, &name, place, at_step, scope);
         if let Some(kind) = &kind {
             self.fields_without_effect(fields, kind);
@@ -88,7 +88,7 @@ impl Checker<'_> {
         }
     }
 
-    fn json_mode(&mut self, fields: &syntax::Step) -> JsonMode {
+    fn json_mode(&mut self, fields: &StepSyntax) -> JsonMode {
         let flag = |field: &Optional<bool>| field.as_ref().map(|flag| flag.value);
         let wanted = flag(&fields.parse_json);
         let required = fields.parse_json_required.as_ref().filter(|flag| flag.value);
@@ -111,7 +111,7 @@ impl Checker<'_> {
     }
 
     /// Whether the run continues when the step fails: one question that three fields answer.
-    fn tolerance(&mut self, fields: &syntax::Step) -> bool {
+    fn tolerance(&mut self, fields: &StepSyntax) -> bool {
         let mut answers = Vec::new();
         for (field, negated) in
             [(&fields.continue_on_error, false), (&fields.nonfatal, false), (&fields.fatal, true)]
@@ -134,21 +134,16 @@ impl Checker<'_> {
         tolerant
     }
 
-    fn condition(
-        &mut self,
-        fields: &syntax::Step,
-        at: Where,
-        scope: &UnitScope,
-    ) -> Option<Option<Condition>> {
+    fn condition(&mut self, fields: &StepSyntax, at: UsedIn, scope: &UnitScope) -> Option<Option<Condition>> {
         let Some(text) = &fields.condition else { return Some(None) };
         match Condition::parse(&text.value) {
             Ok(condition) => {
                 for (path, range) in condition.names() {
                     let place = text.place_of(range);
-                    self.notes[scope.id.0 as usize].uses.push(Use {
+                    self.notes[scope.id.0 as usize].uses.push(NameUse {
                         path,
                         place,
-                        at: Where::Condition(at.step()),
+                        at: UsedIn::Condition(at.step()),
                     });
                 }
                 self.quoted_templates(&condition, text);
@@ -178,7 +173,7 @@ impl Checker<'_> {
         }
     }
 
-    fn step_env(&mut self, fields: &syntax::Step, at: Where, scope: &UnitScope) -> Vec<(String, Template)> {
+    fn step_env(&mut self, fields: &StepSyntax, at: UsedIn, scope: &UnitScope) -> Vec<(String, Template)> {
         let mut env = Vec::new();
         for (name, value) in fields.env.iter().flat_map(|env| &env.value.0) {
             if !is_env_name(&name.value) {
@@ -195,7 +190,7 @@ impl Checker<'_> {
 
     fn dependencies(
         &mut self,
-        fields: &syntax::Step,
+        fields: &StepSyntax,
         at: usize,
         group: Option<&Group>,
         scope: &UnitScope,
@@ -260,7 +255,7 @@ impl Checker<'_> {
     /// The variable that takes the output: `Some(None)` if nothing does.
     fn store(
         &mut self,
-        fields: &syntax::Step,
+        fields: &StepSyntax,
         id: &str,
         place: Place,
         scope: &UnitScope,
@@ -298,11 +293,11 @@ impl Checker<'_> {
         Some(Some(id.to_owned()))
     }
 
-    fn retry(&mut self, fields: &syntax::Step) -> Option<Option<Retry>> {
+    fn retry(&mut self, fields: &StepSyntax) -> Option<Option<Retry>> {
         let Some(retry) = &fields.retry else { return Some(None) };
         let (max_attempts, fields) = match &retry.value {
-            syntax::Retry::Attempts(attempts) => (*attempts, None),
-            syntax::Retry::Fields(fields) => (
+            RetrySyntax::Attempts(attempts) => (*attempts, None),
+            RetrySyntax::Fields(fields) => (
                 fields.max_attempts.as_ref().map_or(DEFAULT_ATTEMPTS, |attempts| attempts.value),
                 Some(fields),
             ),
@@ -347,7 +342,7 @@ impl Checker<'_> {
         None
     }
 
-    fn exit_codes(&mut self, fields: &syntax::Step) -> Vec<(i32, ExitMeaning)> {
+    fn exit_codes(&mut self, fields: &StepSyntax) -> Vec<(i32, ExitMeaning)> {
         let mut codes = Vec::new();
         for (code, meaning) in fields.exit_codes.iter().flat_map(|codes| &codes.value.0) {
             match code.value.parse::<i32>() {

@@ -11,8 +11,8 @@ use crate::{
     scope::Path,
     source::Place,
     syntax::{
-        self, Recipe,
-        kinds::Written,
+        self, RecipeSyntax, StepSyntax,
+        kinds::WithDigest,
         shape::{Optional, Spanned},
     },
     template::{Template, parse_path},
@@ -21,7 +21,7 @@ use crate::{
 use super::{
     Checker, Loaded,
     extend::Lineage,
-    names::{Use, Where},
+    names::{NameUse, UsedIn},
     step::{is_env_name, listed},
 };
 
@@ -51,12 +51,7 @@ impl Checker<'_> {
         };
         let steps = recipe.steps.as_ref().map(|steps| steps.value.as_slice()).unwrap_or_default();
         if steps.is_empty() && is_missing("steps") {
-            let written = recipe.steps.as_ref().map(|steps| steps.place.first_character());
-            let place = written.unwrap_or_else(|| recipe.missing("steps"));
-            self.diagnostics.push(
-                Diagnostic::new(Code::NoSteps, place, "the recipe has no steps")
-                    .help("add `steps:` with at least one `- id: …` entry"),
-            );
+            self.diagnostics.push(no_steps(&recipe));
         }
         self.notes[id.0 as usize].is_partial = !is_missing("steps") || !is_missing("context");
         self.check_ids(steps);
@@ -65,35 +60,19 @@ impl Checker<'_> {
         self.use_secrets(&recipe, id);
         let context = recipe.context.as_ref().map(|context| context.value.to_map()).unwrap_or_default();
         let inputs = self.inputs(&recipe);
-        let mut declared: IndexSet<String> = context.keys().cloned().collect();
-        declared.extend(inputs.iter().map(|input| input.name.clone()));
-        let ids = index_ids(steps);
-        let scope = UnitScope {
-            id,
-            default_timeout: self.positive(&recipe.default_step_timeout, "default_step_timeout"),
-            listed: listed(&ids),
-            ids,
-            declared,
-            groups: self.groups(steps),
-            lineage,
-        };
+        let declared = context.keys().chain(inputs.iter().map(|input| &input.name)).cloned().collect();
+        let scope = self.unit_scope(id, &recipe, lineage, declared);
         let checked: Vec<_> = steps
             .iter()
             .enumerate()
             .map(|(at, step)| std::sync::Arc::new(self.check_step(step, at, &scope)))
             .collect();
-        let texts = |list: &Optional<syntax::Texts>| -> Vec<String> {
-            list.iter().flat_map(|list| &list.value).map(|text| text.value.clone()).collect()
-        };
-        let env = recipe.env.as_ref().map(|env| &env.value);
+        let text = |field: &Optional<String>| field.as_ref().map(|text| text.value.clone());
         Unit {
             name: name.unwrap_or_default(),
-            version: recipe
-                .version
-                .as_ref()
-                .map_or_else(|| "1.0".to_owned(), |version| version.value.clone()),
-            description: recipe.description.as_ref().map(|text| text.value.clone()).unwrap_or_default(),
-            author: recipe.author.as_ref().map(|text| text.value.clone()).unwrap_or_default(),
+            version: text(&recipe.version).unwrap_or_else(|| "1.0".to_owned()),
+            description: text(&recipe.description).unwrap_or_default(),
+            author: text(&recipe.author).unwrap_or_default(),
             tags: texts(&recipe.tags),
             path: loaded.path.clone(),
             digest: sha256(&loaded.bytes),
@@ -104,27 +83,36 @@ impl Checker<'_> {
                 .map(|(name, rule)| (name.value.clone(), rule.value))
                 .collect(),
             output: self.output(&recipe, id),
-            limits: recipe.recursion.as_ref().map_or_else(Limits::default, |limits| Limits {
-                max_depth: limits.value.max_depth.as_ref().map(|depth| depth.value),
-                max_total_steps: limits.value.max_total_steps.as_ref().map(|steps| steps.value),
-            }),
+            limits: limits(&recipe),
             hooks: self.hooks(&recipe, id),
             secrets: texts(&recipe.secrets),
-            required_env: env.map(|env| texts(&env.required)).unwrap_or_default(),
-            env_files: match env.and_then(|env| env.files.as_ref()) {
-                Some(files) => files.value.iter().map(|file| file.value.clone()).collect(),
-                None => vec![".env.local".to_owned(), ".env".to_owned()],
-            },
-            budget: recipe.budget.as_ref().map_or_else(Budget::default, |budget| Budget {
-                usd: budget.value.usd.as_ref().map(|value| value.value),
-                tokens: budget.value.tokens.as_ref().map(|value| value.value),
-                agent_runs: budget.value.agent_runs.as_ref().map(|value| value.value),
-                minutes: budget.value.minutes.as_ref().map(|value| value.value),
-            }),
+            required_env: recipe.env.as_ref().map(|env| texts(&env.value.required)).unwrap_or_default(),
+            env_files: env_files(&recipe),
+            budget: budget(&recipe),
             names: unit_names(scope.declared, &checked),
             context,
             inputs,
             steps: checked,
+        }
+    }
+
+    fn unit_scope(
+        &mut self,
+        id: UnitId,
+        recipe: &RecipeSyntax,
+        lineage: Lineage,
+        declared: IndexSet<String>,
+    ) -> UnitScope {
+        let steps = recipe.steps.as_ref().map(|steps| steps.value.as_slice()).unwrap_or_default();
+        let ids = index_ids(steps);
+        UnitScope {
+            id,
+            default_timeout: self.positive(&recipe.default_step_timeout, "default_step_timeout"),
+            listed: listed(&ids),
+            ids,
+            declared,
+            groups: self.groups(steps),
+            lineage,
         }
     }
 
@@ -161,14 +149,14 @@ impl Checker<'_> {
     }
 
     /// A template; reported if it cannot be read, its names noted.
-    pub(super) fn template(&mut self, text: &Spanned<String>, at: Where, unit: UnitId) -> Option<Template> {
+    pub(super) fn template(&mut self, text: &Spanned<String>, at: UsedIn, unit: UnitId) -> Option<Template> {
         let template = self.parsed(text)?;
         self.use_names(template.names(), text, at, unit);
         Some(template)
     }
 
     /// The same for a shell command: templates in its comments read nothing.
-    pub(super) fn command(&mut self, text: &Spanned<String>, at: Where, unit: UnitId) -> Option<Template> {
+    pub(super) fn command(&mut self, text: &Spanned<String>, at: UsedIn, unit: UnitId) -> Option<Template> {
         let template = self.parsed(text)?;
         self.use_names(template.command_names(), text, at, unit);
         self.warn_of_misuse(text, &template);
@@ -179,7 +167,7 @@ impl Checker<'_> {
         &mut self,
         names: Vec<(&Path, std::ops::Range<usize>)>,
         text: &Spanned<String>,
-        at: Where,
+        at: UsedIn,
         unit: UnitId,
     ) {
         let mut seen = std::collections::HashSet::new();
@@ -187,7 +175,7 @@ impl Checker<'_> {
             // one word about a name is enough for one text
             if seen.insert(path) {
                 let place = text.place_of(range);
-                self.notes[unit.0 as usize].uses.push(Use { path: path.clone(), place, at });
+                self.notes[unit.0 as usize].uses.push(NameUse { path: path.clone(), place, at });
             }
         }
     }
@@ -208,7 +196,7 @@ impl Checker<'_> {
     }
 
     /// Notes where names are declared; warns about those that templates cannot use.
-    fn declare_names(&mut self, recipe: &Recipe, unit: UnitId) {
+    fn declare_names(&mut self, recipe: &RecipeSyntax, unit: UnitId) {
         let context = recipe.context.iter().flat_map(|context| &context.value.0).map(|(name, _)| name);
         let inputs = recipe.inputs.iter().flat_map(|inputs| &inputs.value);
         // an input without a name has its own message
@@ -222,7 +210,7 @@ impl Checker<'_> {
         }
     }
 
-    fn check_env_names(&mut self, recipe: &Recipe) {
+    fn check_env_names(&mut self, recipe: &RecipeSyntax) {
         let required = recipe.env.iter().filter_map(|env| env.value.required.as_ref());
         for name in required.flat_map(|names| &names.value).filter(|name| !is_env_name(&name.value)) {
             self.diagnostics.push(bad_env_name(name));
@@ -230,7 +218,7 @@ impl Checker<'_> {
     }
 
     /// A misspelt secret would be shown, so its name must be one that exists.
-    fn use_secrets(&mut self, recipe: &Recipe, unit: UnitId) {
+    fn use_secrets(&mut self, recipe: &RecipeSyntax, unit: UnitId) {
         for name in recipe.secrets.iter().flat_map(|names| &names.value) {
             if name.value.trim().is_empty() {
                 let problem =
@@ -241,11 +229,11 @@ impl Checker<'_> {
             let path = parse_path(&name.value)
                 .unwrap_or_else(|| Path { root: name.value.clone(), segments: Vec::new() });
             let place = name.place;
-            self.notes[unit.0 as usize].uses.push(Use { path, place, at: Where::Secret });
+            self.notes[unit.0 as usize].uses.push(NameUse { path, place, at: UsedIn::Secret });
         }
     }
 
-    fn inputs(&mut self, recipe: &Recipe) -> Vec<Input> {
+    fn inputs(&mut self, recipe: &RecipeSyntax) -> Vec<Input> {
         let mut found: Vec<Input> = Vec::new();
         for input in recipe.inputs.iter().flat_map(|inputs| &inputs.value) {
             let input = &input.value;
@@ -276,17 +264,17 @@ impl Checker<'_> {
         found
     }
 
-    fn output(&mut self, recipe: &Recipe, unit: UnitId) -> Option<Output> {
+    fn output(&mut self, recipe: &RecipeSyntax, unit: UnitId) -> Option<Output> {
         let output = &recipe.output.as_ref()?.value;
-        let template = self.template(output.template.as_ref()?, Where::End, unit)?;
+        let template = self.template(output.template.as_ref()?, UsedIn::End, unit)?;
         let format = output.format.as_ref().map_or_else(|| "text".to_owned(), |format| format.value.clone());
         Some(Output { format, template })
     }
 
-    fn hooks(&mut self, recipe: &Recipe, unit: UnitId) -> Hooks {
+    fn hooks(&mut self, recipe: &RecipeSyntax, unit: UnitId) -> Hooks {
         let Some(hooks) = &recipe.hooks else { return Hooks::default() };
         let mut hook =
-            |text: &Optional<String>| text.as_ref().and_then(|text| self.command(text, Where::Hook, unit));
+            |text: &Optional<String>| text.as_ref().and_then(|text| self.command(text, UsedIn::Hook, unit));
         Hooks {
             pre_step: hook(&hooks.value.pre_step),
             post_step: hook(&hooks.value.post_step),
@@ -295,7 +283,7 @@ impl Checker<'_> {
     }
 
     /// The parallel group of every step; a name that comes again later is another group.
-    fn groups(&mut self, steps: &[Spanned<Written<syntax::Step>>]) -> Vec<Option<Group>> {
+    fn groups(&mut self, steps: &[Spanned<WithDigest<StepSyntax>>]) -> Vec<Option<Group>> {
         let mut groups: Vec<Option<Group>> = Vec::with_capacity(steps.len());
         let mut number = 0;
         let mut seen = std::collections::HashSet::new();
@@ -324,7 +312,7 @@ impl Checker<'_> {
 }
 
 /// The index of every step by its id; of a duplicate, that of the first.
-pub(super) fn index_ids(steps: &[Spanned<Written<syntax::Step>>]) -> HashMap<String, usize> {
+pub(super) fn index_ids(steps: &[Spanned<WithDigest<StepSyntax>>]) -> HashMap<String, usize> {
     let mut ids = HashMap::with_capacity(steps.len());
     for (at, step) in steps.iter().enumerate() {
         if let Some(id) = &step.value.shape.id {
@@ -364,4 +352,39 @@ pub(super) fn bad_env_name(name: &Spanned<String>) -> Diagnostic {
     Diagnostic::new(Code::BadName, name.place, message)
         .label("not a name")
         .help("use letters, digits and `_`, and do not start with a digit")
+}
+
+fn no_steps(recipe: &RecipeSyntax) -> Diagnostic {
+    let written = recipe.steps.as_ref().map(|steps| steps.place.first_character());
+    let place = written.unwrap_or_else(|| recipe.missing("steps"));
+    Diagnostic::new(Code::NoSteps, place, "the recipe has no steps")
+        .help("add `steps:` with at least one `- id: …` entry")
+}
+
+fn texts(list: &Optional<syntax::Texts>) -> Vec<String> {
+    list.iter().flat_map(|list| &list.value).map(|text| text.value.clone()).collect()
+}
+
+fn limits(recipe: &RecipeSyntax) -> Limits {
+    recipe.recursion.as_ref().map_or_else(Limits::default, |limits| Limits {
+        max_depth: limits.value.max_depth.as_ref().map(|depth| depth.value),
+        max_total_steps: limits.value.max_total_steps.as_ref().map(|steps| steps.value),
+    })
+}
+
+/// The environment files that the recipe names, or the usual ones.
+fn env_files(recipe: &RecipeSyntax) -> Vec<String> {
+    match recipe.env.as_ref().and_then(|env| env.value.files.as_ref()) {
+        Some(files) => files.value.iter().map(|file| file.value.clone()).collect(),
+        None => vec![".env.local".to_owned(), ".env".to_owned()],
+    }
+}
+
+fn budget(recipe: &RecipeSyntax) -> Budget {
+    recipe.budget.as_ref().map_or_else(Budget::default, |budget| Budget {
+        usd: budget.value.usd.as_ref().map(|value| value.value),
+        tokens: budget.value.tokens.as_ref().map(|value| value.value),
+        agent_runs: budget.value.agent_runs.as_ref().map(|value| value.value),
+        minutes: budget.value.minutes.as_ref().map(|value| value.value),
+    })
 }

@@ -12,13 +12,13 @@ use crate::value::{Number, Value};
 const LARGEST: usize = 64 << 20;
 
 /// A value, and where in the text it comes from.
-pub(super) struct Argument {
+pub(super) struct CallArgument {
     pub(super) value: Value,
     pub(super) at: Range<usize>,
 }
 
 /// Why a method has no result.
-pub(super) struct Fault {
+pub(super) struct CallFault {
     pub(super) method: Method,
     pub(super) kind: EvalErrorKind,
     pub(super) found: &'static str,
@@ -91,7 +91,11 @@ fn count(count: usize) -> Value {
     number(count as f64)
 }
 
-pub(super) fn method(method: Method, subject: Argument, arguments: Vec<Argument>) -> Result<Value, Fault> {
+pub(super) fn method(
+    method: Method,
+    subject: CallArgument,
+    arguments: Vec<CallArgument>,
+) -> Result<Value, CallFault> {
     let Value::Text(text) = &subject.value else { return Err(subject.fault(method, EvalErrorKind::NotText)) };
     let argument = |at: usize| match arguments.get(at) {
         Some(argument) => argument.text(method),
@@ -116,13 +120,13 @@ pub(super) fn method(method: Method, subject: Argument, arguments: Vec<Argument>
     })
 }
 
-impl Argument {
-    fn fault(&self, method: Method, kind: EvalErrorKind) -> Fault {
-        Fault { method, kind, found: self.value.type_name(), at: self.at.clone() }
+impl CallArgument {
+    fn fault(&self, method: Method, kind: EvalErrorKind) -> CallFault {
+        CallFault { method, kind, found: self.value.type_name(), at: self.at.clone() }
     }
 
     /// Numbers and booleans are as good as text here; nothing, lists and objects are mistakes.
-    fn text(&self, method: Method) -> Result<Cow<'_, str>, Fault> {
+    fn text(&self, method: Method) -> Result<Cow<'_, str>, CallFault> {
         match &self.value {
             Value::Null | Value::List(_) | Value::Map(_) => Err(self.fault(method, EvalErrorKind::NotText)),
             value => Ok(value.render()),
@@ -166,7 +170,7 @@ fn texts<'a>(parts: impl Iterator<Item = &'a str>) -> Value {
     Value::list(parts.map(Value::from).collect())
 }
 
-fn join(separator: &str, arguments: &[Argument]) -> Result<Value, Fault> {
+fn join(separator: &str, arguments: &[CallArgument]) -> Result<Value, CallFault> {
     let Some(argument) = arguments.first() else { return Ok(Value::Null) };
     let Value::List(items) = &argument.value else {
         return Err(argument.fault(Method::Join, EvalErrorKind::NotList));

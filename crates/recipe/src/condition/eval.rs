@@ -9,7 +9,7 @@ use super::{
     compare::{contains, equal, order},
     error::{EvalError, EvalErrorKind},
     parser,
-    tree::{Comparison, Expr, Kind, Operator, Step},
+    tree::{ChainLink, Comparison, Expr, ExprKind, Operator},
     words::Function,
 };
 use crate::{diagnostic::shorten, scope::Scope, value::Value};
@@ -43,19 +43,19 @@ fn known<T>(evaluated: Evaluated<T>) -> Result<Option<T>, EvalError> {
 
 /// A value, and whether it is a literal: `str()` writes a literal number as a float, but a number
 /// of the context as it was written there.
-struct Outcome {
+struct Operand {
     value: Value,
-    origin: Origin,
+    origin: ValueOrigin,
 }
 
-enum Origin {
+enum ValueOrigin {
     Literal,
     Elsewhere,
 }
 
-impl From<Value> for Outcome {
-    fn from(value: Value) -> Outcome {
-        Outcome { value, origin: Origin::Elsewhere }
+impl From<Value> for Operand {
+    fn from(value: Value) -> Operand {
+        Operand { value, origin: ValueOrigin::Elsewhere }
     }
 }
 
@@ -65,26 +65,26 @@ struct Evaluation<'a> {
 }
 
 impl Evaluation<'_> {
-    fn outcome(&self, expr: &Expr) -> Evaluated<Outcome> {
+    fn outcome(&self, expr: &Expr) -> Evaluated<Operand> {
         match &expr.kind {
-            Kind::Literal(value) => Ok(Outcome { value: value.clone(), origin: Origin::Literal }),
-            Kind::Path(path) if !self.scope.is_known(path) => Err(Stop::Unknown),
-            Kind::Path(path) => Ok(path.resolve(self.scope).into()),
-            Kind::List(items) => Ok(Value::list(self.values(items)?).into()),
-            Kind::Or(operands) => self.first(operands, Value::is_truthy),
-            Kind::And(operands) => self.first(operands, |value| !value.is_truthy()),
-            Kind::Not(operand) => Ok(Value::Bool(!self.truth(operand)?).into()),
-            Kind::Compare(comparison) => Ok(Value::Bool(self.compare(comparison)?).into()),
-            Kind::Call(function, arguments) => self.call(*function, arguments),
-            Kind::Chain(base, steps) => self.chain(base, steps),
+            ExprKind::Literal(value) => Ok(Operand { value: value.clone(), origin: ValueOrigin::Literal }),
+            ExprKind::Path(path) if !self.scope.is_known(path) => Err(Stop::Unknown),
+            ExprKind::Path(path) => Ok(path.resolve(self.scope).into()),
+            ExprKind::List(items) => Ok(Value::list(self.values(items)?).into()),
+            ExprKind::Or(operands) => self.first(operands, Value::is_truthy),
+            ExprKind::And(operands) => self.first(operands, |value| !value.is_truthy()),
+            ExprKind::Not(operand) => Ok(Value::Bool(!self.truth(operand)?).into()),
+            ExprKind::Compare(comparison) => Ok(Value::Bool(self.compare(comparison)?).into()),
+            ExprKind::Call(function, arguments) => self.call(*function, arguments),
+            ExprKind::Chain(base, steps) => self.chain(base, steps),
         }
     }
 
     /// Whether a part is truthy. That can be known even if its value is not: `a and false` is false for every `a`.
     fn truth(&self, expr: &Expr) -> Evaluated<bool> {
         match &expr.kind {
-            Kind::Or(operands) => self.finds(operands, |truth| truth),
-            Kind::And(operands) => self.finds(operands, |truth| !truth).map(|found| !found),
+            ExprKind::Or(operands) => self.finds(operands, |truth| truth),
+            ExprKind::And(operands) => self.finds(operands, |truth| !truth).map(|found| !found),
             _ => Ok(self.value(expr)?.is_truthy()),
         }
     }
@@ -113,8 +113,8 @@ impl Evaluation<'_> {
     }
 
     /// The first operand that decides, or else the last one.
-    fn first(&self, operands: &[Expr], decides: impl Fn(&Value) -> bool) -> Evaluated<Outcome> {
-        let mut outcome = Outcome::from(Value::Null);
+    fn first(&self, operands: &[Expr], decides: impl Fn(&Value) -> bool) -> Evaluated<Operand> {
+        let mut outcome = Operand::from(Value::Null);
         for operand in operands {
             outcome = self.outcome(operand)?;
             if decides(&outcome.value) {
@@ -138,7 +138,7 @@ impl Evaluation<'_> {
         })
     }
 
-    fn call(&self, function: Function, arguments: &[Expr]) -> Evaluated<Outcome> {
+    fn call(&self, function: Function, arguments: &[Expr]) -> Evaluated<Operand> {
         let value = match function {
             Function::Min => return self.extreme(arguments, Ordering::Less),
             Function::Max => return self.extreme(arguments, Ordering::Greater),
@@ -147,20 +147,20 @@ impl Evaluation<'_> {
             Function::Bool => Value::Bool(self.sole(arguments)?.value.is_truthy()),
             Function::Len => calls::len(&self.sole(arguments)?.value),
             Function::Str => match self.sole(arguments)? {
-                Outcome { value, origin: Origin::Literal } => calls::literal_str(value),
-                Outcome { value, origin: Origin::Elsewhere } => calls::str(value),
+                Operand { value, origin: ValueOrigin::Literal } => calls::literal_str(value),
+                Operand { value, origin: ValueOrigin::Elsewhere } => calls::str(value),
             },
         };
         Ok(value.into())
     }
 
-    fn sole(&self, arguments: &[Expr]) -> Evaluated<Outcome> {
+    fn sole(&self, arguments: &[Expr]) -> Evaluated<Operand> {
         arguments.first().map_or_else(|| Ok(Value::Null.into()), |argument| self.outcome(argument))
     }
 
     /// The least or greatest argument; one that cannot be compared with the best so far is passed over.
-    fn extreme(&self, arguments: &[Expr], wanted: Ordering) -> Evaluated<Outcome> {
-        let mut best: Option<Outcome> = None;
+    fn extreme(&self, arguments: &[Expr], wanted: Ordering) -> Evaluated<Operand> {
+        let mut best: Option<Operand> = None;
         for argument in arguments {
             let next = self.outcome(argument)?;
             let better = best.as_ref().is_none_or(|best| order(&next.value, &best.value) == Some(wanted));
@@ -171,16 +171,16 @@ impl Evaluation<'_> {
         Ok(best.unwrap_or_else(|| Value::Null.into()))
     }
 
-    fn chain(&self, base: &Expr, steps: &[Step]) -> Evaluated<Outcome> {
+    fn chain(&self, base: &Expr, steps: &[ChainLink]) -> Evaluated<Operand> {
         let mut value = self.value(base)?;
         for step in steps {
             value = match step {
-                Step::Segment(segment) => value.step(segment),
-                Step::Index(index) => {
+                ChainLink::Segment(segment) => value.step(segment),
+                ChainLink::Index(index) => {
                     parser::segment(&self.value(index)?).map_or(Value::Null, |segment| value.step(&segment))
                 }
-                Step::Method(method, arguments, before) => {
-                    let subject = calls::Argument { value, at: before.clone() };
+                ChainLink::Method(method, arguments, before) => {
+                    let subject = calls::CallArgument { value, at: before.clone() };
                     calls::method(*method, subject, self.arguments(arguments)?)
                         .map_err(|fault| Stop::Failed(self.error(fault)))?
                 }
@@ -189,12 +189,13 @@ impl Evaluation<'_> {
         Ok(value.into())
     }
 
-    fn arguments(&self, exprs: &[Expr]) -> Evaluated<Vec<calls::Argument>> {
-        let argument = |expr: &Expr| Ok(calls::Argument { value: self.value(expr)?, at: expr.span.clone() });
+    fn arguments(&self, exprs: &[Expr]) -> Evaluated<Vec<calls::CallArgument>> {
+        let argument =
+            |expr: &Expr| Ok(calls::CallArgument { value: self.value(expr)?, at: expr.span.clone() });
         exprs.iter().map(argument).collect()
     }
 
-    fn error(&self, calls::Fault { method, kind, found, at }: calls::Fault) -> EvalError {
+    fn error(&self, calls::CallFault { method, kind, found, at }: calls::CallFault) -> EvalError {
         let (call, part) = (format!("`.{}()`", method.word()), self.part(&at));
         let message = match kind {
             EvalErrorKind::NotText => format!("{call} needs text, but `{part}` is {found}"),

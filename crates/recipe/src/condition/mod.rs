@@ -26,7 +26,7 @@ use crate::{
     value::Value,
 };
 use lexer::Backslash;
-use tree::{Expr, Kind};
+use tree::{Expr, ExprKind};
 
 /// A parsed condition: its text and its tree.
 #[derive(Clone, Debug)]
@@ -81,7 +81,7 @@ impl Condition {
     pub fn names(&self) -> Vec<(Path, Range<usize>)> {
         let mut names = Vec::new();
         self.tree.visit(&mut |part| {
-            if let Kind::Path(path) = &part.kind {
+            if let ExprKind::Path(path) = &part.kind {
                 names.push((path.clone(), part.span.clone()));
             }
         });
@@ -92,7 +92,7 @@ impl Condition {
     pub fn texts(&self) -> Vec<(&str, Range<usize>)> {
         let mut texts = Vec::new();
         self.tree.visit(&mut |part| {
-            if let Kind::Literal(Value::Text(text)) = &part.kind {
+            if let ExprKind::Literal(Value::Text(text)) = &part.kind {
                 texts.push((&**text, part.span.clone()));
             }
         });

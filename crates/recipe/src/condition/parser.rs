@@ -8,7 +8,7 @@ use super::{
     error::{ConditionError, ConditionErrorKind},
     hints,
     lexer::{self, Backslash, Sign, Token},
-    tree::{Comparison, Expr, Kind, Operator, Step},
+    tree::{ChainLink, Comparison, Expr, ExprKind, Operator},
     words::{Function, Method},
 };
 use crate::{
@@ -28,7 +28,7 @@ type Parsed<T> = Result<T, ConditionError>;
 
 pub(super) fn parse(text: &str, backslash: Backslash) -> Result<Expr, Vec<ConditionError>> {
     let tokens = lexer::tokens(text, backslash).map_err(|error| vec![error])?;
-    let mut parser = Parser { text, tokens, next: 0, depth: 0, told: Vec::new() };
+    let mut parser = ConditionParser { text, tokens, next: 0, depth: 0, told: Vec::new() };
     let parsed = parser.whole();
     match parsed {
         Ok(tree) if parser.told.is_empty() => Ok(tree),
@@ -37,7 +37,7 @@ pub(super) fn parse(text: &str, backslash: Backslash) -> Result<Expr, Vec<Condit
     }
 }
 
-struct Parser<'a> {
+struct ConditionParser<'a> {
     text: &'a str,
     tokens: Vec<Token>,
     next: usize,
@@ -46,7 +46,7 @@ struct Parser<'a> {
     told: Vec<ConditionError>,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> ConditionParser<'a> {
     fn whole(&mut self) -> Parsed<Expr> {
         let tree = self.expression()?;
         match self.peek() {
@@ -115,18 +115,18 @@ impl<'a> Parser<'a> {
     }
 
     fn expression(&mut self) -> Parsed<Expr> {
-        self.deeper(|parser| parser.operands(&Sign::Or, Self::conjunction, Kind::Or))
+        self.deeper(|parser| parser.operands(&Sign::Or, Self::conjunction, ExprKind::Or))
     }
 
     fn conjunction(&mut self) -> Parsed<Expr> {
-        self.operands(&Sign::And, Self::negation, Kind::And)
+        self.operands(&Sign::And, Self::negation, ExprKind::And)
     }
 
     fn operands(
         &mut self,
         operator: &Sign,
         operand: fn(&mut Self) -> Parsed<Expr>,
-        kind: fn(Vec<Expr>) -> Kind,
+        kind: fn(Vec<Expr>) -> ExprKind,
     ) -> Parsed<Expr> {
         let start = self.here().start;
         let first = operand(self)?;
@@ -144,7 +144,7 @@ impl<'a> Parser<'a> {
         match self.accept(&Sign::Not) {
             Some(span) => {
                 let operand = self.deeper(Self::negation)?;
-                Ok(Expr::new(Kind::Not(Box::new(operand)), span.start..self.end()))
+                Ok(Expr::new(ExprKind::Not(Box::new(operand)), span.start..self.end()))
             }
             None => self.comparison(),
         }
@@ -157,7 +157,7 @@ impl<'a> Parser<'a> {
         let right = self.value()?;
         self.reject_chain(start, &right)?;
         let comparison = Comparison { left, operator, right };
-        Ok(Expr::new(Kind::Compare(Box::new(comparison)), start..self.end()))
+        Ok(Expr::new(ExprKind::Compare(Box::new(comparison)), start..self.end()))
     }
 
     fn operator(&mut self) -> Option<Operator> {
@@ -197,7 +197,7 @@ impl<'a> Parser<'a> {
         let mut steps = Vec::new();
         while let Some(step) = self.step(start)? {
             match (&mut base.kind, step) {
-                (Kind::Path(path), Step::Segment(segment)) if steps.is_empty() => {
+                (ExprKind::Path(path), ChainLink::Segment(segment)) if steps.is_empty() => {
                     path.segments.push(segment);
                     base.span.end = self.end();
                 }
@@ -206,11 +206,11 @@ impl<'a> Parser<'a> {
         }
         match steps.is_empty() {
             true => Ok(base),
-            false => Ok(Expr::new(Kind::Chain(Box::new(base), steps), start..self.end())),
+            false => Ok(Expr::new(ExprKind::Chain(Box::new(base), steps), start..self.end())),
         }
     }
 
-    fn step(&mut self, start: usize) -> Parsed<Option<Step>> {
+    fn step(&mut self, start: usize) -> Parsed<Option<ChainLink>> {
         let before = start..self.end();
         if self.accept(&Sign::OpenList).is_some() {
             return self.index().map(Some);
@@ -225,38 +225,38 @@ impl<'a> Parser<'a> {
         let name = &self.text[at.clone()];
         match self.accept(&Sign::Open) {
             Some(_) => self.method(name, at, before).map(Some),
-            None => Ok(Some(Step::Segment(Segment::Key(name.to_string())))),
+            None => Ok(Some(ChainLink::Segment(Segment::Key(name.to_string())))),
         }
     }
 
-    fn method(&mut self, name: &str, at: Range<usize>, before: Range<usize>) -> Parsed<Step> {
+    fn method(&mut self, name: &str, at: Range<usize>, before: Range<usize>) -> Parsed<ChainLink> {
         let Some(method) = Method::find(name) else {
             self.tell(hints::unknown_method(name, at));
             self.list_until(&Sign::Close, "`)`")?;
-            return Ok(Step::Segment(Segment::Key(name.to_string())));
+            return Ok(ChainLink::Segment(Segment::Key(name.to_string())));
         };
         let arguments = self.list_until(&Sign::Close, "`)`")?;
         let span = at.start..self.end();
         self.check_arity(&format!(".{}()", method.word()), method.arity(), arguments.len(), span);
-        Ok(Step::Method(method, arguments, before))
+        Ok(ChainLink::Method(method, arguments, before))
     }
 
-    fn index(&mut self) -> Parsed<Step> {
+    fn index(&mut self) -> Parsed<ChainLink> {
         let index = self.expression()?;
         if self.accept(&Sign::CloseList).is_none() {
             return Err(self.expected("`]`"));
         }
         match &index.kind {
-            Kind::Literal(value) => match segment(value) {
-                Some(segment) => Ok(Step::Segment(segment)),
+            ExprKind::Literal(value) => match segment(value) {
+                Some(segment) => Ok(ChainLink::Segment(segment)),
                 None => {
                     let error =
                         ConditionError::syntax("an index is a whole number or a text", index.span.clone());
                     self.tell(error.help("write `x[0]`, `x[-1]` or `x['key']`"));
-                    Ok(Step::Index(index))
+                    Ok(ChainLink::Index(index))
                 }
             },
-            _ => Ok(Step::Index(index)),
+            _ => Ok(ChainLink::Index(index)),
         }
     }
 
@@ -273,7 +273,7 @@ impl<'a> Parser<'a> {
             _ => return Err(self.expected("a value")),
         };
         self.next += 1;
-        Ok(Expr::new(Kind::Literal(literal), at))
+        Ok(Expr::new(ExprKind::Literal(literal), at))
     }
 
     fn parentheses(&mut self, start: usize) -> Parsed<Expr> {
@@ -287,14 +287,14 @@ impl<'a> Parser<'a> {
             });
         }
         // a name keeps its own place, for messages about it
-        let span = if matches!(inner.kind, Kind::Path(_)) { inner.span } else { start..self.end() };
+        let span = if matches!(inner.kind, ExprKind::Path(_)) { inner.span } else { start..self.end() };
         Ok(Expr::new(inner.kind, span))
     }
 
     fn list(&mut self, start: usize) -> Parsed<Expr> {
         self.next += 1;
         let items = self.list_until(&Sign::CloseList, "`]`")?;
-        Ok(Expr::new(Kind::List(items), start..self.end()))
+        Ok(Expr::new(ExprKind::List(items), start..self.end()))
     }
 
     /// Expressions between commas; a trailing comma is allowed.
@@ -316,19 +316,19 @@ impl<'a> Parser<'a> {
             return self.call(name, at);
         }
         let path = Path { root: name.to_string(), segments: Vec::new() };
-        Ok(Expr::new(Kind::Path(path), at))
+        Ok(Expr::new(ExprKind::Path(path), at))
     }
 
     fn call(&mut self, name: &str, at: Range<usize>) -> Parsed<Expr> {
         let Some(function) = Function::find(name) else {
             self.tell(hints::unknown_function(name, at.clone()));
             let arguments = self.list_until(&Sign::Close, "`)`")?;
-            return Ok(Expr::new(Kind::List(arguments), at.start..self.end()));
+            return Ok(Expr::new(ExprKind::List(arguments), at.start..self.end()));
         };
         let arguments = self.list_until(&Sign::Close, "`)`")?;
         let span = at.start..self.end();
         self.check_arity(&format!("{}()", function.word()), function.arity(), arguments.len(), span.clone());
-        Ok(Expr::new(Kind::Call(function, arguments), span))
+        Ok(Expr::new(ExprKind::Call(function, arguments), span))
     }
 
     fn check_arity(&mut self, call: &str, takes: RangeInclusive<usize>, given: usize, at: Range<usize>) {

@@ -14,12 +14,12 @@ use crate::{
 /// A part of a condition, and its bytes in the text.
 #[derive(Clone, Debug)]
 pub(super) struct Expr {
-    pub(super) kind: Kind,
+    pub(super) kind: ExprKind,
     pub(super) span: Range<usize>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(super) enum ExprKind {
     Literal(Value),
     Path(Path),
     List(Vec<Expr>),
@@ -28,7 +28,7 @@ pub(super) enum Kind {
     Not(Box<Expr>),
     Compare(Box<Comparison>),
     Call(Function, Vec<Expr>),
-    Chain(Box<Expr>, Vec<Step>),
+    Chain(Box<Expr>, Vec<ChainLink>),
 }
 
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ pub(super) enum Operator {
 
 /// The part after a value: `.key`, `[index]` or `.method(…)`.
 #[derive(Clone, Debug)]
-pub(super) enum Step {
+pub(super) enum ChainLink {
     Segment(Segment),
     Index(Expr),
     /// The range is the text from the start of the chain to just before this call.
@@ -60,7 +60,7 @@ pub(super) enum Step {
 }
 
 impl Expr {
-    pub(super) fn new(kind: Kind, span: Range<usize>) -> Expr {
+    pub(super) fn new(kind: ExprKind, span: Range<usize>) -> Expr {
         Expr { kind, span }
     }
 
@@ -68,29 +68,29 @@ impl Expr {
     pub(super) fn visit<'a>(&'a self, see: &mut dyn FnMut(&'a Expr)) {
         see(self);
         match &self.kind {
-            Kind::Literal(_) | Kind::Path(_) => {}
-            Kind::List(parts) | Kind::Or(parts) | Kind::And(parts) | Kind::Call(_, parts) => {
+            ExprKind::Literal(_) | ExprKind::Path(_) => {}
+            ExprKind::List(parts) | ExprKind::Or(parts) | ExprKind::And(parts) | ExprKind::Call(_, parts) => {
                 parts.iter().for_each(|part| part.visit(see));
             }
-            Kind::Not(part) => part.visit(see),
-            Kind::Compare(comparison) => {
+            ExprKind::Not(part) => part.visit(see),
+            ExprKind::Compare(comparison) => {
                 comparison.left.visit(see);
                 comparison.right.visit(see);
             }
-            Kind::Chain(base, steps) => {
+            ExprKind::Chain(base, steps) => {
                 base.visit(see);
-                steps.iter().flat_map(Step::parts).for_each(|part| part.visit(see));
+                steps.iter().flat_map(ChainLink::parts).for_each(|part| part.visit(see));
             }
         }
     }
 }
 
-impl Step {
+impl ChainLink {
     fn parts(&self) -> &[Expr] {
         match self {
-            Step::Segment(_) => &[],
-            Step::Index(index) => std::slice::from_ref(index),
-            Step::Method(_, arguments, _) => arguments,
+            ChainLink::Segment(_) => &[],
+            ChainLink::Index(index) => std::slice::from_ref(index),
+            ChainLink::Method(_, arguments, _) => arguments,
         }
     }
 }

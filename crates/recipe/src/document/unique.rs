@@ -16,65 +16,65 @@ pub(super) fn check(json: &str) -> Result<(), DocumentError> {
         let message = error.to_string().replace(&place, "");
         DocumentError::Invalid { line: error.line(), message }
     };
-    serde_json::from_str::<Unique>(json).map(|_| ()).map_err(twice)
+    serde_json::from_str::<UniqueKeys>(json).map(|_| ()).map_err(twice)
 }
 
 /// Any JSON without such a key.
-struct Unique;
+struct UniqueKeys;
 
-impl<'de> Deserialize<'de> for Unique {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Unique, D::Error> {
-        from.deserialize_any(Walk)
+impl<'de> Deserialize<'de> for UniqueKeys {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<UniqueKeys, D::Error> {
+        from.deserialize_any(KeyVisitor)
     }
 }
 
-struct Walk;
+struct KeyVisitor;
 
-impl<'de> Visitor<'de> for Walk {
-    type Value = Unique;
+impl<'de> Visitor<'de> for KeyVisitor {
+    type Value = UniqueKeys;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
-    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Unique, M::Error> {
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<UniqueKeys, M::Error> {
         let mut seen = HashSet::new();
         while let Some(key) = map.next_key::<String>()? {
             if seen.contains(&key) {
                 return Err(M::Error::custom(format!("duplicate key `{key}`")));
             }
             seen.insert(key);
-            map.next_value::<Unique>()?;
+            map.next_value::<UniqueKeys>()?;
         }
-        Ok(Unique)
+        Ok(UniqueKeys)
     }
 
-    fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Unique, S::Error> {
-        while list.next_element::<Unique>()?.is_some() {}
-        Ok(Unique)
+    fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<UniqueKeys, S::Error> {
+        while list.next_element::<UniqueKeys>()?.is_some() {}
+        Ok(UniqueKeys)
     }
 
-    fn visit_unit<E: Error>(self) -> Result<Unique, E> {
-        Ok(Unique)
+    fn visit_unit<E: Error>(self) -> Result<UniqueKeys, E> {
+        Ok(UniqueKeys)
     }
 
-    fn visit_bool<E: Error>(self, _: bool) -> Result<Unique, E> {
-        Ok(Unique)
+    fn visit_bool<E: Error>(self, _: bool) -> Result<UniqueKeys, E> {
+        Ok(UniqueKeys)
     }
 
-    fn visit_i64<E: Error>(self, _: i64) -> Result<Unique, E> {
-        Ok(Unique)
+    fn visit_i64<E: Error>(self, _: i64) -> Result<UniqueKeys, E> {
+        Ok(UniqueKeys)
     }
 
-    fn visit_u64<E: Error>(self, _: u64) -> Result<Unique, E> {
-        Ok(Unique)
+    fn visit_u64<E: Error>(self, _: u64) -> Result<UniqueKeys, E> {
+        Ok(UniqueKeys)
     }
 
-    fn visit_f64<E: Error>(self, _: f64) -> Result<Unique, E> {
-        Ok(Unique)
+    fn visit_f64<E: Error>(self, _: f64) -> Result<UniqueKeys, E> {
+        Ok(UniqueKeys)
     }
 
-    fn visit_str<E: Error>(self, _: &str) -> Result<Unique, E> {
-        Ok(Unique)
+    fn visit_str<E: Error>(self, _: &str) -> Result<UniqueKeys, E> {
+        Ok(UniqueKeys)
     }
 }

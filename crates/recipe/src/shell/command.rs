@@ -4,8 +4,8 @@
 
 use super::{
     Quoting, Symbol,
-    frame::{Builtin, Close, Kind, Outlet, Position, Redirect, Shape, Textual},
-    scanner::{Scanner, Style},
+    frame::{ArithmeticClose, Builtin, ConstructKind, ListShape, Outlet, Position, Redirect, SubscriptKind},
+    scanner::{ReferenceStyle, Scanner},
     word::{array_name, is_identifier, precedes_command},
 };
 
@@ -15,7 +15,7 @@ impl Scanner<'_, '_, '_> {
             Symbol::Hole(number) => {
                 self.begin_quoted();
                 self.at += 1;
-                self.hole(number, Style::Word, Quoting::Bare);
+                self.hole(number, ReferenceStyle::Word, Quoting::Bare);
             }
             Symbol::Char(' ' | '\t') => {
                 self.finish_word();
@@ -37,7 +37,7 @@ impl Scanner<'_, '_, '_> {
 
     pub(super) fn process_substitution(&mut self) {
         self.copy_operator(2);
-        self.push_command(Shape::Substitution, Outlet::default());
+        self.push_command(ListShape::Substitution, Outlet::default());
     }
 
     // Words.
@@ -47,7 +47,7 @@ impl Scanner<'_, '_, '_> {
     }
 
     fn begin(&mut self) {
-        let (start, holes) = (self.at, self.notes.holes.len());
+        let (start, holes) = (self.at, self.facts.holes.len());
         let begins = self.begins_with_hole();
         let Some(command) = self.command() else { return };
         if command.word.started {
@@ -97,7 +97,7 @@ impl Scanner<'_, '_, '_> {
                 Symbol::Char(_) => self.copy(1),
                 Symbol::Hole(number) => {
                     self.at += 1;
-                    self.write(number, Style::Plain, Quoting::Comment);
+                    self.write(number, ReferenceStyle::Plain, Quoting::Comment);
                 }
             }
         }
@@ -106,8 +106,8 @@ impl Scanner<'_, '_, '_> {
     /// Whether a bracket here opens the subscript of an assignment.
     fn opens_subscript(&mut self) -> bool {
         self.command().is_some_and(|command| match (command.shape, command.position) {
-            (Shape::Array(_), _) => !command.word.started,
-            (Shape::Condition, _) => false,
+            (ListShape::Array(_), _) => !command.word.started,
+            (ListShape::Condition, _) => false,
             (_, Position::Command | Position::Assigned) => {
                 !command.word.quoted && is_identifier(&command.word.text)
             }
@@ -116,27 +116,27 @@ impl Scanner<'_, '_, '_> {
     }
 
     fn subscript(&mut self) {
-        let holes = self.notes.holes.len();
+        let holes = self.facts.holes.len();
         let textual = match self.command() {
             Some(command) => match command.shape {
-                Shape::Array(textual) => textual,
+                ListShape::Array(textual) => textual,
                 _ => {
                     let name = command.word.text.clone();
                     self.subscripts_of(&name)
                 }
             },
-            None => Textual::Numbers,
+            None => SubscriptKind::Numbers,
         };
         self.copy(1);
-        self.push_inner(Kind::Subscript { depth: 0, holes, textual });
+        self.push_inner(ConstructKind::Subscript { depth: 0, holes, textual });
     }
 
     /// The kind of subscripts of `name`, as far as it is declared.
-    pub(super) fn subscripts_of(&mut self, name: &str) -> Textual {
+    pub(super) fn subscripts_of(&mut self, name: &str) -> SubscriptKind {
         let declared = self.command().is_some_and(
             |command| matches!(command.builtin, Builtin::Declare(attributes) if attributes.associative),
         );
-        if declared || self.notes.is_associative(name) { Textual::Keys } else { Textual::Numbers }
+        if declared || self.facts.is_associative(name) { SubscriptKind::Keys } else { SubscriptKind::Numbers }
     }
 
     // Lines.
@@ -174,7 +174,7 @@ impl Scanner<'_, '_, '_> {
     }
 
     fn in_condition(&mut self) -> bool {
-        self.command().is_some_and(|command| command.shape == Shape::Condition)
+        self.command().is_some_and(|command| command.shape == ListShape::Condition)
     }
 
     fn condition_operator(&mut self, c: char) {
@@ -182,7 +182,7 @@ impl Scanner<'_, '_, '_> {
         if c == '(' && (regex || self.in_word()) {
             self.begin_quoted();
             self.copy(1);
-            return self.push_inner(Kind::Pattern);
+            return self.push_inner(ConstructKind::Pattern);
         }
         self.copy(1);
     }
@@ -211,7 +211,7 @@ impl Scanner<'_, '_, '_> {
 
     /// The output of this command is the input of another one.
     fn pass_on(&mut self) {
-        let holes = self.notes.holes.len();
+        let holes = self.facts.holes.len();
         if let Some(command) = self.command() {
             command.holes = holes;
         }
@@ -260,7 +260,7 @@ impl Scanner<'_, '_, '_> {
     fn open(&mut self) {
         if self.opens_arithmetic() {
             self.copy_operator(2);
-            return self.push_arithmetic(Close::Parentheses);
+            return self.push_arithmetic(ArithmeticClose::Parentheses);
         }
         let extended = self
             .at
@@ -277,7 +277,7 @@ impl Scanner<'_, '_, '_> {
             self.open_array(&name);
         } else if extended && !no_pattern {
             self.copy(1);
-            self.push_inner(Kind::Pattern);
+            self.push_inner(ConstructKind::Pattern);
         } else if in_pattern {
             command.position = Position::Pattern;
             self.copy(1);
@@ -285,7 +285,7 @@ impl Scanner<'_, '_, '_> {
             self.finish_word();
             self.copy(1);
             let output = self.command().map(|command| command.output).unwrap_or_default();
-            self.push_command(Shape::Subshell, output);
+            self.push_command(ListShape::Subshell, output);
         }
     }
 
@@ -298,7 +298,7 @@ impl Scanner<'_, '_, '_> {
                 Position::CoprocRest => true,
                 _ => false,
             };
-            starts && !matches!(command.shape, Shape::Array(_))
+            starts && !matches!(command.shape, ListShape::Array(_))
         });
         if !(allowed && self.is_followed(1, '(') && self.closes_as_arithmetic(1)) {
             return false;
@@ -312,9 +312,9 @@ impl Scanner<'_, '_, '_> {
 
     fn open_array(&mut self, name: &str) {
         let textual = self.subscripts_of(name);
-        let integer = self.notes.is_integer(name);
+        let integer = self.facts.is_integer(name);
         self.copy(1);
-        self.push_command(Shape::Array(textual), Outlet::default());
+        self.push_command(ListShape::Array(textual), Outlet::default());
         if let Some(frame) = self.frames.last_mut() {
             frame.arithmetic = integer;
         }
@@ -329,19 +329,19 @@ impl Scanner<'_, '_, '_> {
             return command.restart();
         }
         let (shape, known) = (command.shape, command.known);
-        if shape == Shape::Script {
+        if shape == ListShape::Script {
             return;
         }
         self.frames.pop();
         match shape {
-            Shape::Subshell => {
-                self.notes.forget(known);
+            ListShape::Subshell => {
+                self.facts.forget(known);
                 if let Some(command) = self.command() {
                     command.restart();
                 }
             }
-            Shape::Substitution => {
-                self.notes.forget(known);
+            ListShape::Substitution => {
+                self.facts.forget(known);
                 self.close_substitution();
             }
             _ => {}

@@ -4,16 +4,16 @@
 
 use super::{
     Quoting, Symbol,
-    frame::{Around, Close, Kind, Textual},
-    scanner::{Scanner, Style},
+    frame::{ArithmeticClose, ConstructKind, OuterQuoting, SubscriptKind},
+    scanner::{ReferenceStyle, Scanner},
 };
 
 impl Scanner<'_, '_, '_> {
     pub(super) fn step_arithmetic(&mut self, symbol: Symbol) {
         match symbol {
             Symbol::Char('\\') => self.bare_backslash(),
-            Symbol::Char('$') if !self.in_apostrophes() => self.dollar(Around::Double),
-            Symbol::Char('`') if !self.in_apostrophes() => self.backticks(Around::Unquoted),
+            Symbol::Char('$') if !self.in_apostrophes() => self.dollar(OuterQuoting::Double),
+            Symbol::Char('`') if !self.in_apostrophes() => self.backticks(OuterQuoting::Unquoted),
             Symbol::Char(c) => {
                 self.copy(1);
                 self.count_arithmetic(c);
@@ -24,19 +24,19 @@ impl Scanner<'_, '_, '_> {
                     self.out.push(' ');
                 }
                 self.at += 1;
-                self.hole(number, Style::Plain, Quoting::Arithmetic);
+                self.hole(number, ReferenceStyle::Plain, Quoting::Arithmetic);
             }
         }
     }
 
     fn in_apostrophes(&self) -> bool {
         let kind = self.frames.last().map(|frame| &frame.kind);
-        matches!(kind, Some(Kind::Arithmetic { quote: Some('\''), .. }))
+        matches!(kind, Some(ConstructKind::Arithmetic { quote: Some('\''), .. }))
     }
 
     /// Follows the nesting of an arithmetic construct, `c` having been copied.
     fn count_arithmetic(&mut self, c: char) {
-        let Some(Kind::Arithmetic { close, depth, quote }) =
+        let Some(ConstructKind::Arithmetic { close, depth, quote }) =
             self.frames.last_mut().map(|frame| &mut frame.kind)
         else {
             return;
@@ -45,13 +45,15 @@ impl Scanner<'_, '_, '_> {
             _ if *quote == Some(c) => *quote = None,
             _ if quote.is_some() => {}
             (_, '"' | '\'') => *quote = Some(c),
-            (Close::Parentheses, '(') | (Close::Bracket, '[') => *depth += 1,
-            (Close::Parentheses, ')') | (Close::Bracket, ']') if *depth > 0 => *depth -= 1,
-            (Close::Parentheses, ')') => {
+            (ArithmeticClose::Parentheses, '(') | (ArithmeticClose::Bracket, '[') => *depth += 1,
+            (ArithmeticClose::Parentheses, ')') | (ArithmeticClose::Bracket, ']') if *depth > 0 => {
+                *depth -= 1
+            }
+            (ArithmeticClose::Parentheses, ')') => {
                 self.copy(1);
                 self.frames.pop();
             }
-            (Close::Bracket, ']') => {
+            (ArithmeticClose::Bracket, ']') => {
                 self.frames.pop();
             }
             _ => {}
@@ -67,13 +69,13 @@ impl Scanner<'_, '_, '_> {
             }
             Symbol::Hole(number) => {
                 self.at += 1;
-                self.hole(number, Style::Word, Quoting::Bare);
+                self.hole(number, ReferenceStyle::Word, Quoting::Bare);
             }
         }
     }
 
     fn count_subscript(&mut self, c: char) {
-        let Some(Kind::Subscript { depth, holes, textual }) =
+        let Some(ConstructKind::Subscript { depth, holes, textual }) =
             self.frames.last_mut().map(|frame| &mut frame.kind)
         else {
             return;
@@ -89,11 +91,11 @@ impl Scanner<'_, '_, '_> {
         }
     }
 
-    fn close_subscript(&mut self, holes: usize, textual: Textual) {
+    fn close_subscript(&mut self, holes: usize, textual: SubscriptKind) {
         self.frames.pop();
         let assigns =
             matches!((self.peek_char(0), self.peek_char(1)), (Some('='), _) | (Some('+'), Some('=')));
-        if assigns && textual == Textual::Numbers {
+        if assigns && textual == SubscriptKind::Numbers {
             self.make_arithmetic(holes);
         }
     }
@@ -104,7 +106,7 @@ impl Scanner<'_, '_, '_> {
             Symbol::Char('<' | '>') if self.is_followed(1, '(') => self.process_substitution(),
             Symbol::Char('(') => {
                 self.copy(1);
-                self.push_inner(Kind::Pattern);
+                self.push_inner(ConstructKind::Pattern);
             }
             Symbol::Char(')') => {
                 self.copy(1);
@@ -113,7 +115,7 @@ impl Scanner<'_, '_, '_> {
             Symbol::Char(_) => self.copy(1),
             Symbol::Hole(number) => {
                 self.at += 1;
-                self.hole(number, Style::Word, Quoting::Bare);
+                self.hole(number, ReferenceStyle::Word, Quoting::Bare);
             }
         }
     }

@@ -4,13 +4,13 @@
 
 use super::{
     Symbol,
-    frame::{Around, Close, Kind, Parameter, Part, Shape},
+    frame::{ArithmeticClose, ConstructKind, ListShape, OuterQuoting, Parameter, ParameterPart},
     scanner::Scanner,
 };
 
 impl Scanner<'_, '_, '_> {
-    pub(super) fn dollar(&mut self, around: Around) {
-        let bare = around == Around::Unquoted;
+    pub(super) fn dollar(&mut self, around: OuterQuoting) {
+        let bare = around == OuterQuoting::Unquoted;
         match self.following(1) {
             // `$` and a reference would be something else, so the dollar sign is made plain text
             Some(Symbol::Hole(_)) => {
@@ -21,12 +21,12 @@ impl Scanner<'_, '_, '_> {
             Some(Symbol::Char('{')) => self.open_parameter(around),
             Some(Symbol::Char('[')) => {
                 self.copy_operator(2);
-                self.push_arithmetic(Close::Bracket);
+                self.push_arithmetic(ArithmeticClose::Bracket);
             }
             Some(Symbol::Char('\'')) if bare => self.ansi_c(),
             Some(Symbol::Char('"')) if bare => {
                 self.copy_operator(2);
-                self.push_inner(Kind::Double);
+                self.push_inner(ConstructKind::Double);
             }
             Some(Symbol::Char('$')) => self.copy_operator(2),
             _ => self.copy(1),
@@ -36,19 +36,19 @@ impl Scanner<'_, '_, '_> {
     fn dollar_parenthesis(&mut self) {
         if self.is_followed(2, '(') && self.closes_as_arithmetic(2) {
             self.copy_operator(3);
-            self.push_arithmetic(Close::Parentheses);
+            self.push_arithmetic(ArithmeticClose::Parentheses);
         } else {
             self.copy_operator(2);
             let output = self.outlet();
-            self.push_command(Shape::Substitution, output);
+            self.push_command(ListShape::Substitution, output);
         }
     }
 
-    fn open_parameter(&mut self, around: Around) {
+    fn open_parameter(&mut self, around: OuterQuoting) {
         self.copy_operator(2);
         let inherited = self.outlet().arithmetic;
-        let parameter = Parameter { around, part: Part::Name, name: String::new(), inherited };
-        self.push_inner(Kind::Parameter(parameter));
+        let parameter = Parameter { around, part: ParameterPart::Name, name: String::new(), inherited };
+        self.push_inner(ConstructKind::Parameter(parameter));
     }
 
     /// Whether the parenthesis that comes `count` after this symbol closes with `))`. In doubt it does: arithmetic
@@ -59,10 +59,10 @@ impl Scanner<'_, '_, '_> {
         let mut open = Vec::new();
         let mut at = 0;
         while let Some(symbol) = rest.get(at) {
-            if self.notes.look_ahead == 0 {
+            if self.facts.look_ahead == 0 {
                 return true;
             }
-            self.notes.look_ahead -= 1;
+            self.facts.look_ahead -= 1;
             let Symbol::Char(c) = *symbol else {
                 at += 1;
                 continue;
@@ -87,12 +87,12 @@ impl Scanner<'_, '_, '_> {
 
     /// `` `…` ``: bash takes one level of backslashes away before it reads what is inside, so that
     /// is what is scanned, and the level is put back afterwards.
-    pub(super) fn backticks(&mut self, around: Around) {
+    pub(super) fn backticks(&mut self, around: OuterQuoting) {
         self.copy(1);
         let (inner, end) = self.between_backticks(around);
-        let (output, known) = (self.outlet(), self.notes.known());
-        let text = self.notes.nest(|notes| Scanner::script(&inner, output, notes).finish());
-        self.notes.forget(known);
+        let (output, known) = (self.outlet(), self.facts.known());
+        let text = self.facts.nest(|facts| Scanner::script(&inner, output, facts).finish());
+        self.facts.forget(known);
         for c in text.chars() {
             if matches!(c, '\\' | '`') {
                 self.out.push('\\');
@@ -103,7 +103,7 @@ impl Scanner<'_, '_, '_> {
         self.copy(1);
     }
 
-    fn between_backticks(&self, around: Around) -> (Vec<Symbol>, usize) {
+    fn between_backticks(&self, around: OuterQuoting) -> (Vec<Symbol>, usize) {
         let mut inner = Vec::new();
         let mut at = self.at;
         while let Some(symbol) = self.symbols.get(at).copied() {
@@ -112,7 +112,7 @@ impl Scanner<'_, '_, '_> {
             }
             let escaped = match self.symbols.get(at + 1) {
                 Some(Symbol::Char(c @ ('\\' | '$' | '`'))) => Some(*c),
-                Some(Symbol::Char('"')) if around == Around::Double => Some('"'),
+                Some(Symbol::Char('"')) if around == OuterQuoting::Double => Some('"'),
                 _ => None,
             };
             match (symbol, escaped) {

@@ -5,15 +5,15 @@
 use std::ops::Range;
 
 /// One open construct.
-pub(super) struct Frame {
-    pub(super) kind: Kind,
+pub(super) struct OpenConstruct {
+    pub(super) kind: ConstructKind,
     /// Tells apart the words of different command lists: holes of one word share it.
     pub(super) owner: usize,
     /// Whether bash evaluates the text here as arithmetic.
     pub(super) arithmetic: bool,
 }
 
-pub(super) enum Kind {
+pub(super) enum ConstructKind {
     /// Words and operators.
     Command(Box<Command>),
     /// `"…"`.
@@ -23,23 +23,23 @@ pub(super) enum Kind {
     /// `${…}`.
     Parameter(Parameter),
     /// `$((…))`, `((…))` or `$[…]`.
-    Arithmetic { close: Close, depth: usize, quote: Option<char> },
+    Arithmetic { close: ArithmeticClose, depth: usize, quote: Option<char> },
     /// `[…]` after a name or at the start of an array's item.
-    Subscript { depth: usize, holes: usize, textual: Textual },
+    Subscript { depth: usize, holes: usize, textual: SubscriptKind },
     /// `(…)` inside a pattern or a regular expression.
     Pattern,
 }
 
 /// How an arithmetic construct ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Close {
+pub(super) enum ArithmeticClose {
     Parentheses,
     Bracket,
 }
 
 /// The kind of subscripts of an array.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Textual {
+pub(super) enum SubscriptKind {
     /// Keys of an associative array.
     Keys,
     /// Arithmetic.
@@ -48,15 +48,15 @@ pub(super) enum Textual {
 
 /// The quoting around an expansion.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Around {
+pub(super) enum OuterQuoting {
     Unquoted,
     Double,
     Heredoc,
 }
 
 pub(super) struct Parameter {
-    pub(super) around: Around,
-    pub(super) part: Part,
+    pub(super) around: OuterQuoting,
+    pub(super) part: ParameterPart,
     /// The name as far as it has been read.
     pub(super) name: String,
     /// Whether the whole expansion is in arithmetic.
@@ -65,7 +65,7 @@ pub(super) struct Parameter {
 
 /// The part of `${…}` that is being read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum ParameterPart {
     Name,
     /// `[…]`, with the brackets open inside it.
     Subscript(usize),
@@ -79,7 +79,7 @@ pub(super) enum Part {
 
 /// A list of commands, or something else that consists of words.
 pub(super) struct Command {
-    pub(super) shape: Shape,
+    pub(super) shape: ListShape,
     pub(super) position: Position,
     pub(super) word: Word,
     pub(super) builtin: Builtin,
@@ -87,7 +87,7 @@ pub(super) struct Command {
     pub(super) name: String,
     /// The arguments that have been read.
     pub(super) arguments: usize,
-    pub(super) reads: Reads,
+    pub(super) reads: ArgumentRole,
     pub(super) output: Outlet,
     /// The number of holes found before the command.
     pub(super) holes: usize,
@@ -101,7 +101,7 @@ pub(super) struct Command {
 }
 
 impl Command {
-    pub(super) fn new(shape: Shape) -> Command {
+    pub(super) fn new(shape: ListShape) -> Command {
         Command {
             shape,
             position: Position::Command,
@@ -109,7 +109,7 @@ impl Command {
             builtin: Builtin::Other,
             name: String::new(),
             arguments: 0,
-            reads: Reads::Arguments,
+            reads: ArgumentRole::Arguments,
             output: Outlet::default(),
             holes: 0,
             redirecting: None,
@@ -135,14 +135,14 @@ impl Command {
         self.builtin = Builtin::Other;
         self.name.clear();
         self.arguments = 0;
-        self.reads = Reads::Arguments;
+        self.reads = ArgumentRole::Arguments;
         self.fills_integer = false;
         self.previous = Previous::default();
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum ListShape {
     /// A whole text: the command itself, or the text between backticks.
     Script,
     /// `$(…)`, `<(…)` or `>(…)`.
@@ -150,7 +150,7 @@ pub(super) enum Shape {
     /// `(…)`.
     Subshell,
     /// `a=(…)`.
-    Array(Textual),
+    Array(SubscriptKind),
     /// `[[ … ]]`.
     Condition,
 }
@@ -211,7 +211,7 @@ pub(super) enum Builtin {
 
 /// How a command uses its next argument.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reads {
+pub(super) enum ArgumentRole {
     /// Its own business.
     Arguments,
     /// A shell: perhaps `-c`.

@@ -6,36 +6,36 @@ use std::collections::HashSet;
 
 use super::{
     Quoting, Symbol,
-    frame::Kind,
+    frame::ConstructKind,
     output::Slot,
-    scanner::{Scanner, Style},
+    scanner::{ReferenceStyle, Scanner},
     word::unquote,
 };
 
 /// A heredoc that has been announced.
 pub(super) struct Heredoc {
     delimiter: Vec<Symbol>,
-    quoted: Quoted,
-    tabs: Tabs,
+    quoted: DelimiterQuoting,
+    tabs: LeadingTabs,
     /// Where its delimiter has been written.
     slot: Slot,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Quoted {
+enum DelimiterQuoting {
     Yes,
     No,
 }
 
 /// What happens to the tabs at the start of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Tabs {
+enum LeadingTabs {
     Kept,
     Stripped,
 }
 
 /// Where a text ends, where its end line ends, and the first symbol after that.
-struct Extent {
+struct HeredocExtent {
     text: usize,
     line: usize,
     next: usize,
@@ -44,8 +44,8 @@ struct Extent {
 impl<'s> Scanner<'s, '_, '_> {
     /// `<<` or `<<-` and the delimiter.
     pub(super) fn announce_heredoc(&mut self) {
-        let tabs = if self.is_followed(2, '-') { Tabs::Stripped } else { Tabs::Kept };
-        self.copy_operator(if tabs == Tabs::Stripped { 3 } else { 2 });
+        let tabs = if self.is_followed(2, '-') { LeadingTabs::Stripped } else { LeadingTabs::Kept };
+        self.copy_operator(if tabs == LeadingTabs::Stripped { 3 } else { 2 });
         while matches!(self.peek_char(0), Some(' ' | '\t')) {
             self.copy(1);
         }
@@ -79,7 +79,7 @@ impl<'s> Scanner<'s, '_, '_> {
         match self.peek(0) {
             Some(Symbol::Hole(number)) => {
                 self.at += 1;
-                self.write(number, Style::Plain, Quoting::Delimiter);
+                self.write(number, ReferenceStyle::Plain, Quoting::Delimiter);
             }
             _ => self.copy(1),
         }
@@ -93,9 +93,9 @@ impl<'s> Scanner<'s, '_, '_> {
             let text = self.symbols.get(self.at..extent.text).unwrap_or_default();
             let holes = text.iter().any(|symbol| matches!(symbol, Symbol::Hole(_)));
             match heredoc.quoted {
-                Quoted::Yes if holes => self.rewrite_text(&heredoc, &extent),
-                Quoted::Yes => {}
-                Quoted::No => self.scan_text(&extent),
+                DelimiterQuoting::Yes if holes => self.rewrite_text(&heredoc, &extent),
+                DelimiterQuoting::Yes => {}
+                DelimiterQuoting::No => self.scan_text(&extent),
             }
             while self.at < extent.next {
                 self.copy_plain();
@@ -105,26 +105,26 @@ impl<'s> Scanner<'s, '_, '_> {
 
     /// Finds the end line as bash does: before anything is expanded, but after lines that end in a backslash have been
     /// joined with the next.
-    fn extent(&self, heredoc: &Heredoc) -> Extent {
+    fn extent(&self, heredoc: &Heredoc) -> HeredocExtent {
         let mut start = self.at;
         while self.symbols.get(start).is_some() {
             let (places, end) = self.line(start, heredoc.quoted);
             if let Some(used) = self.end_line(&places, heredoc) {
                 let line = places.get(used).copied().unwrap_or(end);
                 let next = if line == end { self.symbols.len().min(end + 1) } else { line };
-                return Extent { text: start, line, next };
+                return HeredocExtent { text: start, line, next };
             }
             start = end + 1;
         }
         let end = self.symbols.len();
-        Extent { text: end, line: end, next: end }
+        HeredocExtent { text: end, line: end, next: end }
     }
 
     /// The places of the symbols of the line that starts here, and where it ends.
-    fn line(&self, start: usize, quoted: Quoted) -> (Vec<usize>, usize) {
+    fn line(&self, start: usize, quoted: DelimiterQuoting) -> (Vec<usize>, usize) {
         let (mut places, mut at) = (Vec::new(), start);
         while let Some(symbol) = self.symbols.get(at).filter(|symbol| **symbol != Symbol::Char('\n')) {
-            let escapes = quoted == Quoted::No && *symbol == Symbol::Char('\\');
+            let escapes = quoted == DelimiterQuoting::No && *symbol == Symbol::Char('\\');
             match self.symbols.get(at + 1) {
                 Some(Symbol::Char('\n')) if escapes => {}
                 Some(_) if escapes => places.extend([at, at + 1]),
@@ -140,8 +140,8 @@ impl<'s> Scanner<'s, '_, '_> {
     fn end_line(&self, places: &[usize], heredoc: &Heredoc) -> Option<usize> {
         let line: Vec<Symbol> = places.iter().filter_map(|at| self.symbols.get(*at).copied()).collect();
         let stripped = match heredoc.tabs {
-            Tabs::Stripped => without_tabs(&line),
-            Tabs::Kept => &line,
+            LeadingTabs::Stripped => without_tabs(&line),
+            LeadingTabs::Kept => &line,
         };
         let rest = stripped.strip_prefix(heredoc.delimiter.as_slice())?;
         let closes = self.pending.len() > 1 && rest.contains(&Symbol::Char(')'));
@@ -149,17 +149,18 @@ impl<'s> Scanner<'s, '_, '_> {
     }
 
     /// The text of an unquoted heredoc, in which expansions count.
-    fn scan_text(&mut self, extent: &Extent) {
+    fn scan_text(&mut self, extent: &HeredocExtent) {
         let text = self.symbols.get(..extent.text).unwrap_or_default();
         let out = std::mem::take(&mut self.out);
         let at = self.at;
-        self.out = self.notes.nest(|notes| Scanner::start(text, at, Kind::Heredoc, out, notes).run());
+        self.out =
+            self.facts.nest(|facts| Scanner::start(text, at, ConstructKind::Heredoc, out, facts).run());
         self.at = extent.text;
     }
 
     /// The text of a quoted heredoc with holes, and its end line, as those of an unquoted one: what
     /// the author wrote is escaped, so that the references are all that is expanded.
-    fn rewrite_text(&mut self, heredoc: &Heredoc, extent: &Extent) {
+    fn rewrite_text(&mut self, heredoc: &Heredoc, extent: &HeredocExtent) {
         let symbols = self.symbols;
         let delimiter = plain_delimiter(heredoc, symbols.get(self.at..extent.text).unwrap_or_default());
         self.out.fill(heredoc.slot, delimiter.clone());
@@ -167,7 +168,7 @@ impl<'s> Scanner<'s, '_, '_> {
             match self.peek(0) {
                 Some(Symbol::Hole(number)) => {
                     self.at += 1;
-                    self.write(number, Style::Plain, Quoting::QuotedHeredoc);
+                    self.write(number, ReferenceStyle::Plain, Quoting::QuotedHeredoc);
                 }
                 Some(Symbol::Char('\\' | '$' | '`')) => {
                     self.out.push('\\');
@@ -179,7 +180,7 @@ impl<'s> Scanner<'s, '_, '_> {
         self.rewrite_end_line(&delimiter, extent);
     }
 
-    fn rewrite_end_line(&mut self, delimiter: &str, extent: &Extent) {
+    fn rewrite_end_line(&mut self, delimiter: &str, extent: &HeredocExtent) {
         if extent.text < self.symbols.len() {
             self.out.push_str(delimiter);
         }
@@ -221,11 +222,11 @@ fn without_tabs(line: &[Symbol]) -> &[Symbol] {
 }
 
 /// Whether a part of a delimiter is quoted, so that the text is not expanded.
-fn quoted(delimiter: &[Symbol]) -> Quoted {
+fn quoted(delimiter: &[Symbol]) -> DelimiterQuoting {
     let quotes = |at: usize| match delimiter.get(at) {
         Some(Symbol::Char('\'' | '"')) => true,
         Some(Symbol::Char('\\')) => delimiter.get(at + 1) != Some(&Symbol::Char('\n')),
         _ => false,
     };
-    if (0..delimiter.len()).any(quotes) { Quoted::Yes } else { Quoted::No }
+    if (0..delimiter.len()).any(quotes) { DelimiterQuoting::Yes } else { DelimiterQuoting::No }
 }

@@ -5,14 +5,14 @@
 
 use super::{
     Symbol,
-    frame::{Builtin, Command, Reads, Word},
+    frame::{ArgumentRole, Builtin, Command, Word},
     scanner::Scanner,
     word::LONGEST_NAME,
 };
 
 /// How a command interprets a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum MisuseKind {
     /// Code that is executed.
     Code,
     /// The name of a variable, whose subscript is evaluated.
@@ -25,7 +25,7 @@ pub struct Misuse {
     /// The hole.
     pub hole: usize,
     /// How it is interpreted.
-    pub taken: Taken,
+    pub kind: MisuseKind,
     /// The command that does it.
     pub by: String,
 }
@@ -38,10 +38,10 @@ impl Scanner<'_, '_, '_> {
         let (executed, variable, reference) =
             (is_executed(command, word), is_variable(command, word), is_reference(command));
         note_argument(command, word);
-        if executed && !(reads == Reads::Code && is_one_value(self.written(word))) {
-            self.misused(word, Taken::Code, by);
+        if executed && !(reads == ArgumentRole::Code && is_one_value(self.written(word))) {
+            self.misused(word, MisuseKind::Code, by);
         } else if variable && (reference || names(self.written(word))) {
-            self.misused(word, Taken::Name, by);
+            self.misused(word, MisuseKind::Name, by);
         }
         if variable {
             self.variable(word);
@@ -51,30 +51,29 @@ impl Scanner<'_, '_, '_> {
     /// An argument that names a variable.
     fn variable(&mut self, word: &Word) {
         self.element(word);
-        let integer = self.notes.is_integer(&word.spelled);
+        let integer = self.facts.is_integer(&word.spelled);
         let Some(command) = self.command() else { return };
         match command.name.as_str() {
-            "unset" => self.notes.unset(&word.spelled),
+            "unset" => self.facts.unset(&word.spelled),
             "printf" if integer => command.builtin = Builtin::Let,
             _ => command.fills_integer |= integer,
         }
     }
 
     /// Remembers that the holes of a word are not taken for values.
-    pub(super) fn misused(&mut self, word: &Word, taken: Taken, by: String) {
+    pub(super) fn misused(&mut self, word: &Word, kind: MisuseKind, by: String) {
         let owner = self.outlet().owner;
-        let holes = self.notes.holes.get(word.holes..).unwrap_or_default();
+        let holes = self.facts.holes.get(word.holes..).unwrap_or_default();
         let own = holes.iter().filter(|hole| hole.is_part_of(owner));
-        let found: Vec<Misuse> =
-            own.map(|hole| Misuse { hole: hole.number, taken, by: by.clone() }).collect();
-        self.notes.misuses.extend(found);
+        let found: Vec<Misuse> = own.map(|hole| Misuse { hole: hole.number, kind, by: by.clone() }).collect();
+        self.facts.misuses.extend(found);
     }
 }
 
 /// Whether an argument is executed.
 fn is_executed(command: &Command, word: &Word) -> bool {
     match command.builtin {
-        _ if command.reads == Reads::Code => true,
+        _ if command.reads == ArgumentRole::Code => true,
         Builtin::Eval => true,
         Builtin::Trap => !is_option(word) && is_first(command),
         Builtin::Names => option_with_value(command) == Some('C'),
@@ -148,16 +147,18 @@ fn note_argument(command: &mut Command, word: &Word) {
     let text = word.spelled.as_str();
     let letters = text.strip_prefix(['-', '+']);
     command.reads = match (command.reads, letters) {
-        (Reads::Arguments | Reads::Script, None) if is_shell(text) && !prints => {
+        (ArgumentRole::Arguments | ArgumentRole::Script, None) if is_shell(text) && !prints => {
             command.name = text.to_owned();
-            Reads::Options
+            ArgumentRole::Options
         }
-        (Reads::Options, Some(letters)) if letters.ends_with('c') && !letters.starts_with('-') => Reads::Code,
-        (Reads::Options, Some(_)) => Reads::Options,
-        (Reads::Code, Some(_)) => Reads::Code,
-        (Reads::Options, None) if takes_name(&command.previous.text) => Reads::Options,
-        (Reads::Options | Reads::Code | Reads::Script, _) => Reads::Script,
-        (Reads::Arguments, _) => Reads::Arguments,
+        (ArgumentRole::Options, Some(letters)) if letters.ends_with('c') && !letters.starts_with('-') => {
+            ArgumentRole::Code
+        }
+        (ArgumentRole::Options, Some(_)) => ArgumentRole::Options,
+        (ArgumentRole::Code, Some(_)) => ArgumentRole::Code,
+        (ArgumentRole::Options, None) if takes_name(&command.previous.text) => ArgumentRole::Options,
+        (ArgumentRole::Options | ArgumentRole::Code | ArgumentRole::Script, _) => ArgumentRole::Script,
+        (ArgumentRole::Arguments, _) => ArgumentRole::Arguments,
     };
 }
 

@@ -38,10 +38,10 @@
 mod command;
 mod construct;
 mod expansion;
+mod facts;
 mod frame;
 mod heredoc;
 mod misuse;
-mod notes;
 mod output;
 mod parameter;
 mod scanner;
@@ -51,9 +51,9 @@ mod word;
 #[cfg(test)]
 mod tests;
 
+use facts::ScanFacts;
 use frame::Outlet;
-pub use misuse::{Misuse, Taken};
-use notes::Notes;
+pub use misuse::{Misuse, MisuseKind};
 use scanner::Scanner;
 
 /// A command cut at its templates.
@@ -105,19 +105,19 @@ pub struct Script {
 
 /// The innermost context of every hole, in order.
 pub fn scan(pieces: &[Piece<'_>]) -> Vec<Quoting> {
-    let (_, notes) = run(pieces, &|number| format!("V{number}"));
-    notes.holes.into_iter().map(|hole| hole.quoting).collect()
+    let (_, facts) = run(pieces, &|number| format!("V{number}"));
+    facts.holes.into_iter().map(|hole| hole.quoting).collect()
 }
 
 /// The holes that a command takes for code or for the name of a variable.
 pub fn misuses(pieces: &[Piece<'_>]) -> Vec<Misuse> {
-    let (_, notes) = run(pieces, &|number| format!("V{number}"));
-    notes.misuses
+    let (_, facts) = run(pieces, &|number| format!("V{number}"));
+    facts.misuses
 }
 
 /// Writes the script. `name` gives the shell variable of a hole; the values themselves are not needed.
 pub fn assemble(pieces: &[Piece<'_>], name: &dyn Fn(usize) -> String) -> Script {
-    let (body, Notes { holes, misuses, .. }) = run(pieces, name);
+    let (body, ScanFacts { holes, misuses, .. }) = run(pieces, name);
     let pick = |wanted: &dyn Fn(Quoting) -> bool| {
         let mut numbers: Vec<usize> =
             holes.iter().filter(|hole| wanted(hole.quoting)).map(|hole| hole.number).collect();
@@ -128,7 +128,7 @@ pub fn assemble(pieces: &[Piece<'_>], name: &dyn Fn(usize) -> String) -> Script 
     let arithmetic = pick(&|quoting| quoting == Quoting::Arithmetic);
     let used = pick(&|quoting| !matches!(quoting, Quoting::Comment | Quoting::Delimiter));
     let mut names: Vec<usize> =
-        misuses.iter().filter(|misuse| misuse.taken == Taken::Name).map(|misuse| misuse.hole).collect();
+        misuses.iter().filter(|misuse| misuse.kind == MisuseKind::Name).map(|misuse| misuse.hole).collect();
     names.sort_unstable();
     names.dedup();
     Script { body, arithmetic, names, used }
@@ -141,16 +141,16 @@ enum Symbol {
     Hole(usize),
 }
 
-fn run<'a>(pieces: &[Piece<'_>], name: &'a dyn Fn(usize) -> String) -> (String, Notes<'a>) {
+fn run<'a>(pieces: &[Piece<'_>], name: &'a dyn Fn(usize) -> String) -> (String, ScanFacts<'a>) {
     let symbols: Vec<Symbol> = pieces.iter().flat_map(symbols_of).collect();
-    let mut notes = Notes::new(name, symbols.len());
-    let body = Scanner::script(&symbols, Outlet::default(), &mut notes).finish();
-    if notes.integers.is_empty() {
-        return (body, notes);
+    let mut facts = ScanFacts::new(name, symbols.len());
+    let body = Scanner::script(&symbols, Outlet::default(), &mut facts).finish();
+    if facts.integers.is_empty() {
+        return (body, facts);
     }
     // a function may assign to a name that is declared with `-i` further down
-    let mut again = Notes::new(name, symbols.len());
-    again.integers = notes.integers;
+    let mut again = ScanFacts::new(name, symbols.len());
+    again.integers = facts.integers;
     let body = Scanner::script(&symbols, Outlet::default(), &mut again).finish();
     (body, again)
 }

@@ -4,16 +4,16 @@
 
 /// Text that grows at its end, and slots in it that can still be changed.
 #[derive(Default)]
-pub(super) struct Output {
+pub(super) struct ScriptText {
     done: Vec<String>,
     current: String,
 }
 
-/// A place in an [`Output`] that can be written again.
+/// A place in an [`ScriptText`] that can be written again.
 #[derive(Clone, Copy)]
 pub(super) struct Slot(usize);
 
-impl Output {
+impl ScriptText {
     pub(super) fn push(&mut self, c: char) {
         self.current.push(c);
     }

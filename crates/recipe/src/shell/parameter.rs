@@ -4,8 +4,8 @@
 
 use super::{
     Quoting, Symbol,
-    frame::{Around, Kind, Parameter, Part},
-    scanner::{Scanner, Style, quoting_of},
+    frame::{ConstructKind, OuterQuoting, Parameter, ParameterPart},
+    scanner::{ReferenceStyle, Scanner, quoting_of},
 };
 
 impl Scanner<'_, '_, '_> {
@@ -14,14 +14,21 @@ impl Scanner<'_, '_, '_> {
         let (around, part) = (*around, *part);
         match (symbol, part) {
             (Symbol::Hole(number), _) => self.parameter_hole(number, around, part),
-            (Symbol::Char('}'), Part::Name | Part::Word | Part::Pattern | Part::Offset) => {
+            (
+                Symbol::Char('}'),
+                ParameterPart::Name | ParameterPart::Word | ParameterPart::Pattern | ParameterPart::Offset,
+            ) => {
                 self.copy(1);
                 self.frames.pop();
             }
-            (Symbol::Char(c), Part::Name) => self.parameter_name(c),
-            (Symbol::Char(c), Part::Subscript(depth)) => self.parameter_subscript(c, depth),
-            (Symbol::Char(c), Part::Word) if around != Around::Unquoted => self.quoted_word(c, around),
-            (Symbol::Char('<' | '>'), Part::Word | Part::Pattern) if self.is_followed(1, '(') => {
+            (Symbol::Char(c), ParameterPart::Name) => self.parameter_name(c),
+            (Symbol::Char(c), ParameterPart::Subscript(depth)) => self.parameter_subscript(c, depth),
+            (Symbol::Char(c), ParameterPart::Word) if around != OuterQuoting::Unquoted => {
+                self.quoted_word(c, around)
+            }
+            (Symbol::Char('<' | '>'), ParameterPart::Word | ParameterPart::Pattern)
+                if self.is_followed(1, '(') =>
+            {
                 self.process_substitution();
             }
             (Symbol::Char(c), _) => {
@@ -34,28 +41,30 @@ impl Scanner<'_, '_, '_> {
 
     fn parameter(&mut self) -> Option<&mut Parameter> {
         match self.frames.last_mut().map(|frame| &mut frame.kind) {
-            Some(Kind::Parameter(parameter)) => Some(parameter),
+            Some(ConstructKind::Parameter(parameter)) => Some(parameter),
             _ => None,
         }
     }
 
     /// Goes on with `part`, which may be evaluated as arithmetic where the whole is not.
-    fn enter(&mut self, part: Part, arithmetic: Option<Quoting>) {
+    fn enter(&mut self, part: ParameterPart, arithmetic: Option<Quoting>) {
         let Some(frame) = self.frames.last_mut() else { return };
-        if let Kind::Parameter(parameter) = &mut frame.kind {
+        if let ConstructKind::Parameter(parameter) = &mut frame.kind {
             parameter.part = part;
             frame.arithmetic = arithmetic.is_some() || parameter.inherited;
         }
     }
 
-    fn parameter_hole(&mut self, number: usize, around: Around, part: Part) {
+    fn parameter_hole(&mut self, number: usize, around: OuterQuoting, part: ParameterPart) {
         self.at += 1;
         match part {
-            Part::Name => self.hole(number, Style::Plain, Quoting::Name),
-            Part::Word if around != Around::Unquoted => self.hole(number, Style::Plain, quoting_of(around)),
-            Part::Offset => self.hole(number, Style::Plain, Quoting::Arithmetic),
-            Part::Word | Part::Pattern | Part::Subscript(_) => {
-                self.hole(number, Style::Word, Quoting::Bare);
+            ParameterPart::Name => self.hole(number, ReferenceStyle::Plain, Quoting::Name),
+            ParameterPart::Word if around != OuterQuoting::Unquoted => {
+                self.hole(number, ReferenceStyle::Plain, quoting_of(around))
+            }
+            ParameterPart::Offset => self.hole(number, ReferenceStyle::Plain, Quoting::Arithmetic),
+            ParameterPart::Word | ParameterPart::Pattern | ParameterPart::Subscript(_) => {
+                self.hole(number, ReferenceStyle::Word, Quoting::Bare);
             }
         }
     }
@@ -73,10 +82,10 @@ impl Scanner<'_, '_, '_> {
             '[' => self.enter_subscript(),
             '=' => self.enter_assigned(),
             ':' if follows == Some('=') => self.enter_assigned(),
-            ':' if matches!(follows, Some('-' | '?' | '+')) => self.enter(Part::Word, None),
-            ':' => self.enter(Part::Offset, Some(Quoting::Arithmetic)),
-            '-' | '?' | '+' => self.enter(Part::Word, None),
-            '#' | '%' | '/' | '^' | ',' => self.enter(Part::Pattern, None),
+            ':' if matches!(follows, Some('-' | '?' | '+')) => self.enter(ParameterPart::Word, None),
+            ':' => self.enter(ParameterPart::Offset, Some(Quoting::Arithmetic)),
+            '-' | '?' | '+' => self.enter(ParameterPart::Word, None),
+            '#' | '%' | '/' | '^' | ',' => self.enter(ParameterPart::Pattern, None),
             _ => {}
         }
         self.copy(1);
@@ -90,14 +99,14 @@ impl Scanner<'_, '_, '_> {
 
     fn enter_subscript(&mut self) {
         let name = self.parameter_variable();
-        let keys = self.notes.is_associative(&name);
-        self.enter(Part::Subscript(0), (!keys).then_some(Quoting::Arithmetic));
+        let keys = self.facts.is_associative(&name);
+        self.enter(ParameterPart::Subscript(0), (!keys).then_some(Quoting::Arithmetic));
     }
 
     /// The value that `${x:=…}` assigns.
     fn enter_assigned(&mut self) {
         let name = self.parameter_variable();
-        self.enter(Part::Word, self.notes.is_integer(&name).then_some(Quoting::Arithmetic));
+        self.enter(ParameterPart::Word, self.facts.is_integer(&name).then_some(Quoting::Arithmetic));
     }
 
     fn parameter_subscript(&mut self, c: char, depth: usize) {
@@ -105,30 +114,30 @@ impl Scanner<'_, '_, '_> {
             return;
         }
         match c {
-            '[' => self.set_part(Part::Subscript(depth + 1)),
-            ']' if depth > 0 => self.set_part(Part::Subscript(depth - 1)),
-            ']' => self.enter(Part::Name, None),
+            '[' => self.set_part(ParameterPart::Subscript(depth + 1)),
+            ']' if depth > 0 => self.set_part(ParameterPart::Subscript(depth - 1)),
+            ']' => self.enter(ParameterPart::Name, None),
             _ => {}
         }
         self.copy(1);
     }
 
-    fn set_part(&mut self, part: Part) {
+    fn set_part(&mut self, part: ParameterPart) {
         if let Some(parameter) = self.parameter() {
             parameter.part = part;
         }
     }
 
     /// The word of an expansion inside double quotes or a heredoc: single quotes mean nothing.
-    fn quoted_word(&mut self, c: char, around: Around) {
+    fn quoted_word(&mut self, c: char, around: OuterQuoting) {
         match c {
             '\\' => self.quoted_backslash(),
             '$' => self.dollar(around),
             // in here `\"` keeps its backslash
-            '`' => self.backticks(Around::Unquoted),
+            '`' => self.backticks(OuterQuoting::Unquoted),
             '"' => {
                 self.copy(1);
-                self.push_inner(Kind::Double);
+                self.push_inner(ConstructKind::Double);
             }
             _ => self.copy(1),
         }

@@ -5,10 +5,10 @@
 
 use super::{
     Quoting, Symbol,
-    frame::{Around, Close, Command, Frame, Kind, Outlet, Shape},
+    facts::{FoundHole, ScanFacts},
+    frame::{ArithmeticClose, Command, ConstructKind, ListShape, OpenConstruct, OuterQuoting, Outlet},
     heredoc::Heredoc,
-    notes::{Found, Notes},
-    output::Output,
+    output::ScriptText,
 };
 
 /// Constructs open at once beyond which the scanner gives up on telling contexts apart.
@@ -16,7 +16,7 @@ const MAX_FRAMES: usize = 2_000;
 
 /// How a reference is written.
 #[derive(Clone, Copy)]
-pub(super) enum Style {
+pub(super) enum ReferenceStyle {
     /// In quotes of its own.
     Word,
     /// As it is, where quotes are open or do not matter.
@@ -30,29 +30,30 @@ pub(super) enum Style {
 pub(super) struct Scanner<'s, 'n, 'a> {
     pub(super) symbols: &'s [Symbol],
     pub(super) at: usize,
-    pub(super) frames: Vec<Frame>,
+    pub(super) frames: Vec<OpenConstruct>,
     /// The heredocs whose text is still to come, one list for each text that bash parses on its own.
     pub(super) pending: Vec<Vec<Heredoc>>,
-    pub(super) out: Output,
-    pub(super) notes: &'n mut Notes<'a>,
+    pub(super) out: ScriptText,
+    pub(super) facts: &'n mut ScanFacts<'a>,
 }
 
 impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
-    pub(super) fn script(symbols: &'s [Symbol], output: Outlet, notes: &'n mut Notes<'a>) -> Self {
-        let holes = notes.holes.len();
-        let kind = Kind::Command(Box::new(Command { output, holes, ..Command::new(Shape::Script) }));
-        Scanner::start(symbols, 0, kind, Output::default(), notes)
+    pub(super) fn script(symbols: &'s [Symbol], output: Outlet, facts: &'n mut ScanFacts<'a>) -> Self {
+        let holes = facts.holes.len();
+        let kind =
+            ConstructKind::Command(Box::new(Command { output, holes, ..Command::new(ListShape::Script) }));
+        Scanner::start(symbols, 0, kind, ScriptText::default(), facts)
     }
 
     pub(super) fn start(
         symbols: &'s [Symbol],
         at: usize,
-        kind: Kind,
-        out: Output,
-        notes: &'n mut Notes<'a>,
+        kind: ConstructKind,
+        out: ScriptText,
+        facts: &'n mut ScanFacts<'a>,
     ) -> Self {
-        let frame = Frame { kind, owner: notes.new_owner(), arithmetic: false };
-        Scanner { symbols, at, frames: vec![frame], pending: vec![Vec::new()], out, notes }
+        let frame = OpenConstruct { kind, owner: facts.new_owner(), arithmetic: false };
+        Scanner { symbols, at, frames: vec![frame], pending: vec![Vec::new()], out, facts }
     }
 
     pub(super) fn finish(self) -> String {
@@ -60,7 +61,7 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
     }
 
     /// Reads everything and returns the written script.
-    pub(super) fn run(mut self) -> Output {
+    pub(super) fn run(mut self) -> ScriptText {
         while let Some(symbol) = self.peek(0) {
             self.step(symbol);
         }
@@ -73,17 +74,17 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
     }
 
     fn step(&mut self, symbol: Symbol) {
-        if self.notes.lost {
+        if self.facts.lost {
             return self.step_lost(symbol);
         }
         match self.frames.last().map(|frame| &frame.kind) {
-            Some(Kind::Command(_)) => self.step_command(symbol),
-            Some(Kind::Double) => self.step_quoted(symbol, Around::Double),
-            Some(Kind::Heredoc) => self.step_quoted(symbol, Around::Heredoc),
-            Some(Kind::Parameter(_)) => self.step_parameter(symbol),
-            Some(Kind::Arithmetic { .. }) => self.step_arithmetic(symbol),
-            Some(Kind::Subscript { .. }) => self.step_subscript(symbol),
-            Some(Kind::Pattern) => self.step_pattern(symbol),
+            Some(ConstructKind::Command(_)) => self.step_command(symbol),
+            Some(ConstructKind::Double) => self.step_quoted(symbol, OuterQuoting::Double),
+            Some(ConstructKind::Heredoc) => self.step_quoted(symbol, OuterQuoting::Heredoc),
+            Some(ConstructKind::Parameter(_)) => self.step_parameter(symbol),
+            Some(ConstructKind::Arithmetic { .. }) => self.step_arithmetic(symbol),
+            Some(ConstructKind::Subscript { .. }) => self.step_subscript(symbol),
+            Some(ConstructKind::Pattern) => self.step_pattern(symbol),
             None => self.step_lost(symbol),
         }
     }
@@ -92,7 +93,7 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
         self.at += 1;
         match symbol {
             Symbol::Char(c) => self.out.push(c),
-            Symbol::Hole(number) => self.write(number, Style::Plain, Quoting::Arithmetic),
+            Symbol::Hole(number) => self.write(number, ReferenceStyle::Plain, Quoting::Arithmetic),
         }
     }
 
@@ -151,36 +152,40 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
     // Frames.
 
     /// Opens a construct in which the holes still belong to the word around it.
-    pub(super) fn push_inner(&mut self, kind: Kind) {
+    pub(super) fn push_inner(&mut self, kind: ConstructKind) {
         let Outlet { owner, arithmetic } = self.outlet();
-        self.push(Frame { kind, owner, arithmetic });
+        self.push(OpenConstruct { kind, owner, arithmetic });
     }
 
     /// Where the output of a substitution goes that opens here.
     pub(super) fn outlet(&self) -> Outlet {
-        let outlet = |frame: &Frame| Outlet { owner: frame.owner, arithmetic: frame.arithmetic };
+        let outlet = |frame: &OpenConstruct| Outlet { owner: frame.owner, arithmetic: frame.arithmetic };
         self.frames.last().map(outlet).unwrap_or_default()
     }
 
     /// Opens a separate list of words.
-    pub(super) fn push_command(&mut self, shape: Shape, output: Outlet) {
-        let owner = self.notes.new_owner();
-        if shape == Shape::Substitution {
+    pub(super) fn push_command(&mut self, shape: ListShape, output: Outlet) {
+        let owner = self.facts.new_owner();
+        if shape == ListShape::Substitution {
             self.pending.push(Vec::new());
         }
-        let (holes, known) = (self.notes.holes.len(), self.notes.known());
-        let kind = Kind::Command(Box::new(Command { output, holes, known, ..Command::new(shape) }));
-        self.push(Frame { kind, owner, arithmetic: false });
+        let (holes, known) = (self.facts.holes.len(), self.facts.known());
+        let kind = ConstructKind::Command(Box::new(Command { output, holes, known, ..Command::new(shape) }));
+        self.push(OpenConstruct { kind, owner, arithmetic: false });
     }
 
-    pub(super) fn push_arithmetic(&mut self, close: Close) {
-        let owner = self.notes.new_owner();
-        self.push(Frame { kind: Kind::Arithmetic { close, depth: 0, quote: None }, owner, arithmetic: true });
+    pub(super) fn push_arithmetic(&mut self, close: ArithmeticClose) {
+        let owner = self.facts.new_owner();
+        self.push(OpenConstruct {
+            kind: ConstructKind::Arithmetic { close, depth: 0, quote: None },
+            owner,
+            arithmetic: true,
+        });
     }
 
-    fn push(&mut self, frame: Frame) {
+    fn push(&mut self, frame: OpenConstruct) {
         if self.frames.len() >= MAX_FRAMES {
-            self.notes.lost = true;
+            self.facts.lost = true;
         } else {
             self.frames.push(frame);
         }
@@ -188,7 +193,7 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
 
     pub(super) fn command(&mut self) -> Option<&mut Command> {
         match self.frames.last_mut().map(|frame| &mut frame.kind) {
-            Some(Kind::Command(command)) => Some(command),
+            Some(ConstructKind::Command(command)) => Some(command),
             _ => None,
         }
     }
@@ -196,18 +201,18 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
     // Holes.
 
     /// Writes a reference to a hole; the construct around it decides whether it is arithmetic.
-    pub(super) fn hole(&mut self, number: usize, style: Style, quoting: Quoting) {
+    pub(super) fn hole(&mut self, number: usize, style: ReferenceStyle, quoting: Quoting) {
         let evaluated = self.outlet().arithmetic;
         self.write(number, style, if evaluated { Quoting::Arithmetic } else { quoting });
     }
 
-    pub(super) fn write(&mut self, number: usize, style: Style, quoting: Quoting) {
-        let name = self.notes.variable(number);
+    pub(super) fn write(&mut self, number: usize, style: ReferenceStyle, quoting: Quoting) {
+        let name = self.facts.variable(number);
         let text = match style {
-            Style::Word => format!("\"${{{name}}}\""),
-            Style::Plain => format!("${{{name}}}"),
-            Style::Single => format!("'\"${{{name}}}\"'"),
-            Style::AnsiC => format!("'\"${{{name}}}\"$'"),
+            ReferenceStyle::Word => format!("\"${{{name}}}\""),
+            ReferenceStyle::Plain => format!("${{{name}}}"),
+            ReferenceStyle::Single => format!("'\"${{{name}}}\"'"),
+            ReferenceStyle::AnsiC => format!("'\"${{{name}}}\"$'"),
         };
         self.out.push_str(&text);
         self.note(number, quoting);
@@ -216,15 +221,15 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
     /// Remembers a hole.
     pub(super) fn note(&mut self, number: usize, quoting: Quoting) {
         let owner = self.outlet().owner;
-        self.notes.holes.push(Found { number, quoting, owner, printed_into: 0 });
+        self.facts.holes.push(FoundHole { number, quoting, owner, printed_into: 0 });
     }
 
     // Quotes.
 
     /// One symbol inside double quotes or an unquoted heredoc.
-    fn step_quoted(&mut self, symbol: Symbol, around: Around) {
+    fn step_quoted(&mut self, symbol: Symbol, around: OuterQuoting) {
         match symbol {
-            Symbol::Char('"') if around == Around::Double => {
+            Symbol::Char('"') if around == OuterQuoting::Double => {
                 self.copy(1);
                 self.frames.pop();
             }
@@ -234,7 +239,7 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
             Symbol::Char(_) => self.copy(1),
             Symbol::Hole(number) => {
                 self.at += 1;
-                self.hole(number, Style::Plain, quoting_of(around));
+                self.hole(number, ReferenceStyle::Plain, quoting_of(around));
             }
         }
     }
@@ -267,7 +272,7 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
                 Symbol::Char(_) => self.copy(1),
                 Symbol::Hole(number) => {
                     self.at += 1;
-                    self.hole(number, Style::Single, Quoting::Single);
+                    self.hole(number, ReferenceStyle::Single, Quoting::Single);
                 }
             }
         }
@@ -283,7 +288,7 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
                 Symbol::Char(_) => self.copy(1),
                 Symbol::Hole(number) => {
                     self.at += 1;
-                    self.hole(number, Style::AnsiC, Quoting::AnsiC);
+                    self.hole(number, ReferenceStyle::AnsiC, Quoting::AnsiC);
                 }
             }
         }
@@ -296,20 +301,20 @@ impl<'s, 'n, 'a> Scanner<'s, 'n, 'a> {
             '\'' => self.single(),
             '"' => {
                 self.copy(1);
-                self.push_inner(Kind::Double);
+                self.push_inner(ConstructKind::Double);
             }
-            '$' => self.dollar(Around::Unquoted),
-            '`' => self.backticks(Around::Unquoted),
+            '$' => self.dollar(OuterQuoting::Unquoted),
+            '`' => self.backticks(OuterQuoting::Unquoted),
             _ => return false,
         }
         true
     }
 }
 
-pub(super) fn quoting_of(around: Around) -> Quoting {
+pub(super) fn quoting_of(around: OuterQuoting) -> Quoting {
     match around {
-        Around::Unquoted => Quoting::Bare,
-        Around::Double => Quoting::Double,
-        Around::Heredoc => Quoting::Heredoc,
+        OuterQuoting::Unquoted => Quoting::Bare,
+        OuterQuoting::Double => Quoting::Double,
+        OuterQuoting::Heredoc => Quoting::Heredoc,
     }
 }

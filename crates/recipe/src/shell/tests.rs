@@ -1,7 +1,7 @@
 //! What the scanner says about each place, and that it takes no time over it. What bash makes of the
 //! scripts is tried in the tests of the crate.
 
-use super::{Piece, Quoting, Quoting::*, Taken, assemble, misuses, scan};
+use super::{MisuseKind, Piece, Quoting, Quoting::*, assemble, misuses, scan};
 
 /// Cuts a command at its `@`.
 fn pieces(command: &str) -> Vec<Piece<'_>> {
@@ -119,7 +119,7 @@ fn places_that_are_easily_mistaken() {
 fn check_misuse(command: &str, expected: &[&str]) {
     let said: Vec<String> = misuses(&pieces(command))
         .into_iter()
-        .map(|misuse| format!("{}: {:?} by {}", misuse.hole, misuse.taken, misuse.by))
+        .map(|misuse| format!("{}: {:?} by {}", misuse.hole, misuse.kind, misuse.by))
         .collect();
     assert_eq!(said, expected, "{command}");
 }
@@ -143,7 +143,7 @@ fn values_that_are_taken_for_code() {
         ("trap 'rm -rf @' EXIT", "trap"),
         ("trap -- \"rm @\" INT TERM", "trap"),
     ] {
-        check_misuse(command, &[&format!("0: {:?} by {by}", Taken::Code)]);
+        check_misuse(command, &[&format!("0: {:?} by {by}", MisuseKind::Code)]);
     }
 }
 
@@ -166,7 +166,7 @@ fn values_that_are_taken_for_names() {
         ("f() { local -r a@=1; }", "local"),
         ("readonly @", "readonly"),
     ] {
-        check_misuse(command, &[&format!("0: {:?} by {by}", Taken::Name)]);
+        check_misuse(command, &[&format!("0: {:?} by {by}", MisuseKind::Name)]);
     }
 }
 

@@ -6,8 +6,8 @@ use std::mem;
 
 use super::{
     Quoting, Symbol,
-    frame::{Attributes, Builtin, Outlet, Position, Previous, Reads, Redirect, Shape, Word},
-    misuse::{Taken, is_shell, names},
+    frame::{ArgumentRole, Attributes, Builtin, ListShape, Outlet, Position, Previous, Redirect, Word},
+    misuse::{MisuseKind, is_shell, names},
     scanner::Scanner,
 };
 
@@ -26,8 +26,8 @@ impl Scanner<'_, '_, '_> {
         }
         let mut word = mem::take(&mut command.word);
         match command.shape {
-            Shape::Condition => return self.condition_word(word),
-            Shape::Array(_) => return,
+            ListShape::Condition => return self.condition_word(word),
+            ListShape::Array(_) => return,
             _ => {}
         }
         if let Some(redirect) = command.redirecting.take() {
@@ -55,13 +55,13 @@ impl Scanner<'_, '_, '_> {
 
     /// Marks the holes from number `from` on that belong to the list of words that is open.
     pub(super) fn make_arithmetic(&mut self, from: usize) {
-        let to = self.notes.holes.len();
+        let to = self.facts.holes.len();
         self.make_range_arithmetic(from, to);
     }
 
     fn make_range_arithmetic(&mut self, from: usize, to: usize) {
         let owner = self.outlet().owner;
-        for hole in self.notes.holes.get_mut(from..to).unwrap_or_default() {
+        for hole in self.facts.holes.get_mut(from..to).unwrap_or_default() {
             if hole.is_part_of(owner) && !matches!(hole.quoting, Quoting::Comment | Quoting::Delimiter) {
                 hole.quoting = Quoting::Arithmetic;
             }
@@ -70,7 +70,7 @@ impl Scanner<'_, '_, '_> {
 
     /// Ends a command. Its output becomes a part of the word around it, and is evaluated there.
     pub(super) fn finish_command(&mut self) {
-        let holes = self.notes.holes.len();
+        let holes = self.facts.holes.len();
         let Some(command) = self.command() else { return };
         let from = mem::replace(&mut command.holes, holes);
         let (outlet, prints) = (command.output, matches!(command.name.as_str(), "echo" | "printf"));
@@ -81,7 +81,7 @@ impl Scanner<'_, '_, '_> {
             self.make_arithmetic(from);
         }
         let owner = self.outlet().owner;
-        for hole in self.notes.holes.get_mut(from..).unwrap_or_default() {
+        for hole in self.facts.holes.get_mut(from..).unwrap_or_default() {
             if hole.is_part_of(owner) {
                 hole.printed_into = outlet.owner;
             }
@@ -89,7 +89,7 @@ impl Scanner<'_, '_, '_> {
     }
 
     fn command_word(&mut self, word: Word) {
-        let integer = self.notes.is_integer(&word.text);
+        let integer = self.facts.is_integer(&word.text);
         let Some(command) = self.command() else { return };
         let text = if word.quoted { "" } else { word.text.as_str() };
         command.position = match (command.position, text) {
@@ -128,7 +128,7 @@ impl Scanner<'_, '_, '_> {
             "case" => command.position = Position::CaseWord,
             "for" | "select" => command.position = Position::ForName,
             "function" => command.position = Position::FunctionName,
-            "[[" => self.push_command(Shape::Condition, Outlet::default()),
+            "[[" => self.push_command(ListShape::Condition, Outlet::default()),
             "coproc" => command.position = Position::Coproc,
             "fi" | "done" | "esac" | "}" => {}
             text if precedes_command(text) => {}
@@ -153,11 +153,11 @@ impl Scanner<'_, '_, '_> {
     /// An assignment before a command, or the command's name.
     fn name_word(&mut self, word: Word) {
         if let Some(name) = assigned_name(&word.text) {
-            if self.notes.is_integer(name) {
+            if self.facts.is_integer(name) {
                 self.make_arithmetic(word.holes);
             }
-            if self.notes.references.contains(name) {
-                self.misused(&word, Taken::Name, "declare -n".to_owned());
+            if self.facts.references.contains(name) {
+                self.misused(&word, MisuseKind::Name, "declare -n".to_owned());
             }
             if let Some(command) = self.command() {
                 command.position = Position::Assigned;
@@ -174,7 +174,7 @@ impl Scanner<'_, '_, '_> {
                 command.builtin = builtin(name);
                 command.name = name.to_owned();
                 if is_shell(name) {
-                    command.reads = Reads::Options;
+                    command.reads = ArgumentRole::Options;
                 }
             }
         }
@@ -205,15 +205,15 @@ impl Scanner<'_, '_, '_> {
         }
         let name = assigned_name(&word.spelled).unwrap_or(&word.spelled);
         if attributes.associative {
-            self.notes.declare_associative(name);
+            self.facts.declare_associative(name);
         }
         if attributes.reference {
-            self.notes.references.insert(name.to_owned());
+            self.facts.references.insert(name.to_owned());
         }
         if attributes.integer {
-            self.notes.integers.insert(name.to_owned());
+            self.facts.integers.insert(name.to_owned());
         }
-        if self.notes.is_integer(name) {
+        if self.facts.is_integer(name) {
             self.make_arithmetic(word.holes);
         }
     }
@@ -238,7 +238,7 @@ impl Scanner<'_, '_, '_> {
 
     fn condition_word(&mut self, word: Word) {
         let text = if word.quoted { "" } else { word.text.as_str() };
-        let holes = self.notes.holes.len();
+        let holes = self.facts.holes.len();
         let Some(command) = self.command() else { return };
         let current = Previous { text: text.to_owned(), holes: word.holes..holes };
         let previous = mem::replace(&mut command.previous, current);
@@ -252,11 +252,11 @@ impl Scanner<'_, '_, '_> {
             _ if compares_numbers(&previous.text) => self.make_arithmetic(word.holes),
             _ if previous.text == "-v" => {
                 if names(self.written(&word)) {
-                    self.misused(&word, Taken::Name, "[[ -v".to_owned());
+                    self.misused(&word, MisuseKind::Name, "[[ -v".to_owned());
                 }
                 // `[[` knows the keys of an associative array, unless the bracket itself is quoted
                 let name = word.text.split_once('[').map(|(name, _)| name);
-                if !name.is_some_and(|name| self.notes.is_associative(name)) {
+                if !name.is_some_and(|name| self.facts.is_associative(name)) {
                     self.element(&word);
                 }
             }

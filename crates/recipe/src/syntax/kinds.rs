@@ -9,21 +9,21 @@ use crate::{
     diagnostic::{Code, Diagnostic, did_you_mean},
     source::Place,
     value::{Map, Value},
-    yaml::{Kind, Node},
+    yaml::{Node, NodeKind},
 };
 
 /// Text; any scalar, in the spelling of the file.
 impl Decode for String {
     fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<String> {
         match &node.kind {
-            Kind::Scalar(scalar) if scalar.is_null() => Some(String::new()),
-            Kind::Scalar(scalar) => Some(scalar.text.to_string()),
+            NodeKind::Scalar(scalar) if scalar.is_null() => Some(String::new()),
+            NodeKind::Scalar(scalar) => Some(scalar.text.to_string()),
             _ => {
                 let problem = wrong_type(node, name, "text");
                 diagnostics.push(match node.kind {
-                    Kind::Map(_) => problem.help("put quotes around text that starts with `{`"),
-                    Kind::List(_) => problem.help("put quotes around text that starts with `[`"),
-                    Kind::Scalar(_) => problem,
+                    NodeKind::Map(_) => problem.help("put quotes around text that starts with `{`"),
+                    NodeKind::List(_) => problem.help("put quotes around text that starts with `[`"),
+                    NodeKind::Scalar(_) => problem,
                 });
                 None
             }
@@ -39,13 +39,13 @@ impl Decode for String {
 impl Decode for bool {
     fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<bool> {
         let found = match &node.kind {
-            Kind::Scalar(scalar) => scalar.as_bool(),
+            NodeKind::Scalar(scalar) => scalar.as_bool(),
             _ => None,
         };
         if found.is_none() {
             let problem = wrong_type(node, name, "`true` or `false`");
             diagnostics.push(match &node.kind {
-                Kind::Scalar(scalar) if matches!(scalar.text.as_str(), "true" | "false") => {
+                NodeKind::Scalar(scalar) if matches!(scalar.text.as_str(), "true" | "false") => {
                     problem.help("write it without quotes")
                 }
                 _ => problem,
@@ -110,12 +110,12 @@ fn at_most(
 
 fn number(node: &Node, name: &str, wanted: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<f64> {
     let found = match &node.kind {
-        Kind::Scalar(scalar) => scalar.as_number().map(|number| number.as_f64()),
+        NodeKind::Scalar(scalar) => scalar.as_number().map(|number| number.as_f64()),
         _ => None,
     };
     if found.is_none() {
         let help = match &node.kind {
-            Kind::Scalar(scalar) => match seconds(&scalar.text) {
+            NodeKind::Scalar(scalar) => match seconds(&scalar.text) {
                 Some(seconds) => format!("write the seconds as a plain number: `{seconds}`"),
                 None => "write a plain number without quotes".to_owned(),
             },
@@ -144,7 +144,7 @@ fn seconds(text: &str) -> Option<f64> {
 /// A list.
 impl<T: Decode> Decode for Vec<Spanned<T>> {
     fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
-        let Kind::List(items) = &node.kind else {
+        let NodeKind::List(items) = &node.kind else {
             diagnostics.push(
                 wrong_type(node, name, "a list")
                     .help(format!("write `{name}: [...]`, or one `- ` line for each item")),
@@ -179,7 +179,7 @@ pub struct Named<T>(pub Vec<(Spanned<String>, Spanned<T>)>);
 
 impl<T: Decode> Decode for Named<T> {
     fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
-        let Kind::Map(entries) = &node.kind else {
+        let NodeKind::Map(entries) = &node.kind else {
             diagnostics.push(wrong_type(node, name, "a map of names and values"));
             return None;
         };
@@ -188,7 +188,7 @@ impl<T: Decode> Decode for Named<T> {
             let key = Spanned { value: entry.key.text.clone(), place: entry.key.place, scalar: None };
             if let Some(value) = T::decode(&entry.value, &entry.key.text, diagnostics) {
                 let scalar = match &entry.value.kind {
-                    Kind::Scalar(scalar) => Some(scalar.clone()),
+                    NodeKind::Scalar(scalar) => Some(scalar.clone()),
                     _ => None,
                 };
                 named.push((key, Spanned { value, place: entry.value.place, scalar }));
@@ -286,17 +286,17 @@ pub(crate) fn unknown_word(text: &str, name: &str, words: &[&str], place: Place)
 
 /// A shape together with a digest of what was written for it.
 #[derive(Clone, Debug)]
-pub struct Written<T> {
+pub struct WithDigest<T> {
     /// The shape.
     pub shape: T,
     /// SHA-256 of its values, without the titles and descriptions that change nothing.
     pub digest: String,
 }
 
-impl<T: Decode> Decode for Written<T> {
+impl<T: Decode> Decode for WithDigest<T> {
     fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
         let shape = T::decode(node, name, diagnostics)?;
-        Some(Written { shape, digest: definition_digest(node) })
+        Some(WithDigest { shape, digest: definition_digest(node) })
     }
 
     fn schema() -> Json {

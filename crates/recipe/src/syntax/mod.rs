@@ -5,14 +5,14 @@
 pub mod kinds;
 pub mod shape;
 
-use kinds::{Named, Written, words};
+use kinds::{Named, WithDigest, words};
 use serde_json::{Value as Json, json};
 use shape::{Decode, Shape, Spanned, shape, shape_schema};
 
 use crate::{
     diagnostic::Diagnostic,
     value::Value,
-    yaml::{Kind, Node},
+    yaml::{Node, NodeKind},
 };
 
 /// A list of texts.
@@ -20,7 +20,7 @@ pub type Texts = Vec<Spanned<String>>;
 
 shape! {
     /// A recipe as it is written.
-    Recipe "recipe" {
+    RecipeSyntax "recipe" {
         /// Name of the recipe.
         "name" name: String, required;
         /// Version of the recipe.
@@ -36,31 +36,31 @@ shape! {
         /// The recipe that this one builds on: its fields and steps are inherited.
         "extends" extends: String;
         /// Limits on sub-recipes.
-        "recursion" recursion: Recursion;
+        "recursion" recursion: RecursionSyntax;
         /// Shell commands that run around every step.
-        "hooks" hooks: Hooks;
+        "hooks" hooks: HooksSyntax;
         /// Conditions that context variables must meet before the first step runs.
         "context_validation" context_validation: Named<Rule>;
         /// Variables that the caller passes to the recipe.
-        "inputs" inputs: Vec<Spanned<Input>>;
+        "inputs" inputs: Vec<Spanned<InputSyntax>>;
         /// The result text of the recipe, rendered when its steps are done.
-        "output" output: Output;
+        "output" output: OutputSyntax;
         /// Timeout in seconds for bash and agent steps that do not set their own; a recipe step has only its own.
         "default_step_timeout" default_step_timeout: f64;
         /// Context names whose values are secret and masked wherever they would be shown.
         "secrets" secrets: Texts;
         /// Environment variables that the recipe needs, and files that define them.
-        "env" env: Environment;
+        "env" env: EnvironmentSyntax;
         /// Limits on the agents of the recipe; it stops at the first that is reached.
-        "budget" budget: Budget;
+        "budget" budget: BudgetSyntax;
         /// The steps, in order.
-        "steps" steps: Vec<Spanned<Written<Step>>>;
+        "steps" steps: Vec<Spanned<WithDigest<StepSyntax>>>;
     }
 }
 
 shape! {
     /// Limits on sub-recipes.
-    Recursion "`recursion` map" {
+    RecursionSyntax "`recursion` map" {
         /// How deeply recipes may nest below this one; 6 unless set.
         "max_depth" max_depth: u64;
         /// How many steps may run in this recipe and everything below it; 200 unless set.
@@ -70,7 +70,7 @@ shape! {
 
 shape! {
     /// Shell commands that run around every step.
-    Hooks "`hooks` map" {
+    HooksSyntax "`hooks` map" {
         /// Runs before each step.
         "pre_step" pre_step: String;
         /// Runs after each step that succeeds.
@@ -82,7 +82,7 @@ shape! {
 
 shape! {
     /// A variable that the caller passes to the recipe.
-    Input "`inputs` entry" {
+    InputSyntax "`inputs` entry" {
         /// Name of the variable.
         "name" name: String, required;
         /// What it is for.
@@ -98,7 +98,7 @@ shape! {
 
 shape! {
     /// The result text of a recipe.
-    Output "`output` map" {
+    OutputSyntax "`output` map" {
         /// Format of the text: `text`, `markdown`, `json`. A warning is printed if `json` is not valid JSON.
         "format" format: String;
         /// Template of the text; without one, the result is the output of the last step.
@@ -108,7 +108,7 @@ shape! {
 
 shape! {
     /// Environment variables that a recipe needs.
-    Environment "`env` map" {
+    EnvironmentSyntax "`env` map" {
         /// Names that must be set and not empty before the first step.
         "required" required: Texts;
         /// Files of `NAME=value` lines to read; `.env.local` and `.env` unless set.
@@ -118,7 +118,7 @@ shape! {
 
 shape! {
     /// Limits on the agents of a recipe.
-    Budget "`budget` map" {
+    BudgetSyntax "`budget` map" {
         /// Dollars.
         "usd" usd: f64;
         /// Tokens, in and out.
@@ -132,7 +132,7 @@ shape! {
 
 shape! {
     /// A step as it is written.
-    Step "step" {
+    StepSyntax "step" {
         /// Unique name of the step.
         "id" id: String, required;
         /// Title for people.
@@ -192,7 +192,7 @@ shape! {
         /// Neighbouring steps with the same group name run at the same time.
         "parallel_group" parallel_group: String;
         /// What to do when an attempt fails.
-        "retry" retry: Retry;
+        "retry" retry: RetrySyntax;
         /// Steps that must have completed.
         "depends_on" depends_on: Texts;
         /// Extra environment variables.
@@ -214,7 +214,7 @@ shape! {
 
 shape! {
     /// What to do when an attempt fails.
-    RetryFields "`retry` map" {
+    RetryFieldsSyntax "`retry` map" {
         /// Number of attempts, the first one included.
         "max_attempts" max_attempts: u64;
         /// Seconds before the second attempt; 1 unless set.
@@ -230,23 +230,25 @@ shape! {
 
 /// `retry: 3`, or the fields one by one.
 #[derive(Clone, Debug)]
-pub enum Retry {
+pub enum RetrySyntax {
     /// Number of attempts, the first one included.
     Attempts(u64),
     /// Field by field.
-    Fields(Box<RetryFields>),
+    Fields(Box<RetryFieldsSyntax>),
 }
 
-impl Decode for Retry {
-    fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Retry> {
+impl Decode for RetrySyntax {
+    fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<RetrySyntax> {
         match node.kind {
-            Kind::Map(_) => RetryFields::decode(node, name, diagnostics).map(Box::new).map(Retry::Fields),
-            _ => u64::decode(node, name, diagnostics).map(Retry::Attempts),
+            NodeKind::Map(_) => {
+                RetryFieldsSyntax::decode(node, name, diagnostics).map(Box::new).map(RetrySyntax::Fields)
+            }
+            _ => u64::decode(node, name, diagnostics).map(RetrySyntax::Attempts),
         }
     }
 
     fn schema() -> Json {
-        json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, RetryFields::schema()] })
+        json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, RetryFieldsSyntax::schema()] })
     }
 }
 
@@ -314,7 +316,7 @@ words! {
 
 /// The JSON Schema of recipe files.
 pub fn schema() -> Json {
-    let mut schema = shape_schema::<Recipe>();
+    let mut schema = shape_schema::<RecipeSyntax>();
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     schema["title"] = json!("Recipe");
     schema["description"] = json!("A workflow of shell commands, coding agents and sub-recipes.");
@@ -324,14 +326,14 @@ pub fn schema() -> Json {
 /// The fields of recipes and steps with their documentation, shape by shape.
 pub fn reference() -> Vec<(&'static str, &'static [shape::Field])> {
     vec![
-        (Recipe::NAME, Recipe::FIELDS),
-        (Step::NAME, Step::FIELDS),
-        (Recursion::NAME, Recursion::FIELDS),
-        (Hooks::NAME, Hooks::FIELDS),
-        (Input::NAME, Input::FIELDS),
-        (Output::NAME, Output::FIELDS),
-        (Environment::NAME, Environment::FIELDS),
-        (Budget::NAME, Budget::FIELDS),
-        (RetryFields::NAME, RetryFields::FIELDS),
+        (RecipeSyntax::NAME, RecipeSyntax::FIELDS),
+        (StepSyntax::NAME, StepSyntax::FIELDS),
+        (RecursionSyntax::NAME, RecursionSyntax::FIELDS),
+        (HooksSyntax::NAME, HooksSyntax::FIELDS),
+        (InputSyntax::NAME, InputSyntax::FIELDS),
+        (OutputSyntax::NAME, OutputSyntax::FIELDS),
+        (EnvironmentSyntax::NAME, EnvironmentSyntax::FIELDS),
+        (BudgetSyntax::NAME, BudgetSyntax::FIELDS),
+        (RetryFieldsSyntax::NAME, RetryFieldsSyntax::FIELDS),
     ]
 }

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use crate::{
     diagnostic::{Code, Diagnostic, did_you_mean, is_one_slip},
     source::Place,
-    yaml::{Entry, Kind, Node, Scalar},
+    yaml::{Entry, Node, NodeKind, Scalar},
 };
 
 /// A decoded thing and where it stands.
@@ -86,8 +86,8 @@ pub fn decode_field<T: Decode>(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<Spanned<T>> {
     let scalar = match &node.kind {
-        Kind::Scalar(scalar) if scalar.is_null() => return None,
-        Kind::Scalar(scalar) => Some(scalar.clone()),
+        NodeKind::Scalar(scalar) if scalar.is_null() => return None,
+        NodeKind::Scalar(scalar) => Some(scalar.clone()),
         _ => None,
     };
     T::decode(node, name, diagnostics).map(|value| Spanned { value, place: node.place, scalar })
@@ -184,7 +184,7 @@ macro_rules! shape {
                 name: &str,
                 diagnostics: &mut Vec<$crate::diagnostic::Diagnostic>,
             ) -> Option<Self> {
-                let $crate::yaml::Kind::Map(entries) = &node.kind else {
+                let $crate::yaml::NodeKind::Map(entries) = &node.kind else {
                     diagnostics.push($crate::syntax::shape::wrong_type(node, name, "a map of fields"));
                     return None;
                 };

@@ -4,35 +4,35 @@
 
 use std::ops::Range;
 
-use super::{Part, TemplateError, parse_path};
+use super::{TemplateError, TemplatePart, parse_path};
 use crate::{diagnostic::shorten, scope::Path};
 
 /// How deeply `{{#if}}`s may nest.
 const MAX_DEPTH: usize = 50;
 
 /// How many mistakes of one text are reported: a hostile one could have a hundred thousand.
-pub(super) const MOST_TOLD: usize = 100;
+pub(super) const MAX_ERRORS: usize = 100;
 
 /// The parts of a text, or its mistakes in their order.
-pub(super) fn parse(text: &str) -> Result<Vec<Part>, Vec<TemplateError>> {
-    let mut parser = Parser { text, at: 0, told: Vec::new() };
+pub(super) fn parse(text: &str) -> Result<Vec<TemplatePart>, Vec<TemplateError>> {
+    let mut parser = TemplateParser { text, at: 0, errors: Vec::new() };
     let parts = parser.whole().unwrap_or_default();
-    let mut told = parser.told;
-    if told.is_empty() {
+    let mut errors = parser.errors;
+    if errors.is_empty() {
         return Ok(parts);
     }
-    told.sort_by_key(|error| error.at.start);
+    errors.sort_by_key(|error| error.at.start);
     // several mistakes at one place count as one; the first is the most precise
-    told.dedup_by_key(|error| error.at.start);
-    Err(told)
+    errors.dedup_by_key(|error| error.at.start);
+    Err(errors)
 }
 
 /// Parses a template. After a mistake it continues as if the text were right, to find later mistakes; the result of
 /// such a text is thrown away.
-struct Parser<'a> {
+struct TemplateParser<'a> {
     text: &'a str,
     at: usize,
-    told: Vec<TemplateError>,
+    errors: Vec<TemplateError>,
 }
 
 /// The rest cannot be understood, or there are too many mistakes.
@@ -45,13 +45,13 @@ enum End {
     Close(Range<usize>),
 }
 
-impl Parser<'_> {
+impl TemplateParser<'_> {
     fn tell(&mut self, error: TemplateError) -> Result<(), Stopped> {
-        self.told.push(error);
-        if self.told.len() < MOST_TOLD { Ok(()) } else { Err(Stopped) }
+        self.errors.push(error);
+        if self.errors.len() < MAX_ERRORS { Ok(()) } else { Err(Stopped) }
     }
 
-    fn whole(&mut self) -> Result<Vec<Part>, Stopped> {
+    fn whole(&mut self) -> Result<Vec<TemplatePart>, Stopped> {
         loop {
             match self.parts(0)? {
                 (parts, End::Text) => return Ok(parts),
@@ -66,7 +66,7 @@ impl Parser<'_> {
         }
     }
 
-    fn parts(&mut self, depth: usize) -> Result<(Vec<Part>, End), Stopped> {
+    fn parts(&mut self, depth: usize) -> Result<(Vec<TemplatePart>, End), Stopped> {
         let mut parts = Vec::new();
         let mut text_start = self.at;
         let mut search = self.at;
@@ -78,10 +78,10 @@ impl Parser<'_> {
             push_text(&mut parts, text_start..hole.at.start);
             self.at = hole.at.end;
             match hole.what {
-                What::Else => return Ok((parts, End::Else(hole.at))),
-                What::Close => return Ok((parts, End::Close(hole.at))),
-                What::Value(path) => parts.push(Part::Value { path, at: hole.at }),
-                What::If(path) => parts.push(self.branches(path, hole.at, depth)?),
+                TagKind::Else => return Ok((parts, End::Else(hole.at))),
+                TagKind::Close => return Ok((parts, End::Close(hole.at))),
+                TagKind::Value(path) => parts.push(TemplatePart::Value { path, at: hole.at }),
+                TagKind::If(path) => parts.push(self.branches(path, hole.at, depth)?),
             }
             text_start = self.at;
             search = self.at;
@@ -90,7 +90,7 @@ impl Parser<'_> {
         Ok((parts, End::Text))
     }
 
-    fn branches(&mut self, path: Path, at: Range<usize>, depth: usize) -> Result<Part, Stopped> {
+    fn branches(&mut self, path: Path, at: Range<usize>, depth: usize) -> Result<TemplatePart, Stopped> {
         if depth >= MAX_DEPTH {
             self.tell(error(at, format!("`{{{{#if}}}}` nests more than {MAX_DEPTH} levels deep"), None))?;
             return Err(Stopped);
@@ -115,7 +115,7 @@ impl Parser<'_> {
         let mut branches = branches.into_iter();
         let (then, otherwise) = (branches.next().unwrap_or_default(), branches.next().unwrap_or_default());
         let whole = at.start..self.at;
-        Ok(Part::If { path, at, then, otherwise, whole })
+        Ok(TemplatePart::If { path, at, then, otherwise, whole })
     }
 
     /// The hole at the double brace at `open`; `None` if it is plain text.
@@ -131,9 +131,9 @@ impl Parser<'_> {
         let at = open..close + 2;
         let what = match content.chars().next() {
             Some('#') => self.block(content, &at)?,
-            Some('/') => What::Close,
-            Some(_) if content == "else" => What::Else,
-            Some(c) if is_name_start(c) => What::Value(self.name(content, &at)?),
+            Some('/') => TagKind::Close,
+            Some(_) if content == "else" => TagKind::Else,
+            Some(c) if is_name_start(c) => TagKind::Value(self.name(content, &at)?),
             _ => return Ok(None),
         };
         Ok(Some(Hole { what, at }))
@@ -143,8 +143,8 @@ impl Parser<'_> {
     fn unclosed(&mut self, open: usize) -> Result<Option<Hole>, Stopped> {
         let rest = &self.text[open + 2..];
         let what = match rest.trim_start_matches(' ').chars().next() {
-            Some('#') => Some(What::If(nowhere())),
-            Some('/') => Some(What::Close),
+            Some('#') => Some(TagKind::If(nowhere())),
+            Some('/') => Some(TagKind::Close),
             Some(_) if begins_with_name(rest) => None,
             _ => return Ok(None),
         };
@@ -153,12 +153,12 @@ impl Parser<'_> {
         Ok(what.map(|what| Hole { what, at: open..open + 2 }))
     }
 
-    fn block(&mut self, content: &str, at: &Range<usize>) -> Result<What, Stopped> {
+    fn block(&mut self, content: &str, at: &Range<usize>) -> Result<TagKind, Stopped> {
         match content.split_once(char::is_whitespace) {
-            Some(("#if", path)) => Ok(What::If(self.name(path.trim(), at)?)),
+            Some(("#if", path)) => Ok(TagKind::If(self.name(path.trim(), at)?)),
             _ => {
                 self.tell(self.no_block(at.clone()))?;
-                Ok(What::If(nowhere()))
+                Ok(TagKind::If(nowhere()))
             }
         }
     }
@@ -212,20 +212,20 @@ fn nowhere() -> Path {
 }
 
 struct Hole {
-    what: What,
+    what: TagKind,
     at: Range<usize>,
 }
 
-enum What {
+enum TagKind {
     Value(Path),
     If(Path),
     Else,
     Close,
 }
 
-fn push_text(parts: &mut Vec<Part>, range: Range<usize>) {
+fn push_text(parts: &mut Vec<TemplatePart>, range: Range<usize>) {
     if !range.is_empty() {
-        parts.push(Part::Text(range));
+        parts.push(TemplatePart::Text(range));
     }
 }
 

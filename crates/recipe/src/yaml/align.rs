@@ -5,17 +5,17 @@
 
 use std::{ops::Range, sync::Arc};
 
-use super::scalar::Style;
+use super::scalar::TextStyle;
 
 /// A run of decoded bytes and the bytes of the file that they come from. If both have the same
 /// length they correspond byte by byte, otherwise (an escape, a folded line) only as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct AlignedPiece {
     pub(super) text: Range<u32>,
     pub(super) source: Range<u32>,
 }
 
-impl Piece {
+impl AlignedPiece {
     /// The source bytes of one decoded byte of this piece.
     pub(super) fn source_of(&self, at: u32) -> Range<u32> {
         if self.text.len() != self.source.len() {
@@ -28,8 +28,13 @@ impl Piece {
 
 /// The pieces of `text`, which was decoded from the bytes `written` of `source`: inside the quotes, or from the line
 /// after a block's header. Empty if they cannot be matched.
-pub(super) fn align(source: &str, written: Range<usize>, text: &str, style: Style) -> Arc<[Piece]> {
-    let mut walk = Walk {
+pub(super) fn align(
+    source: &str,
+    written: Range<usize>,
+    text: &str,
+    style: TextStyle,
+) -> Arc<[AlignedPiece]> {
+    let mut walk = Aligner {
         source: &source.as_bytes()[..written.end],
         at: written.start,
         text,
@@ -37,8 +42,8 @@ pub(super) fn align(source: &str, written: Range<usize>, text: &str, style: Styl
         pieces: Vec::new(),
     };
     let fits = match style {
-        Style::Plain | Style::SingleQuoted | Style::DoubleQuoted => walk.flow(style),
-        Style::Literal | Style::Folded => walk.block(style),
+        TextStyle::Plain | TextStyle::SingleQuoted | TextStyle::DoubleQuoted => walk.flow(style),
+        TextStyle::Literal | TextStyle::Folded => walk.block(style),
     };
     match fits {
         Some(()) => walk.pieces.into(),
@@ -46,21 +51,21 @@ pub(super) fn align(source: &str, written: Range<usize>, text: &str, style: Styl
     }
 }
 
-struct Walk<'a> {
+struct Aligner<'a> {
     source: &'a [u8],
     at: usize,
     text: &'a str,
     done: usize,
-    pieces: Vec<Piece>,
+    pieces: Vec<AlignedPiece>,
 }
 
-impl Walk<'_> {
-    fn flow(&mut self, style: Style) -> Option<()> {
+impl Aligner<'_> {
+    fn flow(&mut self, style: TextStyle) -> Option<()> {
         while let Some(&byte) = self.source.get(self.at) {
             match (byte, style) {
                 (b' ' | b'\t' | b'\n' | b'\r', _) => self.blanks()?,
-                (b'\'', Style::SingleQuoted) => self.take(1, 2)?,
-                (b'\\', Style::DoubleQuoted) => self.escape()?,
+                (b'\'', TextStyle::SingleQuoted) => self.take(1, 2)?,
+                (b'\\', TextStyle::DoubleQuoted) => self.escape()?,
                 _ => self.copy(self.at + 1)?,
             }
         }
@@ -109,7 +114,7 @@ impl Walk<'_> {
         self.take(decoded.len_utf8(), 2 + digits)
     }
 
-    fn block(&mut self, style: Style) -> Option<()> {
+    fn block(&mut self, style: TextStyle) -> Option<()> {
         let indent = self.block_indent()?;
         while self.done < self.text.len() {
             self.at += count(&self.source[self.at..], b" ").min(indent);
@@ -121,7 +126,7 @@ impl Walk<'_> {
             let decoded = match (kind, next) {
                 // all that is left
                 _ if next == LineKind::Empty => usize::MAX,
-                (LineKind::Text, LineKind::Text) if style == Style::Folded => fold(breaks),
+                (LineKind::Text, LineKind::Text) if style == TextStyle::Folded => fold(breaks),
                 _ => breaks,
             };
             // only the end of the file can lack a line break that the text has
@@ -163,7 +168,9 @@ impl Walk<'_> {
                 last.source.end += length as u32;
             }
             _ if length == 0 => {}
-            _ => self.pieces.push(Piece { text: done..done + length as u32, source: at..at + length as u32 }),
+            _ => self
+                .pieces
+                .push(AlignedPiece { text: done..done + length as u32, source: at..at + length as u32 }),
         }
         self.done += length;
         self.at = end;
@@ -177,7 +184,8 @@ impl Walk<'_> {
         }
         let (done, at) = (self.done as u32, self.at as u32);
         if decoded > 0 {
-            self.pieces.push(Piece { text: done..done + decoded as u32, source: at..at + written as u32 });
+            self.pieces
+                .push(AlignedPiece { text: done..done + decoded as u32, source: at..at + written as u32 });
         }
         self.done += decoded;
         self.at += written;

@@ -9,11 +9,11 @@ use granit_parser::{Event, Parser, ScalarStyle, ScanError, StructureStyle, Tag, 
 use super::{
     Key,
     align::align,
-    explain::{Trouble, explain, unquoted_braces},
+    explain::{ScannerError, explain, unquoted_braces},
     maps::{RawKey, finish_map},
     quote::{line_of, quote, rest_of_line},
-    scalar::{Scalar, Style, Typing},
-    shared::{MAX_DEPTH, MAX_NODES, MAX_TEXT, Shared, SharedKind, Size, too_deep, too_much},
+    scalar::{Scalar, TextStyle, Typing},
+    shared::{MAX_DEPTH, MAX_NODES, MAX_TEXT, SharedKind, SharedNode, Size, too_deep, too_much},
     written::{find_token, line_number, style_of, typing_of},
 };
 use crate::{
@@ -22,9 +22,9 @@ use crate::{
 };
 
 /// The result of parsing a text.
-pub(super) enum Outcome {
+pub(super) enum Composed {
     /// Its document.
-    Document(Rc<Shared>),
+    Document(Rc<SharedNode>),
     /// It holds no document.
     Nothing,
     /// It could not be read to its end; that has been reported.
@@ -32,7 +32,7 @@ pub(super) enum Outcome {
 }
 
 /// Reads the only document of a text.
-pub(super) fn compose(text: &str, file: FileId, diagnostics: &mut Vec<Diagnostic>) -> Outcome {
+pub(super) fn compose(text: &str, file: FileId, diagnostics: &mut Vec<Diagnostic>) -> Composed {
     let mut composer = Composer {
         text,
         file,
@@ -47,10 +47,12 @@ pub(super) fn compose(text: &str, file: FileId, diagnostics: &mut Vec<Diagnostic
         later_document: None,
     };
     match composer.read() {
-        Ok(()) => composer.root.filter(|root| !is_left_out(root)).map_or(Outcome::Nothing, Outcome::Document),
+        Ok(()) => {
+            composer.root.filter(|root| !is_left_out(root)).map_or(Composed::Nothing, Composed::Document)
+        }
         Err(fatal) => {
             composer.report_fatal(fatal);
-            Outcome::Unreadable
+            Composed::Unreadable
         }
     }
 }
@@ -60,20 +62,20 @@ struct Composer<'a> {
     file: FileId,
     diagnostics: &'a mut Vec<Diagnostic>,
     lines: OnceCell<Vec<u32>>,
-    stack: Vec<Frame>,
-    anchors: HashMap<usize, Rc<Shared>>,
+    stack: Vec<OpenCollection>,
+    anchors: HashMap<usize, Rc<SharedNode>>,
     spent: Size,
     /// The end of the last item with a text: the next one is searched for from here.
     last_end: usize,
     /// The number of the last line whose text needs quotes; that has been reported.
     explained: Option<usize>,
-    root: Option<Rc<Shared>>,
+    root: Option<Rc<SharedNode>>,
     /// The `---` after the document that was read.
     later_document: Option<Place>,
 }
 
 /// A list or map that is still open.
-struct Frame {
+struct OpenCollection {
     start: usize,
     /// Where the last node in it ends.
     end: usize,
@@ -83,9 +85,9 @@ struct Frame {
 }
 
 enum Content {
-    List(Vec<Rc<Shared>>),
+    List(Vec<Rc<SharedNode>>),
     Map {
-        entries: Vec<(RawKey, Rc<Shared>)>,
+        entries: Vec<(RawKey, Rc<SharedNode>)>,
         key: Option<RawKey>,
         /// It is not a map but an unquoted `{{…}}`.
         braces: bool,
@@ -124,7 +126,7 @@ impl Composer<'_> {
                 self.notice_tag(tag.as_deref(), range.start);
                 let start = self.list_start(range.start);
                 self.open(
-                    Frame { start, end: start, anchor, style, content: Content::List(Vec::new()) },
+                    OpenCollection { start, end: start, anchor, style, content: Content::List(Vec::new()) },
                     range,
                 )?;
             }
@@ -132,7 +134,10 @@ impl Composer<'_> {
                 self.notice_tag(tag.as_deref(), range.start);
                 self.notice_braces(range.start);
                 let content = Content::Map { entries: Vec::new(), key: None, braces: false };
-                self.open(Frame { start: range.start, end: range.start, anchor, style, content }, range)?;
+                self.open(
+                    OpenCollection { start: range.start, end: range.start, anchor, style, content },
+                    range,
+                )?;
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(range),
             _ => return Ok(()),
@@ -157,25 +162,25 @@ impl Composer<'_> {
         let text = if style == ScalarStyle::Plain && range.is_empty() { "" } else { text };
         let style = style_of(style);
         let (range, written) = match style {
-            Style::Plain => (range.clone(), range),
-            Style::SingleQuoted | Style::DoubleQuoted => {
+            TextStyle::Plain => (range.clone(), range),
+            TextStyle::SingleQuoted | TextStyle::DoubleQuoted => {
                 (range.clone(), range.start + 1..range.end.saturating_sub(1))
             }
-            Style::Literal | Style::Folded => self.block_ranges(style, range),
+            TextStyle::Literal | TextStyle::Folded => self.block_ranges(style, range),
         };
         let place = self.place(range);
         let pieces = align(self.text, written, text, style);
         let scalar = Scalar { text: text.to_owned(), style, typing: typing_of(tag), pieces };
         self.spend(Size::of_text(text), place)?;
-        let node = Shared::scalar(scalar, place);
+        let node = SharedNode::scalar(scalar, place);
         self.remember(anchor, &node);
         self.add(node, place);
         Ok(())
     }
 
     /// Of a block scalar: all of it, from its `|` or `>`; and its lines.
-    fn block_ranges(&self, style: Style, content: Range<usize>) -> (Range<usize>, Range<usize>) {
-        let mark = if style == Style::Literal { b'|' } else { b'>' };
+    fn block_ranges(&self, style: TextStyle, content: Range<usize>) -> (Range<usize>, Range<usize>) {
+        let mark = if style == TextStyle::Literal { b'|' } else { b'>' };
         let header = find_token(self.text.as_bytes(), self.last_end, mark).unwrap_or(content.start);
         let (line_start, line) = line_of(self.text, header);
         let lines = line_start + line.len();
@@ -187,8 +192,10 @@ impl Composer<'_> {
 
     /// Where a list starts. The parser announces one that is not indented only after its first `-`.
     fn list_start(&self, announced: usize) -> usize {
-        let after_key =
-            matches!(self.stack.last(), Some(Frame { content: Content::Map { key: Some(_), .. }, .. }));
+        let after_key = matches!(
+            self.stack.last(),
+            Some(OpenCollection { content: Content::Map { key: Some(_), .. }, .. })
+        );
         if !after_key {
             return announced;
         }
@@ -268,8 +275,9 @@ impl Composer<'_> {
 
     /// Takes the text at `place` as it is, so that parsing continues after a reported problem.
     fn substitute(&mut self, place: Place) {
-        if let Some(Frame { content: Content::Map { key: Some(key @ RawKey::Merge(_)), .. }, .. }) =
-            self.stack.last_mut()
+        if let Some(OpenCollection {
+            content: Content::Map { key: Some(key @ RawKey::Merge(_)), .. }, ..
+        }) = self.stack.last_mut()
         {
             *key = RawKey::Unusable;
         }
@@ -277,14 +285,14 @@ impl Composer<'_> {
         self.add(node, place);
     }
 
-    fn written(&self, place: Place) -> Rc<Shared> {
+    fn written(&self, place: Place) -> Rc<SharedNode> {
         let range = place.span.range();
         let text = self.text[range.clone()].to_owned();
-        let pieces = align(self.text, range, &text, Style::Plain);
-        Shared::scalar(Scalar { text, style: Style::Plain, typing: Typing::Text, pieces }, place)
+        let pieces = align(self.text, range, &text, TextStyle::Plain);
+        SharedNode::scalar(Scalar { text, style: TextStyle::Plain, typing: Typing::Text, pieces }, place)
     }
 
-    fn open(&mut self, frame: Frame, range: Range<usize>) -> Result<(), Diagnostic> {
+    fn open(&mut self, frame: OpenCollection, range: Range<usize>) -> Result<(), Diagnostic> {
         let place = self.place(range);
         self.spend(Size { nodes: 1, ..Size::default() }, place)?;
         if self.stack.len() >= MAX_DEPTH {
@@ -299,7 +307,7 @@ impl Composer<'_> {
         let end = if frame.style == StructureStyle::Flow { range.end } else { frame.end };
         let place = self.place(frame.start..end.max(frame.start));
         let node = match frame.content {
-            Content::List(items) => Shared::list(items, place),
+            Content::List(items) => SharedNode::list(items, place),
             Content::Map { braces: true, .. } => self.written(place),
             Content::Map { entries, .. } => {
                 let (lines, text) = (&self.lines, self.text);
@@ -308,7 +316,7 @@ impl Composer<'_> {
                     |place| line_number(lines, text, place.span.start as usize),
                     self.diagnostics,
                 );
-                Shared::map(entries, place)
+                SharedNode::map(entries, place)
             }
         };
         self.remember(frame.anchor, &node);
@@ -316,7 +324,7 @@ impl Composer<'_> {
     }
 
     /// Puts a finished node where it belongs; `place` is where it is used.
-    fn add(&mut self, node: Rc<Shared>, place: Place) {
+    fn add(&mut self, node: Rc<SharedNode>, place: Place) {
         let Some(frame) = self.stack.last_mut() else {
             self.root.get_or_insert(node);
             return;
@@ -332,7 +340,7 @@ impl Composer<'_> {
         }
     }
 
-    fn remember(&mut self, anchor: usize, node: &Rc<Shared>) {
+    fn remember(&mut self, anchor: usize, node: &Rc<SharedNode>) {
         if anchor != 0 {
             self.anchors.insert(anchor, node.clone());
         }
@@ -351,7 +359,8 @@ impl Composer<'_> {
 
     /// Reports a value like `{{name}}` without quotes: a map whose key is a map.
     fn notice_braces(&mut self, at: usize) {
-        let Some(Frame { start, style: StructureStyle::Flow, content, .. }) = self.stack.last_mut() else {
+        let Some(OpenCollection { start, style: StructureStyle::Flow, content, .. }) = self.stack.last_mut()
+        else {
             return;
         };
         let Content::Map { key: None, braces, .. } = content else { return };
@@ -394,7 +403,7 @@ impl Composer<'_> {
 
     fn explain(&self, error: &ScanError) -> Diagnostic {
         let flow = self.stack.iter().rev().find(|frame| frame.style == StructureStyle::Flow);
-        let trouble = Trouble {
+        let trouble = ScannerError {
             text: self.text,
             file: self.file,
             at: error.marker().byte_offset().unwrap_or(self.last_end).min(self.text.len()),
@@ -413,7 +422,7 @@ impl Composer<'_> {
     }
 }
 
-fn raw_key(node: &Shared, place: Place, diagnostics: &mut Vec<Diagnostic>) -> RawKey {
+fn raw_key(node: &SharedNode, place: Place, diagnostics: &mut Vec<Diagnostic>) -> RawKey {
     match &node.kind {
         SharedKind::Scalar(scalar) if is_merge(scalar) => RawKey::Merge(place),
         SharedKind::Scalar(scalar) => RawKey::Text(Key { text: scalar.text.clone(), place }),
@@ -430,9 +439,9 @@ fn raw_key(node: &Shared, place: Place, diagnostics: &mut Vec<Diagnostic>) -> Ra
 }
 
 fn is_merge(scalar: &Scalar) -> bool {
-    scalar.style == Style::Plain && scalar.typing == Typing::ByStyle && scalar.text == "<<"
+    scalar.style == TextStyle::Plain && scalar.typing == Typing::ByStyle && scalar.text == "<<"
 }
 
-fn is_left_out(node: &Shared) -> bool {
+fn is_left_out(node: &SharedNode) -> bool {
     matches!(&node.kind, SharedKind::Scalar(scalar) if scalar.is_null() && scalar.text.is_empty())
 }

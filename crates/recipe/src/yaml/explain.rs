@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Where the scanner stopped.
-pub(super) struct Trouble<'a> {
+pub(super) struct ScannerError<'a> {
     pub(super) text: &'a str,
     pub(super) file: FileId,
     /// The byte that it names.
@@ -26,7 +26,7 @@ pub(super) struct Trouble<'a> {
 }
 
 /// The complaint as a diagnostic.
-pub(super) fn explain(kind: &ErrorKind, trouble: &Trouble<'_>) -> Diagnostic {
+pub(super) fn explain(kind: &ErrorKind, trouble: &ScannerError<'_>) -> Diagnostic {
     use ErrorKind as E;
     match kind {
         E::RecursionLimitExceeded => too_deep(trouble.place(trouble.at)),
@@ -71,7 +71,7 @@ pub(super) fn unquoted_braces(text: &str, file: FileId, start: usize) -> Diagnos
 }
 
 /// Complaints that need no look at the text.
-fn by_table(kind: &ErrorKind, trouble: &Trouble<'_>) -> Diagnostic {
+fn by_table(kind: &ErrorKind, trouble: &ScannerError<'_>) -> Diagnostic {
     use ErrorKind as E;
     let (message, help) = match kind {
         E::ExpectedBlockMappingKey | E::InvalidIndentation => (
@@ -125,7 +125,7 @@ fn by_table(kind: &ErrorKind, trouble: &Trouble<'_>) -> Diagnostic {
     trouble.at(trouble.at, message).help(help)
 }
 
-fn tab(trouble: &Trouble<'_>) -> Diagnostic {
+fn tab(trouble: &ScannerError<'_>) -> Diagnostic {
     let (line_start, _) = line_of(trouble.text, trouble.at);
     match trouble.text[line_start..].find('\t') {
         Some(at) => trouble
@@ -136,7 +136,7 @@ fn tab(trouble: &Trouble<'_>) -> Diagnostic {
     }
 }
 
-fn open_quote(trouble: &Trouble<'_>) -> Diagnostic {
+fn open_quote(trouble: &ScannerError<'_>) -> Diagnostic {
     let rest = &trouble.text[trouble.last_end..];
     let starts = |(at, _): &(usize, &str)| {
         *at == 0
@@ -152,14 +152,14 @@ fn open_quote(trouble: &Trouble<'_>) -> Diagnostic {
     ))
 }
 
-fn after_quote(trouble: &Trouble<'_>) -> Diagnostic {
+fn after_quote(trouble: &ScannerError<'_>) -> Diagnostic {
     trouble
         .at(trouble.at, "text follows the closing quote")
         .label("outside the quotes")
         .help("put quotes around the whole value, with the other kind of quotes inside")
 }
 
-fn escape(trouble: &Trouble<'_>) -> Diagnostic {
+fn escape(trouble: &ScannerError<'_>) -> Diagnostic {
     const KNOWN: &str = "0abt\tnvfre \"/\\N_LPxuU\n\r";
     let mut characters = trouble.text[trouble.at..].char_indices();
     let mut found = (trouble.at, String::new());
@@ -182,7 +182,7 @@ fn escape(trouble: &Trouble<'_>) -> Diagnostic {
         .help("write `\\\\` for a backslash, or use single quotes")
 }
 
-fn colon(trouble: &Trouble<'_>) -> Diagnostic {
+fn colon(trouble: &ScannerError<'_>) -> Diagnostic {
     let found = trouble.at(trouble.at, "mapping values are not allowed here").label("unexpected `:`");
     let (line_start, line) = line_of(trouble.text, trouble.at);
     let before = &line[..(trouble.at - line_start).min(line.len())];
@@ -197,7 +197,7 @@ fn colon(trouble: &Trouble<'_>) -> Diagnostic {
     }
 }
 
-fn open_bracket(trouble: &Trouble<'_>) -> Diagnostic {
+fn open_bracket(trouble: &ScannerError<'_>) -> Diagnostic {
     let Some(open) = trouble.open else {
         return trouble.at(trouble.at, "a `:` cannot stand here").help("put quotes around the text");
     };
@@ -211,7 +211,7 @@ fn open_bracket(trouble: &Trouble<'_>) -> Diagnostic {
         .help(format!("add `{close}` or a missing `,`; put quotes around it if it is text"))
 }
 
-fn bad_character(character: char, trouble: &Trouble<'_>) -> Diagnostic {
+fn bad_character(character: char, trouble: &ScannerError<'_>) -> Diagnostic {
     if character.is_control() || character == '\u{feff}' {
         let code = u32::from(character);
         let at = trouble.text[trouble.at..].find(character).map_or(trouble.at, |at| trouble.at + at);
@@ -227,7 +227,7 @@ fn bad_character(character: char, trouble: &Trouble<'_>) -> Diagnostic {
     trouble.at(trouble.at, format!("a text without quotes cannot start with `{character}`")).help(help)
 }
 
-impl Trouble<'_> {
+impl ScannerError<'_> {
     fn at(&self, at: usize, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Code::YamlSyntax, self.place(at), message)
     }

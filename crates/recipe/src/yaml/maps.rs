@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     Key,
-    shared::{Shared, SharedEntry, SharedKind},
+    shared::{SharedEntry, SharedKind, SharedNode},
 };
 use crate::{
     diagnostic::{Code, Diagnostic},
@@ -28,7 +28,7 @@ pub(super) enum RawKey {
 
 /// The entries, in order, with merged ones at the place of their `<<`. `line` is used only for messages.
 pub(super) fn finish_map(
-    raw: Vec<(RawKey, Rc<Shared>)>,
+    raw: Vec<(RawKey, Rc<SharedNode>)>,
     line: impl Fn(Place) -> usize,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<SharedEntry> {
@@ -65,7 +65,7 @@ pub(super) fn finish_map(
     entries
 }
 
-fn first_places(raw: &[(RawKey, Rc<Shared>)]) -> HashMap<String, Place> {
+fn first_places(raw: &[(RawKey, Rc<SharedNode>)]) -> HashMap<String, Place> {
     let mut first = HashMap::with_capacity(raw.len());
     for (key, _) in raw {
         if let RawKey::Text(key) = key {
@@ -82,7 +82,12 @@ fn duplicate(key: &str, place: Place, line: usize) -> Diagnostic {
 }
 
 /// Hands out the entries of the map, or of each map of the list, that a `<<` names.
-fn merge(value: &Shared, key: Place, diagnostics: &mut Vec<Diagnostic>, take: &mut impl FnMut(&SharedEntry)) {
+fn merge(
+    value: &SharedNode,
+    key: Place,
+    diagnostics: &mut Vec<Diagnostic>,
+    take: &mut impl FnMut(&SharedEntry),
+) {
     match &value.kind {
         SharedKind::Map(entries) => entries.iter().for_each(take),
         SharedKind::List(items) => {
@@ -97,7 +102,7 @@ fn merge(value: &Shared, key: Place, diagnostics: &mut Vec<Diagnostic>, take: &m
     }
 }
 
-fn not_a_map(value: &Shared, key: Place) -> Diagnostic {
+fn not_a_map(value: &SharedNode, key: Place) -> Diagnostic {
     let message = format!("`<<` merges maps, but this is {}", value.type_name());
     // an aliased value is elsewhere: point at the `<<` that uses it
     let place = if value.place.span.start > key.span.start { value.place } else { key };

@@ -16,9 +16,9 @@ mod tests;
 mod written;
 
 pub use decode::{DecodeError, MAX_BYTES, decode};
-pub use scalar::{Scalar, Style};
+pub use scalar::{Scalar, TextStyle};
 
-use compose::{Outcome, compose};
+use compose::{Composed, compose};
 use shared::into_tree;
 
 use crate::{
@@ -31,14 +31,14 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Node {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// Its place, with quotes or block header; for an alias, the place of its target.
     pub place: Place,
 }
 
 /// The kind of a node.
 #[derive(Clone, Debug)]
-pub enum Kind {
+pub enum NodeKind {
     /// Text, a number, a boolean or nothing.
     Scalar(Scalar),
     /// A list.
@@ -69,9 +69,9 @@ impl Node {
     /// The value of the node, typed by the YAML 1.2 core rules.
     pub fn to_value(&self) -> Value {
         match &self.kind {
-            Kind::Scalar(scalar) => scalar.to_value(),
-            Kind::List(items) => Value::list(items.iter().map(Node::to_value).collect()),
-            Kind::Map(entries) => {
+            NodeKind::Scalar(scalar) => scalar.to_value(),
+            NodeKind::List(items) => Value::list(items.iter().map(Node::to_value).collect()),
+            NodeKind::Map(entries) => {
                 let member = |entry: &Entry| (entry.key.text.clone(), entry.value.to_value());
                 Value::map(entries.iter().map(member).collect::<Map>())
             }
@@ -81,22 +81,22 @@ impl Node {
     /// The entry of a map with this key.
     pub fn get(&self, key: &str) -> Option<&Entry> {
         match &self.kind {
-            Kind::Map(entries) => entries.iter().find(|entry| entry.key.text == key),
+            NodeKind::Map(entries) => entries.iter().find(|entry| entry.key.text == key),
             _ => None,
         }
     }
 
     /// Whether it is nothing: left out, `~` or `null`.
     pub fn is_null(&self) -> bool {
-        matches!(&self.kind, Kind::Scalar(scalar) if scalar.is_null())
+        matches!(&self.kind, NodeKind::Scalar(scalar) if scalar.is_null())
     }
 
     /// The word for its type in messages.
     pub fn type_name(&self) -> &'static str {
         match &self.kind {
-            Kind::Scalar(scalar) => scalar.type_name(),
-            Kind::List(_) => "a list",
-            Kind::Map(_) => "a map",
+            NodeKind::Scalar(scalar) => scalar.type_name(),
+            NodeKind::List(_) => "a list",
+            NodeKind::Map(_) => "a map",
         }
     }
 }
@@ -105,18 +105,18 @@ impl Node {
 pub fn parse(sources: &Sources, file: FileId, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
     let text = &sources.file(file).text;
     let root = match compose(text, file, diagnostics) {
-        Outcome::Document(root) => into_tree(root),
-        Outcome::Nothing => {
+        Composed::Document(root) => into_tree(root),
+        Composed::Nothing => {
             diagnostics.push(empty_file(Place { file, span: Span::default() }));
             return None;
         }
-        Outcome::Unreadable => return None,
+        Composed::Unreadable => return None,
     };
     // the file itself cannot hold one, so only an escape in double quotes makes it
     if text.contains('\\') {
         report_nul(&root, diagnostics);
     }
-    if matches!(root.kind, Kind::Map(_)) {
+    if matches!(root.kind, NodeKind::Map(_)) {
         return Some(root);
     }
     diagnostics.push(wrong_root(&root));
@@ -135,9 +135,9 @@ fn report_nul(node: &Node, diagnostics: &mut Vec<Diagnostic>) {
         }
     };
     match &node.kind {
-        Kind::Scalar(scalar) => report(&scalar.text, node.place),
-        Kind::List(items) => items.iter().for_each(|item| report_nul(item, diagnostics)),
-        Kind::Map(entries) => {
+        NodeKind::Scalar(scalar) => report(&scalar.text, node.place),
+        NodeKind::List(items) => items.iter().for_each(|item| report_nul(item, diagnostics)),
+        NodeKind::Map(entries) => {
             entries.iter().for_each(|entry| report(&entry.key.text, entry.key.place));
             entries.iter().for_each(|entry| report_nul(&entry.value, diagnostics));
         }

@@ -4,7 +4,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use super::align::Piece;
+use super::align::AlignedPiece;
 use crate::{
     source::{Place, Span},
     value::{Number, Value},
@@ -12,7 +12,7 @@ use crate::{
 
 /// How a scalar was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Style {
+pub enum TextStyle {
     /// Without quotes.
     Plain,
     /// `'…'`
@@ -42,10 +42,10 @@ pub struct Scalar {
     /// The decoded text; empty for a value that was left out.
     pub text: String,
     /// How it was written.
-    pub style: Style,
+    pub style: TextStyle,
     pub(super) typing: Typing,
     /// Which bytes of the file the text was made of; empty if unknown.
-    pub(super) pieces: Arc<[Piece]>,
+    pub(super) pieces: Arc<[AlignedPiece]>,
 }
 
 impl Scalar {
@@ -112,14 +112,14 @@ impl Scalar {
         }
     }
 
-    fn piece_at(&self, at: u32) -> Option<&Piece> {
+    fn piece_at(&self, at: u32) -> Option<&AlignedPiece> {
         let index = self.pieces.partition_point(|piece| piece.text.end <= at);
         self.pieces.get(index)
     }
 
     fn is_typed(&self) -> bool {
         match self.typing {
-            Typing::ByStyle => self.style == Style::Plain,
+            Typing::ByStyle => self.style == TextStyle::Plain,
             Typing::Text => false,
             Typing::AsPlain => true,
         }

@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use super::{Entry, Key, Kind, Node, scalar::Scalar};
+use super::{Entry, Key, Node, NodeKind, scalar::Scalar};
 use crate::{
     diagnostic::{Code, Diagnostic},
     source::Place,
@@ -19,7 +19,7 @@ pub(super) const MAX_TEXT: usize = 10_000_000;
 pub(super) const MAX_DEPTH: usize = 100;
 
 /// A node whose children may have several parents.
-pub(super) struct Shared {
+pub(super) struct SharedNode {
     pub(super) kind: SharedKind,
     pub(super) place: Place,
     pub(super) size: Size,
@@ -27,14 +27,14 @@ pub(super) struct Shared {
 
 pub(super) enum SharedKind {
     Scalar(Scalar),
-    List(Vec<Rc<Shared>>),
+    List(Vec<Rc<SharedNode>>),
     Map(Vec<SharedEntry>),
 }
 
 #[derive(Clone)]
 pub(super) struct SharedEntry {
     pub(super) key: Key,
-    pub(super) value: Rc<Shared>,
+    pub(super) value: Rc<SharedNode>,
 }
 
 /// The cost of a node once it is expanded.
@@ -69,21 +69,21 @@ impl Size {
     }
 }
 
-impl Shared {
-    pub(super) fn scalar(scalar: Scalar, place: Place) -> Rc<Shared> {
+impl SharedNode {
+    pub(super) fn scalar(scalar: Scalar, place: Place) -> Rc<SharedNode> {
         let size = Size::of_text(&scalar.text);
-        Rc::new(Shared { kind: SharedKind::Scalar(scalar), place, size })
+        Rc::new(SharedNode { kind: SharedKind::Scalar(scalar), place, size })
     }
 
-    pub(super) fn list(items: Vec<Rc<Shared>>, place: Place) -> Rc<Shared> {
+    pub(super) fn list(items: Vec<Rc<SharedNode>>, place: Place) -> Rc<SharedNode> {
         let size = Size::around(items.iter().map(|item| item.size));
-        Rc::new(Shared { kind: SharedKind::List(items), place, size })
+        Rc::new(SharedNode { kind: SharedKind::List(items), place, size })
     }
 
-    pub(super) fn map(entries: Vec<SharedEntry>, place: Place) -> Rc<Shared> {
+    pub(super) fn map(entries: Vec<SharedEntry>, place: Place) -> Rc<SharedNode> {
         let cost = |entry: &SharedEntry| entry.value.size.plus(Size::of_text(&entry.key.text));
         let size = Size::around(entries.iter().map(cost));
-        Rc::new(Shared { kind: SharedKind::Map(entries), place, size })
+        Rc::new(SharedNode { kind: SharedKind::Map(entries), place, size })
     }
 
     /// The word for its type in messages.
@@ -97,26 +97,26 @@ impl Shared {
 }
 
 /// The tree of `shared`; nodes with one parent are moved, the others are copied.
-pub(super) fn into_tree(shared: Rc<Shared>) -> Node {
+pub(super) fn into_tree(shared: Rc<SharedNode>) -> Node {
     let place = shared.place;
     let kind = match Rc::try_unwrap(shared) {
-        Ok(Shared { kind: SharedKind::Scalar(scalar), .. }) => Kind::Scalar(scalar),
-        Ok(Shared { kind: SharedKind::List(items), .. }) => {
-            Kind::List(items.into_iter().map(into_tree).collect())
+        Ok(SharedNode { kind: SharedKind::Scalar(scalar), .. }) => NodeKind::Scalar(scalar),
+        Ok(SharedNode { kind: SharedKind::List(items), .. }) => {
+            NodeKind::List(items.into_iter().map(into_tree).collect())
         }
-        Ok(Shared { kind: SharedKind::Map(entries), .. }) => {
-            Kind::Map(entries.into_iter().map(into_entry).collect())
+        Ok(SharedNode { kind: SharedKind::Map(entries), .. }) => {
+            NodeKind::Map(entries.into_iter().map(into_entry).collect())
         }
         Err(shared) => copy(&shared),
     };
     Node { kind, place }
 }
 
-fn copy(shared: &Shared) -> Kind {
+fn copy(shared: &SharedNode) -> NodeKind {
     match &shared.kind {
-        SharedKind::Scalar(scalar) => Kind::Scalar(scalar.clone()),
-        SharedKind::List(items) => Kind::List(items.iter().cloned().map(into_tree).collect()),
-        SharedKind::Map(entries) => Kind::Map(entries.iter().cloned().map(into_entry).collect()),
+        SharedKind::Scalar(scalar) => NodeKind::Scalar(scalar.clone()),
+        SharedKind::List(items) => NodeKind::List(items.iter().cloned().map(into_tree).collect()),
+        SharedKind::Map(entries) => NodeKind::Map(entries.iter().cloned().map(into_entry).collect()),
     }
 }
 

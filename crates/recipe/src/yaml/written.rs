@@ -6,15 +6,15 @@ use std::cell::OnceCell;
 
 use granit_parser::{ScalarStyle, Tag};
 
-use super::scalar::{Style, Typing};
+use super::scalar::{TextStyle, Typing};
 
-pub(super) fn style_of(style: ScalarStyle) -> Style {
+pub(super) fn style_of(style: ScalarStyle) -> TextStyle {
     match style {
-        ScalarStyle::SingleQuoted => Style::SingleQuoted,
-        ScalarStyle::DoubleQuoted => Style::DoubleQuoted,
-        ScalarStyle::Literal => Style::Literal,
-        ScalarStyle::Folded => Style::Folded,
-        _ => Style::Plain,
+        ScalarStyle::SingleQuoted => TextStyle::SingleQuoted,
+        ScalarStyle::DoubleQuoted => TextStyle::DoubleQuoted,
+        ScalarStyle::Literal => TextStyle::Literal,
+        ScalarStyle::Folded => TextStyle::Folded,
+        _ => TextStyle::Plain,
     }
 }
 

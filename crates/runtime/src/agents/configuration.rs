@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use recipe::{
     diagnostic::{Code, Diagnostic},
     source::{Place, Sources},
-    yaml::{self, Entry, Kind, Node},
+    yaml::{self, Entry, Node, NodeKind},
 };
 use serde_json::Value;
 
@@ -85,7 +85,7 @@ fn understand(root: &Node) -> Result<Configuration, Wrong> {
     };
     let agents = match written(root, "agents") {
         None => Vec::new(),
-        Some(Entry { value: Node { kind: Kind::List(programs), .. }, .. }) => {
+        Some(Entry { value: Node { kind: NodeKind::List(programs), .. }, .. }) => {
             programs.iter().map(program).collect::<Result<_, _>>()?
         }
         Some(entry) => return Err(unfit(entry, "a list of programs")),
@@ -108,7 +108,7 @@ fn value(node: &Node) -> Result<Value, Wrong> {
 }
 
 fn program(node: &Node) -> Result<CustomProgram, Wrong> {
-    let Kind::Map(entries) = &node.kind else {
+    let NodeKind::Map(entries) = &node.kind else {
         let message = format!("a program of `agents` is a map of fields, but this is {}", node.type_name());
         return Err((node.place, message));
     };

@@ -4,7 +4,7 @@
 
 use recipe::{
     diagnostic::{Code, Diagnostic, did_you_mean},
-    yaml::{Kind, Node},
+    yaml::{Node, NodeKind},
 };
 
 const ROOT: &[&str] = &["agent", "agents"];
@@ -27,7 +27,7 @@ const EVENTS: &[&str] = &["match", "path"];
 /// The first unknown field of a configuration.
 pub fn unknown_field(root: &Node) -> Option<Diagnostic> {
     unknown(root, ROOT, "the configuration").or_else(|| {
-        let Kind::List(programs) = &root.get("agents")?.value.kind else { return None };
+        let NodeKind::List(programs) = &root.get("agents")?.value.kind else { return None };
         programs.iter().find_map(in_program)
     })
 }
@@ -40,7 +40,7 @@ fn in_program(program: &Node) -> Option<Diagnostic> {
 }
 
 fn unknown(node: &Node, known: &[&str], place: &str) -> Option<Diagnostic> {
-    let Kind::Map(entries) = &node.kind else { return None };
+    let NodeKind::Map(entries) = &node.kind else { return None };
     let entry = entries.iter().find(|entry| !known.contains(&entry.key.text.as_str()))?;
     let key = &entry.key.text;
     let help = match did_you_mean(key, known.iter().copied()) {

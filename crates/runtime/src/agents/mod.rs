@@ -19,6 +19,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+pub use engine::run::cause::AgentFailure;
 use serde::{Deserialize, Serialize};
 
 mod amplifier;
@@ -31,7 +32,6 @@ pub mod configuration;
 mod copilot;
 pub mod custom;
 mod error_line;
-mod failure;
 mod fields;
 mod gemini;
 pub mod launcher;
@@ -45,7 +45,6 @@ mod tests;
 pub use answer::{AgentOutcome, AgentText};
 pub use configuration::Configuration;
 pub use custom::CustomProgram;
-pub use failure::AgentFailure;
 pub use fields::unknown_field;
 pub use reader::{Ended, Reader};
 pub use settings::{AgentSettings, RateLimits, unknown_program};

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+pub use engine::run::retry::RateLimits;
+
 use super::{CustomProgram, Program, Tools};
 
 /// How agents are started.
@@ -37,32 +39,6 @@ impl Default for AgentSettings {
             result_grace: Duration::from_secs(10),
             tools: Tools::All,
         }
-    }
-}
-
-/// What happens when an agent's service is rate limited.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RateLimits {
-    /// The number of retries.
-    pub max_retries: u64,
-    /// Seconds before the first retry.
-    pub base_delay: f64,
-    /// Longest wait in seconds.
-    pub max_delay: f64,
-    /// The model for one last attempt.
-    pub fallback_model: Option<String>,
-}
-
-impl Default for RateLimits {
-    fn default() -> RateLimits {
-        RateLimits { max_retries: 5, base_delay: 60.0, max_delay: 600.0, fallback_model: None }
-    }
-}
-
-impl RateLimits {
-    /// Seconds before retry number `retry`, counted from 1.
-    pub fn delay(&self, retry: u64) -> f64 {
-        (self.base_delay * 2f64.powi(retry.saturating_sub(1).min(60) as i32)).min(self.max_delay)
     }
 }
 

@@ -56,6 +56,12 @@ pub struct Host {
     pub named: Vec<(String, String)>,
 }
 
+/// The name of the user, according to the system.
+pub fn name_of_user() -> Option<String> {
+    let user = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok()??;
+    Some(user.name).filter(|name| !name.is_empty())
+}
+
 /// The home directory of the user, according to the system.
 pub fn home_of_user() -> Option<PathBuf> {
     let user = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok()??;

@@ -4,7 +4,7 @@
 
 use std::{collections::HashSet, path::PathBuf, sync::Arc};
 
-use engine::knowledge::Knowledge;
+use engine::{knowledge::Knowledge, run::cause::MissingProgram};
 use recipe::shell::syntax::{self, CommandKind, CommandList, ShellCommand, ShellWord};
 
 use crate::{machine::programs::is_program, os::environment::Environment};
@@ -18,14 +18,12 @@ pub struct Lookup {
     pub env: Arc<Environment>,
 }
 
-/// The message for exit code 127 of a script with this output. A failed `${NAME:?…}` exits with 127 too, and has its
+/// What a script with exit code 127 and this output did not find. A failed `${NAME:?…}` exits with 127 too, and has its
 /// own message.
-pub fn exit_127(script: &str, said: &str, lookup: &Lookup) -> String {
+pub fn missing_program(script: &str, said: &str, lookup: &Lookup) -> Option<MissingProgram> {
     let of_shells = || said.lines().filter(|line| is_of_shell(line));
     if let Some(script) = named(of_shells(), &[": cannot execute: required file not found"]) {
-        return format!(
-            "exit code 127: the interpreter that the first line of `{script}` names is not installed"
-        );
+        return Some(MissingProgram::Interpreter(script));
     }
     let told = named(said.lines(), &[": command not found"])
         .or_else(|| named(of_shells(), &[": No such file or directory", ": not found"]));
@@ -35,12 +33,9 @@ pub fn exit_127(script: &str, said: &str, lookup: &Lookup) -> String {
         None if of_shells().next().is_some() => Vec::new(),
         None => absent(script, lookup),
     };
-    let list: Vec<String> = tools.iter().map(|tool| format!("`{tool}`")).collect();
-    match list.as_slice() {
-        [] if !said.trim().is_empty() => "exit code 127".to_owned(),
-        [] => "exit code 127: a program that it needs is not installed, or not in PATH".to_owned(),
-        [tool] => format!("exit code 127: {tool} is not installed, or not in PATH"),
-        several => format!("exit code 127: {} are not installed, or not in PATH", several.join(", ")),
+    match tools.is_empty() {
+        false => Some(MissingProgram::Named(tools)),
+        true => said.trim().is_empty().then_some(MissingProgram::Unnamed),
     }
 }
 
@@ -149,7 +144,8 @@ mod tests {
         let env =
             vec![("PATH".into(), "/usr/bin:/bin".into()), ("BASH_FUNC_given%%".into(), "() { :; }".into())];
         let lookup = Lookup { cwd: "/".into(), env: Arc::new(Environment::from(env)) };
-        let told = exit_127(script, said, &lookup);
+        let found = missing_program(script, said, &lookup);
+        let told = engine::run::message::exit_code(127, found.as_ref());
         assert_eq!(told.strip_prefix("exit code 127").unwrap_or(&told), expected, "{script}");
     }
 

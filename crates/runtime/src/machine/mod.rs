@@ -4,6 +4,8 @@
 pub mod discovery;
 pub mod dotenv;
 pub mod host;
+pub mod local;
 pub mod missing_tool;
 pub mod preflight;
 pub mod programs;
+pub mod variables;

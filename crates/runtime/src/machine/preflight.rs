@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+pub use engine::run::cause::{Need, Problem};
 use recipe::{
     plan::{Plan, Step, StepKind, Target, Unit, UnitId},
     scope::Foreseen,
@@ -45,36 +46,6 @@ pub(crate) fn may_execute(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-/// What is missing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lack {
-    /// Environment variables with these names.
-    Variables(Vec<String>),
-    /// The value of this name in the context.
-    Value(String),
-    /// The program of this name.
-    Program(String),
-    /// A directory or file.
-    Path,
-    /// Depth for another run inside runs.
-    Depth,
-}
-
-/// Something missing, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// What is missing.
-    pub lack: Lack,
-    /// The message for users.
-    pub text: String,
-}
-
-/// The message about all problems.
-pub fn message(recipe: &str, problems: &[Problem]) -> String {
-    let list: Vec<String> = problems.iter().map(|problem| format!("  - {}", problem.text)).collect();
-    format!("=== PRE-FLIGHT VALIDATION FAILED for '{recipe}' ===\n{}", list.join("\n"))
-}
-
 /// Problems of the context that a recipe would start with.
 pub fn context_problems(unit: &Unit, context: &Map, dir: &Path) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -93,13 +64,13 @@ pub fn context_problems(unit: &Unit, context: &Map, dir: &Path) -> Vec<Problem> 
         let about =
             if input.description.is_empty() { String::new() } else { format!(" ({})", input.description) };
         let text = format!("input `{0}`{about} has no value: pass it with `--set {0}=…`", input.name);
-        problems.push(Problem { lack: Lack::Value(input.name.clone()), text });
+        problems.push(Problem { need: Need::Value(input.name.clone()), text });
     }
     for (name, rule) in &unit.rules {
         let path = dir.join(value(name).render().as_ref());
         let is_secret = Mask::new(unit.secrets.iter().cloned()).is_secret(name);
         let shown = if is_secret { MASK.to_owned() } else { path.display().to_string() };
-        let is_told = problems.iter().any(|told| told.lack == Lack::Value(name.clone()));
+        let is_told = problems.iter().any(|told| told.need == Need::Value(name.clone()));
         let text = match rule {
             Rule::Optional => continue,
             _ if is_told => continue,
@@ -113,8 +84,8 @@ pub fn context_problems(unit: &Unit, context: &Map, dir: &Path) -> Vec<Problem> 
             }
             Rule::Path | Rule::GitRepo => continue,
         };
-        let lack = if is_empty(name) { Lack::Value(name.clone()) } else { Lack::Path };
-        problems.push(Problem { lack, text });
+        let need = if is_empty(name) { Need::Value(name.clone()) } else { Need::Path };
+        problems.push(Problem { need, text });
     }
     problems
 }
@@ -156,7 +127,7 @@ fn missing_names<'p>(required: impl Iterator<Item = &'p String>, host: &Host) ->
     };
     let text =
         format!("MISSING_ENV_VAR: {list}: {set} with `export {first}=…`, or in `.env` beside the recipe");
-    Some(Problem { text, lack: Lack::Variables(missing) })
+    Some(Problem { text, need: Need::Variables(missing) })
 }
 
 /// What these steps of a plan need from outside and lack.

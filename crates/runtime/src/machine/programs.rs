@@ -8,7 +8,7 @@ use crate::{
     agents::{AgentSettings, Program, unknown_program},
     machine::{
         host::Host,
-        preflight::{Lack, Problem},
+        preflight::{Need, Problem},
     },
     os::shell_word::quote,
 };
@@ -43,7 +43,7 @@ pub fn problem(name: &str, chosen: Chosen, settings: &AgentSettings, host: &Host
             format!("{}: {}", missing_program(binary, settings), ways_out(binary, chosen, settings))
         }
     };
-    Some(Problem { lack: Lack::Program(binary.unwrap_or_else(|| name.to_owned())), text })
+    Some(Problem { need: Need::Program(binary.unwrap_or_else(|| name.to_owned())), text })
 }
 
 /// The reason why the program for repairs cannot be used, if there is one.

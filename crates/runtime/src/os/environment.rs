@@ -12,6 +12,8 @@ use std::{
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     shared: Arc<BTreeMap<OsString, OsString>>,
+    /// Names of the common part that this process does not get.
+    hidden: BTreeSet<OsString>,
     own: Vec<(OsString, OsString)>,
 }
 
@@ -19,7 +21,7 @@ impl Environment {
     /// The common environment of all processes of a run.
     #[must_use]
     pub fn shared(shared: Arc<BTreeMap<OsString, OsString>>) -> Environment {
-        Environment { shared, own: Vec::new() }
+        Environment { shared, ..Environment::default() }
     }
 
     /// Sets a variable.
@@ -34,17 +36,25 @@ impl Environment {
         }
     }
 
+    /// Leaves variables of the common part out.
+    pub fn hide(&mut self, is_hidden: impl Fn(&str) -> bool) {
+        let names = self.shared.keys().filter(|name| name.to_str().is_some_and(&is_hidden));
+        self.hidden = names.cloned().collect();
+    }
+
     /// The value of a variable.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         let own = self.own.iter().rev().find(|(own, _)| own == name).map(|(_, value)| value);
-        own.or_else(|| self.shared.get(OsStr::new(name))).map(OsString::as_os_str)
+        let shared = || self.shared.get(OsStr::new(name)).filter(|_| !self.hidden.contains(OsStr::new(name)));
+        own.or_else(shared).map(OsString::as_os_str)
     }
 
     /// All entries, in order of precedence, the last one counting most.
     pub fn entries(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         let own = self.own.iter().map(|(name, value)| (name, value));
-        self.shared.iter().chain(own).map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+        let shared = self.shared.iter().filter(|(name, _)| !self.hidden.contains(*name));
+        shared.chain(own).map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
 
     /// The names alone.
@@ -84,6 +94,9 @@ mod tests {
             assert_eq!(last, Some((OsStr::new(name), OsStr::new(value))), "{name}");
         }
         assert_eq!(environment.get("E"), None);
+        environment.hide(|name| name == "A" || name == "B");
+        assert_eq!((environment.get("A"), environment.get("B")), (None, Some(OsStr::new("own"))));
+        environment.hide(|_| false);
         assert_eq!(environment.names(), ["A", "B", "C", "D"].map(Cow::Borrowed).into());
     }
 }

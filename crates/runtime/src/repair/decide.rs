@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use engine::{
-    Outcome,
     failure::{Bucket, Class},
     resume::{ResumePlan, Resumer},
+    run::outcome::OutcomeKind,
 };
 
 use super::{Attempt, Loop, Report};
@@ -35,7 +35,7 @@ pub(super) enum Next {
 impl Loop<'_> {
     /// Decides by the diagnosis.
     pub(super) fn decide(&self, result: &RunResult, report: &Report) -> Next {
-        if result.failure.as_ref().is_some_and(|failure| failure.outcome == Outcome::Budget) {
+        if result.failure.as_ref().is_some_and(|failure| failure.outcome == OutcomeKind::Budget) {
             return Next::Spent;
         }
         let Some(diagnosis) = &result.diagnosis else {
@@ -104,7 +104,7 @@ impl Loop<'_> {
 /// Whether an agent step failed the requirements for its own answer: then the failed step itself has to run again.
 fn is_own_slip(result: &RunResult) -> bool {
     let is_drift = result.diagnosis.as_ref().is_some_and(|found| found.class == Class::AgentDrift);
-    is_drift && result.failure.as_ref().is_some_and(|failure| failure.outcome == Outcome::NotJson)
+    is_drift && result.failure.as_ref().is_some_and(|failure| failure.outcome == OutcomeKind::NotJson)
 }
 
 /// Whether an earlier attempt failed in the same way: the same steps with the same failures. If fewer steps fail than

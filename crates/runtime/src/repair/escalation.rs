@@ -3,7 +3,7 @@
 //! Never offers a command that cannot work for this run.
 
 use engine::{
-    RunStatus,
+    EndReason,
     failure::Bucket,
     resume::{Producers, ResumePlan, Resumer},
 };
@@ -12,12 +12,12 @@ use super::{Attempt, Escalation, Loop, proposal::NOT_WRITTEN, target_recipe::Sub
 use crate::{
     machine::preflight,
     os::shell_word::quote,
-    runs::{Ending, OpenError, OpenedRun, Resume},
+    runs::{Conclusion, OpenError, OpenedRun, Resume},
 };
 
 impl Loop<'_> {
     /// Ends the loop and waits for a person.
-    pub(super) fn escalate(&self, work: &mut Work<'_>, reason: String) -> Ending {
+    pub(super) fn escalate(&self, work: &mut Work<'_>, reason: String) -> Conclusion {
         let options = self.options(work);
         work.report.outcome = "needs_human".to_owned();
         work.report.escalation = Some(Escalation {
@@ -27,7 +27,7 @@ impl Loop<'_> {
             evidence: work.result.run_dir.iter().cloned().collect(),
             reason: reason.clone(),
         });
-        Ending { status: RunStatus::Waiting, exit_code: 6, error: Some(reason) }
+        Conclusion { reason: EndReason::Waiting, error: Some(reason) }
     }
 
     /// Steps that may run again only if a person decides so.

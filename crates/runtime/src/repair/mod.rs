@@ -20,7 +20,7 @@ mod workspace_snapshot;
 use std::{ffi::OsStr, path::PathBuf};
 
 use engine::{
-    Event, RunStatus,
+    EndReason, Event, RunStatus,
     resume::{Effects, Resumer},
 };
 use recipe::{check::Loader, plan::Plan, value::Map};
@@ -35,7 +35,7 @@ use crate::{
     report::RunResult,
     run::{Halt, Reporter},
     runs::{
-        Beside, Ending, Interrupted, OpenError, OpenedRun, OwnedRun, Resume, ResumeError, RunError, Runs,
+        Beside, Conclusion, Interrupted, OpenError, OpenedRun, OwnedRun, Resume, ResumeError, RunError, Runs,
         Start,
     },
     store::{
@@ -62,7 +62,7 @@ pub struct Policy {
 }
 
 /// Everything that the loop needs besides the first run.
-pub struct Loop<'a> {
+pub(crate) struct Loop<'a> {
     /// The runs.
     pub runs: &'a Runs,
     /// Its settings.
@@ -101,7 +101,11 @@ pub enum AutoFixError {
 impl Loop<'_> {
     /// Runs a recipe, and continues until it succeeds or a person is needed. No other process can take the run
     /// meanwhile.
-    pub fn start(self, start: Start<'_>, reporter: &mut dyn Reporter) -> Result<RunResult, AutoFixError> {
+    pub(crate) fn start(
+        self,
+        start: Start<'_>,
+        reporter: &mut dyn Reporter,
+    ) -> Result<RunResult, AutoFixError> {
         let ear = StopListener::new()?;
         match self.runs.start_held(start, reporter)? {
             (first, Some(hold)) => self.go_on(first, hold, ear, reporter),
@@ -110,7 +114,7 @@ impl Loop<'_> {
     }
 
     /// The same with an opened run.
-    pub fn resume(
+    pub(crate) fn resume(
         self,
         opened: OpenedRun,
         resume: Resume<'_>,
@@ -166,7 +170,7 @@ impl Loop<'_> {
             Err(error) => {
                 // the run needs an end in the journal, even if the loop itself failed
                 let why = Some(error.to_string());
-                let failed = Ending { status: RunStatus::Failed, exit_code: 1, error: why };
+                let failed = Conclusion { reason: EndReason::Failed, error: why };
                 let _ = self.runs.conclude(&work.folder, failed, work.reporter);
                 return Err(error);
             }
@@ -177,7 +181,7 @@ impl Loop<'_> {
         if work.report.outcome == "blocked" {
             // the missing parts are not in the journal, so the last result is kept; its usage is that of the whole run
             let usage = result.usage;
-            result = RunResult { outcome: "blocked", exit_code: Some(1), usage, ..work.result };
+            result = RunResult { outcome: "blocked", reason: Some(EndReason::Failed), usage, ..work.result };
         }
         result.auto_fix = Some(work.report);
         if let Some(hold) = work.hold {
@@ -187,17 +191,18 @@ impl Loop<'_> {
     }
 
     /// Makes attempts until the run ends; returns its end.
-    fn rounds(&mut self, work: &mut Work<'_>) -> Result<Ending, AutoFixError> {
+    fn rounds(&mut self, work: &mut Work<'_>) -> Result<Conclusion, AutoFixError> {
         loop {
             work.note_attempt();
             save(&work.folder, &work.report)?;
-            let (status, exit_code) = (work.result.status, work.result.exit_code.unwrap_or(1));
+            let reason = work.result.reason.unwrap_or(EndReason::Failed);
+            let status = work.result.status;
             if status == RunStatus::Waiting {
                 return Ok(self.escalate(work, "a step is waiting for a person".to_owned()));
             }
             if status != RunStatus::Failed {
                 work.report.outcome = work.result.outcome.to_owned();
-                return Ok(Ending { status, exit_code, error: None });
+                return Ok(Conclusion { reason, error: None });
             }
             if let Some(step) = self.undecided(work)?.first() {
                 let reason = format!("step `{step}` was interrupted and is not idempotent");
@@ -207,12 +212,12 @@ impl Loop<'_> {
                 Next::Blocked(reason) => {
                     work.report.outcome = "blocked".to_owned();
                     work.report.reason = Some(reason);
-                    return Ok(Ending { status, exit_code: 1, error: None });
+                    return Ok(Conclusion { reason: EndReason::Failed, error: None });
                 }
                 Next::Spent => {
                     work.report.outcome = work.result.outcome.to_owned();
                     work.report.reason = Some("the budget of the run's agents is used up".to_owned());
-                    return Ok(Ending { status, exit_code, error: None });
+                    return Ok(Conclusion { reason, error: None });
                 }
                 Next::Escalate(reason) => return Ok(self.escalate(work, reason)),
                 next => next,
@@ -246,7 +251,7 @@ impl Loop<'_> {
             from: None,
             resumer: Resumer::Automatic { level: self.level },
             effects: Effects::Once,
-            confirm: &|_| true,
+            plan_digest: None,
             beside: Beside::Refused,
             given: Map::new(),
             edited,
@@ -255,6 +260,7 @@ impl Loop<'_> {
             agents: self.agents.clone(),
             host: self.host.clone(),
             loader: self.loader,
+            origin: None,
         }
     }
 

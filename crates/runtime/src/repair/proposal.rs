@@ -13,6 +13,7 @@ use engine::{
     Event,
     run::{
         event::{RepairBegan, Usage},
+        message::budget_used_up,
         outcome::AgentTrouble,
     },
 };
@@ -313,8 +314,8 @@ impl Repairer<'_> {
         let step = Arc::new(Step { json, json_schema: None, exit_codes, ..Step::clone(step) });
         let run_id = self.folder.id();
         let ledger: Arc<Ledger> = Arc::default();
-        if let Some(what) = budget::used_up(std::slice::from_ref(&limit), &ledger) {
-            return Ok((Err(Silence::Agent(format!("the budget is used up: {what}"))), None));
+        if let Some(exhausted) = budget::used_up(std::slice::from_ref(&limit), &ledger) {
+            return Ok((Err(Silence::Agent(budget_used_up(&exhausted))), None));
         }
         let task = AgentTask {
             run: self.folder.path().to_owned(),

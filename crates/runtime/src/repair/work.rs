@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use engine::RunStatus;
+use engine::EndReason;
 
 use super::{
     Attempt, Policy, Report, between_attempts::StopListener, budget::Budget, load, proposal::Repair,
@@ -12,7 +12,7 @@ use super::{
 use crate::{
     report::RunResult,
     run::{Halt, Reporter},
-    runs::{Ending, OwnedRun},
+    runs::{Conclusion, OwnedRun},
     store::folder::{Options, RunFolder},
 };
 
@@ -64,11 +64,11 @@ impl Work<'_> {
     }
 
     /// Stops on request.
-    pub(super) fn stop(&mut self, halt: Halt) -> Ending {
-        let (status, exit_code) = halt.ending();
-        let word = if status == RunStatus::Cancelled { "cancelled" } else { "interrupted" };
+    pub(super) fn stop(&mut self, halt: Halt) -> Conclusion {
+        let reason = halt.reason();
+        let word = if reason == EndReason::Cancelled { "cancelled" } else { "interrupted" };
         self.report.outcome = word.to_owned();
-        Ending { status, exit_code, error: Some(halt.error().to_owned()) }
+        Conclusion { reason, error: Some(halt.error().to_owned()) }
     }
 }
 

@@ -3,20 +3,21 @@
 //! Never starts anything, and leaves nothing behind.
 
 use engine::{
-    Outcome, RunStatus, StepStatus,
+    EndReason, RunStatus, StepStatus,
     failure::{Commands, Diagnosis, Facts, Obstacle, advice, diagnose},
+    run::{message, outcome::OutcomeKind},
 };
 use recipe::value::Map;
 
 use crate::{
-    machine::preflight::{self, Lack, Problem},
+    machine::preflight::{self, Need, Problem},
     report::{Failure, RunResult, SCHEMA_VERSION, StepResult},
     store::secrets::Mask,
 };
 
 /// The result for a recipe with these problems.
 pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunResult {
-    let error = preflight::message(recipe, problems);
+    let error = message::unready(recipe, problems);
     let diagnosis = Diagnosis::together(problems.iter().map(|problem| diagnose(&facts(problem))));
     let step = StepResult {
         step_id: preflight::STEP.to_owned(),
@@ -24,7 +25,7 @@ pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunRe
         kind: "bash",
         status: StepStatus::Failed,
         error: error.clone(),
-        outcome: Some(Outcome::Refused),
+        outcome: Some(OutcomeKind::Refused),
         ..StepResult::default()
     };
     RunResult {
@@ -35,14 +36,14 @@ pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunRe
         success: false,
         status: RunStatus::Failed,
         outcome: "blocked",
-        exit_code: Some(5),
+        reason: Some(EndReason::Blocked),
         dry_run: false,
         started_at: None,
         finished_at: None,
         duration: 0.0,
         failure: Some(Failure {
             step: step.path.clone(),
-            outcome: Outcome::Refused,
+            outcome: OutcomeKind::Refused,
             error,
             written: None,
             cut_short: Vec::new(),
@@ -57,6 +58,8 @@ pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunRe
         evidence: None,
         auto_fix: None,
         usage: None,
+        origin: None,
+        cancelled_by: None,
         resumes: 0,
         ended_processes: Vec::new(),
         left_processes: Vec::new(),
@@ -70,10 +73,10 @@ pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunRe
 /// The next actions. Problems of the command line or of the program's own environment get their own text: neither a
 /// recipe nor a `.env` file is at fault.
 fn next(diagnosis: &Diagnosis, problems: &[Problem], commands: &Commands) -> Vec<String> {
-    let own = |problem: &Problem| match &problem.lack {
-        Lack::Value(name) => Some(format!("give `{name}` a value: `--set {name}=VALUE`")),
-        Lack::Depth => Some(problem.text.clone()),
-        Lack::Variables(_) | Lack::Program(_) | Lack::Path => None,
+    let own = |problem: &Problem| match &problem.need {
+        Need::Value(name) => Some(format!("give `{name}` a value: `--set {name}=VALUE`")),
+        Need::Depth => Some(problem.text.clone()),
+        Need::Variables(_) | Need::Program(_) | Need::Path | Need::OldDirectory => None,
     };
     let mut steps: Vec<String> = problems.iter().filter_map(own).collect();
     let mut last = advice(diagnosis, preflight::STEP, commands);
@@ -96,13 +99,12 @@ fn next(diagnosis: &Diagnosis, problems: &[Problem], commands: &Commands) -> Vec
 fn facts(problem: &Problem) -> Facts {
     let found =
         |obstacle| Facts { obstacle: Some(obstacle), detail: problem.text.clone(), ..Facts::default() };
-    match &problem.lack {
-        Lack::Variables(names) => Facts { missing_env: names.clone(), ..Facts::default() },
-        Lack::Value(name) => Facts { missing_values: vec![name.clone()], ..Facts::default() },
-        Lack::Program(name) => Facts { missing_program: Some(name.clone()), ..Facts::default() },
-        Lack::Path => found(Obstacle::MissingPath),
-        Lack::Depth => {
-            Facts { outcome: Some(Outcome::Limit), limit: Some(problem.text.clone()), ..Facts::default() }
-        }
+    match &problem.need {
+        Need::Variables(names) => Facts { missing_env: names.clone(), ..Facts::default() },
+        Need::Value(name) => Facts { missing_values: vec![name.clone()], ..Facts::default() },
+        Need::Program(name) => Facts { missing_program: Some(name.clone()), ..Facts::default() },
+        Need::Path => found(Obstacle::MissingPath),
+        Need::OldDirectory => found(Obstacle::OldDirectory),
+        Need::Depth => Facts { limit: Some(problem.text.clone()), ..Facts::default() },
     }
 }

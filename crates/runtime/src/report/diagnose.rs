@@ -8,13 +8,15 @@ use std::path::Path;
 use engine::{
     Outcome, RunState,
     failure::{
-        Commands, Diagnosis, Facts, GO_ON, Obstacle, Producer, StepType, advice, diagnose, fingerprint,
+        Commands, Diagnosis, Facts, GO_ON, Producer, StepType, advice, diagnose, fingerprint,
         fingerprint_of_all,
     },
     resume::asks_an_agent,
     run::{
         event::Ended,
         frame::{Frame, FrameId},
+        message::budgets,
+        text::brief,
     },
 };
 use recipe::{
@@ -63,15 +65,15 @@ pub fn failure(
         diagnosis = diagnosis.with(path, other);
     }
     let commands = commands(&path);
-    let own = match (&ended.outcome, &ended.error, &commands.resume) {
-        (Outcome::Budget, Some(error), Some(resume)) => {
-            crate::steps::agent::budget::raise(error, &state.used).map(|(what, option)| {
-                let command = format!("{resume} {option}");
+    let own = match (&ended.outcome, &commands.resume) {
+        (Outcome::Budget(exhausted), Some(resume)) => {
+            crate::steps::agent::budget::raise(exhausted, &state.used).map(|option| {
+                let (what, command) = (budgets(exhausted), format!("{resume} {option}"));
                 let raise = format!("the budget of {what} is used up: raise it with `{command}`");
                 vec![raise, format!("{GO_ON}{command}")]
             })
         }
-        (Outcome::NeedsHuman, ..) => Some(for_a_person(&path, &commands)),
+        (Outcome::NeedsHuman, _) => Some(for_a_person(&path, &commands)),
         _ => None,
     };
     Some(Found {
@@ -142,12 +144,16 @@ fn facts(
     let error = ended.error.clone().unwrap_or_default();
     let is_agent = matches!(step.kind, StepKind::Agent(_));
     let (stdout, stdout_before) = if is_agent { Default::default() } else { tail(&ended.stdout) };
-    let limit = match ended.outcome {
-        Outcome::Limit => Some(error.clone()),
+    let sub_recipe = match &step.kind {
+        StepKind::Nested { target, .. } => Some(brief(&target.called(frame))),
         _ => None,
     };
+    let known = Facts::of_end(ended, sub_recipe.as_deref());
+    let detail = match &ended.outcome {
+        Outcome::Signal(signal) => signal_words(*signal),
+        _ => mask.text(&known.detail).into_owned(),
+    };
     Facts {
-        outcome: Some(ended.outcome.clone()),
         step_type: match &step.kind {
             StepKind::Shell { .. } => StepType::Bash,
             StepKind::Agent(_) => StepType::Agent,
@@ -162,95 +168,17 @@ fn facts(
         stderr_before,
         stdout_before,
         agent_failure: is_agent.then(|| mask.text(&error).into_owned()),
-        agent_trouble: ended.trouble,
-        trouble_by: ended.trouble_by,
         files_changed: work.as_ref().and_then(|work| work.files_changed),
         answer_of: work.as_ref().map(|work| work.step.clone()),
         answer: work.and_then(|work| work.answer),
         producer: producer(plan, frame, at),
         is_check: !step.reads.is_empty() && step.produces.is_empty(),
         has_effects: !step.effects.is_empty(),
-        missing_env: missing_env(&error),
-        missing_values: missing_values(&ended.outcome, &error),
         providers: providers(plan, state, id, at),
-        missing_program: missing_program(&ended.outcome, &error),
-        absent_program: absent_program(&ended.outcome, &error),
-        limit,
         retries_exhausted: step.retry.is_some() && frame.steps[at].attempt > 1,
-        interrupted: matches!(ended.outcome, Outcome::Cancelled | Outcome::Lost),
-        obstacle: obstacle(&ended.outcome, &error),
-        detail: match &ended.outcome {
-            Outcome::Signal(signal) => signal_words(*signal),
-            Outcome::Refused
-            | Outcome::Agent
-            | Outcome::NotStarted
-            | Outcome::RateLimited
-            | Outcome::NotJson
-            | Outcome::Condition
-            | Outcome::Budget => mask.text(first_line(&error)).into_owned(),
-            _ => String::new(),
-        },
+        detail,
+        ..known
     }
-}
-
-/// The obstacle, according to the runner's own message.
-fn obstacle(outcome: &Outcome, error: &str) -> Option<Obstacle> {
-    match outcome {
-        Outcome::Signal(9) if error.contains("out of memory") => Some(Obstacle::OutOfMemory),
-        Outcome::NotStarted if error.contains("the limit on processes is reached") => {
-            Some(Obstacle::NoProcesses)
-        }
-        Outcome::NotStarted if error.contains("`/dev/null` is not there") => Some(Obstacle::MissingPath),
-        Outcome::Refused if error.contains("working directory `") => Some(Obstacle::MissingPath),
-        Outcome::Refused => Some(Obstacle::Unusable),
-        _ => None,
-    }
-}
-
-/// The first line of an error, without the common prefix of step errors.
-fn first_line(text: &str) -> &str {
-    // the first entry of a list says more than its heading
-    let entry = || text.lines().find_map(|line| line.trim_start().strip_prefix("- "));
-    let line = text.lines().next().unwrap_or_default();
-    let line = if line.ends_with("===") { entry().unwrap_or(line) } else { line };
-    line.split_once(" step failed: ").map_or(line, |(_, rest)| rest)
-}
-
-/// The unset variables that a recipe requires, according to the runner's own message.
-fn missing_env(error: &str) -> Vec<String> {
-    let listed = error.lines().find_map(|line| line.trim_start().strip_prefix("- MISSING_ENV_VAR: "));
-    let names = listed.and_then(|line| line.split_once(':')).map_or("", |(names, _)| names);
-    names.split(", ").filter(|name| !name.is_empty()).map(str::to_owned).collect()
-}
-
-/// The missing values that a recipe requires, according to the runner's own message.
-fn missing_values(outcome: &Outcome, error: &str) -> Vec<String> {
-    let name = |line: &str| {
-        let line = line.trim_start().strip_prefix("- ")?;
-        let told = line.strip_prefix("input ").unwrap_or(line);
-        let (name, rest) = told.strip_prefix('`')?.split_once('`')?;
-        let lacks = rest.contains(" has no value: pass it") || rest.starts_with(" is empty: pass it");
-        lacks.then(|| name.to_owned())
-    };
-    match outcome {
-        Outcome::Refused => error.lines().filter_map(name).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// The program that the runner itself could not start.
-fn missing_program(outcome: &Outcome, error: &str) -> Option<String> {
-    match outcome {
-        Outcome::NotStarted if error.contains("is not found") => error.split('`').nth(1).map(str::to_owned),
-        _ => None,
-    }
-}
-
-/// The missing command of a script, according to the runner's own message.
-fn absent_program(outcome: &Outcome, error: &str) -> Option<String> {
-    let line = error.lines().next().filter(|_| *outcome == Outcome::Exit(127))?;
-    let (_, named) = line.split_once("exit code 127: `")?;
-    named.split_once('`').map(|(name, _)| name.to_owned())
 }
 
 /// What links a step to the agents before it.

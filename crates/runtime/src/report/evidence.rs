@@ -1,6 +1,6 @@
 //! The evidence of a run, from its journal: started processes, resumes, notes. Never changes it.
 
-use engine::{Outcome, run::event::OutputRef};
+use engine::run::{event::OutputRef, origin::Origin, outcome::OutcomeKind};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -75,7 +75,7 @@ pub struct Try {
     /// When it ended; absent if it still runs, or its runner died.
     pub finished_at: Option<Timestamp>,
     /// How it ended.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<OutcomeKind>,
     /// Exit code, if a program ended with one.
     pub exit_code: Option<i32>,
     /// Signal, if a program was ended by one.
@@ -112,6 +112,9 @@ pub struct Continuation {
     pub by: Option<String>,
     /// The step that it resumed at.
     pub anchor: Option<String>,
+    /// Where the request came from; absent if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// A failed attempt that was followed by another one.

@@ -1,6 +1,6 @@
 //! The failure of a run as data: the innermost failed step, and its command or prompt. Never shows a secret.
 
-use engine::{Outcome, RunState};
+use engine::{RunState, run::outcome::OutcomeKind};
 use recipe::plan::StepKind;
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ pub struct Failure {
     /// Path of the step.
     pub step: String,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: OutcomeKind,
     /// The whole message.
     pub error: String,
     /// The command or the prompt of the step, as written in the recipe.
@@ -34,7 +34,7 @@ impl Failure {
             written: written(&step),
             cut_short: below.into_iter().map(|path| (path.clone(), written(&path))).collect(),
             step,
-            outcome: ended.outcome.clone(),
+            outcome: ended.outcome.kind(),
             error: masked(ended.error.as_deref().unwrap_or("the step failed without a message")),
         })
     }

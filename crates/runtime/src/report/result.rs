@@ -5,11 +5,13 @@
 use std::collections::HashMap;
 
 use engine::{
-    Outcome, RunState, RunStatus, StepStatus,
+    EndReason, RunState, RunStatus, StepStatus,
     failure::{Commands, Diagnosis, advice},
     run::{
         event::{Ended, Usage},
         frame::{Frame, StepState},
+        origin::Origin,
+        outcome::OutcomeKind,
     },
 };
 use jiff::Timestamp;
@@ -55,8 +57,8 @@ pub struct RunResult {
     pub status: RunStatus,
     /// `ok`, `failed`, `blocked`, `needs_human`, `refused`, `cancelled`, `interrupted` or `budget`.
     pub outcome: &'static str,
-    /// Exit code of the program; absent while it runs, and if it was killed.
-    pub exit_code: Option<u8>,
+    /// Why it ended; absent while it runs, and if it was killed.
+    pub reason: Option<EndReason>,
     /// Whether this was a dry run.
     pub dry_run: bool,
     /// When it began.
@@ -90,6 +92,10 @@ pub struct RunResult {
     pub auto_fix: Option<crate::report::auto_fix::Report>,
     /// The usage of agents.
     pub usage: Option<Usage>,
+    /// Where the request for it came from; absent if unknown.
+    pub origin: Option<Origin>,
+    /// Where the request to cancel it came from.
+    pub cancelled_by: Option<Origin>,
     /// How often it was resumed.
     pub resumes: u32,
     /// Background processes that were ended with the run.
@@ -137,7 +143,7 @@ pub struct StepResult {
     /// When it was finished.
     pub finished_at: Option<Timestamp>,
     /// How it ended.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<OutcomeKind>,
     /// Exit code, if a program ended with one.
     pub exit_code: Option<i32>,
     /// Signal, if a program was ended by one.
@@ -205,6 +211,8 @@ pub struct Subject<'a> {
     pub reach: &'a CliHint,
     /// Its recipe, with a name valid in any directory.
     pub recipe: String,
+    /// Where the request for it came from.
+    pub origin: Option<&'a Origin>,
 }
 
 /// Makes the result of a run.
@@ -242,7 +250,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         success: status == RunStatus::Completed,
         status,
         outcome: outcome(status),
-        exit_code: finished.filter(|_| status != RunStatus::Running).map(|finished| finished.exit_code),
+        reason: finished.filter(|_| status != RunStatus::Running).map(|finished| finished.reason),
         dry_run: state.settings.dry_run,
         started_at: state.started_at,
         finished_at: state.finished_at,
@@ -258,6 +266,8 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         evidence: None,
         auto_fix: None,
         usage: (state.used.runs > 0).then(|| state.used.clone()),
+        origin: subject.origin.cloned(),
+        cancelled_by: finished.and_then(|finished| finished.origin.clone()),
         resumes: state.resumes,
         ended_processes: finished.map(|finished| all_masked(&finished.ended_processes)).unwrap_or_default(),
         left_processes: finished.map(|finished| all_masked(&finished.left_processes)).unwrap_or_default(),
@@ -331,9 +341,9 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
         started_at: state.started_at,
         finished_at: state.finished_at,
         outcome: match (interrupted, &subject.state.finished) {
-            (true, Some(_)) => Some(Outcome::Cancelled),
-            (true, None) => Some(Outcome::Lost),
-            (false, _) => ended.map(|ended| ended.outcome.clone()),
+            (true, Some(_)) => Some(OutcomeKind::Cancelled),
+            (true, None) => Some(OutcomeKind::Lost),
+            (false, _) => ended.map(|ended| ended.outcome.kind()),
         },
         exit_code: ended.filter(|_| !interrupted).and_then(Ended::exit_code),
         signal: ended.filter(|_| !interrupted).and_then(Ended::signal),

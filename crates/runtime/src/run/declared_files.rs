@@ -1,4 +1,4 @@
-//! The inputs and the produced files of a step, for the evidence. Never changes what the step does.
+//! The produced files of a step, for the evidence. Never changes what the step does.
 
 use std::{
     collections::BTreeSet,
@@ -18,13 +18,6 @@ const FILES: usize = 1_000;
 const ENTRIES: usize = 50_000;
 
 impl Driver<'_> {
-    /// The digest of a step's inputs; a dry run reads nothing.
-    pub(super) fn inputs(&self, path: &str) -> Option<String> {
-        let (frame, at) = self.state.locate(path).filter(|_| !self.state.settings.dry_run)?;
-        let frame = &self.state.frames[frame];
-        Some(engine::run::inputs::digest(&self.plan, frame, &frame.unit.steps[at]))
-    }
-
     /// The files that a step declares as produced, in their current state.
     pub(super) fn produced(&self, path: &str) -> Vec<OutputRef> {
         let Some((frame, at)) = self.state.locate(path) else { return Vec::new() };

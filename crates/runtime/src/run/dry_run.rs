@@ -3,8 +3,13 @@
 use std::sync::Arc;
 
 use engine::{
-    Event, Outcome,
-    run::{decide::ExceededLimit, frame::FrameId, outcome::SkipReason},
+    Event,
+    run::{
+        actions::Happening,
+        cause::{ExceededLimit, Refusal},
+        frame::FrameId,
+        outcome::SkipReason,
+    },
 };
 use recipe::{
     plan::{Step, StepKind, Target, Unit},
@@ -130,13 +135,16 @@ impl Driver<'_> {
                 let event = Event::RecipeEntered { path: path.to_owned(), unit: unit.path.clone() };
                 self.record(event, None)
             }
-            Err(error) => self.nested_failed(path, Outcome::Refused, error),
+            Err(problem) => {
+                let (path, problem) = (path.to_owned(), Some(problem));
+                self.happen(Happening::RecipeChecked { path, unit: None, problem })
+            }
         }
     }
 
     /// The reason why a recipe cannot be entered with the context that it would get. Values that are unknown in a dry
     /// run are not a reason.
-    pub(super) fn entry_problem(&self, frame: FrameId, step: &Step, unit: &Arc<Unit>) -> Option<String> {
+    pub(super) fn entry_problem(&self, frame: FrameId, step: &Step, unit: &Arc<Unit>) -> Option<Refusal> {
         let StepKind::Nested { overrides, .. } = &step.kind else { return None };
         // most recipes ask for nothing, and need no context to be told so
         let is_asking = !unit.rules.is_empty() || unit.inputs.iter().any(|input| input.required);
@@ -153,9 +161,9 @@ impl Driver<'_> {
         // a dry run needs neither programs nor credentials
         if !self.state.settings.dry_run {
             let given = self.given_env(frame, step);
-            problems.extend(preflight::missing_in(&unit, &self.host, &given));
+            problems.extend(preflight::missing_in(&unit, &self.spec.host, &given));
         }
-        (!problems.is_empty()).then(|| preflight::message(&unit.name, &problems))
+        (!problems.is_empty()).then_some(Refusal::Unready { recipe: unit.name, problems })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{Event, run::frame::FrameId};
+use engine::run::{cause::Refusal, frame::FrameId, text::brief};
 use recipe::{
     check::{Given, Grafted, LoadError, graft},
     diagnostic::{Diagnostic, Severity},
@@ -10,76 +10,64 @@ use recipe::{
     source::Sources,
 };
 
-use super::{DriveError, Driver};
-use crate::steps::shell::attempt::brief;
+use super::Driver;
 
 impl Driver<'_> {
     /// The recipe that a step runs. If its name is a template, it is found and checked now.
-    pub(super) fn target(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<Arc<Unit>, String> {
+    pub(super) fn target(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<Arc<Unit>, Refusal> {
         let StepKind::Nested { target, overrides, .. } = &step.kind else {
-            return Err("it runs no recipe".to_owned());
+            return Err(Refusal::Other("it runs no recipe".to_owned()));
         };
         let (name, from) = match target {
             Target::Known { unit, .. } => return Ok(Arc::clone(self.plan.unit(*unit))),
             Target::Dynamic { name, from } => (name.render(&self.state.frames[frame]), from),
         };
         if name.trim().is_empty() {
-            return Err(format!("the name of the recipe that `{path}` runs is empty"));
+            return Err(Refusal::NoRecipeName { step: path.to_owned() });
         }
-        let found = self.loader.recipe(&name, from).map_err(|error| match error {
+        let found = self.spec.loader.recipe(&name, from).map_err(|error| match error {
             LoadError::NotFound { searched } => {
-                let searched: Vec<String> = searched.iter().map(|place| brief(place)).collect();
-                format!("recipe `{}` not found; looked in {}", brief(&name), searched.join(", "))
+                let searched = searched.iter().map(|place| brief(place)).collect();
+                Refusal::RecipeNotFound { name: brief(&name), searched }
             }
             LoadError::Unreadable { path, reason } => {
-                format!("`{}` cannot be read: {}", brief(&path), brief(&reason))
+                Refusal::RecipeUnreadable { path: brief(&path), reason: brief(&reason) }
             }
         })?;
         let handed = overrides.iter().map(|(name, _)| name);
         let names = self.state.frames[frame].context.keys().chain(handed).cloned().collect();
         let given = Given { names, ..Given::default() };
-        let grafted = graft(&self.plan, found, self.loader, &given).map_err(|checked| {
-            let is_told = |problem: &&Diagnostic| self.options.strict || problem.severity == Severity::Error;
+        let grafted = graft(&self.plan, found, self.spec.loader, &given).map_err(|checked| {
+            let is_told =
+                |problem: &&Diagnostic| self.spec.options.strict || problem.severity == Severity::Error;
             let problems = checked.diagnostics.iter().filter(is_told);
-            refusal(&name, problems.map(|problem| placed(problem, &checked.sources)).collect())
+            let problems = problems.map(|problem| placed(problem, &checked.sources)).collect();
+            Refusal::RecipeInvalid { name: brief(&name), problems }
         })?;
         let warnings = warnings(&grafted);
-        if self.options.strict && !warnings.is_empty() {
-            return Err(refusal(&name, warnings));
+        if self.spec.options.strict && !warnings.is_empty() {
+            return Err(Refusal::RecipeInvalid { name: brief(&name), problems: warnings });
         }
         let step = path.to_owned();
-        self.unsaid.extend(warnings.into_iter().map(|warning| (step.clone(), warning_of(&warning))));
-        self.take_in(grafted).map_err(|error| error.to_string())
+        self.pending_notes.extend(warnings.into_iter().map(|warning| (step.clone(), warning_of(&warning))));
+        self.take_in(grafted).map_err(|error| Refusal::Other(error.to_string()))
     }
 
     /// Adds a recipe to the plan; its declarations count from now on.
     fn take_in(&mut self, grafted: Grafted) -> Result<Arc<Unit>, crate::store::folder::FolderError> {
         let new = &grafted.plan.units[self.plan.units.len()..];
         if !new.is_empty() {
-            self.host.take_in(new, &self.base, &self.working_dir);
-            self.mask.learn_variables(&self.host.named);
-            self.base_env = Arc::new(self.host.step_env(&self.host.tree(&self.run_id)));
+            self.spec.host.take_in(new, &self.spec.base, &self.spec.working_dir);
+            self.mask.learn_variables(&self.spec.host.named);
+            self.environment.variables =
+                Arc::new(self.spec.host.step_env(&self.spec.host.tree(&self.spec.run_id)));
         }
         self.plan = grafted.plan;
-        if let (Some(recording), Some(folder)) = (self.recording, &self.folder) {
-            recording.save(&folder.sources(self.generation))?;
+        if let (Some(recording), Some(folder)) = (self.spec.recording, &self.store.folder) {
+            recording.save(&folder.sources(self.spec.generation))?;
         }
         Ok(Arc::clone(self.plan.unit(grafted.unit)))
     }
-
-    /// Reports the warnings about steps that are being prepared.
-    pub(super) fn tell_warnings(&mut self) -> Result<(), DriveError> {
-        for (path, warning) in std::mem::take(&mut self.unsaid) {
-            let message = self.mask.text(&warning).into_owned();
-            self.record(Event::Noted { path: Some(path), message }, None)?;
-        }
-        Ok(())
-    }
-}
-
-fn refusal(name: &str, problems: Vec<String>) -> String {
-    let name = brief(name);
-    format!("recipe `{name}` is invalid:\n  {}", problems.join("\n  "))
 }
 
 /// The warnings about a recipe that was found during the run, each with its place.

@@ -3,48 +3,49 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use engine::{
-    Event, RunStatus,
-    run::event::{RunFinished, Stored},
+    Event,
+    run::{
+        ending::end_reason,
+        event::{RunFinished, Stored},
+        slots,
+    },
 };
 
-use super::{DriveError, Driver, Signals, Waiting};
+use super::{DriveError, Driver, Signals};
 use crate::{
     os::process::{self, Survivor},
-    steps::shell::attempt::Go,
-    store::values,
+    store::{cancel_request::cancelled_by, values},
 };
 
 impl Driver<'_> {
     /// Ends every process of the run, when the runner itself cannot continue.
     pub(super) async fn stop_everything(&mut self) {
-        for gate in self.gates.values() {
-            let _ = gate.send(Go::Stop);
-        }
-        process::end_marked(&process::Filter::run(&self.run_id), self.host.grace).await;
-        self.tasks.abort_all();
+        self.tasks.stop_all();
+        process::end_marked(&process::Filter::run(&self.spec.run_id), self.spec.host.grace).await;
+        self.tasks.set.abort_all();
     }
 
     /// Whether certainly nothing of the run is alive. An earlier process of the same run may have left something that
     /// does not descend from this one.
     pub(super) fn is_all_gone(&self) -> bool {
-        self.state.resumes == 0 && self.tasks.is_empty() && process::is_alone()
+        self.state.resumes == 0 && self.tasks.set.is_empty() && process::is_alone()
     }
 
     /// Ends the remaining processes of the run and writes its last record.
     pub(super) async fn finish(&mut self, signals: &mut Signals) -> Result<(), DriveError> {
-        let (mut ended, mut left) = (std::mem::take(&mut self.cleared), Vec::new());
-        if self.folder.is_some() && !self.is_all_gone() {
-            let filter = process::Filter::run(&self.run_id);
+        let (mut ended, mut left) = (std::mem::take(&mut self.ended_processes), Vec::new());
+        if self.store.folder.is_some() && !self.is_all_gone() {
+            let filter = process::Filter::run(&self.spec.run_id);
             let mut swept = vec![tokio::select! {
                 biased;
-                swept = process::end_marked(&filter, self.host.grace) => swept,
+                swept = process::end_marked(&filter, self.spec.host.grace) => swept,
                 // an interrupt here means: do not wait
                 _ = signals.next() => process::end_marked(&filter, Duration::ZERO).await,
             }];
-            if !self.tasks.is_empty() {
+            if !self.tasks.set.is_empty() {
                 // a hook of a stopped recipe may have started in the meantime
-                self.tasks.shutdown().await;
-                swept.push(process::end_marked(&filter, self.host.grace).await);
+                self.tasks.set.shutdown().await;
+                swept.push(process::end_marked(&filter, self.spec.host.grace).await);
             }
             for swept in swept {
                 ended.extend(swept.gone().cloned());
@@ -52,31 +53,16 @@ impl Driver<'_> {
             }
         }
         self.forward_output();
-        self.dismiss_agents()?;
+        for event in slots::unbegun_agents(&mut self.state) {
+            self.record(event, None)?;
+        }
         self.check_output()?;
         let finished = self.result(ended, &left)?;
         self.record(Event::RunFinished(finished), None)
     }
 
-    /// Records that agents which were stopped before their turn did not begin.
-    fn dismiss_agents(&mut self) -> Result<(), DriveError> {
-        for waiting in std::mem::take(&mut self.waiting_agents) {
-            if let Waiting::Step { path, attempt } = waiting
-                && !self.begun.contains(&path)
-            {
-                self.record(Event::StepNotBegun { path, attempt }, None)?;
-            }
-        }
-        Ok(())
-    }
-
     fn result(&self, ended: Vec<Survivor>, left: &[Survivor]) -> Result<RunFinished, DriveError> {
-        let (status, exit_code) = match self.halt {
-            Some(halt) => halt.ending(),
-            None if self.state.root().failed_at.is_none() => (RunStatus::Completed, 0),
-            None if self.state.needs_human() => (RunStatus::Waiting, 6),
-            None => (RunStatus::Failed, 1),
-        };
+        let reason = end_reason(&self.state);
         let root = self.state.root();
         let error = match (self.halt, root.failed_at) {
             (Some(halt), _) => Some(halt.error().to_owned()),
@@ -90,8 +76,8 @@ impl Driver<'_> {
         let ended_steps =
             of_steps.filter(|_| self.state.has_left_running()).map(|steps| steps.into_iter().collect());
         Ok(RunFinished {
-            status,
-            exit_code,
+            status: reason.status(),
+            reason,
             error,
             output: self.final_output()?,
             ended_processes: ended.into_iter().map(|survivor| survivor.command).collect(),
@@ -99,6 +85,7 @@ impl Driver<'_> {
             ended_steps,
             usage,
             asks: None,
+            origin: self.store.folder.as_ref().and_then(|folder| cancelled_by(reason, folder)),
         })
     }
 
@@ -129,7 +116,7 @@ impl Driver<'_> {
             return Ok(None);
         }
         let Some(value) = engine::run::decide::result(root) else { return Ok(None) };
-        match &self.folder {
+        match &self.store.folder {
             Some(folder) => Ok(Some(values::store(folder.path(), std::path::Path::new("."), &value)?)),
             None => Ok(Some(Stored::Inline(value))),
         }

@@ -2,7 +2,10 @@
 
 use std::{path::Path, sync::Arc};
 
-use engine::run::frame::{Frame, FrameId};
+use engine::run::{
+    actions::HookKind,
+    frame::{Frame, FrameId},
+};
 use recipe::{
     scope::{Final, Scope},
     template::Template,
@@ -10,7 +13,7 @@ use recipe::{
 };
 use tokio::sync::{mpsc, watch};
 
-use super::{Driver, TaskDone, start_step::context_names};
+use super::{Driver, start_step::context_names, tasks::TaskDone};
 use crate::{
     os::{
         environment::Environment,
@@ -38,7 +41,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct HookReport {
     pub(crate) path: String,
-    pub(crate) hook: &'static str,
+    pub(crate) hook: HookKind,
     pub(crate) error: Option<String>,
     pub(crate) output: String,
 }
@@ -46,7 +49,7 @@ pub(crate) struct HookReport {
 /// A hook that is ready to run.
 pub(crate) struct Hook {
     path: String,
-    name: &'static str,
+    kind: HookKind,
     run: std::path::PathBuf,
     /// The context file that it may read.
     lent: std::path::PathBuf,
@@ -74,13 +77,14 @@ impl Scope for HookScope<'_> {
 
 impl Driver<'_> {
     /// The hook of a step, if its recipe has one of that name.
-    pub(crate) fn hook(&mut self, frame: FrameId, at: usize, name: &'static str) -> Option<Hook> {
+    pub(crate) fn hook(&mut self, frame: FrameId, at: usize, kind: HookKind) -> Option<Hook> {
         let unit = self.unit_of(frame);
-        let template = match name {
-            "pre_step" => unit.hooks.pre_step.as_ref()?,
-            "post_step" => unit.hooks.post_step.as_ref()?,
-            _ => unit.hooks.on_error.as_ref()?,
+        let template = match kind {
+            HookKind::PreStep => unit.hooks.pre_step.as_ref()?,
+            HookKind::PostStep => unit.hooks.post_step.as_ref()?,
+            HookKind::OnError => unit.hooks.on_error.as_ref()?,
         };
+        let name = kind.as_str();
         let path = self.state.frames[frame].step_path(at);
         let attempt = self.state.frames[frame].steps[at].attempt;
         let dir = self.run_dir().join(RunFolder::attempt(&path, attempt));
@@ -89,11 +93,11 @@ impl Driver<'_> {
             command: self.hook_command(frame, at, name, template, &lent),
             lent,
             starter: SpawnContext { path: path.clone(), attempt, purpose: Some(name) },
-            progress: self.progress.0.clone(),
+            progress: self.tasks.progress.0.clone(),
             path,
-            name,
+            kind,
             run: self.run_dir(),
-            grace: self.host.grace,
+            grace: self.spec.host.grace,
         })
     }
 
@@ -112,7 +116,9 @@ impl Driver<'_> {
         let run = self.run_dir();
         crate::store::folder::make_dir(&run.join(&dir)).map_err(|error| error.to_string())?;
         // the hook may still run while the next step changes the context
-        self.hand_out_context(frame_id, context, Sharing::Beside).map_err(|error| error.to_string())?;
+        self.store
+            .hand_out_context(frame_id, frame, context, Sharing::Beside)
+            .map_err(|error| error.to_string())?;
         let frame = &self.state.frames[frame_id];
         let known = self.hook_names(frame, at);
         let private = run.join(&dir).join(format!("{name}-private"));
@@ -121,9 +127,9 @@ impl Driver<'_> {
         let (env_names, large) = own_room(own);
         let scope = HookScope { frame, known };
         let lineage = self.state.lineage(frame_id);
-        let script = script::prepare(template, &scope, &lineage, None, large, &private, &self.large)
+        let script = script::prepare(template, &scope, &lineage, None, large, &private, &self.store.large)
             .map_err(|error| error.to_string())?;
-        let mut env = Environment::shared(Arc::clone(&self.base_env));
+        let mut env = Environment::shared(Arc::clone(&self.environment.variables));
         env.extend(script.env);
         env.extend(context_names(context));
         env.extend(env_names);
@@ -135,7 +141,7 @@ impl Driver<'_> {
             stdin: Stdin::Null,
             stdout: dir.join(format!("{name}.stdout")),
             stderr: dir.join(format!("{name}.stderr")),
-            marker: Marker { run: self.run_id.clone(), step: format!("{path}#{name}") },
+            marker: Marker { run: self.spec.run_id.clone(), step: format!("{path}#{name}") },
         })
     }
 
@@ -151,7 +157,7 @@ impl Driver<'_> {
             ("step_status", text(step.status.as_str())),
             ("step_error", Value::from(error)),
             ("recipe_name", text(&frame.unit.name)),
-            ("run_id", text(&self.run_id)),
+            ("run_id", text(&self.spec.run_id)),
         ]
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value))
@@ -159,23 +165,31 @@ impl Driver<'_> {
     }
 
     /// Starts the hook after a finished step, if there is one.
-    pub(crate) fn start_hook(&mut self, path: &str, failed: bool) {
+    pub(crate) fn start_hook(&mut self, path: &str, kind: HookKind) {
         let Some((frame, at)) = self.state.locate(path) else { return };
-        let name = if failed { "on_error" } else { "post_step" };
-        if self.state.settings.dry_run {
-            return;
+        if let Some(hook) = self.hook(frame, at, kind) {
+            let go = self.tasks.stop_signal(&hook_key(path, kind));
+            self.tasks.set.spawn(async move { TaskDone::Hook(hook.run(go).await) });
         }
-        if let Some(hook) = self.hook(frame, at, name) {
-            let go = self.gate(&format!("{path}\u{0}{name}"));
-            self.tasks.spawn(async move { TaskDone::Hook { report: hook.run(go).await } });
-        }
+    }
+}
+
+/// The key of a hook's task.
+fn hook_key(path: &str, kind: HookKind) -> String {
+    format!("{path}\u{0}{}", kind.as_str())
+}
+
+impl HookReport {
+    /// The key of its task.
+    pub(super) fn key(&self) -> String {
+        hook_key(&self.path, self.hook)
     }
 }
 
 impl Hook {
     /// Runs the hook to its end.
     pub(crate) async fn run(self, go: watch::Receiver<Go>) -> HookReport {
-        let (path, name) = (self.path.clone(), self.name);
+        let (path, kind) = (self.path.clone(), self.kind);
         let lent = self.lent.clone();
         let (error, output) = match self.finish(go).await {
             Ok(done) => done,
@@ -183,7 +197,7 @@ impl Hook {
         };
         // it holds the whole context, and every step has hooks
         let _ = std::fs::remove_file(lent);
-        HookReport { path, hook: name, error, output }
+        HookReport { path, hook: kind, error, output }
     }
 
     async fn finish(self, go: watch::Receiver<Go>) -> Result<(Option<String>, String), FolderError> {

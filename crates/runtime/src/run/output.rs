@@ -11,9 +11,25 @@ use recipe::value::Value;
 
 use super::{Driver, Notice, Reporter};
 use crate::store::{
-    outputs::{Rest, Sink, Stream, ready},
+    outputs::{Outputs, Rest, Sink, Stream, ready},
     secrets::{Mask, without_members},
 };
+
+/// The output of running steps that is shown.
+pub(super) struct ShownOutput {
+    pub(super) outputs: Outputs,
+    /// Bytes that wait for the end of their line, by step and stream.
+    carry: HashMap<(String, bool), Vec<u8>>,
+    /// Running steps that print JSON.
+    pub(super) json_steps: HashSet<String>,
+}
+
+impl ShownOutput {
+    /// Shows nothing yet. Must be called inside a tokio runtime.
+    pub(super) fn new() -> ShownOutput {
+        ShownOutput { outputs: Outputs::new(), carry: HashMap::new(), json_steps: HashSet::new() }
+    }
+}
 
 impl Driver<'_> {
     pub(super) fn learn_secret(&mut self, event: &Event, value: &Value) {
@@ -25,13 +41,13 @@ impl Driver<'_> {
 
     /// Passes on the output of steps, with secrets masked.
     pub(super) fn forward_output(&mut self) {
-        let Driver { outputs, reporter, mask, carry, json_steps, .. } = self;
+        let Driver { shown: ShownOutput { outputs, carry, json_steps }, reporter, mask, .. } = self;
         outputs.drain(&mut Handing { reporter: &mut **reporter, mask, carry, json_steps });
     }
 
     /// Stops following a step, after a last look. `ended` says how long its files are, where that is known.
     pub(crate) fn end_output(&mut self, path: &str, ended: Option<&Ended>) {
-        let Driver { outputs, reporter, mask, carry, json_steps, .. } = self;
+        let Driver { shown: ShownOutput { outputs, carry, json_steps }, reporter, mask, .. } = self;
         let ends = |stream: Stream| match stream {
             Stream::Stdout => ended?.stdout.as_ref().map(|output| output.bytes),
             Stream::Stderr => ended?.stderr.as_ref().map(|output| output.bytes),

@@ -80,22 +80,12 @@ pub fn prompt(state: &RunState, id: FrameId, mask: &Mask) -> String {
 /// Why a recipe failed, and how many characters of that may come from the failed step.
 fn reason(state: &RunState, id: FrameId, mask: &Mask) -> (String, usize) {
     let mut quoted = 0;
-    let error = decide::nested_error_with(state, id, |error| {
-        let (own, said) = own_words(error);
+    let error = decide::nested_error_with(state, id, |own, said| {
         let said = shortened(&mask.text(said), QUOTED_CHARS.saturating_sub(quoted));
         quoted += said.chars().count();
         format!("{}{said}", mask.text(own))
     });
     (error, quoted)
-}
-
-/// The runner's own words about a failure, and the rest, which may come from the step.
-fn own_words(error: &str) -> (&str, &str) {
-    const KIND: &str = " step failed: ";
-    let said = error.find(KIND).map_or(0, |at| at + KIND.len());
-    let code = error[said..].strip_prefix("exit code ").unwrap_or_default();
-    let digits = code.len() - code.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    error.split_at(if digits > 0 { error.len() - code.len() + digits } else { said })
 }
 
 /// The beginning and the end of a long text: the end says the most.
@@ -284,24 +274,6 @@ mod tests {
         let long = shortened(&format!("{}{}", "a".repeat(900), "z".repeat(900)), QUOTED_CHARS);
         assert_eq!(long.chars().count(), QUOTED_CHARS);
         assert_eq!(long.matches('a').count(), QUOTE_START);
-    }
-
-    #[test]
-    fn the_runners_words_are_told_from_the_steps() {
-        for (error, own) in [
-            ("bash step failed: exit code 1\nlast on stdout:\nQ", "bash step failed: exit code 1"),
-            ("bash step failed: exit code 12; it said nothing", "bash step failed: exit code 12"),
-            ("agent step failed: Q", "agent step failed: "),
-            ("bash step failed: exit code Q", "bash step failed: "),
-            (
-                "Sub-recipe 'b' failed at step 'y': [error] bash step failed: exit code 7\nQ step failed: Q",
-                "Sub-recipe 'b' failed at step 'y': [error] bash step failed: exit code 7",
-            ),
-            ("something else", ""),
-            ("", ""),
-        ] {
-            assert_eq!(own_words(error).0, own, "{error}");
-        }
     }
 
     #[test]

@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use engine::RunStatus;
+use engine::{EndReason, run::actions::Happening};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{Driver, Notice, TaskDone};
-use crate::{os::process, steps::shell::attempt::Go, store::folder::RunFolder};
+use super::{DriveError, Driver, Notice};
+use crate::{
+    os::process,
+    store::{cancel_request, folder::RunFolder},
+};
 
 /// The message for a second request to stop.
 pub(crate) const TOLD_AGAIN: &str = "second signal: killing the remaining processes";
@@ -25,18 +28,13 @@ pub enum Halt {
 }
 
 impl Halt {
-    /// The status and the exit code of a run that was stopped.
-    pub(crate) fn ending(self) -> (RunStatus, u8) {
+    /// Why a run that was stopped ended.
+    pub fn reason(self) -> EndReason {
         match self {
-            Halt::Interrupt => (RunStatus::Interrupted, 130),
-            Halt::Terminate | Halt::Hangup => (RunStatus::Interrupted, 143),
-            Halt::Cancel => (RunStatus::Cancelled, 130),
+            Halt::Interrupt => EndReason::Interrupted,
+            Halt::Terminate | Halt::Hangup => EndReason::Terminated,
+            Halt::Cancel => EndReason::Cancelled,
         }
-    }
-
-    /// The exit code of a program that was stopped.
-    pub fn exit_code(self) -> u8 {
-        self.ending().1
     }
 
     /// The error message of such a run.
@@ -82,7 +80,7 @@ pub fn wait_unless_told(mut is_so: impl FnMut() -> bool) -> std::io::Result<Opti
 
 /// Whether another process left a request to cancel a run in its inbox.
 pub(crate) fn cancel_requested(folder: &RunFolder) -> bool {
-    folder.inbox().join("cancel").exists()
+    cancel_request::exists(folder)
 }
 
 /// How often to check the inbox: a process that cannot send a signal can only leave a request there.
@@ -96,35 +94,20 @@ pub(super) fn inbox() -> tokio::time::Interval {
 }
 
 impl Driver<'_> {
-    pub(super) fn halt(&mut self, halt: Halt) {
-        let halt = match halt {
-            Halt::Cancel if !self.cancel_requested() => return,
-            halt => halt,
-        };
-        let is_first = self.halt.is_none();
-        let why = if is_first { halt.why() } else { TOLD_AGAIN };
-        self.reporter.notice(Notice::Stopping { why });
-        if !is_first {
-            return self.kill_now();
+    pub(super) fn halt(&mut self, halt: Halt) -> Result<(), DriveError> {
+        if halt == Halt::Cancel && !self.store.folder.as_ref().is_some_and(cancel_requested) {
+            return Ok(());
         }
+        if self.halt.is_some() {
+            // the user does not want to wait
+            self.reporter.notice(Notice::Stopping { why: TOLD_AGAIN });
+            self.tasks.kill_all(&self.spec.run_id);
+            return Ok(());
+        }
+        self.reporter.notice(Notice::Stopping { why: halt.why() });
         self.halt = Some(halt);
-        for gate in self.gates.values() {
-            let _ = gate.send(Go::Stop);
-        }
-    }
-
-    /// Kills everything at once: a second request means that the user does not want to wait.
-    fn kill_now(&mut self) {
-        let filter = process::Filter::run(&self.run_id);
-        self.tasks.spawn(async move {
-            process::end_marked(&filter, Duration::ZERO).await;
-            TaskDone::Killed
-        });
-    }
-
-    /// Whether another process left a request to cancel in the inbox.
-    fn cancel_requested(&self) -> bool {
-        self.folder.as_ref().is_some_and(cancel_requested)
+        self.tasks.stop_all();
+        self.happen(Happening::StopRequested(halt.reason()))
     }
 }
 

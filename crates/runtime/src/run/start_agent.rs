@@ -1,7 +1,7 @@
 //! Starting agents: their prompts, their environment and their limits.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -9,26 +9,28 @@ use std::{
 use engine::{
     Event, Outcome,
     run::{
+        actions::HookKind,
+        cause::Exhausted,
         event::{Ended, Usage},
         frame::FrameId,
     },
 };
 use recipe::{
-    plan::{AgentStep, Budget, Step},
+    plan::{AgentStep, Budget},
     scope::{Final, Scope},
     template::Template,
     value::Value,
 };
 
-use super::{DriveError, Driver, TaskDone};
+use super::{DriveError, Driver, start_step::StepStart, tasks::TaskDone};
 use crate::{
     agents::User,
     steps::{
         agent::{
             attempt::{AgentTask, run_agent},
-            budget::{self, Limit},
+            budget::{self, Ledger, Limit},
         },
-        shell::{attempt::Finished, export::own_room},
+        shell::export::own_room,
     },
     store::folder::{FolderError, RunFolder, make_dir},
 };
@@ -49,76 +51,65 @@ pub(super) struct AgentRequest {
     pub(super) json_retries: u64,
 }
 
-/// Agent usage before this process started: in total, and below every recipe step.
-#[derive(Clone, Debug)]
-pub(super) struct Spent {
-    pub(super) all: Usage,
-    pub(super) below: HashMap<String, Usage>,
+/// The usage of agents, against the budgets of the run.
+#[derive(Default)]
+pub(super) struct Spending {
+    pub(super) ledger: Arc<Ledger>,
+    /// Usage before this process started; set when the first limit is read.
+    before: Option<SpentBefore>,
+    /// Programs that do not report their cost, and about which there is a note.
+    without_cost: HashSet<String>,
 }
 
-/// An agent that has to wait, because the maximum number of agents is running.
-pub(crate) enum Waiting {
-    /// The agent of an agent step.
-    Step { path: String, attempt: u32 },
-    /// The agent that has to finish the work of a sub-recipe.
-    Recovery { path: String, frame: FrameId },
+/// Usage before this process started: in total, and below every recipe step.
+struct SpentBefore {
+    all: Usage,
+    below: HashMap<String, Usage>,
 }
 
 impl Driver<'_> {
-    pub(super) fn start_agent(
-        &mut self,
-        path: &str,
-        attempt: u32,
-        frame: FrameId,
-        at: usize,
-        step: &Arc<Step>,
-        agent: &AgentStep,
-    ) -> Result<(), DriveError> {
-        let cwd = match self.step_dir(frame, step) {
+    pub(super) fn start_agent(&mut self, start: StepStart, agent: &AgentStep) -> Result<(), DriveError> {
+        let cwd = match self.step_dir(start.frame, &start.step) {
             Ok(cwd) => cwd,
-            Err(error) => {
-                self.refuse(path, attempt, Outcome::Refused, format!("agent step failed: {error}"));
+            Err(refusal) => {
+                self.refuse(&start.path, start.attempt, "agent", Outcome::Refused(refusal));
                 return Ok(());
             }
         };
-        let scope = AgentScope { frame: &self.state.frames[frame], cwd: &cwd };
-        let question = AgentRequest {
+        let scope = AgentScope { frame: &self.state.frames[start.frame], cwd: &cwd };
+        let model = || agent.model.as_ref().map(|model| model.render(&scope));
+        let request = AgentRequest {
             prompt: agent.prompt.render(&scope),
             system_prompt: agent.system_prompt.as_deref().map(|text| {
                 Template::parse(text).map_or_else(|_| text.to_owned(), |template| template.render(&scope))
             }),
-            model: agent.model.as_ref().map(|model| model.render(&scope)).filter(|model| !model.is_empty()),
+            model: start.model.clone().or_else(model).filter(|model| !model.is_empty()),
             program: agent.program.clone(),
-            timeout: step.timeout_beside(self.options.step_timeout),
+            timeout: start.step.timeout_beside(self.spec.options.step_timeout),
             idle_timeout: agent.idle_timeout,
-            auto_stage: agent.auto_stage && !self.options.no_auto_stage,
+            auto_stage: agent.auto_stage && !self.spec.options.no_auto_stage,
             json_retries: agent.json_retries,
         };
-        match self.question(path, attempt, frame, at, step, cwd, question)? {
-            Ok(task) => self.spawn_agent(path, attempt, frame, at, task),
-            Err(what) => {
-                let error = format!("agent step failed: the budget is used up: {what}");
-                self.refuse(path, attempt, Outcome::Budget, error);
+        match self.agent_task(&start, cwd, request)? {
+            Ok(task) => self.spawn_agent(start, task),
+            Err(exhausted) => {
+                self.refuse(&start.path, start.attempt, "agent", Outcome::Budget(exhausted));
                 Ok(())
             }
         }
     }
 
-    /// Prepares an agent call; the inner error names the spent budget.
-    #[expect(clippy::too_many_arguments, reason = "where and what to ask; taken apart nowhere else")]
-    pub(super) fn question(
+    /// Prepares an agent call; the inner error has the spent budgets.
+    pub(super) fn agent_task(
         &mut self,
-        path: &str,
-        attempt: u32,
-        frame: FrameId,
-        at: usize,
-        step: &Arc<Step>,
+        start: &StepStart,
         cwd: PathBuf,
-        question: AgentRequest,
-    ) -> Result<Result<AgentTask, String>, DriveError> {
+        request: AgentRequest,
+    ) -> Result<Result<AgentTask, Vec<Exhausted>>, DriveError> {
+        let StepStart { ref path, attempt, frame, at, ref step, .. } = *start;
         let limits = self.limits(frame);
-        if let Some(what) = budget::used_up(&limits, &self.ledger) {
-            return Ok(Err(what));
+        if let Some(exhausted) = budget::used_up(&limits, &self.spending.ledger) {
+            return Ok(Err(exhausted));
         }
         let dir = RunFolder::attempt(path, attempt);
         make_dir(&self.run_dir().join(&dir))?;
@@ -129,7 +120,7 @@ impl Driver<'_> {
         let (fitting, large) = own_room(self.own_env(frame, step));
         let mut own = self.in_files(path, &dir, large)?;
         own.extend(fitting);
-        let mut env = self.step_env(frame, at, &dir, exported.env, own)?;
+        let mut env = self.step_env(frame, at, &dir, (exported.env, exported.share), own)?;
         let known = [
             ("WORKING_DIRECTORY", cwd.as_os_str()),
             ("RECIPE_VAR_working_directory", cwd.as_os_str()),
@@ -139,31 +130,30 @@ impl Driver<'_> {
             env.set_missing(name, value);
         }
         self.complete_context(frame, &cwd, &dir)?;
-        let model = self.rate_models.remove(path).or(question.model);
         Ok(Ok(AgentTask {
             run: self.run_dir(),
-            run_id: self.run_id.clone(),
+            run_id: self.spec.run_id.clone(),
             path: path.to_owned(),
             step: Arc::clone(step),
             attempt,
             purpose: None,
-            program: question.program.unwrap_or_else(|| self.agents.program.clone()),
-            settings: self.agents.clone(),
-            prompt: question.prompt,
-            system_prompt: question.system_prompt,
-            model,
+            program: request.program.unwrap_or_else(|| self.spec.agents.program.clone()),
+            settings: self.spec.agents.clone(),
+            prompt: request.prompt,
+            system_prompt: request.system_prompt,
+            model: request.model,
             env,
             cwd,
             dir,
-            timeout: question.timeout,
-            idle_timeout: question.idle_timeout,
-            grace: self.host.grace,
-            user: if self.host.is_root { User::Root } else { User::Ordinary },
-            auto_stage: question.auto_stage,
-            json_retries: question.json_retries,
+            timeout: request.timeout,
+            idle_timeout: request.idle_timeout,
+            grace: self.spec.host.grace,
+            user: if self.spec.host.is_root { User::Root } else { User::Ordinary },
+            auto_stage: request.auto_stage,
+            json_retries: request.json_retries,
             limits,
-            account: self.ledger.open(path),
-            ledger: Arc::clone(&self.ledger),
+            account: self.spending.ledger.open(path),
+            ledger: Arc::clone(&self.spending.ledger),
         }))
     }
 
@@ -178,7 +168,7 @@ impl Driver<'_> {
         for (name, value) in large {
             let file = self.run_dir().join(dir).join(format!("env-{name}"));
             crate::store::folder::write_private(&file, value.as_bytes())?;
-            self.unsaid.push((
+            self.pending_notes.push((
                 path.to_owned(),
                 format!(
                     "`{name}` of its `env` has {} bytes, too many for an environment: it is not set; `{name}_FILE` names a file that holds it",
@@ -217,21 +207,13 @@ impl Driver<'_> {
         crate::store::folder::write_private(&file, text.as_bytes()).map(drop)
     }
 
-    fn spawn_agent(
-        &mut self,
-        path: &str,
-        attempt: u32,
-        frame: FrameId,
-        at: usize,
-        task: AgentTask,
-    ) -> Result<(), DriveError> {
-        let wake = self.watch(path, &task.dir.join("stdout"))?;
-        let hook = self.pre_hook(path, frame, at);
-        let go = self.gate(path);
-        let progress = self.progress.0.clone();
-        let path = path.to_owned();
-        self.running_agents.insert(path.clone());
-        self.tasks.spawn(async move {
+    fn spawn_agent(&mut self, start: StepStart, task: AgentTask) -> Result<(), DriveError> {
+        let StepStart { path, attempt, frame, at, pre_hook, .. } = start;
+        let wake = self.watch(&path, &task.dir.join("stdout"))?;
+        let hook = pre_hook.then(|| self.hook(frame, at, HookKind::PreStep)).flatten();
+        let go = self.tasks.stop_signal(&path);
+        let progress = self.tasks.progress.0.clone();
+        self.tasks.set.spawn(async move {
             let report = match hook {
                 Some(hook) => Some(hook.run(go.clone()).await),
                 None => None,
@@ -242,71 +224,21 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Whether one more agent may run.
-    pub(super) fn may_start_agent(&self) -> bool {
-        self.running_agents.len() < self.host.most_agents(self.options.max_agents)
-    }
-
-    /// An agent has ended, or never started: the next one may start.
-    pub(super) fn agent_is_done(&mut self, path: &str) -> Result<(), DriveError> {
-        self.running_agents.remove(path);
-        // an agent that is refused at once leaves its place to the next
-        while self.halt.is_none() && self.may_start_agent() {
-            let Some(waiting) = self.waiting_agents.pop_front() else { return Ok(()) };
-            self.start_waiting(waiting)?;
-            self.tell_warnings()?;
-        }
-        Ok(())
-    }
-
-    fn start_waiting(&mut self, waiting: Waiting) -> Result<(), DriveError> {
-        let stopped = self.dismissal(&waiting);
-        match (waiting, stopped) {
-            (Waiting::Step { path, attempt }, None) => self.start(&path, attempt),
-            (Waiting::Step { path, attempt }, Some(reason)) => {
-                self.finish_step(&path, attempt, Finished::refused(Outcome::Cancelled, reason))
-            }
-            (Waiting::Recovery { path, frame }, None) => self.ask_for_recovery(&path, frame),
-            (Waiting::Recovery { path, frame }, Some(_)) => {
-                self.closing.remove(&frame);
-                self.nested_close_failed(&path, frame, None)
-            }
-        }
-    }
-
-    /// Why a waiting agent is not needed any more.
-    fn dismissal(&self, waiting: &Waiting) -> Option<String> {
-        // a recipe that timed out itself is still recovered
-        let (Waiting::Step { path, .. } | Waiting::Recovery { path, .. }) = waiting;
-        let (around, _) = self.state.locate(path)?;
-        self.state.frames[around].stopped.as_ref().map(|_| self.not_begun(path))
-    }
-
-    /// A sub-recipe was stopped: agents that wait in it do not have to wait for others to end.
-    pub(super) fn release_waiting(&mut self) -> Result<(), DriveError> {
-        let (stopped, wanted) = std::mem::take(&mut self.waiting_agents)
-            .into_iter()
-            .partition::<VecDeque<_>, _>(|waiting| self.dismissal(waiting).is_some());
-        self.waiting_agents = wanted;
-        stopped.into_iter().try_for_each(|waiting| self.start_waiting(waiting))
-    }
-
     /// The limits of agents below a frame. Limits of the command line replace those of the recipe, and limits of a
     /// resume replace both.
     fn limits(&mut self, frame: FrameId) -> Vec<Limit> {
         let state = &self.state;
-        let before = self
-            .spent_before
-            .get_or_insert_with(|| Spent { all: state.used.clone(), below: state.used_below.clone() });
+        let spent = || SpentBefore { all: state.used.clone(), below: state.used_below.clone() };
+        let before = self.spending.before.get_or_insert_with(spent);
         let mut limits = Vec::new();
         let mut at = Some(frame);
         while let Some(id) = at {
             let frame = &state.frames[id];
             let limit = match frame.parent {
-                None => budget::of_run(&frame.unit.budget, &self.agents, before.all.clone()),
+                None => budget::of_run(&frame.unit.budget, &self.spec.agents, before.all.clone()),
                 Some(_) => Limit {
                     prefix: format!("{}/", frame.path),
-                    budget: budget::without(&frame.unit.budget, &self.agents.raised),
+                    budget: budget::without(&frame.unit.budget, &self.spec.agents.raised),
                     before: before.below.get(&frame.path).cloned().unwrap_or_default(),
                 },
             };
@@ -317,18 +249,14 @@ impl Driver<'_> {
     }
 
     /// Notes once per program that its cost is unknown and cannot count against a budget in dollars.
-    pub(super) fn note_unknown_cost(
-        &mut self,
-        frame: FrameId,
-        path: &str,
-        ended: &Ended,
-    ) -> Result<(), DriveError> {
+    pub(super) fn note_unknown_cost(&mut self, path: &str, ended: &Ended) -> Result<(), DriveError> {
+        let Some((frame, _)) = self.state.locate(path) else { return Ok(()) };
         let Some(usage) = ended.usage.as_ref().filter(|usage| usage.runs_without_cost > 0) else {
             return Ok(());
         };
         let program = usage.program.clone().unwrap_or_default();
         let is_limited = self.limits(frame).iter().any(|limit| limit.budget.usd.is_some());
-        if !is_limited || !self.without_cost.insert(program.clone()) {
+        if !is_limited || !self.spending.without_cost.insert(program.clone()) {
             return Ok(());
         }
         let message = format!(

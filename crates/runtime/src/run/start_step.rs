@@ -1,4 +1,4 @@
-//! Carries out decisions: starts steps and enters recipes.
+//! Starts steps: their directory, their environment, and the process or recipe that does the work.
 
 use std::{
     collections::BTreeSet,
@@ -7,15 +7,23 @@ use std::{
     sync::Arc,
 };
 
-use engine::{Event, Outcome, run::frame::FrameId};
+use engine::{
+    Outcome, RunState,
+    run::{
+        actions::{Happening, HookKind},
+        attempt::AttemptResult,
+        cause::Refusal,
+        frame::FrameId,
+    },
+};
 use recipe::{
-    plan::{JsonMode, Step, StepKind, Target},
+    plan::{JsonMode, Step, StepKind},
     template::Template,
     value::Value,
 };
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 
-use super::{Act, DriveError, Driver, TaskDone, Waiting};
+use super::{DriveError, Driver, tasks::TaskDone};
 use crate::{
     machine::{missing_tool::Lookup, preflight},
     os::{
@@ -25,100 +33,91 @@ use crate::{
     steps::{
         output_files::OutputFiles,
         shell::{
-            attempt::{Command, Finished, Go, Quoted, SHELL, ShellTask, brief, run_shell},
-            context_file::{ContextFile, Sharing},
-            export::{Share, own_room},
+            attempt::{Command, Quoted, SHELL, ShellTask, run_shell},
+            context_file::Sharing,
+            export::{Share, is_of_context, own_room},
             script,
         },
         spawn::{SpawnContext, spawn_report},
     },
     store::{
-        folder::{FolderError, RunFolder, make_dir},
+        folder::{FolderError, RunFolder},
         outputs::Stream,
     },
 };
 
-impl Driver<'_> {
-    /// Whether doing this only leads to further records: a sub-recipe is entered, or has come to its end. What that
-    /// leads to outside of the journal waits for the disk, and so for these records too.
-    pub(super) fn only_records(&self, act: &Act) -> bool {
-        match act {
-            Act::Start { path, .. } => self.state.locate(path).is_some_and(|(frame, at)| {
-                let unit = &self.state.frames[frame].unit;
-                let target = match &unit.steps[at].kind {
-                    StepKind::Nested { target, .. } => Some(target),
-                    StepKind::Shell { .. } | StepKind::Agent(_) => None,
-                };
-                matches!(target, Some(Target::Known { .. })) && unit.hooks.pre_step.is_none()
-            }),
-            Act::Close { frame, .. } => {
-                let frame = &self.state.frames[*frame];
-                frame.is_complete() && frame.stopped.is_none()
-            }
-            Act::Hook { .. } => false,
-        }
-    }
+/// An attempt at a step that begins now.
+#[derive(Clone)]
+pub(super) struct StepStart {
+    pub(super) path: String,
+    pub(super) attempt: u32,
+    pub(super) frame: FrameId,
+    pub(super) at: usize,
+    pub(super) step: Arc<Step>,
+    /// Whether the hook before the step runs first.
+    pub(super) pre_hook: bool,
+    /// The model to use instead of that of the step.
+    pub(super) model: Option<String>,
+}
 
-    pub(super) fn start(&mut self, path: &str, attempt: u32) -> Result<(), DriveError> {
-        let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
-        let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);
+impl StepStart {
+    pub(super) fn new(state: &RunState, path: String, attempt: u32) -> Option<StepStart> {
+        let (frame, at) = state.locate(&path)?;
+        let step = Arc::clone(&state.frames[frame].unit.steps[at]);
+        Some(StepStart { path, attempt, frame, at, step, pre_hook: false, model: None })
+    }
+}
+
+impl Driver<'_> {
+    /// Starts the work of a step.
+    pub(super) fn start(&mut self, start: StepStart) -> Result<(), DriveError> {
+        let step = Arc::clone(&start.step);
         if self.state.settings.dry_run {
-            return self.rehearse(path, frame, &step);
+            return self.rehearse(&start.path, start.frame, &step);
         }
         match &step.kind {
-            StepKind::Nested { .. } => self.start_nested(path, frame, at, &step),
-            StepKind::Shell { command } => self.start_shell(path, attempt, frame, at, &step, command),
-            StepKind::Agent(agent) => {
-                if !self.may_start_agent() {
-                    self.waiting_agents.push_back(Waiting::Step { path: path.to_owned(), attempt });
-                    return Ok(());
-                }
-                self.start_agent(path, attempt, frame, at, &step, agent)
-            }
+            StepKind::Nested { .. } => self.start_nested(start),
+            StepKind::Shell { command } => self.start_shell(start, command),
+            StepKind::Agent(agent) => self.start_agent(start, agent),
         }
     }
 
     /// Ends a step before it started.
-    pub(super) fn refuse(&mut self, path: &str, attempt: u32, outcome: Outcome, error: String) {
-        let finished = Finished::refused(outcome, error);
+    pub(super) fn refuse(&mut self, path: &str, attempt: u32, kind: &str, outcome: Outcome) {
+        let finished = AttemptResult::failed(kind, outcome, "");
         let path = path.to_owned();
-        self.tasks.spawn(async move {
+        self.tasks.set.spawn(async move {
             TaskDone::Attempt { path, attempt, hook: None, result: Box::new(Ok(finished)) }
         });
     }
 
-    /// A gate that can stop the task of this key.
-    pub(super) fn gate(&mut self, key: &str) -> watch::Receiver<Go> {
-        let (sender, receiver) = watch::channel(Go::On);
-        if self.halt.is_some() {
-            let _ = sender.send(Go::Stop);
-        }
-        self.gates.insert(key.to_owned(), sender);
-        receiver
-    }
-
     /// The directory that the steps of a frame start from: `-C`, changed by recipe steps with a directory.
     pub(super) fn base_dir(&self, frame: FrameId) -> PathBuf {
-        let Some((parent, at)) = self.state.frames[frame].parent else { return self.working_dir.clone() };
+        let Some((parent, at)) = self.state.frames[frame].parent else {
+            return self.spec.working_dir.clone();
+        };
         let outer = &self.state.frames[parent];
         let base = self.base_dir(parent);
         match &outer.unit.steps[at].working_dir {
-            Some(template) => base.join(expand(&template.render(outer), self.host.home.as_deref())),
+            Some(template) => base.join(expand(&template.render(outer), self.spec.host.home.as_deref())),
             None => base,
         }
     }
 
-    pub(super) fn step_dir(&self, frame: FrameId, step: &Step) -> Result<PathBuf, String> {
+    pub(super) fn step_dir(&self, frame: FrameId, step: &Step) -> Result<PathBuf, Refusal> {
         let base = self.base_dir(frame);
         let dir = match &step.working_dir {
             Some(template) => {
-                base.join(expand(&template.render(&self.state.frames[frame]), self.host.home.as_deref()))
+                base.join(expand(&template.render(&self.state.frames[frame]), self.spec.host.home.as_deref()))
             }
             None => base,
         };
         match preflight::dir_problem(&dir) {
             None => Ok(dir),
-            Some(what) => Err(format!("working directory `{}` {what}", brief(&dir.to_string_lossy()))),
+            Some(why) => {
+                let path = engine::run::text::brief(&dir.to_string_lossy());
+                Err(Refusal::Directory { path, why: why.to_owned() })
+            }
         }
     }
 
@@ -128,13 +127,17 @@ impl Driver<'_> {
         frame: FrameId,
         at: usize,
         dir: &Path,
-        exported: Vec<(String, String)>,
+        (exported, share): (Vec<(String, String)>, Share),
         own: Vec<(String, String)>,
     ) -> Result<Environment, FolderError> {
         let file = self.run_dir().join(dir).join("context.json");
         let sharing = if self.runs_beside_others(frame, at) { Sharing::Beside } else { Sharing::Alone };
-        self.hand_out_context(frame, &file, sharing)?;
-        let mut env = Environment::shared(Arc::clone(&self.base_env));
+        self.store.hand_out_context(frame, &self.state.frames[frame], &file, sharing)?;
+        let mut env = Environment::shared(Arc::clone(&self.environment.variables));
+        if !share.is_whole {
+            // a value that does not fit must not be replaced by an inherited one
+            env.hide(|name| is_of_context(&self.state.frames[frame], name));
+        }
         env.extend(exported);
         env.extend(context_names(&file));
         env.extend(own);
@@ -148,7 +151,7 @@ impl Driver<'_> {
         for (name, value) in &own {
             self.mask.learn_value(name, &Value::from(value.as_str()));
         }
-        self.tell_secrets();
+        self.show_secrets();
         own
     }
 
@@ -181,69 +184,37 @@ impl Driver<'_> {
         false
     }
 
-    pub(super) fn hand_out_context(
-        &mut self,
-        frame: FrameId,
-        to: &Path,
-        sharing: Sharing,
-    ) -> Result<(), FolderError> {
-        let state = &self.state.frames[frame];
-        let dir = self.folder.as_ref().map(RunFolder::contexts).unwrap_or_default();
-        let source = dir.join(format!("{frame}.json"));
-        let file = match self.contexts.entry(frame) {
-            std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
-            std::collections::hash_map::Entry::Vacant(entry) => {
-                let create = || ContextFile::create(source.clone(), state);
-                let made = match create() {
-                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                        make_dir(&dir)?;
-                        create()
-                    }
-                    made => made,
-                };
-                entry.insert(made.map_err(FolderError::at("write", &source))?)
-            }
-        };
-        file.hand_out(state, to, sharing).map_err(FolderError::at("write", to))
-    }
-
-    fn start_shell(
-        &mut self,
-        path: &str,
-        attempt: u32,
-        frame: FrameId,
-        at: usize,
-        step: &Arc<Step>,
-        command: &Template,
-    ) -> Result<(), DriveError> {
+    fn start_shell(&mut self, start: StepStart, command: &Template) -> Result<(), DriveError> {
+        let StepStart { ref path, attempt, frame, at, ref step, pre_hook, .. } = start;
         let cwd = match self.step_dir(frame, step) {
             Ok(cwd) => cwd,
-            Err(error) => {
-                self.refuse(path, attempt, Outcome::Refused, format!("bash step failed: {error}"));
+            Err(refusal) => {
+                self.refuse(path, attempt, "bash", Outcome::Refused(refusal));
                 return Ok(());
             }
         };
         let run = self.run_dir();
         let dir = RunFolder::attempt(path, attempt);
-        let outputs = self.spare.become_attempt(&dir, attempt)?;
+        let outputs = self.store.prepared.become_attempt(&dir, attempt)?;
         let private = run.join(&dir).join("private");
         let (own, large) = own_room(self.own_env(frame, step));
         let lineage = self.state.lineage(frame);
         let scope = &self.state.frames[frame];
         let cap = step.max_env_value_bytes;
-        let script = match script::prepare(command, scope, &lineage, cap, large, &private, &self.large) {
+        let script = match script::prepare(command, scope, &lineage, cap, large, &private, &self.store.large)
+        {
             Ok(script) => script,
             Err(script::ScriptError::Folder(error)) => return Err(error.into()),
-            Err(error) => {
-                self.refuse(path, attempt, Outcome::Refused, format!("bash step failed: {error}"));
+            Err(script::ScriptError::Refused(refusal)) => {
+                self.refuse(path, attempt, "bash", Outcome::Refused(refusal));
                 return Ok(());
             }
         };
         self.note_left_out(path, frame, script.share);
         if script.has_files {
-            self.spare.note_private(&dir);
+            self.store.prepared.note_private(&dir);
         }
-        let env = Arc::new(self.step_env(frame, at, &dir, script.env, own)?);
+        let env = Arc::new(self.step_env(frame, at, &dir, (script.env, script.share), own)?);
         let command = Command {
             program: SHELL.into(),
             args: script.args.into_iter().map(Into::into).collect(),
@@ -252,10 +223,10 @@ impl Driver<'_> {
             stdin: Stdin::Null,
             stdout: dir.join("stdout"),
             stderr: dir.join("stderr"),
-            marker: Marker { run: self.run_id.clone(), step: format!("{path}#{attempt}") },
+            marker: Marker { run: self.spec.run_id.clone(), step: format!("{path}#{attempt}") },
         };
         let starter = SpawnContext { path: path.to_owned(), attempt, purpose: None };
-        let report = spawn_report(&command, starter, self.progress.0.clone());
+        let report = spawn_report(&command, starter, self.tasks.progress.0.clone());
         let lookup = Lookup { cwd: command.cwd.clone(), env: Arc::clone(&command.env) };
         let prepared = command.prepare(&outputs)?;
         self.follow(path, step, &run.join(&dir), &outputs);
@@ -264,15 +235,15 @@ impl Driver<'_> {
             step: Arc::clone(step),
             dir,
             outputs,
-            timeout: step.timeout_beside(self.options.step_timeout),
-            grace: self.host.grace,
-            quoted: Quoted::by(&self.host),
+            timeout: step.timeout_beside(self.spec.options.step_timeout),
+            grace: self.spec.host.grace,
+            quoted: Quoted::by(&self.spec.host),
             lookup,
         };
-        let hook = self.pre_hook(path, frame, at);
-        let go = self.gate(path);
-        let path = path.to_owned();
-        self.tasks.spawn(async move {
+        let hook = pre_hook.then(|| self.hook(frame, at, HookKind::PreStep)).flatten();
+        let go = self.tasks.stop_signal(path);
+        let path = start.path;
+        self.tasks.set.spawn(async move {
             let hook = match hook {
                 Some(hook) => Some(hook.run(go.clone()).await),
                 None => None,
@@ -292,12 +263,7 @@ impl Driver<'_> {
         let message = format!(
             "the context is too large for an environment: {left_out} values are not exported to this step, except those that its command names; $RECIPE_CONTEXT_FILE has all of them"
         );
-        self.unsaid.push((path.to_owned(), message));
-    }
-
-    /// The hook before a step: once for each step, not for each attempt.
-    pub(super) fn pre_hook(&mut self, path: &str, frame: FrameId, at: usize) -> Option<super::hooks::Hook> {
-        self.hooked.insert(path.to_owned()).then(|| self.hook(frame, at, "pre_step")).flatten()
+        self.pending_notes.push((path.to_owned(), message));
     }
 
     /// Follows the output files of an attempt if the reporter wants output. The output of a step that makes a secret is
@@ -308,12 +274,12 @@ impl Driver<'_> {
         }
         let is_secret = step.store.as_deref().is_some_and(|name| self.mask.is_secret(name));
         if step.json != JsonMode::Text {
-            self.json_steps.insert(path.to_owned());
+            self.shown.json_steps.insert(path.to_owned());
         }
         let stdout = (!is_secret).then_some((Stream::Stdout, "stdout", &outputs.stdout));
         let stderr = Some((Stream::Stderr, "stderr", &outputs.stderr));
         for (stream, name, file) in [stdout, stderr].into_iter().flatten() {
-            self.outputs.follow(path, stream, &dir.join(name), Arc::clone(file));
+            self.shown.outputs.follow(path, stream, &dir.join(name), Arc::clone(file));
         }
     }
 
@@ -321,51 +287,33 @@ impl Driver<'_> {
     pub(super) fn watch(&mut self, path: &str, file: &Path) -> Result<Arc<Notify>, FolderError> {
         let full = self.run_dir().join(file);
         let open = crate::os::process::open_output(&full).map_err(FolderError::at("create", &full))?;
-        Ok(self.outputs.follow(path, Stream::Transcript, &full, Arc::new(open)))
+        Ok(self.shown.outputs.follow(path, Stream::Transcript, &full, Arc::new(open)))
     }
 
-    fn start_nested(
-        &mut self,
-        path: &str,
-        frame: FrameId,
-        at: usize,
-        step: &Arc<Step>,
-    ) -> Result<(), DriveError> {
-        let problem = match self.target(path, frame, step) {
-            Ok(unit) => self.step_dir(frame, step).err().or_else(|| self.entry_problem(frame, step, &unit)),
-            Err(error) => Some(error),
+    fn start_nested(&mut self, start: StepStart) -> Result<(), DriveError> {
+        let StepStart { path, frame, ref step, .. } = start;
+        let (unit, problem) = match self.target(&path, frame, step) {
+            Ok(unit) => {
+                let problem =
+                    self.step_dir(frame, step).err().or_else(|| self.entry_problem(frame, step, &unit));
+                (Some(unit.path.clone()), problem)
+            }
+            Err(refusal) => (None, Some(refusal)),
         };
-        let hook = self.pre_hook(path, frame, at);
+        let hook = start.pre_hook.then(|| self.hook(frame, start.at, HookKind::PreStep)).flatten();
         match hook {
-            None if problem.is_none() => self.enter(path),
+            None if problem.is_none() => self.happen(Happening::RecipeChecked { path, unit, problem }),
             hook => {
-                let go = self.gate(path);
-                let path = path.to_owned();
-                self.tasks.spawn(async move {
+                let go = self.tasks.stop_signal(&path);
+                self.tasks.set.spawn(async move {
                     let hook = match hook {
                         Some(hook) => Some(hook.run(go).await),
                         None => None,
                     };
-                    TaskDone::Enter { path, hook, problem }
+                    TaskDone::Checked { path, hook, unit, problem }
                 });
                 Ok(())
             }
-        }
-    }
-
-    /// Enters the recipe of a step.
-    pub(super) fn enter(&mut self, path: &str) -> Result<(), DriveError> {
-        let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
-        let step = Arc::clone(&self.state.frames[frame].unit.steps[at]);
-        match self.target(path, frame, &step) {
-            Ok(unit) => {
-                if let Some(seconds) = step.timeout {
-                    self.limit_recipe(path, seconds);
-                }
-                let event = Event::RecipeEntered { path: path.to_owned(), unit: unit.path.clone() };
-                self.record(event, None)
-            }
-            Err(error) => self.nested_failed(path, Outcome::Refused, error),
         }
     }
 }

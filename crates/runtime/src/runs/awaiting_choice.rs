@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use engine::{
-    Event, RunStatus,
+    EndReason, Event, RunStatus,
     run::event::{Question, RunFinished},
 };
 
@@ -84,7 +84,7 @@ pub(super) fn wait_for_person(
     }
     let finished = RunFinished {
         status: RunStatus::Waiting,
-        exit_code: 6,
+        reason: EndReason::Waiting,
         error,
         output: None,
         ended_processes: Vec::new(),
@@ -92,6 +92,7 @@ pub(super) fn wait_for_person(
         ended_steps: None,
         usage: spent(&shown.records),
         asks: stop.question(),
+        origin: None,
     };
     journal.append(clock::now(), Event::RunFinished(finished));
     match journal.sync() {

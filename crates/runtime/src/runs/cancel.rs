@@ -1,14 +1,37 @@
 //! Ending a run from outside.
 
-use std::{fs, time::Duration};
+use std::time::Duration;
 
-use engine::{Event, RunStatus, run::event::RunFinished};
+use engine::{
+    EndReason, Event, RunStatus,
+    run::{event::RunFinished, origin::Origin},
+};
 
-use super::{OpenError, Runs, list::last_finish, open::spent, orphans::end_orphans};
+use super::{FindError, OpenError, Runs, list::last_finish, open::spent, orphans::end_orphans};
 use crate::{
     os::{clock, process::Survivor},
-    store::folder::RunFolder,
+    store::{cancel_request, folder::RunFolder},
 };
+
+/// A request to cancel a run.
+#[derive(Clone, Debug)]
+pub struct CancelRequest {
+    /// The run: its id, a unique beginning of it, or `last`.
+    pub run: String,
+    /// Where the request comes from.
+    pub origin: Option<Origin>,
+}
+
+/// Why a run could not be cancelled.
+#[derive(Debug, thiserror::Error)]
+pub enum CancelError {
+    /// It could not be found.
+    #[error(transparent)]
+    Find(#[from] FindError),
+    /// It cannot be read or written.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+}
 
 /// The result of a request to cancel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,23 +57,28 @@ impl Cancelled {
 
 impl Runs {
     /// Stops a run and returns when all its processes have ended.
-    pub fn cancel(&self, folder: &RunFolder, grace: Duration) -> Result<Cancelled, OpenError> {
+    pub fn cancel(&self, request: &CancelRequest, grace: Duration) -> Result<Cancelled, CancelError> {
+        let (folder, origin) = (&self.find(&request.run)?, request.origin.as_ref());
         let owner = folder.owner();
-        match (owner, last_finish(folder)) {
-            (Some(_), _) => self.ask_owner(folder, grace),
+        Ok(match (owner, last_finish(folder)) {
+            (Some(_), _) => self.ask_owner(folder, origin, grace)?,
             (None, Some(finished))
                 if !matches!(finished.status, RunStatus::Interrupted | RunStatus::Waiting) =>
             {
-                Ok(Cancelled::AlreadyOver(finished.status))
+                Cancelled::AlreadyOver(finished.status)
             }
-            (None, _) => self.bury(folder, grace),
-        }
+            (None, _) => self.bury(folder, origin, grace)?,
+        })
     }
 
     /// Asks the process that owns the run to stop, and waits until it has released the run.
-    fn ask_owner(&self, folder: &RunFolder, grace: Duration) -> Result<Cancelled, OpenError> {
-        let request = folder.inbox().join("cancel");
-        crate::store::folder::write_new(&request, b"cancel\n")?;
+    fn ask_owner(
+        &self,
+        folder: &RunFolder,
+        origin: Option<&Origin>,
+        grace: Duration,
+    ) -> Result<Cancelled, OpenError> {
+        cancel_request::write(folder, origin)?;
         let deadline = std::time::Instant::now() + grace * 2 + Duration::from_secs(10);
         let mut asked = None;
         while let Some(pid) = folder.owner() {
@@ -64,7 +92,7 @@ impl Runs {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        let _ = fs::remove_file(request);
+        cancel_request::remove(folder);
         let outcome = match last_finish(folder) {
             Some(finished) if finished.status == RunStatus::Cancelled => Cancelled::of(&finished),
             // it ended before the request
@@ -72,14 +100,19 @@ impl Runs {
                 Cancelled::AlreadyOver(finished.status)
             }
             // it died, or was interrupted by another request
-            _ => self.bury(folder, grace)?,
+            _ => self.bury(folder, origin, grace)?,
         };
         self.forget(folder);
         Ok(outcome)
     }
 
     /// Ends the processes that a dead runner left behind, and records the end of the run.
-    fn bury(&self, folder: &RunFolder, grace: Duration) -> Result<Cancelled, OpenError> {
+    fn bury(
+        &self,
+        folder: &RunFolder,
+        origin: Option<&Origin>,
+        grace: Duration,
+    ) -> Result<Cancelled, OpenError> {
         let Some(lock) = folder.lock()? else { return Ok(Cancelled::StillAlive(0)) };
         let (mut shown, mut journal) = self.take(folder.clone())?;
         let usage = spent(&shown.records);
@@ -87,7 +120,7 @@ impl Runs {
         let swept = end_orphans(&shown, grace);
         let finished = RunFinished {
             status: RunStatus::Cancelled,
-            exit_code: 130,
+            reason: EndReason::Cancelled,
             error: Some("cancelled".to_owned()),
             output: None,
             ended_processes: swept.gone().map(|survivor| survivor.command.clone()).collect(),
@@ -95,6 +128,7 @@ impl Runs {
             ended_steps: None,
             usage,
             asks: None,
+            origin: origin.cloned(),
         };
         let outcome = Cancelled::of(&finished);
         journal.append(clock::now(), Event::RunFinished(finished));

@@ -4,7 +4,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use engine::{
     Event, Outcome, Record, RunStatus,
-    run::event::{Ended, RunResumed},
+    run::{
+        event::{Ended, RunResumed},
+        outcome::OutcomeKind,
+    },
 };
 use jiff::Timestamp;
 
@@ -115,6 +118,7 @@ impl<'a> Gathering<'a> {
                     skipped: resumed.skip.clone(),
                     by: resumed.by.clone(),
                     anchor: resumed.anchor.clone(),
+                    origin: resumed.origin.clone(),
                 });
             }
             Event::AttemptFailed { path, attempt, ended, .. } => {
@@ -170,7 +174,7 @@ impl<'a> Gathering<'a> {
         let is_known = self.open.keys().all(|attempt| !self.started.contains(attempt));
         for (_, index) in self.open.drain() {
             let entry = &mut self.evidence.attempts[index];
-            entry.outcome = Some(Outcome::Cancelled);
+            entry.outcome = Some(OutcomeKind::Cancelled);
             entry.finished_at = is_known.then_some(at);
         }
     }
@@ -178,7 +182,7 @@ impl<'a> Gathering<'a> {
     /// The runner died without a last record.
     fn lost(&mut self) {
         for (_, index) in self.open.drain() {
-            self.evidence.attempts[index].outcome = Some(Outcome::Lost);
+            self.evidence.attempts[index].outcome = Some(OutcomeKind::Lost);
         }
     }
 
@@ -187,7 +191,7 @@ impl<'a> Gathering<'a> {
         let error = self.masked(ended.error.as_deref().unwrap_or_default());
         let entry = &mut self.evidence.attempts[index];
         entry.finished_at = Some(at);
-        entry.outcome = Some(ended.outcome.clone());
+        entry.outcome = Some(ended.outcome.kind());
         entry.exit_code = ended.exit_code();
         entry.signal = ended.signal();
         entry.error = error;

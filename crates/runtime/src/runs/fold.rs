@@ -84,6 +84,8 @@ fn settings(header: &Header) -> RunSettings {
         exclude_tags: header.options.exclude_tags.clone(),
         max_parallel: header.options.max_parallel,
         dry_run: false,
+        // the driver adds the limits of this machine
+        ..RunSettings::default()
     }
 }
 

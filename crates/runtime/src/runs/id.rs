@@ -2,6 +2,7 @@
 //!
 //! Never relies on the clock for the order: it may have been set back since the last run.
 
+use engine::run::origin::{Origin, Surface};
 use jiff::{SignedDuration, Timestamp, civil::DateTime, tz::TimeZone};
 
 use super::Runs;
@@ -10,6 +11,11 @@ use crate::os::clock;
 /// A new id: the time, so that ids sort by age, and some random letters that make it unique.
 pub(crate) fn new_id() -> String {
     new_id_at(clock::now())
+}
+
+/// The origin of a request that is made now.
+pub fn new_origin(surface: Surface, actor: Option<String>) -> Origin {
+    Origin { surface, actor, request_id: new_id(), at: clock::now() }
 }
 
 fn new_id_at(now: Timestamp) -> String {

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, path::PathBuf};
 
-use engine::{Event, RunState, RunStatus};
+use engine::{Event, RunState, RunStatus, run::origin::Origin};
 use recipe::plan::Plan;
 
 use super::RunError;
@@ -11,7 +11,7 @@ use crate::{
     machine::host::Host,
     os::clock,
     report::{self, RunResult, Subject, command_line::CliHint},
-    run::{DriveError, Driver, Parts, Preview, Reporter, audit::Audit},
+    run::{DriveError, Driver, Parts, Preview, Reporter, RunSpec, audit::Audit},
     store::{
         folder::{Options, RunFolder},
         journal::Journal,
@@ -39,6 +39,8 @@ pub(crate) struct Job<'a> {
     pub(crate) reach: CliHint,
     /// The name of its recipe, valid in any directory.
     pub(crate) recipe: String,
+    /// Where the request for it came from.
+    pub(crate) origin: Option<Origin>,
 }
 
 impl Job<'_> {
@@ -49,15 +51,12 @@ impl Job<'_> {
             tracking_id: self.tracking_id.clone(),
             reach: self.reach.clone(),
             recipe: self.recipe,
+            origin: self.origin,
         };
         let run_dir = self.folder.as_ref().map(|folder| folder.path().to_owned());
         let work = async move {
-            let mut driver = Driver::new(Parts {
+            let spec = RunSpec {
                 run_id: self.run_id,
-                folder: self.folder,
-                journal: self.journal,
-                plan: self.plan,
-                state: self.state,
                 options: self.options,
                 host: self.host,
                 working_dir: self.working_dir,
@@ -65,9 +64,16 @@ impl Job<'_> {
                 loader: self.recording,
                 recording: Some(self.recording),
                 generation: self.generation,
+                agents: self.agents,
+            };
+            let mut driver = Driver::new(Parts {
+                spec,
+                folder: self.folder,
+                journal: self.journal,
+                plan: self.plan,
+                state: self.state,
                 reporter,
                 audits: self.audits,
-                agents: self.agents,
             });
             driver.run(first).await?;
             Ok::<_, DriveError>(driver.into_parts())
@@ -87,6 +93,7 @@ struct Known {
     tracking_id: String,
     reach: CliHint,
     recipe: String,
+    origin: Option<Origin>,
 }
 
 fn finished_result(
@@ -115,5 +122,6 @@ fn finished_result(
         plan,
         reach: &known.reach,
         recipe: known.recipe.clone(),
+        origin: known.origin.as_ref(),
     })
 }

@@ -3,8 +3,11 @@
 use std::{fs, path::PathBuf};
 
 use engine::{
-    Event, Record, RunStatus,
-    run::event::{RunFinished, Usage},
+    EndReason, Event, Record, RunStatus,
+    run::{
+        event::{RunFinished, Usage},
+        origin::Origin,
+    },
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -60,8 +63,8 @@ pub struct RunSummary {
     pub started_at: Timestamp,
     /// Seconds that it took so far; absent if unknown.
     pub duration: Option<f64>,
-    /// Exit code, if it ended.
-    pub exit_code: Option<u8>,
+    /// Why it ended.
+    pub reason: Option<EndReason>,
     /// What went wrong.
     pub error: Option<String>,
     /// Where it works.
@@ -71,6 +74,8 @@ pub struct RunSummary {
     /// The usage of its agents, if it has ended; unknown values are absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// Where the request for it came from; absent if unknown.
+    pub origin: Option<Origin>,
 }
 
 impl Runs {
@@ -191,10 +196,11 @@ fn summary(folder: &RunFolder) -> Option<RunSummary> {
         duration: until.map(|until| {
             (until.as_millisecond() - header.created_at.as_millisecond()).max(0) as f64 / 1000.0
         }),
-        exit_code: finished.as_ref().map(|finished| finished.exit_code),
+        reason: finished.as_ref().map(|finished| finished.reason),
         usage: finished.as_ref().and_then(|finished| finished.usage.clone()),
         error: error.map(|error| mask.text(&error).into_owned()),
         working_dir: header.working_dir,
+        origin: header.origin,
         pid,
     })
 }

@@ -8,7 +8,7 @@ use recipe::plan::{Step, Unit};
 use super::{Runs, Start, canonical_recipe};
 use crate::{
     machine::{
-        preflight::{self, Lack, Problem, RuledOut},
+        preflight::{self, Need, Problem, RuledOut},
         programs,
     },
     os::shell_word::quote,
@@ -36,7 +36,7 @@ pub(super) fn blocked_start(start: &Start<'_>, problems: &[Problem]) -> RunResul
     };
     let mut again = repeated.command(&mask);
     for problem in problems {
-        if let Lack::Value(name) = &problem.lack {
+        if let Need::Value(name) = &problem.need {
             again.push_str(&format!(" --set {}", quote(&format!("{name}=VALUE"))));
         }
     }
@@ -73,16 +73,16 @@ impl Runs {
                 true => "the current directory no longer exists: go to another one with `cd`, or name one with `-C DIR`".to_owned(),
                 false => format!("working directory `{}` {what}", start.working_dir.display()),
             };
-            problems.push(Problem { lack: Lack::Path, text });
+            problems.push(Problem { need: Need::Path, text });
         }
         if start.working_dir.to_str().is_none() {
             let shown = start.working_dir.display();
             let text = format!(
                 "the path of the working directory `{shown}` is not valid UTF-8, and could not be stored: rename it"
             );
-            problems.push(Problem { lack: Lack::Path, text });
+            problems.push(Problem { need: Need::Path, text });
         }
-        problems.extend(start.host.depth_problem().map(|text| Problem { lack: Lack::Depth, text }));
+        problems.extend(start.host.depth_problem().map(|text| Problem { need: Need::Depth, text }));
         let context = first_context(start);
         problems.extend(preflight::context_problems(root, &context, &start.working_dir));
         let options = &start.options;
@@ -101,7 +101,7 @@ impl Runs {
         if !preflight::may_execute(Path::new(SHELL)) {
             let what = if Path::new(SHELL).exists() { "cannot be executed" } else { "is not installed" };
             let text = format!("the shell `{SHELL}` {what}");
-            problems.push(Problem { lack: Lack::Program(SHELL.to_owned()), text });
+            problems.push(Problem { need: Need::Program(SHELL.to_owned()), text });
         }
         problems
     }

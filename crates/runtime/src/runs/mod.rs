@@ -20,26 +20,30 @@ mod owned_run;
 mod plan;
 mod remains;
 pub mod repro;
-mod request;
 mod resume;
+mod resume_error;
 mod start;
 
 use std::{collections::BTreeMap, path::PathBuf};
 
 pub use awaiting_choice::changed_note;
-pub use cancel::Cancelled;
+pub use cancel::{CancelError, CancelRequest, Cancelled};
 pub use current_recipe::CurrentRecipe;
 pub use engine::resume::Interrupted;
 pub use guard::guard;
 pub(crate) use id::new_id;
+pub use id::new_origin;
 pub(crate) use job::Job;
 pub use list::{FindError, RunSummary};
 pub use open::{OpenError, OpenedRun};
 pub(crate) use orphans::left_behind;
-pub(crate) use owned_run::{Ending, OwnedRun};
-pub use request::{MAX_PARALLEL, Request, RequestError, Silent};
-pub use resume::{Resume, ResumeError};
-pub use start::{Beside, ConcurrencyPolicy, Stale, Start};
+pub(crate) use owned_run::{Conclusion, OwnedRun};
+pub use repro::MAX_PARALLEL;
+pub(crate) use resume::Resume;
+pub use resume_error::ResumeError;
+pub use start::{ConcurrencyPolicy, Stale, Start};
+
+pub use crate::store::folder::Beside;
 
 use crate::{
     report::command_line::CliHint,

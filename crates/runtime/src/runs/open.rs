@@ -169,6 +169,7 @@ impl OpenedRun {
             plan: &self.plan,
             reach: &self.reach,
             recipe: self.recipe.name(),
+            origin: self.header.origin.as_ref(),
             run_id: Some(&self.header.run_id),
             tracking_id: Some(&self.header.tracking_id),
             state: &self.state,

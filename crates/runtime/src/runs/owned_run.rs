@@ -5,7 +5,7 @@
 use std::{path::Path, time::Duration};
 
 use engine::{
-    Event, RunStatus,
+    EndReason, Event, RunStatus,
     run::event::{RepairBegan, RunFinished},
 };
 use recipe::digest::sha256;
@@ -16,6 +16,7 @@ use crate::{
     report::RunResult,
     run::{Notice, Reporter},
     store::{
+        cancel_request::cancelled_by,
         folder::{FolderError, RunFolder, write_new},
         journal::{self, Journal},
         workspace::Claim,
@@ -65,7 +66,7 @@ impl Runs {
     pub(crate) fn conclude(
         &self,
         folder: &RunFolder,
-        ending: Ending,
+        end: Conclusion,
         reporter: &mut dyn Reporter,
     ) -> Result<RunResult, OpenError> {
         let (mut shown, mut journal) = self.take(folder.clone())?;
@@ -73,23 +74,24 @@ impl Runs {
             Event::RunFinished(finished) => Some(finished.clone()),
             _ => None,
         });
-        let is_said = shown.state.finished.as_ref().is_some_and(|said| said.status == ending.status);
+        let is_said = shown.state.finished.as_ref().is_some_and(|said| said.status == end.reason.status());
         if !is_said {
             let usage = spent(&shown.records);
             let finished = RunFinished {
-                status: ending.status,
-                exit_code: ending.exit_code,
-                error: ending.error,
+                status: end.reason.status(),
+                reason: end.reason,
+                error: end.error,
                 output: None,
                 ended_processes: last.as_ref().map(|last| last.ended_processes.clone()).unwrap_or_default(),
                 left_processes: last.map(|last| last.left_processes).unwrap_or_default(),
                 ended_steps: None,
                 usage,
                 asks: None,
+                origin: cancelled_by(end.reason, folder),
             };
             tell(&mut shown, &mut journal, Event::RunFinished(finished), reporter)?;
         }
-        shown.status = ending.status;
+        shown.status = end.reason.status();
         Ok(shown.result())
     }
 
@@ -145,9 +147,8 @@ fn tell(
 }
 
 /// The final end of a run.
-pub(crate) struct Ending {
-    pub(crate) status: RunStatus,
-    pub(crate) exit_code: u8,
+pub(crate) struct Conclusion {
+    pub(crate) reason: EndReason,
     pub(crate) error: Option<String>,
 }
 

@@ -9,9 +9,10 @@ use engine::{
 use recipe::value::Map;
 
 use super::{
-    OpenedRun, Runs,
+    OpenedRun, ResumeError, Runs,
     dynamic_recipe::Next,
-    resume::{Resume, ResumeError, asks_agents, named},
+    resume::{Resume, asks_agents},
+    resume_error::named,
 };
 
 impl Runs {
@@ -19,7 +20,7 @@ impl Runs {
     pub fn agents_done_again(&self, run: &str) -> Vec<String> {
         let shown = self.find(run).ok().and_then(|folder| self.open(folder).ok());
         let Some(shown) = shown else { return Vec::new() };
-        shown.plain_plan().redo.into_iter().filter(|path| asks_agents(&shown, path)).collect()
+        shown.agents_again(&shown.plain_plan())
     }
 }
 
@@ -54,8 +55,19 @@ impl OpenedRun {
         }
     }
 
+    /// The digest of a plan for this run as it was opened. It changes with the plan, and with every new event.
+    pub(crate) fn plan_digest(&self, plan: &ResumePlan) -> String {
+        let text = serde_json::to_vec(&(&self.header.run_id, self.records.len(), plan, &plan.redo));
+        recipe::digest::sha256(&text.unwrap_or_default())
+    }
+
+    /// Completed steps with agents that a plan runs again, which costs money.
+    pub(crate) fn agents_again(&self, plan: &ResumePlan) -> Vec<String> {
+        plan.redo.iter().filter(|path| asks_agents(self, path)).cloned().collect()
+    }
+
     /// The plan of a resume.
-    pub fn resume_plan(&self, resume: &Resume<'_>) -> Result<ResumePlan, ResumeError> {
+    pub(crate) fn resume_plan(&self, resume: &Resume<'_>) -> Result<ResumePlan, ResumeError> {
         self.plan_with(resume, &self.next(resume))
     }
 

@@ -9,13 +9,15 @@ use recipe::{
 
 use crate::{
     os::shell_word::quote,
-    runs::{CurrentRecipe, MAX_PARALLEL},
+    runs::CurrentRecipe,
     store::{
         folder::{Batch, FolderError, Header, Options, Recovery, RunFolder},
         secrets::Mask,
     },
 };
 
+/// How many steps of a group run at the same time by default.
+pub const MAX_PARALLEL: usize = 64;
 /// The longest value that a command line shows.
 const LONGEST: usize = 2048;
 /// The file for given values that are too long for a command line, or that it would change.

@@ -10,7 +10,7 @@ use engine::{
     Event, RunStatus,
     failure::Commands,
     resume::{Action, Effects, Interrupted, ResumePlan, Resumer},
-    run::{event::RunResumed, override_values},
+    run::{event::RunResumed, origin::Origin, override_values},
 };
 use recipe::{
     check::Loader,
@@ -19,7 +19,7 @@ use recipe::{
 };
 
 use super::{
-    Job, OpenError, OpenedRun, OwnedRun, RunError, Runs,
+    Job, OpenError, OpenedRun, OwnedRun, ResumeError, RunError, Runs,
     awaiting_choice::{offered, text_in_force, wait_for_person},
     dynamic_recipe::Next,
     orphans::end_orphans,
@@ -29,20 +29,21 @@ use crate::{
     agents::AgentSettings,
     machine::{
         host::Host,
-        preflight::{self, Lack, Problem},
+        preflight::{self, Need, Problem},
     },
     os::{clock, files},
     report::{RunResult, blocked::blocked},
     run::{Notice, Reporter, audit::Audit},
     runs::repro::keep_given,
     store::{
-        folder::{Batch, Options, RunFolder, owner_words},
+        cancel_request,
+        folder::{Batch, Beside, Options, RunFolder},
         sources::{Recording, Remembered},
     },
 };
 
 /// How a run is resumed.
-pub struct Resume<'a> {
+pub(crate) struct Resume<'a> {
     /// What happens to interrupted steps that are not idempotent.
     pub interrupted: Interrupted,
     /// The step to resume from, if not the failed one.
@@ -51,10 +52,10 @@ pub struct Resume<'a> {
     pub resumer: Resumer,
     /// Whether completed side effects may be repeated.
     pub effects: Effects,
-    /// Called before completed agent steps run again.
-    pub confirm: &'a dyn Fn(&ResumePlan) -> bool,
+    /// The digest of the approved plan, if only that plan may be carried out.
+    pub plan_digest: Option<String>,
     /// Whether it may run next to a live run in the same workspace.
-    pub beside: super::Beside,
+    pub beside: Beside,
     /// Given values that replace those of the run.
     pub given: Map,
     /// An edited recipe to continue with, and what the loader found for it.
@@ -69,60 +70,13 @@ pub struct Resume<'a> {
     pub host: Host,
     /// Loads recipes whose names become known later.
     pub loader: &'a dyn Loader,
-}
-
-/// Why a run cannot be resumed.
-#[derive(Debug, thiserror::Error)]
-pub enum ResumeError {
-    /// It cannot be opened.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// Another live process owns it.
-    #[error("run `{run}` is in use by {}", owner_words(*pid))]
-    Owned {
-        /// The run.
-        run: String,
-        /// The process.
-        pid: u32,
-    },
-    /// It has ended successfully.
-    #[error("run `{0}` has already completed; nothing to resume")]
-    Completed(String),
-    /// Interrupted steps must not simply run again.
-    #[error("{}", interrupted(run, steps))]
-    Choose {
-        /// The run.
-        run: String,
-        /// The steps.
-        steps: Vec<String>,
-    },
-    /// The step to resume from does not exist.
-    #[error("there is no step `{step}` in run `{run}`")]
-    NoStep {
-        /// The run.
-        run: String,
-        /// The step.
-        step: String,
-    },
-    /// Completed side effects would have to be repeated.
-    #[error("resuming run `{run}` would repeat completed side effects: {}", steps.join(", "))]
-    Effects {
-        /// The run.
-        run: String,
-        /// The steps.
-        steps: Vec<String>,
-    },
-    /// The user did not want completed agent steps to run again.
-    #[error("run `{0}` was not resumed; nothing changed")]
-    Declined(String),
-    /// The run could not continue.
-    #[error(transparent)]
-    Run(#[from] RunError),
+    /// Where the request came from.
+    pub origin: Option<Origin>,
 }
 
 impl Runs {
     /// Resumes an opened run where it stopped.
-    pub fn resume(
+    pub(crate) fn resume_opened(
         &self,
         opened: OpenedRun,
         resume: Resume<'_>,
@@ -164,9 +118,12 @@ impl Runs {
         end_orphans(&shown, resume.host.grace);
         let working_dir = shown.header.working_dir.clone();
         if let Some(what) = preflight::dir_problem(&working_dir) {
-            let more = if working_dir.exists() { "" } else { " any more" };
+            let (need, more) = match working_dir.exists() {
+                true => (Need::Path, ""),
+                false => (Need::OldDirectory, " any more"),
+            };
             let text = format!("working directory `{}` {what}{more}", working_dir.display());
-            let blocked = self.blocked_resume(&shown, &[Problem { lack: Lack::Path, text }]);
+            let blocked = self.blocked_resume(&shown, &[Problem { need, text }]);
             return Ok((blocked, is_ours.then_some(hold)));
         }
         let skip = match self.interrupted_steps(&shown, resume.interrupted) {
@@ -184,15 +141,16 @@ impl Runs {
             let stop = ResumeError::Effects { run, steps: steps.blocked_effects };
             return Err(wait_for_person(&shown, &mut journal, &resume, stop));
         }
-        if repeats_agents(&shown, &steps) && !(resume.confirm)(&steps) {
-            return Err(ResumeError::Declined(run));
+        let digest = shown.plan_digest(&steps);
+        if resume.plan_digest.as_ref().is_some_and(|approved| *approved != digest) {
+            return Err(ResumeError::Outdated { run, plan: Box::new(steps), digest });
         }
         let problems = missing(&next.plan, &resume, &steps);
         if !problems.is_empty() {
             return Ok((self.blocked_resume(&shown, &problems), is_ours.then_some(hold)));
         }
         if !is_ours && files::point("inbox.clear").is_ok() {
-            let _ = std::fs::remove_file(folder.inbox().join("cancel"));
+            cancel_request::remove(&folder);
         }
         let rerun = steps.redo.clone();
         let generation = match &resume.edited {
@@ -238,6 +196,7 @@ impl Runs {
             given: override_values::write(&resume.given),
             // only a person's choice is recorded, not the options of automatic resumes
             no_auto_fix: options.no_auto_fix && matches!(resume.resumer, Resumer::Person { .. }),
+            origin: resume.origin.clone(),
         })];
         let in_force = text_in_force(&shown, &self.reach, &resume);
         let _ = std::fs::remove_file(offered(&folder));
@@ -292,6 +251,7 @@ impl Runs {
             agents: resume.agents,
             reach: self.reach.clone(),
             recipe: recipe.name(),
+            origin: shown.header.origin,
         };
         Ok((job.run(first, reporter)?, Some(hold)))
     }
@@ -330,20 +290,6 @@ impl Runs {
     }
 }
 
-/// The message that a person has to decide about these steps.
-fn interrupted(run: &str, steps: &[String]) -> String {
-    let list = named(steps);
-    match steps {
-        [_] => format!("step {list} of run `{run}` was interrupted and is not idempotent"),
-        _ => format!("steps {list} of run `{run}` were interrupted and are not idempotent"),
-    }
-}
-
-/// The quoted names of steps.
-pub(super) fn named(steps: &[String]) -> String {
-    steps.iter().map(|step| format!("`{step}`")).collect::<Vec<_>>().join(", ")
-}
-
 /// What the remaining steps need from outside and lack.
 fn missing(plan: &Plan, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<Problem> {
     let mut by_id: HashMap<&str, Vec<&Arc<Step>>> = HashMap::new();
@@ -358,13 +304,8 @@ fn missing(plan: &Plan, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<Problem>
         .flat_map(|id| by_id.get(id).into_iter().flatten().copied())
         .collect();
     let mut problems = preflight::missing_for(plan, &remaining, &resume.agents, &resume.host);
-    problems.extend(resume.host.depth_problem().map(|text| Problem { lack: Lack::Depth, text }));
+    problems.extend(resume.host.depth_problem().map(|text| Problem { need: Need::Depth, text }));
     problems
-}
-
-/// Whether completed agent steps would run again, which costs money.
-fn repeats_agents(shown: &OpenedRun, plan: &ResumePlan) -> bool {
-    plan.redo.iter().any(|path| asks_agents(shown, path))
 }
 
 /// Whether a step calls an agent, or runs a recipe that may.

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 
 use engine::{
     Event, RunSettings, RunState,
-    run::event::{FORMAT, RunStarted},
+    run::{
+        event::{FORMAT, RunStarted},
+        origin::Origin,
+    },
 };
 use recipe::{plan::Plan, value::Map};
 
@@ -20,7 +23,7 @@ use crate::{
     report::RunResult,
     run::{Notice, Reporter, audit::Audit},
     store::{
-        folder::{self, Header, Options, RunFolder, make_dir},
+        folder::{self, Beside, Header, Options, RunFolder, StoredRequest, make_dir},
         journal::Journal,
         sources::Recording,
         workspace::{Claim, Workspace},
@@ -47,6 +50,10 @@ pub struct Start<'a> {
     pub dry_run: bool,
     /// How to treat other runs of the same recipe in the same directory.
     pub others: ConcurrencyPolicy,
+    /// The request, as it is stored with the run.
+    pub request: Option<StoredRequest>,
+    /// Where the request came from.
+    pub origin: Option<Origin>,
 }
 
 /// How to treat other runs of the same recipe in the same directory.
@@ -56,16 +63,6 @@ pub struct ConcurrencyPolicy {
     pub beside: Beside,
     /// What happens to the markers of dead ones.
     pub stale: Stale,
-}
-
-/// Whether a run may start next to a live one in the same workspace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Beside {
-    /// It may not.
-    #[default]
-    Refused,
-    /// The user allows it.
-    Allowed,
 }
 
 /// What happens to the markers of dead runs.
@@ -115,6 +112,8 @@ impl Runs {
             exclude_tags: start.options.exclude_tags.clone(),
             max_parallel: start.options.max_parallel,
             dry_run: start.dry_run,
+            // the driver adds the limits of this machine
+            ..RunSettings::default()
         };
         let state = RunState::new(&start.plan, settings);
         let run_id = self.new_id();
@@ -124,6 +123,7 @@ impl Runs {
             run_id: run_id.clone(),
             recipe: name.clone(),
             pid: std::process::id(),
+            origin: start.origin.clone(),
         })];
         let mut claim = None;
         if !start.dry_run {
@@ -176,6 +176,7 @@ impl Runs {
             agents: start.agents,
             reach: self.reach.clone(),
             recipe,
+            origin: start.origin,
         };
         let hold = lock.map(|lock| OwnedRun::new(lock).with(claim));
         Ok((job.run(first, reporter)?, hold))
@@ -255,6 +256,8 @@ impl Runs {
             boot_id: process::boot_id(),
             given: engine::run::override_values::write(&start.given),
             options: start.options.clone(),
+            request: start.request.clone(),
+            origin: start.origin.clone(),
         };
         // made under a hidden name: every visible run has all that a resume needs
         let mut files = folder::Batch::default();

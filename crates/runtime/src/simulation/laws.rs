@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
-    Event, Outcome, Record, RunStatus, StepStatus,
+    EndReason, Event, Outcome, Record, RunStatus, StepStatus,
     run::{
         event::Stored,
         frame::{Frame, FrameId},
@@ -35,18 +35,11 @@ pub(super) fn check(story: &Story) {
 
 /// Checks the laws about one result.
 pub(super) fn check_result(story: &Story, result: &RunResult) {
-    let code = match result.status {
-        RunStatus::Completed => &[0][..],
-        RunStatus::Failed => &[1],
-        RunStatus::Waiting => &[6],
-        RunStatus::Cancelled => &[130],
-        RunStatus::Interrupted => &[130, 143],
-        RunStatus::Running => &[],
-    };
-    if !result.exit_code.is_some_and(|exit| code.contains(&exit))
+    if result.reason.map(EndReason::status) != Some(result.status)
+        || result.reason == Some(EndReason::Blocked)
         || result.success != (result.status == RunStatus::Completed)
     {
-        complain(format!("status {:?} with exit code {:?}", result.status, result.exit_code));
+        complain(format!("status {:?} for the reason {:?}", result.status, result.reason));
     }
     let Ok(shown) = story.runs().find("last").map(|folder| story.runs().open(folder)) else { return };
     let shown = match shown {
@@ -54,8 +47,8 @@ pub(super) fn check_result(story: &Story, result: &RunResult) {
         Err(error) => return complain(format!("the run cannot be opened: {error}")),
     };
     match shown.records.last().map(|record| &record.event) {
-        Some(Event::RunFinished(finished)) if Some(finished.exit_code) == result.exit_code => {}
-        other => complain(format!("the result says {:?}, the journal {other:?}", result.exit_code)),
+        Some(Event::RunFinished(finished)) if Some(finished.reason) == result.reason => {}
+        other => complain(format!("the result says {:?}, the journal {other:?}", result.reason)),
     }
     let mut again = shown.result();
     again.evidence = None;
@@ -269,7 +262,7 @@ fn limits_hold(shown: &OpenedRun) {
             Event::AttemptFailed { path, ended, .. } => {
                 let below = format!("{path}/");
                 tries.retain(|known, _| !known.starts_with(&below));
-                let counts = !matches!(ended.outcome, Outcome::Cancelled | Outcome::RateLimited);
+                let counts = !matches!(ended.outcome, Outcome::Cancelled | Outcome::RateLimited { .. });
                 *tries.entry(path).or_default() += u64::from(counts);
                 let most = own_attempts(shown, path);
                 if tries[path.as_str()] >= most && counts {

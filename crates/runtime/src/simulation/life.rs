@@ -289,6 +289,8 @@ impl Story {
             recording: &recording,
             dry_run: false,
             others: ConcurrencyPolicy::default(),
+            request: None,
+            origin: None,
         };
         self.runs().start(start, watcher)
     }
@@ -300,7 +302,7 @@ impl Story {
             from: None,
             resumer: Resumer::Person { producers: Producers::Linked },
             effects: self.effects,
-            confirm: &|_| true,
+            plan_digest: None,
             beside: Beside::Refused,
             given: recipe::value::Map::new(),
             edited: None,
@@ -309,8 +311,9 @@ impl Story {
             agents: AgentSettings::default(),
             host: self.host(),
             loader: &self.shelf,
+            origin: None,
         };
-        self.runs().resume(self.runs().open(folder)?, resume, watcher)
+        self.runs().resume_opened(self.runs().open(folder)?, resume, watcher)
     }
 }
 

@@ -2,13 +2,36 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use engine::run::event::{NameChange, Spawned};
+use engine::run::{
+    cause::{StartFailure, StartFailureKind},
+    event::{NameChange, Spawned},
+};
 use tokio::sync::mpsc;
 
 use crate::{
-    os::{environment::Environment, process},
+    os::{
+        environment::Environment,
+        process::{self, StartError},
+    },
     steps::shell::attempt::{Command, Progress, shorten},
 };
+
+impl From<StartError> for StartFailure {
+    fn from(error: StartError) -> StartFailure {
+        let kind = match &error {
+            StartError::NotFound { program } | StartError::NoInterpreter { program } => {
+                StartFailureKind::ProgramNotFound(program.display().to_string())
+            }
+            StartError::NoRoom { .. } => StartFailureKind::ProcessLimit,
+            StartError::NoNull { .. } => StartFailureKind::NoNullDevice,
+            StartError::NoDirectory { .. }
+            | StartError::TooLong { .. }
+            | StartError::NoInput { .. }
+            | StartError::Other { .. } => StartFailureKind::Other,
+        };
+        StartFailure { kind, message: error.to_string() }
+    }
+}
 
 /// A process that was started.
 #[derive(Debug)]

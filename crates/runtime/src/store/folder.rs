@@ -3,7 +3,9 @@
 //! `run.json · sources/ · events.jsonl · log.jsonl · lock · inbox/ · steps/<path>/<attempt>/…`
 
 mod batch;
+mod header;
 mod options;
+mod request;
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -13,19 +15,18 @@ use std::{
     time::Duration,
 };
 
-use engine::run::override_values::{self, Given};
-use jiff::Timestamp;
-use recipe::value::Map;
 use rustix::fs::{FlockOperation, flock, statvfs};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub(crate) use batch::Batch;
+pub use header::Header;
 pub use options::{Options, Recovery};
+pub use request::{Beside, RequestOptions, StoredInput, StoredRequest, store_inputs};
 
 use crate::os::{files, held_lock::HeldLock, process};
 
-/// Version of `run.json`.
-pub const FORMAT: u32 = 1;
+/// Version of `run.json`: that of the journal beside it.
+pub use engine::run::event::FORMAT;
 
 /// A file of a run's folder that could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -45,43 +46,6 @@ impl FolderError {
     pub(crate) fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError {
         let path = path.to_owned();
         move |source| FolderError { action, path, source }
-    }
-}
-
-/// The request of a run, as it was made.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Header {
-    /// Version of this file.
-    pub format: u32,
-    /// The run.
-    pub run_id: String,
-    /// The id that all attempts at one piece of work share.
-    pub tracking_id: String,
-    /// Name of the recipe.
-    pub recipe_name: String,
-    /// The recipe's file.
-    pub recipe_path: String,
-    /// The recipe's absolute path, unless it is built in.
-    #[serde(default)]
-    pub recipe_file: Option<PathBuf>,
-    /// SHA-256 of the recipe's text.
-    pub recipe_digest: String,
-    /// The working directory.
-    pub working_dir: PathBuf,
-    /// When it was created.
-    pub created_at: Timestamp,
-    /// The boot of the machine when it was created.
-    pub boot_id: Option<String>,
-    /// Given context values.
-    pub given: Vec<(String, Given)>,
-    /// Options that a resume keeps.
-    pub options: Options,
-}
-
-impl Header {
-    /// The given context values.
-    pub fn given(&self) -> Map {
-        override_values::read(&self.given)
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod line;
 mod reading;
+mod upgrade;
 
 use std::{
     fs::{File, OpenOptions},

@@ -1,5 +1,6 @@
 //! Runs on disk: folders, journals, sources, values, outputs, and which values are secret. Never starts anything.
 
+pub mod cancel_request;
 pub mod folder;
 pub mod journal;
 pub mod large;

@@ -7,11 +7,12 @@ use runtime::{
     agents::AgentSettings,
     machine::{
         host::Host,
+        local::Allowance,
         programs::{self, Presence, from_here},
     },
 };
 
-use crate::{args::ExplainArgs, commands::run::working_dir, environment::Environment, host};
+use crate::{args::ExplainArgs, commands::run::working_dir, environment::Environment};
 
 /// This machine, as far as agents are concerned.
 pub(super) struct Machine {
@@ -34,13 +35,10 @@ impl Machine {
     /// Reads the configuration, and the `.env` files of the recipe, as a run does.
     pub(super) fn new(args: &ExplainArgs, plan: &Plan, environment: &Environment) -> Machine {
         let dir = working_dir(args.places.working_dir.as_deref(), environment);
-        let environment = &host::with_files(plan, &environment.cwd, &dir, environment);
-        let settings =
-            host::agents(args.agent_binary.as_deref(), host::Allowance::default(), &dir, environment);
-        Machine {
-            settings: settings.map_err(|failure| failure.message),
-            host: host::bare(environment.all(), environment),
-        }
+        let dir = std::fs::canonicalize(&dir).unwrap_or(dir);
+        let machine = environment.machine.with_files(plan, &environment.machine.cwd, &dir);
+        let settings = machine.agents(args.agent_binary.as_deref(), Allowance::default(), &dir);
+        Machine { settings: settings.map_err(|error| error.to_string()), host: machine.bare() }
     }
 
     /// The program that a step would use; the step may name one itself.

@@ -1,36 +1,33 @@
 //! Shows what a resume would do. Does nothing.
 
-use std::path::PathBuf;
-
 use engine::resume::{Action, ResumePlan};
-use runtime::runs::OpenedRun;
-use serde_json::json;
+use runtime::{requests::PlannedResume, store::secrets::Mask};
+use serde_json::{Value as Json, json};
 
 use super::same_flags::Asked;
 use crate::{args::options::OutputFormat, out::Out};
 
-/// Shows what a resume would do; `changed` are recipes that have changed since and whose old version it uses.
-pub(super) fn show(
-    asked: &Asked<'_>,
-    opened: &OpenedRun,
-    mut plan: ResumePlan,
-    changed: &[PathBuf],
-    format: OutputFormat,
-    out: &mut Out,
-) {
-    let run = opened.folder.id();
+/// A plan as JSON.
+pub(super) fn json(mut plan: ResumePlan, mask: &Mask) -> Json {
+    for step in &mut plan.steps {
+        step.reason = mask.text(&step.reason).into_owned();
+    }
+    serde_json::to_value(&plan).unwrap_or_default()
+}
+
+/// Shows what a resume would do.
+pub(super) fn show(asked: &Asked<'_>, planned: PlannedResume, format: OutputFormat, out: &mut Out) {
+    let PlannedResume { run, plan, changed, mask, recipe, digest, .. } = planned;
     if format == OutputFormat::Json {
-        for step in &mut plan.steps {
-            step.reason = opened.mask.text(&step.reason).into_owned();
-        }
-        let mut json = serde_json::to_value(&plan).unwrap_or_default();
+        let mut json = json(plan, &mask);
         json["run_id"] = json!(run);
+        json["plan_digest"] = json!(digest);
         json["changed_recipe"] = json!(changed.first());
         json["changed_recipes"] = json!(changed);
         out.json(&json);
         return;
     }
-    out.hide(&opened.mask);
+    out.hide(&mask);
     for step in &plan.steps {
         let action = match step.action {
             Action::Keep => "keep",
@@ -44,7 +41,7 @@ pub(super) fn show(
         let anchor = anchor.map(|anchor| format!(" (anchor `{anchor}`)")).unwrap_or_default();
         out.result(&format!("resumes at `{first}`{anchor}"));
     }
-    let note = runtime::runs::changed_note(asked.reach, &run, &opened.recipe.name(), changed);
+    let note = runtime::runs::changed_note(asked.reach, &run, &recipe, &changed);
     note.iter().for_each(|note| out.result(note));
     let mut say = |what: &str, steps: &[String], how: &str, flag: &str| {
         if !steps.is_empty() {

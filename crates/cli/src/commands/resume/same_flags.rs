@@ -4,17 +4,44 @@ use std::path::Path;
 
 use runtime::{
     report::command_line::{CliHint, option},
-    store::secrets::Mask,
+    runs::Runs,
+    store::{folder::RunFolder, secrets::Mask},
 };
 
-use crate::{args::stored::ResumeArgs, environment::Environment};
+use crate::{args::stored::ResumeArgs, environment::Environment, load_recipe};
 
 /// A requested resume.
 pub(super) struct Asked<'a> {
     pub(super) run: String,
     pub(super) reach: &'a CliHint,
+    /// The name of its recipe.
+    pub(super) recipe_name: String,
+    /// The secrets of the run.
+    pub(super) mask: Mask,
     /// Its flags.
-    pub(super) same: String,
+    same: String,
+}
+
+/// The requested resume; a run that cannot be read has no known secrets.
+pub(super) fn asked<'a>(
+    args: &ResumeArgs,
+    runs: &'a Runs,
+    folder: &RunFolder,
+    environment: &Environment,
+) -> Asked<'a> {
+    let opened = runs.open(folder.clone()).ok();
+    let mut places = args.places.clone();
+    let kept = opened.iter().flat_map(|opened| opened.header.options.recipe_dirs.clone());
+    places.recipe_dirs.extend(kept);
+    let library = load_recipe::library(&places, environment);
+    let loaded = args.recipe.as_ref().and_then(|file| library.root(&file.to_string_lossy()).ok());
+    let file = loaded.and_then(|loaded| std::fs::canonicalize(library.absolute(&loaded.path)).ok());
+    let (recipe_name, mask) = match opened {
+        Some(opened) => (opened.header.recipe_name, opened.mask),
+        None => (String::new(), Mask::default()),
+    };
+    let same = same(args, file.as_deref(), &mask, environment);
+    Asked { run: folder.id(), reach: runs.reach(), recipe_name, mask, same }
 }
 
 impl Asked<'_> {
@@ -25,12 +52,7 @@ impl Asked<'_> {
 }
 
 /// The given flags, valid in any directory. The user has to fill in secrets.
-pub(super) fn same(
-    args: &ResumeArgs,
-    recipe: Option<&Path>,
-    mask: &Mask,
-    environment: &Environment,
-) -> String {
+fn same(args: &ResumeArgs, recipe: Option<&Path>, mask: &Mask, environment: &Environment) -> String {
     let mut flags = String::new();
     let path = |file: &Path| file.to_string_lossy().into_owned();
     let tags = |tags: Vec<String>| (!tags.is_empty()).then(|| tags.join(","));

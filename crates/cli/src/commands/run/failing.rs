@@ -11,13 +11,17 @@ use recipe::{
     diagnostic::{Code, Diagnostic, Severity},
 };
 use runtime::{
-    os::shell_word::quote, repair::AutoFixError, report::command_line::CliHint, run::DriveError,
-    runs::RunError,
+    os::shell_word::quote,
+    report::command_line::CliHint,
+    requests::RequestError,
+    run::DriveError,
+    runs::{RunError, Runs},
 };
 use serde_json::{Value as Json, json};
 
 use crate::{
-    args::options::OutputFormat,
+    args::options::{OutputFormat, Places},
+    commands::stored_runs::{not_found, unreadable},
     environment::Environment,
     exit::Exit,
     host, load_recipe,
@@ -25,13 +29,25 @@ use crate::{
     report::{
         diagnostics,
         failure::{Failure, already_running},
+        json::ResultJson,
     },
 };
 
-/// The auto-fix loop itself failed.
-pub(crate) fn fix_failed(error: AutoFixError, reach: &CliHint) -> Failure {
+/// A request failed, and not because of its recipe or of the run that it names.
+pub(crate) fn request_failed(
+    error: RequestError,
+    runs: &Runs,
+    places: &Places,
+    environment: &Environment,
+) -> Failure {
     match error {
-        AutoFixError::Run(error) => broken(error, reach),
+        RequestError::Recipe { recipe, error } => {
+            load_recipe::not_found(&load_recipe::library(places, environment), &recipe, error)
+        }
+        RequestError::Setting(error) => host::unusable(&error),
+        RequestError::Run(error) => broken(error, runs.reach()),
+        RequestError::Find(error) => not_found(&error, runs),
+        RequestError::Open { folder, error } => unreadable(&error, &folder),
         other => Failure::new(Exit::Broken, other.to_string()),
     }
 }
@@ -148,7 +164,7 @@ fn found(obstacle: Obstacle, detail: &str) -> Diagnosis {
 }
 
 /// The result of a run that never started.
-pub(super) fn refusal(recipe_name: String, exit: Exit) -> Json {
+pub(crate) fn refusal(recipe_name: String, exit: Exit) -> Json {
     json!({
         "schema_version": runtime::report::SCHEMA_VERSION,
         "recipe_name": recipe_name,
@@ -170,15 +186,10 @@ pub(super) fn refusal(recipe_name: String, exit: Exit) -> Json {
 }
 
 /// The stored result of a run that had begun when the runner failed.
-pub(super) fn stored_result(
-    failure: &Failure,
-    state_dir: Option<&Path>,
-    environment: &Environment,
-) -> Option<Json> {
+pub(super) fn stored_result(failure: &Failure, runs: &Runs) -> Option<Json> {
     let (_, run) = failure.facts.iter().find(|(name, _)| *name == "run_id")?;
-    let runs = host::runs(state_dir, environment).ok()?;
     let shown = runs.open(runs.find(run).ok()?).ok()?;
-    let mut result = serde_json::to_value(shown.result()).ok()?;
+    let mut result = serde_json::to_value(ResultJson(&shown.result())).ok()?;
     (result["status"], result["outcome"]) = (json!("failed"), json!("failed"));
     result["exit_code"] = json!(failure.exit.code());
     Some(result)

@@ -230,7 +230,7 @@ impl<'a> Live<'a> {
                 }
             }
             // shown with the end of the step
-            Event::RecipeStopped { cause: StopCause::Refused, .. }
+            Event::RecipeStopped { cause: StopCause::Refused(_), .. }
             | Event::RecipeEntered { .. }
             | Event::Spawned(_)
             | Event::StepNotBegun { .. }

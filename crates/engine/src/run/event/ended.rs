@@ -4,6 +4,7 @@ use recipe::value::Value;
 use serde::{Deserialize, Serialize};
 
 use super::Usage;
+use crate::run::cause::MissingProgram;
 use crate::run::outcome::{AgentTrouble, KnownBy, Outcome, ProgramEnd};
 
 /// The end of an attempt.
@@ -11,12 +12,15 @@ use crate::run::outcome::{AgentTrouble, KnownBy, Outcome, ProgramEnd};
 pub struct Ended {
     /// The outcome.
     pub outcome: Outcome,
-    /// The complete error message.
+    /// The complete error message, for people: code reads the outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The exit code of its process, if the outcome does not contain it.
-    #[serde(default, alias = "good_code", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<i32>,
+    /// What its script did not find, if it exited with code 127.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<MissingProgram>,
     /// How its program ended when it was stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<ProgramEnd>,
@@ -63,6 +67,7 @@ impl Ended {
             outcome,
             error,
             code: None,
+            missing: None,
             stopped: None,
             stdout: None,
             stderr: None,

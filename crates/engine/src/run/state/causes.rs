@@ -4,6 +4,7 @@ use recipe::{graph, plan::Plan};
 
 use super::RunState;
 use crate::run::{
+    cause::{ExceededLimit, Refusal},
     decide::exceeded,
     event::Ended,
     frame::{Frame, FrameId},
@@ -64,12 +65,11 @@ impl RunState {
         causes.iter().any(|(id, at, ended)| {
             let frame = &self.frames[*id];
             let has_run = ended.stdout.is_some();
-            // a directory may be created meanwhile
-            let lacks_path =
-                ended.error.as_deref().is_some_and(|error| error.contains("working directory `"));
-            match ended.outcome {
-                Outcome::Limit => true,
-                Outcome::Condition | Outcome::Refused if !has_run && !lacks_path => {
+            match &ended.outcome {
+                Outcome::Limit(_) => true,
+                // a directory may be created meanwhile
+                Outcome::Refused(Refusal::Directory { .. }) => false,
+                Outcome::Condition { .. } | Outcome::Refused(_) if !has_run => {
                     let read = graph::inputs(plan, &frame.unit.steps[*at], frame.context.keys());
                     let makes = |frame: &Frame| read.iter().any(|name| frame.assigned.contains(name));
                     !self.frames_up(*id, recipe).any(makes)
@@ -79,15 +79,16 @@ impl RunState {
         })
     }
 
-    /// Whether a recipe failed because a recipe around it reached its limit of steps. The step that runs it cannot
+    /// The limit of steps of a recipe around this one, if that is why this one failed. The step that runs it cannot
     /// tolerate that.
-    pub fn exceeds_outer_limit(&self, recipe: FrameId) -> bool {
+    pub fn outer_limit(&self, recipe: FrameId) -> Option<&ExceededLimit> {
         let around = self.frames[recipe].parent.map(|(parent, _)| parent);
-        self.causes_in(recipe).iter().any(|(id, at, ended)| {
-            let frame = &self.frames[*id];
-            ended.outcome == Outcome::Limit
-                && !frame.is_nested(*at)
-                && exceeded(self, around, frame.depth, &frame.unit.steps[*at]).is_some()
+        self.causes_in(recipe).into_iter().find_map(|(id, at, ended)| {
+            let frame = &self.frames[id];
+            let Outcome::Limit(limit) = &ended.outcome else { return None };
+            let is_outer =
+                !frame.is_nested(at) && exceeded(self, around, frame.depth, &frame.unit.steps[at]).is_some();
+            is_outer.then_some(limit)
         })
     }
 

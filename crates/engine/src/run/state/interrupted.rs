@@ -28,7 +28,7 @@ impl RunState {
     }
 
     /// Keeps a sub-recipe, and everything in it, from starting anything new.
-    pub(super) fn stop(&mut self, path: &str, error: &str, cause: StopCause) {
+    pub(super) fn stop(&mut self, path: &str, error: &str, cause: &StopCause) {
         let below = format!("{path}/");
         for id in self.active.clone() {
             let frame = &mut self.frames[id];
@@ -36,7 +36,8 @@ impl RunState {
             let is_inside = frame.path == path || frame.path.starts_with(&below);
             if is_inside && frame.failed_at.is_none() {
                 let open = frame.open_steps();
-                let stopped = || Stopped { error: error.to_owned(), cause, by: path.to_owned(), open };
+                let (error, cause) = (error.to_owned(), cause.clone());
+                let stopped = || Stopped { error, cause, by: path.to_owned(), open };
                 frame.stopped.get_or_insert_with(stopped);
             }
         }
@@ -47,7 +48,7 @@ impl RunState {
         let stopped = frame.stopped.as_ref().filter(|stopped| stopped.cause == StopCause::Timeout)?;
         let (id, at) = self.locate(&stopped.by)?;
         let seconds = self.frames[id].unit.steps[at].timeout?;
-        Some(format!("the timeout of `{}` ({seconds} s) fired", stopped.by))
+        Some(timeout_fired(&stopped.by, seconds))
     }
 
     /// The steps that were running when the recipe of a step timed out; a recipe step is left out if one of its own
@@ -70,6 +71,11 @@ impl RunState {
     pub(crate) fn is_cut_off(&self, id: FrameId, at: usize) -> bool {
         self.frames[id].steps[at].is_cut_off()
     }
+}
+
+/// The timeout of a step as a reason.
+pub(crate) fn timeout_fired(path: &str, seconds: f64) -> String {
+    format!("the timeout of `{path}` ({seconds} s) fired")
 }
 
 impl StepState {

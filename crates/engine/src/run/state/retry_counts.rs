@@ -37,7 +37,7 @@ impl RunState {
         let tries = self.tries.entry(path.to_owned()).or_default();
         match ended.outcome {
             Outcome::Cancelled => {}
-            Outcome::RateLimited => tries.rate_limited += 1,
+            Outcome::RateLimited { .. } => tries.rate_limited += 1,
             _ => tries.failed += 1,
         }
     }

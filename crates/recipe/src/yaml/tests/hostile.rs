@@ -109,14 +109,14 @@ fn recursive_aliases_are_errors() {
 /// Each part of each scalar must come from the same bytes, unless it was escaped or folded.
 fn check_pieces(text: &str, node: &Node) {
     match &node.kind {
-        Kind::List(items) => items.iter().for_each(|item| check_pieces(text, item)),
-        Kind::Map(entries) => entries.iter().for_each(|entry| check_pieces(text, &entry.value)),
-        Kind::Scalar(scalar) => {
+        NodeKind::List(items) => items.iter().for_each(|item| check_pieces(text, item)),
+        NodeKind::Map(entries) => entries.iter().for_each(|entry| check_pieces(text, &entry.value)),
+        NodeKind::Scalar(scalar) => {
             for (at, character) in scalar.text.char_indices() {
                 let place = scalar.place_of(node.place, at..at + character.len_utf8());
                 let written = text.get(place.span.range());
                 assert!(written.is_some(), "{place:?} of {scalar:?}");
-                let exact = character.is_alphanumeric() && scalar.style != Style::DoubleQuoted;
+                let exact = character.is_alphanumeric() && scalar.style != TextStyle::DoubleQuoted;
                 if exact && !scalar.pieces.is_empty() {
                     assert_eq!(written, Some(character.to_string().as_str()), "{scalar:?}");
                 }
@@ -223,7 +223,7 @@ proptest! {
         let body: String = lines.iter().map(|line| format!("  {line}\n")).collect();
         check_any(&format!("v: {mark}\n  x\n{body}\nw: 1\n"));
         let root = tree(&format!("v: {mark}\n  x\n{body}\nw: 1\n"));
-        let Kind::Scalar(scalar) = &root.get("v").unwrap().value.kind else { panic!() };
+        let NodeKind::Scalar(scalar) = &root.get("v").unwrap().value.kind else { panic!() };
         prop_assert!(!scalar.pieces.is_empty());
     }
 

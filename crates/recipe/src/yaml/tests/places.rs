@@ -62,7 +62,7 @@ fn lists_start_at_their_first_dash() {
     }
     let (sources, node, _) = read("v:\n- a\n- - b\n  - c\n- d\n");
     let root = node.unwrap();
-    let Kind::List(items) = &root.get("v").unwrap().value.kind else { panic!() };
+    let NodeKind::List(items) = &root.get("v").unwrap().value.kind else { panic!() };
     assert_eq!(slice(&sources, items[1].place), "- b\n  - c");
 }
 
@@ -70,17 +70,17 @@ fn lists_start_at_their_first_dash() {
 fn block_scalars_in_lists_start_at_their_mark() {
     let (sources, node, _) = read("v:\n- |\n  a | b\n- > # x\n  c\n-\n  - |2\n    d\n");
     let root = node.unwrap();
-    let Kind::List(items) = &root.get("v").unwrap().value.kind else { panic!() };
+    let NodeKind::List(items) = &root.get("v").unwrap().value.kind else { panic!() };
     assert_eq!(slice(&sources, items[0].place), "|\n  a | b");
     assert_eq!(slice(&sources, items[1].place), "> # x\n  c");
-    let Kind::List(inner) = &items[2].kind else { panic!() };
+    let NodeKind::List(inner) = &items[2].kind else { panic!() };
     assert_eq!(slice(&sources, inner[0].place), "|2\n    d");
 }
 
 #[test]
 fn keys_stand_where_they_were_written() {
     let (sources, node, _) = read("ü: 1\n  \n\"a b\" : 2\n? c\n: 3\n");
-    let Kind::Map(entries) = node.unwrap().kind else { panic!() };
+    let NodeKind::Map(entries) = node.unwrap().kind else { panic!() };
     let found: Vec<_> = entries.iter().map(|entry| slice(&sources, entry.key.place)).collect();
     assert_eq!(found, ["ü", "\"a b\"", "c"]);
 }
@@ -91,7 +91,7 @@ fn check_part(text: &str, part: &str, at: &str, written: &str) {
     assert_eq!(diagnostics, [], "{text}");
     let root = node.unwrap();
     let value = &root.get("v").unwrap().value;
-    let Kind::Scalar(scalar) = &value.kind else { panic!("{text}") };
+    let NodeKind::Scalar(scalar) = &value.kind else { panic!("{text}") };
     let start = scalar.text.find(part).unwrap_or_else(|| panic!("{:?} in {text}", scalar.text));
     let place = scalar.place_of(value.place, start..start + part.len());
     let found = sources.line_column(place);
@@ -135,7 +135,7 @@ fn parts_of_scalars_are_found_again() {
 fn what_cannot_be_placed_is_the_whole_scalar() {
     let root = tree("v: abc\n");
     let value = &root.get("v").unwrap().value;
-    let Kind::Scalar(scalar) = &value.kind else { panic!() };
+    let NodeKind::Scalar(scalar) = &value.kind else { panic!() };
     assert_eq!(scalar.place_of(value.place, 2..9), value.place);
     assert_eq!(scalar.place_of(value.place, 3..3).span, Span { start: 6, end: 6 });
     assert_eq!(scalar.place_of(value.place, 1..1).span, Span { start: 4, end: 4 });
@@ -143,6 +143,6 @@ fn what_cannot_be_placed_is_the_whole_scalar() {
     // the end of a text is where it ends, not where its block does
     let root = tree("v: |-\n  abc\n\nw: 1\n");
     let value = &root.get("v").unwrap().value;
-    let Kind::Scalar(scalar) = &value.kind else { panic!() };
+    let NodeKind::Scalar(scalar) = &value.kind else { panic!() };
     assert_eq!(scalar.place_of(value.place, 3..3).span, Span { start: 11, end: 11 });
 }

@@ -91,7 +91,7 @@ impl Header {
 
     fn of(root: &yaml::Node) -> Header {
         let field = |name: &str| match &root.get(name)?.value.kind {
-            yaml::Kind::Scalar(scalar) if !scalar.is_null() => {
+            yaml::NodeKind::Scalar(scalar) if !scalar.is_null() => {
                 let text = scalar.to_value().render().trim().to_owned();
                 Some(text).filter(|text| !text.is_empty())
             }

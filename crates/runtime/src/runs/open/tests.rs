@@ -46,6 +46,8 @@ fn make(home: PathBuf) -> (Runs, RunFolder) {
         boot_id: None,
         given: Vec::new(),
         options: Options::default(),
+        request: None,
+        origin: None,
     };
     let runs = Runs::at(home);
     let folder = RunFolder::create(runs.dir().join("run"), &header, &mut Batch::default()).unwrap();

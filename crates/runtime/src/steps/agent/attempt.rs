@@ -8,7 +8,15 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use engine::{Outcome, failure::is_hollow, run::event::Usage};
+use engine::{
+    Outcome,
+    failure::is_hollow,
+    run::{
+        cause::{NulPlace, Refusal},
+        event::Usage,
+        message::{budget_used_up, step_failed, tried},
+    },
+};
 use recipe::{
     plan::{JsonMode, Step},
     value::Value,
@@ -26,7 +34,7 @@ use crate::{
             file_changes,
             staging::stage,
         },
-        shell::attempt::{Finished, Go, Progress, read_json, reference},
+        shell::attempt::{AttemptResult, Go, Progress, read_json, reference},
     },
     store::{folder::FolderError, values},
 };
@@ -88,7 +96,7 @@ pub async fn run_agent(
     wake: Arc<Notify>,
     go: watch::Receiver<Go>,
     progress: mpsc::UnboundedSender<Progress>,
-) -> Result<Finished, FolderError> {
+) -> Result<AttemptResult, FolderError> {
     let mut watch = Watch { wake, go, progress };
     let mut usage = Usage::default();
     let began = file_changes::moment(&task.run.join(&task.dir));
@@ -117,15 +125,15 @@ pub async fn run_agent(
 }
 
 /// Whether files changed although the agent says that it could not reach them: then its claim is ignored.
-fn changed_files(task: &AgentTask, finished: &Finished, began: Option<SystemTime>) -> Option<bool> {
+fn changed_files(task: &AgentTask, finished: &AttemptResult, began: Option<SystemTime>) -> Option<bool> {
     let answer = finished.value.as_ref()?.render();
     is_hollow(&answer, None)?;
     file_changes::since(began?, &task.cwd, &task.run)
 }
 
 /// The end of an attempt without an answer. A tolerated failure keeps the partial output.
-fn failed(outcome: Outcome, error: &str, partial: Option<AgentText>) -> Finished {
-    let mut finished = Finished::refused(outcome, format!("agent step failed: {error}"));
+fn failed(outcome: Outcome, error: &str, partial: Option<AgentText>) -> AttemptResult {
+    let mut finished = AttemptResult::refused(outcome, step_failed("agent", error));
     if let Some(said) = partial.filter(|said| !said.contains('\0')) {
         finished.ended.cut_bytes = said.cut;
         finished.value = Some(Value::from(said.text));
@@ -171,11 +179,11 @@ async fn ask_patiently(
         usage.add(&call.usage);
         let is_last = tries >= rate.max_retries || budget::used_up(&task.limits, &task.ledger).is_some();
         tries += 1;
-        if call.outcome != Outcome::RateLimited {
-            return Ok(call);
-        }
+        let Outcome::RateLimited { message, .. } = &call.outcome else { return Ok(call) };
         if is_last {
-            return Ok(Call { result: call.result.map_err(|error| tried(&error, tries)), ..call });
+            let outcome = Outcome::RateLimited { message: message.clone(), tries };
+            let result = call.result.map_err(|error| tried(&error, tries));
+            return Ok(Call { outcome, result, ..call });
         }
         let delay = rate.delay(tries);
         watch.tell(&task.path, format!("its service asks to slow down: asked again in {delay} s"));
@@ -187,14 +195,6 @@ async fn ask_patiently(
     }
 }
 
-/// The error of an agent that stayed rate limited, with the number of calls.
-pub(crate) fn tried(error: &str, times: u64) -> String {
-    match times {
-        1 => format!("{error}; tried once"),
-        times => format!("{error}; tried {times} times"),
-    }
-}
-
 /// Judges an answer, and asks again while it has no usable JSON and retries are left.
 async fn read_answer(
     task: &AgentTask,
@@ -202,8 +202,8 @@ async fn read_answer(
     mut code: Option<i32>,
     usage: &mut Usage,
     watch: &mut Watch,
-) -> Result<Finished, FolderError> {
-    let mut finished = Finished::ok();
+) -> Result<AttemptResult, FolderError> {
+    let mut finished = AttemptResult::ok();
     let mut unasked = None;
     let mut asked = 1;
     for _ in 0..task.json_retries {
@@ -212,8 +212,8 @@ async fn read_answer(
             _ => crate::steps::shell::attempt::json_value(&task.step, &answer).err(),
         };
         let Some(problem) = problem else { break };
-        if let Some(what) = budget::used_up(&task.limits, &task.ledger) {
-            finished.notes.push(format!("not asked again for JSON: the budget is used up: {what}"));
+        if let Some(exhausted) = budget::used_up(&task.limits, &task.ledger) {
+            finished.notes.push(format!("not asked again for JSON: {}", budget_used_up(&exhausted)));
             break;
         }
         watch.tell(&task.path, format!("asked again for JSON: {problem}"));
@@ -247,10 +247,8 @@ async fn read_answer(
         }
     }
     if let Some(at) = answer.find('\0') {
-        let error = format!(
-            "agent step failed: the answer has a NUL byte at offset {at}, so it cannot become a value"
-        );
-        let mut refused = Finished::refused(Outcome::Refused, error);
+        let mut refused =
+            AttemptResult::failed("agent", Outcome::Refused(Refusal::Nul(NulPlace::Answer(at))), "");
         refused.ended.note_code(code);
         return Ok(refused);
     }
@@ -259,7 +257,11 @@ async fn read_answer(
     read_json(&task.step, answer.text, "agent", &mut finished);
     finished.ended.note_code(code);
     if let (Some((why, trouble, trouble_by)), Some(error)) = (unasked, &mut finished.ended.error) {
-        error.push_str(&format!("; asking again for JSON failed: {why}"));
+        let more = format!("; asking again for JSON failed: {why}");
+        error.push_str(&more);
+        if let Outcome::NotJson { problem } = &mut finished.ended.outcome {
+            problem.push_str(&more);
+        }
         (finished.ended.trouble, finished.ended.trouble_by) = (trouble, trouble_by);
     }
     Ok(finished)

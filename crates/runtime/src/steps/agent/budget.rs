@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use engine::run::event::Usage;
+use engine::run::{cause::Exhausted, event::Usage};
 use recipe::plan::Budget;
 use tokio::time::Instant;
 
@@ -92,10 +92,10 @@ impl Limit {
     }
 
     /// Every limit that is reached, so that no agent may start any more.
-    fn used_up(&self, ledger: &Ledger) -> Vec<String> {
+    fn used_up(&self, ledger: &Ledger) -> Vec<Exhausted> {
         let (used, _) = self.used(ledger);
         let Budget { usd, tokens, agent_runs, minutes } = self.budget;
-        in_words(&Budget {
+        exhausted(&Budget {
             agent_runs: agent_runs.filter(|runs| used.runs >= *runs),
             usd: usd.filter(|usd| used.cost_usd.unwrap_or(0.0) >= *usd),
             tokens: tokens.filter(|tokens| used.tokens().unwrap_or(0) >= *tokens),
@@ -104,10 +104,10 @@ impl Limit {
     }
 
     /// Every limit that is exceeded, so that running agents have to stop.
-    fn exceeded(&self, ledger: &Ledger) -> Vec<String> {
+    fn exceeded(&self, ledger: &Ledger) -> Vec<Exhausted> {
         let (used, _) = self.used(ledger);
         let Budget { usd, tokens, minutes, .. } = self.budget;
-        in_words(&Budget {
+        exhausted(&Budget {
             agent_runs: None,
             usd: usd.filter(|usd| used.cost_usd.is_some_and(|cost| cost > *usd)),
             tokens: tokens.filter(|tokens| used.tokens().is_some_and(|count| count > *tokens)),
@@ -123,27 +123,25 @@ impl Limit {
     }
 }
 
-fn in_words(budget: &Budget) -> Vec<String> {
-    let runs = budget.agent_runs.map(|runs| format!("{runs} agent runs"));
-    let usd = budget.usd.map(|usd| format!("${usd}"));
-    let tokens = budget.tokens.map(|tokens| format!("{tokens} tokens"));
-    let minutes = budget.minutes.map(|minutes| format!("{minutes} minutes"));
+/// Every limit of a budget.
+fn exhausted(budget: &Budget) -> Vec<Exhausted> {
+    let runs = budget.agent_runs.map(Exhausted::AgentRuns);
+    let usd = budget.usd.map(Exhausted::Usd);
+    let tokens = budget.tokens.map(Exhausted::Tokens);
+    let minutes = budget.minutes.map(Exhausted::Minutes);
     [runs, usd, tokens, minutes].into_iter().flatten().collect()
 }
 
-/// The word between several limits in a message.
-const AND: &str = " and ";
-
 /// The exceeded ones of all limits.
-pub fn exceeded(limits: &[Limit], ledger: &Ledger) -> Option<String> {
-    let all: Vec<String> = limits.iter().flat_map(|limit| limit.exceeded(ledger)).collect();
-    (!all.is_empty()).then(|| all.join(AND))
+pub fn exceeded(limits: &[Limit], ledger: &Ledger) -> Option<Vec<Exhausted>> {
+    let all: Vec<Exhausted> = limits.iter().flat_map(|limit| limit.exceeded(ledger)).collect();
+    (!all.is_empty()).then_some(all)
 }
 
 /// The reached ones of all limits.
-pub fn used_up(limits: &[Limit], ledger: &Ledger) -> Option<String> {
-    let all: Vec<String> = limits.iter().flat_map(|limit| limit.used_up(ledger)).collect();
-    (!all.is_empty()).then(|| all.join(AND))
+pub fn used_up(limits: &[Limit], ledger: &Ledger) -> Option<Vec<Exhausted>> {
+    let all: Vec<Exhausted> = limits.iter().flat_map(|limit| limit.used_up(ledger)).collect();
+    (!all.is_empty()).then_some(all)
 }
 
 /// Returns when the minutes must be checked again; never returns without a limit on them.
@@ -161,33 +159,31 @@ pub fn of_run(declared: &Budget, agents: &AgentSettings, before: Usage) -> Limit
     Limit { prefix: String::new(), budget, before }
 }
 
-/// The reached limits, read from the error message, and the options of a resume that raise them enough. The budget of a
-/// resume is that of the whole run, so the usage of the whole run counts.
-pub fn raise(error: &str, used: &Usage) -> Option<(String, String)> {
-    let what = error.rsplit_once("the budget is used up: ")?.1.split([';', ',', '\n']).next()?.trim();
+/// The options of a resume that raise reached limits enough. The budget of a resume is that of the whole run, so the
+/// usage of the whole run counts.
+pub fn raise(exhausted: &[Exhausted], used: &Usage) -> Option<String> {
     let mut options: Vec<(&str, f64)> = Vec::new();
-    for limit in what.split(AND) {
-        let (flag, enough) = enough(limit, used)?;
+    for limit in exhausted {
+        let (flag, enough) = enough(*limit, used)?;
         match options.iter_mut().find(|(known, _)| *known == flag) {
             Some((_, most)) => *most = most.max(enough),
             None => options.push((flag, enough)),
         }
     }
     let options: Vec<String> = options.iter().map(|(flag, enough)| format!("{flag} {enough}")).collect();
-    Some((what.to_owned(), options.join(" ")))
+    Some(options.join(" "))
 }
 
 /// Twice a limit, doubled until it exceeds the usage.
-fn enough(limit: &str, used: &Usage) -> Option<(&'static str, f64)> {
-    let (flag, number, spent) = match limit.split_once(' ') {
-        None => ("--budget-usd", limit.strip_prefix('$')?, used.cost_usd.unwrap_or(0.0)),
-        Some((number, "agent runs")) => ("--budget-agent-runs", number, used.runs as f64),
-        Some((number, "tokens")) => ("--budget-tokens", number, used.tokens().unwrap_or(0) as f64),
-        Some((number, "minutes")) => ("--budget-minutes", number, used.seconds / 60.0),
-        Some(_) => return None,
+fn enough(limit: Exhausted, used: &Usage) -> Option<(&'static str, f64)> {
+    let (flag, number, spent) = match limit {
+        Exhausted::Usd(usd) => ("--budget-usd", usd, used.cost_usd.unwrap_or(0.0)),
+        Exhausted::AgentRuns(runs) => ("--budget-agent-runs", runs as f64, used.runs as f64),
+        Exhausted::Tokens(tokens) => ("--budget-tokens", tokens as f64, used.tokens().unwrap_or(0) as f64),
+        Exhausted::Minutes(minutes) => ("--budget-minutes", minutes, used.seconds / 60.0),
     };
     // a budget of 0 would stay 0
-    let mut enough = Some(number.parse::<f64>().ok()? * 2.0).filter(|number| *number > 0.0).unwrap_or(1.0);
+    let mut enough = Some(number * 2.0).filter(|number| *number > 0.0).unwrap_or(1.0);
     while enough <= spent && enough.is_finite() {
         enough *= 2.0;
     }
@@ -258,25 +254,25 @@ mod tests {
             seconds: 90.0,
             ..Usage::default()
         };
-        for (what, used, option) in [
-            ("3 agent runs", &Usage::default(), "--budget-agent-runs 6"),
-            ("$0.5", &Usage::default(), "--budget-usd 1"),
-            ("1000 tokens", &Usage::default(), "--budget-tokens 2000"),
-            ("1.5 minutes", &Usage::default(), "--budget-minutes 3"),
-            ("0 agent runs", &Usage::default(), "--budget-agent-runs 1"),
+        use Exhausted::{AgentRuns, Minutes, Tokens, Usd};
+        let unused = &Usage::default();
+        for (exhausted, used, option) in [
+            (&[AgentRuns(3)][..], unused, "--budget-agent-runs 6"),
+            (&[Usd(0.5)], unused, "--budget-usd 1"),
+            (&[Tokens(1000)], unused, "--budget-tokens 2000"),
+            (&[Minutes(1.5)], unused, "--budget-minutes 3"),
+            (&[AgentRuns(0)], unused, "--budget-agent-runs 1"),
             // double would be reached as well
-            ("1 agent runs", &used, "--budget-agent-runs 8"),
-            ("$0.5", &used, "--budget-usd 2"),
-            ("1000 tokens", &used, "--budget-tokens 8000"),
-            ("0.5 minutes", &used, "--budget-minutes 2"),
-            ("1 agent runs and $0.5 and 9 agent runs", &used, "--budget-agent-runs 18 --budget-usd 2"),
+            (&[AgentRuns(1)], &used, "--budget-agent-runs 8"),
+            (&[Usd(0.5)], &used, "--budget-usd 2"),
+            (&[Tokens(1000)], &used, "--budget-tokens 8000"),
+            (&[Minutes(0.5)], &used, "--budget-minutes 2"),
+            (&[AgentRuns(1), Usd(0.5), AgentRuns(9)], &used, "--budget-agent-runs 18 --budget-usd 2"),
         ] {
-            let error = format!("agent step failed: the budget is used up: {what}");
-            assert_eq!(raise(&error, used), Some((what.to_owned(), option.to_owned())));
+            assert_eq!(raise(exhausted, used).as_deref(), Some(option), "{exhausted:?}");
         }
-        assert_eq!(raise("agent step failed: no", &used), None);
         let endless = Usage { cost_usd: Some(f64::INFINITY), ..Usage::default() };
-        assert_eq!(raise("the budget is used up: $0.5", &endless), None);
+        assert_eq!(raise(&[Usd(0.5)], &endless), None);
     }
 
     #[test]
@@ -284,6 +280,6 @@ mod tests {
         let budget = Budget { agent_runs: Some(2), ..Budget::default() };
         let before = Usage { runs: 2, ..Usage::default() };
         let limit = Limit { prefix: String::new(), budget, before };
-        assert_eq!(used_up(&[limit], &Ledger::default()).as_deref(), Some("2 agent runs"));
+        assert_eq!(used_up(&[limit], &Ledger::default()), Some(vec![Exhausted::AgentRuns(2)]));
     }
 }

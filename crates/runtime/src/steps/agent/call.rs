@@ -14,6 +14,7 @@ use std::{
 use engine::{
     Outcome,
     run::{
+        cause::{StartFailure, StartFailureKind},
         event::Usage,
         outcome::{AgentTrouble, KnownBy},
     },
@@ -144,8 +145,9 @@ pub(crate) async fn ask(
             (named.to_owned(), program.invocation(&request), program.reader())
         }
         (None, None) => {
-            let error = unknown_program(&task.program);
-            return Ok(not_begun(task, account, Outcome::NotStarted, error));
+            let message = unknown_program(&task.program);
+            let failure = StartFailure { kind: StartFailureKind::Other, message: message.clone() };
+            return Ok(not_begun(task, account, Outcome::NotStarted(failure), message));
         }
     };
     let command = prepare(task, binary, &invocation, &scratch)?;
@@ -247,7 +249,9 @@ impl<'a> Session<'a> {
         let running = match process::start(launch) {
             Ok(running) => running,
             Err(error) => {
-                return Ok(Err(not_begun(task, account, Outcome::NotStarted, error.to_string())));
+                let message = error.to_string();
+                let outcome = Outcome::NotStarted(error.into());
+                return Ok(Err(not_begun(task, account, outcome, message)));
             }
         };
         report(&running);
@@ -286,8 +290,8 @@ impl<'a> Session<'a> {
         let mut activity = Activity::new(self.running.identity(), &task.cwd, &self.stdout, &self.stderr);
         loop {
             let more = self.feed(watch) == Fed::More;
-            if let Some(what) = budget::exceeded(&task.limits, &task.ledger) {
-                return End::Budget(what);
+            if let Some(exhausted) = budget::exceeded(&task.limits, &task.ledger) {
+                return End::Budget(exhausted);
             }
             let patience = self.answered.map(|at| at + task.settings.result_grace);
             tokio::select! {

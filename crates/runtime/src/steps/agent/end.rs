@@ -2,15 +2,20 @@
 
 use std::path::Path;
 
-use engine::Outcome;
+use engine::{
+    Outcome,
+    run::{
+        cause::{AgentFailure, Exhausted},
+        message::waiting_for_person,
+    },
+};
 use recipe::syntax::ExitMeaning;
 
 use crate::{
-    agents::AgentFailure,
     os::process::Exit,
     steps::{
         agent::attempt::{AgentTask, Call},
-        shell::attempt::{Go, number, signal_words},
+        shell::attempt::{Go, signal_words},
     },
     store::values,
 };
@@ -21,7 +26,7 @@ pub(crate) enum End {
     AfterResult,
     TimedOut,
     Idle(f64),
-    Budget(String),
+    Budget(Vec<Exhausted>),
     Stopped(Go),
 }
 
@@ -30,17 +35,10 @@ pub(crate) fn cut_short(end: End, task: &AgentTask, stdout: &Path, said: &str) -
     match end {
         End::TimedOut => {
             let seconds = task.timeout.unwrap_or_default();
-            let error = format!("timed out after {} s{}", number(seconds), last_words(stdout, said));
-            (Outcome::TimedOut(seconds), error)
+            explained(Outcome::TimedOut(seconds), &last_words(stdout, said))
         }
-        End::Idle(seconds) => {
-            let error = format!(
-                "no activity for {} s: no output, no file change, no processor time",
-                number(seconds)
-            );
-            (Outcome::Idle(seconds), error)
-        }
-        End::Budget(what) => (Outcome::Budget, format!("the budget is used up: {what}")),
+        End::Idle(seconds) => explained(Outcome::Idle(seconds), ""),
+        End::Budget(exhausted) => explained(Outcome::Budget(exhausted), ""),
         End::Stopped(told @ Go::Late(_)) => {
             (Outcome::Cancelled, format!("{}{}", told.ended(), last_words(stdout, said)))
         }
@@ -49,16 +47,18 @@ pub(crate) fn cut_short(end: End, task: &AgentTask, stdout: &Path, said: &str) -
     }
 }
 
+/// An outcome, with its cause in words and more words after it.
+fn explained(outcome: Outcome, more: &str) -> (Outcome, String) {
+    let error = format!("{}{more}", outcome.cause().unwrap_or_default());
+    (outcome, error)
+}
+
 /// The recipe's `exit_codes` override the agent's own result, except for a rate limit.
 pub(crate) fn by_exit_code(call: Call, meant: Option<(i32, ExitMeaning)>) -> Call {
     let (outcome, what) = match meant {
-        _ if call.outcome == Outcome::RateLimited => return call,
-        Some((code, ExitMeaning::NeedsHuman)) => {
-            (Outcome::NeedsHuman, format!("waiting for a person (exit code {code})"))
-        }
-        Some((code, ExitMeaning::Failed)) if call.result.is_ok() => {
-            (Outcome::Exit(code), format!("exit code {code}"))
-        }
+        _ if matches!(call.outcome, Outcome::RateLimited { .. }) => return call,
+        Some((code, ExitMeaning::NeedsHuman)) => (Outcome::NeedsHuman, waiting_for_person(code)),
+        Some((code, ExitMeaning::Failed)) if call.result.is_ok() => explained(Outcome::Exit(code), ""),
         _ => return call,
     };
     let (partial, error) = match call.result {
@@ -70,10 +70,12 @@ pub(crate) fn by_exit_code(call: Call, meant: Option<(i32, ExitMeaning)>) -> Cal
 
 pub(crate) fn failure_outcome(failure: &AgentFailure) -> Outcome {
     match failure {
-        failure if failure.is_rate_limit() => Outcome::RateLimited,
+        AgentFailure::RateLimited { message, .. } => {
+            Outcome::RateLimited { message: message.clone(), tries: 0 }
+        }
         AgentFailure::Exit { code, .. } => Outcome::Exit(*code),
         AgentFailure::Signal { signal, .. } => Outcome::Signal(*signal),
-        _ => Outcome::Agent,
+        failure => Outcome::Agent(failure.clone()),
     }
 }
 

@@ -13,16 +13,11 @@ use std::{
     time::Duration,
 };
 
-use engine::{
-    Outcome,
-    run::event::{Ended, OutputRef},
-};
-use recipe::{
-    plan::{Step, StepKind},
-    value::Value,
-};
+use engine::{Outcome, run::event::OutputRef};
+use recipe::plan::{Step, StepKind};
 use tokio::sync::watch;
 
+pub use engine::run::{attempt::AttemptResult, text::shorten};
 pub use judge::{Quoted, json_value, read_json, signal_words};
 
 use crate::{
@@ -122,31 +117,6 @@ pub enum Progress {
     },
 }
 
-/// The result of an attempt.
-#[derive(Debug)]
-pub struct Finished {
-    /// For the journal; its `value` is still missing.
-    pub ended: Ended,
-    /// The value for the context.
-    pub value: Option<Value>,
-    /// Whether the step is degraded rather than failed: its JSON is missing and not required.
-    pub degraded: bool,
-    /// Notes for the user.
-    pub notes: Vec<String>,
-}
-
-impl Finished {
-    /// A successful attempt; its value is still missing.
-    pub fn ok() -> Finished {
-        Finished { ended: Ended::new(Outcome::Ok, None), value: None, degraded: false, notes: Vec::new() }
-    }
-
-    /// An attempt that could not start.
-    pub fn refused(outcome: Outcome, error: String) -> Finished {
-        Finished { ended: Ended::new(outcome, Some(error)), value: None, degraded: false, notes: Vec::new() }
-    }
-}
-
 /// How a process ended.
 #[derive(Debug)]
 pub enum ProcessEnd {
@@ -242,7 +212,7 @@ pub async fn run_shell(
     prepared: Result<Prepared, StartError>,
     go: watch::Receiver<Go>,
     report: impl FnOnce(&process::Running),
-) -> Result<Finished, FolderError> {
+) -> Result<AttemptResult, FolderError> {
     let ShellTask { run, step, dir, outputs, timeout, grace, quoted, lookup } = task;
     let end = run_command(prepared, timeout, grace, go.clone(), report).await;
     let (left, drained) = match end {
@@ -295,17 +265,4 @@ pub(crate) fn duration(seconds: f64) -> Duration {
 /// Seconds as text, without unneeded decimals.
 pub fn number(seconds: f64) -> String {
     format!("{seconds}")
-}
-
-/// A value as a message quotes it, shortened.
-pub(crate) fn brief(value: &str) -> String {
-    shorten(value, 200)
-}
-
-/// The first bytes of a text.
-pub fn shorten(text: &str, bytes: usize) -> String {
-    match text.char_indices().nth(bytes) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }

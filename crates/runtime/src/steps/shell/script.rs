@@ -4,7 +4,10 @@
 
 use std::{borrow::Cow, collections::HashMap, path::Path, sync::Arc};
 
-use engine::run::frame::Frame;
+use engine::run::{
+    cause::{Refusal, ValueProblem},
+    frame::Frame,
+};
 use recipe::{
     env_name,
     scope::{Path as NamePath, Scope},
@@ -40,30 +43,9 @@ pub struct Script {
 /// Why the script cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
-    /// A value is used in arithmetic and is not a number.
-    #[error(
-        "`{{{{{name}}}}}` is used in arithmetic, which allows only whole numbers, but its value is `{value}`"
-    )]
-    NotANumber {
-        /// The name.
-        name: String,
-        /// Its value, shortened.
-        value: String,
-    },
-    /// A value is used as the name of a variable and has a subscript that bash would evaluate.
-    #[error("`{{{{{name}}}}}` is used as the name of a variable, but its value `{value}` is not a name")]
-    NotAName {
-        /// The name.
-        name: String,
-        /// Its value, shortened.
-        value: String,
-    },
-    /// A value holds a NUL byte.
-    #[error("`{name}` has a NUL byte, which cannot be passed to a program")]
-    Nul {
-        /// The name.
-        name: String,
-    },
+    /// A value cannot be used in the command.
+    #[error("{0}")]
+    Refused(Refusal),
     /// A private file could not be written.
     #[error(transparent)]
     Folder(#[from] FolderError),
@@ -121,15 +103,16 @@ fn resolve<'a>(
     let mut wanted = Vec::with_capacity(script.used.len());
     for hole in script.used {
         let value = paths[hole].resolve(scope);
+        let refused = |why| ScriptError::Refused(Refusal::Value { name: paths[hole].to_string(), why });
         let shown = || value.render().chars().take(80).collect::<String>();
         if script.arithmetic.contains(&hole) && !is_whole_number(&value.render()) {
-            return Err(ScriptError::NotANumber { name: paths[hole].to_string(), value: shown() });
+            return Err(refused(ValueProblem::NotANumber(shown())));
         }
         if script.names.contains(&hole) && has_subscript_to_evaluate(&value.render()) {
-            return Err(ScriptError::NotAName { name: paths[hole].to_string(), value: shown() });
+            return Err(refused(ValueProblem::NotAName(shown())));
         }
         if matches!(&value, Value::Text(text) if text.contains('\0')) {
-            return Err(ScriptError::Nul { name: paths[hole].to_string() });
+            return Err(refused(ValueProblem::Nul));
         }
         wanted.push((names[hole].clone(), value));
     }

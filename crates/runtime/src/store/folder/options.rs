@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+pub use engine::run::recipe_step::Recovery;
 use serde::{Deserialize, Serialize};
 
 /// Options of a run that a resume keeps.
@@ -52,17 +53,4 @@ pub struct Options {
     /// `--strict`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
-}
-
-/// Which failed sub-recipes an agent may try to finish.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Recovery {
-    /// Those whose step allows it.
-    #[default]
-    Declared,
-    /// All.
-    Always,
-    /// None.
-    Off,
 }

@@ -1,6 +1,8 @@
 //! One line of a journal: a record, and a checksum that detects changes.
 
-use engine::Record;
+use engine::{Record, run::event::FORMAT};
+
+use super::upgrade::upgrade;
 
 /// Length of `,"sum":"xxxxxxxx"}`.
 const SUM_LENGTH: usize = 18;
@@ -17,8 +19,11 @@ pub fn write_line(record: &Record, lines: &mut Vec<u8>) {
     }
 }
 
-/// The record of a line, or a description of what is wrong with it.
-pub(super) fn parse_line(line: &[u8]) -> Result<Record, String> {
+/// The oldest format that can be read.
+pub(super) const OLDEST: u32 = 1;
+
+/// The record of a line in a journal that began with this format, or a description of what is wrong with it.
+pub(super) fn parse_line(line: &[u8], format: u32) -> Result<Record, String> {
     let line = line.strip_suffix(b"\n").ok_or("the line has no end")?;
     if line.len() < SUM_LENGTH {
         return Err("the line is too short".to_owned());
@@ -29,7 +34,14 @@ pub(super) fn parse_line(line: &[u8]) -> Result<Record, String> {
     }
     // a record ignores the checksum in it, so nothing has to be copied
     let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
-    serde_json::from_str(text).map_err(|error| error.to_string())
+    let record = match format {
+        FORMAT => serde_json::from_str(text),
+        _ => serde_json::from_str(text).and_then(|mut record| {
+            upgrade(&mut record);
+            serde_json::from_value(record)
+        }),
+    };
+    record.map_err(|error| error.to_string())
 }
 
 /// The end of a line: the checksum of the record before it.

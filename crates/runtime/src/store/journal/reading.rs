@@ -6,9 +6,12 @@ use std::{
     path::Path,
 };
 
-use engine::Record;
+use engine::{Event, Record};
 
-use super::{JournalError, failed, line::parse_line};
+use super::{
+    JournalError, failed,
+    line::{OLDEST, parse_line},
+};
 
 /// How far a journal was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,7 +51,7 @@ pub fn read_last(path: &Path) -> Option<Record> {
         Read::by_ref(&mut file).take(want).read_to_end(&mut bytes).ok()?;
         let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
         let whole = if from == 0 { &lines[..] } else { lines.get(1..).unwrap_or_default() };
-        if let Some(record) = whole.iter().rev().find_map(|line| parse_line(line).ok()) {
+        if let Some(record) = whole.iter().rev().find_map(|line| parse_line(line, OLDEST).ok()) {
             return Some(record);
         }
         if from == 0 {
@@ -62,13 +65,19 @@ pub fn read_last(path: &Path) -> Option<Record> {
 pub fn parse(bytes: &[u8], path: &Path) -> Result<(Vec<Record>, usize), JournalError> {
     let mut records: Vec<Record> = Vec::new();
     let mut good = 0;
+    let mut format = OLDEST;
     for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let damaged = |reason: String| JournalError::Damaged { path: path.to_owned(), line: at + 1, reason };
-        match parse_line(line) {
+        match parse_line(line, format) {
             Ok(record) if record.seq != at as u64 + 1 => {
                 return Err(damaged(format!("found record {} instead of {}", record.seq, at + 1)));
             }
-            Ok(record) => records.push(record),
+            Ok(record) => {
+                if let Event::RunStarted(started) = &record.event {
+                    format = started.format;
+                }
+                records.push(record);
+            }
             // a line without a newline is the last one: its writer died
             Err(_) if is_torn(line) && (at > 0 || begins_a_journal(line)) => break,
             Err(reason) => return Err(damaged(reason)),

@@ -2,18 +2,25 @@
 
 use std::path::Path;
 
-use engine::{Outcome, run::outcome::ProgramEnd};
+use engine::{
+    Outcome,
+    run::{
+        cause::{NulPlace, Refusal},
+        message::{exit_code, step_failed, waiting_for_person},
+        outcome::ProgramEnd,
+    },
+};
 use recipe::{
     plan::{JsonMode, Step, StepKind},
     syntax::ExitMeaning,
     value::Value,
 };
 
-use super::{Finished, Go, ProcessEnd, number};
+use super::{AttemptResult, Go, ProcessEnd};
 use crate::{
     machine::{
         host::Host,
-        missing_tool::{Lookup, exit_127},
+        missing_tool::{Lookup, missing_program},
     },
     os::process::{self, Exit},
     steps::output_files::Printed,
@@ -54,45 +61,50 @@ pub(super) fn judge(
     printed: &Printed<'_>,
     quoted: Quoted,
     lookup: &Lookup,
-) -> Result<Finished, FolderError> {
+) -> Result<AttemptResult, FolderError> {
     let exit = match end {
         ProcessEnd::NotStarted(error) => {
-            return Ok(Finished::refused(Outcome::NotStarted, format!("bash step failed: {error}")));
+            return Ok(AttemptResult::failed("bash", Outcome::NotStarted(error.into()), ""));
         }
         ProcessEnd::Stopped(exit) => return stopped(dir, exit, told, printed, quoted),
         ProcessEnd::TimedOut(seconds) => Err(seconds),
         ProcessEnd::Exited { exit, .. } => Ok(exit),
     };
+    let mut missing = None;
     let (outcome, what) = match exit {
-        Err(seconds) => (Outcome::TimedOut(seconds), format!("timed out after {} s", number(seconds))),
+        Err(seconds) => (Outcome::TimedOut(seconds), None),
         Ok(Exit::Code(code)) => match (code, step.exit_meaning(code)) {
-            (_, Some(ExitMeaning::NeedsHuman)) => {
-                (Outcome::NeedsHuman, format!("waiting for a person (exit code {code})"))
-            }
-            (0, None) | (_, Some(ExitMeaning::Ok)) => (Outcome::Ok, String::new()),
+            (_, Some(ExitMeaning::NeedsHuman)) => (Outcome::NeedsHuman, Some(waiting_for_person(code))),
+            (0, None) | (_, Some(ExitMeaning::Ok)) => (Outcome::Ok, None),
             (127, None) => {
                 let said = Quoted::USUAL.tail(&dir.join("stderr"));
                 let script = match &step.kind {
                     StepKind::Shell { command } => command.text(),
                     _ => "",
                 };
-                (Outcome::Exit(127), exit_127(script, &said, lookup))
+                missing = missing_program(script, &said, lookup);
+                (Outcome::Exit(127), Some(exit_code(127, missing.as_ref())))
             }
-            _ => (Outcome::Exit(code), format!("exit code {code}")),
+            _ => (Outcome::Exit(code), None),
         },
-        Ok(Exit::Signal(signal)) => (Outcome::Signal(signal), format!("ended by {}", signal_words(signal))),
-        Ok(Exit::Lost) => (Outcome::Lost, "its exit status was lost".to_owned()),
+        Ok(Exit::Signal(signal)) => {
+            (Outcome::Signal(signal), Some(format!("ended by {}", signal_words(signal))))
+        }
+        Ok(Exit::Lost) => (Outcome::Lost, None),
     };
     let captured = printed.capture()?;
     if outcome == Outcome::Ok {
         return Ok(succeed(step, captured));
     }
-    Ok(fail(dir, outcome, &what, captured, quoted))
+    let what = what.or_else(|| outcome.cause()).unwrap_or_default();
+    let mut finished = fail(dir, outcome, &what, captured, quoted);
+    finished.ended.missing = missing;
+    Ok(finished)
 }
 
-fn fail(dir: &Path, outcome: Outcome, what: &str, captured: Captured, quoted: Quoted) -> Finished {
-    let error = format!("bash step failed: {what}{}", last_words(dir, &outcome, quoted));
-    let mut finished = Finished::refused(outcome, error);
+fn fail(dir: &Path, outcome: Outcome, what: &str, captured: Captured, quoted: Quoted) -> AttemptResult {
+    let error = step_failed("bash", format!("{what}{}", last_words(dir, &outcome, quoted)));
+    let mut finished = AttemptResult::refused(outcome, error);
     finished.ended.cut_bytes = captured.cut;
     // a tolerated failure keeps its output
     finished.value = captured.nul.is_none().then(|| Value::from(captured.text));
@@ -107,10 +119,10 @@ fn stopped(
     told: &Go,
     printed: &Printed<'_>,
     quoted: Quoted,
-) -> Result<Finished, FolderError> {
+) -> Result<AttemptResult, FolderError> {
     let mut finished = match (told, exit) {
         (Go::Late(_), Some(_)) => fail(dir, Outcome::Cancelled, &told.ended(), printed.capture()?, quoted),
-        _ => Finished::refused(Outcome::Cancelled, format!("bash step failed: {}", told.not_begun())),
+        _ => AttemptResult::refused(Outcome::Cancelled, step_failed("bash", told.not_begun())),
     };
     finished.ended.stopped = exit.and_then(program_end);
     Ok(finished)
@@ -125,22 +137,19 @@ fn program_end(exit: Exit) -> Option<ProgramEnd> {
     }
 }
 
-fn succeed(step: &Step, captured: Captured) -> Finished {
-    let mut finished = Finished::ok();
+fn succeed(step: &Step, captured: Captured) -> AttemptResult {
+    let mut finished = AttemptResult::ok();
     finished.ended.cut_bytes = captured.cut;
     finished.notes.extend(captured.cut.map(values::cut_note));
     if let Some(at) = captured.nul {
-        let message = format!(
-            "the output has a NUL byte at offset {at}, so it cannot become a value; remove it, for example with `| tr -d '\\0'`"
-        );
-        return Finished::refused(Outcome::Refused, format!("bash step failed: {message}"));
+        return AttemptResult::failed("bash", Outcome::Refused(Refusal::Nul(NulPlace::Output(at))), "");
     }
     read_json(step, captured.text, "bash", &mut finished);
     finished
 }
 
 /// Turns the text of a successful step into its value, by its JSON mode.
-pub fn read_json(step: &Step, text: String, kind: &str, finished: &mut Finished) {
+pub fn read_json(step: &Step, text: String, kind: &str, finished: &mut AttemptResult) {
     if step.json == JsonMode::Text {
         finished.value = Some(Value::from(text));
         return;
@@ -154,20 +163,21 @@ pub fn read_json(step: &Step, text: String, kind: &str, finished: &mut Finished)
     };
     match read {
         Ok(value) if value.holds_nul() => {
-            finished.ended.outcome = Outcome::Refused;
-            finished.ended.error = Some(format!(
-                "{kind} step failed: a text in its JSON has a NUL character, so it cannot become a value"
-            ));
+            let refusal = Refusal::Nul(NulPlace::Json);
+            finished.ended.error = Some(step_failed(kind, &refusal));
+            finished.ended.outcome = Outcome::Refused(refusal);
         }
         Ok(value) => finished.value = Some(value),
         Err(problem) => {
             let required = step.json == JsonMode::Required;
+            let outcome = Outcome::NotJson { problem };
+            let cause = outcome.cause().unwrap_or_default();
             let error = match required {
-                true => format!("{kind} step failed: parse_json failed: {problem}"),
-                false => format!("parse_json failed: {problem}; the raw output is kept"),
+                true => step_failed(kind, cause),
+                false => format!("{cause}; the raw output is kept"),
             };
             finished.ended.error = Some(error);
-            finished.ended.outcome = Outcome::NotJson;
+            finished.ended.outcome = outcome;
             finished.degraded = !required;
             finished.value = Some(Value::from(text));
         }

@@ -10,7 +10,7 @@ use super::{Quoting, misuse::Misuse};
 const MAX_TEXTS: usize = 24;
 
 /// A hole that has been passed.
-pub(super) struct Found {
+pub(super) struct FoundHole {
     pub(super) number: usize,
     pub(super) quoting: Quoting,
     pub(super) owner: usize,
@@ -18,7 +18,7 @@ pub(super) struct Found {
     pub(super) printed_into: usize,
 }
 
-impl Found {
+impl FoundHole {
     /// Whether its value becomes a part of a word of this owner.
     pub(super) fn is_part_of(&self, owner: usize) -> bool {
         self.owner == owner || self.printed_into == owner
@@ -26,9 +26,9 @@ impl Found {
 }
 
 /// Collected facts, also from the scanners of inner texts.
-pub(super) struct Notes<'a> {
+pub(super) struct ScanFacts<'a> {
     name: &'a dyn Fn(usize) -> String,
-    pub(super) holes: Vec<Found>,
+    pub(super) holes: Vec<FoundHole>,
     /// The holes that are not taken for values.
     pub(super) misuses: Vec<Misuse>,
     /// The names declared with `-A` so far, and the order in which they were.
@@ -46,9 +46,9 @@ pub(super) struct Notes<'a> {
     pub(super) lost: bool,
 }
 
-impl<'a> Notes<'a> {
-    pub(super) fn new(name: &'a dyn Fn(usize) -> String, length: usize) -> Notes<'a> {
-        Notes {
+impl<'a> ScanFacts<'a> {
+    pub(super) fn new(name: &'a dyn Fn(usize) -> String, length: usize) -> ScanFacts<'a> {
+        ScanFacts {
             name,
             holes: Vec::new(),
             misuses: Vec::new(),

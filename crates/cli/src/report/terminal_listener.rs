@@ -1,0 +1,127 @@
+//! The command line as the surface of a request: warnings and notes on stderr, and the reporter of the run.
+
+use std::time::Duration;
+
+use recipe::check::Checked;
+use runtime::{requests::Listener, run::Reporter};
+
+use super::{
+    failure::clean,
+    live::Live,
+    progress::{Audience, Manner, Progress},
+    result::Detail,
+};
+use crate::{
+    args::options::{OutputFormat, RunOptions},
+    environment::Environment,
+    load_recipe,
+    out::Out,
+};
+
+/// Which warnings are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// All.
+    All,
+    /// Those about the machine.
+    Machine,
+    /// None: the user has seen them.
+    Nothing,
+}
+
+/// The command line while it carries out a request.
+pub(crate) struct TerminalListener<'a> {
+    options: &'a RunOptions,
+    format: OutputFormat,
+    environment: &'a Environment,
+    out: &'a mut Out,
+    shown: Shown,
+    /// The name of the recipe, once it is known.
+    pub(crate) recipe: Option<String>,
+}
+
+impl<'a> TerminalListener<'a> {
+    /// A surface that shows everything.
+    pub(crate) fn new(
+        options: &'a RunOptions,
+        format: OutputFormat,
+        environment: &'a Environment,
+        out: &'a mut Out,
+    ) -> TerminalListener<'a> {
+        TerminalListener { options, format, environment, out, shown: Shown::All, recipe: None }
+    }
+
+    /// The same with these warnings.
+    pub(crate) fn showing(self, shown: Shown) -> TerminalListener<'a> {
+        TerminalListener { shown, ..self }
+    }
+}
+
+impl Listener for TerminalListener<'_> {
+    fn checked(&mut self, checked: &Checked) {
+        self.recipe = checked.plan.as_ref().map(|plan| plan.root().name.clone());
+        if self.shown == Shown::All {
+            load_recipe::report(checked, self.environment, self.out);
+        }
+    }
+
+    fn warning(&mut self, text: &str) {
+        if self.shown != Shown::Nothing {
+            self.out.notice(&clean(&format!("warning: {text}")));
+        }
+    }
+
+    fn note(&mut self, text: &str) {
+        self.out.notice(&format!("[run] {text}"));
+    }
+
+    fn reporter(&mut self) -> Box<dyn Reporter + '_> {
+        reporter(self.options, self.format, self.environment, self.out)
+    }
+}
+
+/// The reporter of a run: a view that is redrawn if possible and wanted, otherwise lines.
+fn reporter<'a>(
+    options: &RunOptions,
+    format: OutputFormat,
+    environment: &Environment,
+    out: &'a mut Out,
+) -> Box<dyn Reporter + 'a> {
+    out.expect_signals();
+    let audience = if format == OutputFormat::Json { Audience::Programs } else { Audience::People };
+    if is_live(options, environment) {
+        return Box::new(Live::new(out, audience));
+    }
+    let manner = match (options.quiet, options.progress) {
+        (true, _) => Manner::Quiet,
+        (false, true) => Manner::Icons,
+        // the result of a dry run says everything that its progress would
+        (false, false) if options.dry_run && format == OutputFormat::Text => Manner::Quiet,
+        (false, false) => Manner::Lines,
+    };
+    Box::new(Progress::new(out, manner, audience, heartbeat(environment)))
+}
+
+fn is_live(options: &RunOptions, environment: &Environment) -> bool {
+    environment.can_redraw() && !options.quiet && !options.progress && !options.dry_run
+}
+
+/// How much the result shows: steps that the user has just seen are not listed again.
+pub(crate) fn detail(options: &RunOptions, environment: &Environment) -> Detail {
+    match is_live(options, environment) && environment.stdout_is_terminal {
+        true => Detail::Brief,
+        false if options.verbose => Detail::Full,
+        false => Detail::Lines,
+    }
+}
+
+fn heartbeat(environment: &Environment) -> Option<Duration> {
+    let seconds = environment
+        .get("AMPLIHACK_RECIPE_HEARTBEAT_INTERVAL_SECONDS")
+        .and_then(|text| text.trim().parse().ok());
+    match seconds {
+        Some(0.0) => None,
+        Some(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+        None => Some(Duration::from_secs(60)),
+    }
+}

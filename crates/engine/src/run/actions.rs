@@ -1,0 +1,228 @@
+//! What the engine tells its driver to do, and what the driver tells the engine. Both are data.
+//!
+//! A driver records events, and carries out everything else only after the records are on disk. It reports what came
+//! of it as a [`Happening`]. Nothing here names a process, a folder or a machine, so a driver may run anywhere.
+
+use crate::run::{
+    attempt::AttemptResult,
+    cause::Refusal,
+    ending::EndReason,
+    event::{Ended, Event, Usage},
+    frame::FrameId,
+    outcome::StepStatus,
+};
+use recipe::value::Value;
+
+/// Something to do.
+#[derive(Debug)]
+pub enum Action {
+    /// Record this event.
+    Record(Box<Event>),
+    /// Record a note about a step, without secrets.
+    Note {
+        /// The step.
+        path: String,
+        /// The note.
+        message: String,
+    },
+    /// Store the value of a step, and record the end of the step.
+    FinishStep(Box<StepEnd>),
+    /// Do the work of a step. The driver reports [`Happening::AttemptEnded`], or [`Happening::RecipeChecked`] if the
+    /// step runs a recipe.
+    StartStep {
+        /// The step.
+        path: String,
+        /// Which attempt.
+        attempt: u32,
+        /// Whether the hook before the step runs first.
+        pre_hook: bool,
+        /// The model to use instead of that of the step, after a rate limit.
+        model: Option<String>,
+    },
+    /// Run a hook of a step. The driver reports [`Happening::HookEnded`].
+    StartHook {
+        /// The step.
+        path: String,
+        /// Which hook.
+        hook: HookKind,
+    },
+    /// Collect the result of a sub-recipe that has ended. The driver reports [`Happening::RecipeEnded`].
+    CloseRecipe {
+        /// The step that runs it.
+        path: String,
+        /// Its frame.
+        frame: FrameId,
+    },
+    /// Ask an agent to finish the work of a failed sub-recipe. The driver reports [`Happening::RecoveryAnswered`].
+    AskRecovery {
+        /// The step that runs it.
+        path: String,
+        /// Its frame.
+        frame: FrameId,
+    },
+    /// Wait before the next attempt at a step, and meanwhile end the processes that the last one left running. The
+    /// driver reports [`Happening::RetryDue`].
+    WaitForRetry {
+        /// The step.
+        path: String,
+        /// How long to wait.
+        milliseconds: u64,
+        /// The processes to end, by step and attempt (`path#attempt`).
+        leftovers: Vec<String>,
+    },
+    /// Start the timeout of a recipe step. The driver reports [`Happening::RecipeTimedOut`] unless the recipe ends
+    /// first.
+    LimitRecipe {
+        /// The step.
+        path: String,
+        /// Its timeout.
+        seconds: f64,
+    },
+    /// Stop everything that runs inside the recipe of a step.
+    StopBelow {
+        /// The step.
+        path: String,
+        /// Why, as the end of a sentence that begins with "because".
+        why: String,
+    },
+    /// End the processes that a failed sub-recipe left running. The driver reports [`Happening::LeftoversEnded`].
+    EndLeftovers {
+        /// The processes, by step and attempt (`path#attempt`).
+        leftovers: Vec<String>,
+        /// The recipe step that ends after that.
+        failed: Box<FailedRecipe>,
+    },
+    /// End the run.
+    Finish,
+}
+
+/// The end of a step.
+#[derive(Debug)]
+pub struct StepEnd {
+    /// The step.
+    pub path: String,
+    /// Its last attempt.
+    pub attempt: u32,
+    /// Its status.
+    pub status: StepStatus,
+    /// How it ended.
+    pub ended: Ended,
+    /// Its value.
+    pub value: Option<Value>,
+    /// Whether an agent finished the work of its sub-recipe.
+    pub recovered: bool,
+}
+
+/// A recipe step that has failed and is recorded once its processes have ended.
+#[derive(Debug)]
+pub struct FailedRecipe {
+    /// The step.
+    pub path: String,
+    /// Its attempt.
+    pub attempt: u32,
+    /// The frame of its recipe.
+    pub frame: FrameId,
+    /// How it ended.
+    pub result: AttemptResult,
+}
+
+/// A command around a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookKind {
+    /// Before the step.
+    PreStep,
+    /// After a step that did not fail.
+    PostStep,
+    /// After a step that failed.
+    OnError,
+}
+
+impl HookKind {
+    /// Its name in a recipe.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            HookKind::PreStep => "pre_step",
+            HookKind::PostStep => "post_step",
+            HookKind::OnError => "on_error",
+        }
+    }
+}
+
+/// Something that happened outside the engine.
+#[derive(Debug)]
+pub enum Happening {
+    /// An attempt at a step ended.
+    AttemptEnded {
+        /// The step.
+        path: String,
+        /// Which attempt.
+        attempt: u32,
+        /// How it ended.
+        result: Box<AttemptResult>,
+    },
+    /// A hook ended.
+    HookEnded {
+        /// The step.
+        path: String,
+        /// Which hook.
+        hook: HookKind,
+        /// Why it failed, if it did.
+        error: Option<String>,
+    },
+    /// The wait before a retry is over.
+    RetryDue {
+        /// The step.
+        path: String,
+    },
+    /// The recipe of a step was looked up, and its context was checked.
+    RecipeChecked {
+        /// The step.
+        path: String,
+        /// The recipe, if it was found.
+        unit: Option<String>,
+        /// Why it cannot be entered, if it cannot.
+        problem: Option<Refusal>,
+    },
+    /// The timeout of a recipe step has passed.
+    RecipeTimedOut {
+        /// The step.
+        path: String,
+        /// The timeout.
+        seconds: f64,
+    },
+    /// A sub-recipe has ended.
+    RecipeEnded {
+        /// The step that runs it.
+        path: String,
+        /// Its frame.
+        frame: FrameId,
+        /// Its result; absent if it did not succeed.
+        result: Option<Box<AttemptResult>>,
+    },
+    /// The processes that a failed sub-recipe left running have ended.
+    LeftoversEnded(Box<FailedRecipe>),
+    /// A recovery agent answered, or could not be asked.
+    RecoveryAnswered {
+        /// The step whose recipe failed.
+        path: String,
+        /// The frame of the recipe.
+        frame: FrameId,
+        /// The meaning of the answer.
+        answer: RecoveryAnswer,
+        /// The usage of the agent.
+        usage: Option<Usage>,
+    },
+    /// A person or the system asked the run to stop, for this reason.
+    StopRequested(EndReason),
+}
+
+/// The meaning of a recovery agent's answer.
+#[derive(Debug)]
+pub enum RecoveryAnswer {
+    /// The work is done, with this result.
+    Recovered(Box<AttemptResult>),
+    /// It is not done, for this reason.
+    NotRecovered(String),
+    /// The agent was stopped.
+    Stopped,
+}

@@ -1,0 +1,54 @@
+//! Work of this process that was handed out and has not ended. A resume begins with none of it.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use crate::run::{actions::HookKind, attempt::AttemptResult, ending::EndReason, frame::FrameId};
+
+/// The work that is under way.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LiveWork {
+    /// Why the run was asked to stop; nothing new starts then.
+    pub(crate) stop: Option<EndReason>,
+    /// Sub-recipes that have ended and whose end is not recorded yet.
+    pub(crate) closing: HashSet<FrameId>,
+    /// Steps with an agent at work.
+    pub(crate) running_agents: HashSet<String>,
+    /// Agents that wait for others to end.
+    pub(crate) waiting_agents: VecDeque<WaitingAgent>,
+    /// Whether a sub-recipe was stopped, so that agents which wait in it have to be dismissed.
+    pub(crate) has_stopped_recipe: bool,
+    /// Models for the next attempts of steps whose own model is rate limited.
+    pub(crate) fallback_models: HashMap<String, String>,
+    /// Steps whose `pre_step` hook was handed out.
+    pub(crate) hooked: HashSet<String>,
+    /// Hooks of finished steps that are to be started.
+    pub(crate) due_hooks: VecDeque<(String, HookKind)>,
+    /// The last failed attempts of steps that wait for a retry.
+    pub(crate) failed_attempts: HashMap<String, AttemptResult>,
+}
+
+/// An agent that waits because the maximum number of agents is at work.
+#[derive(Clone, Debug)]
+pub(crate) enum WaitingAgent {
+    /// The agent of an agent step.
+    Step {
+        /// The step.
+        path: String,
+        /// Which attempt.
+        attempt: u32,
+    },
+    /// The agent that has to finish the work of a sub-recipe.
+    Recovery {
+        /// The step that runs it.
+        path: String,
+        /// Its frame.
+        frame: FrameId,
+    },
+}
+
+impl WaitingAgent {
+    pub(crate) fn path(&self) -> &str {
+        let (WaitingAgent::Step { path, .. } | WaitingAgent::Recovery { path, .. }) = self;
+        path
+    }
+}

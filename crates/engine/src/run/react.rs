@@ -1,0 +1,130 @@
+//! The actions that follow from something that happened outside the engine.
+
+use recipe::plan::Plan;
+
+use crate::run::{
+    actions::{Action, Happening, StepEnd},
+    attempt::AttemptResult,
+    event::Event,
+    message::tried,
+    outcome::{Outcome, StepStatus},
+    recipe_step,
+    retry::{self, Retry},
+    state::RunState,
+    step::start,
+};
+
+/// The actions that follow from a happening. The state changes only by the events that they record, apart from the
+/// work that is under way.
+pub fn react(plan: &Plan, state: &mut RunState, happening: Happening) -> Vec<Action> {
+    match happening {
+        Happening::AttemptEnded { path, attempt, result } => attempt_ended(state, &path, attempt, *result),
+        Happening::HookEnded { path, hook, error } => {
+            let hook = hook.as_str().to_owned();
+            vec![Action::Record(Box::new(Event::HookFinished { path, hook, error }))]
+        }
+        Happening::RetryDue { path } => retry_due(plan, state, path),
+        Happening::RecipeChecked { path, unit, problem } => recipe_step::checked(state, &path, unit, problem),
+        Happening::RecipeTimedOut { path, seconds } => recipe_step::timed_out(state, path, seconds),
+        Happening::RecipeEnded { path, frame, result } => {
+            recipe_step::ended(plan, state, &path, frame, result.map(|result| *result))
+        }
+        Happening::LeftoversEnded(failed) => {
+            state.live.closing.remove(&failed.frame);
+            vec![finish(&failed.path, failed.attempt, failed.result)]
+        }
+        Happening::RecoveryAnswered { path, frame, answer, usage } => {
+            recipe_step::recovery_answered(plan, state, &path, frame, answer, usage)
+        }
+        Happening::StopRequested(reason) => {
+            state.live.stop = Some(reason);
+            Vec::new()
+        }
+    }
+}
+
+fn attempt_ended(state: &mut RunState, path: &str, attempt: u32, mut result: AttemptResult) -> Vec<Action> {
+    state.live.running_agents.remove(path);
+    let Some((frame, at)) = state.locate(path) else { return Vec::new() };
+    if state.live.stop.is_some() && result.ended.outcome == Outcome::Cancelled {
+        return vec![Action::Record(Box::new(stopped_with_the_run(state, path, attempt, result)))];
+    }
+    let note = |message: String| Event::Noted { path: Some(path.to_owned()), message };
+    let notes = std::mem::take(&mut result.notes);
+    let mut actions: Vec<Action> =
+        notes.into_iter().map(|message| Action::Record(Box::new(note(message)))).collect();
+    let frame = &state.frames[frame];
+    let may_retry = state.live.stop.is_none() && frame.stopped.is_none();
+    let retry = retry::of_step(state, path, &frame.unit.steps[at], &result.ended).filter(|_| may_retry);
+    if let Some(retry) = retry {
+        actions.extend(plan_retry(state, path, attempt, result, retry));
+        return actions;
+    }
+    if let Outcome::RateLimited { tries, .. } = &mut result.ended.outcome {
+        let before = state.tries(path);
+        *tries = before.failed + before.rate_limited + 1;
+        result.ended.error = result.ended.error.map(|error| tried(&error, *tries));
+    }
+    actions.push(finish(path, attempt, result));
+    actions
+}
+
+/// The end of an attempt that was stopped with the run: a resume runs it again. Its usage and its background processes
+/// are kept.
+fn stopped_with_the_run(state: &RunState, path: &str, attempt: u32, result: AttemptResult) -> Event {
+    let (path, ended) = (path.to_owned(), result.ended);
+    let has_spawned = state.step(&path).is_some_and(|step| step.has_spawned);
+    match has_spawned || ended.usage.as_ref().is_some_and(|used| used.runs > 0) {
+        true => Event::AttemptFailed { path, attempt, ended, retry_in_ms: 0 },
+        false => Event::StepNotBegun { path, attempt },
+    }
+}
+
+/// Records a failed attempt and waits for the next one.
+pub(crate) fn plan_retry(
+    state: &mut RunState,
+    path: &str,
+    attempt: u32,
+    result: AttemptResult,
+    retry: Retry,
+) -> Vec<Action> {
+    let milliseconds = (retry.seconds * 1000.0) as u64;
+    let leftovers = recipe_step::leftovers(state, path, attempt, &result.ended);
+    let (path, ended) = (path.to_owned(), result.ended.clone());
+    if let Some(model) = retry.model {
+        state.live.fallback_models.insert(path.clone(), model);
+    }
+    state.live.failed_attempts.insert(path.clone(), result);
+    let failed = Event::AttemptFailed { path: path.clone(), attempt, ended, retry_in_ms: milliseconds };
+    vec![Action::Record(Box::new(failed)), Action::WaitForRetry { path, milliseconds, leftovers }]
+}
+
+fn retry_due(plan: &Plan, state: &mut RunState, path: String) -> Vec<Action> {
+    if state.live.stop.is_some() {
+        return Vec::new();
+    }
+    if recipe_step::is_stopped(state, &path) {
+        return recipe_step::give_up(state, &path);
+    }
+    state.live.failed_attempts.remove(&path);
+    let attempt = state.next_attempt(&path);
+    start(plan, state, path, attempt)
+}
+
+/// Ends a step as its last attempt ended.
+pub(crate) fn finish(path: &str, attempt: u32, result: AttemptResult) -> Action {
+    let AttemptResult { ended, value, degraded, .. } = result;
+    let status = match (&ended.outcome, degraded) {
+        (Outcome::Ok, _) => StepStatus::Completed,
+        (Outcome::NotJson { .. }, true) => StepStatus::Degraded,
+        _ => StepStatus::Failed,
+    };
+    Action::FinishStep(Box::new(StepEnd {
+        path: path.to_owned(),
+        attempt,
+        status,
+        ended,
+        value,
+        recovered: false,
+    }))
+}

@@ -1,0 +1,66 @@
+//! Whether a request uses auto-fix, and with which budget. Never repairs anything.
+
+use std::path::PathBuf;
+
+use crate::{
+    machine::host::Host,
+    repair::{self, Policy},
+    runs::{RunError, Runs},
+    store::folder::{Options, RequestOptions, RunFolder},
+};
+
+/// The use of auto-fix before a request.
+#[derive(Default)]
+pub(super) struct Earlier {
+    /// Whether the run was started without it.
+    is_off: bool,
+    /// A loop that was killed: its settings, and the path of its budget.
+    unfinished: Option<(Policy, PathBuf)>,
+}
+
+impl Earlier {
+    /// Of a stored run.
+    pub(super) fn of(folder: &RunFolder, options: &Options) -> Earlier {
+        Earlier { is_off: options.no_auto_fix, unfinished: repair::unfinished(folder, options) }
+    }
+}
+
+/// The use of auto-fix by a request.
+pub(super) struct AutoFix {
+    /// How it is done, if it is.
+    pub(super) policy: Option<Policy>,
+    /// The path of its budget.
+    pub(super) budget: Option<PathBuf>,
+    /// Whether the result says that it is switched off.
+    pub(super) is_off: bool,
+    /// Whether a loop that was killed continues.
+    pub(super) continues: bool,
+}
+
+impl AutoFix {
+    /// Decides, and passes the decision on to everything that the run starts.
+    pub(super) fn choose(
+        runs: &Runs,
+        options: &RequestOptions,
+        earlier: Earlier,
+        host: &mut Host,
+    ) -> Result<AutoFix, RunError> {
+        let is_said = options.no_auto_fix || (earlier.is_off && options.auto_fix.is_none());
+        let is_unwanted = is_said || repair::is_forbidden(host);
+        let is_off = is_unwanted && (is_said || options.auto_fix.is_some() || earlier.unfinished.is_some());
+        if is_unwanted {
+            repair::forbid(host);
+            return Ok(AutoFix { policy: None, budget: None, is_off, continues: false });
+        }
+        let known = earlier.unfinished.as_ref().map(|(_, budget)| budget.clone());
+        let continues = known.is_some();
+        let asked = options.auto_fix.filter(|_| !options.dry_run);
+        let asked =
+            asked.map(|max_attempts| Policy { max_attempts, repair_agent: options.repair_agent.clone() });
+        let Some(mut policy) = asked.or(earlier.unfinished.map(|(policy, _)| policy)) else {
+            return Ok(AutoFix { policy: None, budget: None, is_off, continues });
+        };
+        let budget = repair::prepare(runs, &mut policy, known, host)?;
+        Ok(AutoFix { policy: Some(policy), budget: Some(budget), is_off, continues })
+    }
+}

@@ -1,0 +1,245 @@
+//! A request for a run: finds, checks and runs a recipe.
+
+use std::path::{Path, PathBuf};
+
+use engine::run::{env_overrides, origin::Origin};
+use recipe::{
+    check::{Checked, check},
+    env_name,
+    plan::Plan,
+    value::{Map, Value},
+};
+
+use super::{
+    Inputs, Listener, RequestError, accept,
+    auto_fix::{AutoFix, Earlier},
+};
+use crate::{
+    machine::{
+        discovery::Library,
+        local::{Allowance, LocalMachine, compat_depth, warnings},
+    },
+    repair::{self, Loop},
+    report::RunResult,
+    runs::{Beside, ConcurrencyPolicy, MAX_PARALLEL, Runs, Stale, Start, canonical_recipe},
+    store::{
+        folder::{Options, Recovery, RequestOptions, StoredRequest, store_inputs},
+        secrets::Mask,
+        sources::Recording,
+    },
+};
+
+/// A request for a run.
+#[derive(Clone, Debug, Default)]
+pub struct RunRequest {
+    /// The recipe, by path or by name.
+    pub recipe: String,
+    /// The working directory.
+    pub working_dir: PathBuf,
+    /// Given values.
+    pub inputs: Inputs,
+    /// The options.
+    pub options: RequestOptions,
+    /// Whether it may run next to a live run in the same workspace.
+    pub beside: Beside,
+    /// Where the request comes from.
+    pub origin: Option<Origin>,
+}
+
+impl RunRequest {
+    /// A recipe, by path or by name, and the directory to run it in.
+    pub fn new(recipe: impl Into<String>, working_dir: impl Into<PathBuf>) -> RunRequest {
+        RunRequest { recipe: recipe.into(), working_dir: working_dir.into(), ..RunRequest::default() }
+    }
+
+    /// Adds a directory to search for recipes by name.
+    #[must_use]
+    pub fn search(mut self, dir: impl Into<PathBuf>) -> RunRequest {
+        self.options.recipe_dirs.push(dir.into());
+        self
+    }
+
+    /// Sets a context value.
+    #[must_use]
+    pub fn set(mut self, name: impl Into<String>, value: impl Into<Value>) -> RunRequest {
+        self.inputs.own.push((name.into(), value.into()));
+        self
+    }
+
+    /// Finds and checks the recipe with everything that it reaches, and runs nothing.
+    pub fn check(&self, machine: &LocalMachine) -> Result<Checked, RequestError> {
+        let library = self.library(machine);
+        self.examine(&library, &Recording::new(&library))
+    }
+
+    fn library(&self, machine: &LocalMachine) -> Library {
+        machine.library(&self.options.recipe_dirs, &machine.absolute(&self.working_dir))
+    }
+
+    fn examine(&self, library: &Library, recording: &Recording<'_>) -> Result<Checked, RequestError> {
+        let loaded = library
+            .root(&self.recipe)
+            .map_err(|error| RequestError::Recipe { recipe: self.recipe.clone(), error })?;
+        recording.root(&loaded);
+        let checked = check(loaded, recording, &self.inputs.given(self.options.tags()));
+        Ok(if self.options.strict { checked.strict() } else { checked })
+    }
+
+    /// The request in the form for the run folder.
+    fn stored(&self, plan: &Plan, working_dir: &Path) -> StoredRequest {
+        let mut inputs = Map::new();
+        self.inputs.put_over(&mut inputs, plan.root());
+        let mut mask = Mask::new(plan.units.iter().flat_map(|unit| unit.secrets.clone()));
+        mask.learn(&inputs);
+        let absolute = |dir: &PathBuf| std::fs::canonicalize(dir).unwrap_or_else(|_| dir.clone());
+        let options = RequestOptions {
+            max_parallel: self.options.max_parallel.filter(|number| *number != MAX_PARALLEL),
+            recovery: self.options.recovery.filter(|mode| *mode != Recovery::default()),
+            recipe_dirs: self.options.recipe_dirs.iter().map(absolute).collect(),
+            ..self.options.clone()
+        };
+        StoredRequest {
+            beside: self.beside,
+            inputs: store_inputs(&inputs, &mask),
+            options,
+            recipe: canonical_recipe(&plan.root().path),
+            working_dir: working_dir.to_owned(),
+        }
+    }
+}
+
+impl RequestOptions {
+    /// The tags that steps are chosen by.
+    pub(super) fn tags(&self) -> Vec<String> {
+        [self.include_tags.clone(), self.exclude_tags.clone()].concat()
+    }
+}
+
+impl Runs {
+    /// Finds, checks and runs a recipe to its end, or until a stop is requested.
+    ///
+    /// ```
+    /// use runtime::{machine::local::LocalMachine, requests::{RunRequest, Silent}, runs::Runs};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let place = tempfile::tempdir()?;
+    /// # let dir = place.path().canonicalize()?;
+    /// std::fs::write(
+    ///     dir.join("hello.yaml"),
+    ///     "name: hello-world\ncontext: {who: you}\nsteps: [{id: greet, command: 'echo Hello, {{who}}!'}]\n",
+    /// )?;
+    /// let runs = Runs::at(dir.join("state"));
+    /// let machine = LocalMachine { cwd: dir.clone(), ..LocalMachine::default() };
+    ///
+    /// // parse and check, without running anything
+    /// let request = RunRequest::new("hello.yaml", &dir).set("who", "world");
+    /// assert!(request.check(&machine)?.plan.is_some());
+    ///
+    /// // run it by its path …
+    /// let result = runs.run(&request, &machine, &mut Silent)?;
+    /// assert!(result.success);
+    /// assert_eq!(result.step_results[0].output, "Hello, world!");
+    ///
+    /// // … or by its name; the run can be looked at later
+    /// let request = RunRequest::new("hello-world", &dir).search(&dir);
+    /// let result = runs.run(&request, &machine, &mut Silent)?;
+    /// assert_eq!(result.step_results[0].output, "Hello, you!");
+    /// assert_eq!(runs.list(None).len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn run(
+        &self,
+        request: &RunRequest,
+        machine: &LocalMachine,
+        listener: &mut dyn Listener,
+    ) -> Result<RunResult, RequestError> {
+        let library = request.library(machine);
+        let recording = Recording::new(&library);
+        let plan = accept(&request.recipe, request.examine(&library, &recording)?, listener)?;
+        let asked = machine.absolute(&request.working_dir);
+        let working_dir = std::fs::canonicalize(&asked).unwrap_or(asked);
+        let machine = machine.with_defaults(request.options.compat.then(compat_depth));
+        let known = machine.with_files(&plan, &machine.cwd, &working_dir);
+        let mut host = known.host(&plan);
+        for problem in warnings(&host, &plan, &machine.cwd, &working_dir) {
+            listener.warning(&problem);
+        }
+        let options = &request.options;
+        let allowance = Allowance { budget: options.budget, ..Allowance::default() };
+        let agents = known.agents(options.agent_binary.as_deref(), allowance, &working_dir)?;
+        let step_timeout = match options.step_timeout {
+            None => known.step_timeout()?,
+            given => given,
+        };
+        let auto_fix = AutoFix::choose(self, options, Earlier::default(), &mut host)?;
+        let recipe_file = library.absolute(&plan.root().path);
+        let host_for = |plan: &Plan| machine.with_files(plan, &machine.cwd, &working_dir).host(plan);
+        let variable = |name: &str| known.variables.raw(name);
+        let start = Start {
+            given: request.inputs.settings(plan.root(), variable),
+            options: Options {
+                step_timeout,
+                variables: known.kept_variables(),
+                auto_fix: auto_fix.policy.as_ref().map(|policy| policy.max_attempts),
+                no_auto_fix: auto_fix.is_off,
+                auto_fix_budget: auto_fix.budget,
+                recipe_dirs: library.named_dirs(),
+                ambient: env_overrides::below(&plan, known.variables.beginning_with(env_name::PREFIX)),
+                ..options.stored(|dir| machine.absolute(dir))
+            },
+            request: Some(request.stored(&plan, &working_dir)),
+            host,
+            agents,
+            plan,
+            working_dir: working_dir.clone(),
+            recording: &recording,
+            dry_run: options.dry_run,
+            others: options.concurrency(request.beside),
+            origin: request.origin.clone(),
+        };
+        let fixer = auto_fix.policy.map(|policy| Loop {
+            runs: self,
+            policy,
+            agents: start.agents.clone(),
+            host: start.host.clone(),
+            loader: &library,
+            recipe_file,
+            host_for: &host_for,
+            level: 0,
+        });
+        let mut reporter = listener.reporter();
+        let result = match fixer {
+            Some(fixer) => fixer.start(start, &mut *reporter)?,
+            None => self.start(start, &mut *reporter)?,
+        };
+        Ok(if auto_fix.is_off { repair::not_wanted(result) } else { result })
+    }
+}
+
+impl RequestOptions {
+    /// The options that a new run keeps, as far as the request names them.
+    fn stored(&self, absolute: impl Fn(&Path) -> PathBuf) -> Options {
+        Options {
+            include_tags: self.include_tags.clone(),
+            exclude_tags: self.exclude_tags.clone(),
+            max_parallel: self.max_parallel.unwrap_or(MAX_PARALLEL),
+            max_agents: self.max_agents,
+            agent_binary: self.agent_binary.clone(),
+            no_auto_stage: self.no_auto_stage,
+            recovery: self.recovery.unwrap_or_default(),
+            audit_dir: self.audit_dir.as_deref().map(absolute),
+            repair_agent: self.repair_agent.clone(),
+            budget: self.budget,
+            compat: self.compat,
+            strict: self.strict,
+            ..Options::default()
+        }
+    }
+
+    /// How to treat other runs of the same recipe in the same directory.
+    fn concurrency(&self, beside: Beside) -> ConcurrencyPolicy {
+        let stale = if self.clear_stale { Stale::Cleared } else { Stale::Named };
+        ConcurrencyPolicy { beside, stale }
+    }
+}

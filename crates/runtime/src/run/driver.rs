@@ -1,0 +1,353 @@
+//! The driver of a run in this process: its loop from the first record to the last.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    ffi::OsString,
+    path::PathBuf,
+    sync::Arc,
+};
+
+use engine::{
+    Event, RunState,
+    run::{
+        actions::{Action, Happening},
+        frame::FrameId,
+        react::react,
+        step::step,
+    },
+};
+use recipe::{
+    check::Loader,
+    plan::{Plan, Unit},
+    value::Value,
+};
+
+use super::{
+    DriveError, Halt, Notice, Preview, Reporter, Signals, audit::Audit, output::ShownOutput,
+    run_store::RunStore, signals, start_agent::Spending, tasks::Tasks,
+};
+use crate::{
+    agents::AgentSettings,
+    machine::host::Host,
+    os::{clock, files, guardian::Beside, process},
+    steps::shell::attempt::Progress,
+    store::{
+        folder::{Options, RunFolder},
+        journal::Journal,
+        secrets::{Mask, without_members},
+        sources::Recording,
+    },
+};
+
+/// What a run is, and where it runs. Only a recipe that becomes known later changes the host.
+pub struct RunSpec<'a> {
+    /// The run.
+    pub run_id: String,
+    /// Its options.
+    pub options: Options,
+    /// The machine.
+    pub host: Host,
+    /// Where it works.
+    pub working_dir: PathBuf,
+    /// The directory that relative paths of its recipes start from.
+    pub base: PathBuf,
+    /// Loads recipes whose names become known later.
+    pub loader: &'a dyn Loader,
+    /// Records what the loader finds.
+    pub recording: Option<&'a Recording<'a>>,
+    /// The generation of sources that it uses.
+    pub generation: u32,
+    /// How agents are started.
+    pub agents: AgentSettings,
+}
+
+/// The parts of a driver.
+pub struct Parts<'a> {
+    /// The run.
+    pub spec: RunSpec<'a>,
+    /// Its folder; without a folder nothing is written.
+    pub folder: Option<RunFolder>,
+    /// Its journal.
+    pub journal: Option<Journal>,
+    /// Its plan.
+    pub plan: Plan,
+    /// Its state.
+    pub state: RunState,
+    /// Shows the run.
+    pub reporter: &'a mut dyn Reporter,
+    /// Its audit logs.
+    pub audits: Vec<Audit>,
+}
+
+/// Everything that a run needs.
+pub struct Driver<'a> {
+    pub(super) spec: RunSpec<'a>,
+    pub(super) plan: Plan,
+    pub(super) state: RunState,
+    pub(super) store: RunStore,
+    pub(super) reporter: &'a mut dyn Reporter,
+    pub(super) mask: Mask,
+    /// How many secrets the reporter knows.
+    shown_secrets: usize,
+    audits: Vec<Audit>,
+    pub(super) tasks: Tasks,
+    pub(super) shown: ShownOutput,
+    pub(super) spending: Spending,
+    pub(super) environment: BaseEnvironment,
+    pub(super) previews: HashMap<String, Preview>,
+    /// Actions that wait until the records before them are on disk.
+    pending_actions: Vec<Action>,
+    /// Warnings about steps that are being prepared.
+    pub(super) pending_notes: Vec<(String, String)>,
+    /// Whether the note about values that are not exported was written.
+    pub(super) noted_left_out: bool,
+    /// Processes that were ended before the end of the run.
+    pub(super) ended_processes: Vec<process::Survivor>,
+    pub(super) halt: Option<Halt>,
+}
+
+/// The environment that all steps share.
+pub(super) struct BaseEnvironment {
+    pub(super) variables: Arc<BTreeMap<OsString, OsString>>,
+    /// The names in the environment of the last process, for the journal.
+    names: BTreeSet<String>,
+}
+
+impl<'a> Driver<'a> {
+    /// A driver; must be made inside a tokio runtime.
+    pub fn new(parts: Parts<'a>) -> Driver<'a> {
+        let Parts { spec, folder, journal, plan, mut state, reporter, audits } = parts;
+        let mut mask = Mask::default().of_run(&spec.run_id);
+        plan.units.iter().for_each(|unit| mask.learn_unit(unit));
+        mask.learn_variables(&spec.host.named);
+        state.frames.iter().for_each(|frame| mask.learn_frame(frame));
+        let variables = Arc::new(spec.host.step_env(&spec.host.tree(&spec.run_id)));
+        let settings = &mut state.settings;
+        // with few file descriptors a run is slower, but does not fail
+        settings.max_parallel = settings.max_parallel.min(process::room());
+        settings.max_agents = Some(spec.host.most_agents(spec.options.max_agents));
+        settings.rate_limits = spec.agents.rate.clone();
+        settings.recovery = spec.options.recovery;
+        Driver {
+            spec,
+            plan,
+            state,
+            store: RunStore::new(folder, journal),
+            reporter,
+            mask,
+            shown_secrets: 0,
+            audits,
+            tasks: Tasks::new(),
+            shown: ShownOutput::new(),
+            spending: Spending::default(),
+            environment: BaseEnvironment { variables, names: BTreeSet::new() },
+            previews: HashMap::new(),
+            pending_actions: Vec::new(),
+            pending_notes: Vec::new(),
+            noted_left_out: false,
+            ended_processes: Vec::new(),
+            halt: None,
+        }
+    }
+
+    /// Runs to the end, or until a stop is requested. `first` are the events to begin with.
+    pub async fn run(&mut self, first: Vec<Event>) -> Result<(), DriveError> {
+        process::become_reaper();
+        let folder = self.store.folder.as_ref().map(|folder| folder.path().to_owned());
+        let mut guardian = Beside::new(self.spec.host.guardian.clone(), folder);
+        let lived = guardian.while_it(self.live(first)).await;
+        guardian.end();
+        lived
+    }
+
+    /// The parts that remain when the run is over: plan, state, secrets, and the previews of a dry run.
+    pub fn into_parts(self) -> (Plan, RunState, Mask, HashMap<String, Preview>) {
+        (self.plan, self.state, self.mask, self.previews)
+    }
+
+    async fn live(&mut self, first: Vec<Event>) -> Result<(), DriveError> {
+        let mut signals = Signals::new().map_err(DriveError::Signals)?;
+        for event in first {
+            self.record(event, None)?;
+        }
+        // ending processes takes its time; without it, the last record brings the others to disk
+        let worked = self.work(&mut signals).await.and_then(|()| match self.is_all_gone() {
+            true => Ok(()),
+            false => self.store.settle(),
+        });
+        if let Err(error) = worked {
+            // try to save finished work now and again after the processes have ended
+            self.store.try_to_sync();
+            self.stop_everything().await;
+            self.store.try_to_sync();
+            return Err(error);
+        }
+        self.finish(&mut signals).await
+    }
+
+    async fn work(&mut self, signals: &mut Signals) -> Result<(), DriveError> {
+        let mut ticks = self.reporter.tick().map(tokio::time::interval);
+        if let Some(ticks) = &mut ticks {
+            ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            ticks.tick().await;
+        }
+        let mut inbox = signals::inbox();
+        let reaper = process::reap_adopted();
+        tokio::pin!(reaper);
+        loop {
+            if self.advance()? || (self.halt.is_some() && self.tasks.set.is_empty()) {
+                return Ok(());
+            }
+            let tick = async {
+                match &mut ticks {
+                    Some(ticks) => drop(ticks.tick().await),
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                halt = signals.next() => self.halt(halt)?,
+                Some(progress) = self.tasks.progress.1.recv() => self.take_progress(progress)?,
+                Some(done) = self.tasks.set.join_next() => self.take(done)?,
+                () = self.shown.outputs.changed() => self.forward_output(),
+                _ = inbox.tick(), if self.halt.is_none() && !files::is_on() => self.halt(Halt::Cancel)?,
+                () = tick => self.reporter.notice(Notice::Tick { state: &self.state }),
+                _ = &mut reaper => {}
+            }
+        }
+    }
+
+    /// Carries out actions until the engine has to wait; returns whether the run has ended.
+    fn advance(&mut self) -> Result<bool, DriveError> {
+        loop {
+            let actions = step(&self.plan, &mut self.state);
+            if matches!(actions.as_slice(), [Action::Finish]) {
+                return Ok(true);
+            }
+            let is_waiting = actions.is_empty();
+            self.accept(actions)?;
+            if is_waiting && self.pending_actions.is_empty() {
+                // nothing more to do for now: finished work must not wait for the next step to be safe on disk
+                self.store.settle()?;
+                return Ok(false);
+            }
+            if is_waiting {
+                self.perform_pending()?;
+            }
+        }
+    }
+
+    /// Reports a happening to the engine.
+    pub(super) fn happen(&mut self, happening: Happening) -> Result<(), DriveError> {
+        let actions = react(&self.plan, &mut self.state, happening);
+        self.accept(actions)
+    }
+
+    /// Writes records at once, and keeps the other actions until these are on disk.
+    fn accept(&mut self, actions: Vec<Action>) -> Result<(), DriveError> {
+        for action in actions {
+            match action {
+                Action::Record(_) | Action::Note { .. } | Action::FinishStep(_) => self.perform(action)?,
+                _ => self.pending_actions.push(action),
+            }
+        }
+        Ok(())
+    }
+
+    /// Syncs the records and prepares the actions in the meantime, then carries out the actions.
+    fn perform_pending(&mut self) -> Result<(), DriveError> {
+        if self.pending_actions.iter().all(|action| self.only_records(action)) {
+            return self.prepare_pending();
+        }
+        self.store.begin_sync()?;
+        // processes are started by tasks, and no task runs before this function has returned
+        let prepared = self.prepare_pending();
+        if let Err(error) = self.store.end_sync() {
+            self.tasks.set.abort_all();
+            return Err(error);
+        }
+        prepared
+    }
+
+    fn prepare_pending(&mut self) -> Result<(), DriveError> {
+        for action in std::mem::take(&mut self.pending_actions) {
+            self.perform(action)?;
+            self.tell_warnings()?;
+        }
+        Ok(())
+    }
+
+    /// Appends an event to the journal, applies it to the state, and notifies the reporter.
+    pub(super) fn record(&mut self, event: Event, value: Option<Value>) -> Result<(), DriveError> {
+        let record = self.store.append(clock::now(), event)?;
+        if let Some(value) = &value {
+            self.learn_secret(&record.event, value);
+        }
+        self.state.apply(&self.plan, &record, value);
+        if let Event::RecipeEntered { path, .. } = &record.event
+            && let Some(frame) = self.state.step(path).and_then(|step| step.frame)
+        {
+            self.mask.learn_frame(&self.state.frames[frame]);
+        }
+        if let Event::RunResumed(_) = &record.event {
+            self.mask.learn_frame(self.state.root());
+        }
+        for audit in &mut self.audits {
+            audit.record(&record.event, &self.state, &self.mask)?;
+        }
+        self.show_secrets();
+        self.reporter.notice(Notice::Event { record: &record, state: &self.state, mask: &self.mask });
+        Ok(())
+    }
+
+    /// Records a note about a step, with secrets masked: it is shown as it is.
+    pub(super) fn note(&mut self, path: &str, message: &str) -> Result<(), DriveError> {
+        let message = self.mask.text(message).into_owned();
+        self.record(Event::Noted { path: Some(path.to_owned()), message }, None)
+    }
+
+    /// Reports the warnings about steps that are being prepared.
+    fn tell_warnings(&mut self) -> Result<(), DriveError> {
+        for (path, warning) in std::mem::take(&mut self.pending_notes) {
+            self.note(&path, &warning)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the reporter which values must not be shown.
+    pub(super) fn show_secrets(&mut self) {
+        if self.shown_secrets != self.mask.len() {
+            self.shown_secrets = self.mask.len();
+            self.reporter.notice(Notice::Secrets { mask: &self.mask });
+        }
+    }
+
+    fn take_progress(&mut self, progress: Progress) -> Result<(), DriveError> {
+        match progress {
+            Progress::Spawned(started) => {
+                let spawned = started.recorded(&mut self.environment.names);
+                self.record(Event::Spawned(spawned), None)?;
+                // the step runs now, and there is nothing else to do
+                self.store.prepared.clear();
+                if self.state.has_more() {
+                    self.store.prepared.prepare();
+                }
+            }
+            Progress::Activity { path, what } => {
+                let what = without_members(self.mask.text(&what).into_owned().into_bytes());
+                let what = String::from_utf8_lossy(&what);
+                self.reporter.notice(Notice::Activity { path: &path, what: &what });
+            }
+        }
+        Ok(())
+    }
+
+    /// The folder of the run; empty in a dry run.
+    pub(super) fn run_dir(&self) -> PathBuf {
+        self.store.folder.as_ref().map(|folder| folder.path().to_owned()).unwrap_or_default()
+    }
+
+    pub(super) fn unit_of(&self, frame: FrameId) -> Arc<Unit> {
+        Arc::clone(&self.state.frames[frame].unit)
+    }
+}

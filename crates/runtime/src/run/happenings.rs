@@ -1,0 +1,125 @@
+//! Turns the results of tasks into happenings for the engine.
+
+use engine::{
+    Outcome,
+    run::{
+        actions::{Happening, RecoveryAnswer},
+        attempt::AttemptResult,
+        event::{Ended, Usage},
+        frame::FrameId,
+    },
+};
+use recipe::plan::StepKind;
+use tokio::task::JoinError;
+
+use super::{DriveError, Driver, Notice, hooks::HookReport, recovery::Verdict, tasks::TaskDone};
+use crate::{
+    steps::shell::attempt::read_json,
+    store::{folder::FolderError, outputs::Stream},
+};
+
+impl Driver<'_> {
+    pub(super) fn take(&mut self, done: Result<TaskDone, JoinError>) -> Result<(), DriveError> {
+        match done.map_err(DriveError::Task)? {
+            TaskDone::Attempt { path, attempt, hook, result } => {
+                self.take_attempt(path, attempt, hook, *result)
+            }
+            TaskDone::Hook(report) => {
+                self.tasks.forget(&report.key());
+                self.take_hook(Some(report))
+            }
+            TaskDone::Retry { path, ended } => {
+                self.tasks.forget(&path);
+                self.ended_processes.extend(ended);
+                self.happen(Happening::RetryDue { path })
+            }
+            TaskDone::Leftovers { failed, ended } => {
+                self.ended_processes.extend(ended);
+                self.happen(Happening::LeftoversEnded(failed))
+            }
+            TaskDone::Checked { path, hook, unit, problem } => {
+                self.tasks.forget(&path);
+                self.take_hook(hook)?;
+                self.happen(Happening::RecipeChecked { path, unit, problem })
+            }
+            TaskDone::RecipeTimeout { path, seconds } => {
+                self.happen(Happening::RecipeTimedOut { path, seconds })
+            }
+            TaskDone::Recovered { path, frame, answer, usage } => {
+                self.take_recovery(path, frame, answer, usage)
+            }
+            TaskDone::Nothing => Ok(()),
+            TaskDone::Broken(error) => Err(error.into()),
+        }
+    }
+
+    fn take_hook(&mut self, report: Option<HookReport>) -> Result<(), DriveError> {
+        let Some(HookReport { path, hook, error, output }) = report else { return Ok(()) };
+        if !output.is_empty() {
+            let text = self.mask.text(&output).into_owned();
+            self.reporter.notice(Notice::HookOutput { path: &path, text: &text });
+        }
+        self.happen(Happening::HookEnded { path, hook, error })
+    }
+
+    fn take_attempt(
+        &mut self,
+        path: String,
+        attempt: u32,
+        hook: Option<HookReport>,
+        result: Result<AttemptResult, FolderError>,
+    ) -> Result<(), DriveError> {
+        self.tasks.forget(&path);
+        self.end_output(&path, result.as_ref().ok().map(|result| &result.ended));
+        self.take_hook(hook)?;
+        let result = Box::new(result?);
+        let is_stopped = self.halt.is_some() && result.ended.outcome == Outcome::Cancelled;
+        let step = self.state.planned(&path).filter(|step| matches!(step.kind, StepKind::Agent(_)));
+        if let Some(step) = step.filter(|_| !is_stopped) {
+            self.note_unknown_cost(&path, &result.ended)?;
+            self.show_answer(&path, step.store.as_deref(), &result);
+        }
+        self.happen(Happening::AttemptEnded { path, attempt, result })
+    }
+
+    /// Shows the answer of an agent as the output of its step: the transcript is not shown.
+    fn show_answer(&mut self, path: &str, name: Option<&str>, result: &AttemptResult) {
+        let (true, Some(value)) = (result.is_done() && self.reporter.wants_output(), &result.value) else {
+            return;
+        };
+        let masked = self.mask.value(name.unwrap_or_default(), value);
+        let text = format!("{}\n", masked.render().trim_end_matches('\n'));
+        self.reporter.notice(Notice::Output { path, stream: Stream::Stdout, bytes: text.as_bytes() });
+    }
+
+    pub(super) fn take_recovery(
+        &mut self,
+        path: String,
+        frame: FrameId,
+        verdict: Verdict,
+        usage: Option<Usage>,
+    ) -> Result<(), DriveError> {
+        self.tasks.forget(&path);
+        self.end_output(&path, None);
+        let mut ended = Ended::new(Outcome::Ok, None);
+        ended.usage = usage.clone();
+        self.note_unknown_cost(&path, &ended)?;
+        let answer = match verdict {
+            Verdict::Stopped => RecoveryAnswer::Stopped,
+            Verdict::NotRecovered(message) => RecoveryAnswer::NotRecovered(message),
+            Verdict::Recovered(answer) => {
+                RecoveryAnswer::Recovered(Box::new(self.read_recovered(&path, answer)))
+            }
+        };
+        self.happen(Happening::RecoveryAnswered { path, frame, answer, usage })
+    }
+
+    /// The answer of a recovery as the value of its step, by the step's JSON mode.
+    fn read_recovered(&self, path: &str, answer: String) -> AttemptResult {
+        let mut result = AttemptResult::ok();
+        if let Some(step) = self.state.planned(path) {
+            read_json(&step, answer, "recipe", &mut result);
+        }
+        result
+    }
+}

@@ -1,0 +1,193 @@
+//! A request for a run as its folder stores it: normalised, so that equal requests have equal bytes.
+//!
+//! Keys are sorted, paths are absolute and defaults are left out. Secrets are masked, and the origin is stored
+//! elsewhere.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use recipe::{
+    digest::sha256,
+    plan::Budget,
+    value::{Map, Value},
+};
+use serde::{Deserialize, Serialize};
+
+use super::Recovery;
+use crate::store::secrets::Mask;
+
+/// The longest value that is stored itself, in bytes.
+const LONGEST: usize = 2048;
+
+/// Whether a run may start next to a live one in the same workspace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Beside {
+    /// It may not.
+    #[default]
+    Refused,
+    /// The user allows it.
+    Allowed,
+}
+
+/// The options of a request. An absent one has its default; a resume keeps the run's own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RequestOptions {
+    /// The agent program of steps that name none.
+    #[serde(skip_serializing_if = "is_default")]
+    pub agent_binary: Option<String>,
+    /// The directory of an audit log, absolute.
+    #[serde(skip_serializing_if = "is_default")]
+    pub audit_dir: Option<PathBuf>,
+    /// The maximum number of runs of auto-fix.
+    #[serde(skip_serializing_if = "is_default")]
+    pub auto_fix: Option<u32>,
+    /// What agents may use.
+    #[serde(skip_serializing_if = "is_default")]
+    pub budget: Budget,
+    /// Whether stale locks of dead runs are cleared.
+    #[serde(skip_serializing_if = "is_default")]
+    pub clear_stale: bool,
+    /// Whether it behaves as wrappers of other runners expect.
+    #[serde(skip_serializing_if = "is_default")]
+    pub compat: bool,
+    /// Whether nothing is executed.
+    #[serde(skip_serializing_if = "is_default")]
+    pub dry_run: bool,
+    /// Tags of steps that do not run.
+    #[serde(skip_serializing_if = "is_default")]
+    pub exclude_tags: Vec<String>,
+    /// Tags of steps that run.
+    #[serde(skip_serializing_if = "is_default")]
+    pub include_tags: Vec<String>,
+    /// How many agents work at the same time.
+    #[serde(skip_serializing_if = "is_default")]
+    pub max_agents: Option<usize>,
+    /// How many steps of a group run at the same time.
+    #[serde(skip_serializing_if = "is_default")]
+    pub max_parallel: Option<usize>,
+    /// Whether auto-fix is switched off.
+    #[serde(skip_serializing_if = "is_default")]
+    pub no_auto_fix: bool,
+    /// Whether files that agents changed are not staged.
+    #[serde(skip_serializing_if = "is_default")]
+    pub no_auto_stage: bool,
+    /// Directories of recipes, absolute.
+    #[serde(skip_serializing_if = "is_default")]
+    pub recipe_dirs: Vec<PathBuf>,
+    /// Which failed sub-recipes an agent may try to finish.
+    #[serde(skip_serializing_if = "is_default")]
+    pub recovery: Option<Recovery>,
+    /// The agent program that repairs recipes.
+    #[serde(skip_serializing_if = "is_default")]
+    pub repair_agent: Option<String>,
+    /// The default timeout of steps in seconds.
+    #[serde(skip_serializing_if = "is_default")]
+    pub step_timeout: Option<f64>,
+    /// Whether warnings are errors.
+    #[serde(skip_serializing_if = "is_default")]
+    pub strict: bool,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// A request for a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredRequest {
+    /// Whether it may run next to a live run.
+    pub beside: Beside,
+    /// Given values by name.
+    pub inputs: BTreeMap<String, StoredInput>,
+    /// The options.
+    pub options: RequestOptions,
+    /// The recipe: its absolute path, or the name of a built-in one.
+    pub recipe: String,
+    /// The working directory, absolute.
+    pub working_dir: PathBuf,
+}
+
+/// A given value of a request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoredInput {
+    /// A value; a secret one is masked.
+    Value(Value),
+    /// A long value, by the SHA-256 of its text.
+    Sha256(String),
+}
+
+/// Given values in the form for files; `mask` knows which ones are secret.
+pub fn store_inputs(values: &Map, mask: &Mask) -> BTreeMap<String, StoredInput> {
+    let stored = |name: &String, value: &Value| {
+        let value = mask.value(name, value);
+        let text = value.render();
+        match text.len() > LONGEST {
+            true => StoredInput::Sha256(sha256(text.as_bytes())),
+            false => StoredInput::Value(value.clone()),
+        }
+    };
+    values.iter().map(|(name, value)| (name.clone(), stored(name, value))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_left_out_and_keys_are_sorted() {
+        let mut request = StoredRequest {
+            beside: Beside::Refused,
+            inputs: BTreeMap::new(),
+            options: RequestOptions::default(),
+            recipe: "/r.yaml".to_owned(),
+            working_dir: "/w".into(),
+        };
+        let empty = r#"{"beside":"refused","inputs":{},"options":{},"recipe":"/r.yaml","working_dir":"/w"}"#;
+        assert_eq!(serde_json::to_string(&request).unwrap(), empty);
+        assert_eq!(serde_json::from_str::<StoredRequest>(empty).unwrap(), request);
+        request.options = RequestOptions {
+            agent_binary: Some("a".to_owned()),
+            audit_dir: Some("/a".into()),
+            auto_fix: Some(1),
+            budget: Budget { usd: Some(1.0), ..Budget::default() },
+            clear_stale: true,
+            compat: true,
+            dry_run: true,
+            exclude_tags: vec!["x".to_owned()],
+            include_tags: vec!["y".to_owned()],
+            max_agents: Some(1),
+            max_parallel: Some(2),
+            no_auto_fix: true,
+            no_auto_stage: true,
+            recipe_dirs: vec!["/d".into()],
+            recovery: Some(Recovery::Off),
+            repair_agent: Some("b".to_owned()),
+            step_timeout: Some(1.0),
+            strict: true,
+        };
+        let json = serde_json::to_value(&request).unwrap();
+        let keys: Vec<&String> = json["options"].as_object().unwrap().keys().collect();
+        assert!(keys.is_sorted() && keys.len() == 18, "{keys:?}");
+    }
+
+    #[test]
+    fn secrets_are_masked_and_long_values_are_stored_by_their_digest() {
+        let long = "x".repeat(LONGEST + 1);
+        let values: Map = [("api_key", "hidden-value"), ("who", "you"), ("long", long.as_str())]
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), Value::from(value)))
+            .collect();
+        let mut mask = Mask::default();
+        mask.learn(&values);
+        let stored = serde_json::to_string(&store_inputs(&values, &mask)).unwrap();
+        assert_eq!(
+            stored,
+            format!(
+                r#"{{"api_key":{{"value":"[REDACTED]"}},"long":{{"sha256":"{}"}},"who":{{"value":"you"}}}}"#,
+                sha256(long.as_bytes())
+            )
+        );
+    }
+}
