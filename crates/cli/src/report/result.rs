@@ -3,6 +3,7 @@
 use engine::{
     RunStatus, StepStatus,
     failure::{Class, Confidence, Signal},
+    repair_review::ReviewVerdict,
     run::event::Usage,
 };
 use runtime::{
@@ -300,6 +301,9 @@ fn diagnosis(result: &RunResult) -> String {
             text.push_str(&format!("    {tried}\n"));
         }
         for repair in fix.attempts.iter().filter_map(|attempt| attempt.repair.as_ref()) {
+            for change in repair.changes.iter().filter(|change| change.verdict == ReviewVerdict::Ask) {
+                text.push_str(&format!("    to decide: {}\n", change.describe()));
+            }
             for found in &repair.regressions {
                 let step = found.step.as_ref().map(|step| format!(" `{step}`")).unwrap_or_default();
                 text.push_str(&format!("    refused: {}{step}: {}\n", found.code, found.detail));

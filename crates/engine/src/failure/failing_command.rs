@@ -82,17 +82,11 @@ fn tried(list: &syntax::CommandList, code: Option<i32>) -> Vec<Reached> {
     }
     if explains(&usual) {
         // a success ended it: `if grep -q BAD log; then exit 1; fi`
-        let by_exit = usual.by_exit;
-        let good = usual
-            .reached
-            .iter()
-            .map(|reached| HashSet::from([reached.place]))
-            .find(|failing| !explains(&run(failing)));
-        let Some(failing) = good else { return Vec::new() };
-        let ends_by_negation = !by_exit && !is_last_false(list);
-        if !by_exit && !ends_by_negation {
+        if !usual.by_exit && ends_with_false(list) {
             return Vec::new();
         }
+        let mut single = usual.reached.iter().map(|reached| HashSet::from([reached.place]));
+        let Some(failing) = single.find(|failing| !explains(&run(failing))) else { return Vec::new() };
         usual = run(&failing);
         base = failing;
     }
@@ -106,8 +100,8 @@ fn tried(list: &syntax::CommandList, code: Option<i32>) -> Vec<Reached> {
     usual.reached.iter().filter(decides).cloned().collect()
 }
 
-/// Whether a `false` after a condition is the failure itself.
-fn is_last_false(list: &syntax::CommandList) -> bool {
+/// Whether the last command is `false`: then that is the failure itself.
+fn ends_with_false(list: &syntax::CommandList) -> bool {
     let last = list
         .simple_commands()
         .last()
@@ -142,7 +136,7 @@ impl Search<'_> {
                 .into_iter()
                 .map(|words| words.iter().map(syntax::ShellWord::text).collect::<Vec<_>>());
             let declared = self.ended.has_effects.then(|| script.to_owned());
-            let effect = words.filter_map(|words| self.effect(&words)).last().or(declared);
+            let effect = words.rev().find_map(|words| self.effect(&words)).or(declared);
             return effect.map_or(FailingCommand::Other, FailingCommand::Effect);
         }
         self.last_check(&deciders)

@@ -15,6 +15,7 @@ mod provider;
 mod rules;
 mod text;
 mod trial_run;
+mod trial_shell;
 mod trial_values;
 mod variables;
 
@@ -23,10 +24,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    knowledge::CheckKind,
-    run::outcome::Outcome,
-};
+use crate::{knowledge::CheckKind, run::outcome::Outcome};
 
 pub use crate::run::outcome::{AgentTrouble, KnownBy};
 pub use advice::{Commands, GO_ON, advice};

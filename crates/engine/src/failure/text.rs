@@ -5,10 +5,7 @@
 
 use super::{
     AgentTrouble, Class, Facts, MAX_QUOTE, Meaning, Producer, Provider, Signal, Source, StepType,
-    fingerprint::strip_colours,
-    names,
-    network::is_own_server,
-    rules::service_class,
+    fingerprint::strip_colours, names, network::is_own_server, rules::service_class,
     variables::missing_variable,
 };
 use crate::{

@@ -9,7 +9,10 @@ use recipe::shell::syntax::{
     CommandKind, CommandList, Joint, ListEntry, Pipeline, ShellCommand, ShellWord, WordPart,
 };
 
-use super::trial_values::{arithmetic, compare};
+use super::{
+    trial_shell::Shell,
+    trial_values::{arithmetic, compare},
+};
 
 /// A command, by its place in the tree.
 pub(super) type Place = usize;
@@ -73,16 +76,6 @@ struct Context {
     /// Its failure is looked at, so `set -e` does not end the script.
     is_tested: bool,
     is_fed: bool,
-}
-
-/// The state of a shell that a subshell copies.
-#[derive(Clone, Default)]
-struct Shell {
-    values: HashMap<String, String>,
-    status: i32,
-    statuses: Vec<i32>,
-    stops_at_failures: bool,
-    pipefail: bool,
 }
 
 struct Machine<'a> {
@@ -274,7 +267,7 @@ impl<'a> Machine<'a> {
     fn simple(&mut self, words: &'a [ShellWord], context: Context) -> Flow {
         let texts: Vec<String> = words.iter().map(ShellWord::text).collect();
         let status = |words: &[ShellWord], machine: &Machine<'_>| {
-            words.get(1).map_or(Some(machine.shell.status), |word| machine.value(word)?.parse().ok())
+            words.get(1).map_or(Some(machine.shell.status), |word| machine.shell.value(word)?.parse().ok())
         };
         match texts[0].as_str() {
             name @ ("exit" | "return") => {
@@ -286,7 +279,7 @@ impl<'a> Machine<'a> {
                 self.shell.status = 0;
                 return if texts[0] == "break" { Flow::Break } else { Flow::Next };
             }
-            "set" => self.set(&texts[1..]),
+            "set" => self.shell.set(&texts[1..]),
             "local" | "export" | "declare" | "readonly" | "typeset" => self.declare(&words[1..]),
             "true" | ":" | "echo" | "printf" | "trap" | "unset" | "shopt" | "alias" | "shift" | "wait" => {
                 self.shell.status = 0;
@@ -298,7 +291,7 @@ impl<'a> Machine<'a> {
                 return Flow::Exit;
             }
             name => {
-                let values: Option<Vec<String>> = words.iter().map(|word| self.value(word)).collect();
+                let values: Option<Vec<String>> = words.iter().map(|word| self.shell.value(word)).collect();
                 let is_constant = || words.iter().all(ShellWord::is_literal);
                 let has_name = || texts.iter().any(|text| text.contains(char::is_alphabetic));
                 let known = match name {
@@ -340,28 +333,11 @@ impl<'a> Machine<'a> {
         if flow == Flow::Exit { flow } else { Flow::Next }
     }
 
-    fn set(&mut self, options: &[String]) {
-        for (at, option) in options.iter().enumerate() {
-            let (is_on, letters) = match option.split_at_checked(1) {
-                Some(("-", letters)) => (true, letters),
-                Some(("+", letters)) => (false, letters),
-                _ => continue,
-            };
-            if letters.contains('e') {
-                self.shell.stops_at_failures = is_on;
-            }
-            match options.get(at + 1).map(String::as_str).filter(|_| letters.ends_with('o')) {
-                Some("errexit") => self.shell.stops_at_failures = is_on,
-                Some("pipefail") => self.shell.pipefail = is_on,
-                _ => {}
-            }
-        }
-        self.shell.status = 0;
-    }
-
     fn declare(&mut self, words: &'a [ShellWord]) {
         for word in words {
-            if let Some((name, value)) = self.value(word).as_deref().and_then(|text| text.split_once('=')) {
+            if let Some((name, value)) =
+                self.shell.value(word).as_deref().and_then(|text| text.split_once('='))
+            {
                 self.shell.values.insert(name.to_owned(), value.to_owned());
             }
         }
@@ -381,7 +357,7 @@ impl<'a> Machine<'a> {
         }
         let value = match values {
             [] => Some(String::new()),
-            [value] => self.value(value),
+            [value] => self.shell.value(value),
             _ => None,
         };
         match value {
@@ -389,32 +365,5 @@ impl<'a> Machine<'a> {
             None => self.shell.values.remove(name),
         };
         status
-    }
-
-    /// The value of a word, if everything in it is known.
-    fn value(&self, word: &ShellWord) -> Option<String> {
-        let parts = word.parts.iter().map(|part| match part {
-            WordPart::Text(text) if text.contains("{{") => None,
-            WordPart::Text(text) => Some(text.clone()),
-            WordPart::Expansion(text) => self.expand(text),
-            WordPart::Commands { .. } => None,
-        });
-        parts.collect()
-    }
-
-    fn expand(&self, text: &str) -> Option<String> {
-        if let Some(inner) = text.strip_prefix("$((").and_then(|rest| rest.strip_suffix("))")) {
-            return arithmetic(inner, &mut self.shell.values.clone()).map(|value| value.to_string());
-        }
-        let name = text.strip_prefix('$')?;
-        let name = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name);
-        match name {
-            "?" => Some(self.shell.status.to_string()),
-            name if name.starts_with("PIPESTATUS") => {
-                let at = name.trim_start_matches("PIPESTATUS").trim_matches(['[', ']']);
-                self.shell.statuses.get(at.parse::<usize>().unwrap_or(0)).map(i32::to_string)
-            }
-            name => self.shell.values.get(name).cloned(),
-        }
     }
 }

@@ -136,11 +136,9 @@ impl Search<'_> {
         let texts: Vec<String> = words.iter().map(ShellWord::text).collect();
         let words: Vec<&str> = texts.iter().map(String::as_str).collect();
         let found = self.knowledge.use_of(&words);
-        if let Some(code) = found.code.filter(|_| depth < DEEPEST) {
-            if let Some(list) = self.knowledge.is_shell(found.program).then(|| syntax::parse(code)).flatten()
-            {
-                self.list(&list, reach, depth + 1);
-            }
+        let code = found.code.filter(|_| depth < DEEPEST && self.knowledge.is_shell(found.program));
+        if let Some(list) = code.and_then(syntax::parse) {
+            self.list(&list, reach, depth + 1);
         }
         if found.effect.is_some() {
             let is_rehearsal = found.dry_run.is_some();

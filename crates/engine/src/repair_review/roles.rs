@@ -8,7 +8,7 @@ use recipe::{
     shell::syntax,
 };
 
-use super::{ReviewRule, outside_effects};
+use super::{ReviewRule, outside_effects, reliability::cannot_fail};
 use crate::{knowledge::Knowledge, run::state::effects::is_for_once};
 
 /// What a step is for.
@@ -38,9 +38,14 @@ pub(super) fn role(knowledge: &Knowledge, plan: &Plan, unit: &Unit, at: usize, f
     let step = &unit.steps[at];
     let failed = failed.split('/').any(|part| part == step.id);
     let effect = is_for_once(step) || acts(knowledge, step);
-    let is_bash = matches!(step.kind, StepKind::Shell { .. });
+    let can_fail = matches!(&step.kind, StepKind::Shell { command } if may_fail(command.text()));
     let has_product = !step.produces.is_empty() || is_read(plan, unit, step);
-    Role { failed, verifies: is_bash && (failed || !(has_product || effect)), effect }
+    Role { failed, verifies: can_fail && (failed || !(has_product || effect)), effect }
+}
+
+/// Whether a command can fail: one that only prints verifies nothing.
+fn may_fail(command: &str) -> bool {
+    !syntax::parse(command).is_some_and(|list| cannot_fail(&list))
 }
 
 /// Whether its command is known to change the world outside.

@@ -1,6 +1,6 @@
 //! Steps that declare an effect: whatever their command is, a repair keeps everything that it does.
 
-use super::{codes, plan};
+use super::{plan, verdict};
 
 const DECLARATIONS: [&str; 2] = ["effects: [deploy]", "idempotent: false"];
 
@@ -12,26 +12,26 @@ fn recipe(command: &str, fields: &str, other: &str) -> String {
 }
 
 /// Judges the new command of `ship`, with `b` mended, under each declaration.
-fn judged(before: &str, after: &str, failed: &str) -> Vec<String> {
+fn judged(before: &str, after: &str, failed: &str) -> Vec<&'static str> {
     let judge = |fields: &&str| {
         let old = plan(&recipe(before, fields, "git frobnicate"), 9);
         let new =
             plan(&recipe(after, fields, if failed == "b" { "git status" } else { "git frobnicate" }), 9);
-        codes(&old, &new, failed)
+        verdict(&old, &new, failed)
     };
     DECLARATIONS.iter().map(judge).collect()
 }
 
 fn check_refused(failed: &str, before: &str, after: &[&str]) {
     let accepted: Vec<&&str> =
-        after.iter().filter(|after| judged(before, after, failed).iter().any(String::is_empty)).collect();
+        after.iter().filter(|after| judged(before, after, failed).contains(&"")).collect();
     assert!(accepted.is_empty(), "{failed}: {before} -> {accepted:#?}");
 }
 
 fn check_accepted(failed: &str, before: &str, after: &[&str]) {
     for after in after {
         let found = judged(before, after, failed);
-        assert!(found.iter().all(String::is_empty), "{failed}: {before} -> {after}: {found:?}");
+        assert!(!found.contains(&"refused"), "{failed}: {before} -> {after}: {found:?}");
     }
 }
 
@@ -309,9 +309,9 @@ fn nothing_keeps_a_declared_effect_from_running() {
         "idempotent: true",
     ] {
         let new = plan(&recipe(command, fields, "git status"), 9);
-        assert_ne!(codes(&old, &new, "b"), "", "{fields}");
+        assert_ne!(verdict(&old, &new, "b"), "", "{fields}");
     }
     let gone = recipe(command, "effects: [deploy]", "git status");
     let gone = gone.lines().filter(|line| !line.contains("ship")).collect::<Vec<_>>().join("\n");
-    assert_eq!(codes(&old, &plan(&gone, 9), "b"), "effect_lost");
+    assert_eq!(verdict(&old, &plan(&gone, 9), "b"), "refused");
 }

@@ -123,7 +123,8 @@ impl Seen {
         let Some(first) = words.get(skipped) else { return };
         self.moves |= names(skipped, &["cd", "pushd", "popd"]);
         self.is_open |= names(skipped, &[".", "source", "eval", "enable", "alias", "hash"])
-            || (names(skipped, &["export", "declare", "typeset", "readonly"]) && texts.iter().any(sets_path));
+            || (names(skipped, &["export", "declare", "typeset", "readonly"])
+                && texts.iter().any(|text| sets_path(text)));
         let text = &texts[skipped];
         let is_known = first.is_literal() && !text.contains("{{") && !text.contains("}}");
         if is_known && !text.is_empty() && !text.starts_with('-') {
@@ -132,7 +133,7 @@ impl Seen {
     }
 }
 
-fn sets_path(text: &String) -> bool {
+fn sets_path(text: &str) -> bool {
     text.starts_with("PATH=") || text.starts_with("PATH+=")
 }
 

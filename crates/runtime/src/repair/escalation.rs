@@ -45,7 +45,10 @@ impl Loop<'_> {
         let edited = format!(" --recipe {}", quote(&self.recipe_file.to_string_lossy()));
         let is_offered = work.report.attempts.last().is_some_and(is_not_in_the_run);
         let with = if is_offered { edited.as_str() } else { "" };
-        let mut words = vec![format!("resume {run}{with} --plan")];
+        let is_waiting = work.report.attempts.last().is_some_and(is_waiting);
+        let accept = is_waiting.then(|| format!("resume {run} --accept-repair"));
+        let mut words: Vec<String> =
+            accept.into_iter().chain([format!("resume {run}{with} --plan")]).collect();
         let opened = self.runs.open(work.folder.clone()).ok();
         if opened.as_ref().is_some_and(|opened| !opened.undecided().is_empty()) {
             let choices = ["--rerun-interrupted", "--skip-interrupted"];
@@ -101,4 +104,9 @@ fn allow(plan: Option<&ResumePlan>) -> &'static str {
 fn is_not_in_the_run(attempt: &Attempt) -> bool {
     attempt.repair.as_ref().is_some_and(|repair| repair.accepted)
         && attempt.plan.as_ref().is_some_and(|plan| !plan.blocked_effects.is_empty())
+}
+
+/// Whether a repair waits for a person.
+fn is_waiting(attempt: &Attempt) -> bool {
+    attempt.repair.as_ref().is_some_and(|repair| repair.waiting)
 }

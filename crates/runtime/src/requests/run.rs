@@ -12,7 +12,7 @@ use recipe::{
 
 use super::{
     Inputs, Listener, RequestError, accept,
-    auto_fix::{AutoFix, Earlier},
+    auto_fix::{AutoFix, Earlier, reviews_others},
 };
 use crate::{
     machine::{
@@ -172,6 +172,7 @@ impl Runs {
             None => known.step_timeout()?,
             given => given,
         };
+        reviews_others(options, &agents)?;
         let auto_fix = AutoFix::choose(self, options, Earlier::default(), &mut host)?;
         let recipe_file = library.absolute(&plan.root().path);
         let host_for = |plan: &Plan| machine.with_files(plan, &machine.cwd, &working_dir).host(plan);
@@ -230,6 +231,7 @@ impl RequestOptions {
             recovery: self.recovery.unwrap_or_default(),
             audit_dir: self.audit_dir.as_deref().map(absolute),
             repair_agent: self.repair_agent.clone(),
+            review: self.review.clone(),
             budget: self.budget,
             compat: self.compat,
             strict: self.strict,
