@@ -1,7 +1,5 @@
 //! Repairs that no rule decides: a second agent or a person decides, or they are refused.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
-
 use serde_json::{Value as Json, json};
 use testkit::{Output, TestEnv};
 
