@@ -18,7 +18,6 @@ use recipe::{
 use runtime::{
     agents::{AgentEvent, AgentOutcome, Configuration, Ended, Program, Reader, Request, Tools, User},
     repair,
-    run::recovery,
     store::{
         folder::{Header, Recovery},
         journal,
@@ -64,7 +63,7 @@ fn pick(data: &[u8], salt: u64, below: usize) -> usize {
     ((hash >> 17) % below.max(1) as u64) as usize
 }
 
-/// Reads a journal: what was read is read again from the bytes that hold it; a shortened one gives a prefix of its
+/// Reads a journal: the same records are read again from their bytes; a shortened one gives a prefix of its
 /// records, and a changed one never gives other records.
 pub(crate) fn journal(data: &[u8]) {
     let path = Path::new("events.jsonl");
@@ -167,7 +166,7 @@ fn readers() -> Vec<(String, Box<dyn Fn() -> Reader>)> {
     let config = "agents:\n- {name: j, answer: {json: result.text}}\n\
         - {name: e, answer: {events: {match: {type: result}, path: result}}, rate_limit: [slow down]}\n";
     let custom = Configuration::read(config, Path::new("")).expect("it is valid").agents;
-    let names = Program::KNOWN.iter().copied().chain(["j", "e"]);
+    let names = Program::known_names().chain(["j", "e"]);
     let mut readers: Vec<(String, Box<dyn Fn() -> Reader>)> = names
         .filter_map(|name| Program::named(name, &custom).map(|program| (name, program)))
         .map(|(name, program)| {
@@ -186,8 +185,8 @@ fn read_pieces(mut reader: Reader, pieces: &[&[u8]], ended: Ended) -> (Vec<Agent
     (events, reader.finish(ended, "", None))
 }
 
-/// Reads what an agent program printed, as every program's: wherever it is cut, it tells the same news and comes to
-/// the same outcome, and what is told is no longer than what was printed.
+/// Reads the output of an agent program with the reader of every program: at any cut it gives the same events and the
+/// same outcome, and the events are not longer than the output.
 pub(crate) fn stream(data: &[u8]) {
     let ended = [Ended::Exit(0), Ended::Exit(1), Ended::Signal(9), Ended::AfterResult][pick(data, 3, 4)];
     let chunk = match pick(data, 1, 2) {
@@ -202,12 +201,12 @@ pub(crate) fn stream(data: &[u8]) {
         for (name, reader) in readers {
             let whole = read_pieces(reader(), &[data], ended);
             assert_eq!(read_pieces(reader(), &pieces, ended), whole, "{name}, in pieces of {chunk}");
-            assert!(told(&whole) <= 3 * data.len() + 1000, "{name} tells {} of {}", told(&whole), data.len());
+            assert!(size(&whole) <= 3 * data.len() + 1000, "{name} gives {} of {}", size(&whole), data.len());
         }
     });
 }
 
-fn told((events, outcome): &(Vec<AgentEvent>, AgentOutcome)) -> usize {
+fn size((events, outcome): &(Vec<AgentEvent>, AgentOutcome)) -> usize {
     let event = |event: &AgentEvent| match event {
         AgentEvent::Tool { name, detail } => name.len() + detail.len(),
         AgentEvent::Text { text: said } | AgentEvent::Retrying { message: said } => said.len(),
@@ -246,7 +245,7 @@ pub(crate) fn configuration(data: &[u8]) {
         tools: Tools::All,
     };
     for program in configuration.agents {
-        let program = Program::Custom(Box::new(program));
+        let program = Program::from(program);
         let call = program.invocation(&request);
         let arrives = call
             .stdin
@@ -272,8 +271,12 @@ pub(crate) fn answer(data: &[u8]) {
 /// Judges what an agent says about a recovery: a refusal is never a success, and the marker always counts.
 pub(crate) fn verdict(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    let recovered =
-        |text: &str, mode| matches!(recovery::judge(text, mode, "child"), recovery::Verdict::Recovered(_));
+    let recovered = |text: &str, mode| {
+        matches!(
+            engine::run::recovery_answer::judge(text, mode, "child"),
+            engine::run::recovery_answer::RecoveryVerdict::Recovered(_)
+        )
+    };
     let (declared, always) = (recovered(&text, Recovery::Declared), recovered(&text, Recovery::Always));
     let refused = text.to_uppercase().contains("UNRECOVERABLE");
     assert!(!(refused || text.trim().is_empty()) || !always, "{text}");

@@ -55,7 +55,7 @@ pub(crate) fn template(data: &[u8]) {
     }
 }
 
-/// Scans a command whose holes stand where a NUL byte is.
+/// Scans a command with a hole at each NUL byte.
 pub(crate) fn shell(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let mut pieces = Vec::new();
@@ -77,7 +77,7 @@ pub(crate) fn json(data: &[u8]) {
     }
 }
 
-/// Reads a context file; what was read is read again from the JSON that is written of it.
+/// Reads a context file; the values written as JSON are read back equal.
 pub(crate) fn document(data: &[u8]) {
     if let Ok(value) = document::read(data) {
         let json = value.to_json();

@@ -19,7 +19,7 @@ pub(crate) fn agents(bench: &Bench) -> Vec<Row> {
     let shell = in_shell(bench, 2);
     let memory = Pair::once(long.megabytes, shell.megabytes);
     rows.push(Row::memory("peak memory: 200 agents in a group ÷ `bash` that starts them", memory, 50.0));
-    // both start and end the same programs: what is left was used while nothing happened
+    // both start and end the same programs: the difference was used while idle
     let idle = (long.cpu - short.cpu).max(0.0) / (long.seconds - short.seconds);
     rows.push(Row::share("processor time while 200 agents are silent", idle, 0.02));
     rows

@@ -1,4 +1,4 @@
-//! The same work, side by side with what people would use instead. Leaves out what is not installed, and says so.
+//! The same work in other programs, side by side. Leaves out programs that are not installed, and says so.
 
 use std::{
     env, fs,
@@ -32,7 +32,7 @@ struct Other {
     gives: &'static str,
 }
 
-/// The floor of all columns is the first of these. The tools stand here as they come, which is without `bash`, and with
+/// The floor of all columns is the first of these. The tools are here by default, which is without `bash`, and with
 /// the shell that the others use.
 const OTHERS: &[Other] = &[
     Other {
@@ -95,7 +95,7 @@ struct Found {
     path: PathBuf,
 }
 
-/// Prints the table line by line as it is measured, and below it what was compared.
+/// Prints the table line by line as it is measured, and the compared programs below it.
 pub(crate) fn side_by_side(bench: &Bench) {
     let (found, notes) = look_for_all(bench);
     let said = |ours: &'static str, theirs: fn(&Other) -> &'static str| {
@@ -260,6 +260,6 @@ mod tests {
     #[test]
     fn programs_are_looked_for_in_the_path() {
         assert!(in_path("bash").is_some_and(|path| path.is_absolute()));
-        assert!(in_path("a-program-that-nobody-has").is_none());
+        assert!(in_path("a-program-that-does-not-exist").is_none());
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct Used {
     /// Seconds of processor time, with those of the programs that it started and waited for.
     pub(crate) cpu: f64,
     pub(crate) code: Option<i32>,
-    /// The beginning of what it printed.
+    /// The beginning of its output.
     pub(crate) stdout: String,
     /// Bytes that it printed.
     pub(crate) printed: u64,
@@ -56,7 +56,7 @@ impl Bench {
         Pair::of(&times[0], &times[1])
     }
 
-    /// Waits until what was written is on disk: it must not slow down what comes next.
+    /// Waits until all writes are on disk: they must not slow down the next measurement.
     pub(crate) fn settle(&self) {
         measure(Command::new("sync").arg("-f").arg(self.home.path()));
     }
@@ -112,7 +112,7 @@ pub(crate) fn bash(script: &str) -> Command {
 /// Runs a program to its end.
 #[expect(clippy::zombie_processes, reason = "`wait` below waits for it, and asks what it used")]
 pub(crate) fn measure(command: &mut Command) -> Used {
-    // what this program once used counts as the peak of a process until that executes something: only what it has now does
+    // until a process executes a program, the peak of its parent counts as its own: reset it
     let _ = fs::write("/proc/self/clear_refs", "5");
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
     let clock = Instant::now();
@@ -152,7 +152,7 @@ impl std::io::Write for Head<'_> {
     }
 }
 
-/// Waits for a child; its exit code, and what it used as the kernel counted it.
+/// Waits for a child; its exit code, and its use of resources as the kernel counted it.
 fn wait(child: &std::process::Child) -> (Option<i32>, libc::rusage) {
     let mut status = 0;
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();

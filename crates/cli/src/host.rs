@@ -34,11 +34,13 @@ pub(crate) fn origin() -> Origin {
     runtime::runs::new_origin(Surface::Cli, runtime::machine::host::name_of_user())
 }
 
-/// The stored runs.
+/// The stored runs. A configuration that cannot be used adds nothing here; commands that run something report it.
 pub(crate) fn runs(asked: Option<&Path>, environment: &Environment) -> Result<Runs, Failure> {
     let home = state_dir(asked, environment)?;
     let reach = CliHint::through(asked.map(|_| home.as_path()));
-    Ok(Runs::at(home).reached(reach).knowing(environment.machine.variables.texts()))
+    let knowledge = environment.machine.knowledge(&environment.machine.cwd).unwrap_or_default();
+    let variables = environment.machine.variables.texts();
+    Ok(Runs::at(home).reached(reach).knowing(variables).believing(knowledge))
 }
 
 /// The state directory. `.env` files do not count: only the run of that recipe would know them.

@@ -79,7 +79,7 @@ fn a_group_shares_the_budget() {
 }
 
 #[test]
-fn nested_recipes_retries_and_questions_count() {
+fn sub_recipes_retries_and_questions_count() {
     let env = env("result ok").file("child.yaml", recipe("budget: {agent_runs: 1}\n", 2));
     let outer = "name: o\nsteps:\n- {id: n, recipe: child}\n";
     check_stops(&run(&env, outer, &[]), &env, 1);
@@ -99,7 +99,7 @@ fn nested_recipes_retries_and_questions_count() {
 }
 
 #[test]
-fn a_run_goes_on_with_a_higher_budget_and_pays_nothing_twice() {
+fn a_run_resumes_with_a_higher_budget_and_pays_nothing_twice() {
     let env = env("result ok");
     check_stops(&run(&env, &recipe("budget: {usd: 0.5}\n", 4), &[]), &env, 2);
     let resume = |args: &[&str]| env.run(["resume", "last", "--output-format", "json"].iter().chain(args));
@@ -145,7 +145,7 @@ fn the_resume_command_of_a_used_up_budget_gives_enough() {
 }
 
 #[test]
-fn a_program_that_does_not_tell_its_cost_is_said_to_be_unknown() {
+fn an_unreported_cost_is_shown_as_unknown() {
     let env = env("echo plain");
     let output = run(&env, &recipe("budget: {usd: 1}\n", 2), &[]);
     assert_eq!(output.code, 0, "{}", output.all());

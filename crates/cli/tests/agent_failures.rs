@@ -1,5 +1,4 @@
-//! Agents that fail, ask to wait, or wait for each other: what is kept of them, what is tried again, and how many work
-//! at once.
+//! Agents that fail, hit a rate limit, or wait for each other: kept output, retries, and the number at one time.
 
 use testkit::{Output, TestEnv};
 
@@ -20,7 +19,7 @@ fn refused(status: u32) -> String {
 }
 
 #[test]
-fn a_question_for_json_waits_for_rate_limits_and_says_why_it_was_in_vain() {
+fn a_question_for_json_waits_for_rate_limits_and_reports_why_it_failed() {
     const REQUIRED: &str =
         "name: r\nsteps:\n- {id: a, prompt: x, parse_json: true, parse_json_required: true}\n";
     for (second, code, calls, class) in [
@@ -56,7 +55,7 @@ fn every_call_of_an_attempt_has_files_of_its_own() {
 }
 
 #[test]
-fn a_rate_limited_agent_says_how_often_it_was_tried() {
+fn a_rate_limited_agent_reports_its_attempts() {
     const ONE: &str = "name: r\nsteps:\n- {id: a, prompt: x}\n";
     const TWO: &str =
         "name: r\nsteps:\n- {id: a, prompt: x, retry: {max_attempts: 3, delay: 0, on: [exit, rate_limit]}}\n";
@@ -80,7 +79,7 @@ fn a_rate_limited_agent_says_how_often_it_was_tried() {
 }
 
 #[test]
-fn a_rate_limited_recovery_says_how_often_it_was_tried() {
+fn a_rate_limited_recovery_reports_its_attempts() {
     let env = env()
         .agent("claude", &refused(429))
         .file("child.yaml", "name: child\nsteps:\n- {id: c, command: exit 3}\n")
@@ -164,7 +163,7 @@ fn no_more_agents_work_at_once_than_the_environment_allows() {
 const TOLERATED: &str = "name: r\nsteps:\n- {id: a, prompt: x, output: o, continue_on_error: true, timeout: 6}\n- {id: b, command: 'printf %s {{o}}'}\n";
 
 #[test]
-fn a_tolerated_failure_keeps_what_was_said() {
+fn a_tolerated_failure_keeps_the_agents_message() {
     for (body, expected) in [
         ("echo half of it; echo and more; exit 3", "half of it\nand more"),
         ("echo half of it; kill -9 $$", "half of it"),
@@ -198,7 +197,7 @@ fn env_with_nul() -> TestEnv {
 }
 
 #[test]
-fn exit_codes_of_agents_mean_what_the_step_says() {
+fn exit_codes_of_agents_have_the_meaning_of_the_step() {
     let failed = "echo '{\"type\":\"result\",\"is_error\":true,\"result\":\"no\"}'; exit 3";
     for (codes, body, code, outcome, said) in [
         ("{3: needs_human}", "echo help; exit 3", 6, "needs_human", "waiting for a person (exit code 3)"),

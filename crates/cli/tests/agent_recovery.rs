@@ -1,4 +1,4 @@
-//! Recovery: an agent may finish what a nested recipe could not, and nobody takes a refusal for a success.
+//! Recovery: an agent may finish the work of a failed sub-recipe, and a refusal never counts as a success.
 
 use testkit::{Output, TestEnv, until};
 
@@ -112,7 +112,7 @@ fn a_recovered_step_has_the_answer_and_not_the_childs_context() {
 }
 
 #[test]
-fn the_prompt_has_what_is_needed_and_no_secret() {
+fn the_recovery_prompt_is_complete_and_has_no_secret() {
     let many: String = (0..40).map(|n| format!("  z{n:02}: v\n")).collect();
     let parent = format!(
         "name: parent\ncontext:\n  task: mend it\n  api_key: hunter2hunter2\n  MyToken: abcdefgh\n  long: {}\n{many}steps:\n- {{id: sub, recipe: child, recovery_on_failure: true}}\n",
@@ -159,7 +159,7 @@ fn it_works_where_the_step_works() {
 }
 
 #[test]
-fn refusals_are_told_and_the_first_failure_stands() {
+fn refusals_are_reported_and_the_first_failure_stays() {
     for (body, line) in [
         (
             "result 'UNRECOVERABLE: no docker'",
@@ -175,7 +175,7 @@ fn refusals_are_told_and_the_first_failure_stands() {
         let step = &output.json()["step_results"][0];
         let error = step["error"].as_str().unwrap_or_default();
         assert!(error.contains("Sub-recipe 'child' failed") && error.contains("second"), "{error}");
-        assert!(error.contains(line), "why nobody helped is part of the error: {error}");
+        assert!(error.contains(line), "the error says why recovery failed: {error}");
         assert_eq!(step["recovered"], false);
     }
     let env = env("x").env("PATH", "/usr/bin:/bin");
@@ -208,7 +208,7 @@ fn an_agent_does_not_take_the_place_of_a_person() {
 }
 
 #[test]
-fn no_more_than_its_share_of_what_was_printed_reaches_the_agent() {
+fn the_agent_gets_a_limited_part_of_the_output() {
     let child = "name: child\nsteps:\n- {id: c, command: \"head -c 2000 /dev/zero | tr '\\\\0' P; echo; head -c 2000 /dev/zero | tr '\\\\0' Q >&2; exit 3\"}\n";
     let env = env("result recovered").file("child.yaml", child);
     assert_eq!(run(&env, &[]).code, 0);
@@ -372,7 +372,7 @@ fn a_recipe_that_took_too_long_is_tried_again_before_an_agent_is_asked() {
 }
 
 #[test]
-fn what_is_stopped_with_the_recipe_around_it_is_not_offered() {
+fn a_recipe_stopped_with_its_caller_is_not_recovered() {
     let inner = "steps:\n- {id: inner, recipe: leaf, recovery_on_failure: true}\n";
     for (args, code, calls) in [(&[][..], 1, 0), (&["--recovery", "always"], 0, 1)] {
         let env = stuck("STATUS: COMPLETE", "timeout: 2", inner)
@@ -383,7 +383,7 @@ fn what_is_stopped_with_the_recipe_around_it_is_not_offered() {
 }
 
 #[test]
-fn a_refused_recipe_that_an_agent_could_not_save_goes_on_when_it_has_what_it_needs() {
+fn a_refused_recipe_resumes_when_its_values_exist() {
     let child =
         "inputs: [{name: must, required: true}]\nsteps:\n- {id: a, command: 'echo {{must}} >>ledger'}\n";
     let env = stuck("UNRECOVERABLE: no", "recovery_on_failure: true", child);

@@ -25,7 +25,7 @@ fn prompt(steps: &str) -> String {
 const LOUD: &str = "head -c 3000 /dev/zero | tr '\\\\0' Q";
 
 #[test]
-fn it_has_no_more_than_500_characters_of_what_the_failed_run_printed() {
+fn the_prompt_has_at_most_500_characters_of_output() {
     let group: String = (0..6)
         .map(|n| format!("- {{id: k{n}, parallel_group: g, command: \"{LOUD}; exit 1{n}\"}}\n"))
         .collect();
@@ -70,7 +70,7 @@ fn it_has_no_more_than_500_characters_of_what_the_failed_run_printed() {
 }
 
 #[test]
-fn a_failure_that_says_little_leaves_all_of_it_to_the_partial_outputs() {
+fn a_short_error_leaves_room_for_the_outputs() {
     for failure in ["exit 7", "'echo a short complaint >&2; exit 7'"] {
         let prompt = prompt(&format!("- {{id: m, command: \"{LOUD}\"}}\n- {{id: k, command: {failure}}}\n"));
         let count = prompt.matches('Q').count();

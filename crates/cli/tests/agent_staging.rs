@@ -7,7 +7,7 @@ fn env() -> TestEnv {
 }
 
 #[test]
-fn a_state_directory_with_files_of_others_hides_only_what_is_stored() {
+fn a_shared_state_directory_hides_only_stored_runs() {
     for ignored in ["", "target\n"] {
         let env = env().agent("claude", "echo made > made.txt; result ok");
         env.write(
@@ -77,7 +77,7 @@ fn run_beside_a_lock(holder: &str) -> (String, String) {
 }
 
 #[test]
-fn the_lock_of_somebody_else_is_waited_for() {
+fn staging_waits_for_the_lock_of_another_process() {
     let (notes, staged) =
         run_beside_a_lock("touch .git/index.lock; sleep 1.5; touch gone; rm .git/index.lock");
     assert_eq!(notes, "[]");
@@ -85,7 +85,7 @@ fn the_lock_of_somebody_else_is_waited_for() {
 }
 
 #[test]
-fn a_lock_that_stays_is_told_without_the_advice_to_remove_it() {
+fn a_lock_that_stays_is_reported_without_advice_to_remove_it() {
     let (notes, staged) = run_beside_a_lock("touch .git/index.lock");
     assert!(notes.contains("could not stage changes: another git process holds"), "{notes}");
     assert!(notes.contains(".git/index.lock` (waited up to"), "{notes}");

@@ -1,4 +1,4 @@
-//! Agent steps from the outside: which program, what it is told, what becomes of its answer.
+//! Agent steps from the outside: which program is used, its prompt, and the use of its answer.
 
 use testkit::{Output, TestEnv};
 
@@ -113,7 +113,7 @@ fn a_prompt_of_any_size_arrives_whole_and_not_in_the_process_list() {
 }
 
 #[test]
-fn an_agent_knows_its_directory_and_that_nobody_is_there() {
+fn an_agent_knows_its_directory_and_that_no_person_answers() {
     let recipe =
         "name: r\nsteps:\n- {id: a, prompt: '{{working_directory}}|{{NONINTERACTIVE}}|', working_dir: sub}\n";
     let env =
@@ -137,7 +137,7 @@ fn an_agent_knows_its_directory_and_that_nobody_is_there() {
 }
 
 #[test]
-fn what_the_recipe_says_wins_over_what_every_agent_knows() {
+fn the_recipe_wins_over_the_default_values_of_agents() {
     let recipe = "name: r\ncontext: {working_directory: /mine, NONINTERACTIVE: '0'}\nsteps:\n- {id: a, prompt: '{{working_directory}}|{{NONINTERACTIVE}}|'}\n";
     let env = env().agent("claude", "result ok").env("CLAUDECODE", "1");
     assert_eq!(run(&env, recipe, &[]).code, 0);
@@ -355,7 +355,7 @@ fn agents_of_a_group_work_at_the_same_time_as_far_as_allowed() {
 }
 
 #[test]
-fn what_was_used_is_shown_and_unknown_is_not_zero() {
+fn usage_is_shown_and_unknown_is_not_zero() {
     let env = env().agent("claude", "result ok 0.25 100 20").agent("codex", "echo plain");
     let recipe = "name: r\nsteps:\n- {id: a, prompt: x}\n- {id: b, prompt: x}\n- {id: c, prompt: x, agent_binary: codex}\n";
     let json = run(&env, recipe, &[]).json();

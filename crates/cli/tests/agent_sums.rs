@@ -25,7 +25,7 @@ fn tokens_are_recorded_as_the_program_says() {
 }
 
 #[test]
-fn a_cost_that_is_known_in_part_is_said_to_be() {
+fn a_partly_known_cost_is_marked() {
     let recipe = "name: r\nsteps:\n  - {id: a, prompt: x}\n  - {id: b, prompt: x, agent_binary: codex}\n";
     let env = env().agent("claude", "result done 0.01").agent("codex", CODEX).file("r.yaml", recipe);
     for _ in 0..2 {

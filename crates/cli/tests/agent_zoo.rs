@@ -103,7 +103,7 @@ fn the_second_question_is_watched_like_the_first() {
 }
 
 #[test]
-fn what_an_agent_leaves_behind_ends_with_its_step() {
+fn leftover_processes_of_an_agent_end_with_its_step() {
     let env = env().agent(
         "claude",
         "setsid sleep 4321 </dev/null >/dev/null 2>&1 & (setsid bash -c 'sleep 4322 & sleep 4323' &) ; sleep 0.2; result done",
@@ -131,7 +131,7 @@ fn a_question_on_stdin_meets_the_end_of_the_prompt() {
 }
 
 #[test]
-fn innocent_numbers_are_no_rate_limit() {
+fn innocent_numbers_are_not_a_rate_limit() {
     for body in [
         "result 'error 429 is what the docs describe'",
         "result 'fix issue 4290'",
@@ -232,7 +232,7 @@ fn trouble_with_the_service_is_a_fact() {
 }
 
 #[test]
-fn tools_that_were_denied_are_told() {
+fn denied_tools_are_reported() {
     let body = r#"printf '{"type":"result","subtype":"success","is_error":false,"result":"all done","permission_denials":[{"tool_name":"Bash"},{"tool_name":"Write"},{"tool_name":"Bash"}]}\n'"#;
     let env = env().agent("claude", body);
     let output = ask(&env, RECIPE);

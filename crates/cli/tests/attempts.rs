@@ -1,4 +1,4 @@
-//! What is known of every attempt, and what is left of it when the next one begins.
+//! The facts about every attempt, and the clean-up before the next one.
 
 use serde_json::{Value as Json, json};
 use testkit::{Output, TestEnv};
@@ -16,7 +16,7 @@ fn check_code(output: &Output, outcome: &Json, code: &Json) {
 }
 
 #[test]
-fn the_exit_code_is_told_whatever_an_attempt_comes_to() {
+fn the_exit_code_of_every_attempt_is_reported() {
     for (step, outcome, code) in [
         ("command: 'true'", json!("ok"), json!(0)),
         ("command: exit 3", json!({"exit": 3}), json!(3)),
@@ -41,7 +41,7 @@ fn the_exit_code_is_told_whatever_an_attempt_comes_to() {
 }
 
 #[test]
-fn the_exit_code_of_an_agent_is_told_whatever_an_attempt_comes_to() {
+fn the_exit_code_of_every_agent_attempt_is_reported() {
     let refused = r#"echo '{"type":"result","is_error":true,"api_error_status":401,"result":"no"}'; exit 1"#;
     let no_json = "parse_json: true, json_retries: 1";
     for (step, agent, outcome, code) in [
@@ -67,7 +67,7 @@ fn the_exit_code_of_an_agent_is_told_whatever_an_attempt_comes_to() {
 }
 
 #[test]
-fn the_code_of_an_attempt_that_is_tried_again_is_told() {
+fn the_exit_code_of_a_retried_attempt_is_reported() {
     let recipe = "name: r
 steps: [{id: s, command: echo no, parse_json: true, retry: {max_attempts: 2, delay: 0, on: [json]}}]
 ";
@@ -86,7 +86,7 @@ fn look(file: &str) -> String {
 }
 
 #[test]
-fn what_a_failed_attempt_left_is_ended_before_the_next_one() {
+fn leftovers_of_a_failed_attempt_end_before_the_next_one() {
     let env = env();
     let (server, look) = (server("pids"), look("pids"));
     let command = format!("{server}; [ $(wc -l <pids) = 2 ] || exit 1; {look}");
@@ -123,7 +123,7 @@ fn after_recipe(tail: &str, step: &str) -> (Json, Output) {
 }
 
 #[test]
-fn what_a_failed_recipe_left_is_ended_with_it() {
+fn leftovers_of_a_failed_recipe_end_with_it() {
     for (tail, step, seen) in [
         ("command: 'true'", "continue_on_error: true", "alive"),
         ("command: exit 1", "continue_on_error: true", "gone"),
@@ -145,7 +145,7 @@ fn what_a_failed_recipe_left_is_ended_with_it() {
 }
 
 #[test]
-fn a_resume_starts_again_what_was_ended_with_a_failed_recipe() {
+fn a_resume_restarts_processes_that_ended_with_a_failed_recipe() {
     let env = env();
     let (server, look) = (server("pids"), look("pids").replace("head", "tail"));
     env.write(
@@ -160,7 +160,7 @@ fn a_resume_starts_again_what_was_ended_with_a_failed_recipe() {
 }
 
 #[test]
-fn a_time_limit_is_the_steps_own_else_what_is_asked_for_else_the_recipes() {
+fn a_timeout_comes_from_the_step_then_the_flag_then_the_recipe() {
     for (default, own, asked, said) in [
         ("", "", "0.3", "after 0.3 s"),
         ("default_step_timeout: 9", "", "0.3", "after 0.3 s"),
@@ -207,7 +207,7 @@ fn a_retry_repeats_no_effect_that_is_done() {
 }
 
 #[test]
-fn why_a_recipe_is_not_retried_is_told_everywhere() {
+fn every_report_says_why_a_recipe_is_not_retried() {
     let env = deployment("");
     let output = env.run(["r.yaml"]);
     assert!(
@@ -274,7 +274,7 @@ fn a_recipe_is_retried_until_something_in_it_is_done_for_good() {
 }
 
 #[test]
-fn explain_says_what_a_retry_repeats() {
+fn explain_shows_the_steps_that_a_retry_repeats() {
     let explained = deployment("").run(["explain", "r.yaml"]);
     let until = "s apart, until something in it is done that must not be repeated";
     assert!(explained.stdout.contains(until), "{}", explained.all());

@@ -1,4 +1,4 @@
-//! The budget of auto-fix: kept over kills, shared with runs inside of runs, and what ends the loop before it.
+//! The budget of auto-fix: kept over kills, shared with inner runs, and other ends of the loop.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
 
@@ -37,7 +37,7 @@ fn killed_in_the_second() -> TestEnv {
 }
 
 #[test]
-fn a_killed_loop_goes_on_inside_its_budget() {
+fn a_killed_loop_continues_within_its_budget() {
     for arguments in [vec!["resume", "last"], vec!["resume", "last", "--auto-fix=3"]] {
         let env = killed_in_the_second();
         let output = json(&env, &arguments);
@@ -100,7 +100,7 @@ fn budgets_do_not_multiply_in_runs_inside_of_runs() {
 }
 
 #[test]
-fn whoever_wants_no_auto_fix_has_none_in_runs_inside_of_runs() {
+fn no_auto_fix_also_applies_to_inner_runs() {
     let outer = "name: outer\nsteps: [{id: n, command: '\"$RECIPE_RUNNER_EXE\" inner.yaml --auto-fix=3'}]\n";
     for (first, arguments) in [
         (None, vec!["outer.yaml", "--no-auto-fix"]),
@@ -144,7 +144,7 @@ fn the_same_failure_twice_ends_the_loop() {
 }
 
 #[test]
-fn what_nothing_explains_is_done_again_once() {
+fn an_unknown_failure_is_rerun_once() {
     let recipe = "name: r\nsteps: [{id: s, command: 'echo x >> n; tr -d 0-9- < /proc/sys/kernel/random/uuid >&2; exit 9'}]\n";
     let env = world("echo nobody asks").file("r.yaml", recipe);
     let output = json(&env, &["r.yaml", "--auto-fix=9"]);
@@ -183,7 +183,7 @@ fn options(agent: &str, steps: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_escalation_offers_what_makes_sense() {
+fn an_escalation_offers_useful_commands() {
     let has = |options: &[String], flag: &str| options.iter().any(|option| option.starts_with(flag));
     let alone = options("echo no recipe", "  - {id: s, command: exit 9}\n");
     assert!(!has(&alone, "--rerun-producers") && !has(&alone, "--recipe"), "{alone:?}");

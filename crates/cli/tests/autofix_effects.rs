@@ -6,9 +6,9 @@
 use serde_json::{Value as Json, json};
 use testkit::{Output, TestEnv};
 
-/// A recipe whose second step fails until it is mended, with these steps after it.
-fn recipe(mended: bool, rest: &str) -> String {
-    let command = if mended { "git version" } else { "git verzion" };
+/// A recipe whose second step fails until it is repaired, with these steps after it.
+fn recipe(repaired: bool, rest: &str) -> String {
+    let command = if repaired { "git version" } else { "git verzion" };
     format!(
         "name: r\nsteps:\n  - {{id: a, command: echo a}}\n  - {{id: b, command: {command}}}\n  - {{id: c, command: echo c}}\n{rest}"
     )
@@ -28,7 +28,7 @@ fn repair(output: &Output) -> Json {
     output.json()["auto_fix"]["attempts"][0]["repair"].clone()
 }
 
-/// A repair that mends `b` and does this to the steps after it is refused; the recipe is what it was.
+/// A repair that fixes `b` and does this to the steps after it is refused; the recipe stays unchanged.
 fn refuses(old: &str, new: &str) {
     let before = recipe(false, old);
     let (env, output) = fix(&before, &recipe(true, new));
@@ -107,7 +107,7 @@ fn scripts_that_ship_or_check_are_kept() {
 }
 
 #[test]
-fn an_effect_that_failed_is_mended() {
+fn a_failed_effect_is_repaired() {
     let recipe = |command: &str| {
         format!(
             "name: r\nsteps:\n  - {{id: a, command: echo a}}\n  - {{id: ship, command: {command:?}, effects: [deploy]}}\n"

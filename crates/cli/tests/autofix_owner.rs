@@ -44,7 +44,7 @@ fn check_mended(env: &TestEnv) {
 }
 
 #[test]
-fn a_signal_stops_a_repair_at_once_and_mends_the_recipe() {
+fn a_signal_stops_a_repair_at_once_and_restores_the_recipe() {
     for (signal, code) in [("INT", 130), ("TERM", 143)] {
         let env = world(SLOW_REPAIR);
         let started = repairing(&env);
@@ -181,7 +181,7 @@ fn the_wait_before_another_attempt_is_announced_and_can_be_stopped() {
 fn a_repair_whose_runner_was_killed_is_undone() {
     let env = world(SLOW_REPAIR);
     repairing(&env).kill();
-    assert_ne!(env.read("r.yaml"), BROKEN, "nobody was there to put it back");
+    assert_ne!(env.read("r.yaml"), BROKEN, "no process restored it yet");
     assert_eq!(json(&env, &["runs"]).json()[0]["status"], "interrupted");
     let dead = env.run_ids().remove(0);
 
@@ -213,7 +213,7 @@ fn a_cut_off_repair_is_undone_before_the_recipe_is_read_again() {
 }
 
 #[test]
-fn what_auto_fix_hands_over_waits_for_a_person() {
+fn an_unfixed_run_waits_for_a_person() {
     let env = world("echo I cannot").file("r.yaml", BROKEN);
     let output = json(&env, &["r.yaml", "--auto-fix"]);
     assert_eq!(output.code, 6, "{}", output.all());

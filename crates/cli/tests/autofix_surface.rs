@@ -1,4 +1,4 @@
-//! What a repair may touch, and what is kept of it: everything but the recipe is as it was, whatever the agent did.
+//! The files that a repair may change: only the recipe; all other changes are undone and kept aside.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
 

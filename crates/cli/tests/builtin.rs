@@ -1,4 +1,4 @@
-//! The recipes that are part of the program: listed, clean, and doing what they promise with a scripted agent.
+//! The built-in recipes: listed, valid, and tested with a scripted agent.
 
 use testkit::{Output, TestEnv};
 
@@ -57,7 +57,7 @@ fn they_are_listed_and_clean() {
 }
 
 #[test]
-fn outside_a_work_tree_files_are_found_and_nobody_is_paid_for_what_cannot_be_seen() {
+fn outside_a_work_tree_files_are_found_and_no_agent_is_paid_for_nothing() {
     let env = env("echo done");
     assert_eq!(env.shell("rm -rf .git").code, 0);
     let output = check(&env, "verification-workflow", &["task_description=x", "verify_command=true"], 1);

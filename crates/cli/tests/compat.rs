@@ -183,7 +183,7 @@ fn the_log_is_named_wherever_a_run_begins_and_nowhere_else() {
 }
 
 #[test]
-fn a_resume_goes_on_with_the_log() {
+fn a_resume_continues_the_log() {
     let recipe = "name: r\nsteps:\n  - {id: one, command: echo x}\n  - {id: two, command: test -e go}\n";
     let env = env();
     let first = env.text(recipe, &["--compat", "--audit-dir", "audit"]);

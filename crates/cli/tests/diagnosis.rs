@@ -54,7 +54,7 @@ fn check(found: &Json, expected: &str, quote: &str) {
 }
 
 #[test]
-fn a_tool_that_is_nowhere_is_named_though_nobody_says_so() {
+fn a_missing_tool_is_named_even_if_no_message_names_it() {
     let output = env().json(&step("nosuchx --flag 2>/dev/null"), &[]);
     check(&diagnosis(&output), "environment.missing_binary medium", "the program `nosuchx` is not found");
     let error = output.step("s")["error"].as_str().unwrap().to_owned();
@@ -83,7 +83,7 @@ fn a_recipe_without_agents_does_not_drift() {
 }
 
 #[test]
-fn a_step_that_asks_for_a_person_says_so() {
+fn a_step_that_needs_a_person_is_diagnosed() {
     let env = env();
     let recipe =
         "name: r\nsteps: [{id: a, command: 'echo sign it >&2; exit 75', exit_codes: {75: needs_human}}]\n";
@@ -337,7 +337,7 @@ fn the_command_of_a_blocked_run_starts_it_again() {
 }
 
 #[test]
-fn a_resume_that_is_blocked_says_why_and_can_be_tried_again() {
+fn a_blocked_resume_gives_the_reason_and_can_be_retried() {
     let recipe = "name: r\nenv: {required: [WANTED_NAME]}\nsteps:\n  - {id: a, command: 'test -e ok'}\n  - {id: b, command: echo $WANTED_NAME}\n";
     let env = env().file("place/x", "").file("r.yaml", recipe);
     let run = |line: &str| env.shell(line);

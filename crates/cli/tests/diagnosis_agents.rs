@@ -18,7 +18,7 @@ fn check(output: &Output, expected: &str) {
 }
 
 #[test]
-fn a_check_of_what_an_agent_made_is_the_agents_failure() {
+fn a_failed_check_of_an_agents_work_is_the_agents_failure() {
     let agent = "id: ag, prompt: p, produces: [d/out.txt]";
     for (steps, expected) in [
         // what it declares, read by name or by pattern
@@ -71,7 +71,7 @@ fn an_agent_that_changed_files_is_not_hollow_whatever_it_says() {
 }
 
 #[test]
-fn a_hollow_answer_is_found_behind_a_recipe_and_beside_others() {
+fn a_hollow_answer_is_found_in_a_sub_recipe_and_a_group() {
     let says =
         "case \"$P\" in *dig*) echo 'I cannot access the codebase.';; *) echo 'I fixed src/a.rs';; esac";
     let (dig, work) = ("{id: p, prompt: dig}", "{id: q, prompt: work}");
@@ -107,7 +107,7 @@ fn a_hollow_answer_is_found_behind_a_recipe_and_beside_others() {
 }
 
 #[test]
-fn what_an_agent_writes_is_no_evidence_about_its_service() {
+fn an_agents_text_is_not_evidence_about_its_service() {
     let said = |text: &str| {
         format!(
             "echo '{{\"type\":\"assistant\",\"message\":{{\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}}}'"
@@ -133,7 +133,7 @@ fn what_an_agent_writes_is_no_evidence_about_its_service() {
 }
 
 #[test]
-fn an_agent_that_stops_at_a_limit_is_told_in_its_own_words() {
+fn an_agent_that_stops_at_a_limit_is_quoted() {
     let stops = r#"echo '{"type":"result","subtype":"error_max_turns","is_error":true,"session_id":"s"}'"#;
     let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs")).agent("claude", stops);
     let output = env.json("name: r\nsteps: [{id: p, prompt: work}]\n", &[]);

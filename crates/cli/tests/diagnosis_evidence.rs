@@ -31,7 +31,7 @@ fn signal(output: &Output, at: &str) -> Json {
 }
 
 #[test]
-fn what_a_step_says_and_how_it_ends_is_understood() {
+fn output_and_end_of_a_step_are_understood() {
     for (command, expected, advice) in [
         ("echo 'connection refused' >&2; exit 1", "environment.network medium", "can be reached"),
         ("echo 'DNS lookup failed'; exit 1", "environment.network medium", "can be reached"),
@@ -58,7 +58,7 @@ fn what_a_step_says_and_how_it_ends_is_understood() {
 }
 
 #[test]
-fn evidence_stands_where_it_was_printed() {
+fn evidence_names_its_line() {
     for (before, after, at) in [(0, 0, 1), (99, 0, 100), (29, 50, 30), (200_000, 0, 200_001)] {
         let says = "echo 'No space left on device' >&2";
         let output = run(&format!("seq {before} >&2; {says}; seq {after} >&2; exit 1"));
@@ -73,13 +73,13 @@ fn evidence_stands_where_it_was_printed() {
 }
 
 #[test]
-fn output_that_is_no_json_is_not_called_a_check() {
+fn output_without_json_is_not_called_a_check() {
     let recipe = "name: r\nsteps: [{id: a, command: echo no, parse_json: true, parse_json_required: true}]\n";
     check(&env().json(recipe, &[]), "verification high", "`a` must print JSON and did not");
 }
 
 #[test]
-fn a_value_that_a_nested_recipe_was_not_given_is_nobodys_to_repair() {
+fn a_missing_value_of_a_sub_recipe_is_not_repaired() {
     for needs in ["inputs: [{name: zed, required: true}]", "context_validation: {zed: nonempty}"] {
         let env = TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), "touch asked; echo '{}'")
             .file("c.yaml", format!("name: c\n{needs}\nsteps: [{{id: k, command: 'true'}}]\n"));
@@ -92,7 +92,7 @@ fn a_value_that_a_nested_recipe_was_not_given_is_nobodys_to_repair() {
 }
 
 #[test]
-fn words_about_a_subject_are_no_missing_variable() {
+fn words_about_a_subject_are_not_a_missing_variable() {
     for command in [
         "echo \"version is not set in config.toml\"; exit 1",
         "echo \"FAIL: field 'owner' is not set\"; exit 1",
@@ -104,7 +104,7 @@ fn words_about_a_subject_are_no_missing_variable() {
 }
 
 #[test]
-fn a_variable_that_a_script_misses_is_put_down_to_what_provides_it() {
+fn a_missing_variable_is_blamed_on_its_provider() {
     const HELPER: &str = "set -u; echo \"issue $ISSUE_NUMBER\"";
     const FIND: &str = "{id: find, command: echo 7, output: issue_number";
     let call = "{id: call, command: bash ./helper.sh}";

@@ -1,4 +1,4 @@
-//! Names that have dots themselves, what stands below them, and dotted names that mean a member.
+//! Names that contain dots, paths below them, and dotted names that mean a member.
 
 use testkit::TestEnv;
 
@@ -9,7 +9,7 @@ fn env() -> TestEnv {
 const KID: &str = "name: kid\nsteps:\n  - {id: k, command: echo K}\n  - {id: o, command: echo XY, output: x.y}\n  - {id: j, command: 'echo [7]', output: x.j, parse_json: true}\n";
 
 #[test]
-fn a_path_goes_on_behind_a_name_with_dots() {
+fn a_path_continues_after_a_name_with_dots() {
     let recipe = |check: &str| {
         format!(
             r#"
@@ -92,7 +92,7 @@ fn a_dotted_name_that_is_given_changes_the_member() {
 }
 
 #[test]
-fn what_a_call_changes_in_a_map_of_the_called_recipe_does_not_come_back() {
+fn changes_of_a_call_in_a_map_do_not_come_back() {
     let env = env().file(
         "kid.yaml",
         "name: kid\ncontext: {a: {b: 1}, d: 2}\nsteps: [{id: k, command: 'echo {{a.b}}'}]\n",

@@ -89,7 +89,7 @@ fn conditions_are_decided_as_far_as_they_can_be() {
 }
 
 #[test]
-fn nested_steps_are_previewed_too() {
+fn steps_of_sub_recipes_are_previewed_too() {
     let json = dry(
         "  - {id: s, recipe: child, context: {w: '{{n}} {{late}}'}}\n  - {id: t, recipe: child, context: {w: '{{n}}'}}\n",
     );
@@ -100,7 +100,7 @@ fn nested_steps_are_previewed_too() {
 }
 
 #[test]
-fn what_is_ruled_out_needs_nothing() {
+fn excluded_steps_need_nothing() {
     let steps = "name: r\ncontext: {n: 5}\nsteps:\n  - {id: a, command: echo x}\n  - {id: s, recipe: kid, condition: \"n == 6 and a == 'x'\"}\n";
     let kid = "name: kid\nenv: {required: [DEPLOY_TOKEN_OF_NOBODY]}\nsteps: [{id: k, command: 'true'}]\n";
     let output = env().file("kid.yaml", kid).json(steps, &[]);

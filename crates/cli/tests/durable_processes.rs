@@ -1,4 +1,4 @@
-//! Processes: nothing outlives its timeout, its step or its run, and every end is told as it was.
+//! Processes: none outlives its timeout, its step or its run, and every end is reported.
 
 use std::time::{Duration, Instant};
 
@@ -69,12 +69,12 @@ fn a_suspended_run_can_be_cancelled() {
 }
 
 #[test]
-fn what_ignores_the_term_signal_is_killed() {
+fn a_process_that_ignores_term_is_killed() {
     check_timeout("trap '' TERM; echo last words; echo $$ >pids; while :; do sleep 0.2; done", 9.0);
 }
 
 #[test]
-fn what_ignores_everything_in_a_session_of_its_own_is_killed() {
+fn a_process_that_ignores_all_signals_in_its_own_session_is_killed() {
     check_timeout(
         "echo last words; (setsid bash -c \"trap '' TERM HUP; echo \\$\\$ >pids; while :; do sleep 0.2; done\" & ); sleep 60",
         9.0,
@@ -82,7 +82,7 @@ fn what_ignores_everything_in_a_session_of_its_own_is_killed() {
 }
 
 #[test]
-fn a_step_that_never_stops_printing_times_out_all_the_same() {
+fn a_step_that_never_stops_printing_times_out() {
     let env = one("yes last words", "    timeout: 1\n");
     let start = Instant::now();
     let output = env.shell("$RUNNER r.yaml >/dev/null");
@@ -104,7 +104,7 @@ fn a_death_by_signal_is_a_failure_that_names_the_signal() {
 }
 
 #[test]
-fn a_step_ends_with_its_main_process_whoever_holds_its_output() {
+fn a_step_ends_with_its_main_process_even_if_its_output_stays_open() {
     for command in ["sleep 30 & echo done", "setsid sleep 30 & echo done", "(sleep 30 &) ; echo done"] {
         let env = one(command, "    output: x\n");
         let start = Instant::now();
@@ -208,12 +208,12 @@ fn signals_end_everything_and_the_result_is_written() {
 }
 
 #[test]
-fn a_second_signal_does_not_wait_for_those_who_ignore_the_first() {
+fn a_second_signal_does_not_wait() {
     check_signal("INT,INT", "json", 130, "trap '' TERM; while :; do sleep 0.1; done", 3.5);
 }
 
 #[test]
-fn one_signal_kills_those_who_ignore_it_after_a_while() {
+fn one_signal_kills_stubborn_processes_after_a_while() {
     check_signal("TERM", "json", 143, "trap '' TERM; while :; do sleep 0.1; done", 9.0);
 }
 
@@ -289,7 +289,7 @@ fn neither_zombies_nor_descriptors_pile_up() {
 }
 
 #[test]
-fn a_step_can_kill_the_runner_and_the_run_goes_on_later() {
+fn a_run_resumes_after_a_step_killed_the_runner() {
     let env = env("name: r
 steps:
   - id: a
@@ -311,7 +311,7 @@ steps:
 }
 
 #[test]
-fn a_directory_that_vanishes_under_a_step_fails_only_what_needs_it() {
+fn a_vanished_directory_fails_only_the_steps_that_need_it() {
     let env = env("name: r
 steps:
   - id: make

@@ -93,7 +93,7 @@ fn twelve_steps_killed_at_many_moments() {
 }
 
 #[test]
-fn groups_nested_recipes_retries_and_hooks_killed_at_many_moments() {
+fn groups_sub_recipes_retries_and_hooks_killed_at_many_moments() {
     let recipe = "name: r
 hooks:
   post_step: sleep 0.01
@@ -242,7 +242,7 @@ steps:
 }
 
 #[test]
-fn what_an_earlier_resume_kept_is_kept_still() {
+fn steps_kept_by_an_earlier_resume_stay_kept() {
     let big = "head -c 20000 /dev/zero | tr '\\0' x";
     let env = env(&format!(
         "name: r
@@ -493,7 +493,7 @@ steps:
 }
 
 #[test]
-fn an_edited_recipe_reruns_what_changed_and_what_depends_on_it() {
+fn an_edited_recipe_reruns_changed_steps_and_their_dependents() {
     check_edit(&[], "bad end");
     check_edit(&[("r.yaml", "echo va", "echo VA")], "a uses_a alone k1 k2 uses_n moded bad end");
     check_edit(&[("r.yaml", "echo x", "echo y")], "alone k1 k2 uses_n moded bad end");

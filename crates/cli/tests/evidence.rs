@@ -1,4 +1,4 @@
-//! What a run leaves behind as evidence: what was started, what it read, what it made, and commands that work.
+//! The evidence of a run: started processes, inputs, outputs, and commands that work.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
 
@@ -26,7 +26,7 @@ steps:
 ";
 
 #[test]
-fn an_exit_code_that_counts_as_success_is_told_as_it_was() {
+fn an_exit_code_that_counts_as_success_is_reported_unchanged() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"));
     let output = env.json("name: r\nsteps: [{id: s, command: exit 3, exit_codes: {3: ok}}]\n", &[]);
     assert_eq!(output.code, 0, "{}", output.all());
@@ -72,7 +72,7 @@ fn digests(recipe: &str, who: &str) -> [Json; 2] {
 }
 
 #[test]
-fn the_input_digest_changes_with_what_a_step_reads() {
+fn the_input_digest_changes_with_the_inputs() {
     for (reads, is_read) in [
         ("command: 'echo {{who}}'", true),
         ("command: echo $WHO", true),
@@ -94,7 +94,7 @@ fn the_input_digest_changes_with_what_a_step_reads() {
 }
 
 #[test]
-fn a_recipe_step_reads_what_its_steps_read() {
+fn a_recipe_step_reads_the_inputs_of_its_steps() {
     let parent =
         "name: p\ncontext: {who: x}\nsteps:\n  - {id: a, command: 'true'}\n  - {id: b, recipe: child}\n";
     let digest = |who: &str| {
@@ -135,7 +135,7 @@ fn digest(text: &str) -> Json {
 }
 
 #[test]
-fn what_is_empty_has_a_digest_too() {
+fn an_empty_value_has_a_digest_too() {
     let output = env().json("name: r\nsteps: [{id: a, command: '> e', produces: [e]}]\n", &[]);
     let step = output.step("a");
     for reference in [&step["stdout"], &step["stderr"], &step["produced"][0]] {
@@ -146,7 +146,7 @@ fn what_is_empty_has_a_digest_too() {
 }
 
 #[test]
-fn links_are_listed_by_what_they_lead_to() {
+fn links_are_listed_by_their_target() {
     let command = "mkdir o; echo x > o/f; ln -s f o/l; ln -s . o/dir; ln -s gone o/none";
     for produces in ["o/*", "o/dir, o/f, o/l, o/none"] {
         let env = env();
@@ -317,7 +317,7 @@ fn a_live_run_has_no_exit_code_and_a_dead_one_no_running_step() {
         assert_eq!(result["diagnosis"]["class"], "interrupted", "{signal}");
         let text = env.run(["show", "last"]);
         assert!(text.stdout.contains("■ b interrupted"), "{}", text.all());
-        // nobody knows when a process ended whose runner was killed
+        // the end of a process is unknown if its runner was killed
         let interrupted = &result["evidence"]["attempts"][1];
         assert_eq!(interrupted["finished_at"].is_null(), signal == "KILL", "{interrupted}");
         assert_eq!(env.run(["cancel", "last"]).code, 0);
@@ -356,7 +356,7 @@ fn hooks_are_among_the_processes_that_were_started() {
 }
 
 #[test]
-fn a_failed_hook_is_kept_and_told_whatever_is_shown() {
+fn a_failed_hook_is_kept_and_always_reported() {
     let env = env();
     let recipe = "name: r\nhooks: {on_error: no-such-pager now}\nsteps: [{id: s, command: exit 3}]\n";
     let output = env.json(recipe, &["--quiet"]);
@@ -372,9 +372,10 @@ fn a_failed_hook_is_kept_and_told_whatever_is_shown() {
 
 #[test]
 fn the_repair_agent_is_among_the_processes_that_were_started() {
-    let mended = "name: r\nsteps: [{id: a, command: git version}]\n";
-    let env = TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), &format!("cat <<'EOF'\n{mended}EOF"))
-        .file("r.yaml", mended.replace("version", "verzion"));
+    let repaired = "name: r\nsteps: [{id: a, command: git version}]\n";
+    let env =
+        TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), &format!("cat <<'EOF'\n{repaired}EOF"))
+            .file("r.yaml", repaired.replace("version", "verzion"));
     let output = env.run(["r.yaml", "--auto-fix", "--output-format", "json"]);
     assert_eq!(output.code, 0, "{}", output.all());
     let lines = started(&show(&env));

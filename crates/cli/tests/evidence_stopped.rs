@@ -67,14 +67,14 @@ fn a_recipe_step_ends_with_its_run() {
 }
 
 #[test]
-fn a_step_whose_hook_was_stopped_has_not_begun() {
+fn a_step_with_a_stopped_hook_has_not_begun() {
     let hook =
         "hooks: {pre_step: 'touch begun; [ -e ok ] || sleep 20'}\nsteps: [{id: b, command: echo part}]";
     check(hook, "TERM", "b:cancelled - - -", "b:ok 0 - 5");
 }
 
 #[test]
-fn nobody_knows_when_a_step_ended_whose_runner_was_killed() {
+fn the_end_time_is_unknown_if_the_runner_was_killed() {
     check(BASH, "KILL", "b:lost - - - open", "b:ok 0 - 5");
 }
 

@@ -1,4 +1,4 @@
-//! `explain` and `--explain`: what a recipe would do.
+//! `explain` and `--explain`: the steps of a recipe without running it.
 
 use testkit::TestEnv;
 
@@ -95,7 +95,7 @@ Steps:
 }
 
 #[test]
-fn what_a_resume_has_to_know_is_shown() {
+fn the_fields_for_a_resume_are_shown() {
     let recipe = "name: tag\nsteps:\n  - {id: tag, command: git tag x, idempotent: false, effects: [a tag], exit_codes: {75: needs_human, 3: ok}}\n";
     let env = env().file("tag.yaml", recipe);
     let text = env.run(["explain", "tag.yaml"]).stdout;

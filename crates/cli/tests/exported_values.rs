@@ -46,7 +46,7 @@ fn a_large_answer_takes_no_place_from_other_values() {
 }
 
 #[test]
-fn a_note_says_once_how_many_values_are_left_out() {
+fn a_note_counts_the_omitted_values_once() {
     let output = finished(env().json(WORKFLOW, &[]));
     // five values and 300 members, of which 256 find room when `branch` starts, with four values and 300 members
     let notes = output.json()["evidence"]["notes"].clone();
@@ -62,7 +62,7 @@ fn a_note_says_once_how_many_values_are_left_out() {
 }
 
 #[test]
-fn what_recipes_around_declare_comes_before_what_steps_made() {
+fn declared_values_are_exported_before_step_values() {
     let child = "name: child\ncontext: {own: mine}\nsteps:\n  - {id: names, command: \"bash helper.sh; printenv OWN\"}\n";
     let steps: String = (0..300).map(|at| format!("  - {{id: made_{at}, command: echo {at}}}\n")).collect();
     let parent = format!(
@@ -101,7 +101,7 @@ fn every_top_level_value_has_its_alias() {
 }
 
 #[test]
-fn what_a_command_mentions_arrives_however_many_names_are_declared() {
+fn mentioned_values_arrive_with_any_number_of_declared_names() {
     let names: String = (0..300).map(|at| format!("  k{at}: v{at}\n")).collect();
     for (command, printed) in [
         ("echo [$RECIPE_VAR_k299] [$K298]", "[v299] [v298]"),

@@ -1,4 +1,4 @@
-//! Processes that pass on what a step prints, as `exec > >(tee log)` starts them: the step is over when they are.
+//! Processes that pass on a step's output, as `exec > >(tee log)` starts them: the step ends after them.
 
 use testkit::TestEnv;
 
@@ -8,7 +8,7 @@ fn env() -> TestEnv {
 
 /// A header that many scripts begin with: a filter gets everything, and writes it a moment later.
 #[test]
-fn what_a_filter_passes_on_is_part_of_the_value() {
+fn filtered_output_is_part_of_the_value() {
     let recipe = r#"name: r
 steps:
   - id: version
@@ -50,7 +50,7 @@ fn a_step_that_is_stopped_while_a_filter_copies_is_done_again() {
 }
 
 #[test]
-fn a_filter_that_takes_too_long_is_told_and_a_server_is_not_waited_for() {
+fn a_slow_filter_is_reported_and_a_server_is_not_awaited() {
     let env = env();
     let slow = "name: r\nsteps:\n  - id: a\n    timeout: 0.5\n    command: |\n      exec > >(sleep 60; cat)\n      echo hi\n";
     let output = env.json(slow, &[]);
@@ -60,7 +60,7 @@ fn a_filter_that_takes_too_long_is_told_and_a_server_is_not_waited_for() {
         "{}",
         output.all()
     );
-    // it reads from a pipe to which nobody writes, and prints nothing here
+    // it reads from a pipe without a writer, and prints nothing here
     let server = "name: r\nsteps:\n  - id: a\n    command: |\n      coproc S { sleep 60 >/dev/null 2>&1; }\n      echo up\n";
     let output = env.json(server, &[]);
     assert_eq!(output.json()["evidence"]["notes"].to_string(), "[]", "{}", output.all());

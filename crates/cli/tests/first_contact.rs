@@ -47,7 +47,7 @@ fn init_finds_the_project() {
 }
 
 #[test]
-fn what_init_writes_runs_as_it_says() {
+fn the_recipe_of_init_runs() {
     for env in [env(), env().file("Makefile", "all:\n\t@echo built\ntest:\n\t@echo tested\n")] {
         let made = env.run(["init"]);
         assert_eq!(made.code, 0, "{}", made.all());
@@ -90,7 +90,7 @@ fn init_never_overwrites() {
 }
 
 #[test]
-fn doctor_finds_what_is_there() {
+fn doctor_finds_installed_programs() {
     let env = env();
     env.write("bin/claude", "#!/bin/bash\n[ \"$1\" = --version ] && echo '9.9 (Fake)'\n");
     env.write("bin/codex", "#!/bin/bash\necho broken >&2; exit 3\n");
@@ -192,7 +192,7 @@ fn a_typo_in_the_configuration_is_an_error() {
 }
 
 #[test]
-fn doctor_says_what_is_missing_and_how_to_mend_it() {
+fn doctor_shows_missing_things_and_their_fixes() {
     let output = env().shell("PATH=/nowhere \"$RUNNER\" doctor");
     assert_eq!(output.code, 0, "{}", output.all());
     assert!(output.stdout.contains("fix: install git"), "{}", output.all());

@@ -41,7 +41,7 @@ fn guarded(env: &TestEnv) -> Started {
     started
 }
 
-/// Kills the runner with nobody to help: everything ends, those in the file `pids` too; afterwards the run goes on.
+/// Kills the runner: everything ends, those in the file `pids` too; afterwards the run can be resumed.
 fn check_killed(env: &TestEnv) {
     let started = guarded(env);
     let pids = env.read("pids");
@@ -64,7 +64,7 @@ fn a_long_step_ends_with_its_killed_runner() {
 }
 
 #[test]
-fn what_left_its_group_or_cleared_its_environment_ends_too() {
+fn processes_that_left_their_group_or_environment_end_too() {
     check_killed(&env(&format!(
         "name: r
 steps:
@@ -117,7 +117,7 @@ fn an_agent_ends_with_its_killed_runner() {
 }
 
 #[test]
-fn a_nested_runner_ends_with_the_killed_outer_one() {
+fn an_inner_runner_ends_with_the_killed_outer_one() {
     let inner = "name: inner
 steps:
   - id: s
@@ -203,7 +203,7 @@ fn short_steps_have_no_guardian() {
 }
 
 #[test]
-fn a_run_that_somebody_has_taken_is_left_alone() {
+fn a_run_with_a_new_owner_is_left_alone() {
     let env = lasting();
     let started = guarded(&env);
     let guardian = guardian(&env);
@@ -254,7 +254,7 @@ fn a_cancel_after_the_death_finds_nothing_alive() {
 }
 
 #[test]
-fn a_run_goes_on_without_its_guardian() {
+fn a_run_continues_without_its_guardian() {
     let env = lasting();
     check_end(
         &env,
@@ -278,7 +278,7 @@ fn a_run_goes_on_without_its_guardian() {
 }
 
 #[test]
-fn a_guardian_stands_apart() {
+fn a_guardian_is_not_part_of_the_run() {
     let env = lasting();
     let started = guarded(&env);
     let pid = guardian(&env);
@@ -296,7 +296,7 @@ fn a_guardian_stands_apart() {
     for (number, target) in [("1", "/dev/null"), ("2", "/dev/null")] {
         assert_eq!(fs::read_link(process.join("fd").join(number)).unwrap(), Path::new(target));
     }
-    // what whoever runs the tests left open for everybody is none of it
+    // descriptors inherited from the test runner do not count
     let output = fs::read_link(format!("/proc/{}/fd/1", started.pid())).unwrap();
     let open = fs::read_dir(process.join("fd")).unwrap().flatten();
     let files = open.filter_map(|entry| fs::read_link(entry.path()).ok());
@@ -309,7 +309,7 @@ fn a_guardian_stands_apart() {
 }
 
 #[test]
-fn the_guardian_is_no_command_for_people() {
+fn the_guardian_is_a_hidden_command() {
     let env = env("name: r\nsteps: []\n")
         .file("__guard.yaml", "name: g\nsteps:\n  - {id: s, command: echo mine}\n");
     for arguments in [&["--help"][..], &["completions", "bash"], &["man"]] {
@@ -323,5 +323,5 @@ fn the_guardian_is_no_command_for_people() {
         assert_eq!(output.code, 0, "{arguments:?}: {}", output.all());
         assert!(output.stdout.contains("mine"), "{arguments:?}: {}", output.all());
     }
-    assert_eq!(env.run(["__guard", "/nowhere"]).code, 0, "nobody says anything, and nothing is left");
+    assert_eq!(env.run(["__guard", "/nowhere"]).code, 0, "there is no output, and nothing is left");
 }

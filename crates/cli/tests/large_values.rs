@@ -1,4 +1,4 @@
-//! Values of any size from outside: what an agent gets of them, what repeats a run with them, what messages quote.
+//! Values of any size from outside: how agents get them, how a run with them is repeated, how messages quote them.
 
 use testkit::TestEnv;
 
@@ -55,7 +55,7 @@ fn a_run_is_repeated_with_the_same_values() {
 }
 
 #[test]
-fn what_a_command_line_carries_needs_no_file() {
+fn values_that_fit_on_a_command_line_need_no_file() {
     let env = world("").file("r.yaml", "name: r\nsteps: [{id: a, command: exit 3}]\n");
     let output = env.run(["r.yaml", "--set", "n=7", "--set", "t=x y", "--output-format", "json"]);
     let command = output.json()["evidence"]["repro_command"].to_string();

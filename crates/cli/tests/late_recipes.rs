@@ -1,4 +1,4 @@
-//! Nested recipes whose names are templates: what they declare, and what is edited in them, counts as in any other.
+//! Sub-recipes whose names are templates: their declarations and edits count like those of any other recipe.
 
 use testkit::{Output, TestEnv};
 
@@ -127,7 +127,7 @@ fn env_files_count_however_the_recipe_is_named() {
 }
 
 #[test]
-fn warnings_are_told_and_strict_makes_them_errors() {
+fn warnings_are_shown_and_strict_makes_them_errors() {
     for (declared, command, expected) in
         [("colour: red\n", "echo", "colour"), ("", "echo {{nowhere}}", "nowhere")]
     {
@@ -145,7 +145,7 @@ fn warnings_are_told_and_strict_makes_them_errors() {
 }
 
 #[test]
-fn a_resume_keeps_what_a_late_recipe_declares() {
+fn a_resume_keeps_the_declarations_of_a_dynamic_recipe() {
     for arguments in [vec!["resume", "last"], vec!["resume", "last", "--recipe", "r.yaml"]] {
         let env = env()
             .file("r.yaml", outer("sub/{{w}}.yaml", "test -e go && echo \"<$QQ>\" > seen"))
@@ -164,7 +164,7 @@ fn a_resume_keeps_what_a_late_recipe_declares() {
 }
 
 #[test]
-fn what_a_run_was_made_from_is_never_written_again() {
+fn the_sources_of_a_run_are_never_rewritten() {
     let env = env();
     env.write(
         "c.yaml",
@@ -196,7 +196,7 @@ fn a_variable_that_a_late_recipe_misses_is_the_environments_fault() {
 }
 
 #[test]
-fn a_recipe_that_is_found_late_knows_what_its_step_hands_it() {
+fn a_dynamic_recipe_gets_the_values_of_its_step() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
         .file("c.yaml", "name: c\nsteps: [{id: z, command: 'echo {{v}}', condition: \"2fa == 'on'\"}]\n");
     let recipe =
@@ -207,7 +207,7 @@ fn a_recipe_that_is_found_late_knows_what_its_step_hands_it() {
 
 /// What its callers may define may be there, whether it is or not.
 #[test]
-fn a_recipe_that_is_found_late_may_read_what_its_callers_may_have() {
+fn a_dynamic_recipe_may_read_values_of_its_callers() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs")).file(
         "c.yaml",
         "name: c\nsteps: [{id: z, command: 'echo \"[{{k}}]\"', condition: \"2fa != 'on'\"}]\n",

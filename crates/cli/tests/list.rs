@@ -64,7 +64,7 @@ same 2.0  two/a.yaml
 }
 
 #[test]
-fn json_says_the_same() {
+fn json_shows_the_same() {
     let env = env().file("one/a.yaml", recipe("same")).file("two/a.yaml", recipe("same"));
     let json = env.run(["list", "-R", "one", "-R", "two", "--output-format", "json"]).json();
     let mut json = json.as_array().unwrap().clone();
@@ -91,7 +91,7 @@ fn broken_files_do_not_hide_the_others() {
 }
 
 #[test]
-fn an_empty_list_says_where_it_looked() {
+fn an_empty_list_names_the_searched_directories() {
     let output = env().run(["list"]);
     assert_eq!(output.code, 0);
     assert!(

@@ -71,7 +71,7 @@ fn stable(lines: &[String]) -> Vec<String> {
 }
 
 #[test]
-fn only_what_is_finished_stays_on_the_screen() {
+fn only_finished_steps_stay_on_the_screen() {
     let world = world().file(
         "r.yaml",
         "name: r\nsteps:\n  - {id: a, command: 'echo one; sleep 0.3; printf two'}\n  - {id: b, command: 'true', condition: '1 == 2'}\n",
@@ -89,7 +89,7 @@ fn only_what_is_finished_stays_on_the_screen() {
 }
 
 #[test]
-fn parallel_and_nested_steps_leave_no_trace() {
+fn parallel_and_inner_steps_leave_no_trace() {
     let world = world()
         .file("inner.yaml", "name: inner\nsteps:\n  - {id: x, command: 'sleep 0.4; echo x'}\n")
         .file(
@@ -117,7 +117,7 @@ fn an_interrupted_run_leaves_a_clean_screen() {
 }
 
 #[test]
-fn what_asks_at_the_terminal_gets_no_answer_and_does_not_hang() {
+fn a_question_at_the_terminal_fails_and_does_not_hang() {
     let recipe = "name: r\nsteps:\n  - {id: a, timeout: 20, command: 'read x </dev/tty; echo asked=$?'}\n  - {id: b, timeout: 20, command: 'stty -echo </dev/tty; echo set=$?'}\n";
     let world = world().file("r.yaml", recipe);
     // once as the leader of the session, once as a command of a shell

@@ -1,4 +1,4 @@
-//! What is said of recipes with many steps: results that stay small, warnings that are said once, one line a step.
+//! Recipes with many steps: results stay small, warnings appear once, one line per step.
 
 use serde_json::Value as Json;
 use testkit::TestEnv;
@@ -62,7 +62,7 @@ steps:
 }
 
 #[test]
-fn a_warning_about_many_places_is_said_once() {
+fn a_warning_about_many_places_appears_once() {
     let recipe = "
 name: r
 steps:

@@ -1,4 +1,4 @@
-//! `manifest`: digests of recipe files, and what changed since.
+//! `manifest`: digests of recipe files, and changes since then.
 
 use testkit::TestEnv;
 
@@ -47,7 +47,7 @@ fn changes_are_found() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_said() {
+fn incomparable_directories_are_reported() {
     let env = env().file("broken/_recipe_manifest.json", "[]");
     for (line, part) in [
         ("manifest check recipes", "manifest write recipes"),

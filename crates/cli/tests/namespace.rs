@@ -1,12 +1,12 @@
 //! Inside a pid namespace, as containers and sandboxes make them: the process group and the session of the runner may
-//! belong to somebody outside, and have no number there; or the runner is itself the first process.
+//! belong to a process outside, and have no number there; or the runner is itself the first process.
 
 use std::time::{Duration, Instant};
 
 use testkit::{TestEnv, is_alive};
 
 const UNSHARE: &str = "unshare --map-root-user --pid --fork --mount-proc";
-/// How the runner is started: as somebody's child, in a group of its own, and as the first process.
+/// How the runner is started: as a child, in a group of its own, and as the first process.
 const PLACES: [&str; 3] = [r#""$@"; exit $?"#, r#"set -m; "$@"; exit $?"#, r#"exec "$@""#];
 
 /// Whether this machine lets us make namespaces; where it does not, there is nothing to see.
@@ -15,7 +15,7 @@ fn is_allowed(env: &TestEnv) -> bool {
 }
 
 #[test]
-fn what_steps_leave_behind_is_known_and_ended() {
+fn leftover_processes_are_known_and_ended() {
     let is_alive = "command: pgrep -x sleep >/dev/null && echo alive";
     for (steps, code, told) in [
         (format!("- {{id: s, command: sleep 300 &}}\n- {{id: v, {is_alive}}}"), 0, "sleep 300"),
@@ -45,7 +45,7 @@ fn what_steps_leave_behind_is_known_and_ended() {
     }
 }
 
-/// Where `/proc` is that of the namespace outside, or empty, numbers from there mean nobody, or somebody else.
+/// If `/proc` is empty or belongs to the outer namespace, its numbers mean no process here, or another one.
 #[test]
 fn without_a_proc_of_its_own_the_runner_ends_the_groups_that_it_started() {
     let outside = "unshare --map-root-user --pid --fork";
@@ -75,9 +75,9 @@ fn without_a_proc_of_its_own_the_runner_ends_the_groups_that_it_started() {
     }
 }
 
-/// The number of a runner in another namespace is somebody else's here.
+/// The number of a runner in another namespace may belong to another process here.
 #[test]
-fn a_run_in_another_namespace_is_cancelled_and_nobody_else_is() {
+fn only_the_run_in_the_other_namespace_is_cancelled() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
         .file("r.yaml", "name: r\nsteps:\n- {id: s, command: 'echo x >began; sleep 300'}\n");
     if !is_allowed(&env) {

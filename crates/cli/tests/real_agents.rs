@@ -122,7 +122,7 @@ fn check_killed_and_resumed(program: &str, model: Option<&str>) {
     let tree = env.survivors();
     assert!(tree.iter().any(|line| line.contains(program)), "{tree:?}");
     runner.kill();
-    assert!(!env.survivors().is_empty(), "nobody was there to end the agent");
+    assert!(!env.survivors().is_empty(), "no process was there to end the agent");
     let paid = ["Analyze the project", "List the risks"].map(|prompt| server.count(prompt));
     assert!(paid.iter().all(|count| *count > 0), "{paid:?}");
     let interrupted = env.run(["show", "last", "--output-format", "json"]).json();
@@ -139,7 +139,7 @@ fn check_killed_and_resumed(program: &str, model: Option<&str>) {
     assert_eq!(output.value("analysis")[0], 3);
     assert_eq!(output.step("report")["output"], format!("Analysis complete: 3, {HELLO}"));
     assert_eq!(output.step("review")["attempts"], 2);
-    // the one that was killed has run too, and nobody knows what it cost
+    // the killed one has run too, and its cost is unknown
     let usage = &output.json()["usage"];
     assert_eq!(usage["runs"], 4, "{usage}");
     assert_eq!(usage["runs_without_cost"], if model.is_some() { 1 } else { 4 }, "{usage}");

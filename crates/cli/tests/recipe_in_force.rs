@@ -84,7 +84,7 @@ fn a_repair_after_a_resume_is_one_of_the_recipe_in_force() {
 }
 
 #[test]
-fn a_resume_names_what_runs_again() {
+fn a_resume_names_the_rerun_steps() {
     let gate = "id: gate, command: test -e ok";
     for (steps, from, expected) in [
         (format!("  - {{id: a, command: echo a}}\n  - {{{gate}}}\n"), "", json!(["gate"])),

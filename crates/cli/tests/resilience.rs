@@ -96,7 +96,7 @@ fn plans_for_many_shapes() {
             "a:rerun g:rerun",
         ),
         (
-            "the environment is not mended by working again",
+            "re-running work does not fix the environment",
             "  - {id: a, prompt: p, output: x}\n  - {id: g, command: 'no-such-tool-here \"{{x}}\"'}\n",
             "g",
             "a:keep g:rerun",
@@ -141,7 +141,7 @@ fn order_alone_names_the_flag_that_works_again() {
 }
 
 #[test]
-fn producers_inside_a_nested_recipe_count() {
+fn producers_inside_a_sub_recipe_count() {
     let env = world("[ $N -ge 2 ] && echo PASS || echo FAIL")
         .file("child.yaml", "name: child\nsteps:\n  - {id: w, prompt: p, output: made}\n")
         .file("r.yaml", "name: r\nsteps:\n  - {id: c, recipe: child}\n  - {id: g, command: 'grep -q PASS <<< \"{{made}}\"'}\n");
@@ -163,7 +163,7 @@ fn a_repaired_step_is_the_anchor_itself() {
 }
 
 #[test]
-fn completed_effects_are_repeated_only_if_somebody_says_so() {
+fn completed_effects_are_repeated_only_on_request() {
     let steps = "name: r\nsteps:\n  - {id: a, prompt: p, output: x}\n  - {id: push, command: 'echo push >> ledger; echo \"{{x}}\"', effects: [push], output: y}\n  - {id: g, command: 'grep -q PASS <<< \"{{y}}\"'}\n";
     let env = world("[ $N -ge 2 ] && echo PASS || echo FAIL").file("r.yaml", steps);
     assert_eq!(env.run(["r.yaml"]).code, 1);
@@ -371,7 +371,7 @@ fn the_same_dead_end_is_left_one_level_further_up_once() {
 }
 
 #[test]
-fn a_step_that_asks_for_a_person_is_handed_over() {
+fn a_step_that_needs_a_person_stops_the_run() {
     let recipe = "name: r\nsteps:\n  - {id: a, command: exit 3, exit_codes: {3: needs_human}}\n";
     let env = world("").file("r.yaml", recipe);
     let output = json(&env, &["r.yaml", "--auto-fix"]);

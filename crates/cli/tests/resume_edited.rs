@@ -1,4 +1,4 @@
-//! Going on with an edited recipe, and the commands that are printed on the way: what they say is what happens.
+//! Resuming with an edited recipe, and the commands that are printed: they do what they promise.
 
 use serde_json::Value as Json;
 use testkit::{Output, TestEnv};
@@ -57,7 +57,7 @@ fn check(before: &[&str], after: &[&str], expected: (&str, &str, &str)) {
 }
 
 #[test]
-fn what_follows_a_changed_step_is_done_again() {
+fn steps_after_a_changed_step_are_rerun() {
     check(&[UP, MID, GATE], &[UP, MID, GATE], ("up:keep mid:keep gate:rerun", "gate", ""));
     check(&[UP, MID, GATE], &[UP2, MID, GATE], ("up:rerun mid:rerun gate:rerun", "up", ""));
     let new = "id: new, command: echo 3 > art";
@@ -100,7 +100,7 @@ fn agents_are_not_done_again_because_of_mere_order() {
 }
 
 #[test]
-fn a_nested_recipe_that_failed_behind_a_changed_step_begins_anew() {
+fn a_failed_sub_recipe_after_a_changed_step_starts_again() {
     let child = "name: child\nsteps:\n  - {id: x, command: cat art}\n  - {id: y, command: test -e ok}\n";
     let nested = "id: n, recipe: child";
     let env = world().file("child.yaml", child).file("r.yaml", recipe(&[UP, nested]));
@@ -124,7 +124,7 @@ fn stale_values_do_not_survive_an_edit() {
 }
 
 #[test]
-fn what_reads_something_else_after_an_edit_is_done_again() {
+fn steps_with_changed_inputs_are_rerun() {
     for (before, after, name, expected) in [
         (
             "inputs: [{name: v, default: one}]\nsteps:\n  - {id: a, command: 'echo \"{{v}}\"'}\n",
@@ -167,7 +167,7 @@ fn what_reads_something_else_after_an_edit_is_done_again() {
 }
 
 #[test]
-fn a_nested_recipe_that_reads_more_keeps_what_it_did() {
+fn a_sub_recipe_that_reads_more_keeps_its_results() {
     let child = |more: &str| {
         format!("name: child\nsteps:\n  - {{id: push, command: 'echo p >> pushed', effects: [push]}}\n{more}")
     };
@@ -183,7 +183,7 @@ fn a_nested_recipe_that_reads_more_keeps_what_it_did() {
 }
 
 #[test]
-fn effects_behind_a_changed_step_stop_the_resume_and_its_hints_repeat_what_was_asked() {
+fn effects_after_a_changed_step_stop_the_resume_and_hints_repeat_the_options() {
     let push = "id: push, command: echo push >> ledger, effects: [push]";
     let env = world().file("r.yaml", recipe(&[UP, push, GATE]));
     assert_eq!(env.run(["r.yaml"]).code, 1);
@@ -206,7 +206,7 @@ fn effects_behind_a_changed_step_stop_the_resume_and_its_hints_repeat_what_was_a
 }
 
 #[test]
-fn a_plain_resume_says_that_the_file_has_changed() {
+fn a_plain_resume_reports_a_changed_file() {
     let env = world().file("r.yaml", recipe(&[UP, GATE]));
     assert_eq!(env.run(["r.yaml"]).code, 1);
     let same = env.run(["resume", "last"]);
@@ -237,7 +237,7 @@ fn an_interrupted_step_that_must_not_simply_run_again_waits_for_a_person() {
 }
 
 #[test]
-fn what_survived_is_ended_before_a_person_is_asked() {
+fn survivors_are_ended_before_a_person_is_asked() {
     let env = world().file(
         "r.yaml",
         recipe(&["id: pay, command: 'kill -9 $PPID; sleep 2; echo late > late', idempotent: false"]),
@@ -306,7 +306,7 @@ fn the_command_that_repeats_a_run_keeps_its_options_and_shows_no_secret() {
 }
 
 #[test]
-fn a_used_up_budget_fails_and_says_how_to_raise_it() {
+fn a_used_up_budget_fails_and_names_the_command_to_raise_it() {
     let steps = recipe(&["id: a, prompt: p", "id: b, prompt: p"]);
     for flags in [vec![], vec!["--auto-fix"]] {
         let env = world().file("r.yaml", &steps);

@@ -69,7 +69,7 @@ fn ledger(env: &TestEnv) -> String {
 }
 
 #[test]
-fn a_resume_with_other_values_does_again_what_reads_them() {
+fn a_resume_with_other_values_reruns_their_readers() {
     for (given, expected) in [
         (&["--set", "v=two"][..], (0, "w aone atwo ")),
         (&["--context-file", "c.json"], (0, "w aone atwo ")),
@@ -115,7 +115,7 @@ fn a_dry_resume_executes_nothing() {
 }
 
 #[test]
-fn a_run_goes_on_where_it_began() {
+fn a_run_resumes_in_its_directory() {
     let env = gated();
     let output = env.run(["resume", "last", "-C", "/"]);
     assert_eq!(output.code, 4, "{}", output.all());
@@ -124,7 +124,7 @@ fn a_run_goes_on_where_it_began() {
 }
 
 #[test]
-fn a_completed_run_is_said_to_be_so() {
+fn a_completed_run_is_reported_as_completed() {
     let env = env().file("r.yaml", "name: r\nsteps: [{id: a, command: 'true'}]\n");
     assert_eq!(env.run(["r.yaml"]).code, 0);
     let output = env.run(["resume", "last", "--output-format", "json"]);
@@ -151,7 +151,7 @@ fn an_ambiguous_beginning_names_a_few_runs() {
 }
 
 #[test]
-fn printed_commands_repeat_what_was_asked_and_no_secret() {
+fn printed_commands_repeat_the_options_and_no_secret() {
     let recipe = "name: r\ncontext: {v: one}\nsteps:\n  - {id: push, command: 'echo {{v}}', effects: [push], when_tags: [t]}\n  - {id: gate, command: '[ -e ok ]'}\n";
     let env = env().file("r.yaml", recipe);
     assert_eq!(env.run(["r.yaml"]).code, 1);
@@ -227,7 +227,7 @@ fn a_step_that_timed_out_is_repeated_where_that_does_no_harm() {
 }
 
 #[test]
-fn a_step_that_failed_by_itself_asks_nobody() {
+fn a_step_that_failed_by_itself_asks_no_question() {
     let recipe = "name: r\nsteps:\n  - {id: a, idempotent: false, command: 'echo a >>ledger; [ -e go ]'}\n";
     let env = env().file("r.yaml", recipe);
     assert_eq!(env.run(["r.yaml"]).code, 1);
@@ -236,7 +236,7 @@ fn a_step_that_failed_by_itself_asks_nobody() {
 }
 
 #[test]
-fn what_is_in_a_recipe_that_has_its_result_is_kept_unless_somebody_asks() {
+fn steps_of_a_completed_sub_recipe_are_kept_unless_requested() {
     let env = env();
     env.write(
         "c.yaml",

@@ -57,7 +57,7 @@ fn a_declared_file_is_looked_for_where_the_step_worked() {
 }
 
 #[test]
-fn a_declared_file_that_was_mended_is_kept() {
+fn a_declared_file_that_was_fixed_is_kept() {
     let env = world(&[MK, G]);
     assert_eq!(env.run(["r.yaml"]).code, 1);
     env.write("go", "");
@@ -69,7 +69,7 @@ fn a_declared_file_that_was_mended_is_kept() {
 }
 
 #[test]
-fn what_a_later_step_made_of_a_file_is_as_it_should_be() {
+fn files_changed_by_a_later_step_are_fine() {
     let change = "id: fmt, command: 'echo 2 >d/out.txt', produces: [d/out.txt]";
     let env = world(&[MK, change, G]);
     assert_eq!(env.run(["r.yaml"]).code, 1);

@@ -35,7 +35,7 @@ fn check_blocked(env: &TestEnv, fields: &str, arguments: &[&str], parts: &[&str]
 }
 
 #[test]
-fn what_is_missing_is_told_all_together() {
+fn all_missing_things_are_reported_together() {
     let fields = "inputs:\n  - {name: ticket, description: the ticket, required: true}\n  - {name: other, required: true}\n  - {name: free}\n  - {name: given, required: true, default: d}\ncontext: {a: '', dir: nowhere, repo: '.', o: ''}\ncontext_validation: {a: nonempty, dir: path, repo: git_repo, o: optional}";
     check_blocked(
         &env(),
@@ -63,7 +63,7 @@ fn what_is_missing_is_told_all_together() {
 }
 
 #[test]
-fn what_is_there_does_not_block() {
+fn existing_things_do_not_block() {
     let env = env().file("repo/.git/HEAD", "").file("repo/sub/x", "");
     let fields = "inputs: [{name: t, required: true}]\ncontext: {a: '', dir: '', repo: ''}\ncontext_validation: {a: nonempty, dir: path, repo: git_repo}";
     let arguments = ["--set", "t=0", "--set", "a=false", "--set", "dir=repo/sub", "--set", "repo=repo/sub"];
@@ -166,7 +166,7 @@ fn the_next_steps_lead_out() {
 }
 
 #[test]
-fn what_is_said_of_one_lack_names_nothing_of_another() {
+fn each_missing_thing_is_reported_separately() {
     let env = env();
     let fields =
         "inputs: [{name: i1, required: true}, {name: i2, required: true}]\nenv: {required: [NEEDA, NEEDB]}";
@@ -212,7 +212,7 @@ fn files_with_variables_count_for_the_runner_too() {
 }
 
 #[test]
-fn a_secret_that_is_no_path_is_not_shown() {
+fn a_secret_that_is_not_a_path_is_not_shown() {
     for (rule, secrets) in [("path", "[]"), ("git_repo", "[]"), ("path", "[api_key, place]")] {
         let fields = format!(
             "context: {{api_key: S3cr3tV4lue!, place: Pl4ceV4lue!}}\nsecrets: {secrets}\ncontext_validation: {{api_key: {rule}, place: {rule}}}"
@@ -342,7 +342,7 @@ fn only_recipes_that_may_run_need_their_variables() {
 }
 
 #[test]
-fn a_rule_may_name_what_stands_inside_a_value() {
+fn a_rule_may_name_a_member() {
     for (context, rule, arguments, code) in [
         ("{o: {k: x}}", "{o.k: nonempty}", &[][..], 0),
         ("{o: {k: ''}}", "{o.k: nonempty}", &[], 5),

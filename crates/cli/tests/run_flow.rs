@@ -60,7 +60,7 @@ fn tags_choose() {
 }
 
 #[test]
-fn what_depends_on_a_step_that_did_not_complete_is_skipped_and_says_why() {
+fn dependents_of_an_incomplete_step_are_skipped_with_the_reason() {
     let steps = "  - {id: no, command: 'true', condition: none}\n  - {id: bad, command: 'false', continue_on_error: true}\n  - {id: good, command: 'true'}\n  - {id: x, command: 'true', depends_on: [no]}\n  - {id: y, command: 'true', depends_on: [good, bad]}\n  - {id: z, command: 'true', depends_on: [good]}\n  - {id: chain, command: 'true', depends_on: [x]}\n";
     let output = check(
         steps,
@@ -246,7 +246,7 @@ fn attempts_are_repeated_as_asked() {
 }
 
 #[test]
-fn output_that_is_no_json_is_tried_again_where_it_may_be() {
+fn output_without_json_is_retried_if_allowed() {
     for (on, attempts, status) in
         [(", on: [json]", 2, "completed"), ("", 2, "completed"), (", on: [exit]", 1, "degraded")]
     {

@@ -1,4 +1,4 @@
-//! Hooks: when they run, what they know, and that their failure changes nothing.
+//! Hooks: when they run, the values that they see, and that their failure changes nothing.
 
 use serde_json::json;
 use testkit::TestEnv;
@@ -53,7 +53,7 @@ fn hooks_know_their_step_and_run_only_for_dispatched_ones() {
 }
 
 #[test]
-fn hooks_see_what_their_step_gave() {
+fn hooks_see_the_value_of_their_step() {
     for (steps, expected) in [
         ("[{id: a, command: echo ok, output: res}]", "post [ok] [ok] [ok]\n"),
         (
@@ -114,7 +114,7 @@ fn hook_values_cannot_break_out() {
 }
 
 #[test]
-fn a_hook_is_told_of_a_failure_whatever_it_printed() {
+fn a_hook_gets_the_error_of_its_step() {
     for (command, limit, expected) in [
         (r#"printf "x\0y" >&2; exit 1"#, "8192", "x\u{fffd}y"),
         ("head -c 300000 /dev/zero | tr '\\0' z >&2; exit 1", "500000", "zzzzzzzz"),

@@ -1,4 +1,4 @@
-//! What a run tells: the JSON result, text, progress, the audit log, dry runs, stored runs.
+//! The reports of a run: the JSON result, text, progress, the audit log, dry runs, stored runs.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -59,7 +59,7 @@ fn the_json_result_has_its_keys() {
 }
 
 #[test]
-fn a_failed_result_says_what_failed() {
+fn a_failed_result_names_the_failed_step() {
     let json = env().json("name: r\nsteps: [{id: s, command: exit 9}]\n", &[]).json();
     assert_eq!((json["success"].clone(), json["exit_code"].clone()), (json!(false), json!(1)));
     assert_eq!((json["status"].clone(), json["outcome"].clone()), (json!("failed"), json!("failed")));
@@ -185,7 +185,7 @@ fn a_long_step_gives_signs_of_life() {
 }
 
 #[test]
-fn a_failure_shows_what_a_person_needs() {
+fn a_failure_shows_command_output_and_next_steps() {
     let recipe = "name: r\nsteps: [{id: s, command: 'for i in $(seq 1 30); do echo out$i; echo err$i >&2; done; exit 5'}]\n";
     let output = env().text(recipe, &[]);
     for part in [
@@ -206,7 +206,7 @@ fn a_failure_shows_what_a_person_needs() {
 }
 
 #[test]
-fn the_environment_says_how_much_of_the_last_output_is_quoted() {
+fn environment_variables_limit_the_quoted_output() {
     let recipe = "name: r\nsteps: [{id: a, command: 'seq 1001 1100 >&2; exit 1'}]\n";
     for (variable, value, lines) in [
         ("AMPLIHACK_RECIPE_SNIPPET_LINES", "3", 3),

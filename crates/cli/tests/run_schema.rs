@@ -1,4 +1,4 @@
-//! The published shapes: real results and journals are what their schemas say, and the schemas only grow.
+//! The published shapes: real results and journals match their schemas, and the schemas only grow.
 #![expect(clippy::panic, reason = "a test that cannot read its schema ends by panicking")]
 
 use std::{collections::BTreeSet, path::Path};
@@ -70,7 +70,7 @@ fn journal(output: &Output) -> Vec<Json> {
 }
 
 #[test]
-fn results_and_journals_are_what_their_schemas_say() {
+fn results_and_journals_match_their_schemas() {
     let (result, event) = (schema("result"), schema("event"));
     let env = env().file("child.yaml", CHILD);
     let mut seen = BTreeSet::new();
@@ -152,7 +152,7 @@ fn wrong_shapes_are_noticed() {
 }
 
 #[test]
-fn a_result_that_should_be_json_and_is_not_is_told() {
+fn a_result_that_is_not_valid_json_gives_a_warning() {
     for (title, is_told) in [("plain", false), ("say \\\"hi\\\"", true)] {
         let recipe = format!(
             "name: r\ncontext: {{title: \"{title}\"}}\nsteps: [{{id: a, command: 'true'}}]\n\

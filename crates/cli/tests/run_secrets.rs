@@ -88,7 +88,7 @@ fn no_secret_is_shown_anywhere() {
 }
 
 #[test]
-fn what_is_not_secret_stays_readable() {
+fn other_values_stay_readable() {
     let output = env().json(RECIPE, &["--set", "api_token=ab", "--set", "declared=xyz"]);
     let said = output.step("say")["output"].as_str().unwrap_or_default().to_owned();
     assert_eq!(said, "out ab xyz visible", "values shorter than four characters are masked by name only");
@@ -185,7 +185,7 @@ fn problems_do_not_show_the_secrets_of_their_lines() {
 }
 
 #[test]
-fn what_a_recipe_or_its_files_name_of_the_environment_is_a_secret_too() {
+fn named_environment_variables_are_secrets_too() {
     let env = env();
     env.write(
         "sub/recipe.yaml",

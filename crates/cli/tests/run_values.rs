@@ -359,7 +359,7 @@ fn json_that_was_cut_is_not_read() {
 }
 
 #[test]
-fn json_behind_a_cut_is_read() {
+fn json_after_a_cut_is_read() {
     let env = env();
     let recipe = "name: r\nsteps:\n- id: s\n  parse_json: true\n  command: |\n    yes 'a line of a log' | head -c 12000000; echo; echo '{\"a\": 1}'\n";
     let output = env.json(recipe, &[]);

@@ -1,4 +1,4 @@
-//! Commands about stored runs: what programs are told by them, and that printed commands work as they stand.
+//! Commands about stored runs: their JSON, and that printed commands work.
 
 use serde_json::Value as Json;
 use testkit::{Output, TestEnv};
@@ -11,7 +11,7 @@ const FAILS: &str = "name: r\nsteps:\n  - {id: a, command: 'true'}\n  - {id: b, 
 const BAD: &str = "name: bad\nsteps:\n  - {id: a, comand: 'true'}\n  - {id: b, command: 'echo {{x'}\n";
 
 #[test]
-fn a_bad_recipe_is_told_alike_whoever_is_given_it() {
+fn every_command_reports_an_invalid_recipe_alike() {
     let env = env();
     assert_eq!(env.json(FAILS, &[]).code, 1);
     env.write("bad.yaml", BAD);

@@ -16,7 +16,7 @@ fn can_be_nobody(env: &TestEnv) -> bool {
 }
 
 #[test]
-fn the_home_directory_is_looked_up_where_nobody_names_it() {
+fn the_home_directory_is_looked_up_if_home_is_not_set() {
     let env = env().file("r.yaml", "name: r\nsteps: [{id: s, command: 'echo $HOME'}]\n");
     let known = env.shell("getent passwd \"$(id -u)\" | cut -d: -f6").stdout.trim().to_owned();
     if known.is_empty() {
@@ -30,7 +30,7 @@ fn the_home_directory_is_looked_up_where_nobody_names_it() {
 }
 
 #[test]
-fn blocked_signals_are_heard_and_not_handed_on() {
+fn blocked_signals_are_handled_and_not_inherited() {
     let env = env().file(
         "r.yaml",
         "name: r\nsteps:\n- {id: s, command: grep SigBlk /proc/self/status}\n- {id: t, command: 'echo x >began; sleep 60'}\n",
@@ -95,7 +95,7 @@ fn a_state_directory_that_cannot_be_read_is_not_an_empty_one() {
 }
 
 #[test]
-fn directories_that_cannot_be_entered_are_said() {
+fn inaccessible_directories_are_reported() {
     let env = env()
         .file("r.yaml", "name: r\nsteps: [{id: s, command: pwd}]\n")
         .file("w.yaml", "name: w\nsteps: [{id: s, command: pwd, working_dir: ../closed}]\n");
@@ -123,9 +123,9 @@ fn directories_that_cannot_be_entered_are_said() {
     }
 }
 
-/// What `sudo` starts belongs to somebody else.
+/// A process that `sudo` starts belongs to another user.
 #[test]
-fn a_process_that_may_not_be_ended_is_not_said_to_be() {
+fn a_process_that_cannot_be_ended_is_reported_as_alive() {
     let env = env().file(
         "as_root.c",
         "#include <unistd.h>\nint main(int n, char **v) { setuid(0); setgid(0); execvp(v[1], v + 1); return 1; }\n",

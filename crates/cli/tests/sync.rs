@@ -65,7 +65,7 @@ fn the_current_directory_is_compared_unless_another_is_named() {
 }
 
 #[test]
-fn what_git_cannot_do_is_said() {
+fn failures_of_git_are_reported() {
     let env = env();
     for (line, code, part) in [
         ("sync nowhere.git", 8, "`nowhere.git` cannot be fetched"),

@@ -1,4 +1,4 @@
-//! Steps that may fail: what they leave behind, and what `continue_on_error` does not cover.
+//! Steps that may fail: their values, and the limits of `continue_on_error`.
 
 use testkit::TestEnv;
 

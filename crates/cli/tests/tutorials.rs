@@ -1,11 +1,11 @@
-//! Every example does what its comment says: tutorials, edge cases and patterns.
+//! Every example works as its comment says: tutorials, edge cases and patterns.
 
 mod examples;
 
 use examples::{check, recipes, world};
 
 #[test]
-fn tutorials_do_what_they_say() {
+fn tutorials_work_as_described() {
     for file in recipes("examples/tutorials") {
         check(&world(), &file);
     }
@@ -51,7 +51,7 @@ fn edge_cases_hold() {
 }
 
 #[test]
-fn patterns_do_what_they_say() {
+fn patterns_work_as_described() {
     for file in recipes("examples/patterns") {
         check(&world(), &file);
     }

@@ -1,4 +1,4 @@
-//! Readers that do not read: the run goes on, can be stopped at any moment, and loses nothing that is read later.
+//! Readers that do not read: the run continues, can be stopped at any moment, and loses no output.
 #![expect(clippy::expect_used, reason = "a test that cannot start its runner fails")]
 
 use std::{
@@ -84,7 +84,7 @@ fn check_stopped(env: &TestEnv, mut runner: Unread, code: i32, expected: &str) {
 }
 
 #[test]
-fn a_signal_ends_a_run_whose_stdout_nobody_reads() {
+fn a_signal_ends_a_run_with_unread_stdout() {
     for (signal, code) in [("TERM", 143), ("INT", 130)] {
         let env = one(&format!("{MUCH}; echo $$ >printed; sleep 303"), "");
         let runner = Unread::start(&env, &["r.yaml"]);
@@ -111,7 +111,7 @@ fn stopped_in_a_flood() -> (u64, String) {
 }
 
 #[test]
-fn who_is_told_to_stop_does_not_print_for_minutes() {
+fn a_stopping_runner_does_not_print_for_minutes() {
     // on a busy machine the reader may come too late
     let seen = (0..5).map(|_| stopped_in_a_flood()).find(|(_, said)| said.contains("resume:"));
     let (shown, said) = seen.unwrap_or_default();
@@ -120,7 +120,7 @@ fn who_is_told_to_stop_does_not_print_for_minutes() {
 }
 
 #[test]
-fn a_cancel_ends_a_run_whose_stdout_nobody_reads() {
+fn a_cancel_ends_a_run_with_unread_stdout() {
     let env = one(&format!("{MUCH}; echo $$ >printed; sleep 303"), "");
     let runner = Unread::start(&env, &["r.yaml"]);
     env.wait_for("printed");
@@ -131,7 +131,7 @@ fn a_cancel_ends_a_run_whose_stdout_nobody_reads() {
 }
 
 #[test]
-fn a_timeout_ends_a_step_whose_output_nobody_reads_and_all_can_be_read_later() {
+fn a_timeout_ends_a_step_with_unread_output_that_can_be_read_later() {
     let env = one(&format!("{MUCH}; sleep 303"), "    timeout: 5\n");
     let mut runner = Unread::without_stderr(&env, &["r.yaml"]);
     until("the run has failed", || !env.run_ids().is_empty() && status(&env) == "failed");
@@ -144,7 +144,7 @@ fn a_timeout_ends_a_step_whose_output_nobody_reads_and_all_can_be_read_later() {
 }
 
 #[test]
-fn who_waits_for_a_reader_can_be_told_to_stop() {
+fn a_runner_that_waits_for_a_reader_can_be_stopped() {
     let env = one(MUCH, "");
     let mut runner = Unread::start(&env, &["r.yaml"]);
     until("the run is completed", || !env.run_ids().is_empty() && status(&env) == "completed");
@@ -155,7 +155,7 @@ fn who_waits_for_a_reader_can_be_told_to_stop() {
 }
 
 #[test]
-fn a_signal_ends_a_run_whose_stderr_nobody_reads() {
+fn a_signal_ends_a_run_with_unread_stderr() {
     let steps: String = (0..120).map(|at| format!("  - {{id: s{at}, command: 'true'}}\n")).collect();
     let env =
         env(&format!("name: r\nsteps:\n{steps}  - {{id: last, command: echo $$ >printed; sleep 303}}\n"));
@@ -186,7 +186,7 @@ fn a_slow_reader_gets_everything_in_its_order() {
 }
 
 #[test]
-fn lines_of_steps_side_by_side_stay_whole_for_a_slow_reader() {
+fn lines_of_parallel_steps_stay_whole_for_a_slow_reader() {
     let step = |id: &str| {
         format!(
             "  - {{id: {id}, parallel_group: g, command: 'seq 200000 | sed s/^/{id}/; printf {id}-end'}}\n"
@@ -252,7 +252,7 @@ fn a_long_log_does_not_wait_for_ever_for_a_reader_that_is_gone() {
 
 /// The step waits until what it has printed was read.
 #[test]
-fn output_is_handed_on_while_a_step_runs() {
+fn output_is_shown_while_a_step_runs() {
     let wait = "until [ -e seen-$word ]; do sleep 0.05; done";
     let command = format!("for word in first second; do echo $word; {wait}; done");
     let recipe = format!("name: r\nsteps: [{{id: s, command: '{command}', timeout: 30}}]\n");

@@ -1,4 +1,4 @@
-//! The command line itself: what is a mistake, which exit code it has, and what people read.
+//! The command line itself: mistakes, their exit codes, and their messages.
 
 use testkit::TestEnv;
 
@@ -171,14 +171,14 @@ fn a_refused_run_is_one_json_value() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_drama() {
+fn a_closed_pipe_is_not_an_error() {
     let env = env();
     for line in [
         "$RUNNER schema | head -1 >/dev/null; echo ${PIPESTATUS[0]}",
         "$RUNNER schema | true; echo ${PIPESTATUS[0]}",
         "$RUNNER schema >&-; echo $?",
         "$RUNNER nowhere 2>&-; [ $? = 3 ]; echo $?",
-        // nobody gets to read it, and that is said
+        // it cannot be read, and the message says so
         "$RUNNER schema >/dev/full 2>/dev/null; [ $? = 8 ]; echo $?",
     ] {
         let output = env.shell(line);
@@ -199,7 +199,7 @@ fn colour_only_where_it_is_wanted() {
 }
 
 #[test]
-fn what_is_refused_has_the_keys_of_a_result() {
+fn a_refusal_has_the_keys_of_a_result() {
     let env =
         env().file("r.yaml", "name: r\nsteps:\n- {id: a, command: 'true'}\n").file("bad.yaml", "name: b\n");
     for (arguments, code) in [

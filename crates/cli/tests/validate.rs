@@ -1,4 +1,4 @@
-//! `validate` and `--validate-only`: every problem at once, with its place and what to do.
+//! `validate` and `--validate-only`: every problem at once, with its place and its fix.
 
 use testkit::{Output, TestEnv};
 
@@ -178,7 +178,7 @@ fn json_of_a_good_or_missing_recipe_is_json_too() {
 }
 
 #[test]
-fn nested_recipes_and_parents_are_checked_too() {
+fn sub_recipes_and_parents_are_checked_too() {
     let env = env()
         .file("main.yaml", "name: main\nsteps: [{id: a, recipe: child}]\n")
         .file("child.yaml", "name: child\nextends: sub/parent.yaml\nsteps: [{id: c, comand: x}]\n")

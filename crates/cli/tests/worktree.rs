@@ -141,7 +141,7 @@ fn a_detached_head_is_a_base_too() {
 }
 
 #[test]
-fn what_is_in_the_way_stays() {
+fn existing_files_are_kept() {
     let env = env();
     shell(&env, "mkdir -p repo.worktrees/feat/issue-42-a; echo mine > repo.worktrees/feat/issue-42-a/note");
     let result = setup(&env, "a");
@@ -184,7 +184,7 @@ fn paths_with_blanks_and_quotes_work() {
 }
 
 #[test]
-fn what_cannot_work_says_why() {
+fn impossible_worktrees_are_explained() {
     let env = env();
     shell(&env, "mkdir plain; git init -q empty");
     let no_base = run(&env, &["task_description=a", "base_ref=nowhere"]);

@@ -59,7 +59,7 @@ macro_rules! codes {
                 match self { $(Code::$name => $advice,)+ }
             }
 
-            /// How bad it is unless `--strict` says otherwise.
+            /// Its severity without `--strict`.
             pub fn severity(self) -> Severity {
                 match self { $(Code::$name => Severity::$severity,)+ }
             }

@@ -4,6 +4,8 @@
 
 mod unique;
 
+use serde::de::DeserializeOwned;
+
 use crate::{
     diagnostic::Code,
     source::Sources,
@@ -28,6 +30,16 @@ pub enum DocumentError {
     /// There is nothing in them.
     #[error("it is empty")]
     Empty,
+    /// They are a value of another shape.
+    #[error("{0}")]
+    Shape(String),
+}
+
+/// Reads a value of a known shape.
+pub fn decode<T: DeserializeOwned>(text: &str) -> Result<T, DocumentError> {
+    let value = serde_json::to_value(read(text.as_bytes())?);
+    let shaped = value.and_then(serde_json::from_value);
+    shaped.map_err(|error| DocumentError::Shape(error.to_string()))
 }
 
 /// Reads a value. JSON is tried first: it has no size limit, and its numbers need no guessing.

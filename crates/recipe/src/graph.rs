@@ -13,7 +13,7 @@ use crate::{
 /// Why a step comes after another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Link {
-    /// It says so.
+    /// `depends_on` names it.
     DependsOn,
     /// It reads a variable that the other one writes.
     Value,
@@ -138,8 +138,8 @@ pub fn inputs<'a>(plan: &Plan, step: &Step, known: impl Iterator<Item = &'a Stri
     names
 }
 
-/// What a step reads, and what the recipe that it runs reads from the context around it: every name that its paths
-/// may begin with.
+/// The names that a step reads, and those that its sub-recipe reads from the context around it: every name that
+/// their paths may begin with.
 fn reads_in(plan: Option<&Plan>, step: &Step) -> BTreeSet<String> {
     let (steps, units) = with_below(plan, step);
     let results = units.iter().filter_map(|unit| unit.output.as_ref());

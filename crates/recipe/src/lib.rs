@@ -1,6 +1,6 @@
 //! The recipe language: texts in, a checked [`plan::Plan`] or all diagnostics out.
 //!
-//! Never reads files, the environment or the clock: what it needs from outside comes through a
+//! Never reads files, the environment or the clock: outside data comes through a
 //! [`check::Loader`] that the caller passes in. It knows nothing about runs.
 
 pub mod agent_ref;

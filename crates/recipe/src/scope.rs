@@ -20,8 +20,7 @@ pub trait Scope {
         true
     }
 
-    /// What a dotted path below a name reads where the name's value has no such member: the nested recipe that gave
-    /// the name its value.
+    /// The sub-recipe that gave a name its value: a dotted path reads from it if the value has no such member.
     fn below(&self, _name: &str) -> Option<Arc<Final>> {
         None
     }

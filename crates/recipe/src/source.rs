@@ -1,6 +1,6 @@
 //! Places: source files, byte spans, lines and columns.
 //!
-//! Never reads a file; texts are handed in.
+//! Never reads a file; the caller passes the texts.
 
 use std::{ops::Range, sync::Arc};
 

@@ -30,7 +30,7 @@ fn scope() -> Map {
 }
 
 #[test]
-fn what_conditions_are_worth() {
+fn conditions_have_values() {
     for (text, expected) in [
         ("1e3 == 1000", true),
         ("1E3 == 1000", true),
@@ -68,7 +68,7 @@ fn what_conditions_are_worth() {
 }
 
 #[test]
-fn words_of_other_languages_are_answered() {
+fn words_of_other_languages_get_a_hint() {
     for (text, help) in [
         ("n ne 5", "write `!=`"),
         ("n eq 5", "write `==`"),
@@ -144,7 +144,7 @@ fn files_that_hold_values() {
 }
 
 #[test]
-fn digests_are_those_of_everybody_else() {
+fn digests_are_plain_sha256() {
     let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     assert_eq!(digest::sha256(b"abc"), abc);
     assert_eq!(digest::sha256_from(&mut &b"abc"[..]).ok().as_deref(), Some(abc));
@@ -161,7 +161,7 @@ fn places_are_lines_and_characters() {
 }
 
 #[test]
-fn file_patterns_meet() {
+fn file_patterns_overlap() {
     for (a, b, expected) in [
         ("**/a.txt", "x/a.txt", true),
         ("**/a.txt", "xa.txt", false),
@@ -214,7 +214,7 @@ fn plan() -> Plan {
 }
 
 #[test]
-fn what_steps_read() {
+fn steps_read_these_names() {
     let plan = plan();
     let known: Vec<String> = ["goal", "tone", "deep", "kind", "shell"].map(str::to_owned).to_vec();
     for (at, own, all) in [
@@ -242,7 +242,7 @@ fn a_name_that_has_dots_is_read_where_it_is_known() {
 }
 
 #[test]
-fn a_key_of_json_stands_once_in_its_map() {
+fn duplicate_json_keys_are_refused() {
     for (text, expected) in [
         (r#"{"a": 1, "b": {"a": 1}}"#, ""),
         (r#"{"a": 1, "a": 2}"#, "duplicate key `a`"),
@@ -253,9 +253,9 @@ fn a_key_of_json_stands_once_in_its_map() {
         // a number is kept as it is written
         (r#"{"a": 1e999}"#, ""),
     ] {
-        let told = recipe::document::read(text.as_bytes()).err().map(|error| error.to_string());
-        assert_eq!(told.is_some(), !expected.is_empty(), "{text}: {told:?}");
-        assert!(told.unwrap_or_default().contains(expected), "{text}");
+        let reported = recipe::document::read(text.as_bytes()).err().map(|error| error.to_string());
+        assert_eq!(reported.is_some(), !expected.is_empty(), "{text}: {reported:?}");
+        assert!(reported.unwrap_or_default().contains(expected), "{text}");
     }
 }
 
@@ -273,7 +273,7 @@ fn a_nul_is_found_at_any_depth() {
 }
 
 #[test]
-fn which_of_some_names_a_step_reads() {
+fn a_step_reads_some_of_these_names() {
     let plan = plan();
     for (at, names, expected) in [
         (0, "goal", Some("goal")),
@@ -310,8 +310,8 @@ fn a_command_is_cut_into_texts_and_holes() {
             Piece::Hole(number) => number.to_string(),
         });
         let paths: Vec<String> = paths.iter().map(|path| path.to_string()).collect();
-        let told = format!("{} for {}", pieces.collect::<Vec<_>>().join("|"), paths.join(" "));
-        assert_eq!(told, expected, "{text}");
+        let reported = format!("{} for {}", pieces.collect::<Vec<_>>().join("|"), paths.join(" "));
+        assert_eq!(reported, expected, "{text}");
     }
 }
 

@@ -78,7 +78,7 @@ fn reserved_words_count_only_where_a_command_begins() {
 }
 
 #[test]
-fn only_what_is_part_of_a_word_is_evaluated_with_it() {
+fn only_parts_of_a_word_are_evaluated_with_it() {
     check(&[
         ("let x=$(cat @) y=@; declare -i n=$(cat @)", &[Bare, Arithmetic, Bare]),
         (
@@ -93,7 +93,7 @@ fn only_what_is_part_of_a_word_is_evaluated_with_it() {
 }
 
 #[test]
-fn a_condition_is_over_at_its_brackets() {
+fn a_condition_ends_at_its_brackets() {
     check_evaluated(&[
         "[[ a ]]; let @",
         "[[ a ]]&&let @",
@@ -139,7 +139,7 @@ fn cases_go_from_pattern_to_pattern() {
 }
 
 #[test]
-fn redirections_are_no_arguments() {
+fn redirections_are_not_arguments() {
     check_evaluated(&[
         "let a >f @; let a 2>&1 @; let a >&2 @; let a <&3 @; let a >|f @; let a >>f @; let a <>f @",
         "let a {fd}>f @; let a {fd} @; let a 3>f @; let a 3 @",
@@ -149,7 +149,7 @@ fn redirections_are_no_arguments() {
 }
 
 #[test]
-fn declarations_say_what_is_evaluated() {
+fn declarations_decide_which_values_are_evaluated() {
     check(&[
         (
             "declare -a x=(@ [@]=@); declare -ia y=(@ [@]=@)",
@@ -243,7 +243,7 @@ fn heredocs_end_at_their_word() {
 }
 
 #[test]
-fn who_takes_a_value_for_code_or_a_name() {
+fn commands_that_take_a_value_for_code_or_a_name() {
     for (command, expected) in [
         ("bash +o posix -c 'x @'", Some("bash")),
         ("bash -c 'x @' | cat @", Some("bash")),
@@ -272,8 +272,8 @@ fn who_takes_a_value_for_code_or_a_name() {
         ("read -p; read @", Some("read")),
         ("read x; echo @", None),
     ] {
-        let said: Vec<String> = misuses(&pieces(command)).into_iter().map(|misuse| misuse.by).collect();
-        assert_eq!(said.first().map(String::as_str), expected, "{command}: {said:?}");
-        assert!(said.len() < 2, "{command}: {said:?}");
+        let found: Vec<String> = misuses(&pieces(command)).into_iter().map(|misuse| misuse.by).collect();
+        assert_eq!(found.first().map(String::as_str), expected, "{command}: {found:?}");
+        assert!(found.len() < 2, "{command}: {found:?}");
     }
 }

@@ -199,7 +199,7 @@ fn fails(program: &'static str, case: &str, expected: fn(&AgentFailure) -> bool)
 }
 
 fn rate_limit(failure: &AgentFailure) -> bool {
-    failure.is_rate_limit()
+    matches!(failure, AgentFailure::RateLimited { .. })
 }
 
 fn auth(failure: &AgentFailure) -> bool {

@@ -1,7 +1,7 @@
 //! A program that runs in parallel with its test, and the processes that it leaves alive.
 //!
 //! Never waits for ever: a wait of more than a minute fails the test.
-#![expect(clippy::panic, reason = "a test that cannot go on ends by panicking")]
+#![expect(clippy::panic, reason = "a test that cannot continue ends by panicking")]
 
 use std::{
     fs::{self, File},
@@ -181,7 +181,7 @@ impl TestEnv {
     }
 }
 
-/// A test that fails half way leaves no processes behind either.
+/// A failed test leaves no processes either.
 impl Drop for TestEnv {
     fn drop(&mut self) {
         for process in self.members() {

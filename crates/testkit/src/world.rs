@@ -1,7 +1,7 @@
 //! A hermetic world to run the program in.
 //!
 //! Never lets the user's own home, recipes or settings reach the program; only `PATH` is kept.
-#![expect(clippy::panic, reason = "a test that cannot go on ends by panicking")]
+#![expect(clippy::panic, reason = "a test that cannot continue ends by panicking")]
 
 use std::{
     fs,

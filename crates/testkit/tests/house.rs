@@ -1,11 +1,8 @@
 //! The rules of the house: which crate may use which, and how every file begins and ends.
-#![expect(clippy::unwrap_used, reason = "a test that cannot read the house fails")]
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+
+use testkit::project::{root, sources};
 
 /// The crates in their order: each may use only those before it.
 const ORDER: &[&str] = &["recipe", "engine", "runtime", "server", "cli"];
@@ -20,29 +17,6 @@ const LONGER: &[(&str, usize)] = &[
     ("crates/recipe/src/yaml/compose.rs", 455),
     ("crates/runtime/src/steps/agent/call.rs", 450),
 ];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
-fn rust_files(dir: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-        if path.is_dir() && name != "target" && !name.starts_with('.') {
-            rust_files(&path, files);
-        } else if name.ends_with(".rs") {
-            files.push(path);
-        }
-    }
-}
-
-/// Every Rust file with its path from the root and its text.
-fn sources() -> BTreeMap<String, String> {
-    let mut files = Vec::new();
-    rust_files(&root(), &mut files);
-    let name = |path: &PathBuf| path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
-    files.iter().map(|path| (name(path), fs::read_to_string(path).unwrap())).collect()
-}
 
 /// The names in the `[dependencies]` table of a crate.
 fn dependencies(krate: &str) -> Vec<String> {
@@ -106,38 +80,6 @@ fn nothing_is_left_for_later_and_nothing_names_a_machine() {
             assert!(!text.contains(word.as_str()), "{path} contains {word}");
         }
     }
-}
-
-/// Words that hide who does something or what it is about. Comments name the program, the step or the person instead.
-const RIDDLES: &[&str] = &["nobody", "somebody", "whoever", "mend", "mends", "mended", "all the same"];
-
-/// The words of the comments of a file in lower case, each between spaces. Doc comments of the syntax are left out:
-/// they are the text of the reference.
-fn comment_words(path: &str, text: &str) -> String {
-    let is_reference = path.starts_with("crates/recipe/src/syntax/");
-    let comment = |line: &str| match line.trim_start() {
-        line if line.starts_with("/// ") && is_reference => None,
-        line if line.starts_with("//") => Some(line.to_lowercase()),
-        line => line.rsplit_once(" // ").map(|(_, comment)| comment.to_lowercase()),
-    };
-    let comments: Vec<String> = text.lines().filter_map(comment).collect();
-    let comments = comments.join(" ");
-    let words = comments.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    format!(" {} ", words.collect::<Vec<_>>().join(" "))
-}
-
-#[test]
-fn comments_use_plain_words() {
-    let is_source = |path: &str| path.starts_with("crates/") && path.split('/').nth(2) == Some("src");
-    let mut found = Vec::new();
-    for (path, text) in sources().iter().filter(|(path, _)| is_source(path)) {
-        let words = comment_words(path, text);
-        let used = RIDDLES.iter().filter(|riddle| words.contains(&format!(" {riddle} ")));
-        found.extend(used.map(|riddle| format!("{path}: {riddle}")));
-    }
-    assert!(found.is_empty(), "say it in plain words: {found:#?}");
-    let words = comment_words("a.rs", "let a = 1; // Mended, all\n    /// the same");
-    assert_eq!(words, " mended all the same ", "comments are read across lines");
 }
 
 /// The rooms of `runtime` in their order: each may use only those before it.
@@ -212,7 +154,7 @@ fn the_map_shows_every_folder() {
 }
 
 /// The files that may know exit codes of this program besides `cli/src/exit.rs`: they read old journals.
-const READS_EXIT_CODES: &[&str] = &["crates/engine/src/run/event.rs"];
+const READS_EXIT_CODES: &[&str] = &["crates/runtime/src/store/journal/upgrade.rs"];
 
 #[test]
 fn only_the_command_line_knows_exit_codes() {
@@ -230,4 +172,77 @@ fn only_the_command_line_knows_exit_codes() {
             assert!(!text.contains(field), "{path} has `{field}`: use `EndReason`");
         }
     }
+}
+
+/// Files that look for several words in a text, because the text is not ours: the output of other programs, answers of
+/// agents, and the sentences of old journals.
+const READS_SENTENCES: &[&str] = &[
+    "crates/engine/src/failure/hollow.rs",
+    "crates/engine/src/failure/names.rs",
+    "crates/engine/src/failure/network.rs",
+    "crates/engine/src/failure/phrases.rs",
+    "crates/engine/src/failure/text.rs",
+    "crates/engine/src/failure/tools.rs",
+    "crates/engine/src/failure/variables.rs",
+    "crates/engine/src/repair_review/",
+    "crates/runtime/src/agents/",
+    // a message of git about its lock
+    "crates/runtime/src/steps/agent/staging.rs",
+    "crates/runtime/src/store/journal/upgrade.rs",
+];
+
+/// The methods that look for words in a text.
+const LOOKS: &[&str] = &[
+    "contains",
+    "starts_with",
+    "ends_with",
+    "strip_prefix",
+    "strip_suffix",
+    "find",
+    "split_once",
+    "rsplit_once",
+];
+
+/// The literals of two or more words that a file looks for in a text.
+fn sought_sentences(text: &str) -> Vec<String> {
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let literal = |after: &str| -> Option<String> {
+        let after = after.trim_start().strip_prefix('"')?;
+        let mut escaped = false;
+        let end = after.char_indices().find(|(_, letter)| {
+            let is_end = *letter == '"' && !escaped;
+            escaped = *letter == '\\' && !escaped;
+            is_end
+        });
+        end.map(|(end, _)| after[..end].to_owned())
+    };
+    let is_sentence = |found: &String| {
+        let words = found.split_whitespace().filter(|word| word.contains(char::is_alphabetic));
+        words.count() > 1
+    };
+    let calls = LOOKS.iter().flat_map(|look| {
+        let call = format!(".{look}(");
+        text.match_indices(&call).map(|(at, call)| &text[at + call.len()..]).collect::<Vec<_>>()
+    });
+    calls.filter_map(literal).filter(is_sentence).collect()
+}
+
+#[test]
+fn facts_are_types_and_no_sentence_is_read_back() {
+    let is_below =
+        |path: &str| path.starts_with("crates/engine/src/") || path.starts_with("crates/runtime/src/");
+    let is_exempt = |path: &str| {
+        path.contains("/tests")
+            || path.contains("/simulation/")
+            || READS_SENTENCES.iter().any(|file| path.starts_with(file))
+    };
+    for (path, text) in sources().iter().filter(|(path, _)| is_below(path) && !is_exempt(path)) {
+        let sought = sought_sentences(text);
+        assert!(sought.is_empty(), "{path} looks for {sought:?}: let the producer give a type");
+    }
+    for file in READS_SENTENCES {
+        assert!(sources().keys().any(|path| path.starts_with(file)), "`{file}` does not exist any more");
+    }
+    let text = "a.contains(\n    \"is \\\" not found\") || b.find(\"one:\") || c.starts_with(&words)";
+    assert_eq!(sought_sentences(text), ["is \\\" not found"], "only literals of several words");
 }

@@ -62,7 +62,7 @@ fn is_met(expression: &str, allowed: &[String]) -> bool {
     }
 }
 
-/// Splits at an operator that stands in no parentheses.
+/// Splits at an operator outside parentheses.
 fn split_outside<'a>(expression: &'a str, operator: &str) -> Option<(&'a str, &'a str)> {
     let outside = |at: usize| expression[..at].matches('(').count() == expression[..at].matches(')').count();
     let (at, _) = expression.match_indices(operator).find(|(at, _)| outside(*at))?;

@@ -97,7 +97,7 @@ fn has_mutants(file: &str) -> bool {
     file.ends_with(".rs") && CRATES.iter().any(of_crate) && !for_tests
 }
 
-/// Removes what is no longer part of the project.
+/// Removes files that are no longer part of the project.
 fn remove_others(tree: &Path, folder: &Path, known: &HashSet<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder).into_iter().flatten() {
         let path = entry?.path();

@@ -5,7 +5,7 @@
 
 use std::{cmp::Reverse, ops::Range};
 
-/// The switch; stands at the end of the root of every crate that has mutants.
+/// The switch, at the end of the root of every crate that has mutants.
 pub(crate) const SWITCH: &str = r#"
 #[doc(hidden)]
 pub fn mutant(number: usize) -> bool {
@@ -15,8 +15,8 @@ pub fn mutant(number: usize) -> bool {
 }
 "#;
 
-/// The order of what is inserted at one place: first what ends there, the inner before the outer, then what stands by
-/// itself, then what begins there, the outer before the inner. Of equal ranges the earlier is the outer.
+/// The order of texts inserted at one place: first the ends of ranges, the inner before the outer, then single texts,
+/// then the starts of ranges, the outer before the inner. Of equal ranges the earlier is the outer.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Side {
     End { length: usize, age: Reverse<usize> },

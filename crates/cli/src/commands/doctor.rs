@@ -203,7 +203,7 @@ fn configuration(error: &SettingError) -> Finding {
 fn agents(settings: &AgentSettings, environment: &Environment) -> Vec<Finding> {
     let mut names: Vec<String> = settings.custom.iter().map(|program| program.name.clone()).collect();
     names.extend(settings.launcher.clone());
-    names.extend(Program::KNOWN.map(str::to_owned));
+    names.extend(Program::known_names().map(str::to_owned));
     names.push(settings.program.clone());
     let mut seen = std::collections::HashSet::new();
     names.retain(|name| seen.insert(name.clone()));
@@ -245,7 +245,8 @@ fn agent(name: &str, settings: &AgentSettings, environment: &Environment) -> Fin
 
 /// Whether a program may be started for a check: one that a project's configuration names may not.
 fn is_trusted(name: &str, settings: &AgentSettings) -> bool {
-    Program::KNOWN.contains(&name) && !settings.custom.iter().any(|program| program.name == name)
+    Program::known_names().any(|known| known == name)
+        && !settings.custom.iter().any(|program| program.name == name)
 }
 
 /// A program that was found but not started.

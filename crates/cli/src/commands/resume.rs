@@ -48,7 +48,9 @@ fn stored(args: &ResumeArgs, environment: &Environment) -> Result<(Runs, RunFold
     let runs = runs_at(args.options.state_dir.as_deref(), environment)?;
     let folder = find(&runs, &args.run)?;
     let header = folder.header().map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
-    Ok((runs, folder, header.recipe_name))
+    let knowledge =
+        environment.machine.knowledge(&header.working_dir).map_err(|error| host::unusable(&error))?;
+    Ok((runs.believing(knowledge), folder, header.recipe_name))
 }
 
 /// The request that the command line describes.

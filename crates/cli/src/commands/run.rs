@@ -47,7 +47,8 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
         Err(failure) => return Ok(report_missing(&failure, &asked, format, out)),
     };
     let runs = match host::runs(args.options.state_dir.as_deref(), environment) {
-        Ok(runs) => runs,
+        // an unusable configuration is reported by the run
+        Ok(runs) => runs.believing(environment.machine.knowledge(&request.working_dir).unwrap_or_default()),
         Err(failure) => return Ok(report_missing(&failure, &asked, format, out)),
     };
     let shown = if args.options.quiet { Shown::Machine } else { Shown::All };

@@ -188,12 +188,11 @@ fn rehearsed(result: &RunResult, detail: Detail) -> Vec<String> {
 /// The same step with the first line of its command or prompt. The notes about it stay.
 fn in_one_line(step: &StepResult) -> StepResult {
     let mut step = step.clone();
-    let rendered = step.preview.as_ref().and_then(|preview| preview.rendered.as_deref());
-    if let (Some(text), Some(reason)) =
-        (rendered.filter(|text| text.trim().contains('\n')), &step.skip_reason)
+    if let Some(preview) = &step.preview
+        && let Some(text) = preview.rendered.as_deref().filter(|text| text.trim().contains('\n'))
     {
         let short = format!("{} …", text.trim().lines().next().unwrap_or_default());
-        step.skip_reason = Some(reason.replacen(text, &short, 1));
+        step.skip_reason = Some(preview.skip_reason(Some(&short)));
     }
     step.steps = step.steps.iter().map(in_one_line).collect();
     step

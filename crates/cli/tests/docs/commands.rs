@@ -1,4 +1,4 @@
-//! Every command that is shown exists, and where its output is shown that is what it prints.
+//! Every shown command exists, and shown output is real output.
 
 use testkit::TestEnv;
 
@@ -51,7 +51,7 @@ fn lines(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn shown_output_is_what_is_printed() {
+fn shown_output_is_real_output() {
     let mut count = 0;
     for page in pages_with_recipes() {
         let world = page.world();
@@ -102,7 +102,7 @@ fn matches(shown: &str, printed: &str) -> bool {
 }
 
 #[test]
-fn an_ellipsis_stands_for_anything() {
+fn an_ellipsis_matches_anything() {
     for (shown, printed, expected) in [
         ("a", "a", true),
         ("a", "ab", false),

@@ -1,5 +1,5 @@
-//! The README and the book say true things: recipes are valid, commands exist, shown output is what is printed,
-//! generated parts are up to date, links lead somewhere.
+//! The README and the book are true: recipes are valid, commands exist, shown output is real,
+//! generated parts are up to date, links work.
 //!
 //! `UPDATE_DOCS=1 cargo test -p recipe-runner-rs --test docs` writes the generated parts again.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot read the pages fails")]

@@ -1,11 +1,11 @@
-//! The picture in the README shows what the program prints today.
+//! The picture in the README shows today's output of the program.
 
 use std::fs;
 
 use crate::pages::root;
 
 #[test]
-fn the_picture_is_what_the_terminal_shows() {
+fn the_picture_matches_the_terminal() {
     let env = crate::env();
     let (script, fresh) = (root().join("tools/picture.sh"), env.path("picture.svg"));
     let output = env.shell(&format!("{} \"$RUNNER\" {}", script.display(), fresh.display()));

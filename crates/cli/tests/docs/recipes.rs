@@ -5,7 +5,7 @@ use recipe::{source::Sources, yaml};
 use crate::pages::{Block, Page, pages_with_recipes};
 
 #[test]
-fn every_yaml_block_is_what_it_says() {
+fn every_yaml_block_matches_its_label() {
     let mut count = 0;
     for page in pages_with_recipes() {
         for block in page.blocks().iter().filter(|block| block.language == "yaml") {

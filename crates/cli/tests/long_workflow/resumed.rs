@@ -85,7 +85,7 @@ fn a_step_that_must_not_run_twice_asks_a_person() {
 }
 
 #[test]
-fn an_edited_recipe_keeps_what_the_edit_does_not_touch() {
+fn an_edited_recipe_keeps_untouched_steps() {
     let world = World::new();
     let (recipe, command) = ("recipes/develop.yaml", "command: scripts/run-tests.sh");
     let good = world.edit(recipe, "- id: test-gate", command, "command: scripts/run-test.sh");

@@ -1,4 +1,4 @@
-//! The answer of a person who is asked what to do with an interrupted step that is not idempotent: the ledger knows.
+//! The answer of a person about an interrupted step that is not idempotent: the ledger knows.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ pub(crate) struct Answer {
 /// Looks at what interrupted steps did, once they have come to rest.
 pub(crate) fn answer(env: &TestEnv, recipe: &Recipe) -> Result<Answer, String> {
     let careful = careful(recipe, Care::NotIdempotent);
-    // nobody ends them before the answer
+    // no process ends them before the answer
     until("orphans have done their work", || !careful.iter().any(|id| env.is_at_work(id)));
     let facts = Facts::read(env);
     let open: Vec<&String> = careful.iter().filter(|id| facts.of(id).open).collect();

@@ -366,7 +366,7 @@ fn resume(env: &TestEnv, flags: &[&str], preload: Option<&Preload>) -> Output {
     preload.map_or_else(|| env.run(&words), |preload| preload.start(env, &words).wait())
 }
 
-/// What is not idempotent was done once, unless its process was killed or somebody allowed more.
+/// A step that is not idempotent ran once, unless its process was killed or a person allowed more.
 fn once(facts: &Facts, recipe: &Recipe, trouble: &Trouble, repeats: bool) -> Verdict {
     if repeats || trouble.codes().contains(&1) {
         return Ok(());

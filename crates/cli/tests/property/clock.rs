@@ -177,7 +177,7 @@ fn executable(env: &TestEnv, path: &str) {
 }
 
 #[test]
-fn an_agent_whose_files_change_is_not_idle_whatever_the_clock_says() {
+fn an_agent_whose_files_change_is_not_idle_at_any_clock() {
     const RECIPE: &str =
         "name: r\nsteps:\n- {id: a, prompt: x, agent_binary: silent, idle_timeout: 3, timeout: 60}\n";
     const AGENT: &str =

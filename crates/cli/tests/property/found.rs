@@ -30,7 +30,7 @@ fn check_edit(what: &str, files: &[(&str, &str)], edits: &[(&str, &str)], again:
 const SILENT: &str = "name: child\nsteps:\n- {id: k, command: echo k >> ledger; echo vk}\n";
 
 #[test]
-fn a_step_that_an_edit_removes_leaves_no_value_behind() {
+fn a_removed_step_leaves_no_value() {
     let first = "name: r\nsteps:\n- {id: gone, command: echo old}\n- {id: n, recipe: child}\n- {id: b, command: exit 3}\n";
     let edited = "name: r\nsteps:\n- {id: n, recipe: child}\n- {id: b, command: echo b >> ledger}\n";
     check_edit(
@@ -42,7 +42,7 @@ fn a_step_that_an_edit_removes_leaves_no_value_behind() {
 }
 
 #[test]
-fn a_default_that_an_edit_changes_is_seen_by_all_who_read_it() {
+fn a_changed_default_is_seen_by_all_readers() {
     let reader = "name: child\nsteps:\n- {id: k, command: 'echo k >> ledger; echo \"$WORD\"'}\n";
     let shown = "name: child\noutput: {format: text, template: '{{word}}'}\nsteps:\n- {id: k, command: 'echo k >> ledger'}\n";
     for (what, step, child) in [
@@ -66,7 +66,7 @@ fn a_default_that_an_edit_changes_is_seen_by_all_who_read_it() {
 }
 
 #[test]
-fn what_a_nested_recipe_only_inherits_does_not_come_back_from_it() {
+fn values_that_a_sub_recipe_only_inherits_do_not_come_back() {
     let recipe = "name: r
 context: {word: old}
 steps:
@@ -80,7 +80,7 @@ steps:
 }
 
 #[test]
-fn what_was_done_in_an_unfinished_recipe_is_done_again_if_it_is_given_something_else() {
+fn steps_of_an_unfinished_recipe_rerun_with_other_values() {
     let text =
         |given: &str| format!("name: r\nsteps:\n- {{id: n, recipe: child, context: {{given: {given}}}}}\n");
     let child = "name: child\nsteps:\n- {id: k, command: 'echo k >> ledger; echo {{given}}'}\n- {id: f, command: test -e go}\n";
@@ -108,7 +108,7 @@ fn an_edit_reaches_steps_that_an_interrupted_resume_had_not_come_to() {
 }
 
 #[test]
-fn an_effect_that_is_kept_in_an_edited_nested_recipe_asks_nobody() {
+fn a_kept_effect_in_an_edited_sub_recipe_asks_no_question() {
     let child = |end: &str| {
         format!(
             "name: child\nsteps:\n- {{id: e, effects: [push], command: echo e >> ledger}}\n- {{id: f, command: {end}}}\n"
@@ -121,7 +121,7 @@ fn an_effect_that_is_kept_in_an_edited_nested_recipe_asks_nobody() {
 
 /// A process that was just being started when the runner was killed holds its locks on for a moment.
 #[test]
-fn locks_that_outlive_their_dead_owner_for_a_moment_are_no_conflict() {
+fn locks_that_briefly_outlive_their_owner_are_not_a_conflict() {
     let recipe = "name: r\nsteps:\n- {id: a, command: '[ -e go ] || kill -9 $PPID; echo a'}\n";
     for again in ["resume last", "r.yaml"] {
         let env = env(&[("r.yaml", recipe)]);
@@ -136,7 +136,7 @@ fn locks_that_outlive_their_dead_owner_for_a_moment_are_no_conflict() {
 }
 
 #[test]
-fn a_default_of_a_nested_recipe_that_an_edit_changes_is_seen_in_it() {
+fn a_changed_default_of_a_sub_recipe_is_seen_in_it() {
     let child = |word: &str| {
         format!(
             "name: child\ncontext: {{word: {word}}}\nsteps:\n- {{id: k, command: 'echo k >> ledger; echo {{{{word}}}}'}}\n"

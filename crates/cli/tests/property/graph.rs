@@ -1,4 +1,4 @@
-//! What a step of a random recipe comes after: what it names, else what stands before it. Decides nothing.
+//! The dependencies of a step of a random recipe: the steps that it names, else the step before it. Decides nothing.
 
 use std::collections::BTreeSet;
 

@@ -36,7 +36,7 @@ pub(crate) fn ledger_and_journal_agree(facts: &Facts, recipe: &Recipe) -> Verdic
 }
 
 /// What stood before a command was not done again by it, unless a resume gave it up, and might. `old` have been in
-/// force, and `new` is what the command goes on with: what an edit removes is nobody's loss. A failure stands only if
+/// force, and `new` is what the command goes on with: removed steps do not count. A failure is valid only if
 /// every recipe has tolerated it.
 pub(crate) fn results_stay(
     before: &Facts,
@@ -66,7 +66,7 @@ pub(crate) fn results_stay(
     Ok(())
 }
 
-/// The result of a disturbed run is that of an undisturbed one, but for steps that somebody chose to leave out.
+/// The result of a disturbed run is that of an undisturbed one, except for steps that a person skipped.
 pub(crate) fn same_result(clean: &Json, last: &Json, left_out: &BTreeSet<String>) -> Verdict {
     let (clean_steps, last_steps) = (outcomes(clean), outcomes(last));
     must(clean_steps.keys().eq(last_steps.keys()), || {

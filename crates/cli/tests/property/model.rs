@@ -1,4 +1,4 @@
-//! The model of what a resume may give up, on recipes that are small enough to know the answer. Never random.
+//! The model of results that a resume may discard, on recipes that are small enough to know the answer. Never random.
 
 use std::collections::BTreeSet;
 
@@ -61,7 +61,7 @@ fn names(given_up: &BTreeSet<String>) -> String {
 }
 
 #[test]
-fn what_an_edit_of_a_step_gives_up() {
+fn an_edit_of_a_step_discards_these_results() {
     for (text, changed, expected) in [
         ("a b c", "b", "b c"),
         ("a b c<a d", "b", "b"),
@@ -85,7 +85,7 @@ fn what_an_edit_of_a_step_gives_up() {
 }
 
 #[test]
-fn what_a_failure_gives_up() {
+fn a_failure_discards_these_results() {
     for (text, path, expected) in [
         ("a k! c<k f<c", "f", "c k"),
         ("a k! f", "f", ""),
@@ -104,7 +104,7 @@ fn what_a_failure_gives_up() {
 }
 
 #[test]
-fn a_failed_step_that_was_mended_asks_for_nothing_above_it() {
+fn a_fixed_failed_step_needs_nothing_above_it() {
     let old = recipe("k! f<k");
     let mut new = old.clone();
     edit(&mut new, "f");

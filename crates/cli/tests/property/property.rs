@@ -300,7 +300,7 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
-    /// A completed effect is not repeated unless somebody allowed it.
+    /// A completed effect is not repeated unless a person allowed it.
     fn effects_stay(&self, before: &Facts, after: &Facts) -> Verdict {
         for care in [Care::Effect, Care::NotIdempotent] {
             for id in careful(self.case.last(), care) {

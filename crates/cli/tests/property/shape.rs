@@ -1,4 +1,4 @@
-//! Random little recipes: what they are made of, and their text.
+//! Random small recipes: their parts and their text.
 //!
 //! Every step appends to a ledger outside of the runner; its value names it and what it read. Never runs anything.
 
@@ -85,7 +85,7 @@ pub(crate) struct Condition {
 }
 
 impl Read {
-    /// The name that somebody has to write.
+    /// The name that a step has to write.
     pub(crate) fn name(&self) -> &str {
         self.path.split('.').next().unwrap_or(&self.path)
     }
@@ -319,7 +319,7 @@ impl Maker<'_> {
 
     /// Makes its names known to later steps.
     fn publish(&mut self, step: &Step, known: &mut Known) {
-        // a person may leave out a step that is not idempotent, so nobody needs it
+        // a person may skip a step that is not idempotent, so no step needs it
         if step.care == Care::NotIdempotent {
             return;
         }

@@ -52,7 +52,7 @@ pub(crate) fn all_steps(recipe: &Recipe) -> Vec<&Step> {
     steps
 }
 
-/// The recipe as it was before somebody edited it: one that mostly cannot succeed.
+/// The recipe before an edit: one that mostly cannot succeed.
 pub(crate) fn before_edits(last: &Recipe, random: &mut Random) -> Recipe {
     let mut first = last.clone();
     for _ in 0..random.between(1, 3) {

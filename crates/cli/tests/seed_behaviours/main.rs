@@ -1,4 +1,4 @@
-//! Behaviours that are promised by name, one test for each: what must happen, and what must not.
+//! Behaviours that are promised by name, one test for each.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
 

@@ -23,9 +23,6 @@ pub struct Commands {
     pub start: Option<String>,
 }
 
-/// The beginning of the advice that continues the run.
-pub const GO_ON: &str = "then resume: ";
-
 /// The next actions, most useful first.
 pub fn advice(diagnosis: &Diagnosis, step: &str, commands: &Commands) -> Vec<String> {
     let quotes = || diagnosis.signals.iter().filter(|signal| !signal.quote.is_empty());
@@ -48,19 +45,25 @@ pub fn advice(diagnosis: &Diagnosis, step: &str, commands: &Commands) -> Vec<Str
     if matches!(diagnosis.class, Class::Verification | Class::AgentDrift | Class::HollowSuccess) {
         steps.extend(then("see which steps a resume would run again", &commands.plan));
     }
-    let resume = match diagnosis.class {
-        // a run continues with its original recipe by default
-        Class::Structure | Class::Deadlock | Class::ValidationStrategy => {
-            commands.resume_edited.as_ref().or(commands.resume.as_ref())
-        }
-        Class::MissingEnv if lacks_value(diagnosis) => {
-            commands.resume_edited.as_ref().or(commands.resume.as_ref())
-        }
-        _ => commands.resume.as_ref(),
-    };
-    steps.extend(resume.map(|command| format!("{GO_ON}{command}")));
+    steps.extend(resume_command(diagnosis, commands).map(|command| then_resume(command)));
     steps.extend(then("then start again", &commands.start));
     steps
+}
+
+/// The advice that continues the run.
+pub fn then_resume(command: &str) -> String {
+    format!("then resume: {command}")
+}
+
+/// The command that continues the run after the advice was followed.
+pub fn resume_command<'a>(diagnosis: &Diagnosis, commands: &'a Commands) -> Option<&'a String> {
+    let is_edited = match diagnosis.class {
+        // a run continues with its original recipe by default
+        Class::Structure | Class::Deadlock | Class::ValidationStrategy => true,
+        Class::MissingEnv => lacks_value(diagnosis),
+        _ => false,
+    };
+    commands.resume_edited.as_ref().filter(|_| is_edited).or(commands.resume.as_ref())
 }
 
 /// Whether a recipe lacks a value that it needs.

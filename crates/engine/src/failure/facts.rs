@@ -1,14 +1,12 @@
 //! The facts that a diagnosis starts from. Those in the end of a step are taken from its types, never from its message.
 
 use super::{AgentTrouble, Before, KnownBy, Obstacle, Producer, Provider, StepType, text};
-use crate::{
-    knowledge::Knowledge,
-    run::{
-        cause::{MissingProgram, Need, Refusal, StartFailureKind},
-        event::Ended,
-        message,
-        outcome::Outcome,
-    },
+use crate::knowledge::Knowledge;
+use crate::run::{
+    cause::{MissingProgram, Need, Refusal, StartFailureKind},
+    event::Ended,
+    message,
+    outcome::Outcome,
 };
 
 /// All known facts about a failure.

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use crate::{knowledge::CheckKind, run::outcome::Outcome};
 
 pub use crate::run::outcome::{AgentTrouble, KnownBy};
-pub use advice::{Commands, GO_ON, advice};
+pub use advice::{Commands, advice, resume_command, then_resume};
 pub use class::{Bucket, Class, Confidence};
 pub use facts::Facts;
 use failing_command::{Ended, FailingCommand, failing_command};

@@ -1,6 +1,12 @@
 //! Single rules of the diagnosis, fingerprints and advice.
 
 use super::*;
+use crate::run::{
+    cause::{
+        AgentFailure, ExceededLimit, MissingProgram, Need, Problem, Refusal, StartFailure, StartFailureKind,
+    },
+    event::Ended,
+};
 
 fn failed(command: &str, code: i32, stderr: &str) -> Facts {
     Facts {
@@ -180,4 +186,69 @@ fn the_first_advice_fits_what_was_said() {
         let told = advice(&found, "p", &Commands::default());
         assert!(told[0].starts_with(expected), "{told:?}");
     }
+}
+
+#[test]
+fn facts_come_from_the_types_of_an_end() {
+    let of = |outcome: Outcome| Facts::of_end(&Ended::new(outcome, Some("any words".to_owned())), None);
+    let start = |kind| of(Outcome::NotStarted(StartFailure { kind, message: "no\nmore".to_owned() }));
+    assert_eq!(
+        start(StartFailureKind::ProgramNotFound("x".to_owned())).missing_program.as_deref(),
+        Some("x")
+    );
+    assert_eq!(start(StartFailureKind::ProcessLimit).obstacle, Some(Obstacle::NoProcesses));
+    assert_eq!(start(StartFailureKind::NoNullDevice).obstacle, Some(Obstacle::MissingPath));
+    let other = start(StartFailureKind::Other);
+    assert_eq!((other.obstacle, other.detail.as_str()), (None, "no"), "only the first line is quoted");
+    let problem = |need| Problem { need, text: "say so".to_owned() };
+    let needs = [Need::Value("v".to_owned()), Need::Variables(vec!["X".to_owned(), "Y".to_owned()])];
+    let problems = needs.map(problem).to_vec();
+    let unready = of(Outcome::Refused(Refusal::Unready { recipe: "r".to_owned(), problems }));
+    assert_eq!(
+        (unready.missing_values, unready.missing_env),
+        (vec!["v".into()], vec!["X".into(), "Y".into()])
+    );
+    assert_eq!((unready.detail.as_str(), unready.obstacle), ("say so", Some(Obstacle::Unusable)));
+    let directory = Refusal::Directory { path: "d".to_owned(), why: "does not exist".to_owned() };
+    let ended = Ended::new(Outcome::Refused(directory), None);
+    let facts = Facts::of_end(&ended, Some("sub"));
+    assert_eq!(facts.obstacle, Some(Obstacle::MissingPath));
+    assert_eq!(facts.detail, "Sub-recipe 'sub' failed: [error] working directory `d` does not exist");
+    let limit = ExceededLimit::Depth { limit: 6 };
+    assert_eq!(of(Outcome::Limit(limit.clone())).limit, Some(limit.to_string()));
+    let missing = Some(MissingProgram::Named(vec!["a".to_owned(), "b".to_owned()]));
+    let ended = Ended { missing, ..Ended::new(Outcome::Exit(127), None) };
+    assert_eq!(Facts::of_end(&ended, None).absent_program.as_deref(), Some("a"));
+    assert_eq!(of(Outcome::Exit(127)).absent_program, None);
+}
+
+#[test]
+fn an_agent_that_says_why_it_failed_is_quoted() {
+    let limit = AgentFailure::Limit { message: "error_max_turns".to_owned() };
+    let reported = AgentFailure::Reported { message: "no".to_owned() };
+    let refused = AgentFailure::Refused { status: None, message: "no".to_owned() };
+    for (failure, expected) in [
+        (limit, "the agent of `p` stopped at a limit (error_max_turns)"),
+        (
+            reported,
+            "read the output of the agent of `p` before you try again: the agent reports a failure: no",
+        ),
+        (refused, "cause unknown: read the output of `p`"),
+    ] {
+        let found = diagnose(&Facts::of_end(&Ended::new(Outcome::Agent(failure), None), None));
+        let told = advice(&found, "p", &Commands::default());
+        assert!(told[0].starts_with(expected), "{told:?}");
+    }
+}
+
+#[test]
+fn a_killed_step_that_says_so_had_no_memory() {
+    let killed = |stderr: &str| Facts {
+        outcome: Some(Outcome::Signal(9)),
+        stderr: stderr.to_owned(),
+        ..Facts::default()
+    };
+    let found = diagnose(&killed("fatal: out of memory"));
+    assert_eq!((found.class, found.confidence), (Class::Memory, Confidence::High));
+    assert_eq!(diagnose(&killed("")).class, Class::Unknown);
 }

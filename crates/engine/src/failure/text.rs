@@ -144,9 +144,9 @@ struct Read {
     words: String,
     /// The part of the recipe that should have provided what is missing.
     provider: Option<Provider>,
+    meaning: Option<Meaning>,
     /// Whether checks never print the words about their subject.
     even_in_checks: bool,
-    meaning: Option<Meaning>,
 }
 
 /// Reads the lines of one failure.
@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
     }
 
     fn hint(&self, stream: &str, at: String, line: &str) -> Option<Hint> {
-        let Read { class, subject, what, words, provider, even_in_checks, meaning } = self.read(line)?;
+        let Read { class, subject, what, words, provider, meaning, even_in_checks } = self.read(line)?;
         let is_check = self.source != Source::Plain;
         let is_printed = stream == "stdout" && self.facts.step_type == StepType::Bash;
         let is_own = self.is_own(class, line);
@@ -240,15 +240,9 @@ impl<'a> Reader<'a> {
         }
         let (facts, whole) = (self.facts, self.whole);
         let named = |class, name: String, what: &str| {
-            Some(Read {
-                class,
-                words: name.to_lowercase(),
-                subject: Some(name),
-                what: what.to_owned(),
-                provider: None,
-                even_in_checks: false,
-                meaning: None,
-            })
+            let (words, what) = (name.to_lowercase(), what.to_owned());
+            let (provider, meaning) = (None, None);
+            Some(Read { class, words, subject: Some(name), what, provider, meaning, even_in_checks: false })
         };
         if let Some(name) = names::missing_program(facts, line, &lower, whole) {
             return named(Class::MissingBinary, name, "a program is not found");
@@ -266,15 +260,15 @@ impl<'a> Reader<'a> {
                     subject: Some(name),
                     what: "a variable that the recipe provides is not set".into(),
                     provider: Some(provider.clone()),
-                    even_in_checks: false,
                     meaning: None,
+                    even_in_checks: false,
                 }),
                 None => named(Class::MissingEnv, name, "a variable is not set"),
             };
         }
         let said = |class, what: &str, words: &str, even_in_checks| {
-            let (what, words) = (what.to_owned(), words.to_owned());
-            Some(Read { class, subject: None, what, words, provider: None, even_in_checks, meaning: None })
+            let (what, words, provider, meaning) = (what.to_owned(), words.to_owned(), None, None);
+            Some(Read { class, subject: None, what, words, provider, meaning, even_in_checks })
         };
         // the shell's word for it, with the matching exit code
         let is_killed = matches!(facts.outcome, Some(Outcome::Exit(137) | Outcome::Signal(9)));

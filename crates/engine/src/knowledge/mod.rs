@@ -17,7 +17,8 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use serde::{Deserialize, de::DeserializeOwned};
+use recipe::document::decode;
+use serde::Deserialize;
 
 pub use command::Use;
 use command::{Programs, ProgramsFile};
@@ -59,6 +60,26 @@ pub struct UserKnowledge {
     pub phrases: Vec<CausePhrase>,
 }
 
+impl UserKnowledge {
+    /// Checks what the user adds; returns the first problem.
+    pub fn check(&self) -> Result<(), KnowledgeError> {
+        let mut problems = self.phrases.iter().enumerate();
+        let found = problems.find_map(|(at, phrase)| Some((at + 1, phrase.problem()?)));
+        found.map_or(Ok(()), |(number, problem)| Err(KnowledgeError::Phrase { number, problem }))
+    }
+
+    /// Adds what another configuration says; this one comes first.
+    pub fn extend(&mut self, more: UserKnowledge) {
+        for (name, mut program) in more.programs {
+            if let Some(own) = self.programs.remove(&name) {
+                program.extend(&own);
+            }
+            self.programs.insert(name, program);
+        }
+        self.phrases.extend(more.phrases);
+    }
+}
+
 /// Why a user's knowledge cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KnowledgeError {
@@ -73,19 +94,13 @@ pub enum KnowledgeError {
 }
 
 static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| {
-    let file: Option<ProgramsFile> = built_in(include_str!("programs.yaml")).ok();
+    // tests hold that both files can be read
+    let file: Option<ProgramsFile> = decode(include_str!("programs.yaml")).ok();
     file.map(Programs::from).unwrap_or_default()
 });
 
 static PHRASES: LazyLock<Phrases> =
-    LazyLock::new(|| built_in(include_str!("phrases.yaml")).unwrap_or_default());
-
-/// Reads a file that is part of the program; tests hold that it can be read.
-fn built_in<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    let value = recipe::document::read(text.as_bytes()).map_err(|error| error.to_string())?;
-    let value = serde_json::to_value(value).map_err(|error| error.to_string())?;
-    serde_json::from_value(value).map_err(|error| error.to_string())
-}
+    LazyLock::new(|| decode(include_str!("phrases.yaml")).unwrap_or_default());
 
 impl Knowledge {
     /// What the runner believes without a user's additions. Nothing is parsed yet.
@@ -95,11 +110,7 @@ impl Knowledge {
 
     /// The built-in knowledge and what a user adds.
     pub fn extended(user: &UserKnowledge) -> Result<Knowledge, KnowledgeError> {
-        for (at, phrase) in user.phrases.iter().enumerate() {
-            if let Some(problem) = phrase.problem() {
-                return Err(KnowledgeError::Phrase { number: at + 1, problem });
-            }
-        }
+        user.check()?;
         let programs = (!user.programs.is_empty()).then(|| {
             let mut programs = PROGRAMS.clone();
             programs.extend(&user.programs);

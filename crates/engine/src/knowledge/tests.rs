@@ -11,12 +11,12 @@ fn words(text: &str) -> Vec<&str> {
 }
 
 fn user(yaml: &str) -> UserKnowledge {
-    built_in(yaml).expect("a user's knowledge")
+    decode(yaml).expect("a user's knowledge")
 }
 
 #[test]
 fn the_file_can_be_read_and_has_one_entry_for_each_program() {
-    let file: ProgramsFile = built_in(include_str!("programs.yaml")).expect("programs.yaml");
+    let file: ProgramsFile = decode(include_str!("programs.yaml")).expect("programs.yaml");
     let mut seen = BTreeSet::new();
     for name in file.programs.keys().flat_map(|key| key.split_whitespace()) {
         assert!(seen.insert(name.to_owned()), "`{name}` has two entries");
@@ -47,7 +47,7 @@ fn a_user_adds_programs_and_extends_known_ones() {
 
 #[test]
 fn mistakes_in_an_entry_are_named() {
-    let problem = |yaml: &str| built_in::<UserKnowledge>(yaml).expect_err(yaml);
+    let problem = |yaml: &str| decode::<UserKnowledge>(yaml).expect_err(yaml).to_string();
     assert!(problem("programs: {x: {efects: always}}").contains("unknown field `efects`"));
     assert!(problem("programs: {x: {effects: sometimes}}").contains("`always` or a list of patterns"));
     assert!(problem("programs: {x: {effects: [<thing>]}}").contains("`<thing>` is not a known placeholder"));
@@ -76,7 +76,7 @@ fn the_program_behind_wrappers_does_the_work() {
 
 #[test]
 fn phrases_can_be_read_and_each_means_something() {
-    let phrases: Phrases = built_in(include_str!("phrases.yaml")).expect("phrases.yaml");
+    let phrases: Phrases = decode(include_str!("phrases.yaml")).expect("phrases.yaml");
     assert!(phrases.causes.len() > 20);
     for cause in &phrases.causes {
         assert!(cause.class.is_some() || cause.agent.is_some(), "{cause:?}");

@@ -248,11 +248,6 @@ pub enum AgentFailure {
 }
 
 impl AgentFailure {
-    /// Whether it is a rate limit, so that waiting helps.
-    pub fn is_rate_limit(&self) -> bool {
-        matches!(self, AgentFailure::RateLimited { .. })
-    }
-
     /// The problem of the service, if that is the reason.
     pub fn trouble(&self) -> Option<AgentTrouble> {
         match self {

@@ -322,5 +322,5 @@ fn own_words(state: &RunState, frame: &Frame, at: usize) -> String {
     let exit = ended.exit_code().map(|code| message::step_failed(kind, message::exit_code(code, None)));
     let is_told =
         |exit: &String| ended.error.as_deref().is_some_and(|error| error.starts_with(exit.as_str()));
-    exit.filter(is_told).unwrap_or_else(|| message::step_failed(kind, ""))
+    exit.filter(is_told).unwrap_or_else(|| message::heading(kind))
 }

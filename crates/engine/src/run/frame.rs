@@ -198,6 +198,11 @@ impl Frame {
         self.cursor == self.steps.len() && self.failed_at.is_none()
     }
 
+    /// Whether it did its work. A recipe that timed out has failed, even if all its steps may fail.
+    pub fn has_succeeded(&self) -> bool {
+        self.is_complete() && self.stopped.is_none()
+    }
+
     /// The result of a recipe without `output`: the value of its last completed step.
     pub fn last_value(&self) -> Option<&Value> {
         self.steps.iter().rev().find(|step| step.status.is_done()).and_then(|step| step.value.as_ref())

@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use crate::run::{actions::HookKind, attempt::AttemptResult, ending::EndReason, frame::FrameId};
+use crate::run::{
+    actions::HookKind, attempt::AttemptResult, ending::EndReason, event::Usage, frame::FrameId,
+};
 
 /// The work that is under way.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +25,12 @@ pub(crate) struct LiveWork {
     pub(crate) hooked: HashSet<String>,
     /// Hooks of finished steps that are to be started.
     pub(crate) due_hooks: VecDeque<(String, HookKind)>,
+    /// Usage of agents before this process.
+    pub(crate) used_before: Usage,
+    /// The same below every recipe step, by its path.
+    pub(crate) used_below_before: HashMap<String, Usage>,
+    /// Programs that do not report their cost, and about which there is a note.
+    pub(crate) without_cost: HashSet<String>,
     /// The last failed attempts of steps that wait for a retry.
     pub(crate) failed_attempts: HashMap<String, AttemptResult>,
 }

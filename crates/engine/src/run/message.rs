@@ -10,9 +10,14 @@ use super::{
     outcome::Outcome,
 };
 
-/// The error of a step that does not run a recipe; `kind` is the word for its kind.
+/// The beginning of the error of a step that does not run a recipe; `kind` is the word for its kind.
+pub fn heading(kind: &str) -> String {
+    format!("{kind} step failed: ")
+}
+
+/// The error of a step that does not run a recipe.
 pub fn step_failed(kind: &str, what: impl Display) -> String {
-    format!("{kind} step failed: {what}")
+    format!("{}{what}", heading(kind))
 }
 
 /// The error of a step whose sub-recipe was not entered.

@@ -2,6 +2,7 @@
 
 pub mod actions;
 pub mod attempt;
+pub mod budget;
 pub mod cause;
 pub mod decide;
 pub mod ending;
@@ -16,6 +17,7 @@ pub mod outcome;
 pub mod override_values;
 pub mod react;
 pub mod recipe_step;
+pub mod recovery_answer;
 mod resumed;
 pub mod retry;
 pub mod slots;

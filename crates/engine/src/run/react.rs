@@ -5,6 +5,7 @@ use recipe::plan::Plan;
 use crate::run::{
     actions::{Action, Happening, StepEnd},
     attempt::AttemptResult,
+    budget::unknown_cost,
     event::Event,
     message::tried,
     outcome::{Outcome, StepStatus},
@@ -34,7 +35,7 @@ pub fn react(plan: &Plan, state: &mut RunState, happening: Happening) -> Vec<Act
             vec![finish(&failed.path, failed.attempt, failed.result)]
         }
         Happening::RecoveryAnswered { path, frame, answer, usage } => {
-            recipe_step::recovery_answered(plan, state, &path, frame, answer, usage)
+            recipe_step::recovery_answered(plan, state, &path, frame, (answer, usage))
         }
         Happening::StopRequested(reason) => {
             state.live.stop = Some(reason);
@@ -49,10 +50,14 @@ fn attempt_ended(state: &mut RunState, path: &str, attempt: u32, mut result: Att
     if state.live.stop.is_some() && result.ended.outcome == Outcome::Cancelled {
         return vec![Action::Record(Box::new(stopped_with_the_run(state, path, attempt, result)))];
     }
+    let unknown_cost = unknown_cost(state, path, result.ended.usage.as_ref());
     let note = |message: String| Event::Noted { path: Some(path.to_owned()), message };
     let notes = std::mem::take(&mut result.notes);
-    let mut actions: Vec<Action> =
-        notes.into_iter().map(|message| Action::Record(Box::new(note(message)))).collect();
+    let mut actions: Vec<Action> = unknown_cost
+        .into_iter()
+        .chain(notes)
+        .map(|message| Action::Record(Box::new(note(message))))
+        .collect();
     let frame = &state.frames[frame];
     let may_retry = state.live.stop.is_none() && frame.stopped.is_none();
     let retry = retry::of_step(state, path, &frame.unit.steps[at], &result.ended).filter(|_| may_retry);

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::run::{
     actions::{Action, FailedRecipe, RecoveryAnswer, StepEnd},
     attempt::AttemptResult,
+    budget::unknown_cost,
     cause::Refusal,
     decide::{called, nested_error},
     event::{Ended, Event, Usage},
@@ -292,10 +293,21 @@ pub(crate) fn recovery_answered(
     state: &mut RunState,
     path: &str,
     frame: FrameId,
-    answer: RecoveryAnswer,
-    usage: Option<Usage>,
+    (answer, usage): (RecoveryAnswer, Option<Usage>),
 ) -> Vec<Action> {
     state.live.running_agents.remove(path);
+    let unknown_cost = unknown_cost(state, path, usage.as_ref());
+    let note = unknown_cost.map(|message| Action::Note { path: path.to_owned(), message });
+    note.into_iter().chain(judge_recovery(plan, state, path, frame, (answer, usage))).collect()
+}
+
+fn judge_recovery(
+    plan: &Plan,
+    state: &mut RunState,
+    path: &str,
+    frame: FrameId,
+    (answer, usage): (RecoveryAnswer, Option<Usage>),
+) -> Vec<Action> {
     let message = match answer {
         // a resume asks again
         RecoveryAnswer::Stopped if state.live.stop.is_some() => return Vec::new(),

@@ -40,7 +40,11 @@ impl RunState {
         self.running = 0;
         self.finished = None;
         self.finished_at = None;
-        self.live = LiveWork::default();
+        self.live = LiveWork {
+            used_before: self.used.clone(),
+            used_below_before: self.used_below.clone(),
+            ..LiveWork::default()
+        };
         self.resumes += 1;
         self.settings.given.extend(crate::run::override_values::read(&resumed.given));
         // settling the root may look into any earlier frame

@@ -26,6 +26,7 @@ use recipe::{
 
 use crate::run::{
     actions::HookKind,
+    budget::GivenBudgets,
     decide::is_uncertain,
     event::{Ended, Event, Record, RepairBegan, RunFinished, Usage},
     frame::{Frame, FrameId, StepState},
@@ -53,6 +54,8 @@ pub struct RunSettings {
     pub max_parallel: usize,
     /// The most agents that work at the same time.
     pub max_agents: Option<usize>,
+    /// Budgets that replace those of recipes.
+    pub budgets: GivenBudgets,
     /// What happens when the service of an agent is rate limited.
     pub rate_limits: RateLimits,
     /// Which failed sub-recipes an agent may try to finish.
@@ -147,6 +150,12 @@ impl RunState {
     /// The state of a step.
     pub fn step(&self, path: &str) -> Option<&StepState> {
         self.locate(path).map(|(frame, at)| &self.frames[frame].steps[at])
+    }
+
+    /// Whether a step may run in parallel with others.
+    pub fn runs_beside_others(&self, frame: FrameId, at: usize) -> bool {
+        let around = std::iter::successors(Some((frame, at)), |(frame, _)| self.frames[*frame].parent);
+        around.into_iter().any(|(frame, at)| self.frames[frame].unit.steps[at].group.is_some())
     }
 
     /// The number of the next attempt at a step.

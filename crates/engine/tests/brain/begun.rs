@@ -10,7 +10,7 @@ use engine::{
 use jiff::Timestamp;
 
 use crate::{
-    folding::not_started,
+    causes::not_started,
     run::{LEAF, Run, parallel},
 };
 

@@ -1,15 +1,25 @@
 //! Whether a recipe that failed would fail again in the same way.
 
-use engine::run::cause::{AgentFailure, ExceededLimit, NulPlace, Refusal};
+use engine::run::cause::{AgentFailure, ExceededLimit, NulPlace, Refusal, StartFailure, StartFailureKind};
 use engine::{
     Outcome, StepStatus,
     run::event::{Ended, OutputRef},
 };
 
 use crate::{
-    folding::{ended, refused},
+    folding::ended,
     run::{LEAF, Run, parallel},
 };
+
+/// A step that could not be prepared.
+pub(crate) fn refused() -> Outcome {
+    Outcome::Refused(Refusal::Other("no".to_owned()))
+}
+
+/// A program that could not be started.
+pub(crate) fn not_started() -> Outcome {
+    Outcome::NotStarted(StartFailure { kind: StartFailureKind::Other, message: "no".to_owned() })
+}
 
 /// A recipe `mid` that makes `made` and then runs `leaf`, whose `l` fails as it is told.
 fn failed(last: &str, end: Ended) -> Run {

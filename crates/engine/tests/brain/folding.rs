@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use engine::run::cause::{AgentFailure, Refusal, StartFailure, StartFailureKind};
+use engine::run::cause::AgentFailure;
 use engine::{
     Event, Outcome, RunSettings, StepStatus,
     run::{
@@ -78,16 +78,6 @@ impl Run {
 
 pub(crate) fn ended(outcome: Outcome) -> Ended {
     Ended::new(outcome, None)
-}
-
-/// A step that could not be prepared.
-pub(crate) fn refused() -> Outcome {
-    Outcome::Refused(Refusal::Other("no".to_owned()))
-}
-
-/// A program that could not be started.
-pub(crate) fn not_started() -> Outcome {
-    Outcome::NotStarted(StartFailure { kind: StartFailureKind::Other, message: "no".to_owned() })
 }
 
 fn used(runs: u64) -> Ended {

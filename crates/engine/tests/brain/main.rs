@@ -12,6 +12,7 @@ mod folding;
 mod frames;
 mod late;
 mod left;
+mod messages;
 mod planning;
 mod planning_again;
 mod planning_reasons;

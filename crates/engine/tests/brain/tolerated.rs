@@ -8,7 +8,8 @@ use engine::{
 use recipe::value::Value;
 
 use crate::{
-    folding::{ended, not_started, refused},
+    causes::{not_started, refused},
+    folding::ended,
     frames::{PLAIN, resume},
     run::{LEAF, Run, parallel, plan},
 };

@@ -20,7 +20,7 @@ use crate::{
 pub(super) struct SubRecipeCall<'a> {
     step: &'a Step,
     child: UnitId,
-    handed: &'a [(String, ValueTemplate)],
+    passed: &'a [(String, ValueTemplate)],
 }
 
 impl<'a> SubRecipeCall<'a> {
@@ -32,13 +32,13 @@ impl<'a> SubRecipeCall<'a> {
             StepKind::Nested { target: Target::Known { unit: child, .. }, overrides, .. }
                 if unit.declared().all(|declared| declared != name) =>
             {
-                Some(SubRecipeCall { step, child: *child, handed: overrides })
+                Some(SubRecipeCall { step, child: *child, passed: overrides })
             }
             _ => None,
         }
     }
 
-    /// Reports a name below the step that the recipe cannot have. `is_around` says which names it may get from
+    /// Reports a name below the step that the recipe cannot have. `is_around` tells which names it may get from
     /// elsewhere.
     pub(super) fn missing(
         &self,
@@ -53,7 +53,7 @@ impl<'a> SubRecipeCall<'a> {
         };
         let names = &flow.below[self.child.0 as usize];
         let promised = plan.unit(self.child).rules.iter().map(|(name, _)| name);
-        let mut inside = names.iter().chain(self.handed.iter().map(|(name, _)| name)).chain(promised);
+        let mut inside = names.iter().chain(self.passed.iter().map(|(name, _)| name)).chain(promised);
         // a name may have dots itself
         let begins = |name: &str| name.strip_prefix(key.as_str()).is_some_and(|rest| rest.starts_with('.'));
         let is_known = inside.any(|name| name == key || begins(name)) || is_around(key) || key == "length";

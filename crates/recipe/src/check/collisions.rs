@@ -1,6 +1,6 @@
 //! Names that become the same environment variable, in one recipe or together with the recipes that call it.
 //!
-//! Never looks at who reads a name.
+//! Never looks at the readers of a name.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -16,7 +16,7 @@ use crate::{
 pub(super) struct Collisions<'a> {
     plan: &'a Plan,
     unit: &'a Unit,
-    notes: &'a NameFacts,
+    name_facts: &'a NameFacts,
     /// Pairs that have been reported, in any recipe.
     reported: &'a mut HashSet<(String, String)>,
     diagnostics: &'a mut Vec<Diagnostic>,
@@ -35,7 +35,7 @@ impl<'a> Collisions<'a> {
     pub(super) fn new(
         plan: &'a Plan,
         unit: &'a Unit,
-        notes: &'a NameFacts,
+        name_facts: &'a NameFacts,
         reported: &'a mut HashSet<(String, String)>,
         diagnostics: &'a mut Vec<Diagnostic>,
     ) -> Collisions<'a> {
@@ -45,7 +45,7 @@ impl<'a> Collisions<'a> {
                 stored.entry(name.as_str()).or_insert(step.place);
             }
         }
-        Collisions { plan, unit, notes, reported, diagnostics, stored }
+        Collisions { plan, unit, name_facts, reported, diagnostics, stored }
     }
 
     pub(super) fn own(&mut self, given: &Given) {
@@ -69,7 +69,7 @@ impl<'a> Collisions<'a> {
                 let Some(variable) = env_name::variable(&member) else { continue };
                 match exact.insert(variable, member.clone()) {
                     Some(other) if other != member => self.report(&member, &other, Severity::Error),
-                    // a value that is given for a member becomes the member
+                    // a value from outside for a member becomes the member
                     Some(_) if self.unit.names.contains(&member) => self.report_member(&member, name),
                     _ => {}
                 }
@@ -77,41 +77,41 @@ impl<'a> Collisions<'a> {
         }
     }
 
-    /// Variables that a step sets itself, and by which it is handed a value of the context.
+    /// Variables in a step's `env` that already carry a value of the context.
     pub(super) fn in_step_env(&mut self, outside: &BTreeSet<&str>, below: &[BTreeSet<String>]) {
-        if self.notes.variables.is_empty() {
+        if self.name_facts.variables.is_empty() {
             return;
         }
         let members = self.unit.context.iter().flat_map(|(name, value)| member_names(name, value));
         let outside = outside.iter().map(|name| (*name).to_owned());
-        let mut handed: HashMap<String, String> = HashMap::new();
+        let mut passed: HashMap<String, String> = HashMap::new();
         for name in self.unit.names.iter().cloned().chain(members).chain(outside) {
             if let Some(variable) = env_name::variable(&name) {
-                handed.entry(variable).or_insert(name);
+                passed.entry(variable).or_insert(name);
             }
         }
-        for (at, variable, place) in &self.notes.variables {
+        for (at, variable, place) in &self.name_facts.variables {
             let child = match self.unit.steps.get(*at).map(|step| &step.kind) {
                 Some(StepKind::Nested { target: Target::Known { unit, .. }, .. }) => {
                     below.get(unit.0 as usize)
                 }
                 _ => None,
             };
-            let is_handed = |name: &&String| env_name::variable(name).as_ref() == Some(variable);
-            let in_child = || child.into_iter().flatten().find(is_handed);
-            if let Some(name) = handed.get(variable).or_else(in_child) {
+            let is_passed = |name: &&String| env_name::variable(name).as_ref() == Some(variable);
+            let in_child = || child.into_iter().flatten().find(is_passed);
+            if let Some(name) = passed.get(variable).or_else(in_child) {
                 self.diagnostics.push(step_variable(variable, name, *place));
             }
         }
     }
 
-    /// Names that a call gives a value, next to all others that the recipe which it calls is bound to see.
+    /// Names that a call passes, compared with all other names that the called recipe surely sees.
     pub(super) fn in_calls(&mut self, surely_above: &BTreeSet<String>) {
         let (plan, unit) = (self.plan, self.unit);
         let around = by_variable(unit.declared().chain(surely_above));
         let mut inside: HashMap<UnitId, HashMap<String, &String>> = HashMap::new();
-        for handed in self.notes.handed.chunk_by(|(one, ..), (other, ..)| one == other) {
-            let step = handed.first().and_then(|(at, ..)| unit.steps.get(*at));
+        for passed in self.name_facts.passed.chunk_by(|(one, ..), (other, ..)| one == other) {
+            let step = passed.first().and_then(|(at, ..)| unit.steps.get(*at));
             let Some(StepKind::Nested { target, .. }) = step.map(|step| &step.kind) else { continue };
             let child = match target {
                 Target::Known { unit, .. } => {
@@ -120,7 +120,7 @@ impl<'a> Collisions<'a> {
                 Target::Dynamic { .. } => None,
             };
             let mut own: HashMap<String, &String> = HashMap::new();
-            for (_, name, place) in handed {
+            for (_, name, place) in passed {
                 let Some(variable) = env_name::variable(name) else { continue };
                 let known = child.and_then(|child| child.get(&variable)).or_else(|| around.get(&variable));
                 let other = known.copied();
@@ -133,17 +133,17 @@ impl<'a> Collisions<'a> {
         }
     }
 
-    /// Names of the recipe, next to those of the recipes that call it. What these only may have then does not stop
-    /// it: a recipe usually does not know its callers.
+    /// Names of the recipe, compared with those of its callers. A name that a caller only may have is a warning, not an
+    /// error: a recipe usually does not know its callers.
     pub(super) fn with_callers(&mut self, above: &BTreeSet<String>, surely_above: &BTreeSet<String>) {
         let declared: HashSet<&String> = self.unit.declared().collect();
         let own: HashSet<&String> = self.unit.names.iter().collect();
-        // of two names with one variable the sure one counts
+        // if two names share a variable, the sure one counts
         let foreign = above.iter().chain(surely_above).filter(|name| !own.contains(name));
-        let handed = by_variable(foreign);
+        let passed = by_variable(foreign);
         for name in &self.unit.names {
             if let Some(variable) = env_name::variable(name)
-                && let Some(other) = handed.get(&variable)
+                && let Some(other) = passed.get(&variable)
             {
                 let is_sure = declared.contains(name) && surely_above.contains(*other);
                 self.report(name, other, if is_sure { Severity::Error } else { Severity::Warning });
@@ -207,7 +207,7 @@ impl<'a> Collisions<'a> {
 
     /// Where a name is declared or stored, or the member's top-level name.
     fn known(&self, name: &str) -> Option<Place> {
-        let declared = |name: &str| self.notes.declared.get(name).copied();
+        let declared = |name: &str| self.name_facts.declared.get(name).copied();
         let stored = |name: &str| self.stored.get(name).copied();
         let top = |name: &str| name.split_once('.').and_then(|(top, _)| declared(top));
         declared(name).or_else(|| stored(name)).or_else(|| top(name))
@@ -226,7 +226,7 @@ fn by_variable<'n>(names: impl Iterator<Item = &'n String>) -> HashMap<String, &
 }
 
 fn step_variable(variable: &str, name: &str, place: Place) -> Diagnostic {
-    let message = format!("`{variable}` is the variable by which every step is handed `{name}`");
+    let message = format!("`{variable}` already carries the value of `{name}` in every step");
     Diagnostic::new(Code::NameCollision, place, message)
         .label(format!("would change what `{{{{{name}}}}}` means"))
         .help("use another name, or set the variable of the context under `context:`")

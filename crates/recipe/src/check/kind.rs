@@ -174,8 +174,8 @@ impl Checker<'_> {
         let entries = fields.sub_context.iter().chain(&fields.context).flat_map(|context| &context.value.0);
         for (name, value) in entries {
             let template = self.value_template(&value.value, at, scope);
-            let handed = (at.step(), name.value.clone(), name.place);
-            self.notes[scope.id.0 as usize].handed.push(handed);
+            let passed = (at.step(), name.value.clone(), name.place);
+            self.name_facts[scope.id.0 as usize].passed.push(passed);
             overrides.retain(|(known, _)| *known != name.value);
             overrides.push((name.value.clone(), template));
         }
@@ -205,7 +205,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Reports a field that contradicts the step's type; says whether it did.
+    /// Reports a field that contradicts the step's type; returns whether it did.
     fn contradiction(&mut self, field: &Optional<String>, step: &str, kind: &str, name: &str) -> bool {
         let Some(field) = field else { return false };
         self.diagnostics.push(

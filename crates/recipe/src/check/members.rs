@@ -24,7 +24,7 @@ pub(super) fn member_names(name: &str, value: &Value) -> Vec<String> {
     names
 }
 
-/// Reports a key that a declared map does not have, unless the map may get another value: `is_replaced` says for which
+/// Reports a key that a declared map does not have, unless the map may get another value: `is_replaced` tells for which
 /// names that is so. The map's name also covers the path's first `before` segments.
 pub(super) fn missing(
     unit: &Unit,

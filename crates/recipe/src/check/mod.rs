@@ -70,7 +70,7 @@ pub trait Loader {
 pub struct Given {
     /// Context names that are set from outside.
     pub names: Vec<String>,
-    /// Names that may be there besides: who reads one of them is not mistaken.
+    /// Further names that may exist: reading one of them is not a mistake.
     pub possible: Vec<String>,
     /// Those of `names` that a person typed for this recipe.
     pub typed: Vec<String>,
@@ -138,7 +138,7 @@ pub fn graft(
     checker.units = plan.units.clone();
     checker.by_path =
         plan.units.iter().enumerate().map(|(at, unit)| (unit.path.clone(), UnitId(at as u32))).collect();
-    checker.notes = plan.units.iter().map(|_| names::NameFacts::default()).collect();
+    checker.name_facts = plan.units.iter().map(|_| names::NameFacts::default()).collect();
     checker.before = plan.units.len();
     let id = checker.enqueue(found, None);
     checker.drain();
@@ -175,7 +175,7 @@ struct Checker<'a> {
     units: Vec<Arc<Unit>>,
     by_path: HashMap<String, UnitId>,
     queue: VecDeque<(UnitId, Loaded)>,
-    notes: Vec<names::NameFacts>,
+    name_facts: Vec<names::NameFacts>,
     /// How many of the units were checked before.
     before: usize,
     comparisons: Comparisons,
@@ -190,7 +190,7 @@ impl<'a> Checker<'a> {
             units: Vec::new(),
             by_path: HashMap::new(),
             queue: VecDeque::new(),
-            notes: Vec::new(),
+            name_facts: Vec::new(),
             before: 0,
             comparisons: Comparisons::default(),
         }
@@ -212,7 +212,7 @@ impl<'a> Checker<'a> {
         }
         self.by_path.insert(loaded.path.clone(), id);
         self.units.push(Arc::default());
-        self.notes.push(names::NameFacts::default());
+        self.name_facts.push(names::NameFacts::default());
         self.queue.push_back((id, loaded));
         id
     }
@@ -228,9 +228,9 @@ impl<'a> Checker<'a> {
     /// understood, so that every problem is reported at once; only a plan without errors is returned.
     fn finish(mut self, root: UnitId, given: &Given) -> Checked {
         let plan = Plan { root, units: self.units, sources: self.sources.clone() };
-        names::check(&plan, self.before, &self.notes, given, &mut self.diagnostics);
+        names::check(&plan, self.before, &self.name_facts, given, &mut self.diagnostics);
         limits::check(&plan, &mut self.diagnostics);
-        outside::check(&plan, &self.notes, given, &mut self.diagnostics);
+        outside::check(&plan, &self.name_facts, given, &mut self.diagnostics);
         let mut diagnostics: Vec<Diagnostic> = Vec::with_capacity(self.diagnostics.len());
         self.diagnostics.sort_by_key(|diagnostic| diagnostic.place);
         for found in self.diagnostics.into_iter().map(Diagnostic::with_advice) {

@@ -19,9 +19,9 @@ pub(super) struct NameFacts {
     pub(super) uses: Vec<NameUse>,
     /// Where names are declared.
     pub(super) declared: HashMap<String, Place>,
-    /// Where steps hand names down: the step, the name, its place.
-    pub(super) handed: Vec<(usize, String, Place)>,
-    /// Variables of the context's own kind that steps set: the step, the variable, its place.
+    /// Where steps pass names to sub-recipes: the step, the name, its place.
+    pub(super) passed: Vec<(usize, String, Place)>,
+    /// `RECIPE_VAR_…` variables that steps set in `env`: the step, the variable, its place.
     pub(super) variables: Vec<(usize, String, Place)>,
     /// Part of the recipe could not be read, so its names are not all known.
     pub(super) is_partial: bool,
@@ -59,21 +59,21 @@ impl UsedIn {
 pub(super) fn check(
     plan: &Plan,
     before: usize,
-    notes: &[NameFacts],
+    name_facts: &[NameFacts],
     given: &Given,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
-    let flow = Flow::new(plan, notes);
+    let flow = Flow::new(plan, name_facts);
     let mut reported = HashSet::new();
     for (at, unit) in plan.units.iter().enumerate().skip(before) {
         let outside = flow.above[at].iter().chain(&given.names).map(String::as_str).collect();
         let before = flow.before[at].iter().chain(&given.names).chain(&given.possible);
         let before = before.map(String::as_str).collect();
-        if !notes[at].is_partial && !flow.is_open_above[at] {
+        if !name_facts[at].is_partial && !flow.is_open_above[at] {
             let mut undefined = UndefinedNames::new(plan, unit, &flow, &before);
-            diagnostics.extend(notes[at].uses.iter().filter_map(|used| undefined.find(used)));
+            diagnostics.extend(name_facts[at].uses.iter().filter_map(|used| undefined.find(used)));
         }
-        let mut collisions = Collisions::new(plan, unit, &notes[at], &mut reported, diagnostics);
+        let mut collisions = Collisions::new(plan, unit, &name_facts[at], &mut reported, diagnostics);
         collisions.own(given);
         collisions.in_step_env(&outside, &flow.below);
         collisions.in_calls(&flow.surely_above[at]);
@@ -93,29 +93,33 @@ pub(super) struct Flow {
     before: Vec<BTreeSet<String>>,
     /// Those of them that they always pass down: names that they declare, and names that calls give a value.
     surely_above: Vec<BTreeSet<String>>,
-    /// Whether a unit can also define names that only a run will tell.
+    /// Whether a unit can also define names that are known only during a run.
     pub(super) is_open: Vec<bool>,
     /// Whether that is so for a recipe that calls the unit.
     is_open_above: Vec<bool>,
 }
 
 impl Flow {
-    fn new(plan: &Plan, notes: &[NameFacts]) -> Flow {
+    fn new(plan: &Plan, name_facts: &[NameFacts]) -> Flow {
         let own = |names: fn(&Unit) -> BTreeSet<String>| plan.units.iter().map(|unit| names(unit)).collect();
         let mut below: Vec<BTreeSet<String>> = own(|unit| unit.names.iter().cloned().collect());
         let mut assigned: Vec<BTreeSet<String>> =
             own(|unit| unit.steps.iter().filter_map(|step| step.store.clone()).collect());
         let dynamic = |unit: &Unit| unit.steps.iter().any(|step| is_dynamic(step));
-        let mut is_open: Vec<bool> =
-            plan.units.iter().zip(notes).map(|(unit, notes)| notes.is_partial || dynamic(unit)).collect();
+        let mut is_open: Vec<bool> = plan
+            .units
+            .iter()
+            .zip(name_facts)
+            .map(|(unit, name_facts)| name_facts.is_partial || dynamic(unit))
+            .collect();
         spread(plan, |parent, child| {
             let opened = is_open[child] && !is_open[parent];
             is_open[parent] |= opened;
             opened | flow_into(&mut below, child, parent) | flow_into(&mut assigned, child, parent)
         });
-        let mut above = handed_down(plan, &below);
+        let mut above = passed_down(plan, &below);
         let declared: Vec<BTreeSet<String>> = own(|unit| unit.declared().cloned().collect());
-        let mut surely_above = handed_down(plan, &declared);
+        let mut surely_above = passed_down(plan, &declared);
         let mut is_open_above = vec![false; plan.units.len()];
         spread(plan, |parent, child| {
             let opened = (is_open[parent] || is_open_above[parent]) && !is_open_above[child];
@@ -124,7 +128,7 @@ impl Flow {
         });
         let before = Vec::new();
         let mut flow = Flow { below, assigned, above, before, surely_above, is_open, is_open_above };
-        let mut before = flow.handed_before(plan);
+        let mut before = flow.passed_before(plan);
         spread(plan, |parent, child| flow_into(&mut before, parent, child));
         flow.before = before;
         flow
@@ -132,12 +136,12 @@ impl Flow {
 
     /// For every unit, the names that the steps which call it pass down directly: declared names, and those that steps
     /// before the call define.
-    fn handed_before(&self, plan: &Plan) -> Vec<BTreeSet<String>> {
-        let mut handed: Vec<BTreeSet<String>> = vec![BTreeSet::new(); plan.units.len()];
+    fn passed_before(&self, plan: &Plan) -> Vec<BTreeSet<String>> {
+        let mut passed: Vec<BTreeSet<String>> = vec![BTreeSet::new(); plan.units.len()];
         for unit in &plan.units {
             let mut known: BTreeSet<String> = unit.expected().cloned().collect();
             let (mut defined, mut after) = (Vec::new(), 0);
-            // names only become more: the last call of a recipe hands down what the earlier ones do
+            // names are only added: the last call of a recipe passes all names of the earlier calls
             let last: HashMap<UnitId, usize> = calls(unit).map(|(at, target, _)| (target, at)).collect();
             for (at, step) in unit.steps.iter().enumerate() {
                 if at >= after {
@@ -145,7 +149,7 @@ impl Flow {
                     after = next_after_group(unit, at);
                 }
                 if let StepKind::Nested { target: Target::Known { unit, .. }, overrides, .. } = &step.kind {
-                    let child = &mut handed[unit.0 as usize];
+                    let child = &mut passed[unit.0 as usize];
                     if last.get(unit) == Some(&at) {
                         child.extend(known.iter().cloned());
                     }
@@ -154,7 +158,7 @@ impl Flow {
                 defined.extend(self.defined_by(step).into_iter().map(str::to_owned));
             }
         }
-        handed
+        passed
     }
 
     /// The names that a step defines for the steps after it.
@@ -171,7 +175,7 @@ impl Flow {
         names
     }
 
-    /// Whether a step can define names that only a run will tell.
+    /// Whether a step can define names that are known only during a run.
     pub(super) fn opens(&self, step: &Step) -> bool {
         match &step.kind {
             StepKind::Nested { target: Target::Known { unit, .. }, .. } => self.is_open[unit.0 as usize],
@@ -184,7 +188,7 @@ pub(super) fn is_dynamic(step: &Step) -> bool {
     matches!(&step.kind, StepKind::Nested { target: Target::Dynamic { .. }, .. })
 }
 
-/// Adds the names of one unit to those of another; says whether any was new.
+/// Adds the names of one unit to those of another; returns whether any was new.
 fn flow_into(names: &mut [BTreeSet<String>], from: usize, to: usize) -> bool {
     let missing: Vec<String> = names[from].difference(&names[to]).cloned().collect();
     let changed = !missing.is_empty();
@@ -193,7 +197,7 @@ fn flow_into(names: &mut [BTreeSet<String>], from: usize, to: usize) -> bool {
 }
 
 /// For every unit, the names that the steps which call it pass down directly.
-fn handed_down(plan: &Plan, known: &[BTreeSet<String>]) -> Vec<BTreeSet<String>> {
+fn passed_down(plan: &Plan, known: &[BTreeSet<String>]) -> Vec<BTreeSet<String>> {
     let mut names: Vec<BTreeSet<String>> = vec![BTreeSet::new(); plan.units.len()];
     for (parent, unit) in plan.units.iter().enumerate() {
         let mut seen = HashSet::new();

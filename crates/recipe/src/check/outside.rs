@@ -1,6 +1,6 @@
 //! Inputs of the command line that the recipe does not know: values for names, and tags.
 //!
-//! Never says anything about a name that resembles none of the declared ones: recipes may be given names that
+//! Never reports a name that is not similar to a declared one: recipes may be given names that
 //! only their commands read.
 
 use std::collections::BTreeSet;
@@ -15,14 +15,14 @@ use crate::{
     template::Template,
 };
 
-pub(super) fn check(plan: &Plan, notes: &[NameFacts], given: &Given, diagnostics: &mut Vec<Diagnostic>) {
+pub(super) fn check(plan: &Plan, name_facts: &[NameFacts], given: &Given, diagnostics: &mut Vec<Diagnostic>) {
     let steps = || plan.units.iter().flat_map(|unit| &unit.steps);
     // a recipe that is known only when its step runs may know every name and tag
-    if notes.iter().any(|notes| notes.is_partial) || steps().any(|step| is_dynamic(step)) {
+    if name_facts.iter().any(|name_facts| name_facts.is_partial) || steps().any(|step| is_dynamic(step)) {
         return;
     }
     for name in &given.typed {
-        diagnostics.extend(unknown_setting(plan, notes, name));
+        diagnostics.extend(unknown_setting(plan, name_facts, name));
     }
     let tags: BTreeSet<&str> = steps().flat_map(|step| &step.tags).map(String::as_str).collect();
     for tag in given.tags.iter().filter(|tag| !tags.contains(tag.as_str())) {
@@ -30,10 +30,10 @@ pub(super) fn check(plan: &Plan, notes: &[NameFacts], given: &Given, diagnostics
     }
 }
 
-fn unknown_setting(plan: &Plan, notes: &[NameFacts], name: &str) -> Option<Diagnostic> {
+fn unknown_setting(plan: &Plan, name_facts: &[NameFacts], name: &str) -> Option<Diagnostic> {
     let root = name.split('.').next().unwrap_or(name);
     let is_known = plan.units.iter().any(|unit| knows(unit, root) || knows(unit, name))
-        || notes.iter().flat_map(|notes| &notes.uses).any(|used| used.path.root == root)
+        || name_facts.iter().flat_map(|name_facts| &name_facts.uses).any(|used| used.path.root == root)
         || plan.units.iter().any(|unit| mentions(unit, root));
     if is_known {
         return None;

@@ -23,7 +23,7 @@ use super::{
     unit::{UnitScope, bad_env_name, begins_with_hyphen, is_variable_name, useless_name},
 };
 
-/// Attempts when a `retry` map does not say how many.
+/// Attempts of a `retry` map without `max_attempts`.
 const DEFAULT_ATTEMPTS: u64 = 3;
 
 impl Checker<'_> {
@@ -140,7 +140,7 @@ impl Checker<'_> {
             Ok(condition) => {
                 for (path, range) in condition.names() {
                     let place = text.place_of(range);
-                    self.notes[scope.id.0 as usize].uses.push(NameUse {
+                    self.name_facts[scope.id.0 as usize].uses.push(NameUse {
                         path,
                         place,
                         at: UsedIn::Condition(at.step()),
@@ -181,7 +181,7 @@ impl Checker<'_> {
             }
             if name.value.starts_with(crate::env_name::PREFIX) {
                 let variable = (at.step(), name.value.clone(), name.place);
-                self.notes[scope.id.0 as usize].variables.push(variable);
+                self.name_facts[scope.id.0 as usize].variables.push(variable);
             }
             env.extend(self.template(value, at, scope.id).map(|template| (name.value.clone(), template)));
         }

@@ -19,7 +19,7 @@ use crate::{
 const HOOK_NAMES: &[&str] = &["step_id", "step_type", "step_status", "step_error", "recipe_name", "run_id"];
 /// Names that prompts know besides the context.
 const PROMPT_NAMES: &[&str] = &["working_directory", "NONINTERACTIVE"];
-/// Names by which conditions mean that there is nothing.
+/// Names that mean "nothing" in conditions.
 const CONDITION_NAMES: &[&str] = &["none", "None"];
 
 /// The names that the steps of one recipe can see.

@@ -41,7 +41,7 @@ impl Checker<'_> {
     /// Checks one recipe. Parts that cannot be understood are reported and replaced by something harmless.
     pub(super) fn check_unit(&mut self, id: UnitId, loaded: Loaded) -> Unit {
         let Some((recipe, lineage)) = self.read(&loaded, &mut Vec::new()) else {
-            self.notes[id.0 as usize].is_partial = true;
+            self.name_facts[id.0 as usize].is_partial = true;
             return Unit { path: loaded.path, ..Unit::default() };
         };
         let is_missing = |field: &str| lineage == Lineage::Whole && !recipe.unread.contains(&field);
@@ -53,7 +53,7 @@ impl Checker<'_> {
         if steps.is_empty() && is_missing("steps") {
             self.diagnostics.push(no_steps(&recipe));
         }
-        self.notes[id.0 as usize].is_partial = !is_missing("steps") || !is_missing("context");
+        self.name_facts[id.0 as usize].is_partial = !is_missing("steps") || !is_missing("context");
         self.check_ids(steps);
         self.declare_names(&recipe, id);
         self.check_env_names(&recipe);
@@ -175,7 +175,7 @@ impl Checker<'_> {
             // one word about a name is enough for one text
             if seen.insert(path) {
                 let place = text.place_of(range);
-                self.notes[unit.0 as usize].uses.push(NameUse { path: path.clone(), place, at });
+                self.name_facts[unit.0 as usize].uses.push(NameUse { path: path.clone(), place, at });
             }
         }
     }
@@ -203,7 +203,7 @@ impl Checker<'_> {
         let inputs = inputs.filter_map(|input| input.value.name.as_deref());
         let inputs = inputs.filter(|name| !name.value.trim().is_empty());
         for name in context.chain(inputs) {
-            self.notes[unit.0 as usize].declared.entry(name.value.clone()).or_insert(name.place);
+            self.name_facts[unit.0 as usize].declared.entry(name.value.clone()).or_insert(name.place);
             if !is_variable_name(&name.value) || begins_with_hyphen(&name.value) {
                 self.diagnostics.push(useless_name(name));
             }
@@ -229,7 +229,7 @@ impl Checker<'_> {
             let path = parse_path(&name.value)
                 .unwrap_or_else(|| Path { root: name.value.clone(), segments: Vec::new() });
             let place = name.place;
-            self.notes[unit.0 as usize].uses.push(NameUse { path, place, at: UsedIn::Secret });
+            self.name_facts[unit.0 as usize].uses.push(NameUse { path, place, at: UsedIn::Secret });
         }
     }
 

@@ -44,7 +44,7 @@ pub(super) fn order(a: &Value, b: &Value) -> Option<Ordering> {
     }
 }
 
-/// The number that a text says, if it says one.
+/// The number that a text is, if it is one.
 pub(super) fn worth(text: &str) -> Option<f64> {
     let text = text.trim();
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);

@@ -174,13 +174,13 @@ impl<'a> Lexer<'a> {
         let mut text = String::new();
         let mut chars = self.text[start..].char_indices().skip(1).peekable();
         while let Some((at, c)) = chars.next() {
-            let behind = start + at + c.len_utf8();
+            let after = start + at + c.len_utf8();
             if c == quote {
-                self.at = behind;
+                self.at = after;
                 return Ok(Sign::Text(text));
             }
             match chars.peek() {
-                Some(&(_, next)) if c == '\\' && self.escapes(next, quote, behind) => {
+                Some(&(_, next)) if c == '\\' && self.escapes(next, quote, after) => {
                     chars.next();
                     text.push(next);
                 }

@@ -44,16 +44,16 @@ impl Condition {
             let help = "write an expression, such as `status == 'ok'`, or remove the condition";
             return Err(vec![empty.help(help)]);
         }
-        let mut told = double_underscores(text);
+        let mut errors = double_underscores(text);
         match parser::parse(text, Backslash::Escapes).or_else(|errors| reparse(text, errors)) {
-            Ok(tree) if told.is_empty() => return Ok(Condition { text: text.to_string(), tree }),
+            Ok(tree) if errors.is_empty() => return Ok(Condition { text: text.to_string(), tree }),
             Ok(_) => {}
-            Err(errors) => told.extend(errors),
+            Err(more) => errors.extend(more),
         }
-        told.sort_by_key(|error| error.at.start);
+        errors.sort_by_key(|error| error.at.start);
         // several mistakes at one place count as one
-        told.dedup_by_key(|error| error.at.start);
-        Err(told)
+        errors.dedup_by_key(|error| error.at.start);
+        Err(errors)
     }
 
     /// The text that was read.
@@ -111,8 +111,8 @@ fn reparse(text: &str, first: Vec<ConditionError>) -> Result<Expr, Vec<Condition
 
 /// Words with a double underscore, which no condition may contain.
 fn double_underscores(text: &str) -> Vec<ConditionError> {
-    let (mut told, mut from) = (Vec::new(), 0);
-    while told.len() < parser::MOST_TOLD
+    let (mut errors, mut from) = (Vec::new(), 0);
+    while errors.len() < parser::MAX_ERRORS
         && let Some(at) = text[from..].find("__").map(|at| at + from)
     {
         let start = text[..at]
@@ -123,8 +123,8 @@ fn double_underscores(text: &str) -> Vec<ConditionError> {
             format!("`{}` contains a double underscore, which conditions reject", &text[start..end]);
         let error =
             ConditionError { kind: ConditionErrorKind::ForbiddenName, message, at: start..end, help: None };
-        told.push(error.help("use a name with single underscores"));
+        errors.push(error.help("use a name with single underscores"));
         from = end;
     }
-    told
+    errors
 }

@@ -21,19 +21,19 @@ use crate::{
 const DEEPEST: usize = 100;
 
 /// How many mistakes of one condition are reported: a hostile one could have a hundred thousand.
-pub(super) const MOST_TOLD: usize = 100;
+pub(super) const MAX_ERRORS: usize = 100;
 
 /// The error after which the text is not an expression any more.
 type Parsed<T> = Result<T, ConditionError>;
 
 pub(super) fn parse(text: &str, backslash: Backslash) -> Result<Expr, Vec<ConditionError>> {
     let tokens = lexer::tokens(text, backslash).map_err(|error| vec![error])?;
-    let mut parser = ConditionParser { text, tokens, next: 0, depth: 0, told: Vec::new() };
+    let mut parser = ConditionParser { text, tokens, next: 0, depth: 0, errors: Vec::new() };
     let parsed = parser.whole();
     match parsed {
-        Ok(tree) if parser.told.is_empty() => Ok(tree),
-        Ok(_) => Err(parser.told),
-        Err(last) => Err(parser.told.into_iter().chain([last]).collect()),
+        Ok(tree) if parser.errors.is_empty() => Ok(tree),
+        Ok(_) => Err(parser.errors),
+        Err(last) => Err(parser.errors.into_iter().chain([last]).collect()),
     }
 }
 
@@ -43,7 +43,7 @@ struct ConditionParser<'a> {
     next: usize,
     depth: usize,
     /// Mistakes after which parsing can continue; with one of them the tree means nothing.
-    told: Vec<ConditionError>,
+    errors: Vec<ConditionError>,
 }
 
 impl<'a> ConditionParser<'a> {
@@ -55,9 +55,9 @@ impl<'a> ConditionParser<'a> {
         }
     }
 
-    fn tell(&mut self, error: ConditionError) {
-        if self.told.len() < MOST_TOLD {
-            self.told.push(error);
+    fn report(&mut self, error: ConditionError) {
+        if self.errors.len() < MAX_ERRORS {
+            self.errors.push(error);
         }
     }
 
@@ -231,7 +231,7 @@ impl<'a> ConditionParser<'a> {
 
     fn method(&mut self, name: &str, at: Range<usize>, before: Range<usize>) -> Parsed<ChainLink> {
         let Some(method) = Method::find(name) else {
-            self.tell(hints::unknown_method(name, at));
+            self.report(hints::unknown_method(name, at));
             self.list_until(&Sign::Close, "`)`")?;
             return Ok(ChainLink::Segment(Segment::Key(name.to_string())));
         };
@@ -252,7 +252,7 @@ impl<'a> ConditionParser<'a> {
                 None => {
                     let error =
                         ConditionError::syntax("an index is a whole number or a text", index.span.clone());
-                    self.tell(error.help("write `x[0]`, `x[-1]` or `x['key']`"));
+                    self.report(error.help("write `x[0]`, `x[-1]` or `x['key']`"));
                     Ok(ChainLink::Index(index))
                 }
             },
@@ -321,7 +321,7 @@ impl<'a> ConditionParser<'a> {
 
     fn call(&mut self, name: &str, at: Range<usize>) -> Parsed<Expr> {
         let Some(function) = Function::find(name) else {
-            self.tell(hints::unknown_function(name, at.clone()));
+            self.report(hints::unknown_function(name, at.clone()));
             let arguments = self.list_until(&Sign::Close, "`)`")?;
             return Ok(Expr::new(ExprKind::List(arguments), at.start..self.end()));
         };
@@ -333,7 +333,7 @@ impl<'a> ConditionParser<'a> {
 
     fn check_arity(&mut self, call: &str, takes: RangeInclusive<usize>, given: usize, at: Range<usize>) {
         if !takes.contains(&given) {
-            self.tell(wrong_arguments(call, &takes, given, at));
+            self.report(wrong_arguments(call, &takes, given, at));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Tables of conditions: what they mean, what is wrong with them, and that nothing makes them panic.
+//! Tables of conditions: their meaning, their mistakes, and that no text makes them panic.
 
 mod foreseen;
 mod meaning;

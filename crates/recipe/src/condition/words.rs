@@ -1,6 +1,6 @@
 //! The functions and methods that conditions may call: their names, and how many arguments they take.
 //!
-//! Never says what they do.
+//! Never evaluates them.
 
 use std::ops::RangeInclusive;
 

@@ -85,8 +85,8 @@ impl Scanner<'_, '_, '_> {
         true
     }
 
-    /// `` `…` ``: bash takes one level of backslashes away before it reads what is inside, so that
-    /// is what is scanned, and the level is put back afterwards.
+    /// `` `…` ``: bash removes one level of backslashes before it reads the inner text. So the scanner reads the text
+    /// without that level and adds it again afterwards.
     pub(super) fn backticks(&mut self, around: OuterQuoting) {
         self.copy(1);
         let (inner, end) = self.between_backticks(around);

@@ -71,7 +71,7 @@ pub(super) enum ParameterPart {
     Subscript(usize),
     /// After `:-` and its kin: quoted as the whole expansion is.
     Word,
-    /// After `#`, `%`, `/` and so on: quotes count anew, also inside double quotes.
+    /// After `#`, `%`, `/` and so on: quotes count again, also inside double quotes.
     Pattern,
     /// After `:`.
     Offset,
@@ -91,9 +91,9 @@ pub(super) struct Command {
     pub(super) output: Outlet,
     /// The number of holes found before the command.
     pub(super) holes: usize,
-    /// What the next word is the target of, if it is one of a redirection.
+    /// The redirection whose target the next word is.
     pub(super) redirecting: Option<Redirect>,
-    /// Whether what it reads is assigned to a name declared with `-i`.
+    /// Whether its input is assigned to a name declared with `-i`.
     pub(super) fills_integer: bool,
     /// The associative arrays that were known before.
     pub(super) known: usize,
@@ -212,7 +212,7 @@ pub(super) enum Builtin {
 /// How a command uses its next argument.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ArgumentRole {
-    /// Its own business.
+    /// An ordinary argument.
     Arguments,
     /// A shell: perhaps `-c`.
     Options,

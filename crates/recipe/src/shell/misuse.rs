@@ -19,7 +19,7 @@ pub enum MisuseKind {
     Name,
 }
 
-/// A value that a command does not take for a value.
+/// A value that a command interprets as code or as a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misuse {
     /// The hole.
@@ -31,7 +31,7 @@ pub struct Misuse {
 }
 
 impl Scanner<'_, '_, '_> {
-    /// Looks at an argument before what it means for the next one is known.
+    /// Checks an argument, then notes its effect on the next one.
     pub(super) fn look_at_argument(&mut self, word: &Word) {
         let Some(command) = self.command() else { return };
         let (by, reads) = (command.name.clone(), command.reads);
@@ -115,7 +115,7 @@ fn is_first(command: &Command) -> bool {
     command.arguments == 0 || (command.arguments == 1 && command.previous.text == "--")
 }
 
-/// Whether a word is nothing but a value: `bash -c {{x}}` says that the value is the code.
+/// Whether a word is only a value: in `bash -c {{x}}` the author means the value as code.
 fn is_one_value(written: &[Symbol]) -> bool {
     let mut parts = written.iter().filter(|symbol| !matches!(symbol, Symbol::Char('"' | '\'')));
     matches!((parts.next(), parts.next()), (Some(Symbol::Hole(_)), None))

@@ -9,30 +9,30 @@
 //! - A bare hole is one word, or the part of one that it is written as: `--{{x}}`, `a={{x}}`,
 //!   `> {{x}}`, `<<< {{x}}`, `a=({{x}})`. It is not split, not globbed and not read as a pattern,
 //!   also in `[[ … ]]`, in `case` and in `${x#{{p}}}`.
-//! - Inside `"…"`, `$"…"`, `'…'` and `$'…'` it is the value and the quote goes on after it.
+//! - Inside `"…"`, `$"…"`, `'…'` and `$'…'` it is the value, and the quote continues after it.
 //! - Inside `$(…)`, backticks, `<(…)`, `${…}`, subshells and functions the innermost quoting counts.
 //! - In a heredoc it is the value byte by byte. A quoted heredoc with holes becomes an unquoted one
 //!   whose own text is escaped. As bash looks for the end line before it expands anything, no
 //!   value can end a heredoc, and `<<-` strips no tab of a value.
 //! - A backslash or a `$` directly before a hole never reaches the reference: a bare `\{{x}}` is the
 //!   value, `"\{{x}}"` is a backslash and the value, `${{x}}` is a dollar sign and the value.
-//! - Wherever bash would evaluate the value as arithmetic, and so could run what it contains, the
-//!   hole is listed in [`Script::arithmetic`], and the caller lets only whole numbers through. That
-//!   is `$((…))`, `((…))`, `$[…]`, `for ((…))`, subscripts, the offsets of `${x:…:…}`, the operands
-//!   of `-eq` and its kin in `[[ … ]]`, `let` however it is quoted or prefixed, and what is assigned to
+//! - Wherever bash would evaluate the value as arithmetic, and so could run commands in it, the
+//!   hole is listed in [`Script::arithmetic`], and the caller accepts only whole numbers. These places
+//!   are `$((…))`, `((…))`, `$[…]`, `for ((…))`, subscripts, the offsets of `${x:…:…}`, the operands
+//!   of `-eq` and its kin in `[[ … ]]`, `let` with any quotes or prefix, and values assigned to
 //!   names that the command declares with `-i` anywhere, also by `for`, `read` and `printf -v`. Subscripts
 //!   of names that the command itself declares with `-A` are plain text, except where a builtin takes
-//!   the element for a name (`unset 'm[{{x}}]'`) and so expands it once more. What `echo` and `printf`
-//!   print straight into such a place, as in `$(( $(echo {{x}}) ))`, counts as standing there.
-//! - A value that comes first after `printf` or `wait` is no option of theirs, as they evaluate that.
+//!   the element for a name (`unset 'm[{{x}}]'`) and so expands it once more. A value that `echo` or
+//!   `printf` prints directly into such a place, as in `$(( $(echo {{x}}) ))`, counts as being there.
+//! - A value right after `printf` or `wait` is never read as an option, because they evaluate options.
 //! - A hole as a parameter's name (`${{{x}}}`) is an error of bash, never a lookup.
 //! - Comments and the delimiters of heredocs are not expanded by bash; a hole there has no effect.
 //! - The time is linear in the length of the command. Beyond an extreme depth of nesting every
 //!   hole counts as arithmetic.
 //!
-//! What it cannot guard is a command that is given a value in order to evaluate it. Where it can see
-//! that (`eval {{x}}`, `bash -c '… {{x}}'`, `trap '… {{x}}' EXIT`, `read {{x}}`, `unset {{x}}`,
-//! `declare {{x}}=1`, `declare -n y={{x}}`, `printf -v {{x}}`, `[[ -v {{x}} ]]`), [`misuses`] says so, and the
+//! It cannot protect a command whose purpose is to evaluate a value. If it recognises such a command
+//! (`eval {{x}}`, `bash -c '… {{x}}'`, `trap '… {{x}}' EXIT`, `read {{x}}`, `unset {{x}}`,
+//! `declare {{x}}=1`, `declare -n y={{x}}`, `printf -v {{x}}`, `[[ -v {{x}} ]]`), [`misuses`] reports it, and the
 //! checker warns.
 
 mod command;

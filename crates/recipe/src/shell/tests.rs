@@ -1,4 +1,4 @@
-//! What the scanner says about each place, and that it takes no time over it. What bash makes of the
+//! The quoting that the scanner finds at each place, and that it stays fast. What bash makes of the
 //! scripts is tried in the tests of the crate.
 
 use super::{MisuseKind, Piece, Quoting, Quoting::*, assemble, misuses, scan};
@@ -45,9 +45,9 @@ fn substitutions() {
     check("$((echo '@'); echo @)", &[Single, Bare]);
 }
 
-/// How far is looked ahead is bounded: what lies too deep is held to be arithmetic, which lets less through.
+/// The look-ahead is bounded: text beyond it counts as arithmetic, which is stricter.
 #[test]
-fn how_far_is_looked_ahead_is_bounded() {
+fn the_look_ahead_is_bounded() {
     for (depth, expected) in [(10, Single), (200, Arithmetic)] {
         let command = format!("{}echo '@'{}", "$((:; ".repeat(depth), "); :)".repeat(depth));
         check(&command, &[expected]);
@@ -114,14 +114,14 @@ fn places_that_are_easily_mistaken() {
     check("${a[b[@]]:-@} ${a[b[0]]:-'@'}", &[Arithmetic, Bare, Single]);
 }
 
-/// What is said about the holes of a command, as `Code by eval`.
+/// Checks the misuses of a command, written as `Code by eval`.
 #[track_caller]
 fn check_misuse(command: &str, expected: &[&str]) {
-    let said: Vec<String> = misuses(&pieces(command))
+    let found: Vec<String> = misuses(&pieces(command))
         .into_iter()
         .map(|misuse| format!("{}: {:?} by {}", misuse.hole, misuse.kind, misuse.by))
         .collect();
-    assert_eq!(said, expected, "{command}");
+    assert_eq!(found, expected, "{command}");
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn bodies() {
 }
 
 #[test]
-fn what_is_needed() {
+fn used_holes_are_listed() {
     let script = assemble(&pieces("# @\necho @ $((@)) <<@\n@"), &|number| format!("V{number}"));
     assert_eq!(script.used, [1, 2, 4]);
     assert_eq!(script.arithmetic, [2]);
@@ -257,7 +257,7 @@ fn commands_without_holes_stay_as_they_are() {
 }
 
 #[test]
-fn hostile_commands_take_no_time() {
+fn hostile_commands_are_scanned_fast() {
     for part in [
         "$(",
         "${",
@@ -313,7 +313,7 @@ fn hostile_commands_take_no_time() {
 }
 
 #[test]
-fn beyond_all_nesting_only_numbers_are_let_through() {
+fn beyond_the_nesting_limit_only_numbers_pass() {
     check(&format!("{}@", "$(".repeat(100_000)), &[Arithmetic]);
     check(&format!("{}@", "$((".repeat(100)), &[Arithmetic]);
     // the command itself is open too

@@ -11,7 +11,7 @@ use super::{
     scanner::Scanner,
 };
 
-/// The part of a quoted word that is looked at: longer than what is looked for in it.
+/// The length of a quoted word that is searched: longer than any text that is searched for.
 const MAX_TEXT: usize = 250;
 
 /// The longest name of a variable that is looked into, with its subscript: words may be nested deeply.

@@ -1,4 +1,4 @@
-//! What fields can hold: text, counts, seconds, flags, lists, words, values.
+//! The types of fields: text, counts, seconds, flags, lists, words, values.
 //!
 //! Never guesses: a value of another type is reported with its place.
 
@@ -169,7 +169,7 @@ impl<T: Decode> Decode for Vec<Spanned<T>> {
 
 fn empty_item(item: &Node, name: &str) -> Diagnostic {
     Diagnostic::new(Code::WrongType, item.place, format!("an item of `{name}` is empty"))
-        .label("nothing stands here")
+        .label("empty")
         .help("remove the item, or write a value; an empty text is `\"\"`")
 }
 
@@ -213,7 +213,7 @@ impl Decode for Value {
     }
 }
 
-/// Any value, with the places of everything inside of it.
+/// Any value, with the places of all its parts.
 impl Decode for Node {
     fn decode(node: &Node, _: &str, _: &mut Vec<Diagnostic>) -> Option<Node> {
         Some(node.clone())
@@ -284,7 +284,7 @@ pub(crate) fn unknown_word(text: &str, name: &str, words: &[&str], place: Place)
     }
 }
 
-/// A shape together with a digest of what was written for it.
+/// A shape together with a digest of its text.
 #[derive(Clone, Debug)]
 pub struct WithDigest<T> {
     /// The shape.

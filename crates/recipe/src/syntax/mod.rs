@@ -1,6 +1,6 @@
-//! What is written in a recipe file, field by field, each with its place.
+//! The fields of a recipe file, each with its place.
 //!
-//! Never decides what it means: that is `check`'s work. Only a checked plan can run.
+//! Never decides their meaning: `check` does. Only a checked plan can run.
 
 pub mod kinds;
 pub mod shape;
@@ -223,7 +223,7 @@ shape! {
         "backoff" backoff: Backoff;
         /// Longest delay in seconds.
         "max_delay" max_delay: f64;
-        /// Which failures are tried again; all unless set, but rate limits as the environment says.
+        /// Which failures are retried; all unless set, but rate limits as the environment variables say.
         "on" on: Vec<Spanned<RetryOn>>;
     }
 }

@@ -11,14 +11,14 @@ use crate::{
     yaml::{Entry, Node, NodeKind, Scalar},
 };
 
-/// A decoded thing and where it stands.
+/// A decoded value and its place.
 #[derive(Clone, Debug)]
 pub struct Spanned<T> {
     /// The thing.
     pub value: T,
-    /// Where it stands.
+    /// Its place.
     pub place: Place,
-    /// The scalar that it was written as, to point inside of it.
+    /// The scalar that it was written as, to point inside it.
     pub scalar: Option<Scalar>,
 }
 
@@ -29,8 +29,7 @@ impl<T> Spanned<T> {
     }
 }
 
-/// What stands in a field, if it is there: of the many that a step could have it has few, and each of the others
-/// takes one word.
+/// The value of a field that may be absent. Most fields of a step are absent, and each takes one word of memory.
 pub type Optional<T> = Option<Box<Spanned<T>>>;
 
 /// Something that a field can hold.
@@ -93,15 +92,15 @@ pub fn decode_field<T: Decode>(
     T::decode(node, name, diagnostics).map(|value| Spanned { value, place: node.place, scalar })
 }
 
-/// The field that a misspelt key was probably meant to be. Beside that field itself only a slip of one letter is a
-/// mistake; another key is somebody else's, such as a `comment` beside a `command`.
+/// The field that a misspelt key probably means. If the map also has that field, only a typo of one letter counts:
+/// other keys belong to other tools, such as a `comment` beside a `command`.
 pub fn meant_field<S: Shape>(key: &str, beside: &[Entry]) -> Option<&'static str> {
     let meant = did_you_mean(key, S::FIELDS.iter().map(|field| field.name))?;
     let is_there = beside.iter().any(|entry| entry.key.text == meant && !entry.value.is_null());
     (!is_there || is_one_slip(key, meant)).then_some(meant)
 }
 
-/// Reports a field that the shape does not have, with the map that it stands in.
+/// Reports a field that the shape does not have, with its map.
 pub fn unknown_field<S: Shape>(key: &str, place: Place, beside: &[Entry]) -> Diagnostic {
     let message = format!("unknown field `{key}` in {} {}", article(S::NAME), S::NAME);
     match meant_field::<S>(key, beside) {
@@ -124,7 +123,7 @@ fn known_fields<S: Shape>() -> String {
     format!("the fields are {}", names.join(", "))
 }
 
-/// The article before a word, which may stand in backticks.
+/// The article before a word, which may be in backticks.
 pub(crate) fn article(word: &str) -> &'static str {
     match word.trim_start_matches('`').starts_with(['a', 'e', 'i', 'o', 'u']) {
         true => "an",
@@ -151,7 +150,7 @@ macro_rules! shape {
         $(#[doc = $doc])*
         #[derive(Clone, Debug)]
         pub struct $name {
-            /// Where it stands.
+            /// Its place.
             pub place: $crate::source::Place,
             /// Fields that are there and could not be read; that has been reported.
             pub unread: Vec<&'static str>,

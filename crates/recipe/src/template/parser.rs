@@ -46,7 +46,7 @@ enum End {
 }
 
 impl TemplateParser<'_> {
-    fn tell(&mut self, error: TemplateError) -> Result<(), Stopped> {
+    fn report(&mut self, error: TemplateError) -> Result<(), Stopped> {
         self.errors.push(error);
         if self.errors.len() < MAX_ERRORS { Ok(()) } else { Err(Stopped) }
     }
@@ -56,11 +56,11 @@ impl TemplateParser<'_> {
             match self.parts(0)? {
                 (parts, End::Text) => return Ok(parts),
                 (_, End::Else(at)) => {
-                    self.tell(error(at, "`{{else}}` without an `{{#if}}`", None))?;
+                    self.report(error(at, "`{{else}}` without an `{{#if}}`", None))?;
                 }
                 (_, End::Close(at)) => match self.is_if_end(&at) {
-                    true => self.tell(error(at, "`{{/if}}` closes nothing", None))?,
-                    false => self.tell(self.no_block(at))?,
+                    true => self.report(error(at, "`{{/if}}` closes nothing", None))?,
+                    false => self.report(self.no_block(at))?,
                 },
             }
         }
@@ -92,7 +92,7 @@ impl TemplateParser<'_> {
 
     fn branches(&mut self, path: Path, at: Range<usize>, depth: usize) -> Result<TemplatePart, Stopped> {
         if depth >= MAX_DEPTH {
-            self.tell(error(at, format!("`{{{{#if}}}}` nests more than {MAX_DEPTH} levels deep"), None))?;
+            self.report(error(at, format!("`{{{{#if}}}}` nests more than {MAX_DEPTH} levels deep"), None))?;
             return Err(Stopped);
         }
         let mut branches = Vec::new();
@@ -101,14 +101,14 @@ impl TemplateParser<'_> {
             branches.push(parts);
             match end {
                 End::Else(second) if branches.len() > 1 => {
-                    self.tell(error(second, "a second `{{else}}` in the same `{{#if}}`", None))?;
+                    self.report(error(second, "a second `{{else}}` in the same `{{#if}}`", None))?;
                 }
                 End::Else(_) => {}
                 End::Close(close) if self.is_if_end(&close) => break,
-                End::Close(close) => break self.tell(self.no_block(close))?,
+                End::Close(close) => break self.report(self.no_block(close))?,
                 End::Text => {
                     let help = "add `{{/if}}` where the conditional text ends";
-                    break self.tell(error(at.clone(), "`{{#if}}` is not closed", Some(help)))?;
+                    break self.report(error(at.clone(), "`{{#if}}` is not closed", Some(help)))?;
                 }
             }
         }
@@ -149,7 +149,7 @@ impl TemplateParser<'_> {
             _ => return Ok(None),
         };
         let line = self.text[open..].lines().next().unwrap_or_default().len();
-        self.tell(error(open..open + line, "`{{` is not closed", Some("add `}}` after the name")))?;
+        self.report(error(open..open + line, "`{{` is not closed", Some("add `}}` after the name")))?;
         Ok(what.map(|what| Hole { what, at: open..open + 2 }))
     }
 
@@ -157,7 +157,7 @@ impl TemplateParser<'_> {
         match content.split_once(char::is_whitespace) {
             Some(("#if", path)) => Ok(TagKind::If(self.name(path.trim(), at)?)),
             _ => {
-                self.tell(self.no_block(at.clone()))?;
+                self.report(self.no_block(at.clone()))?;
                 Ok(TagKind::If(nowhere()))
             }
         }
@@ -177,7 +177,7 @@ impl TemplateParser<'_> {
                     .to_owned()
             }
         };
-        self.tell(error(at.clone(), format!("`{shown}` is not a name"), Some(&help)))?;
+        self.report(error(at.clone(), format!("`{shown}` is not a name"), Some(&help)))?;
         Ok(nowhere())
     }
 

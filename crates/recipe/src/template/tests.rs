@@ -56,7 +56,7 @@ fn values_are_put_in() {
 }
 
 #[test]
-fn a_path_goes_on_behind_a_name_with_dots() {
+fn a_path_continues_after_a_name_with_dots() {
     let json = r#"{"a.b": {"c": "X", "l": [1, 2]}, "v1.2": "{\"z\": [7]}", "a.b.d": "own", "m": {"k": {"x": 1}, "n": null},
         "m.k": {"x": 2, "y": 3}, "m.n": {"o": 4}, "l.l": [1, 2, 3]}"#;
     let Ok(Value::Map(scope)) = Value::from_json(json) else { panic!("a map") };
@@ -82,7 +82,7 @@ fn a_path_goes_on_behind_a_name_with_dots() {
 }
 
 #[test]
-fn what_is_not_known_yet_stays_as_it_is_written() {
+fn unknown_values_stay_as_written() {
     let unknown = ["late", "v1.2"].map(str::to_owned).into();
     for (template, expected) in [
         ("{{ late }} {{late.a[0]}} {{name}}", "{{ late }} {{late.a[0]}} Ada"),

@@ -177,7 +177,7 @@ impl Aligner<'_> {
         Some(())
     }
 
-    /// `decoded` bytes that `written` ones stand for.
+    /// `decoded` bytes that come from `written` ones.
     fn take(&mut self, decoded: usize, written: usize) -> Option<()> {
         if self.done + decoded > self.text.len() || self.at + written > self.source.len() {
             return None;

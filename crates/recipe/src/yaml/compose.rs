@@ -234,7 +234,7 @@ impl Composer<'_> {
         Ok(())
     }
 
-    /// Reports a tag without a meaning. It is usually a `!` for "not", and without it the text says the opposite.
+    /// Reports a tag without a meaning. It is usually a `!` for "not", and without it the text means the opposite.
     fn notice_tag(&mut self, tag: Option<&Tag>, content: usize) {
         if tag.is_none_or(Tag::is_yaml_core_schema) {
             return;

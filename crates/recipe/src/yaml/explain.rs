@@ -1,4 +1,4 @@
-//! Errors of the YAML scanner, in words that say what to do.
+//! Errors of the YAML scanner as diagnostics with a fix.
 //!
 //! Never reads on: the scanner stops at its first complaint.
 
@@ -199,7 +199,7 @@ fn colon(trouble: &ScannerError<'_>) -> Diagnostic {
 
 fn open_bracket(trouble: &ScannerError<'_>) -> Diagnostic {
     let Some(open) = trouble.open else {
-        return trouble.at(trouble.at, "a `:` cannot stand here").help("put quotes around the text");
+        return trouble.at(trouble.at, "a `:` is not allowed here").help("put quotes around the text");
     };
     if trouble.text[open..].starts_with("{{") {
         return unquoted_braces(trouble.text, trouble.file, open);

@@ -1,6 +1,6 @@
 //! The tree while it is read: aliases share their target, so that a bomb costs nothing.
 //!
-//! Never grows beyond what the file itself says; only [`into_tree`] makes copies, after the budget
+//! Never grows beyond the size of the file; only [`into_tree`] makes copies, after the budget
 //! has been checked.
 
 use std::rc::Rc;

@@ -141,7 +141,7 @@ fn aliases_and_merges_are_expanded() {
 }
 
 #[test]
-fn merged_entries_stand_where_they_were_written() {
+fn merged_entries_have_their_places() {
     let (sources, node, _) = read("a: &x\n  p: 1\nb:\n  <<: *x\n");
     let root = node.unwrap();
     let entry = root.get("b").unwrap().value.get("p").unwrap();
@@ -172,7 +172,7 @@ fn no_text_may_hold_a_nul() {
 }
 
 #[test]
-fn what_is_no_map_of_fields_is_refused() {
+fn a_recipe_must_be_a_map_of_fields() {
     check_problem("", "1:1 empty-file");
     check_problem("# only\n# comments\n", "1:1 empty-file");
     check_problem("---\n...\n", "1:1 empty-file");

@@ -108,7 +108,7 @@ fn is_help(help: Option<&str>) -> bool {
 }
 
 #[test]
-fn every_problem_says_what_to_do() {
+fn every_problem_has_a_fix() {
     for code in Code::ALL {
         assert!(is_help(Some(code.advice())), "{}", code.as_str());
     }

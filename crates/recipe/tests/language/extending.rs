@@ -106,7 +106,7 @@ fn a_missing_parent_hides_nothing_else() {
 }
 
 #[test]
-fn a_broken_parent_is_told_in_its_own_file() {
+fn a_broken_parent_is_reported_in_its_own_file() {
     let base = "name: base\nsteps:\n  - {id: one, comand: x}\n";
     expect_files(
         &[("c.yaml", "extends: base\n"), ("base.yaml", base)],
@@ -116,7 +116,7 @@ fn a_broken_parent_is_told_in_its_own_file() {
 }
 
 #[test]
-fn a_parent_of_two_recipes_is_told_once() {
+fn a_parent_of_two_recipes_is_reported_once() {
     let base = "name: base\nsteps:\n  - {id: one, comand: x}\n";
     let files = [
         ("main.yaml", "name: m\nextends: base\nsteps: [{id: s, recipe: other}]\n"),

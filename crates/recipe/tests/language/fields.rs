@@ -112,7 +112,7 @@ fn defaults_are_those_of_the_reference() {
 }
 
 #[test]
-fn agents_stage_unless_told_otherwise() {
+fn agents_stage_by_default() {
     for (fields, expected) in [("prompt: x", true), ("prompt: x\nauto_stage: false", false)] {
         let unit = unit(&with_step(fields));
         let StepKind::Agent(agent) = &unit.steps[0].kind else { panic!("an agent step") };
@@ -129,7 +129,7 @@ fn the_default_timeout_is_for_steps_without_their_own() {
 }
 
 #[test]
-fn a_misspelt_field_is_an_error_wherever_it_stands() {
+fn a_misspelt_field_is_an_error_everywhere() {
     let reference = syntax::reference();
     for (shape, prefix) in [
         ("recipe", ""),
@@ -157,7 +157,7 @@ fn a_misspelt_field_is_an_error_wherever_it_stands() {
 }
 
 #[test]
-fn a_field_beside_the_one_that_it_resembles_is_no_slip() {
+fn a_field_beside_a_similar_one_is_not_a_typo() {
     for (yaml, expected) in [
         ("name: r\nsteps:\n  - {id: s, command: x, comment: why}\n", "warning unknown-field 3:25"),
         ("name: r\nsteps:\n  - {id: s, comment: why, command: x}\n", "warning unknown-field 3:13"),
@@ -168,7 +168,7 @@ fn a_field_beside_the_one_that_it_resembles_is_no_slip() {
             "name: r\nhooks: {pre_step: x, pre_steps: x}\nsteps: [{id: s, command: x}]\n",
             "warning unknown-field 2:22",
         ),
-        // a slip of one letter is one all the same
+        // a typo of one letter still counts
         ("name: r\nsteps:\n  - {id: s, command: x, comand: y}\n", "error field-typo 3:25"),
         ("name: r\nsteps:\n  - {id: s, command: x, timeout: 5, timout: 6}\n", "error field-typo 3:37"),
         ("name: r\nsteps:\n  - {id: s, command: x, Command: y}\n", "error field-typo 3:25"),
@@ -289,7 +289,7 @@ fn numbers_have_their_ranges() {
 }
 
 #[test]
-fn recipe_fields_take_what_they_say() {
+fn recipe_fields_take_their_types() {
     for (field, expected) in [
         ("context: [a]", "error wrong-type 5:10"),
         ("tags: ci", "error wrong-type 5:7"),

@@ -41,7 +41,7 @@ fn names_travel_over_two_levels() {
 }
 
 #[test]
-fn a_called_recipe_knows_what_was_there_before_its_call() {
+fn a_sub_recipe_sees_names_defined_before_its_call() {
     let step = |id: &str, more: &str| format!("  - {{id: {id}, command: x{more}}}\n");
     let call = |more: &str| format!("  - {{id: call, recipe: child{more}}}\n");
     let group = ", parallel_group: g";
@@ -133,7 +133,7 @@ fn hooks_and_prompts_know_names_of_their_own() {
 }
 
 #[test]
-fn what_could_not_be_read_may_define_anything() {
+fn an_unreadable_recipe_may_define_any_name() {
     for (field, expected) in [
         ("context: [a]", "error wrong-type 3:10"),
         ("extends: [a]", "error wrong-type 3:10"),
@@ -145,7 +145,7 @@ fn what_could_not_be_read_may_define_anything() {
 }
 
 #[test]
-fn files_with_the_same_text_are_told_apart() {
+fn files_with_the_same_text_are_distinguished() {
     let broken = "name: same\nsteps: [{id: c, comand: x}]\n";
     let main = "name: main\nsteps: [{id: a, recipe: one}, {id: b, recipe: two}]\n";
     expect_files(
@@ -167,7 +167,7 @@ fn below(step: &str, child: &str, used: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_is_given_from_outside_may_have_any_members() {
+fn values_from_outside_may_have_any_members() {
     let main = "name: main\nsteps:\n  - {id: s, recipe: child}\n  - {id: z, command: 'x {{s.nope}}'}\n";
     let child = "name: child\nsteps: [{id: x, command: echo some words}]\n";
     for (given, told) in [(&[][..], 1), (&["s"], 0)] {
@@ -177,7 +177,7 @@ fn what_is_given_from_outside_may_have_any_members() {
 }
 
 #[test]
-fn what_nothing_defines_below_a_recipe_step_is_told() {
+fn undefined_names_below_a_recipe_step_are_reported() {
     const PLAIN: &str = "context: {only: 1}\nsteps: [{id: x, command: echo some words}]";
     const DEEPER: &str = "steps: [{id: x, command: echo X}, {id: d, recipe: deep}]";
     const JSON: &str = "steps: [{id: x, command: cat out.json}]";
@@ -194,7 +194,7 @@ fn what_nothing_defines_below_a_recipe_step_is_told() {
         ("", "context_validation: {nope: nonempty}\nsteps: [{id: x, command: echo X}]", "{{s.nope}}", ""),
         // a name that has a dot
         ("", "steps: [{id: nope.it, command: echo X}]", "{{s.nope.it}}", ""),
-        // what may be JSON has members that nobody knows
+        // a value that may be JSON has unknown members
         ("", JSON, "{{s.nope}} {{s[0]}}", ""),
         ("", "output: {template: '{{x}}'}\nsteps: [{id: x, command: echo X}]", "{{s.nope}}", ""),
         ("", "output: {template: '[{{x}}]'}\nsteps: [{id: x, command: echo X}]", "{{s.nope}}", ""),
@@ -223,7 +223,7 @@ fn what_nothing_defines_below_a_recipe_step_is_told() {
 }
 
 #[test]
-fn a_condition_may_ask_for_what_is_not_there() {
+fn a_condition_may_read_missing_names() {
     let told = |used: &str| {
         let main = format!(
             "name: main\nsteps:\n  - {{id: s, recipe: child}}\n  - {{id: z, command: x, condition: {used}}}\n"

@@ -63,7 +63,7 @@ fn links_of_every_kind() {
 }
 
 #[test]
-fn what_a_nested_recipe_writes_comes_from_its_step() {
+fn values_of_a_sub_recipe_come_from_its_step() {
     let main = "name: main\nsteps:\n  - {id: a, recipe: child}\n  - {id: b, command: x}\n  - {id: c, command: \"{{made}}\"}\n";
     let child =
         "name: child\nsteps: [{id: d, recipe: grandchild}, {id: e, recipe: child, condition: again}]\n";
@@ -75,7 +75,7 @@ fn what_a_nested_recipe_writes_comes_from_its_step() {
 }
 
 #[test]
-fn a_recipe_step_reads_what_the_recipes_below_read() {
+fn a_recipe_step_reads_the_names_of_its_sub_recipes() {
     let main = "name: main\ncontext: {m: x, v: y}\nsteps:\n  - {id: a, recipe: child, model: '{{m}}', recovery_on_failure: true}\n";
     let child = "name: child\nsteps: [{id: d, recipe: grandchild}]\n";
     let grandchild = "name: grandchild\nsteps: [{id: f, command: 'x {{v}}'}]\n";

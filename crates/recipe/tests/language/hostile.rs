@@ -37,7 +37,7 @@ fn large_files_and_foreign_bytes_are_refused() {
 }
 
 #[test]
-fn an_alias_inside_of_itself_is_refused() {
+fn an_alias_inside_itself_is_refused() {
     assert!(
         first_code(b"name: r\ncontext: &a {b: *a}\nsteps: [{id: s, command: x}]\n")
             .starts_with("error too-complex")
@@ -111,7 +111,7 @@ fn byte_order_marks_and_carriage_returns_do_not_shift_places() {
 }
 
 #[test]
-fn thousands_of_mistakes_are_told_without_a_stall() {
+fn thousands_of_mistakes_are_reported_without_a_stall() {
     let mut yaml = "name: r\nsteps:\n".to_owned();
     for at in 0..4_000 {
         let _ = writeln!(

@@ -15,7 +15,7 @@ fn check(yaml: &str, message: &str, label: &str, help: &str) {
 }
 
 #[test]
-fn durations_are_told_in_seconds() {
+fn durations_are_shown_in_seconds() {
     for (text, seconds) in [
         ("500ms", "0.5"),
         ("30 s", "30"),
@@ -258,7 +258,7 @@ fn steps_and_names_that_cannot_be() {
 }
 
 #[test]
-fn texts_in_conditions_are_no_templates() {
+fn texts_in_conditions_are_not_templates() {
     for (condition, name) in [
         ("'{{a}}' == 'b'", "a"),
         ("not ('x' in ['{{ a.b }}'])", "a.b"),

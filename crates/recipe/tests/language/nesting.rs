@@ -23,7 +23,7 @@ fn a_missing_recipe_is_an_error_in_its_file() {
 }
 
 #[test]
-fn problems_in_children_are_told_with_their_file() {
+fn problems_in_sub_recipes_are_reported_with_their_file() {
     let yaml = main("  - {id: a, recipe: one}\n  - {id: b, recipe: two}\n");
     let one = "name: one\nsteps:\n  - {id: c, comand: x}\n";
     let two = "name: two\nsteps:\n  - {id: c, command: x, condition: a is b}\n  - {id: c, command: y}\n";
@@ -49,7 +49,7 @@ fn a_child_that_is_used_twice_is_checked_once() {
 }
 
 #[test]
-fn a_child_that_is_no_yaml_does_not_hide_other_problems() {
+fn an_invalid_sub_recipe_does_not_hide_other_problems() {
     let yaml =
         main("  - {id: a, recipe: child}\n  - {id: b, comand: x}\n  - {id: c, command: \"{{anything}}\"}\n");
     expect_files(
@@ -82,20 +82,20 @@ fn names_flow_down_and_back() {
 }
 
 #[test]
-fn what_is_only_handed_down_does_not_come_back() {
+fn names_that_are_only_passed_down_do_not_come_back() {
     let yaml = "name: main\nsteps:\n  - {id: a, recipe: child, context: {arg: 1}}\n  - {id: b, command: \"{{arg}}\"}\n";
     let child = "name: child\nsteps: [{id: c, command: \"{{arg}}\"}]\n";
     expect_files(&[("main.yaml", yaml), ("child.yaml", child)], &[], &["warning undefined-variable 4:23"]);
 }
 
 #[test]
-fn a_child_checked_alone_has_no_caller() {
+fn a_sub_recipe_checked_alone_has_no_caller() {
     let child = "name: child\nsteps: [{id: c, command: \"{{arg}}\"}]\n";
     expect_files(&[("child.yaml", child)], &[], &["warning undefined-variable 2:27"]);
 }
 
 #[test]
-fn templates_in_handed_values_are_checked() {
+fn templates_in_passed_values_are_checked() {
     let yaml = main(
         "  - id: a\n    recipe: child\n    context:\n      x: \"{{nope}}\"\n      y: \"{{#if z\"\n      z: [1, {k: \"{{/if}}\"}]\n",
     );
@@ -144,7 +144,7 @@ fn limits_that_cannot_be_kept_warn() {
 }
 
 #[test]
-fn limits_are_told_in_numbers() {
+fn limits_are_shown_as_numbers() {
     let child = ("child.yaml", "name: child\nrecursion: {max_depth: 1}\nsteps: [{id: c, recipe: leaf}]\n");
     let leaf = ("leaf.yaml", "name: leaf\nrecursion: {max_depth: 0}\nsteps: [{id: d, command: x}]\n");
     let deep = "the step that goes too deep will fail; raise `recursion.max_depth` or add a `condition`";
@@ -193,7 +193,7 @@ fn limits_are_told_in_numbers() {
 }
 
 #[test]
-fn what_may_not_run_is_not_counted() {
+fn steps_that_may_not_run_are_not_counted() {
     for fields in ["condition: x", "when_tags: [a]", "depends_on: [s]"] {
         let yaml = format!(
             "name: r\nrecursion: {{max_total_steps: 1, max_depth: 0}}\nsteps: [{{id: s, command: x}}, {{id: t, command: x, {fields}}}, {{id: u, recipe: r, {fields}}}]\n"
@@ -219,7 +219,7 @@ fn six_levels_are_the_default_depth() {
 }
 
 #[test]
-fn names_that_collide_across_a_call_are_told_once() {
+fn names_that_collide_across_a_call_are_reported_once() {
     let leaf = "name: leaf\ncontext: {a-b: 1}\nsteps: [{id: l, command: x}]\n";
     let plain = "name: child\nsteps: [{id: c, command: x}]\n";
     let declares = "name: child\ncontext: {a_b: 1}\nsteps: [{id: c, command: x}]\n";
@@ -307,13 +307,13 @@ fn a_recipe_that_joins_the_plan_is_not_refused_for_the_names_of_others() {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
         graft(&plan, child, &shelf, &Given { names, ..Given::default() })
     };
-    graft_with(&["which", "item-id"]).expect("nobody in it is called so");
+    graft_with(&["which", "item-id"]).expect("no step in it has this name");
     let refused = graft_with(&["which", "item-no"]).expect_err("two names, one variable");
     assert_eq!(told(&refused), ["error name-collision child.yaml:2:14"]);
 }
 
 #[test]
-fn a_nested_recipe_sees_what_is_there_before_it_is_called() {
+fn a_sub_recipe_sees_names_from_before_its_call() {
     let child = "name: c\nsteps: [{id: l, command: 'echo {{k}}'}, {id: k, command: x}]\n";
     let told = &["warning undefined-variable c.yaml:2:32"][..];
     for (steps, expected) in [

@@ -9,7 +9,7 @@ use recipe::{
 use crate::shelf::{STEP, check_files, unit, unit_of, with_field, with_step};
 
 #[test]
-fn a_step_hands_each_value_down_once() {
+fn a_step_passes_each_value_once() {
     let yaml = with_step(
         "recipe: child\nsub_context: {a: 1, b: 'x {{a}}'}\ncontext: {a: [2, '{{b}}'], c: {d: '{{b}}', e: plain}}",
     );
@@ -45,7 +45,7 @@ fn exit_codes_mean_what_the_step_says() {
 }
 
 #[test]
-fn a_definition_is_the_same_whatever_it_is_called_and_in_which_order() {
+fn name_and_order_do_not_change_a_definition() {
     let digest = |fields: &str| unit(&with_step(fields)).steps[0].digest.clone();
     let plain = digest("command: x\ntimeout: 5");
     assert_eq!(plain.len(), 64);
@@ -66,7 +66,7 @@ fn a_definition_is_the_same_whatever_it_is_called_and_in_which_order() {
 }
 
 #[test]
-fn what_is_said_of_a_whole_map_points_at_its_beginning() {
+fn problems_of_a_whole_map_point_at_its_beginning() {
     for yaml in ["steps: [{id: s, command: x}]\n", "name: r\nsteps:\n  - command: x\n    timeout: 5\n"] {
         let told = check_files(&[("r.yaml", yaml)], &[]).diagnostics;
         let lengths: Vec<usize> =
@@ -109,7 +109,7 @@ fn suggestions_end_where_they_would_take_long() {
 }
 
 #[test]
-fn commands_that_take_a_value_for_code_are_told() {
+fn commands_that_take_a_value_for_code_are_reported() {
     let text = "name: r\ncontext: {a: 1, my-b: 2}\nsteps:\n  - id: s\n    command: |\n      COMMAND\n";
     let variable = "write `\"$RECIPE_VAR_my_b\"` between single quotes: the shell reads the variable then";
     for (command, expected) in [

@@ -69,7 +69,7 @@ fn fields_that_contradict_the_type_are_errors() {
 }
 
 #[test]
-fn a_step_that_contradicts_itself_is_told_no_more_than_that() {
+fn a_contradictory_step_gets_no_other_report() {
     for (fields, expected) in [
         ("type: bash\ncommand: ' '\nprompt: p", vec!["error contradiction 3:9"]),
         ("type: agent\ncommand: x", vec!["error contradiction 3:9", "error contradiction 5:14"]),
@@ -259,7 +259,7 @@ fn names_that_were_nearly_right_are_suggested() {
 }
 
 #[test]
-fn every_message_says_where_and_has_no_shouting() {
+fn every_message_has_a_place_and_no_shouting() {
     expect_files(&[("r.yaml", &with_step("recipe: child")), CHILD], &[], &[]);
     let checked = check_files(&[("r.yaml", "name: ''\nsteps: [{id: a/b}, {comand: x}]\nfoo: 1\n")], &[]);
     for diagnostic in &checked.diagnostics {

@@ -44,7 +44,7 @@ steps:
 }
 
 #[test]
-fn several_mistakes_in_one_step_are_all_told() {
+fn several_mistakes_in_one_step_are_all_reported() {
     let yaml = "\
 name: r
 steps:
@@ -82,7 +82,7 @@ steps:
 }
 
 #[test]
-fn several_mistakes_in_one_text_are_all_told() {
+fn several_mistakes_in_one_text_are_all_reported() {
     expect(
         "\
 name: r

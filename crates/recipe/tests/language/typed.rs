@@ -4,13 +4,13 @@ use recipe::check::Given;
 
 use crate::shelf::check_given;
 
-/// What is told about names and tags that were typed: message and help.
-fn told(text: &str, typed: &str, tags: &str) -> Vec<(String, String)> {
+/// What is reported about names and tags that were typed: message and help.
+fn reported(text: &str, typed: &str, tags: &str) -> Vec<(String, String)> {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
     let given = Given { names: words(typed), typed: words(typed), tags: words(tags), ..Given::default() };
-    let told = check_given(text, &given).diagnostics;
-    let of_typing = told.into_iter().filter(|told| told.place.is_none());
-    of_typing.map(|told| (told.message, told.help.unwrap_or_default())).collect()
+    let reported = check_given(text, &given).diagnostics;
+    let of_typing = reported.into_iter().filter(|reported| reported.place.is_none());
+    of_typing.map(|reported| (reported.message, reported.help.unwrap_or_default())).collect()
 }
 
 /// The variable that a typed name is taken for, in a recipe with these lines.
@@ -23,11 +23,11 @@ fn expect_meant(lines: &str, typed: &str, meant: Option<&str>) {
             format!("write `--set {meant}=…`, or declare `{root}` under `context:`"),
         )
     });
-    assert_eq!(told(&text, typed, ""), Vec::from_iter(expected), "{typed}\n{text}");
+    assert_eq!(reported(&text, typed, ""), Vec::from_iter(expected), "{typed}\n{text}");
 }
 
 #[test]
-fn names_that_resemble_a_declared_one_are_told() {
+fn names_similar_to_a_declared_one_are_reported() {
     let step = |fields: &str| format!("context: {{topic: 1}}\nsteps: [{{id: s, {fields}}}]");
     let plain = step("command: x");
     for (lines, typed, meant) in [
@@ -37,7 +37,7 @@ fn names_that_resemble_a_declared_one_are_told() {
         (&plain, "topics.part", Some("topic")),
         (&plain, "other", None),
         ("inputs: [{name: topic}]\nsteps: [{id: s, command: x}]", "topics", Some("topic")),
-        // declared, but read by nobody
+        // declared, but not read
         ("context: {topic: 1, topics: 2}\nsteps: [{id: s, command: x}]", "topics", None),
         ("context: {topic: 1, topics.a: 2}\nsteps: [{id: s, command: x}]", "topics.a", None),
         ("context: {topic: 1, topics.a: 2}\nsteps: [{id: s, command: x}]", "topics.b", Some("topic")),
@@ -69,7 +69,7 @@ fn names_that_resemble_a_declared_one_are_told() {
         (&step("recipe: r"), "topics", Some("topic")),
         (&step("recipe: r, context: {topics: 1}"), "topics", None),
         (&step("recipe: r, context: {topicz: 1}"), "topics", Some("topic")),
-        // nobody knows what a recipe says that cannot be read
+        // an unreadable recipe may have any names
         ("context: {topic: 1}\nsteps: none", "topics", None),
     ] {
         expect_meant(lines, typed, meant);
@@ -77,7 +77,7 @@ fn names_that_resemble_a_declared_one_are_told() {
 }
 
 #[test]
-fn tags_that_no_step_has_are_told() {
+fn tags_that_no_step_has_are_reported() {
     let text = |tags: &str| format!("name: r\nsteps: [{{id: s, command: x, when_tags: [{tags}]}}]\n");
     for (tags, typed, help) in [
         ("fast", "fast", None),
@@ -87,6 +87,6 @@ fn tags_that_no_step_has_are_told() {
         ("", "fast", Some("no step has any tag: add `when_tags: […]` to some steps")),
     ] {
         let expected = help.map(|help| (format!("no step has the tag `{typed}`"), help.to_owned()));
-        assert_eq!(told(&text(tags), "", typed), Vec::from_iter(expected), "[{tags}] {typed}");
+        assert_eq!(reported(&text(tags), "", typed), Vec::from_iter(expected), "[{tags}] {typed}");
     }
 }

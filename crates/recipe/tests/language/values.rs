@@ -56,7 +56,7 @@ fn ids_and_commands_may_look_like_numbers() {
 }
 
 #[test]
-fn nothing_is_no_text() {
+fn null_is_not_text() {
     let unit = unit(&with_step("command: x\nenv: {A: ~, B: null, C: \"null\", D: }\ndescription: ~"));
     let env: Vec<_> = unit.steps[0].env.iter().map(|(name, value)| (name.as_str(), value.text())).collect();
     assert_eq!(env, [("A", ""), ("B", ""), ("C", "null"), ("D", "")]);
@@ -90,7 +90,7 @@ fn duplicate_keys_are_errors_anywhere() {
 }
 
 #[test]
-fn a_tag_that_means_nothing_is_an_error() {
+fn an_unknown_tag_is_an_error() {
     let step = |field: &str| {
         format!("name: r\ncontext: {{skip: true}}\nsteps:\n  - id: s\n    command: x\n    {field}\n")
     };
@@ -149,7 +149,7 @@ fn merged_context_has_no_literal_merge_key() {
 }
 
 #[test]
-fn broken_yaml_is_told_with_its_place() {
+fn broken_yaml_is_reported_with_its_place() {
     for (yaml, expected) in [
         ("", "error empty-file 1:1"),
         ("# only a comment\n", "error empty-file 1:1"),

@@ -3,7 +3,7 @@
 use crate::shelf::{check_files, expect, expect_files, told, unit, with_field, with_step};
 
 #[test]
-fn what_defines_a_variable() {
+fn these_define_a_variable() {
     for yaml in [
         "name: r\ncontext: {v: 1}\nsteps: [{id: s, command: \"{{v}}\"}]\n",
         "name: r\ncontext: {v: {a: [1]}}\nsteps: [{id: s, command: \"{{v.a[0]}} {{ v.a.length }}\"}]\n",
@@ -23,7 +23,7 @@ fn what_defines_a_variable() {
 }
 
 #[test]
-fn what_does_not_define_it() {
+fn these_do_not_define_a_variable() {
     for (yaml, expected) in [
         ("name: r\nsteps: [{id: s, command: \"{{v}}\"}]\n", "warning undefined-variable 2:27"),
         ("name: r\nsteps: [{id: s, command: \"{{s}}\"}]\n", "warning undefined-variable 2:27"),
@@ -69,7 +69,7 @@ fn what_does_not_define_it() {
 }
 
 #[test]
-fn names_given_from_outside_define_it() {
+fn names_from_outside_define_a_variable() {
     let yaml = with_step("command: echo {{v}} {{a.b}}");
     expect_files(&[("r.yaml", &yaml)], &["v", "a.b"], &[]);
     expect_files(&[("r.yaml", &yaml)], &["v"], &["warning undefined-variable 4:25"]);
@@ -102,7 +102,7 @@ fn the_place_is_inside_the_text() {
 }
 
 #[test]
-fn a_broken_template_is_told_inside_the_text() {
+fn a_broken_template_is_reported_inside_the_text() {
     for (fields, expected) in [
         ("command: echo {{nope", "error template-syntax 4:19"),
         ("command: |\n  a\n  b {{#if x}} c", "error template-syntax 6:9"),
@@ -128,7 +128,7 @@ fn names_in_comments_of_commands_read_nothing() {
 }
 
 #[test]
-fn braces_that_are_no_templates_stay() {
+fn braces_that_are_not_templates_stay() {
     for command in
         ["docker ps --format '{{.Names}}'", "echo '{{}}'", "awk '{ print $1 }'", "echo ${a} {{\"a\": 1}}"]
     {
@@ -137,7 +137,7 @@ fn braces_that_are_no_templates_stay() {
 }
 
 #[test]
-fn optional_names_are_allowed_in_conditions_but_slips_are_told() {
+fn conditions_may_read_optional_names_but_typos_are_reported() {
     expect(&with_step("command: x\ncondition: maybe_given == 'yes'"), &[]);
     expect(&with_step("command: x\ncondition: x == none or y == null"), &[]);
     for word in ["none", "None"] {
@@ -155,7 +155,7 @@ fn optional_names_are_allowed_in_conditions_but_slips_are_told() {
 }
 
 #[test]
-fn what_looks_like_a_number_and_is_none_is_told() {
+fn names_that_look_like_numbers_are_reported() {
     for word in ["1_000", "0x10", "5px", "1_0-3"] {
         let step = with_step(&format!("command: x\ncondition: n > {word}"));
         expect(&(step + "context: {n: 1}\n"), &["warning undefined-variable 5:20"]);

@@ -168,12 +168,12 @@ fn a_value_can_name_a_file() {
 }
 
 #[test]
-fn only_whole_numbers_are_let_through_where_bash_evaluates() {
+fn only_whole_numbers_pass_where_bash_evaluates() {
     check_evaluated("evaluated", EVALUATED);
 }
 
 #[test]
-fn only_whole_numbers_are_let_through_where_a_place_is_easily_mistaken() {
+fn only_whole_numbers_pass_where_a_place_is_easily_mistaken() {
     check_evaluated("mistaken-evaluated", mistaken::EVALUATED);
 }
 
@@ -199,7 +199,7 @@ fn a_negative_number_keeps_its_sign() {
 }
 
 #[test]
-fn a_value_that_names_a_variable_is_told() {
+fn a_value_that_names_a_variable_is_reported() {
     let yard = Yard::new("names");
     for (number, command) in mistaken::NAMES.iter().enumerate() {
         let script = write(command);

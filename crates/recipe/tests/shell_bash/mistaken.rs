@@ -110,7 +110,7 @@ pub(crate) const SHAPES: &[(&str, &str)] = &[
     ("printf $'{{0}}' x >/dev/null 2>&1; printf '<%s>' $'{{0}}'", "<@>"),
     (": & wait {{0}} 2>/dev/null; : & wait -n '{{0}}' 2>/dev/null; printf '<%s>' {{0}}", "<@>"),
     // keys of associative arrays
-    // `[[ -v` does not find a key with a control character, whoever writes it
+    // `[[ -v` never finds a key with a control character
     ("declare -A m; [[ -v m[{{0}}x] || -v m[\"{{0}}x\"] || -v m['{{0}}x'] ]]; printf '<%s>' {{0}}", "<@>"),
     ("declare -A m; (m[{{0}}x]=1); m[{{0}}x]=2; printf '<%s>' \"${m[{{0}}x]}\"", "<2>"),
     ("declare -A 'm'; m[{{0}}x]=1; cat <<E\n${m[{{0}}x]} ${m[\"{{0}}x\"]} ${m['{{0}}x']}\nE\n", "1 1 1\n"),

@@ -13,8 +13,10 @@ pub(super) struct CallState {
     pub(super) usage: Usage,
     /// The final message so far.
     pub(super) answer: BoundedText,
-    /// The id of the answer's message, for programs that send it in pieces.
-    pub(super) message_id: String,
+    /// The id of the last message, for programs that send it in pieces.
+    message_id: String,
+    /// The next text begins a new answer.
+    is_new_answer: bool,
     /// The program reported that it is finished.
     pub(super) done: bool,
     /// The failure that the program reported.
@@ -32,7 +34,33 @@ pub(super) struct CallState {
 impl CallState {
     /// Appends a piece of the final message.
     pub(super) fn say_more(&mut self, text: &str) {
+        if std::mem::take(&mut self.is_new_answer) {
+            self.answer.clear();
+        }
         self.answer.push(text.as_bytes());
+    }
+
+    /// A message with this id; a new one begins a new answer. Says whether it is new.
+    pub(super) fn begin_message(&mut self, id: &str) -> bool {
+        let is_new = self.message_id != id;
+        if is_new {
+            id.clone_into(&mut self.message_id);
+            self.is_new_answer = true;
+        }
+        is_new
+    }
+
+    /// The text so far is not the answer.
+    pub(super) fn begin_answer(&mut self) {
+        self.is_new_answer = true;
+        self.is_settled = false;
+    }
+
+    /// The agent was not allowed to use a tool.
+    pub(super) fn deny(&mut self, tool: String) {
+        if !self.denied.contains(&tool) {
+            self.denied.push(tool);
+        }
     }
 
     /// The program finished with this answer, or with its text so far.
@@ -88,16 +116,6 @@ impl CallState {
         self.complaint = Some(shorten(message));
         out.push(AgentEvent::Retrying { message: preview(message) });
     }
-}
-
-/// A string inside an event.
-pub(super) fn text<'a>(event: &'a Value, pointer: &str) -> Option<&'a str> {
-    event.pointer(pointer)?.as_str()
-}
-
-/// A whole number inside an event.
-pub(super) fn number(event: &Value, pointer: &str) -> Option<u64> {
-    event.pointer(pointer)?.as_u64()
 }
 
 /// Adds a number that may be unknown to a sum that may be unknown.

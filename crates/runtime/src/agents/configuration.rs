@@ -4,22 +4,26 @@
 
 use std::path::{Path, PathBuf};
 
+use engine::knowledge::{KnowledgeError, UserKnowledge};
 use recipe::{
     diagnostic::{Code, Diagnostic},
     source::{Place, Sources},
     yaml::{self, Entry, Node, NodeKind},
 };
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{CustomProgram, custom::CustomError, unknown_field};
 
 /// The content of a configuration file.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
 pub struct Configuration {
     /// The agent program for steps that do not name one.
     pub agent: Option<String>,
     /// Descriptions of custom programs.
     pub agents: Vec<CustomProgram>,
+    /// What the user adds to the built-in knowledge.
+    pub knowledge: UserKnowledge,
 }
 
 /// Why a configuration cannot be used.
@@ -36,6 +40,9 @@ pub enum ConfigurationError {
     /// The description of a program is invalid.
     #[error(transparent)]
     Program(#[from] CustomError),
+    /// What it adds to the built-in knowledge is invalid.
+    #[error("`knowledge`: {0}")]
+    Knowledge(#[from] KnowledgeError),
 }
 
 impl Configuration {
@@ -61,6 +68,7 @@ impl Configuration {
             program.check()?;
             locate(program, dir);
         }
+        configuration.knowledge.check()?;
         Ok(configuration)
     }
 }
@@ -90,7 +98,11 @@ fn understand(root: &Node) -> Result<Configuration, Wrong> {
         }
         Some(entry) => return Err(unfit(entry, "a list of programs")),
     };
-    Ok(Configuration { agent, agents })
+    let knowledge = match written(root, "knowledge") {
+        None => UserKnowledge::default(),
+        Some(entry) => knowledge(entry)?,
+    };
+    Ok(Configuration { agent, agents, knowledge })
 }
 
 /// A field that has a value.
@@ -112,19 +124,62 @@ fn program(node: &Node) -> Result<CustomProgram, Wrong> {
         let message = format!("a program of `agents` is a map of fields, but this is {}", node.type_name());
         return Err((node.place, message));
     };
-    let written = entries.iter().filter(|entry| !entry.value.is_null());
+    let required = [("name".to_owned(), Value::from("?"))];
+    decode(entries, &serde_json::Map::from_iter(required), (node.place, "a program of `agents`"))
+}
+
+/// Reads a map of fields. Each field is read alone first, with the required ones, to find the one that is wrong.
+fn decode<T: DeserializeOwned>(
+    entries: &[Entry],
+    required: &serde_json::Map<String, Value>,
+    (place, what): (Place, &str),
+) -> Result<T, Wrong> {
     let mut members = serde_json::Map::new();
-    for entry in written {
+    for entry in entries.iter().filter(|entry| !entry.value.is_null()) {
         let value = value(&entry.value)?;
-        // each field alone first, to find the one that is wrong
-        let mut alone = serde_json::Map::from_iter([("name".to_owned(), Value::from("?"))]);
+        let mut alone = required.clone();
         alone.insert(entry.key.text.clone(), value.clone());
-        serde_json::from_value::<CustomProgram>(alone.into())
+        serde_json::from_value::<T>(alone.into())
             .map_err(|error| (entry.key.place, format!("`{}`: {error}", entry.key.text)))?;
         members.insert(entry.key.text.clone(), value);
     }
-    serde_json::from_value(members.into())
-        .map_err(|error| (node.place, format!("a program of `agents`: {error}")))
+    serde_json::from_value(members.into()).map_err(|error| (place, format!("{what}: {error}")))
+}
+
+fn knowledge(entry: &Entry) -> Result<UserKnowledge, Wrong> {
+    let NodeKind::Map(_) = &entry.value.kind else { return Err(unfit(entry, "a map of fields")) };
+    let mut knowledge = UserKnowledge::default();
+    let none = serde_json::Map::new();
+    match written(&entry.value, "programs") {
+        None => {}
+        Some(Entry { value: Node { kind: NodeKind::Map(programs), .. }, .. }) => {
+            for program in programs {
+                let NodeKind::Map(entries) = &program.value.kind else {
+                    return Err(unfit(program, "a map of fields"));
+                };
+                let read = decode(entries, &none, (program.key.place, "a program of `knowledge`"))?;
+                knowledge.programs.insert(program.key.text.clone(), read);
+            }
+        }
+        Some(entry) => return Err(unfit(entry, "a map of programs")),
+    }
+    match written(&entry.value, "phrases") {
+        None => {}
+        Some(Entry { value: Node { kind: NodeKind::List(phrases), .. }, .. }) => {
+            for phrase in phrases {
+                let NodeKind::Map(entries) = &phrase.kind else {
+                    let message = format!(
+                        "a phrase of `knowledge` is a map of fields, but this is {}",
+                        phrase.type_name()
+                    );
+                    return Err((phrase.place, message));
+                };
+                knowledge.phrases.push(decode(entries, &none, (phrase.place, "a phrase of `knowledge`"))?);
+            }
+        }
+        Some(entry) => return Err(unfit(entry, "a list of phrases")),
+    }
+    Ok(knowledge)
 }
 
 /// Resolves a relative command against the directory of the configuration, not the one of a step.
@@ -170,6 +225,15 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_named_with_its_line() {
         for (text, expected) in [
+            ("\nknowledge: []\n", "line 2: `knowledge` is a map of fields, but this is a list"),
+            (
+                "knowledge:\n  programs:\n    x:\n      effects: sometimes\n",
+                "line 4: `effects`: expected `always` or a list of patterns",
+            ),
+            (
+                "knowledge:\n  phrases: [{class: environment.disk}]\n",
+                "`knowledge`: phrase 1 of `phrases`: a phrase needs words in `any`",
+            ),
             ("- a\n", "line 1: a configuration is a map of fields, but this is a list"),
             ("text\n", "line 1: a configuration is a map of fields, but this is text"),
             ("\nagent: 5\n", "line 2: `agent` is the name of a program, but this is a number"),
@@ -185,5 +249,7 @@ mod tests {
         }
         let said = read("agents:\n  - name: a\n    prompt: telepathy\n");
         assert!(said.starts_with("line 3: `prompt`: unknown variant `telepathy`"), "{said}");
+        let said = read("knowledge:\n  phrases:\n    - class: environment.nothing\n");
+        assert!(said.starts_with("line 3: `class`: unknown variant `environment.nothing`"), "{said}");
     }
 }

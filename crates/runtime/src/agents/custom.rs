@@ -1,15 +1,19 @@
-//! A program that a configuration file describes: its arguments, how it gets the prompt, where its answer is, and how
-//! to recognise a rate limit. The caller decodes the file; the description is checked here.
+//! The description of an agent program, built in or from a configuration: its arguments, how it gets the prompt, where
+//! its answer is, and what its events mean. The caller decodes the file; the description is checked here.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::call_state::{CallState, shorten};
+use super::events::{self, EventRule};
+use super::path::{as_text, at};
 use super::{
-    ARGUMENT_LIMIT, AgentFailure, Invocation, Reader, Request, argument_prompt, joined_prompt, limits,
+    ARGUMENT_LIMIT, AgentEvent, AgentFailure, Invocation, Request, Tools, User, argument_prompt,
+    joined_prompt, limits,
 };
 
 mod check;
@@ -17,8 +21,8 @@ mod check;
 pub use check::CustomError;
 
 /// The description of a program. In its arguments, `{prompt}`, `{prompt_file}`, `{answer_file}`, `{system_prompt}`,
-/// `{model}`, `{cwd}` and `{session}` are replaced by their values; `{options}`, alone, is the place of the optional
-/// arguments (the end if absent); `{{` and `}}` are braces.
+/// `{model}`, `{cwd}` and `{session}` are replaced by their values. `{model_args}` and the like, alone, are the places of
+/// these arguments; `{options}`, alone, is the place of all others (the end if absent). `{{` and `}}` are braces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CustomProgram {
@@ -43,6 +47,12 @@ pub struct CustomProgram {
     /// prompt.
     #[serde(default)]
     pub system_prompt_args: Vec<String>,
+    /// Added for a system prompt that is too long for an argument, with `{system_prompt_file}`.
+    #[serde(default)]
+    pub system_prompt_file_args: Vec<String>,
+    /// Added when the program may use all its tools.
+    #[serde(default)]
+    pub all_tools_args: Vec<String>,
     /// Always added, with `{cwd}`.
     #[serde(default)]
     pub dir_args: Vec<String>,
@@ -58,6 +68,12 @@ pub struct CustomProgram {
     /// Environment entries, unless the user has set the name.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
+    /// More of them for the superuser.
+    #[serde(default)]
+    pub root_env: BTreeMap<String, String>,
+    /// What its events mean, if it prints JSON lines.
+    #[serde(default)]
+    pub events: Vec<EventRule>,
 }
 
 /// How a program gets the prompt.
@@ -83,15 +99,20 @@ pub enum AnswerBy {
     /// At this path (`result.text`, `choices.0.text`) of the one JSON object on standard output.
     Json(String),
     /// In the last line of standard output that matches.
-    Events {
-        /// Paths and the text that each must have: `type: result`.
-        #[serde(rename = "match")]
-        matching: BTreeMap<String, String>,
-        /// The path of the answer inside that event.
-        path: String,
-    },
+    Events(EventAnswer),
     /// In the file `{answer_file}`.
     File,
+}
+
+/// The event that has the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EventAnswer {
+    /// Paths and the text that each must have: `type: result`.
+    #[serde(rename = "match")]
+    pub matching: BTreeMap<String, String>,
+    /// The path of the answer inside that event.
+    pub path: String,
 }
 
 impl CustomProgram {
@@ -100,37 +121,45 @@ impl CustomProgram {
         self.command.as_deref().unwrap_or(&self.name)
     }
 
+    /// How to start it for a request.
     pub(super) fn invocation(&self, request: &Request) -> Invocation {
         let mut call = Invocation::default();
         let values = self.values(request, &mut call);
-        let mut placed = false;
-        for arg in &self.args {
-            if arg == "{options}" {
-                placed = true;
-                self.add_options(request, &values, &mut call);
-            } else {
+        let groups = self.groups(request, &values);
+        let is_placed = |name: &str| self.args.iter().any(|arg| arg == name);
+        let ends_with_options = !is_placed(OPTIONS);
+        for arg in self.args.iter().map(String::as_str).chain(ends_with_options.then_some(OPTIONS)) {
+            let rest = |(name, _): &&(&str, &[String])| arg == OPTIONS && !is_placed(name);
+            let own = |(name, _): &&(&str, &[String])| *name == arg;
+            let group = groups.iter().filter(|group| rest(group) || own(group));
+            let args: Vec<&String> = group.flat_map(|(_, args)| *args).collect();
+            if arg != OPTIONS && !GROUPS.contains(&arg) {
                 call.arg(fill(arg, &values));
             }
+            args.into_iter().for_each(|arg| {
+                call.arg(fill(arg, &values));
+            });
         }
-        if !placed {
-            self.add_options(request, &values, &mut call);
-        }
-        call.env = self.env.clone().into_iter().collect();
+        let root = self.root_env.iter().filter(|_| request.user == User::Root);
+        call.env = self.env.iter().chain(root).map(|(name, value)| (name.clone(), value.clone())).collect();
         call
     }
 
-    fn add_options(&self, request: &Request, values: &Values, call: &mut Invocation) {
+    /// The optional arguments, each group with its placeholder; empty where it is not wanted.
+    fn groups<'a>(&'a self, request: &Request, values: &Values) -> [(&'static str, &'a [String]); 5] {
+        let wanted = |args: &'a [String], is: bool| if is { args } else { &[] };
+        let system_prompt = match values.system_prompt_file.is_some() {
+            true => self.system_prompt_file_args.as_slice(),
+            false => wanted(&self.system_prompt_args, !values.system_prompt.is_empty()),
+        };
         let groups = [
-            (&self.system_prompt_args, !values.system_prompt.is_empty()),
-            (&self.dir_args, true),
-            (&self.model_args, request.model.is_some()),
-            (&self.session_args, request.session.is_some()),
+            wanted(&self.all_tools_args, request.tools == Tools::All),
+            system_prompt,
+            &self.dir_args,
+            wanted(&self.model_args, request.model.is_some()),
+            wanted(&self.session_args, request.session.is_some()),
         ];
-        for (args, _) in groups.into_iter().filter(|(_, wanted)| *wanted) {
-            for arg in args {
-                call.arg(fill(arg, values));
-            }
-        }
+        std::array::from_fn(|at| (GROUPS[at], groups[at]))
     }
 
     /// The values of the placeholders; also passes on the prompt.
@@ -138,8 +167,10 @@ impl CustomProgram {
         let prompt_file = request.scratch.join("prompt.md");
         let answer_file = request.scratch.join("answer.txt");
         let system = request.system_prompt.clone().unwrap_or_default();
-        let own_place = self.takes_system_prompt() && system.len() <= ARGUMENT_LIMIT;
-        let prompt = match own_place {
+        let is_long = system.len() > ARGUMENT_LIMIT;
+        let own_place = self.takes_system_prompt() && !is_long;
+        let own_file = is_long && !self.system_prompt_file_args.is_empty();
+        let prompt = match own_place || own_file {
             true => request.prompt.clone(),
             false => joined_prompt(request),
         };
@@ -149,6 +180,8 @@ impl CustomProgram {
             PromptBy::Stdin => call.stdin = Some(prompt),
             PromptBy::File => call.files.push((prompt_file.clone(), prompt)),
         }
+        let system_prompt_file = own_file.then(|| request.scratch.join("system-prompt.md"));
+        call.files.extend(system_prompt_file.clone().map(|path| (path, system.clone())));
         if self.answer == AnswerBy::File {
             call.answer_file = Some(answer_file.clone());
         }
@@ -157,6 +190,7 @@ impl CustomProgram {
             prompt_file,
             answer_file,
             system_prompt: if own_place { system } else { String::new() },
+            system_prompt_file,
             model: request.model.clone().unwrap_or_default(),
             cwd: request.cwd.clone(),
             session: request.session.clone().unwrap_or_default(),
@@ -167,21 +201,20 @@ impl CustomProgram {
         let mut args = self.args.iter().chain(&self.system_prompt_args);
         args.any(|arg| arg.contains("{system_prompt}"))
     }
-
-    pub(super) fn reader(&self) -> Reader {
-        Reader::custom(CustomReader {
-            answer: self.answer.clone(),
-            rate_limit: self.rate_limit.clone(),
-            auth_failure: self.auth_failure.clone(),
-        })
-    }
 }
+
+/// The place of all optional arguments that have no place of their own.
+const OPTIONS: &str = "{options}";
+/// The places of the groups of optional arguments, in the order in which they are added.
+const GROUPS: [&str; 5] =
+    ["{all_tools_args}", "{system_prompt_args}", "{dir_args}", "{model_args}", "{session_args}"];
 
 struct Values {
     prompt: String,
     prompt_file: PathBuf,
     answer_file: PathBuf,
     system_prompt: String,
+    system_prompt_file: Option<PathBuf>,
     model: String,
     cwd: PathBuf,
     session: String,
@@ -225,6 +258,9 @@ fn fill(arg: &str, values: &Values) -> std::ffi::OsString {
             Piece::Name("prompt_file") => filled.push(&values.prompt_file),
             Piece::Name("answer_file") => filled.push(&values.answer_file),
             Piece::Name("system_prompt") => filled.push(&values.system_prompt),
+            Piece::Name("system_prompt_file") => {
+                filled.push(values.system_prompt_file.as_deref().unwrap_or(std::path::Path::new("")));
+            }
             Piece::Name("model") => filled.push(&values.model),
             Piece::Name("cwd") => filled.push(&values.cwd),
             Piece::Name("session") => filled.push(&values.session),
@@ -234,24 +270,34 @@ fn fill(arg: &str, values: &Values) -> std::ffi::OsString {
     filled
 }
 
-/// The part of a description that is needed for reading.
+/// Reads the output of a described program.
 #[derive(Debug)]
 pub(super) struct CustomReader {
-    answer: AnswerBy,
-    rate_limit: Vec<String>,
-    auth_failure: Vec<String>,
+    program: Arc<CustomProgram>,
 }
 
 impl CustomReader {
-    pub(super) fn answers_plainly(&self) -> bool {
-        self.answer == AnswerBy::Stdout
+    pub(super) fn new(program: Arc<CustomProgram>) -> CustomReader {
+        CustomReader { program }
     }
 
-    pub(super) fn read_event(&self, event: &Value, draft: &mut CallState) -> bool {
-        let found = match &self.answer {
-            AnswerBy::Stdout | AnswerBy::File => return false,
+    /// Whether the meaning of its events is known.
+    pub(super) fn knows_events(&self) -> bool {
+        !self.program.events.is_empty()
+    }
+
+    /// Whether plain text is an answer.
+    pub(super) fn answers_plainly(&self) -> bool {
+        self.knows_events() || self.program.answer == AnswerBy::Stdout
+    }
+
+    /// Takes one JSON object; false if it is not an event of the program.
+    pub(super) fn read_event(&self, event: &Value, draft: &mut CallState, out: &mut Vec<AgentEvent>) -> bool {
+        let is_known = events::read(&self.program.events, event, draft, out);
+        let found = match &self.program.answer {
+            AnswerBy::Stdout | AnswerBy::File => return is_known,
             AnswerBy::Json(path) => at(event, path),
-            AnswerBy::Events { matching, path } => {
+            AnswerBy::Events(EventAnswer { matching, path }) => {
                 let matches = |(field, wanted): (&String, &String)| {
                     at(event, field).is_some_and(|value| as_text(value) == *wanted)
                 };
@@ -261,28 +307,15 @@ impl CustomReader {
         if let Some(answer) = found {
             draft.finish(Some(&as_text(answer)));
         }
-        found.is_some() || matches!(self.answer, AnswerBy::Events { .. })
+        is_known || found.is_some() || matches!(self.program.answer, AnswerBy::Events(_))
     }
 
     /// The failure that the configured words mean.
     pub(super) fn recognise(&self, said: &str) -> Option<AgentFailure> {
-        if limits::says_any(said, &self.rate_limit) {
+        if limits::says_any(said, &self.program.rate_limit) {
             return Some(limits::rate_limited(said.to_owned()));
         }
-        limits::says_any(said, &self.auth_failure).then(|| AgentFailure::Auth { message: shorten(said) })
-    }
-}
-
-fn at<'a>(event: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').try_fold(event, |value, name| match value {
-        Value::Array(items) => items.get(name.parse::<usize>().ok()?),
-        value => value.get(name),
-    })
-}
-
-fn as_text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        value => value.to_string(),
+        let is_refused = limits::says_any(said, &self.program.auth_failure);
+        is_refused.then(|| AgentFailure::Auth { message: shorten(said) })
     }
 }

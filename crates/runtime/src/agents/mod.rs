@@ -1,42 +1,30 @@
 //! Coding-agent programs as data: how to call each, and how to read its output.
 //!
-//! One file per program. Everything here is a pure function of its arguments: it never starts a process, writes a file,
-//! or reads the clock or the environment; the loop does that.
+//! `programs/` has one file per program, of the same form as the descriptions in a configuration. Everything here is a
+//! pure function of its arguments: it never starts a process, writes a file, or reads the clock or the environment; the
+//! loop does that.
 //!
-//! | program | prompt | system prompt | answer | unattended | own retries |
-//! |---|---|---|---|---|---|
-//! | `claude` | stdin | `--system-prompt` | `result` event | `--permission-mode bypassPermissions` | `CLAUDE_CODE_MAX_RETRIES=2` |
-//! | `codex` | stdin | before the prompt | last-message file | `--dangerously-bypass-approvals-and-sandbox` | its own |
-//! | `copilot` | stdin | before the prompt | last `assistant.message` event | `--allow-all-tools --allow-all-paths --allow-all-urls --no-ask-user` | its own |
-//! | `gemini` | stdin | before the prompt | `message` events after the last tool | `--yolo --skip-trust` | its own |
-//! | `opencode` | stdin | before the prompt | `text` events of the last message | `--auto` | its own |
-//! | `amplifier` | stdin | before the prompt | `response` of one JSON object | none needed | its own |
-//! | launcher | `-p` | `--system-prompt` | standard output | `--allow-all-tools` for copilot | the program's |
-//! | custom | as configured | as configured | as configured | as configured | as configured |
-//!
-//! An agent may do what a shell step of the same recipe may do, so permissions are not asked for.
+//! An agent may do what a shell step of the same recipe may do, so permissions are not asked for. The own retries of a
+//! program are kept low: the run has its own, which are visible.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
 
 pub use engine::run::cause::AgentFailure;
 use serde::{Deserialize, Serialize};
 
-mod amplifier;
 mod answer;
 mod bounded_text;
 mod call_state;
-mod claude;
-mod codex;
 pub mod configuration;
-mod copilot;
 pub mod custom;
 mod error_line;
+pub mod events;
 mod fields;
-mod gemini;
 pub mod launcher;
 mod limits;
-mod opencode;
+mod path;
 mod reader;
 mod settings;
 #[cfg(test)]
@@ -45,6 +33,7 @@ mod tests;
 pub use answer::{AgentOutcome, AgentText};
 pub use configuration::Configuration;
 pub use custom::CustomProgram;
+use custom::CustomReader;
 pub use fields::unknown_field;
 pub use reader::{Ended, Reader};
 pub use settings::{AgentSettings, RateLimits, unknown_program};
@@ -136,35 +125,42 @@ impl Invocation {
         }
         self
     }
-
-    fn default_env(&mut self, name: &str, value: &str) -> &mut Invocation {
-        self.env.push((name.to_owned(), value.to_owned()));
-        self
-    }
 }
 
-/// An agent program.
+/// An agent program: one of those that need no configuration, or one that a configuration file describes.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Program {
-    /// Claude Code.
-    Claude,
-    /// Codex CLI.
-    Codex,
-    /// GitHub Copilot CLI.
-    Copilot,
-    /// Gemini CLI.
-    Gemini,
-    /// opencode.
-    Opencode,
-    /// Amplifier CLI.
-    Amplifier,
-    /// A program that a configuration file describes.
-    Custom(Box<CustomProgram>),
+pub struct Program {
+    description: Arc<CustomProgram>,
+}
+
+/// The description of a known program, read when it is first needed.
+type Known = LazyLock<Option<Arc<CustomProgram>>>;
+
+/// The programs that need no configuration, each with its description.
+static KNOWN: [(&str, Known); 6] = [
+    ("claude", LazyLock::new(|| described(include_str!("programs/claude.yaml")))),
+    ("codex", LazyLock::new(|| described(include_str!("programs/codex.yaml")))),
+    ("copilot", LazyLock::new(|| described(include_str!("programs/copilot.yaml")))),
+    ("gemini", LazyLock::new(|| described(include_str!("programs/gemini.yaml")))),
+    ("opencode", LazyLock::new(|| described(include_str!("programs/opencode.yaml")))),
+    ("amplifier", LazyLock::new(|| described(include_str!("programs/amplifier.yaml")))),
+];
+
+fn described(text: &str) -> Option<Arc<CustomProgram>> {
+    recipe::document::decode(text).ok().map(Arc::new)
+}
+
+impl From<CustomProgram> for Program {
+    fn from(description: CustomProgram) -> Program {
+        Program { description: Arc::new(description) }
+    }
 }
 
 impl Program {
     /// The names that need no configuration.
-    pub const KNOWN: [&str; 6] = ["claude", "codex", "copilot", "gemini", "opencode", "amplifier"];
+    pub fn known_names() -> impl Iterator<Item = &'static str> {
+        KNOWN.iter().map(|(name, _)| *name)
+    }
 
     /// The program of that name. A path counts by its file name without extension; a configured program takes
     /// precedence over a known one of the same name.
@@ -172,56 +168,25 @@ impl Program {
         let stem = Path::new(name).file_stem()?.to_str()?;
         let mut custom = custom.iter();
         if let Some(found) = custom.find(|program| program.name == name || program.name == stem) {
-            return Some(Program::Custom(Box::new(found.clone())));
+            return Some(Program::from(found.clone()));
         }
-        match stem {
-            "claude" => Some(Program::Claude),
-            "codex" => Some(Program::Codex),
-            "copilot" => Some(Program::Copilot),
-            "gemini" => Some(Program::Gemini),
-            "opencode" => Some(Program::Opencode),
-            "amplifier" => Some(Program::Amplifier),
-            _ => None,
-        }
+        let (_, known) = KNOWN.iter().find(|(known, _)| *known == stem)?;
+        known.as_ref().map(|description| Program { description: Arc::clone(description) })
     }
 
     /// The name to search in `PATH`, unless the user gave a path.
     pub fn binary(&self) -> &str {
-        match self {
-            Program::Claude => "claude",
-            Program::Codex => "codex",
-            Program::Copilot => "copilot",
-            Program::Gemini => "gemini",
-            Program::Opencode => "opencode",
-            Program::Amplifier => "amplifier",
-            Program::Custom(custom) => custom.command(),
-        }
+        self.description.command()
     }
 
     /// How to start it for a request.
     pub fn invocation(&self, request: &Request) -> Invocation {
-        match self {
-            Program::Claude => claude::invocation(request),
-            Program::Codex => codex::invocation(request),
-            Program::Copilot => copilot::invocation(request),
-            Program::Gemini => gemini::invocation(request),
-            Program::Opencode => opencode::invocation(request),
-            Program::Amplifier => amplifier::invocation(request),
-            Program::Custom(custom) => custom.invocation(request),
-        }
+        self.description.invocation(request)
     }
 
     /// A reader for the standard output of one call.
     pub fn reader(&self) -> Reader {
-        match self {
-            Program::Claude => Reader::events(claude::read),
-            Program::Codex => Reader::events(codex::read),
-            Program::Copilot => Reader::events(copilot::read),
-            Program::Gemini => Reader::events(gemini::read),
-            Program::Opencode => Reader::events(opencode::read),
-            Program::Amplifier => Reader::events(amplifier::read),
-            Program::Custom(custom) => custom.reader(),
-        }
+        Reader::described(CustomReader::new(Arc::clone(&self.description)))
     }
 }
 

@@ -11,9 +11,6 @@ use super::custom::CustomReader;
 use super::{AgentEvent, AgentFailure, Usage, error_line, limits};
 use crate::store::values::cut_mark;
 
-/// Takes one JSON object into the draft; false if it is not an event of the program.
-pub(super) type ReadEvent = fn(&Value, &mut CallState, &mut Vec<AgentEvent>) -> bool;
-
 /// How a program's process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
@@ -48,18 +45,13 @@ pub struct Reader {
 
 #[derive(Debug)]
 enum Dialect {
-    Known(ReadEvent),
-    Custom(Box<CustomReader>),
+    Described(CustomReader),
     Plain,
 }
 
 impl Reader {
-    pub(super) fn events(read: ReadEvent) -> Reader {
-        Reader::with(Dialect::Known(read))
-    }
-
-    pub(super) fn custom(custom: CustomReader) -> Reader {
-        Reader::with(Dialect::Custom(Box::new(custom)))
+    pub(super) fn described(program: CustomReader) -> Reader {
+        Reader::with(Dialect::Described(program))
     }
 
     /// For an unknown program: its whole output is the answer.
@@ -203,8 +195,7 @@ impl Reader {
     fn read_event(&mut self, event: &Value, events: &mut Vec<AgentEvent>) -> bool {
         let before = events.len();
         let ours = match &self.dialect {
-            Dialect::Known(read) => read(event, &mut self.draft, events),
-            Dialect::Custom(custom) => custom.read_event(event, &mut self.draft),
+            Dialect::Described(program) => program.read_event(event, &mut self.draft, events),
             Dialect::Plain => false,
         };
         // The agent works again after the complaint, so the complaint does not explain a later end.
@@ -298,14 +289,19 @@ impl Reader {
 
     /// Whether a configured program answers in JSON, so that plain text is not an answer.
     fn must_be_structured(&self) -> bool {
-        matches!(&self.dialect, Dialect::Custom(custom) if !custom.answers_plainly())
+        matches!(&self.dialect, Dialect::Described(program) if !program.answers_plainly())
+    }
+
+    /// Whether the meaning of its events is known.
+    fn knows_events(&self) -> bool {
+        matches!(&self.dialect, Dialect::Described(program) if program.knows_events())
     }
 
     /// Whether the output is only the beginning of an event.
     fn breaks_off(&self) -> bool {
         let text = self.plain.text();
         let inside = text.trim_start().strip_prefix('{').unwrap_or_default().trim_start();
-        matches!(self.dialect, Dialect::Known(_))
+        self.knows_events()
             && inside.starts_with("\"type\"")
             && serde_json::from_str::<serde::de::IgnoredAny>(&text).is_err_and(|error| error.is_eof())
     }
@@ -317,7 +313,7 @@ impl Reader {
             return Some((failure, KnownBy::Result));
         }
         // for an unknown program, any words about a rate limit count
-        let is_unknown = !matches!(self.dialect, Dialect::Known(_));
+        let is_unknown = !self.knows_events();
         let in_words = || limits::rate_limit_in(stderr).filter(|_| is_unknown);
         let tail = || self.plain_tail().lines().last().and_then(error_line::error);
         let failure = error_line::last_error(stderr).or_else(in_words);
@@ -327,10 +323,12 @@ impl Reader {
 
     /// The configured words of a custom program take precedence over ours.
     fn recognise(&self, failure: &AgentFailure, stderr: &str) -> Option<AgentFailure> {
-        let Dialect::Custom(custom) = &self.dialect else {
+        let Dialect::Described(program) = &self.dialect else {
             return None;
         };
-        [stderr, &self.plain_tail(), &failure.to_string()].into_iter().find_map(|said| custom.recognise(said))
+        [stderr, &self.plain_tail(), &failure.to_string()]
+            .into_iter()
+            .find_map(|said| program.recognise(said))
     }
 
     fn last_words(&self, stderr: &str) -> String {

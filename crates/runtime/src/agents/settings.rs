@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use engine::run::budget::GivenBudgets;
 pub use engine::run::retry::RateLimits;
 
 use super::{CustomProgram, Program, Tools};
@@ -27,6 +28,13 @@ pub struct AgentSettings {
     pub tools: Tools,
 }
 
+impl AgentSettings {
+    /// The budgets that replace those of recipes.
+    pub fn budgets(&self) -> GivenBudgets {
+        GivenBudgets { run: self.budget, resume: self.raised }
+    }
+}
+
 impl Default for AgentSettings {
     fn default() -> AgentSettings {
         AgentSettings {
@@ -46,6 +54,6 @@ impl Default for AgentSettings {
 pub fn unknown_program(name: &str) -> String {
     format!(
         "agent program `{name}` is not known: use one of {}, or describe it under `agents:` in `.recipe-runner.yaml`",
-        Program::KNOWN.join(", ")
+        Program::known_names().collect::<Vec<_>>().join(", ")
     )
 }

@@ -229,7 +229,7 @@ fn what_is_shown_while_it_works() {
 
 #[test]
 fn programs_that_print_plain_text() {
-    for program in Program::KNOWN {
+    for program in Program::known_names() {
         check(program, "hello\n", 0, "", "hello");
         check(program, "two\nlines, no end", 0, "warning", "two\nlines, no end");
         check(program, "{\"verdict\": \"good\"}\n", 0, "", "{\"verdict\": \"good\"}");

@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use engine::knowledge::Knowledge;
 use recipe::plan::{Budget, Plan};
 
 use super::{
@@ -179,6 +180,13 @@ impl LocalMachine {
         })
     }
 
+    /// What is believed about programs, with what the configuration of a directory adds.
+    pub fn knowledge(&self, working_dir: &Path) -> Result<Knowledge, SettingError> {
+        let config = self.configuration(working_dir)?;
+        // it was checked when it was read
+        Ok(Knowledge::extended(&config.knowledge).unwrap_or_default())
+    }
+
     /// The default timeout of steps; 0 means no timeout.
     pub fn step_timeout(&self) -> Result<Option<f64>, SettingError> {
         let Some(text) = self.variables.get("AMPLIHACK_STEP_TIMEOUT") else { return Ok(None) };
@@ -228,6 +236,7 @@ impl LocalMachine {
             let known: Vec<String> = all.agents.iter().map(|program| program.name.clone()).collect();
             all.agents.extend(read.agents.into_iter().filter(|program| !known.contains(&program.name)));
             all.agent = all.agent.or(read.agent);
+            all.knowledge.extend(read.knowledge);
         }
         Ok(all)
     }

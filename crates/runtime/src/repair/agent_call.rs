@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use engine::{
     Event,
-    run::{message::budget_used_up, outcome::AgentTrouble},
+    run::{budget, message::budget_used_up, outcome::AgentTrouble},
 };
 use recipe::plan::{JsonMode, Step};
 use tokio::sync::{Notify, mpsc, watch};
@@ -17,7 +17,7 @@ use crate::{
     steps::{
         agent::{
             attempt::{AgentTask, run_once},
-            budget::{self, Ledger},
+            ledger::Ledger,
         },
         shell::attempt::Go,
     },
@@ -61,12 +61,12 @@ impl Repairer<'_> {
         let Some(step) = self.plan.root().steps.first() else {
             return Ok((Err(Silence::Agent("the recipe has no steps".to_owned())), None));
         };
-        let limit = budget::of_run(&self.plan.root().budget, self.agents, self.spent.clone());
+        let limit = self.agents.budgets().limit(&self.plan.root().budget, self.spent.clone());
         let (json, exit_codes) = (JsonMode::Text, Vec::new());
         let step = Arc::new(Step { json, json_schema: None, exit_codes, ..Step::clone(step) });
         let run_id = self.folder.id();
         let ledger: Arc<Ledger> = Arc::default();
-        if let Some(exhausted) = budget::used_up(std::slice::from_ref(&limit), &ledger) {
+        if let Some(exhausted) = budget::used_up(std::slice::from_ref(&limit), &*ledger) {
             return Ok((Err(Silence::Agent(budget_used_up(&exhausted))), None));
         }
         let task = AgentTask {

@@ -8,9 +8,10 @@ use std::path::Path;
 use engine::{
     Outcome, RunState,
     failure::{
-        Commands, Diagnosis, Facts, GO_ON, Producer, StepType, advice, diagnose, fingerprint,
-        fingerprint_of_all,
+        Commands, Diagnosis, Facts, Producer, StepType, advice, diagnose, fingerprint, fingerprint_of_all,
+        resume_command, then_resume,
     },
+    knowledge::Knowledge,
     resume::asks_an_agent,
     run::{
         event::Ended,
@@ -42,45 +43,60 @@ pub struct Found {
     pub fingerprint: Option<String>,
     /// What a person can do next.
     pub advice: Vec<String>,
+    /// The command that continues the run after that.
+    pub resume: Option<String>,
+}
+
+/// A run that failed, and what is needed to explain it.
+#[derive(Clone, Copy)]
+pub struct FailedRun<'a> {
+    /// Its plan.
+    pub plan: &'a Plan,
+    /// Its state.
+    pub state: &'a RunState,
+    /// Its folder.
+    pub run_dir: Option<&'a Path>,
+    /// Its secrets.
+    pub mask: &'a Mask,
+    /// What is believed about programs and their words.
+    pub knowledge: &'a Knowledge,
 }
 
 /// Diagnoses the failure of a run.
-pub fn failure(
-    plan: &Plan,
-    state: &RunState,
-    run_dir: Option<&Path>,
-    commands: impl FnOnce(&str) -> Commands,
-    mask: &Mask,
-) -> Option<Found> {
+pub fn failure(run: &FailedRun<'_>, commands: impl FnOnce(&str) -> Commands) -> Option<Found> {
+    let FailedRun { plan, state, run_dir, mask, knowledge } = *run;
+    let facts = |place, ended: &Ended| Facts {
+        knowledge: knowledge.clone(),
+        ..self::facts(plan, state, place, ended, run_dir, mask)
+    };
     let (path, ended) = state.root_cause()?;
     let (id, at) = state.locate(&path)?;
-    let facts = facts(plan, state, (id, at), ended, run_dir, mask);
-    let mut diagnosis = diagnose(&facts);
-    let mut fingerprints = vec![fingerprint(&path, diagnosis.class, &facts)];
+    let first = facts((id, at), ended);
+    let mut diagnosis = diagnose(&first);
+    let mut fingerprints = vec![fingerprint(&path, diagnosis.class, &first)];
     for (path, ended) in state.causes().into_iter().skip(1) {
         let Some(place) = state.locate(&path) else { continue };
-        let facts = self::facts(plan, state, place, ended, run_dir, mask);
-        let other = diagnose(&facts);
-        fingerprints.push(fingerprint(&path, other.class, &facts));
+        let beside = facts(place, ended);
+        let other = diagnose(&beside);
+        fingerprints.push(fingerprint(&path, other.class, &beside));
         diagnosis = diagnosis.with(path, other);
     }
     let commands = commands(&path);
     let own = match (&ended.outcome, &commands.resume) {
         (Outcome::Budget(exhausted), Some(resume)) => {
-            crate::steps::agent::budget::raise(exhausted, &state.used).map(|option| {
+            crate::steps::agent::ledger::raise(exhausted, &state.used).map(|option| {
                 let (what, command) = (budgets(exhausted), format!("{resume} {option}"));
                 let raise = format!("the budget of {what} is used up: raise it with `{command}`");
-                vec![raise, format!("{GO_ON}{command}")]
+                (vec![raise, then_resume(&command)], Some(command))
             })
         }
-        (Outcome::NeedsHuman, _) => Some(for_a_person(&path, &commands)),
+        (Outcome::NeedsHuman, resume) => Some((for_a_person(&path, &commands), resume.clone())),
         _ => None,
     };
-    Some(Found {
-        fingerprint: fingerprint_of_all(&fingerprints),
-        advice: own.unwrap_or_else(|| advice(&diagnosis, &path, &commands)),
-        diagnosis,
-    })
+    let (advice, resume) = own.unwrap_or_else(|| {
+        (advice(&diagnosis, &path, &commands), resume_command(&diagnosis, &commands).cloned())
+    });
+    Some(Found { fingerprint: fingerprint_of_all(&fingerprints), advice, resume, diagnosis })
 }
 
 /// The advice for a step that waits for a person.
@@ -89,7 +105,7 @@ fn for_a_person(path: &str, commands: &Commands) -> Vec<String> {
         |text: &str, command: &Option<String>| command.as_ref().map(|command| format!("{text}: {command}"));
     let mut steps = vec![format!("`{path}` is waiting for you. When you are done, resume the run")];
     steps.extend(then("read its full output", &commands.logs));
-    steps.extend(then("then resume", &commands.resume));
+    steps.extend(commands.resume.as_deref().map(then_resume));
     steps
 }
 
@@ -113,12 +129,9 @@ pub fn commands(reach: &CliHint, run: &str, recipe: &str, path: &str) -> Command
 }
 
 /// The command that continues a run: the diagnosis may know a better one than the usual.
-pub fn resume_command(reach: &CliHint, run: &str, found: Option<&Found>) -> String {
-    let better = |found: &Found| {
-        let advice = found.advice.iter();
-        advice.filter_map(|advice| advice.strip_prefix(GO_ON)).next().map(str::to_owned)
-    };
-    found.and_then(better).unwrap_or_else(|| reach.command(&format!("resume {run}")))
+pub fn next_command(reach: &CliHint, run: &str, found: Option<&Found>) -> String {
+    let better = found.and_then(|found| found.resume.clone());
+    better.unwrap_or_else(|| reach.command(&format!("resume {run}")))
 }
 
 fn facts(

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use engine::{
     EndReason, RunState, RunStatus, StepStatus,
     failure::{Commands, Diagnosis, advice},
+    knowledge::Knowledge,
     run::{
         event::{Ended, Usage},
         frame::{Frame, StepState},
@@ -23,7 +24,10 @@ use serde::Serialize;
 
 use super::Failure;
 use crate::{
-    report::{command_line::CliHint, diagnose::Found},
+    report::{
+        command_line::CliHint,
+        diagnose::{FailedRun, Found},
+    },
     run::Preview,
     store::secrets::Mask,
 };
@@ -209,6 +213,8 @@ pub struct Subject<'a> {
     pub plan: &'a Plan,
     /// The command line that reaches it.
     pub reach: &'a CliHint,
+    /// What is believed about programs and their words.
+    pub knowledge: &'a Knowledge,
     /// Its recipe, with a name valid in any directory.
     pub recipe: String,
     /// Where the request for it came from.
@@ -227,12 +233,18 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         _ => None,
     };
     let found = failure.as_ref().and_then(|_| {
-        let dir = subject.run_dir.as_deref().map(std::path::Path::new);
         let commands = |path: &str| match subject.run_id {
             Some(run) => crate::report::diagnose::commands(subject.reach, run, &subject.recipe, path),
             None => Commands::default(),
         };
-        crate::report::diagnose::failure(subject.plan, state, dir, commands, mask)
+        let failed = FailedRun {
+            plan: subject.plan,
+            state,
+            run_dir: subject.run_dir.as_deref().map(std::path::Path::new),
+            mask,
+            knowledge: subject.knowledge,
+        };
+        crate::report::diagnose::failure(&failed, commands)
     });
     let found = found.or_else(|| interruption(subject));
     let resumable = matches!(
@@ -241,7 +253,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
     );
     let resume_command = subject.run_id.filter(|_| resumable);
     let resume_command =
-        resume_command.map(|run| crate::report::diagnose::resume_command(subject.reach, run, found.as_ref()));
+        resume_command.map(|run| crate::report::diagnose::next_command(subject.reach, run, found.as_ref()));
     RunResult {
         schema_version: SCHEMA_VERSION,
         recipe_name: root.unit.name.clone(),
@@ -290,7 +302,7 @@ fn interruption(subject: &Subject<'_>) -> Option<Found> {
         None => Commands::default(),
     };
     let advice = advice(&diagnosis, "", &commands);
-    Some(Found { diagnosis, fingerprint: None, advice })
+    Some(Found { diagnosis, fingerprint: None, advice, resume: commands.resume })
 }
 
 fn outcome(status: RunStatus) -> &'static str {

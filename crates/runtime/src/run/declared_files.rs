@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use engine::run::event::OutputRef;
+use engine::{RunState, run::event::OutputRef};
 use recipe::graph;
 
-use super::Driver;
+use super::RunSpec;
 use crate::store::values;
 
 /// The most files of a step to record.
@@ -17,16 +17,15 @@ const FILES: usize = 1_000;
 /// The most directory entries to look at for them.
 const ENTRIES: usize = 50_000;
 
-impl Driver<'_> {
-    /// The files that a step declares as produced, in their current state.
-    pub(super) fn produced(&self, path: &str) -> Vec<OutputRef> {
-        let Some((frame, at)) = self.state.locate(path) else { return Vec::new() };
-        let step = &self.state.frames[frame].unit.steps[at];
-        if step.produces.is_empty() {
-            return Vec::new();
-        }
-        self.step_dir(frame, step).map_or_else(|_| Vec::new(), |dir| produced_files(&dir, &step.produces))
+/// The files that a step declares as produced, in their current state.
+pub(super) fn produced(spec: &RunSpec<'_>, state: &RunState, path: &str) -> Vec<OutputRef> {
+    let Some((frame, at)) = state.locate(path) else { return Vec::new() };
+    let step = &state.frames[frame].unit.steps[at];
+    if step.produces.is_empty() {
+        return Vec::new();
     }
+    let dir = spec.step_dir(state, frame, step);
+    dir.map_or_else(|_| Vec::new(), |dir| produced_files(&dir, &step.produces))
 }
 
 fn produced_files(dir: &Path, patterns: &[String]) -> Vec<OutputRef> {

@@ -3,7 +3,6 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     ffi::OsString,
-    path::PathBuf,
     sync::Arc,
 };
 
@@ -11,55 +10,25 @@ use engine::{
     Event, RunState,
     run::{
         actions::{Action, Happening},
-        frame::FrameId,
         react::react,
         step::step,
     },
 };
-use recipe::{
-    check::Loader,
-    plan::{Plan, Unit},
-    value::Value,
-};
+use recipe::{plan::Plan, value::Value};
 
 use super::{
     DriveError, Halt, Notice, Preview, Reporter, Signals, audit::Audit, output::ShownOutput,
-    run_store::RunStore, signals, start_agent::Spending, tasks::Tasks,
+    run_store::RunStore, signals, spec::RunSpec, tasks::Tasks,
 };
 use crate::{
-    agents::AgentSettings,
-    machine::host::Host,
     os::{clock, files, guardian::Beside, process},
-    steps::shell::attempt::Progress,
+    steps::{agent::ledger::Ledger, shell::attempt::Progress},
     store::{
-        folder::{Options, RunFolder},
+        folder::RunFolder,
         journal::Journal,
         secrets::{Mask, without_members},
-        sources::Recording,
     },
 };
-
-/// What a run is, and where it runs. Only a recipe that becomes known later changes the host.
-pub struct RunSpec<'a> {
-    /// The run.
-    pub run_id: String,
-    /// Its options.
-    pub options: Options,
-    /// The machine.
-    pub host: Host,
-    /// Where it works.
-    pub working_dir: PathBuf,
-    /// The directory that relative paths of its recipes start from.
-    pub base: PathBuf,
-    /// Loads recipes whose names become known later.
-    pub loader: &'a dyn Loader,
-    /// Records what the loader finds.
-    pub recording: Option<&'a Recording<'a>>,
-    /// The generation of sources that it uses.
-    pub generation: u32,
-    /// How agents are started.
-    pub agents: AgentSettings,
-}
 
 /// The parts of a driver.
 pub struct Parts<'a> {
@@ -92,7 +61,7 @@ pub struct Driver<'a> {
     audits: Vec<Audit>,
     pub(super) tasks: Tasks,
     pub(super) shown: ShownOutput,
-    pub(super) spending: Spending,
+    pub(super) ledger: Arc<Ledger>,
     pub(super) environment: BaseEnvironment,
     pub(super) previews: HashMap<String, Preview>,
     /// Actions that wait until the records before them are on disk.
@@ -128,6 +97,7 @@ impl<'a> Driver<'a> {
         settings.max_agents = Some(spec.host.most_agents(spec.options.max_agents));
         settings.rate_limits = spec.agents.rate.clone();
         settings.recovery = spec.options.recovery;
+        settings.budgets = spec.agents.budgets();
         Driver {
             spec,
             plan,
@@ -139,7 +109,7 @@ impl<'a> Driver<'a> {
             audits,
             tasks: Tasks::new(),
             shown: ShownOutput::new(),
-            spending: Spending::default(),
+            ledger: Arc::default(),
             environment: BaseEnvironment { variables, names: BTreeSet::new() },
             previews: HashMap::new(),
             pending_actions: Vec::new(),
@@ -209,7 +179,7 @@ impl<'a> Driver<'a> {
                 halt = signals.next() => self.halt(halt)?,
                 Some(progress) = self.tasks.progress.1.recv() => self.take_progress(progress)?,
                 Some(done) = self.tasks.set.join_next() => self.take(done)?,
-                () = self.shown.outputs.changed() => self.forward_output(),
+                () = self.shown.outputs.changed() => self.shown.forward(self.reporter, &self.mask),
                 _ = inbox.tick(), if self.halt.is_none() && !files::is_on() => self.halt(Halt::Cancel)?,
                 () = tick => self.reporter.notice(Notice::Tick { state: &self.state }),
                 _ = &mut reaper => {}
@@ -281,7 +251,7 @@ impl<'a> Driver<'a> {
     pub(super) fn record(&mut self, event: Event, value: Option<Value>) -> Result<(), DriveError> {
         let record = self.store.append(clock::now(), event)?;
         if let Some(value) = &value {
-            self.learn_secret(&record.event, value);
+            learn_secret(&mut self.mask, &self.state, &record.event, value);
         }
         self.state.apply(&self.plan, &record, value);
         if let Event::RecipeEntered { path, .. } = &record.event
@@ -341,13 +311,13 @@ impl<'a> Driver<'a> {
         }
         Ok(())
     }
+}
 
-    /// The folder of the run; empty in a dry run.
-    pub(super) fn run_dir(&self) -> PathBuf {
-        self.store.folder.as_ref().map(|folder| folder.path().to_owned()).unwrap_or_default()
-    }
-
-    pub(super) fn unit_of(&self, frame: FrameId) -> Arc<Unit> {
-        Arc::clone(&self.state.frames[frame].unit)
+/// Masks the value of a step from now on, if the step makes a secret.
+fn learn_secret(mask: &mut Mask, state: &RunState, event: &Event, value: &Value) {
+    if let Event::StepFinished { path, .. } = event
+        && let Some(step) = state.planned(path)
+    {
+        mask.learn_result(&step, value);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::{
-    Event,
+    Event, RunState,
     run::{
         actions::Happening,
         cause::{ExceededLimit, Refusal},
@@ -18,7 +18,7 @@ use recipe::{
 };
 use serde::Serialize;
 
-use super::{DriveError, Driver};
+use super::{DriveError, Driver, start_step::declared_env};
 use crate::machine::preflight;
 
 /// The preview of a step, without secrets.
@@ -32,13 +32,30 @@ pub struct Preview {
     /// The condition, if it is unknown before the steps that it reads have run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
+    /// The words before the command or the prompt.
+    #[serde(skip)]
+    pub action: String,
+    /// The notes after it.
+    #[serde(skip)]
+    pub notes: Vec<String>,
 }
 
 impl Preview {
+    /// What would be done, in words, with this form of the command or the prompt.
+    pub fn in_words(&self, rendered: Option<&str>) -> String {
+        let notes: String = self.notes.iter().map(|note| format!(" ({note})")).collect();
+        format!("{}{}{notes}", self.action, rendered.unwrap_or_default())
+    }
+
+    /// Why the step was skipped, with this form of the command or the prompt.
+    pub fn skip_reason(&self, rendered: Option<&str>) -> String {
+        format!("dry run: {}", self.in_words(rendered))
+    }
+
     /// Why a step was skipped, and in a dry run what it would have done.
     pub(crate) fn reason(preview: Option<&Preview>, reason: &SkipReason) -> String {
         match (preview, reason) {
-            (Some(preview), SkipReason::DryRun) => format!("dry run: {}", preview.dry_run),
+            (Some(preview), SkipReason::DryRun) => preview.skip_reason(preview.rendered.as_deref()),
             _ => reason.describe(),
         }
     }
@@ -58,7 +75,7 @@ impl Driver<'_> {
             StepKind::Nested { .. } if self.goes_round(path, frame, step) => {
                 ("would run a recipe that is already running".to_owned(), None)
             }
-            StepKind::Nested { .. } if self.may_exceed(path).is_some() => {
+            StepKind::Nested { .. } if may_exceed(&self.state, path).is_some() => {
                 ("would run a recipe".to_owned(), None)
             }
             StepKind::Nested { .. } => return self.rehearse_nested(path, frame, step),
@@ -80,29 +97,23 @@ impl Driver<'_> {
         let undecided = engine::run::decide::undecided(&self.state.frames[frame], step);
         let undecided = undecided.map(|condition| masked(condition.text()));
         let rendered = rendered.map(|text| masked(&text));
-        let mut message = format!("{}{}", masked(what), rendered.as_deref().unwrap_or_default());
-        if let Some(condition) = &undecided {
-            message.push_str(&format!(" (if `{condition}` holds; earlier steps decide that)"));
-        }
-        if let Some(limit) = self.may_exceed(path) {
-            message.push_str(&match limit {
-                ExceededLimit::Depth { limit } => {
-                    format!(" (may exceed the maximum recipe recursion depth ({limit}))")
-                }
-                ExceededLimit::Steps { limit, recipe } => {
-                    format!(" (from here on the run may exceed the total step limit ({limit}) of `{recipe}`)")
-                }
-            });
-        }
-        let preview = Preview { dry_run: message.clone(), rendered, undecided };
+        let condition =
+            undecided.as_ref().map(|condition| format!("if `{condition}` holds; earlier steps decide that"));
+        let limit = may_exceed(&self.state, path).map(|limit| match limit {
+            ExceededLimit::Depth { limit } => {
+                format!("may exceed the maximum recipe recursion depth ({limit})")
+            }
+            ExceededLimit::Steps { limit, recipe } => {
+                format!("from here on the run may exceed the total step limit ({limit}) of `{recipe}`")
+            }
+        });
+        let notes = condition.into_iter().chain(limit).collect();
+        let mut preview =
+            Preview { dry_run: String::new(), rendered, undecided, action: masked(what), notes };
+        preview.dry_run = preview.in_words(preview.rendered.as_deref());
+        let message = preview.dry_run.clone();
         self.previews.insert(path.to_owned(), preview);
         self.record(Event::Noted { path: Some(path.to_owned()), message }, None)
-    }
-
-    /// The limit that a run may exceed with this step.
-    fn may_exceed(&self, path: &str) -> Option<ExceededLimit> {
-        let (frame, at) = self.state.locate(path)?;
-        engine::run::decide::may_exceed(&self.state, frame, at)
     }
 
     /// Whether a step runs one of the recipes around it under a condition that is still unknown: then it is unknown
@@ -157,14 +168,21 @@ impl Driver<'_> {
         let unknown = outer.unknown_below(overrides);
         unit.rules.retain(|(name, _)| !unknown.contains(name));
         unit.inputs.retain(|input| !unknown.contains(&input.name));
-        let mut problems = preflight::context_problems(&unit, &context, &self.base_dir(frame));
+        let mut problems =
+            preflight::context_problems(&unit, &context, &self.spec.base_dir(&self.state, frame));
         // a dry run needs neither programs nor credentials
         if !self.state.settings.dry_run {
-            let given = self.given_env(frame, step);
+            let given = declared_env(&self.state, frame, step).into_iter().map(|(name, _)| name).collect();
             problems.extend(preflight::missing_in(&unit, &self.spec.host, &given));
         }
         (!problems.is_empty()).then_some(Refusal::Unready { recipe: unit.name, problems })
     }
+}
+
+/// The limit that a run may exceed with this step.
+fn may_exceed(state: &RunState, path: &str) -> Option<ExceededLimit> {
+    let (frame, at) = state.locate(path)?;
+    engine::run::decide::may_exceed(state, frame, at)
 }
 
 /// Whether a template reads an unknown value.

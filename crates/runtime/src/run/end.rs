@@ -3,18 +3,15 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use engine::{
-    Event,
-    run::{
-        ending::end_reason,
-        event::{RunFinished, Stored},
-        slots,
-    },
+    Event, RunState,
+    run::{decide, ending::end_reason, event::RunFinished, slots},
 };
+use recipe::value::Value;
 
 use super::{DriveError, Driver, Signals};
 use crate::{
     os::process::{self, Survivor},
-    store::{cancel_request::cancelled_by, values},
+    store::cancel_request::cancelled_by,
 };
 
 impl Driver<'_> {
@@ -52,11 +49,13 @@ impl Driver<'_> {
                 left = swept.left;
             }
         }
-        self.forward_output();
+        self.shown.forward(self.reporter, &self.mask);
         for event in slots::unbegun_agents(&mut self.state) {
             self.record(event, None)?;
         }
-        self.check_output()?;
+        if let Some(message) = not_json(&self.state) {
+            self.record(Event::Noted { path: None, message }, None)?;
+        }
         let finished = self.result(ended, &left)?;
         self.record(Event::RunFinished(finished), None)
     }
@@ -79,7 +78,7 @@ impl Driver<'_> {
             status: reason.status(),
             reason,
             error,
-            output: self.final_output()?,
+            output: self.store.store_result(self.state.root())?,
             ended_processes: ended.into_iter().map(|survivor| survivor.command).collect(),
             left_processes: left.iter().map(Survivor::words).collect(),
             ended_steps,
@@ -88,37 +87,19 @@ impl Driver<'_> {
             origin: self.store.folder.as_ref().and_then(|folder| cancelled_by(reason, folder)),
         })
     }
+}
 
-    /// Warns if the result is declared as JSON and is not.
-    fn check_output(&mut self) -> Result<(), DriveError> {
-        let root = self.state.root();
-        let says = root.unit.output.as_ref().is_some_and(|output| output.format.eq_ignore_ascii_case("json"));
-        if self.state.settings.dry_run || !says || !root.is_complete() {
-            return Ok(());
-        }
-        let text =
-            engine::run::decide::result(root).map(|value| value.render().into_owned()).unwrap_or_default();
-        match recipe::value::Value::from_json(&text) {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                let message = format!(
-                    "warning: `output` has `format: json`, but its text is not valid JSON: {error}; values are not \
-                     escaped, so build the JSON in a step, for example with `jq -n --arg name \"$NAME\" '{{name: $name}}'`"
-                );
-                self.record(Event::Noted { path: None, message }, None)
-            }
-        }
+/// The warning about a result that is declared as JSON and is not.
+fn not_json(state: &RunState) -> Option<String> {
+    let root = state.root();
+    let says = root.unit.output.as_ref().is_some_and(|output| output.format.eq_ignore_ascii_case("json"));
+    if state.settings.dry_run || !says || !root.is_complete() {
+        return None;
     }
-
-    fn final_output(&self) -> Result<Option<Stored>, DriveError> {
-        let root = self.state.root();
-        if root.unit.output.is_none() || !root.is_complete() {
-            return Ok(None);
-        }
-        let Some(value) = engine::run::decide::result(root) else { return Ok(None) };
-        match &self.store.folder {
-            Some(folder) => Ok(Some(values::store(folder.path(), std::path::Path::new("."), &value)?)),
-            None => Ok(Some(Stored::Inline(value))),
-        }
-    }
+    let text = decide::result(root).map(|value| value.render().into_owned()).unwrap_or_default();
+    let error = Value::from_json(&text).err()?;
+    Some(format!(
+        "warning: `output` has `format: json`, but its text is not valid JSON: {error}; values are not escaped, so \
+         build the JSON in a step, for example with `jq -n --arg name \"$NAME\" '{{name: $name}}'`"
+    ))
 }

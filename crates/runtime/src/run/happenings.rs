@@ -1,21 +1,22 @@
 //! Turns the results of tasks into happenings for the engine.
 
 use engine::{
-    Outcome,
+    Outcome, RunState,
     run::{
         actions::{Happening, RecoveryAnswer},
         attempt::AttemptResult,
-        event::{Ended, Usage},
+        event::Usage,
         frame::FrameId,
+        recovery_answer::RecoveryVerdict,
     },
 };
 use recipe::plan::StepKind;
 use tokio::task::JoinError;
 
-use super::{DriveError, Driver, Notice, hooks::HookReport, recovery::Verdict, tasks::TaskDone};
+use super::{DriveError, Driver, Notice, Reporter, hooks::HookReport, tasks::TaskDone};
 use crate::{
     steps::shell::attempt::read_json,
-    store::{folder::FolderError, outputs::Stream},
+    store::{folder::FolderError, outputs::Stream, secrets::Mask},
 };
 
 impl Driver<'_> {
@@ -70,56 +71,57 @@ impl Driver<'_> {
         result: Result<AttemptResult, FolderError>,
     ) -> Result<(), DriveError> {
         self.tasks.forget(&path);
-        self.end_output(&path, result.as_ref().ok().map(|result| &result.ended));
+        let ended = result.as_ref().ok().map(|result| &result.ended);
+        self.shown.end(&path, ended, self.reporter, &self.mask);
         self.take_hook(hook)?;
         let result = Box::new(result?);
         let is_stopped = self.halt.is_some() && result.ended.outcome == Outcome::Cancelled;
         let step = self.state.planned(&path).filter(|step| matches!(step.kind, StepKind::Agent(_)));
         if let Some(step) = step.filter(|_| !is_stopped) {
-            self.note_unknown_cost(&path, &result.ended)?;
-            self.show_answer(&path, step.store.as_deref(), &result);
+            show_answer(self.reporter, &self.mask, (&path, step.store.as_deref()), &result);
         }
         self.happen(Happening::AttemptEnded { path, attempt, result })
-    }
-
-    /// Shows the answer of an agent as the output of its step: the transcript is not shown.
-    fn show_answer(&mut self, path: &str, name: Option<&str>, result: &AttemptResult) {
-        let (true, Some(value)) = (result.is_done() && self.reporter.wants_output(), &result.value) else {
-            return;
-        };
-        let masked = self.mask.value(name.unwrap_or_default(), value);
-        let text = format!("{}\n", masked.render().trim_end_matches('\n'));
-        self.reporter.notice(Notice::Output { path, stream: Stream::Stdout, bytes: text.as_bytes() });
     }
 
     pub(super) fn take_recovery(
         &mut self,
         path: String,
         frame: FrameId,
-        verdict: Verdict,
+        verdict: RecoveryVerdict,
         usage: Option<Usage>,
     ) -> Result<(), DriveError> {
         self.tasks.forget(&path);
-        self.end_output(&path, None);
-        let mut ended = Ended::new(Outcome::Ok, None);
-        ended.usage = usage.clone();
-        self.note_unknown_cost(&path, &ended)?;
+        self.shown.end(&path, None, self.reporter, &self.mask);
         let answer = match verdict {
-            Verdict::Stopped => RecoveryAnswer::Stopped,
-            Verdict::NotRecovered(message) => RecoveryAnswer::NotRecovered(message),
-            Verdict::Recovered(answer) => {
-                RecoveryAnswer::Recovered(Box::new(self.read_recovered(&path, answer)))
+            RecoveryVerdict::Stopped => RecoveryAnswer::Stopped,
+            RecoveryVerdict::NotRecovered(message) => RecoveryAnswer::NotRecovered(message),
+            RecoveryVerdict::Recovered(answer) => {
+                RecoveryAnswer::Recovered(Box::new(read_recovered(&self.state, &path, answer)))
             }
         };
         self.happen(Happening::RecoveryAnswered { path, frame, answer, usage })
     }
+}
 
-    /// The answer of a recovery as the value of its step, by the step's JSON mode.
-    fn read_recovered(&self, path: &str, answer: String) -> AttemptResult {
-        let mut result = AttemptResult::ok();
-        if let Some(step) = self.state.planned(path) {
-            read_json(&step, answer, "recipe", &mut result);
-        }
-        result
+/// Shows the answer of an agent as the output of its step: the transcript is not shown.
+fn show_answer(
+    reporter: &mut dyn Reporter,
+    mask: &Mask,
+    (path, name): (&str, Option<&str>),
+    result: &AttemptResult,
+) {
+    if let Some(value) = result.value.as_ref().filter(|_| result.is_done() && reporter.wants_output()) {
+        let masked = mask.value(name.unwrap_or_default(), value);
+        let text = format!("{}\n", masked.render().trim_end_matches('\n'));
+        reporter.notice(Notice::Output { path, stream: Stream::Stdout, bytes: text.as_bytes() });
     }
+}
+
+/// The answer of a recovery as the value of its step, by the step's JSON mode.
+fn read_recovered(state: &RunState, path: &str, answer: String) -> AttemptResult {
+    let mut result = AttemptResult::ok();
+    if let Some(step) = state.planned(path) {
+        read_json(&step, answer, "recipe", &mut result);
+    }
+    result
 }

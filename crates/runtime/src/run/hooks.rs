@@ -2,9 +2,12 @@
 
 use std::{path::Path, sync::Arc};
 
-use engine::run::{
-    actions::HookKind,
-    frame::{Frame, FrameId},
+use engine::{
+    Outcome,
+    run::{
+        actions::HookKind,
+        frame::{Frame, FrameId},
+    },
 };
 use recipe::{
     scope::{Final, Scope},
@@ -22,9 +25,7 @@ use crate::{
     steps::{
         output_files::OutputFiles,
         shell::{
-            attempt::{
-                Command, Go, HOOK_TIME, ProcessEnd, Progress, SHELL, number, run_command, signal_words,
-            },
+            attempt::{Command, Go, HOOK_TIME, ProcessEnd, Progress, SHELL, run_command, signal_words},
             context_file::Sharing,
             export::own_room,
             script,
@@ -78,7 +79,7 @@ impl Scope for HookScope<'_> {
 impl Driver<'_> {
     /// The hook of a step, if its recipe has one of that name.
     pub(crate) fn hook(&mut self, frame: FrameId, at: usize, kind: HookKind) -> Option<Hook> {
-        let unit = self.unit_of(frame);
+        let unit = Arc::clone(&self.state.frames[frame].unit);
         let template = match kind {
             HookKind::PreStep => unit.hooks.pre_step.as_ref()?,
             HookKind::PostStep => unit.hooks.post_step.as_ref()?,
@@ -87,7 +88,7 @@ impl Driver<'_> {
         let name = kind.as_str();
         let path = self.state.frames[frame].step_path(at);
         let attempt = self.state.frames[frame].steps[at].attempt;
-        let dir = self.run_dir().join(RunFolder::attempt(&path, attempt));
+        let dir = self.store.dir().join(RunFolder::attempt(&path, attempt));
         let lent = dir.join(format!("{name}-context.json"));
         Some(Hook {
             command: self.hook_command(frame, at, name, template, &lent),
@@ -96,7 +97,7 @@ impl Driver<'_> {
             progress: self.tasks.progress.0.clone(),
             path,
             kind,
-            run: self.run_dir(),
+            run: self.store.dir(),
             grace: self.spec.host.grace,
         })
     }
@@ -113,14 +114,14 @@ impl Driver<'_> {
         let path = frame.step_path(at);
         let attempt = frame.steps[at].attempt;
         let dir = RunFolder::attempt(&path, attempt);
-        let run = self.run_dir();
+        let run = self.store.dir();
         crate::store::folder::make_dir(&run.join(&dir)).map_err(|error| error.to_string())?;
         // the hook may still run while the next step changes the context
         self.store
             .hand_out_context(frame_id, frame, context, Sharing::Beside)
             .map_err(|error| error.to_string())?;
         let frame = &self.state.frames[frame_id];
-        let known = self.hook_names(frame, at);
+        let known = hook_names(frame, at, &self.spec.run_id);
         let private = run.join(&dir).join(format!("{name}-private"));
         let own =
             known.iter().map(|(name, value)| (name.to_uppercase(), value.render().into_owned())).collect();
@@ -137,31 +138,12 @@ impl Driver<'_> {
             program: SHELL.into(),
             args: script.args.into_iter().map(Into::into).collect(),
             env: Arc::new(env),
-            cwd: self.base_dir(frame_id),
+            cwd: self.spec.base_dir(&self.state, frame_id),
             stdin: Stdin::Null,
             stdout: dir.join(format!("{name}.stdout")),
             stderr: dir.join(format!("{name}.stderr")),
             marker: Marker { run: self.spec.run_id.clone(), step: format!("{path}#{name}") },
         })
-    }
-
-    fn hook_names(&self, frame: &Frame, at: usize) -> Map {
-        let step = &frame.steps[at];
-        let error = step.ended.as_ref().and_then(|ended| ended.error.as_deref()).unwrap_or_default();
-        // the hook must run even if the error cannot be a value as it is
-        let error = error.replace('\0', "\u{fffd}");
-        let text = |text: &str| Value::from(text);
-        [
-            ("step_id", text(&frame.unit.steps[at].id)),
-            ("step_type", text(frame.unit.steps[at].kind.word())),
-            ("step_status", text(step.status.as_str())),
-            ("step_error", Value::from(error)),
-            ("recipe_name", text(&frame.unit.name)),
-            ("run_id", text(&self.spec.run_id)),
-        ]
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
     }
 
     /// Starts the hook after a finished step, if there is one.
@@ -172,6 +154,26 @@ impl Driver<'_> {
             self.tasks.set.spawn(async move { TaskDone::Hook(hook.run(go).await) });
         }
     }
+}
+
+/// The names that only hooks have.
+fn hook_names(frame: &Frame, at: usize, run_id: &str) -> Map {
+    let step = &frame.steps[at];
+    let error = step.ended.as_ref().and_then(|ended| ended.error.as_deref()).unwrap_or_default();
+    // the hook must run even if the error cannot be a value as it is
+    let error = error.replace('\0', "\u{fffd}");
+    let text = |text: &str| Value::from(text);
+    [
+        ("step_id", text(&frame.unit.steps[at].id)),
+        ("step_type", text(frame.unit.steps[at].kind.word())),
+        ("step_status", text(step.status.as_str())),
+        ("step_error", Value::from(error)),
+        ("recipe_name", text(&frame.unit.name)),
+        ("run_id", text(run_id)),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_owned(), value))
+    .collect()
 }
 
 /// The key of a hook's task.
@@ -217,7 +219,7 @@ impl Hook {
                 Some(format!("ended by {}", signal_words(signal)))
             }
             ProcessEnd::Exited { exit: Exit::Lost, .. } => Some("its exit status was lost".to_owned()),
-            ProcessEnd::TimedOut(seconds) => Some(format!("timed out after {} s", number(seconds))),
+            ProcessEnd::TimedOut(seconds) => Outcome::TimedOut(seconds).cause(),
             ProcessEnd::NotStarted(error) => Some(error.to_string()),
         };
         let said = values::tail(&stderr, 5, 1024);

@@ -4,15 +4,22 @@ use std::{
     collections::{HashMap, HashSet},
     ops::Range,
     path::Path,
+    sync::Arc,
 };
 
-use engine::{Event, run::event::Ended};
-use recipe::value::Value;
+use engine::run::event::Ended;
+use recipe::plan::{JsonMode, Step};
+use tokio::sync::Notify;
 
-use super::{Driver, Notice, Reporter};
-use crate::store::{
-    outputs::{Outputs, Rest, Sink, Stream, ready},
-    secrets::{Mask, without_members},
+use super::{Notice, Reporter};
+use crate::{
+    os::process,
+    steps::output_files::OutputFiles,
+    store::{
+        folder::FolderError,
+        outputs::{Outputs, Rest, Sink, Stream, ready},
+        secrets::{Mask, without_members},
+    },
 };
 
 /// The output of running steps that is shown.
@@ -21,7 +28,7 @@ pub(super) struct ShownOutput {
     /// Bytes that wait for the end of their line, by step and stream.
     carry: HashMap<(String, bool), Vec<u8>>,
     /// Running steps that print JSON.
-    pub(super) json_steps: HashSet<String>,
+    json_steps: HashSet<String>,
 }
 
 impl ShownOutput {
@@ -29,31 +36,54 @@ impl ShownOutput {
     pub(super) fn new() -> ShownOutput {
         ShownOutput { outputs: Outputs::new(), carry: HashMap::new(), json_steps: HashSet::new() }
     }
-}
 
-impl Driver<'_> {
-    pub(super) fn learn_secret(&mut self, event: &Event, value: &Value) {
-        let Event::StepFinished { path, .. } = event else { return };
-        let Some((frame, at)) = self.state.locate(path) else { return };
-        let step = &self.state.frames[frame].unit.steps[at];
-        self.mask.learn_result(step, value);
+    /// Follows the output files of an attempt. The output of a step that makes a secret is the secret itself, and is
+    /// not shown.
+    pub(super) fn follow(
+        &mut self,
+        path: &str,
+        step: &Step,
+        dir: &Path,
+        outputs: &OutputFiles,
+        is_secret: bool,
+    ) {
+        if step.json != JsonMode::Text {
+            self.json_steps.insert(path.to_owned());
+        }
+        let stdout = (!is_secret).then_some((Stream::Stdout, "stdout", &outputs.stdout));
+        let stderr = Some((Stream::Stderr, "stderr", &outputs.stderr));
+        for (stream, name, file) in [stdout, stderr].into_iter().flatten() {
+            self.outputs.follow(path, stream, &dir.join(name), Arc::clone(file));
+        }
+    }
+
+    /// Creates an agent's output file, and notifies when it grows.
+    pub(super) fn watch(&mut self, path: &str, file: &Path) -> Result<Arc<Notify>, FolderError> {
+        let open = process::open_output(file).map_err(FolderError::at("create", file))?;
+        Ok(self.outputs.follow(path, Stream::Transcript, file, Arc::new(open)))
     }
 
     /// Passes on the output of steps, with secrets masked.
-    pub(super) fn forward_output(&mut self) {
-        let Driver { shown: ShownOutput { outputs, carry, json_steps }, reporter, mask, .. } = self;
-        outputs.drain(&mut Handing { reporter: &mut **reporter, mask, carry, json_steps });
+    pub(super) fn forward(&mut self, reporter: &mut dyn Reporter, mask: &Mask) {
+        let ShownOutput { outputs, carry, json_steps } = self;
+        outputs.drain(&mut Handing { reporter, mask, carry, json_steps });
     }
 
     /// Stops following a step, after a last look. `ended` says how long its files are, where that is known.
-    pub(crate) fn end_output(&mut self, path: &str, ended: Option<&Ended>) {
-        let Driver { shown: ShownOutput { outputs, carry, json_steps }, reporter, mask, .. } = self;
+    pub(super) fn end(
+        &mut self,
+        path: &str,
+        ended: Option<&Ended>,
+        reporter: &mut dyn Reporter,
+        mask: &Mask,
+    ) {
+        let ShownOutput { outputs, carry, json_steps } = self;
         let ends = |stream: Stream| match stream {
             Stream::Stdout => ended?.stdout.as_ref().map(|output| output.bytes),
             Stream::Stderr => ended?.stderr.as_ref().map(|output| output.bytes),
             Stream::Transcript => None,
         };
-        outputs.forget(path, &ends, &mut Handing { reporter: &mut **reporter, mask, carry, json_steps });
+        outputs.forget(path, &ends, &mut Handing { reporter, mask, carry, json_steps });
         for is_stdout in [true, false] {
             if let Some(rest) = carry.remove(&(path.to_owned(), is_stdout)).filter(|rest| !rest.is_empty()) {
                 let stream = if is_stdout { Stream::Stdout } else { Stream::Stderr };

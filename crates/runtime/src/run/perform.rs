@@ -13,11 +13,7 @@ use recipe::{
     value::Value,
 };
 
-use super::{
-    DriveError, Driver,
-    start_step::StepStart,
-    tasks::{Leftovers, timeout_key},
-};
+use super::{DriveError, Driver, declared_files::produced, start_step::StepStart, tasks::timeout_key};
 use crate::steps::shell::attempt::read_json;
 
 impl Driver<'_> {
@@ -40,7 +36,7 @@ impl Driver<'_> {
             Action::CloseRecipe { path, frame } => self.close(path, frame),
             Action::AskRecovery { path, frame } => self.ask_for_recovery(&path, frame),
             Action::WaitForRetry { path, milliseconds, leftovers } => {
-                let leftovers = self.leftovers(leftovers);
+                let leftovers = self.spec.leftovers(leftovers);
                 self.tasks.wait_for_retry(path, milliseconds, leftovers);
                 Ok(())
             }
@@ -53,7 +49,7 @@ impl Driver<'_> {
                 Ok(())
             }
             Action::EndLeftovers { leftovers, failed } => {
-                let leftovers = self.leftovers(leftovers);
+                let leftovers = self.spec.leftovers(leftovers);
                 self.tasks.end_leftovers(leftovers, failed);
                 Ok(())
             }
@@ -70,20 +66,10 @@ impl Driver<'_> {
                 let is_known = matches!(&step.kind, StepKind::Nested { target: Target::Known { .. }, .. });
                 is_known && !pre_hook
             }),
-            Action::CloseRecipe { frame, .. } => self.has_succeeded(*frame),
+            Action::CloseRecipe { frame, .. } => self.state.frames[*frame].has_succeeded(),
             Action::Record(_) | Action::Note { .. } | Action::FinishStep(_) => true,
             _ => false,
         }
-    }
-
-    /// Whether a sub-recipe did its work. A recipe that timed out has failed, even if all its steps may fail.
-    fn has_succeeded(&self, frame: FrameId) -> bool {
-        let frame = &self.state.frames[frame];
-        frame.is_complete() && frame.stopped.is_none()
-    }
-
-    fn leftovers(&self, attempts: Vec<String>) -> Leftovers {
-        Leftovers { run_id: self.spec.run_id.clone(), attempts, grace: self.spec.host.grace }
     }
 
     /// Stores the value of a step and records its end.
@@ -92,7 +78,7 @@ impl Driver<'_> {
         ended.value = self.store.store(&path, attempt, value.as_ref())?;
         if !recovered {
             if status != engine::StepStatus::Failed {
-                ended.produced = self.produced(&path);
+                ended.produced = produced(&self.spec, &self.state, &path);
             }
             let attempt = self.state.step(&path).map(|step| step.attempt);
             attempt.into_iter().for_each(|attempt| self.store.release(&path, attempt));
@@ -105,7 +91,7 @@ impl Driver<'_> {
         self.tasks.forget(&timeout_key(&path));
         self.store.discard_context(frame);
         let result = match self.state.planned(&path) {
-            Some(step) if self.has_succeeded(frame) && !self.state.settings.dry_run => {
+            Some(step) if self.state.frames[frame].has_succeeded() && !self.state.settings.dry_run => {
                 let mut result = AttemptResult::ok();
                 match engine::run::decide::result(&self.state.frames[frame]) {
                     Some(value) => read_json(&step, value.render().into_owned(), "recipe", &mut result),

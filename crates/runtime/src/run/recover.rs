@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use engine::{
-    Outcome,
-    run::{decide, frame::FrameId, message::budget_used_up},
+    Outcome, RunState,
+    run::{
+        decide,
+        frame::FrameId,
+        message::budget_used_up,
+        recovery_answer::{RecoveryVerdict, judge},
+    },
 };
 use recipe::plan::{JsonMode, Recoverer, Step, StepKind};
 
 use super::{
-    DriveError, Driver,
-    recovery::{self, Verdict},
-    start_agent::AgentRequest,
-    start_step::StepStart,
-    tasks::TaskDone,
+    DriveError, Driver, recovery_prompt, start_agent::AgentRequest, start_step::StepStart, tasks::TaskDone,
 };
 use crate::{
     machine::{preflight, programs},
@@ -21,35 +22,22 @@ use crate::{
 };
 
 impl Driver<'_> {
-    /// The agent that the step around a recipe names for its recovery.
-    fn recoverer(&self, id: FrameId) -> Recoverer {
-        let Some((frame, at)) = self.state.frames[id].parent else { return Recoverer::default() };
-        match &self.state.frames[frame].unit.steps[at].kind {
-            StepKind::Nested { recoverer, .. } => recoverer.clone(),
-            _ => Recoverer::default(),
-        }
-    }
-
-    /// The reason why that agent cannot be asked, if any.
-    fn recoverer_problem(&self, id: FrameId) -> Option<preflight::Problem> {
-        let (name, chosen) = programs::choice(self.recoverer(id).program.as_deref(), &self.spec.agents);
-        programs::problem(&name, chosen, &self.spec.agents, &self.spec.host)
-    }
-
     /// Asks an agent to finish the work of a sub-recipe.
     pub(super) fn ask_for_recovery(&mut self, path: &str, id: FrameId) -> Result<(), DriveError> {
-        if let Some(preflight::Problem { text: problem, .. }) = self.recoverer_problem(id) {
+        let recoverer = recoverer(&self.state, id);
+        let (program, chosen) = programs::choice(recoverer.program.as_deref(), &self.spec.agents);
+        let problem = programs::problem(&program, chosen, &self.spec.agents, &self.spec.host);
+        if let Some(preflight::Problem { text: problem, .. }) = problem {
             let message = format!("Cannot attempt agent recovery: no adapter configured: {problem}");
-            return self.take_recovery(path.to_owned(), id, Verdict::NotRecovered(message), None);
+            return self.take_recovery(path.to_owned(), id, RecoveryVerdict::NotRecovered(message), None);
         }
         let attempt = self.state.step(path).map_or(0, |step| step.attempt);
         let Some(start) = StepStart::new(&self.state, path.to_owned(), attempt) else { return Ok(()) };
         let step = &start.step;
         let name = decide::called(&self.state, id);
-        let recoverer = self.recoverer(id);
         let model = recoverer.model.map(|model| model.render(&self.state.frames[start.frame]));
         let request = AgentRequest {
-            prompt: recovery::prompt(&self.state, id, &self.mask),
+            prompt: recovery_prompt::prompt(&self.state, id, &self.mask),
             system_prompt: None,
             model: model.filter(|model| !model.is_empty()),
             program: recoverer.program,
@@ -58,7 +46,7 @@ impl Driver<'_> {
             auto_stage: false,
             json_retries: 0,
         };
-        let cwd = self.base_dir(id);
+        let cwd = self.spec.base_dir(&self.state, id);
         let mut task = match self.agent_task(&start, cwd, request)? {
             Ok(task) => task,
             Err(exhausted) => {
@@ -66,13 +54,13 @@ impl Driver<'_> {
                     "Agent recovery invocation failed for sub-recipe '{name}': {}",
                     budget_used_up(&exhausted)
                 );
-                return self.take_recovery(start.path, id, Verdict::NotRecovered(message), None);
+                return self.take_recovery(start.path, id, RecoveryVerdict::NotRecovered(message), None);
             }
         };
         // the step's JSON mode and exit codes are about its recipe, not about the agent's answer
         let (json, exit_codes) = (JsonMode::Text, Vec::new());
         task.step = Arc::new(Step { json, exit_codes, ..Step::clone(&start.step) });
-        let wake = self.watch(path, &task.dir.join("stdout"))?;
+        let wake = self.shown.watch(path, &task.run.join(&task.dir).join("stdout"))?;
         let go = self.tasks.stop_signal(path);
         let progress = self.tasks.progress.0.clone();
         let (path, mode) = (path.to_owned(), self.spec.options.recovery);
@@ -82,14 +70,23 @@ impl Driver<'_> {
                 Err(error) => return TaskDone::Broken(error),
             };
             let answer = match (call.outcome, call.result) {
-                (Outcome::Cancelled, _) => Verdict::Stopped,
-                (_, Ok(answer)) => recovery::judge(&answer, mode, &name),
-                (_, Err(error)) => Verdict::NotRecovered(format!(
+                (Outcome::Cancelled, _) => RecoveryVerdict::Stopped,
+                (_, Ok(answer)) => judge(&answer, mode, &name),
+                (_, Err(error)) => RecoveryVerdict::NotRecovered(format!(
                     "Agent recovery invocation failed for sub-recipe '{name}': {error}"
                 )),
             };
             TaskDone::Recovered { path, frame: id, answer, usage: Some(usage) }
         });
         Ok(())
+    }
+}
+
+/// The agent that the step around a recipe names for its recovery.
+fn recoverer(state: &RunState, id: FrameId) -> Recoverer {
+    let Some((frame, at)) = state.frames[id].parent else { return Recoverer::default() };
+    match &state.frames[frame].unit.steps[at].kind {
+        StepKind::Nested { recoverer, .. } => recoverer.clone(),
+        _ => Recoverer::default(),
     }
 }

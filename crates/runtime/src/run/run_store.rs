@@ -1,10 +1,14 @@
 //! What a run writes: its journal, and the files that its steps read.
 
-use std::{collections::HashMap, path::Path};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
 use engine::{
     Event, Outcome, Record,
     run::{
+        decide,
         event::Stored,
         frame::{Frame, FrameId},
     },
@@ -51,6 +55,11 @@ impl RunStore {
             large: LargeFiles::new(dir.join("large")),
             prepared: PreparedFolder::new(dir),
         }
+    }
+
+    /// The folder of the run; empty in a dry run.
+    pub(super) fn dir(&self) -> PathBuf {
+        self.folder.as_ref().map(|folder| folder.path().to_owned()).unwrap_or_default()
     }
 
     /// Writes an event before it is reported; the end of the run is also synced.
@@ -122,6 +131,18 @@ impl RunStore {
             make_dir(&folder.path().join(&dir))?;
         }
         Ok(Some(values::store(folder.path(), &dir, value)?))
+    }
+
+    /// Stores the declared result of a recipe that is complete.
+    pub(super) fn store_result(&self, root: &Frame) -> Result<Option<Stored>, FolderError> {
+        if root.unit.output.is_none() || !root.is_complete() {
+            return Ok(None);
+        }
+        let Some(value) = decide::result(root) else { return Ok(None) };
+        match &self.folder {
+            Some(folder) => Ok(Some(values::store(folder.path(), Path::new("."), &value)?)),
+            None => Ok(Some(Stored::Inline(value))),
+        }
     }
 
     /// Releases the private files of an attempt, which are not needed after it.

@@ -1,35 +1,26 @@
 //! Starting agents: their prompts, their environment and their limits.
 
 use std::{
-    collections::{HashMap, HashSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use engine::{
-    Event, Outcome,
-    run::{
-        actions::HookKind,
-        cause::Exhausted,
-        event::{Ended, Usage},
-        frame::FrameId,
-    },
+    Outcome,
+    run::{actions::HookKind, budget, cause::Exhausted},
 };
 use recipe::{
-    plan::{AgentStep, Budget},
+    plan::AgentStep,
     scope::{Final, Scope},
     template::Template,
-    value::Value,
+    value::{Map, Value},
 };
 
 use super::{DriveError, Driver, start_step::StepStart, tasks::TaskDone};
 use crate::{
     agents::User,
     steps::{
-        agent::{
-            attempt::{AgentTask, run_agent},
-            budget::{self, Ledger, Limit},
-        },
+        agent::attempt::{AgentTask, run_agent},
         shell::export::own_room,
     },
     store::folder::{FolderError, RunFolder, make_dir},
@@ -51,28 +42,12 @@ pub(super) struct AgentRequest {
     pub(super) json_retries: u64,
 }
 
-/// The usage of agents, against the budgets of the run.
-#[derive(Default)]
-pub(super) struct Spending {
-    pub(super) ledger: Arc<Ledger>,
-    /// Usage before this process started; set when the first limit is read.
-    before: Option<SpentBefore>,
-    /// Programs that do not report their cost, and about which there is a note.
-    without_cost: HashSet<String>,
-}
-
-/// Usage before this process started: in total, and below every recipe step.
-struct SpentBefore {
-    all: Usage,
-    below: HashMap<String, Usage>,
-}
-
 impl Driver<'_> {
     pub(super) fn start_agent(&mut self, start: StepStart, agent: &AgentStep) -> Result<(), DriveError> {
-        let cwd = match self.step_dir(start.frame, &start.step) {
+        let cwd = match self.spec.step_dir(&self.state, start.frame, &start.step) {
             Ok(cwd) => cwd,
             Err(refusal) => {
-                self.refuse(&start.path, start.attempt, "agent", Outcome::Refused(refusal));
+                self.tasks.refuse(&start.path, start.attempt, "agent", Outcome::Refused(refusal));
                 return Ok(());
             }
         };
@@ -93,7 +68,7 @@ impl Driver<'_> {
         match self.agent_task(&start, cwd, request)? {
             Ok(task) => self.spawn_agent(start, task),
             Err(exhausted) => {
-                self.refuse(&start.path, start.attempt, "agent", Outcome::Budget(exhausted));
+                self.tasks.refuse(&start.path, start.attempt, "agent", Outcome::Budget(exhausted));
                 Ok(())
             }
         }
@@ -107,18 +82,21 @@ impl Driver<'_> {
         request: AgentRequest,
     ) -> Result<Result<AgentTask, Vec<Exhausted>>, DriveError> {
         let StepStart { ref path, attempt, frame, at, ref step, .. } = *start;
-        let limits = self.limits(frame);
-        if let Some(exhausted) = budget::used_up(&limits, &self.spending.ledger) {
+        let limits = budget::limits(&self.state, frame);
+        if let Some(exhausted) = budget::used_up(&limits, &*self.ledger) {
             return Ok(Err(exhausted));
         }
         let dir = RunFolder::attempt(path, attempt);
-        make_dir(&self.run_dir().join(&dir))?;
+        make_dir(&self.store.dir().join(&dir))?;
         let lineage = self.state.lineage(frame);
         let exported =
             crate::steps::shell::export::exports(&lineage, "", Vec::new(), step.max_env_value_bytes);
         self.note_left_out(path, frame, exported.share);
         let (fitting, large) = own_room(self.own_env(frame, step));
-        let mut own = self.in_files(path, &dir, large)?;
+        let folder = self.store.dir().join(&dir);
+        let mut notes = Vec::new();
+        let mut own = in_files(&folder, large, &mut notes)?;
+        self.pending_notes.extend(notes.into_iter().map(|note| (path.clone(), note)));
         own.extend(fitting);
         let mut env = self.step_env(frame, at, &dir, (exported.env, exported.share), own)?;
         let known = [
@@ -129,9 +107,9 @@ impl Driver<'_> {
         for (name, value) in known {
             env.set_missing(name, value);
         }
-        self.complete_context(frame, &cwd, &dir)?;
+        complete_context(&self.state.frames[frame].context, &cwd, &folder)?;
         Ok(Ok(AgentTask {
-            run: self.run_dir(),
+            run: self.store.dir(),
             run_id: self.spec.run_id.clone(),
             path: path.to_owned(),
             step: Arc::clone(step),
@@ -152,64 +130,14 @@ impl Driver<'_> {
             auto_stage: request.auto_stage,
             json_retries: request.json_retries,
             limits,
-            account: self.spending.ledger.open(path),
-            ledger: Arc::clone(&self.spending.ledger),
+            account: self.ledger.open(path),
+            ledger: Arc::clone(&self.ledger),
         }))
-    }
-
-    /// Puts variables that are too large for an environment into files. Another variable names each file.
-    fn in_files(
-        &mut self,
-        path: &str,
-        dir: &Path,
-        large: Vec<(String, Arc<str>)>,
-    ) -> Result<Vec<(String, String)>, FolderError> {
-        let mut named = Vec::new();
-        for (name, value) in large {
-            let file = self.run_dir().join(dir).join(format!("env-{name}"));
-            crate::store::folder::write_private(&file, value.as_bytes())?;
-            self.pending_notes.push((
-                path.to_owned(),
-                format!(
-                    "`{name}` of its `env` has {} bytes, too many for an environment: it is not set; `{name}_FILE` names a file that holds it",
-                    value.len()
-                ),
-            ));
-            named.push((format!("{name}_FILE"), file.to_string_lossy().into_owned()));
-        }
-        Ok(named)
-    }
-
-    /// Adds the names that every agent gets to its context file.
-    fn complete_context(&self, frame: FrameId, cwd: &Path, dir: &Path) -> Result<(), FolderError> {
-        let context = &self.state.frames[frame].context;
-        let mut missing: Vec<(&str, Value)> = Vec::new();
-        if !context.contains_key(DIRECTORY) {
-            missing.push((DIRECTORY, Value::from(cwd.to_string_lossy().into_owned())));
-        }
-        if !context.contains_key(UNATTENDED) {
-            missing.push((UNATTENDED, Value::from("1")));
-        }
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let file = self.run_dir().join(dir).join("context.json");
-        let text = std::fs::read_to_string(&file).map_err(FolderError::at("read", &file))?;
-        let Some(open) = text.trim_end().strip_suffix('}') else { return Ok(()) };
-        let mut text = open.trim_end().to_owned();
-        for (name, value) in missing {
-            let comma = if text.ends_with('{') { "" } else { "," };
-            text.push_str(&format!("{comma}\n{}:{}", Value::from(name).to_json(), value.to_json()));
-        }
-        text.push_str("\n}\n");
-        // a new file: the old one may be shared with the next step
-        std::fs::remove_file(&file).map_err(FolderError::at("replace", &file))?;
-        crate::store::folder::write_private(&file, text.as_bytes()).map(drop)
     }
 
     fn spawn_agent(&mut self, start: StepStart, task: AgentTask) -> Result<(), DriveError> {
         let StepStart { path, attempt, frame, at, pre_hook, .. } = start;
-        let wake = self.watch(&path, &task.dir.join("stdout"))?;
+        let wake = self.shown.watch(&path, &task.run.join(&task.dir).join("stdout"))?;
         let hook = pre_hook.then(|| self.hook(frame, at, HookKind::PreStep)).flatten();
         let go = self.tasks.stop_signal(&path);
         let progress = self.tasks.progress.0.clone();
@@ -223,47 +151,51 @@ impl Driver<'_> {
         });
         Ok(())
     }
+}
 
-    /// The limits of agents below a frame. Limits of the command line replace those of the recipe, and limits of a
-    /// resume replace both.
-    fn limits(&mut self, frame: FrameId) -> Vec<Limit> {
-        let state = &self.state;
-        let spent = || SpentBefore { all: state.used.clone(), below: state.used_below.clone() };
-        let before = self.spending.before.get_or_insert_with(spent);
-        let mut limits = Vec::new();
-        let mut at = Some(frame);
-        while let Some(id) = at {
-            let frame = &state.frames[id];
-            let limit = match frame.parent {
-                None => budget::of_run(&frame.unit.budget, &self.spec.agents, before.all.clone()),
-                Some(_) => Limit {
-                    prefix: format!("{}/", frame.path),
-                    budget: budget::without(&frame.unit.budget, &self.spec.agents.raised),
-                    before: before.below.get(&frame.path).cloned().unwrap_or_default(),
-                },
-            };
-            limits.extend((limit.budget != Budget::default()).then_some(limit));
-            at = frame.parent.map(|(parent, _)| parent);
-        }
-        limits
+/// Puts variables that are too large for an environment into files. Another variable names each file.
+fn in_files(
+    dir: &Path,
+    large: Vec<(String, Arc<str>)>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<(String, String)>, FolderError> {
+    let mut named = Vec::new();
+    for (name, value) in large {
+        let file = dir.join(format!("env-{name}"));
+        crate::store::folder::write_private(&file, value.as_bytes())?;
+        notes.push(format!(
+                "`{name}` of its `env` has {} bytes, too many for an environment: it is not set; `{name}_FILE` names a file that holds it",
+                value.len()
+            ));
+        named.push((format!("{name}_FILE"), file.to_string_lossy().into_owned()));
     }
+    Ok(named)
+}
 
-    /// Notes once per program that its cost is unknown and cannot count against a budget in dollars.
-    pub(super) fn note_unknown_cost(&mut self, path: &str, ended: &Ended) -> Result<(), DriveError> {
-        let Some((frame, _)) = self.state.locate(path) else { return Ok(()) };
-        let Some(usage) = ended.usage.as_ref().filter(|usage| usage.runs_without_cost > 0) else {
-            return Ok(());
-        };
-        let program = usage.program.clone().unwrap_or_default();
-        let is_limited = self.limits(frame).iter().any(|limit| limit.budget.usd.is_some());
-        if !is_limited || !self.spending.without_cost.insert(program.clone()) {
-            return Ok(());
-        }
-        let message = format!(
-            "`{program}` does not report its cost: the budget in dollars does not count it, so the total may exceed the budget"
-        );
-        self.record(Event::Noted { path: Some(path.to_owned()), message }, None)
+/// Adds the names that every agent gets to its context file.
+fn complete_context(context: &Map, cwd: &Path, dir: &Path) -> Result<(), FolderError> {
+    let mut missing: Vec<(&str, Value)> = Vec::new();
+    if !context.contains_key(DIRECTORY) {
+        missing.push((DIRECTORY, Value::from(cwd.to_string_lossy().into_owned())));
     }
+    if !context.contains_key(UNATTENDED) {
+        missing.push((UNATTENDED, Value::from("1")));
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let file = dir.join("context.json");
+    let text = std::fs::read_to_string(&file).map_err(FolderError::at("read", &file))?;
+    let Some(open) = text.trim_end().strip_suffix('}') else { return Ok(()) };
+    let mut text = open.trim_end().to_owned();
+    for (name, value) in missing {
+        let comma = if text.ends_with('{') { "" } else { "," };
+        text.push_str(&format!("{comma}\n{}:{}", Value::from(name).to_json(), value.to_json()));
+    }
+    text.push_str("\n}\n");
+    // a new file: the old one may be shared with the next step
+    std::fs::remove_file(&file).map_err(FolderError::at("replace", &file))?;
+    crate::store::folder::write_private(&file, text.as_bytes()).map(drop)
 }
 
 /// The context of an agent: that of the frame, plus its directory and the flag that the run is unattended.

@@ -1,37 +1,28 @@
 //! Starts steps: their directory, their environment, and the process or recipe that does the work.
 
-use std::{
-    collections::BTreeSet,
-    ffi::OsStr,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{ffi::OsStr, path::Path, sync::Arc};
 
 use engine::{
     Outcome, RunState,
     run::{
         actions::{Happening, HookKind},
-        attempt::AttemptResult,
-        cause::Refusal,
         frame::FrameId,
     },
 };
 use recipe::{
-    plan::{JsonMode, Step, StepKind},
+    plan::{Step, StepKind},
     template::Template,
     value::Value,
 };
-use tokio::sync::Notify;
 
 use super::{DriveError, Driver, tasks::TaskDone};
 use crate::{
-    machine::{missing_tool::Lookup, preflight},
+    machine::missing_tool::Lookup,
     os::{
         environment::Environment,
         process::{Marker, Stdin},
     },
     steps::{
-        output_files::OutputFiles,
         shell::{
             attempt::{Command, Quoted, SHELL, ShellTask, run_shell},
             context_file::Sharing,
@@ -40,10 +31,7 @@ use crate::{
         },
         spawn::{SpawnContext, spawn_report},
     },
-    store::{
-        folder::{FolderError, RunFolder},
-        outputs::Stream,
-    },
+    store::folder::{FolderError, RunFolder},
 };
 
 /// An attempt at a step that begins now.
@@ -82,45 +70,6 @@ impl Driver<'_> {
         }
     }
 
-    /// Ends a step before it started.
-    pub(super) fn refuse(&mut self, path: &str, attempt: u32, kind: &str, outcome: Outcome) {
-        let finished = AttemptResult::failed(kind, outcome, "");
-        let path = path.to_owned();
-        self.tasks.set.spawn(async move {
-            TaskDone::Attempt { path, attempt, hook: None, result: Box::new(Ok(finished)) }
-        });
-    }
-
-    /// The directory that the steps of a frame start from: `-C`, changed by recipe steps with a directory.
-    pub(super) fn base_dir(&self, frame: FrameId) -> PathBuf {
-        let Some((parent, at)) = self.state.frames[frame].parent else {
-            return self.spec.working_dir.clone();
-        };
-        let outer = &self.state.frames[parent];
-        let base = self.base_dir(parent);
-        match &outer.unit.steps[at].working_dir {
-            Some(template) => base.join(expand(&template.render(outer), self.spec.host.home.as_deref())),
-            None => base,
-        }
-    }
-
-    pub(super) fn step_dir(&self, frame: FrameId, step: &Step) -> Result<PathBuf, Refusal> {
-        let base = self.base_dir(frame);
-        let dir = match &step.working_dir {
-            Some(template) => {
-                base.join(expand(&template.render(&self.state.frames[frame]), self.spec.host.home.as_deref()))
-            }
-            None => base,
-        };
-        match preflight::dir_problem(&dir) {
-            None => Ok(dir),
-            Some(why) => {
-                let path = engine::run::text::brief(&dir.to_string_lossy());
-                Err(Refusal::Directory { path, why: why.to_owned() })
-            }
-        }
-    }
-
     /// The environment of a step: the common variables, the exported values, and the step's own.
     pub(super) fn step_env(
         &mut self,
@@ -130,8 +79,8 @@ impl Driver<'_> {
         (exported, share): (Vec<(String, String)>, Share),
         own: Vec<(String, String)>,
     ) -> Result<Environment, FolderError> {
-        let file = self.run_dir().join(dir).join("context.json");
-        let sharing = if self.runs_beside_others(frame, at) { Sharing::Beside } else { Sharing::Alone };
+        let file = self.store.dir().join(dir).join("context.json");
+        let sharing = if self.state.runs_beside_others(frame, at) { Sharing::Beside } else { Sharing::Alone };
         self.store.hand_out_context(frame, &self.state.frames[frame], &file, sharing)?;
         let mut env = Environment::shared(Arc::clone(&self.environment.variables));
         if !share.is_whole {
@@ -146,8 +95,7 @@ impl Driver<'_> {
 
     /// The `env` of a step and of the recipe steps around it. Its secrets are masked from now on.
     pub(super) fn own_env(&mut self, frame: FrameId, step: &Step) -> Vec<(String, String)> {
-        let mut own: Vec<(String, String)> = Vec::new();
-        self.declared_env(frame, step, &mut own);
+        let own = declared_env(&self.state, frame, step);
         for (name, value) in &own {
             self.mask.learn_value(name, &Value::from(value.as_str()));
         }
@@ -155,45 +103,16 @@ impl Driver<'_> {
         own
     }
 
-    /// The names of the variables that a step and the recipe steps around it set.
-    pub(super) fn given_env(&self, frame: FrameId, step: &Step) -> BTreeSet<String> {
-        let mut own = Vec::new();
-        self.declared_env(frame, step, &mut own);
-        own.into_iter().map(|(name, _)| name).collect()
-    }
-
-    /// The `env` of a step, after that of the recipe steps around it.
-    fn declared_env(&self, frame: FrameId, step: &Step, env: &mut Vec<(String, String)>) {
-        let scope = &self.state.frames[frame];
-        if let Some((parent, at)) = scope.parent {
-            self.declared_env(parent, &self.state.frames[parent].unit.steps[at], env);
-        }
-        let value = |template: &Template| template.render(scope).replace('\0', "");
-        env.extend(step.env.iter().map(|(name, template)| (name.clone(), value(template))));
-    }
-
-    /// Whether a step may run in parallel with others.
-    pub(crate) fn runs_beside_others(&self, frame: FrameId, at: usize) -> bool {
-        let mut id = Some((frame, at));
-        while let Some((frame, at)) = id {
-            if self.state.frames[frame].unit.steps[at].group.is_some() {
-                return true;
-            }
-            id = self.state.frames[frame].parent;
-        }
-        false
-    }
-
     fn start_shell(&mut self, start: StepStart, command: &Template) -> Result<(), DriveError> {
         let StepStart { ref path, attempt, frame, at, ref step, pre_hook, .. } = start;
-        let cwd = match self.step_dir(frame, step) {
+        let cwd = match self.spec.step_dir(&self.state, frame, step) {
             Ok(cwd) => cwd,
             Err(refusal) => {
-                self.refuse(path, attempt, "bash", Outcome::Refused(refusal));
+                self.tasks.refuse(path, attempt, "bash", Outcome::Refused(refusal));
                 return Ok(());
             }
         };
-        let run = self.run_dir();
+        let run = self.store.dir();
         let dir = RunFolder::attempt(path, attempt);
         let outputs = self.store.prepared.become_attempt(&dir, attempt)?;
         let private = run.join(&dir).join("private");
@@ -206,7 +125,7 @@ impl Driver<'_> {
             Ok(script) => script,
             Err(script::ScriptError::Folder(error)) => return Err(error.into()),
             Err(script::ScriptError::Refused(refusal)) => {
-                self.refuse(path, attempt, "bash", Outcome::Refused(refusal));
+                self.tasks.refuse(path, attempt, "bash", Outcome::Refused(refusal));
                 return Ok(());
             }
         };
@@ -229,7 +148,10 @@ impl Driver<'_> {
         let report = spawn_report(&command, starter, self.tasks.progress.0.clone());
         let lookup = Lookup { cwd: command.cwd.clone(), env: Arc::clone(&command.env) };
         let prepared = command.prepare(&outputs)?;
-        self.follow(path, step, &run.join(&dir), &outputs);
+        if self.reporter.wants_output() {
+            let is_secret = step.store.as_deref().is_some_and(|name| self.mask.is_secret(name));
+            self.shown.follow(path, step, &run.join(&dir), &outputs, is_secret);
+        }
         let task = ShellTask {
             run,
             step: Arc::clone(step),
@@ -266,36 +188,15 @@ impl Driver<'_> {
         self.pending_notes.push((path.to_owned(), message));
     }
 
-    /// Follows the output files of an attempt if the reporter wants output. The output of a step that makes a secret is
-    /// the secret itself, and is not shown.
-    fn follow(&mut self, path: &str, step: &Step, dir: &Path, outputs: &OutputFiles) {
-        if !self.reporter.wants_output() {
-            return;
-        }
-        let is_secret = step.store.as_deref().is_some_and(|name| self.mask.is_secret(name));
-        if step.json != JsonMode::Text {
-            self.shown.json_steps.insert(path.to_owned());
-        }
-        let stdout = (!is_secret).then_some((Stream::Stdout, "stdout", &outputs.stdout));
-        let stderr = Some((Stream::Stderr, "stderr", &outputs.stderr));
-        for (stream, name, file) in [stdout, stderr].into_iter().flatten() {
-            self.shown.outputs.follow(path, stream, &dir.join(name), Arc::clone(file));
-        }
-    }
-
-    /// Creates an agent's output file, and notifies when it grows.
-    pub(super) fn watch(&mut self, path: &str, file: &Path) -> Result<Arc<Notify>, FolderError> {
-        let full = self.run_dir().join(file);
-        let open = crate::os::process::open_output(&full).map_err(FolderError::at("create", &full))?;
-        Ok(self.shown.outputs.follow(path, Stream::Transcript, &full, Arc::new(open)))
-    }
-
     fn start_nested(&mut self, start: StepStart) -> Result<(), DriveError> {
         let StepStart { path, frame, ref step, .. } = start;
         let (unit, problem) = match self.target(&path, frame, step) {
             Ok(unit) => {
-                let problem =
-                    self.step_dir(frame, step).err().or_else(|| self.entry_problem(frame, step, &unit));
+                let problem = self
+                    .spec
+                    .step_dir(&self.state, frame, step)
+                    .err()
+                    .or_else(|| self.entry_problem(frame, step, &unit));
                 (Some(unit.path.clone()), problem)
             }
             Err(refusal) => (None, Some(refusal)),
@@ -318,17 +219,19 @@ impl Driver<'_> {
     }
 }
 
+/// The `env` of a step, after that of the recipe steps around it.
+pub(super) fn declared_env(state: &RunState, frame: FrameId, step: &Step) -> Vec<(String, String)> {
+    let scope = &state.frames[frame];
+    let mut env = match scope.parent {
+        Some((parent, at)) => declared_env(state, parent, &state.frames[parent].unit.steps[at]),
+        None => Vec::new(),
+    };
+    let value = |template: &Template| template.render(scope).replace('\0', "");
+    env.extend(step.env.iter().map(|(name, template)| (name.clone(), value(template))));
+    env
+}
+
 /// The variables that name the context file.
 pub(super) fn context_names(file: &Path) -> [(&'static str, &OsStr); 2] {
     ["RECIPE_CONTEXT_FILE", "AMPLIHACK_CONTEXT_FILE"].map(|name| (name, file.as_os_str()))
-}
-
-/// A path with `~` replaced by the home directory.
-fn expand(path: &str, home: Option<&Path>) -> PathBuf {
-    match (path.strip_prefix('~'), home) {
-        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
-            home.join(rest.trim_start_matches('/'))
-        }
-        _ => PathBuf::from(path),
-    }
 }

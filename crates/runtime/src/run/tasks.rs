@@ -2,15 +2,17 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use engine::Outcome;
 use engine::run::{
     actions::FailedRecipe, attempt::AttemptResult, cause::Refusal, event::Usage, frame::FrameId,
+    recovery_answer::RecoveryVerdict,
 };
 use tokio::{
     sync::{mpsc, watch},
     task::JoinSet,
 };
 
-use super::{hooks::HookReport, recovery::Verdict};
+use super::hooks::HookReport;
 use crate::{
     os::process::{self, Filter, Survivor},
     steps::shell::attempt::{Go, Progress, duration, stopped},
@@ -45,7 +47,7 @@ pub(crate) enum TaskDone {
     /// A sub-recipe timed out.
     RecipeTimeout { path: String, seconds: f64 },
     /// A recovery agent answered.
-    Recovered { path: String, frame: FrameId, answer: Verdict, usage: Option<Usage> },
+    Recovered { path: String, frame: FrameId, answer: RecoveryVerdict, usage: Option<Usage> },
     /// Nothing has to be done.
     Nothing,
     /// The runner itself failed inside a task.
@@ -99,6 +101,13 @@ impl Tasks {
                 _ => false,
             });
         }
+    }
+
+    /// Ends a step before it started.
+    pub(super) fn refuse(&mut self, path: &str, attempt: u32, kind: &str, outcome: Outcome) {
+        let path = path.to_owned();
+        let result = Box::new(Ok(AttemptResult::failed(kind, outcome, "")));
+        self.set.spawn(async move { TaskDone::Attempt { path, attempt, hook: None, result } });
     }
 
     /// Waits before the next attempt at a step, and ends what the last one left running.

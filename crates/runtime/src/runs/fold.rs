@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use engine::{Event, Record, RunSettings, RunState, RunStatus};
+use engine::{Event, Record, RunSettings, RunState, RunStatus, knowledge::Knowledge};
 use recipe::{plan::Plan, value::Value};
 
 use super::{
@@ -50,6 +50,7 @@ pub(super) fn fold(
         status: RunStatus::Interrupted,
         lost: HashMap::new(),
         reach: CliHint::default(),
+        knowledge: Knowledge::built_in(),
         generation: 0,
         extent: Extent::default(),
     };

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, path::PathBuf};
 
-use engine::{Event, RunState, RunStatus, run::origin::Origin};
+use engine::{Event, RunState, RunStatus, knowledge::Knowledge, run::origin::Origin};
 use recipe::plan::Plan;
 
 use super::RunError;
@@ -37,6 +37,7 @@ pub(crate) struct Job<'a> {
     pub(crate) audits: Vec<Audit>,
     pub(crate) agents: AgentSettings,
     pub(crate) reach: CliHint,
+    pub(crate) knowledge: Knowledge,
     /// The name of its recipe, valid in any directory.
     pub(crate) recipe: String,
     /// Where the request for it came from.
@@ -50,6 +51,7 @@ impl Job<'_> {
             run_id: self.run_id.clone(),
             tracking_id: self.tracking_id.clone(),
             reach: self.reach.clone(),
+            knowledge: self.knowledge,
             recipe: self.recipe,
             origin: self.origin,
         };
@@ -92,6 +94,7 @@ struct Known {
     run_id: String,
     tracking_id: String,
     reach: CliHint,
+    knowledge: Knowledge,
     recipe: String,
     origin: Option<Origin>,
 }
@@ -121,6 +124,7 @@ fn finished_result(
         output,
         plan,
         reach: &known.reach,
+        knowledge: &known.knowledge,
         recipe: known.recipe.clone(),
         origin: known.origin.as_ref(),
     })

@@ -26,6 +26,8 @@ mod start;
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use engine::knowledge::Knowledge;
+
 pub use awaiting_choice::changed_note;
 pub use cancel::{CancelError, CancelRequest, Cancelled};
 pub use current_recipe::CurrentRecipe;
@@ -56,6 +58,8 @@ use crate::{
 pub struct Runs {
     home: PathBuf,
     reach: CliHint,
+    /// What is believed about programs and their words.
+    knowledge: Knowledge,
     /// Variables of the environment, which may hold secrets that steps have printed.
     variables: BTreeMap<String, String>,
 }
@@ -100,7 +104,7 @@ pub enum RunError {
 impl Runs {
     /// The runs below a state directory.
     pub fn at(home: PathBuf) -> Runs {
-        Runs { home, reach: CliHint::default(), variables: BTreeMap::new() }
+        Runs { home, reach: CliHint::default(), knowledge: Knowledge::built_in(), variables: BTreeMap::new() }
     }
 
     /// The same runs, with the command line that reaches them.
@@ -113,6 +117,17 @@ impl Runs {
     #[must_use]
     pub fn knowing(self, variables: BTreeMap<String, String>) -> Runs {
         Runs { variables, ..self }
+    }
+
+    /// The same runs, with what a user adds to the built-in knowledge.
+    #[must_use]
+    pub fn believing(self, knowledge: Knowledge) -> Runs {
+        Runs { knowledge, ..self }
+    }
+
+    /// What is believed about programs and their words.
+    pub fn knowledge(&self) -> &Knowledge {
+        &self.knowledge
     }
 
     /// The command line that reaches them.

@@ -8,7 +8,7 @@ use std::{
     path::PathBuf,
 };
 
-use engine::{Event, Record, RunState, RunStatus, run::event::Usage};
+use engine::{Event, Record, RunState, RunStatus, knowledge::Knowledge, run::event::Usage};
 use recipe::{check::Loader, plan::Plan};
 
 use super::{CurrentRecipe, Runs, compile::compile, evidence, fold::fold};
@@ -47,6 +47,8 @@ pub struct OpenedRun {
     pub lost: HashMap<String, String>,
     /// The command line that reaches it.
     pub reach: CliHint,
+    /// What is believed about programs and their words.
+    pub knowledge: Knowledge,
     /// The generation of sources that it used last.
     pub(super) generation: u32,
     /// How far its journal was read.
@@ -98,7 +100,7 @@ impl Runs {
             true => journal::look(&journal),
             false => Ok((Vec::new(), Extent::default())),
         })?;
-        Ok(OpenedRun { reach: self.reach.clone(), extent, ..shown })
+        Ok(OpenedRun { reach: self.reach.clone(), knowledge: self.knowledge.clone(), extent, ..shown })
     }
 
     /// Opens a run to write to it. The caller must hold the lock.
@@ -106,14 +108,16 @@ impl Runs {
         let path = folder.journal();
         let open = || Journal::open(&path).map(|(journal, records)| (records, journal));
         let (shown, journal) = assemble(folder, &self.variables, open)?;
+        shown.folder.mark_format(&shown.header)?;
         shown.go_on();
-        Ok((OpenedRun { reach: self.reach.clone(), ..shown }, journal))
+        Ok((OpenedRun { reach: self.reach.clone(), knowledge: self.knowledge.clone(), ..shown }, journal))
     }
 
     /// The same with a run that was opened before it was locked: read again only if its journal has grown since.
     pub(super) fn take_opened(&self, opened: OpenedRun) -> Result<(OpenedRun, Journal), OpenError> {
         match Journal::open_unchanged(&opened.folder.journal(), &opened.extent)? {
             Some(journal) => {
+                opened.folder.mark_format(&opened.header)?;
                 opened.go_on();
                 Ok((OpenedRun { status: opened.status_now(), ..opened }, journal))
             }
@@ -168,6 +172,7 @@ impl OpenedRun {
         let mut result = report::result(&Subject {
             plan: &self.plan,
             reach: &self.reach,
+            knowledge: &self.knowledge,
             recipe: self.recipe.name(),
             origin: self.header.origin.as_ref(),
             run_id: Some(&self.header.run_id),

@@ -14,6 +14,7 @@ use super::{
     resume::{Resume, asks_agents},
     resume_error::named,
 };
+use crate::report::diagnose::FailedRun;
 
 impl Runs {
     /// Completed steps with agents that a plain resume would run again.
@@ -127,13 +128,14 @@ fn about_effects(steps: &[String], command: impl Fn(&str) -> String) -> Vec<Stri
 
 /// The diagnosis of each failure.
 fn blames(shown: &OpenedRun) -> Blames {
-    let found = crate::report::diagnose::failure(
-        &shown.plan,
-        &shown.state,
-        Some(shown.folder.path()),
-        |_| Commands::default(),
-        &shown.mask,
-    );
+    let failed = FailedRun {
+        plan: &shown.plan,
+        state: &shown.state,
+        run_dir: Some(shown.folder.path()),
+        mask: &shown.mask,
+        knowledge: &shown.knowledge,
+    };
+    let found = crate::report::diagnose::failure(&failed, |_| Commands::default());
     let (Some(found), Some((first, _))) = (found, shown.state.root_cause()) else { return Blames::new() };
     let beside = found.diagnosis.beside.into_iter().map(|beside| (beside.step, beside.bucket));
     let all = std::iter::once((first, found.diagnosis.bucket)).chain(beside);

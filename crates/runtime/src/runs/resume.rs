@@ -250,6 +250,7 @@ impl Runs {
             audits: audit.into_iter().chain(log).collect(),
             agents: resume.agents,
             reach: self.reach.clone(),
+            knowledge: self.knowledge.clone(),
             recipe: recipe.name(),
             origin: shown.header.origin,
         };

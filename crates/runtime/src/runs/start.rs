@@ -175,6 +175,7 @@ impl Runs {
             audits: audit.into_iter().chain(log).collect(),
             agents: start.agents,
             reach: self.reach.clone(),
+            knowledge: self.knowledge.clone(),
             recipe,
             origin: start.origin,
         };

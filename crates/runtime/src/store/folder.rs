@@ -108,6 +108,19 @@ impl RunFolder {
         serde_json::from_slice(&text).map_err(|error| FolderError::at("read", &path)(error.into()))
     }
 
+    /// Marks a run of an older format as one of this format: it gets records that older programs cannot read.
+    pub(crate) fn mark_format(&self, header: &Header) -> Result<(), FolderError> {
+        if header.format == FORMAT {
+            return Ok(());
+        }
+        let (file, new) = (self.path.join("run.json"), self.path.join("run.json.new"));
+        let header = Header { format: FORMAT, ..header.clone() };
+        let json = to_json(&header).map_err(FolderError::at("write", &file))?;
+        write_new(&new, &json)?;
+        fs::rename(&new, &file).map_err(FolderError::at("replace", &file))?;
+        sync_dir(&self.path)
+    }
+
     /// The journal's file.
     pub fn journal(&self) -> PathBuf {
         self.path.join("events.jsonl")

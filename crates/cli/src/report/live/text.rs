@@ -121,8 +121,8 @@ fn is_colour(sequence: &str) -> bool {
 
 /// An error without the prefix with the kind of step.
 pub(super) fn without_kind(error: &str) -> &str {
-    let kinds = ["bash step failed: ", "agent step failed: "];
-    kinds.iter().find_map(|kind| error.strip_prefix(kind)).unwrap_or(error)
+    let headings = ["bash", "agent"].map(engine::run::message::heading);
+    headings.iter().find_map(|heading| error.strip_prefix(heading.as_str())).unwrap_or(error)
 }
 
 /// An icon in its colour.

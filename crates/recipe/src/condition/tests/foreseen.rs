@@ -12,7 +12,7 @@ fn decided(text: &str) -> Option<bool> {
 }
 
 #[test]
-fn what_cannot_matter_decides_nothing() {
+fn operands_without_effect_decide_nothing() {
     for (text, expected) in [
         ("late", None),
         ("late.deep[0]", None),

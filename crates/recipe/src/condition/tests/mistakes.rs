@@ -98,7 +98,7 @@ fn broken_texts() {
 }
 
 #[test]
-fn help_says_what_to_write() {
+fn help_shows_a_correct_form() {
     let help = "`x is None` is written `not x`, and `x is not None` is written `x`; two values are compared with `==`";
     check("a is None", (Syntax, "unexpected `is`", "is", Some(help)));
     check("a b", (Syntax, "unexpected `b`", "b", Some("`and`, `or` or the end is expected here")));
@@ -159,8 +159,8 @@ fn wrong_arguments() {
         ("a.find()", "`.find()` takes 1 argument, but gets 0", "find()", "`text.find(a)`"),
     ] {
         let error = refused(text);
-        let told = error.help.clone().unwrap_or_default();
-        assert!(told.contains(help), "{text}: {told}");
+        let help_text = error.help.clone().unwrap_or_default();
+        assert!(help_text.contains(help), "{text}: {help_text}");
         check(text, (WrongArguments, message, place, error.help.as_deref()));
     }
 }
@@ -174,7 +174,7 @@ fn all_mistakes_of_a_condition_are_found() {
         ("__a and b__c == foo('x__y')", &["__a", "b__c", "foo", "x__y"]),
         ("__import__('os')", &["__import__"]),
         ("a.one().two().three", &["one", "two"]),
-        // behind a mistake of syntax nothing is known
+        // after a syntax error nothing is known
         ("foo(1) and b c and bar(2)", &["foo", "c"]),
         ("foo(1) @ bar(2)", &["@"]),
         ("foo(1", &["foo", ""]),
@@ -184,7 +184,7 @@ fn all_mistakes_of_a_condition_are_found() {
         assert_eq!(found, places, "{text}");
     }
     let many = format!("a{}", " or foo() or b__c".repeat(20_000));
-    assert_eq!(Condition::parse(&many).expect_err("many").len(), 2 * parser::MOST_TOLD);
+    assert_eq!(Condition::parse(&many).expect_err("many").len(), 2 * parser::MAX_ERRORS);
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn many_nodes_are_refused() {
 
 #[test]
 fn sharing_costs_no_more_than_the_file() {
-    // each anchor holds all the ones inside of it: copies would be quadratic
+    // each anchor holds all the ones inside it: copies would be quadratic
     let open: String = (0..90).map(|at| format!("&a{at} [x, ")).collect();
     let text = format!("a: {open}{}{}", "1, ".repeat(50_000), "]".repeat(90));
     assert!(tree(&text).get("a").is_some());

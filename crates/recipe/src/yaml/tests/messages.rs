@@ -1,4 +1,4 @@
-//! Tests of what is said about YAML that cannot be read.
+//! Tests of the messages about invalid YAML.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn check_help(text: &str, problem: &str, part: &str) {
 }
 
 #[test]
-fn scanner_errors_say_what_to_do() {
+fn scanner_errors_have_a_fix() {
     for (text, problem, part) in [
         ("a:\n\tb: c\n", "2:1 yaml-syntax a tab cannot be used for indentation", "use spaces"),
         ("a:\n  b: 1\n\tc: 2\n", "3:1 yaml-syntax a tab cannot be used for indentation", "use spaces"),
@@ -68,7 +68,7 @@ fn unquoted_templates_are_recognised() {
     assert_eq!(node.unwrap().to_value().to_json(), r#"{"a":"{{x}}","b":1}"#);
 }
 
-/// What the caret stands under.
+/// The text above the caret.
 fn check_covered(text: &str, covered: &str) {
     let (sources, _, diagnostics) = read(text);
     let place = diagnostics[0].place.unwrap();
@@ -76,7 +76,7 @@ fn check_covered(text: &str, covered: &str) {
 }
 
 #[test]
-fn carets_cover_what_is_meant() {
+fn carets_cover_the_mistake() {
     for (text, covered) in [
         ("a: ]\n", "]"),
         ("a: `ü`\n", "`"),

@@ -1,4 +1,4 @@
-//! Tests of where nodes and parts of scalars stand.
+//! Tests of the places of nodes and of parts of scalars.
 
 use super::*;
 
@@ -78,14 +78,14 @@ fn block_scalars_in_lists_start_at_their_mark() {
 }
 
 #[test]
-fn keys_stand_where_they_were_written() {
+fn keys_have_their_places() {
     let (sources, node, _) = read("ü: 1\n  \n\"a b\" : 2\n? c\n: 3\n");
     let NodeKind::Map(entries) = node.unwrap().kind else { panic!() };
     let found: Vec<_> = entries.iter().map(|entry| slice(&sources, entry.key.place)).collect();
     assert_eq!(found, ["ü", "\"a b\"", "c"]);
 }
 
-/// Where `part` of the text of `v` stands: at `at`, written as `written`.
+/// Checks the place of `part` in the text of `v`: at `at`, written as `written`.
 fn check_part(text: &str, part: &str, at: &str, written: &str) {
     let (sources, node, diagnostics) = read(text);
     assert_eq!(diagnostics, [], "{text}");
@@ -132,7 +132,7 @@ fn parts_of_scalars_are_found_again() {
 }
 
 #[test]
-fn what_cannot_be_placed_is_the_whole_scalar() {
+fn unplaceable_parts_point_at_the_whole_scalar() {
     let root = tree("v: abc\n");
     let value = &root.get("v").unwrap().value;
     let NodeKind::Scalar(scalar) = &value.kind else { panic!() };

@@ -1,6 +1,6 @@
 //! Checks the description of a program before it is started.
 
-use super::{AnswerBy, CustomProgram, Piece, PromptBy, split};
+use super::{AnswerBy, CustomProgram, EventAnswer, Piece, PromptBy, split};
 
 /// A problem of a description.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -74,6 +74,11 @@ pub enum CustomError {
         "the agent program `{0}` has an empty `match`: say which event holds the answer, like `type: result`"
     )]
     EmptyMatch(String),
+    /// A rule would apply to every event.
+    #[error(
+        "the agent program `{0}` has an event rule without `when`: say which events it is for, like `type: result`"
+    )]
+    EmptyWhen(String),
 }
 
 fn list(names: &[&str]) -> String {
@@ -81,8 +86,22 @@ fn list(names: &[&str]) -> String {
     names.join(", ")
 }
 
-const IN_ARGS: &[&str] =
-    &["prompt", "prompt_file", "answer_file", "system_prompt", "model", "cwd", "session", "options"];
+/// The placeholders in `args`: values first, then those that stand alone.
+const IN_ARGS: &[&str] = &[
+    "prompt",
+    "prompt_file",
+    "answer_file",
+    "system_prompt",
+    "model",
+    "cwd",
+    "session",
+    "options",
+    "all_tools_args",
+    "system_prompt_args",
+    "dir_args",
+    "model_args",
+    "session_args",
+];
 
 impl CustomProgram {
     /// Checks the description; returns the first problem.
@@ -97,9 +116,14 @@ impl CustomProgram {
         self.check_field("args", &self.args, IN_ARGS)?;
         self.check_field("model_args", &self.model_args, &["model"])?;
         self.check_field("system_prompt_args", &self.system_prompt_args, &["system_prompt"])?;
+        self.check_field("system_prompt_file_args", &self.system_prompt_file_args, &["system_prompt_file"])?;
+        self.check_field("all_tools_args", &self.all_tools_args, &[])?;
         self.check_field("dir_args", &self.dir_args, &["cwd"])?;
         self.check_field("session_args", &self.session_args, &["session"])?;
         self.check_ways()?;
+        if self.events.iter().any(|rule| rule.when.is_empty()) {
+            return Err(CustomError::EmptyWhen(self.name.clone()));
+        }
         self.check_answer()
     }
 
@@ -117,7 +141,9 @@ impl CustomProgram {
             })?;
             let wrong = pieces.into_iter().find_map(|piece| match piece {
                 Piece::Name(name) if !allowed.contains(&name) => Some(name.to_owned()),
-                Piece::Name("options") if arg != "{options}" => Some("options".to_owned()),
+                Piece::Name(name) if name == "options" || name.ends_with("_args") => {
+                    (*arg != format!("{{{name}}}")).then(|| name.to_owned())
+                }
                 _ => None,
             });
             if let Some(placeholder) = wrong {
@@ -156,10 +182,10 @@ impl CustomProgram {
         let paths: Vec<&String> = match &self.answer {
             AnswerBy::Stdout | AnswerBy::File => return Ok(()),
             AnswerBy::Json(path) => vec![path],
-            AnswerBy::Events { matching, .. } if matching.is_empty() => {
+            AnswerBy::Events(EventAnswer { matching, .. }) if matching.is_empty() => {
                 return Err(CustomError::EmptyMatch(self.name.clone()));
             }
-            AnswerBy::Events { matching, path } => matching.keys().chain([path]).collect(),
+            AnswerBy::Events(EventAnswer { matching, path }) => matching.keys().chain([path]).collect(),
         };
         match paths.into_iter().find(|path| path.split('.').any(str::is_empty)) {
             None => Ok(()),

@@ -40,7 +40,7 @@ fn plain_requests() {
         ),
         (
             "codex",
-            "exec --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox -o /scratch/last-message.txt -",
+            "exec --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox -o /scratch/answer.txt -",
         ),
         (
             "copilot",
@@ -66,7 +66,7 @@ fn full_requests() {
         ),
         (
             "codex",
-            "exec --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox --model m1 -o /scratch/last-message.txt resume s1 -",
+            "exec --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox --model m1 -o /scratch/answer.txt resume s1 -",
         ),
         (
             "copilot",
@@ -93,7 +93,7 @@ fn copilot_with_the_tools_of_its_own_settings() {
 #[test]
 fn prompts_never_stand_in_the_arguments() {
     let huge = "secret ".repeat(200_000);
-    for program in Program::KNOWN {
+    for program in Program::known_names() {
         let mut request = full(&huge);
         request.system_prompt = Some("x".repeat(500_000));
         let call = known(program).invocation(&request);
@@ -153,8 +153,17 @@ fn launcher_answers() {
         line(&reader.finish(Ended::Exit(0), "", None))
     };
     assert_eq!(read(None, "text\n"), "text");
-    assert_eq!(read(Some(&Program::Claude), "text\n"), "text");
-    assert_eq!(read(Some(&Program::Claude), transcript!("claude-hello")), "Hello from the model.");
+    assert_eq!(read(Some(&known("claude")), "text\n"), "text");
+    assert_eq!(read(Some(&known("claude")), transcript!("claude-hello")), "Hello from the model.");
+}
+
+#[test]
+fn descriptions_of_known_programs_can_be_read() {
+    for (name, description) in &super::super::KNOWN {
+        let program = description.as_deref().unwrap_or_else(|| panic!("{name} cannot be read"));
+        assert_eq!((program.name.as_str(), program.check()), (*name, Ok(())));
+        assert!(!program.events.is_empty(), "{name}");
+    }
 }
 
 #[test]
@@ -174,7 +183,7 @@ fn names() {
         let found = Program::named(name, &[]);
         assert_eq!(found.as_ref().map(Program::binary), expected, "{name}");
     }
-    for name in Program::KNOWN {
+    for name in Program::known_names() {
         assert_eq!(known(name).binary(), name);
     }
 }

@@ -117,6 +117,14 @@ fn mistakes() {
             json!({"name": "a", "answer": {"events": {"match": {}, "path": "x"}}}),
             "the agent program `a` has an empty `match`",
         ),
+        (
+            json!({"name": "a", "events": [{"session": "id"}]}),
+            "the agent program `a` has an event rule without `when`",
+        ),
+        (
+            json!({"name": "a", "args": ["x{model_args}"]}),
+            "the agent program `a` uses `{model_args}` in `args`",
+        ),
     ] {
         let error = decode(config).check().unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");
@@ -136,7 +144,7 @@ fn unknown_fields_are_refused() {
 }
 
 fn answer(config: Value, output: &str, exit: i32, stderr: &str) -> String {
-    let program = Program::Custom(Box::new(decode(config)));
+    let program = Program::from(decode(config));
     let mut reader = program.reader();
     reader.feed(output.as_bytes(), &mut Vec::new());
     line(&reader.finish(Ended::Exit(exit), stderr, None))
@@ -161,6 +169,33 @@ fn answers() {
     }
     assert!(answer(json_path, "no json", 0, "").starts_with(nothing));
     assert!(answer(events, "no json", 0, "").starts_with(nothing));
+}
+
+#[test]
+fn events_of_a_described_program() {
+    let program = Program::from(decode(json!({"name": "a", "events": [
+        {"when": {"kind": "hello"}, "session": "id", "model": "llm"},
+        {"when": {"kind": "act"}, "tool": {"name": "what", "input": "on"}, "new_answer": true},
+        {"when": {"kind": "say"}, "text": {"at": "words", "as": "part"}, "adds": {"output_tokens": "cost"}},
+        {"when": {"kind": "bye"}, "ends": {}},
+        {"when": {"kind": "sorry"}, "fails": {"at": ["why"], "status": "code"}},
+    ]})));
+    let read = |output: &str| {
+        let mut reader = program.reader();
+        let mut events = Vec::new();
+        reader.feed(output.as_bytes(), &mut events);
+        (reader.finish(Ended::Exit(0), "", None), events.len())
+    };
+    let (outcome, shown) = read(
+        "{\"kind\":\"hello\",\"id\":\"s1\",\"llm\":\"m\"}\n{\"kind\":\"say\",\"words\":\"let me see\",\"cost\":2}\n\
+         {\"kind\":\"act\",\"what\":\"bash\",\"on\":{\"command\":\"ls\"}}\n{\"kind\":\"say\",\"words\":\"do\",\"cost\":3}\n\
+         {\"kind\":\"say\",\"words\":\"ne\"}\n{\"kind\":\"bye\"}\n",
+    );
+    assert_eq!(line(&outcome), "done");
+    assert_eq!((outcome.usage.session.as_deref(), outcome.usage.output_tokens), (Some("s1"), Some(5)));
+    assert_eq!(shown, 6, "a session, a model, a tool and three texts");
+    let (failed, _) = read("{\"kind\":\"sorry\",\"why\":\"slow down\",\"code\":429}\n");
+    assert_eq!(line(&failed), "!the agent is rate limited: slow down");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::*;
 fn prose_is_no_evidence() {
     let prose = "I looked at 500 files; the error was a rate limit";
     let expected = format!("!the agent ends with exit code 3: {prose}");
-    for program in Program::KNOWN {
+    for program in Program::known_names() {
         check(program, prose, 3, "", &expected);
         check(program, "x", 3, prose, &expected);
     }

@@ -12,6 +12,7 @@ use engine::{
     Outcome,
     failure::is_hollow,
     run::{
+        budget::{self, Limit},
         cause::{NulPlace, Refusal},
         event::Usage,
         message::{budget_used_up, step_failed, tried},
@@ -29,9 +30,9 @@ use crate::{
     os::environment::Environment,
     steps::{
         agent::{
-            budget::{self, Account, Ledger, Limit},
             call::{Watch, ask},
             file_changes,
+            ledger::{Account, Ledger},
             staging::stage,
         },
         shell::attempt::{AttemptResult, Go, Progress, read_json, reference},
@@ -177,7 +178,7 @@ async fn ask_patiently(
         let call = ask(task, prompt, *asked, account, watch).await?;
         *asked += 1;
         usage.add(&call.usage);
-        let is_last = tries >= rate.max_retries || budget::used_up(&task.limits, &task.ledger).is_some();
+        let is_last = tries >= rate.max_retries || budget::used_up(&task.limits, &*task.ledger).is_some();
         tries += 1;
         let Outcome::RateLimited { message, .. } = &call.outcome else { return Ok(call) };
         if is_last {
@@ -212,7 +213,7 @@ async fn read_answer(
             _ => crate::steps::shell::attempt::json_value(&task.step, &answer).err(),
         };
         let Some(problem) = problem else { break };
-        if let Some(exhausted) = budget::used_up(&task.limits, &task.ledger) {
+        if let Some(exhausted) = budget::used_up(&task.limits, &*task.ledger) {
             finished.notes.push(format!("not asked again for JSON: {}", budget_used_up(&exhausted)));
             break;
         }

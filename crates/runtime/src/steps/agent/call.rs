@@ -14,6 +14,7 @@ use std::{
 use engine::{
     Outcome,
     run::{
+        budget,
         cause::{StartFailure, StartFailureKind},
         event::Usage,
         outcome::{AgentTrouble, KnownBy},
@@ -32,8 +33,8 @@ use crate::{
         agent::{
             activity::Activity,
             attempt::AgentTask,
-            budget::{self, Account},
             end::{End, by_exit_code, cut_short, failure_outcome, failure_text},
+            ledger::{self, Account},
             news::{News, describe},
         },
         shell::attempt::{Command, Go, Progress, drained, stopped},
@@ -290,7 +291,7 @@ impl<'a> Session<'a> {
         let mut activity = Activity::new(self.running.identity(), &task.cwd, &self.stdout, &self.stderr);
         loop {
             let more = self.feed(watch) == Fed::More;
-            if let Some(exhausted) = budget::exceeded(&task.limits, &task.ledger) {
+            if let Some(exhausted) = budget::exceeded(&task.limits, &*task.ledger) {
                 return End::Budget(exhausted);
             }
             let patience = self.answered.map(|at| at + task.settings.result_grace);
@@ -300,7 +301,7 @@ impl<'a> Session<'a> {
                 () = stopped(&mut watch.go) => return End::Stopped(watch.go.borrow().clone()),
                 () = sleep_until(deadline) => return End::TimedOut,
                 () = sleep_until(patience) => return End::AfterResult,
-                () = budget::patience(&task.limits, &task.ledger) => {}
+                () = ledger::patience(&task.limits, &task.ledger) => {}
                 idle = activity.idle(task.idle_timeout) => return End::Idle(idle),
                 () = watch.wake.notified() => {}
                 () = tokio::task::yield_now(), if more => {}

@@ -2,9 +2,9 @@
 
 pub mod activity;
 pub mod attempt;
-pub mod budget;
 pub(crate) mod call;
 pub(crate) mod end;
 pub(crate) mod file_changes;
+pub mod ledger;
 pub(crate) mod news;
 pub(crate) mod staging;

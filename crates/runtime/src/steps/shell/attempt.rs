@@ -261,8 +261,3 @@ pub fn reference(run: &Path, relative: &Path) -> Result<Option<OutputRef>, Folde
 pub(crate) fn duration(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
-
-/// Seconds as text, without unneeded decimals.
-pub fn number(seconds: f64) -> String {
-    format!("{seconds}")
-}

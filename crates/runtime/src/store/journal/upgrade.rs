@@ -31,7 +31,9 @@ pub(super) fn upgrade(record: &mut Value) {
         }
         "run_finished" => {
             if let Some(code) = event.as_object_mut().and_then(|finished| finished.remove("exit_code")) {
-                event["reason"] = json!(end_reason(&code));
+                let is_cancelled = event["status"] == "cancelled";
+                let reason = if is_cancelled { EndReason::Cancelled } else { end_reason(&code) };
+                event["reason"] = json!(reason);
             }
         }
         "recipe_stopped" if event["cause"] == "refused" => {
@@ -314,14 +316,15 @@ mod tests {
 
     #[test]
     fn an_old_exit_code_of_a_run_is_a_reason() {
-        for (code, expected) in [
-            (0, EndReason::Completed),
-            (1, EndReason::Failed),
-            (6, EndReason::Waiting),
-            (130, EndReason::Interrupted),
-            (143, EndReason::Terminated),
+        for (status, code, expected) in [
+            ("completed", 0, EndReason::Completed),
+            ("failed", 1, EndReason::Failed),
+            ("waiting", 6, EndReason::Waiting),
+            ("interrupted", 130, EndReason::Interrupted),
+            ("cancelled", 130, EndReason::Cancelled),
+            ("interrupted", 143, EndReason::Terminated),
         ] {
-            let event = json!({ "status": "failed", "exit_code": code, "error": null, "output": null });
+            let event = json!({ "status": status, "exit_code": code, "error": null, "output": null });
             let Event::RunFinished(finished) = upgraded(json!({ "run_finished": event })) else { panic!() };
             assert_eq!(finished.reason, expected, "{code}");
         }

@@ -1,0 +1,82 @@
+//! What a run is, and where it runs.
+
+use std::path::{Path, PathBuf};
+
+use engine::{
+    RunState,
+    run::{cause::Refusal, frame::FrameId, text::brief},
+};
+use recipe::{check::Loader, plan::Step};
+
+use super::tasks::Leftovers;
+use crate::{
+    agents::AgentSettings,
+    machine::{host::Host, preflight},
+    store::{folder::Options, sources::Recording},
+};
+
+/// What a run is, and where it runs. Only a recipe that becomes known later changes the host.
+pub struct RunSpec<'a> {
+    /// The run.
+    pub run_id: String,
+    /// Its options.
+    pub options: Options,
+    /// The machine.
+    pub host: Host,
+    /// Where it works.
+    pub working_dir: PathBuf,
+    /// The directory that relative paths of its recipes start from.
+    pub base: PathBuf,
+    /// Loads recipes whose names become known later.
+    pub loader: &'a dyn Loader,
+    /// Records what the loader finds.
+    pub recording: Option<&'a Recording<'a>>,
+    /// The generation of sources that it uses.
+    pub generation: u32,
+    /// How agents are started.
+    pub agents: AgentSettings,
+}
+
+impl RunSpec<'_> {
+    /// The directory that the steps of a frame start from: `-C`, changed by recipe steps with a directory.
+    pub(super) fn base_dir(&self, state: &RunState, frame: FrameId) -> PathBuf {
+        match state.frames[frame].parent {
+            None => self.working_dir.clone(),
+            Some((parent, at)) => self.dir_of(state, parent, &state.frames[parent].unit.steps[at]),
+        }
+    }
+
+    /// The directory of a step, if it can be used.
+    pub(super) fn step_dir(&self, state: &RunState, frame: FrameId, step: &Step) -> Result<PathBuf, Refusal> {
+        let dir = self.dir_of(state, frame, step);
+        match preflight::dir_problem(&dir) {
+            None => Ok(dir),
+            Some(why) => Err(Refusal::Directory { path: brief(&dir.to_string_lossy()), why: why.to_owned() }),
+        }
+    }
+
+    fn dir_of(&self, state: &RunState, frame: FrameId, step: &Step) -> PathBuf {
+        let base = self.base_dir(state, frame);
+        match &step.working_dir {
+            Some(template) => {
+                base.join(expand(&template.render(&state.frames[frame]), self.host.home.as_deref()))
+            }
+            None => base,
+        }
+    }
+
+    /// Processes of attempts, marked as `path#attempt`.
+    pub(super) fn leftovers(&self, attempts: Vec<String>) -> Leftovers {
+        Leftovers { run_id: self.run_id.clone(), attempts, grace: self.host.grace }
+    }
+}
+
+/// A path with `~` replaced by the home directory.
+fn expand(path: &str, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix('~'), home) {
+        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
+            home.join(rest.trim_start_matches('/'))
+        }
+        _ => PathBuf::from(path),
+    }
+}
