@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
-use engine::repair_review::{Change, ReviewRule, ReviewVerdict, review};
+use engine::{
+    knowledge::Knowledge,
+    repair_review::{Change, ReviewRule, ReviewVerdict, review},
+};
 use recipe::{
     agent_ref::AgentRef,
     check::{Given, LoadError, Loaded, Loader, check},
@@ -130,7 +133,7 @@ fn judge(repair: &Repair) -> (ReviewVerdict, Vec<Change>) {
     let before = plan(&repair.before).expect("a good recipe");
     // a recipe that does not check is refused before it is reviewed
     let Some(after) = plan(&repair.after) else { return (ReviewVerdict::Refused, Vec::new()) };
-    let changes = review(&before, &after, &repair.failed);
+    let changes = review(&Knowledge::built_in(), &before, &after, &repair.failed);
     let verdict = changes.iter().map(|change| change.verdict).max().unwrap_or(ReviewVerdict::Accepted);
     (verdict, changes)
 }
@@ -179,7 +182,7 @@ const REFUSED_BY_RULE: [&str; 2] = [
 fn the_same_recipe_has_no_change() {
     for text in [SHIP, SMALL] {
         let (before, after) = (plan(text).expect("a plan"), plan(text).expect("a plan"));
-        assert_eq!(review(&before, &after, "gate"), []);
+        assert_eq!(review(&Knowledge::built_in(), &before, &after, "gate"), []);
     }
 }
 
@@ -258,7 +261,7 @@ fn every_change_names_its_part_and_its_rule() {
         ("build", "pytest tests", "pytest 'tests", "Command", ReviewRule::NotParsed),
     ] {
         let (before, after) = (plan(SHIP).expect("a plan"), plan(&SHIP.replacen(old, new, 1)).expect(new));
-        let found = review(&before, &after, failed);
+        let found = review(&Knowledge::built_in(), &before, &after, failed);
         let has = |change: &Change| format!("{:?}", change.what) == part && change.rule == rule;
         assert!(found.len() == 1 && found.iter().any(has), "{new}: {found:?}");
         assert_eq!(found[0].verdict, rule.verdict());

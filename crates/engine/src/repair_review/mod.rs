@@ -52,14 +52,13 @@ impl Changes {
 }
 
 /// Every change between two versions of a recipe and its sub-recipes. `failed_step` is the path of the step that failed.
-pub fn review(before: &Plan, after: &Plan, failed_step: &str) -> Vec<Change> {
-    let knowledge = Knowledge::built_in();
+pub fn review(knowledge: &Knowledge, before: &Plan, after: &Plan, failed_step: &str) -> Vec<Change> {
     let mut changes = Changes::default();
     let nested = before.units.iter().filter(|unit| unit.path != before.root().path);
     let same = nested.filter_map(|old| Some((old, after.units.iter().find(|new| new.path == old.path)?)));
     for (old, new) in [(before.root(), after.root())].into_iter().chain(same) {
-        let roles = (0..old.steps.len()).map(|at| role(&knowledge, before, old, at, failed_step)).collect();
-        let pair = Pair { knowledge: &knowledge, old, new, roles };
+        let roles = (0..old.steps.len()).map(|at| role(knowledge, before, old, at, failed_step)).collect();
+        let pair = Pair { knowledge, old, new, roles };
         presence::review_presence(&pair, &mut changes);
         presence::review_order(&pair, &mut changes);
         gates::review_recipe(&pair, unset_limits(before, old), &mut changes);

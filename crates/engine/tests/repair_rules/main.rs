@@ -16,7 +16,10 @@ mod steps;
 
 use std::sync::Arc;
 
-use engine::repair_review::{ReviewVerdict, review};
+use engine::{
+    knowledge::Knowledge,
+    repair_review::{ReviewVerdict, review},
+};
 use recipe::{
     agent_ref::AgentRef,
     check::{Given, LoadError, Loaded, Loader, check as checked},
@@ -52,7 +55,7 @@ fn plan(text: &str, children: u8) -> Plan {
 
 /// The verdict about a repair: empty if it is accepted.
 fn verdict(before: &Plan, after: &Plan, failed: &str) -> &'static str {
-    match review(before, after, failed).iter().map(|change| change.verdict).max() {
+    match review(&Knowledge::built_in(), before, after, failed).iter().map(|change| change.verdict).max() {
         None | Some(ReviewVerdict::Accepted) => "",
         Some(ReviewVerdict::Ask) => "ask",
         Some(ReviewVerdict::Refused) => "refused",

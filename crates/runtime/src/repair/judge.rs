@@ -2,11 +2,14 @@
 //!
 //! Never writes a file.
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
-use engine::repair_review::{Change, ReviewVerdict, review};
+use engine::{
+    knowledge::Knowledge,
+    repair_review::{Change, ReviewVerdict, review},
+};
 use recipe::{
-    check::Loader,
+    check::Checked,
     diagnostic::Severity,
     plan::{Plan, Unit},
     value::Value,
@@ -28,13 +31,12 @@ pub(super) struct Examined {
 
 /// Examines a proposal.
 pub(super) fn examine(
+    knowledge: &Knowledge,
     subject: &Subject,
     before: &Plan,
-    candidate: &Arc<[u8]>,
-    loader: &dyn Loader,
+    checked: &Checked,
     failed: &str,
 ) -> Examined {
-    let checked = subject.check(candidate, loader);
     let problems = checked.diagnostics.iter().filter(|problem| problem.severity == Severity::Error);
     let mut objections: Vec<Regression> =
         problems.map(|problem| regression("invalid", None, &problem.message)).collect();
@@ -49,7 +51,7 @@ pub(super) fn examine(
             objections.extend(not_composed(old, new));
         }
     }
-    let changes = review(before, after, failed);
+    let changes = review(knowledge, before, after, failed);
     objections.extend(refusals(&changes));
     Examined { objections, changes }
 }

@@ -257,7 +257,8 @@ impl Repairer<'_> {
         let failed = result.failure.as_ref().map_or("", |failure| failure.step.as_str());
         let remembered = Remembered::open(&self.sources, Some(self.loader))?;
         let loader = Replaced::new(&remembered, Some((&self.subject.path, Arc::clone(&candidate))));
-        let examined = judge::examine(self.subject, self.plan, &candidate, &loader, failed);
+        let checked = self.subject.check(&candidate, &loader);
+        let examined = judge::examine(desk.runs.knowledge(), self.subject, self.plan, &checked, failed);
         let mut changes = examined.changes;
         let regressions = [outside, examined.objections].concat();
         if let Some(first) = regressions.first() {
