@@ -94,6 +94,12 @@ fn a_second_agent_can_accept_a_repair_but_only_clearly() {
     let found = change(&output);
     assert_eq!((&found["verdict"], &found["decided_by"]), (&json!("accepted"), &decided));
     assert_eq!((env.read("r.yaml"), env.read("ledger")), (fixed(), "one\ntwo\n".into()));
+    let shown = env.run(["show", "last"]);
+    assert!(
+        shown.all().contains("the step is a check (`second`: it looks for the same word)"),
+        "{}",
+        shown.all()
+    );
     let asked = env.read("~/asked-2");
     assert!(asked.contains("--no-such-option x") && asked.contains("-q one"), "{asked}");
     for opinion in ["{\"weaker\": true, \"why\": \"no\"}", "It is fine.", "{\"weaker\": false}"] {

@@ -106,6 +106,7 @@ pub(crate) fn fixed(result: &RunResult) -> Vec<String> {
         if let (Some(file), Some(original)) = (&repair.file, &repair.original) {
             lines.push(format!("auto-fix rewrote `{file}`: {}", repair.summary));
             lines.push(format!("  as it was before: {original}"));
+            lines.extend(repair.changes.iter().map(|change| format!("  accepted: {}", change.describe())));
         }
     }
     lines

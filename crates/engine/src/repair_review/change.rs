@@ -231,9 +231,15 @@ impl ChangedPart {
 }
 
 impl Change {
-    /// The change and the reason for its verdict, in one line.
+    /// The change, the rule, and who decided if it was not the rule: in one line.
     pub fn describe(&self) -> String {
         let place = self.step.as_ref().map(|step| format!("`{step}`: ")).unwrap_or_default();
-        format!("{place}{}: {}", self.what.words(), self.rule.words())
+        let decided = match &self.decided_by {
+            DecidedBy::Rule => String::new(),
+            DecidedBy::Agent { name, why } => format!(" (`{name}`: {why})"),
+            DecidedBy::Policy => " (by --accept-repairs)".to_owned(),
+            DecidedBy::Person => " (by a person)".to_owned(),
+        };
+        format!("{place}{}: {}{decided}", self.what.words(), self.rule.words())
     }
 }
