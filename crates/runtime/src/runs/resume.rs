@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -24,7 +24,7 @@ use recipe::{
 };
 
 use super::{
-    Job, OpenError, OpenedRun, OwnedRun, ResumeError, RunError, Runs,
+    CurrentRecipe, Job, OpenError, OpenedRun, OwnedRun, ResumeError, RunError, Runs,
     awaiting_choice::{offered, text_in_force, wait_for_person},
     dynamic_recipe::NextRecipe,
     orphans::end_orphans,
@@ -44,6 +44,7 @@ use crate::{
     store::{
         cancel_request,
         folder::{Batch, Beside, Options, RunFolder},
+        journal::Journal,
         sources::{Recording, Remembered},
     },
 };
@@ -104,16 +105,9 @@ impl Runs {
         held: Option<OwnedRun>,
         reporter: &mut dyn Reporter,
     ) -> Result<(RunResult, Option<OwnedRun>), ResumeError> {
-        let folder = opened.folder.clone();
-        let run = folder.id();
+        let run = opened.folder.id();
         let is_ours = held.is_some();
-        let mut hold = match held {
-            Some(hold) => hold,
-            None => match folder.lock().map_err(OpenError::from)? {
-                Some(lock) => OwnedRun::new(lock),
-                None => return Err(ResumeError::Owned { run, pid: folder.owner().unwrap_or(0) }),
-            },
-        };
+        let hold = held.map_or_else(|| own(&opened.folder), Ok)?;
         let (mut shown, mut journal) = self.take_opened(opened)?;
         let undone = super::owned_run::undo(&mut shown, &mut journal, resume.host.grace)?;
         if shown.state.finished.as_ref().is_some_and(|finished| finished.status == RunStatus::Completed) {
@@ -123,14 +117,8 @@ impl Runs {
         // looks at them
         end_orphans(&shown, resume.host.grace);
         let working_dir = shown.header.working_dir.clone();
-        if let Some(what) = preflight::dir_problem(&working_dir) {
-            let (need, more) = match working_dir.exists() {
-                true => (Need::Path, ""),
-                false => (Need::OldDirectory, " any more"),
-            };
-            let text = format!("working directory `{}` {what}{more}", working_dir.display());
-            let blocked = self.blocked_resume(&shown, &[Problem { need, text }]);
-            return Ok((blocked, is_ours.then_some(hold)));
+        if let Some(problem) = directory_problem(&working_dir) {
+            return Ok((self.blocked_resume(&shown, &[problem]), is_ours.then_some(hold)));
         }
         let skip = match self.interrupted_steps(&shown, resume.interrupted) {
             Err(stop) => return Err(wait_for_person(&shown, &mut journal, &resume, stop)),
@@ -155,72 +143,34 @@ impl Runs {
         if !problems.is_empty() {
             return Ok((self.blocked_resume(&shown, &problems), is_ours.then_some(hold)));
         }
-        if !is_ours && files::point("inbox.clear").is_ok() {
-            cancel_request::remove(&folder);
+        let allowed = AllowedResume { shown, journal, hold, is_ours, next, steps, skip, undone, base };
+        self.continue_run(allowed, resume, reporter)
+    }
+
+    /// Continues a run: nothing stands in the way any more.
+    fn continue_run(
+        &self,
+        allowed: AllowedResume,
+        resume: Resume<'_>,
+        reporter: &mut dyn Reporter,
+    ) -> Result<(RunResult, Option<OwnedRun>), ResumeError> {
+        let (shown, folder) = (&allowed.shown, &allowed.shown.folder);
+        let (run, working_dir) = (folder.id(), shown.header.working_dir.clone());
+        if !allowed.is_ours && files::point("inbox.clear").is_ok() {
+            cancel_request::remove(folder);
         }
-        let rerun = steps.redo.clone();
-        let generation = match &resume.edited {
-            Some((_, recording)) => {
-                let generation = newest_sources(&folder) + 1;
-                recording.save(&folder.sources(generation)).map_err(OpenError::from)?;
-                generation
-            }
-            None => shown.generation,
-        };
-        let NextRecipe { plan, warnings, .. } = next;
-        if !resume.given.is_empty() {
-            let mut given = shown.state.settings.given.clone();
-            given.extend(resume.given.clone());
-            let mut files = Batch::default();
-            keep_given(&folder, &given, &shown.mask, &mut files).map_err(OpenError::from)?;
-            files.sync().map_err(OpenError::from)?;
-        }
+        let generation = store_sources(shown, &resume)?;
+        keep_new_values(shown, &resume)?;
         let mut options = shown.header.options.clone();
         (resume.change)(&mut options);
-        let audit = match &options.audit_dir {
-            Some(dir) => {
-                Some(Audit::create(dir, &plan.root().name, &run, clock::now()).map_err(RunError::from)?)
-            }
-            None => None,
-        };
-        let log = open_log(&folder, &options)?;
-        let by = match resume.resumer {
-            Resumer::Person { .. } => "person",
-            Resumer::Automatic { .. } => "auto_fix",
-        };
-        let recipe = shown.recipe.next(plan.root(), resume.recipe_file.as_ref());
-        let mut first = vec![Event::RunResumed(RunResumed {
-            pid: std::process::id(),
-            sources: generation,
-            rerun,
-            again: steps.rerun.clone(),
-            recipe_file: recipe.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
-            recipe_digest: Some(recipe.digest.clone()),
-            skip,
-            by: Some(by.to_owned()),
-            anchor: steps.anchor.clone(),
-            given: override_values::write(&resume.given),
-            // only a person's choice is recorded, not the options of automatic resumes
-            no_auto_fix: options.no_auto_fix && matches!(resume.resumer, Resumer::Person { .. }),
-            origin: resume.origin.clone(),
-        })];
-        let in_force = text_in_force(&shown, &resume);
-        let _ = std::fs::remove_file(offered(&folder));
-        first.extend(in_force.map(noted));
-        first.extend(warnings.into_iter().map(|(path, message)| Event::Noted {
-            path: Some(path),
-            message,
-            next: None,
-        }));
-        first.extend(undone.map(|message| noted(Advice::new(message))));
-        if !steps.kept_producers.is_empty() {
-            let text = format!(
-                "not re-run, though later steps may depend on a new result: {}. To re-run",
-                steps.kept_producers.join(", ")
-            );
-            let how = ResumeChoice { rerun_producers: true, ..ResumeChoice::default() };
-            first.push(noted(Advice::with(text, Next::Resume { run: run.clone(), how })));
-        }
+        let name = &allowed.next.plan.root().name;
+        let audit = options.audit_dir.as_ref().map(|dir| Audit::create(dir, name, &run, clock::now()));
+        let audit = audit.transpose().map_err(RunError::from)?;
+        let log = open_log(folder, &options)?;
+        let recipe = shown.recipe.next(allowed.next.plan.root(), resume.recipe_file.as_ref());
+        let mut first = first_events(&allowed, &resume, &recipe, generation, &options);
+        let _ = std::fs::remove_file(offered(folder));
+        let AllowedResume { shown, journal, mut hold, is_ours, next, base, .. } = allowed;
         if !is_ours {
             let workspace = self.workspace(&shown.header.recipe_path, &working_dir);
             let others = super::ConcurrencyPolicy { beside: resume.beside, stale: super::Stale::Named };
@@ -230,38 +180,33 @@ impl Runs {
                 reporter.notice(Notice::Log { path: log.path() });
             }
         }
-        let remembered =
-            Remembered::open(&folder.sources(generation), Some(resume.loader)).map_err(OpenError::from)?;
+        let sources = shown.folder.sources(generation);
+        let remembered = Remembered::open(&sources, Some(resume.loader)).map_err(OpenError::from)?;
         // a recipe that is found only now must be stored for the next resume
         let continued = Recording::going_on(&remembered);
-        let recording = match &resume.edited {
-            Some((_, recording)) => *recording,
-            None => &continued,
-        };
-        // free memory: the loop may run for days and needs neither
-        drop((shown.records, steps));
-        let mut state = shown.state;
+        // only these parts of the run are kept: the loop may run for days and does not need its records
+        let OpenedRun { folder, header, mut state, .. } = shown;
         state.settings.max_parallel = options.max_parallel;
         state.settings.include_tags.clone_from(&options.include_tags);
         state.settings.exclude_tags.clone_from(&options.exclude_tags);
         let job = Job {
             run_id: run,
-            tracking_id: shown.header.tracking_id,
+            tracking_id: header.tracking_id,
             folder: Some(folder),
             journal: Some(journal),
-            plan,
+            plan: next.plan,
             state,
             options,
             host: resume.host,
             working_dir,
             base,
-            recording,
+            recording: resume.edited.as_ref().map_or(&continued, |(_, recording)| *recording),
             generation,
             audits: audit.into_iter().chain(log).collect(),
             agents: resume.agents,
             knowledge: self.knowledge.clone(),
             recipe: recipe.name(),
-            origin: shown.header.origin,
+            origin: header.origin,
         };
         Ok((job.run(first, reporter)?, Some(hold)))
     }
@@ -342,4 +287,106 @@ fn not_idempotent(shown: &OpenedRun, path: &str) -> Option<String> {
 
 fn newest_sources(folder: &RunFolder) -> u32 {
     (0..).find(|number| !folder.sources(number + 1).exists()).unwrap_or(0)
+}
+
+/// A resume that nothing stands in the way of.
+struct AllowedResume {
+    shown: OpenedRun,
+    journal: Journal,
+    hold: OwnedRun,
+    /// Whether this process owned the run before.
+    is_ours: bool,
+    next: NextRecipe,
+    steps: ResumePlan,
+    /// Interrupted steps that are left out.
+    skip: Vec<String>,
+    /// The message about an undone repair.
+    undone: Option<String>,
+    base: PathBuf,
+}
+
+/// Takes a run that no other process owns.
+fn own(folder: &RunFolder) -> Result<OwnedRun, ResumeError> {
+    match folder.lock().map_err(OpenError::from)? {
+        Some(lock) => Ok(OwnedRun::new(lock)),
+        None => Err(ResumeError::Owned { run: folder.id(), pid: folder.owner().unwrap_or(0) }),
+    }
+}
+
+/// Why a run cannot work in its directory any more.
+fn directory_problem(dir: &Path) -> Option<Problem> {
+    let what = preflight::dir_problem(dir)?;
+    let (need, more) = match dir.exists() {
+        true => (Need::Path, ""),
+        false => (Need::OldDirectory, " any more"),
+    };
+    Some(Problem { need, text: format!("working directory `{}` {what}{more}", dir.display()) })
+}
+
+/// Stores the sources of an edited recipe; returns the generation of sources that the run uses.
+fn store_sources(shown: &OpenedRun, resume: &Resume<'_>) -> Result<u32, OpenError> {
+    let Some((_, recording)) = &resume.edited else { return Ok(shown.generation) };
+    let generation = newest_sources(&shown.folder) + 1;
+    recording.save(&shown.folder.sources(generation))?;
+    Ok(generation)
+}
+
+/// Stores the context values of a resume that are too large or too secret for the journal.
+fn keep_new_values(shown: &OpenedRun, resume: &Resume<'_>) -> Result<(), OpenError> {
+    if resume.given.is_empty() {
+        return Ok(());
+    }
+    let mut given = shown.state.settings.given.clone();
+    given.extend(resume.given.clone());
+    let mut files = Batch::default();
+    keep_given(&shown.folder, &given, &shown.mask, &mut files)?;
+    files.sync()?;
+    Ok(())
+}
+
+/// The events that a resume begins with.
+fn first_events(
+    allowed: &AllowedResume,
+    resume: &Resume<'_>,
+    recipe: &CurrentRecipe,
+    generation: u32,
+    options: &Options,
+) -> Vec<Event> {
+    let AllowedResume { shown, steps, next, skip, undone, .. } = allowed;
+    let (by, is_person) = match resume.resumer {
+        Resumer::Person { .. } => ("person", true),
+        Resumer::Automatic { .. } => ("auto_fix", false),
+    };
+    let mut first = vec![Event::RunResumed(RunResumed {
+        pid: std::process::id(),
+        sources: generation,
+        rerun: steps.redo.clone(),
+        again: steps.rerun.clone(),
+        recipe_file: recipe.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
+        recipe_digest: Some(recipe.digest.clone()),
+        skip: skip.clone(),
+        by: Some(by.to_owned()),
+        anchor: steps.anchor.clone(),
+        given: override_values::write(&resume.given),
+        // only a person's choice is recorded, not the options of automatic resumes
+        no_auto_fix: options.no_auto_fix && is_person,
+        origin: resume.origin.clone(),
+    })];
+    first.extend(text_in_force(shown, resume).map(noted));
+    let warning = |(path, message): &(String, String)| Event::Noted {
+        path: Some(path.clone()),
+        message: message.clone(),
+        next: None,
+    };
+    first.extend(next.warnings.iter().map(warning));
+    first.extend(undone.clone().map(|message| noted(Advice::new(message))));
+    if !steps.kept_producers.is_empty() {
+        let text = format!(
+            "not re-run, though later steps may depend on a new result: {}. To re-run",
+            steps.kept_producers.join(", ")
+        );
+        let how = ResumeChoice { rerun_producers: true, ..ResumeChoice::default() };
+        first.push(noted(Advice::with(text, Next::Resume { run: shown.folder.id(), how })));
+    }
+    first
 }
