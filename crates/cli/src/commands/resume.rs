@@ -7,9 +7,9 @@ mod same_flags;
 use runtime::{
     os::shell_word::quote,
     repair::AcceptError,
-    report::{RunResult, command_line::option},
+    report::RunResult,
     requests::{PlannedResume, RequestError, ResumeRequest},
-    runs::{Interrupted, OpenError, ResumeError, RunError, Runs},
+    runs::{Interrupted, OpenError, ResumeError, RunError},
     store::{folder::RunFolder, journal::JournalError},
 };
 use serde_json::json;
@@ -22,17 +22,19 @@ use crate::{
     },
     environment::Environment,
     exit::Exit,
-    host, load_recipe,
+    host::{self, StoredRuns},
+    load_recipe,
     out::Out,
     report::{
         failure::Failure,
+        hints::{option, plain},
         json::ResultJson,
-        result,
+        result::{self, Look},
         terminal_listener::{Shown, TerminalListener, detail},
     },
 };
 use question::ask;
-use same_flags::Asked;
+use same_flags::AskedResume;
 
 /// Continues a run where it stopped.
 pub(crate) fn resume(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
@@ -44,7 +46,7 @@ pub(crate) fn resume(args: &ResumeArgs, environment: &Environment, out: &mut Out
 }
 
 /// The stored runs, the folder of the requested one and the name of its recipe.
-fn stored(args: &ResumeArgs, environment: &Environment) -> Result<(Runs, RunFolder, String), Failure> {
+fn stored(args: &ResumeArgs, environment: &Environment) -> Result<(StoredRuns, RunFolder, String), Failure> {
     let runs = runs_at(args.options.state_dir.as_deref(), environment)?;
     let folder = find(&runs, &args.run)?;
     let header = folder.header().map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
@@ -79,7 +81,7 @@ fn request(args: &ResumeArgs, run: String, environment: &Environment) -> Result<
 
 fn resume_run(
     args: &ResumeArgs,
-    runs: &Runs,
+    runs: &StoredRuns,
     folder: &RunFolder,
     environment: &Environment,
     out: &mut Out,
@@ -107,7 +109,8 @@ fn resume_run(
         };
     }
     let shown = if asks { Shown::Nothing } else { Shown::All };
-    let mut listener = TerminalListener::new(&args.options, format, environment, out).showing(shown);
+    let mut listener =
+        TerminalListener::new(&args.options, format, environment, out).showing(shown, &runs.hints);
     match runs.resume(&request, &environment.machine, &mut listener) {
         Ok(result) => Ok(show(args, runs, result, environment, out)),
         Err(error) => refused(error, args, runs, folder, environment, out),
@@ -125,7 +128,7 @@ fn approve(planned: PlannedResume, request: ResumeRequest, out: &mut Out) -> Opt
 }
 
 /// Says that nothing changed, because the answer was no.
-fn declined(asked: &Asked<'_>, format: OutputFormat, out: &mut Out) -> Result<Exit, Failure> {
+fn declined(asked: &AskedResume<'_>, format: OutputFormat, out: &mut Out) -> Result<Exit, Failure> {
     let run = &asked.run;
     if format == OutputFormat::Text {
         let command = asked.with(run, "--yes");
@@ -139,11 +142,22 @@ fn declined(asked: &Asked<'_>, format: OutputFormat, out: &mut Out) -> Result<Ex
 }
 
 /// Shows the result of a run that was resumed.
-fn show(args: &ResumeArgs, runs: &Runs, result: RunResult, environment: &Environment, out: &mut Out) -> Exit {
+fn show(
+    args: &ResumeArgs,
+    runs: &StoredRuns,
+    result: RunResult,
+    environment: &Environment,
+    out: &mut Out,
+) -> Exit {
     let format = args.format.output_format;
     let result = with_evidence(runs, result, format);
-    let detail = detail(&args.options, environment);
-    let exit = result::show(&result, format, detail, &snippet(environment), out);
+    let look = Look {
+        format,
+        detail: detail(&args.options, environment),
+        snippet: snippet(environment),
+        hints: &runs.hints,
+    };
+    let exit = result::show(&result, &look, out);
     result::offer_to_keep(runs, &result, out);
     exit
 }
@@ -152,7 +166,7 @@ fn show(args: &ResumeArgs, runs: &Runs, result: RunResult, environment: &Environ
 fn refused(
     error: RequestError,
     args: &ResumeArgs,
-    runs: &Runs,
+    runs: &StoredRuns,
     folder: &RunFolder,
     environment: &Environment,
     out: &mut Out,
@@ -189,25 +203,27 @@ fn refused(
 }
 
 /// Says that a completed run cannot be resumed.
-fn completed(run: &str, runs: &Runs, folder: &RunFolder, format: OutputFormat, out: &mut Out) {
+fn completed(run: &str, runs: &StoredRuns, folder: &RunFolder, format: OutputFormat, out: &mut Out) {
     let message = format!("run {run} has already completed; nothing to resume");
     if format == OutputFormat::Text {
         return out.result(&message);
     }
     let shown = runs.open(folder.clone()).ok();
-    let result = shown.and_then(|shown| serde_json::to_value(ResultJson(&shown.result())).ok());
+    let result = shown.and_then(|shown| serde_json::to_value(ResultJson(&shown.result(), &runs.hints)).ok());
     let mut result = result.unwrap_or_else(|| json!({ "run_id": run, "status": "completed" }));
     result["message"] = json!(message);
     out.json(&result);
 }
 
 /// Says that the approved plan is not the plan any more, and shows the new one.
-fn outdated(error: ResumeError, asked: &Asked<'_>, format: OutputFormat, out: &mut Out) -> Exit {
+fn outdated(error: ResumeError, asked: &AskedResume<'_>, format: OutputFormat, out: &mut Out) -> Exit {
     let message = error.to_string();
     let ResumeError::Outdated { run, plan, digest } = error else { return Exit::Conflict };
     let failure = Failure::new(Exit::Conflict, message)
         .hint(format!("see the new plan: {}", asked.with(&run, "--plan")));
-    if format == OutputFormat::Json {
+    if format == OutputFormat::Text {
+        planned::steps(&plan, &asked.mask, out);
+    } else {
         let mut json = refusal(asked.recipe_name.clone(), Exit::Conflict);
         json["run_id"] = json!(run);
         json["error"] = json!(failure.message);
@@ -221,15 +237,15 @@ fn outdated(error: ResumeError, asked: &Asked<'_>, format: OutputFormat, out: &m
 }
 
 /// The failure message for a run of another recipe or in another directory.
-fn misplaced(error: &RequestError, runs: &Runs) -> Failure {
+fn misplaced(error: &RequestError, runs: &StoredRuns) -> Failure {
     let failure = Failure::new(Exit::BadArguments, error.to_string());
     match error {
         RequestError::OtherRecipe { run, asked, file, .. } => {
             let words = format!("resume {run} {}", option("--recipe", &file.to_string_lossy()));
-            let command = runs.reach().command(&words);
+            let command = runs.hints.command(&words);
             failure
                 .hint(format!("if `{asked}` is the same recipe under another name: {command}"))
-                .hint("`recipe-runner-rs runs` shows which run belongs to which recipe")
+                .hint(format!("`{}` shows which run belongs to which recipe", plain("runs")))
         }
         RequestError::OtherDirectory { own, .. } if own.exists() => {
             failure.hint("leave out `-C`, or start a new run there")
@@ -247,8 +263,8 @@ fn misplaced(error: &RequestError, runs: &Runs) -> Failure {
 }
 
 /// The failure message for a run that does not continue.
-fn explain(error: ResumeError, asked: &Asked<'_>) -> Failure {
-    let typed = |words: String| asked.reach.command(&words);
+fn explain(error: ResumeError, asked: &AskedResume<'_>) -> Failure {
+    let typed = |words: String| asked.hints.command(&words);
     let message = error.to_string();
     let wait = |run: &str| {
         let failure = Failure::new(Exit::Waiting, message.clone());
@@ -283,7 +299,7 @@ fn explain(error: ResumeError, asked: &Asked<'_>) -> Failure {
                 .hint(format!("when this is fixed, resume: {}", typed(format!("resume {}", asked.run))))
                 .fact("run_id", asked.run.as_str())
         }
-        ResumeError::Run(error) => broken(error, asked.reach),
+        ResumeError::Run(error) => broken(error, asked.hints),
         ResumeError::Open(_) | ResumeError::Completed(_) | ResumeError::Outdated { .. } => {
             Failure::new(Exit::Broken, message)
         }

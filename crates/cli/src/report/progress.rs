@@ -27,6 +27,7 @@ use crate::{
     out::Out,
     report::{
         failure::clean,
+        hints::Hints,
         live::{Keep, fit, printable},
         words::{
             count, counter, ending, first_line, fixing, icon, kept, label, next_attempt, processes,
@@ -61,6 +62,7 @@ pub(crate) struct Progress<'a> {
     manner: Manner,
     audience: Audience,
     heartbeat: Option<Duration>,
+    hints: Hints,
     beats: HashMap<String, Instant>,
     /// Incomplete lines of parallel steps.
     lines: HashMap<String, Vec<u8>>,
@@ -86,12 +88,14 @@ impl<'a> Progress<'a> {
         manner: Manner,
         audience: Audience,
         heartbeat: Option<Duration>,
+        hints: Hints,
     ) -> Progress<'a> {
         Progress {
             out,
             manner,
             audience,
             heartbeat,
+            hints,
             beats: HashMap::new(),
             lines: HashMap::new(),
             running: 0,
@@ -148,12 +152,13 @@ impl<'a> Progress<'a> {
                     .notice(&clean(&format!("{label} warning: hook {hook} failed: {}", mask.text(error))));
             }
             // shown together with the skipped step
-            Event::Noted { path: Some(path), message } if state.settings.dry_run => {
+            Event::Noted { path: Some(path), message, .. } if state.settings.dry_run => {
                 self.last.insert(path.clone(), shortened(&mask.text(message)).into_owned());
             }
-            Event::Noted { path, message } => {
+            Event::Noted { path, message, next } => {
                 let label = path.as_ref().map_or_else(|| "[run]".to_owned(), |path| label(path, state));
-                self.line(&format!("{label} {}", mask.text(message)));
+                let note = self.hints.note(message, next.as_ref());
+                self.line(&format!("{label} {}", mask.text(&note)));
             }
             Event::RecipeStopped { path, error, cause: StopCause::Timeout } => {
                 let label = label(path, state);

@@ -27,8 +27,8 @@ use serde::{Deserialize, Serialize};
 use crate::{knowledge::CheckKind, run::outcome::Outcome};
 
 pub use crate::run::outcome::{AgentTrouble, KnownBy};
-pub use advice::{Commands, advice, resume_command, then_resume};
-pub use class::{Bucket, Class, Confidence};
+pub use advice::{Actions, advice, resume_action, then_resume};
+pub use class::{Class, Confidence, Responsibility};
 pub use facts::Facts;
 use failing_command::{Ended, FailingCommand, failing_command};
 pub use fingerprint::{fingerprint, fingerprint_of_all, normalize};
@@ -176,7 +176,7 @@ pub struct Diagnosis {
     /// Whether the cause is unknown.
     pub uncertain: bool,
     /// Which side has to act.
-    pub bucket: Bucket,
+    pub bucket: Responsibility,
     /// The diagnoses of steps that failed in parallel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Beside>,
@@ -199,7 +199,7 @@ pub struct Beside {
     /// The evidence.
     pub signals: Vec<Signal>,
     /// Which side has to act.
-    pub bucket: Bucket,
+    pub bucket: Responsibility,
 }
 
 impl Diagnosis {

@@ -11,9 +11,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::run::ending::EndReason;
+use crate::run::next::Next;
 use crate::run::origin::Origin;
 use crate::run::outcome::{RunStatus, SkipReason, StepStatus, StopCause};
-use crate::run::override_values::Given;
+use crate::run::override_values::OverrideValue;
 pub use ended::{Ended, OutputRef, Stored};
 pub use usage::Usage;
 
@@ -120,6 +121,9 @@ pub enum Event {
         path: Option<String>,
         /// The note.
         message: String,
+        /// What the note suggests.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        next: Option<Next>,
     },
     /// An agent worked for the run outside its steps.
     AgentUsed {
@@ -268,7 +272,7 @@ pub struct RunResumed {
     pub anchor: Option<String>,
     /// Given values that replace those of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub given: Vec<(String, Given)>,
+    pub given: Vec<(String, OverrideValue)>,
     /// Whether the user switched auto-fix off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_auto_fix: bool,

@@ -60,7 +60,7 @@ fn named<'a>(lines: impl Iterator<Item = &'a str>, endings: &[&str]) -> Option<S
 
 /// The commands of a script that are neither its functions, nor builtins, nor programs.
 fn absent(script: &str, lookup: &Lookup) -> Vec<String> {
-    let mut seen = Seen::default();
+    let mut seen = ScriptCommands::default();
     match syntax::parse(script) {
         Some(list) => seen.list(&list),
         None => return Vec::new(),
@@ -92,7 +92,7 @@ impl Lookup {
 
 /// Facts about the commands of a script.
 #[derive(Default)]
-struct Seen {
+struct ScriptCommands {
     programs: Vec<String>,
     functions: HashSet<String>,
     /// Whether it changes directories.
@@ -101,7 +101,7 @@ struct Seen {
     is_open: bool,
 }
 
-impl Seen {
+impl ScriptCommands {
     fn list(&mut self, list: &CommandList) {
         list.visit(&mut |command: &ShellCommand| match &command.kind {
             CommandKind::Simple { assignments, words } => {

@@ -12,14 +12,14 @@ use tokio::sync::{Notify, mpsc, watch};
 use super::{AutoFixError, between_attempts::BetweenAttempts, proposal::Repairer};
 use crate::{
     agents::User,
-    os::{environment::Environment, guardian::Beside},
+    os::{environment::Environment, guardian::GuardianProcess},
     run::Halt,
     steps::{
         agent::{
             attempt::{AgentTask, run_once},
             ledger::Ledger,
         },
-        shell::attempt::Go,
+        shell::attempt::StopSignal,
     },
 };
 
@@ -94,8 +94,9 @@ impl Repairer<'_> {
             account: ledger.open("repair"),
             ledger,
         };
-        let mut guardian = Beside::new(self.host.guardian.clone(), Some(self.folder.path().to_owned()));
-        let (gate, go) = watch::channel(Go::On);
+        let mut guardian =
+            GuardianProcess::new(self.host.guardian.clone(), Some(self.folder.path().to_owned()));
+        let (gate, go) = watch::channel(StopSignal::None);
         let (progress, told) = mpsc::unbounded_channel();
         let watched = desk.watch(&gate, told, async move {
             let wake = Arc::new(Notify::new());

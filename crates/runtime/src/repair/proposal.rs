@@ -134,7 +134,9 @@ impl Loop<'_> {
                 attempt.repair = Some(proposal.clone());
             }
             match verdict {
-                Verdict::Accepted(text) => return Ok(Prepared::Go(Some(Box::new(Repair { subject, text })))),
+                Verdict::Accepted(text) => {
+                    return Ok(Prepared::StopSignal(Some(Box::new(Repair { subject, text }))));
+                }
                 Verdict::Stopped(halt) => return Ok(Prepared::Told(halt)),
                 Verdict::Unasked | Verdict::Unwritten => return Ok(Prepared::Over(proposal.summary)),
                 Verdict::Waiting => {

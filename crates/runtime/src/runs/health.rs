@@ -6,9 +6,12 @@ use std::collections::BTreeMap;
 
 use engine::{
     Outcome, RunStatus, StepStatus,
-    failure::{Bucket, Class, Diagnosis},
+    failure::{Class, Diagnosis, Responsibility},
     repair_review::cannot_fail,
-    run::frame::Frame,
+    run::{
+        frame::Frame,
+        next::{Advice, Next},
+    },
 };
 use jiff::Timestamp;
 use recipe::{
@@ -98,7 +101,7 @@ pub struct Finding {
     /// The runs that show it.
     pub run_ids: Vec<String>,
     /// What to do.
-    pub recommendation: String,
+    pub recommendation: Advice,
 }
 
 /// A command or prompt of more lines than this is hard to understand and to repeat.
@@ -111,7 +114,7 @@ const ENOUGH: usize = 5;
 /// Reads stored runs.
 pub fn health(runs: &Runs, query: &Query) -> Health {
     let mut health = Health::default();
-    let mut by_recipe: BTreeMap<String, Vec<Seen>> = BTreeMap::new();
+    let mut by_recipe: BTreeMap<String, Vec<ExaminedRun>> = BTreeMap::new();
     let mut ids = runs.ids();
     ids.reverse();
     for id in ids {
@@ -119,7 +122,7 @@ pub fn health(runs: &Runs, query: &Query) -> Health {
         match runs.open(folder) {
             Ok(shown) if is_wanted(&shown, query) => {
                 health.runs += 1;
-                by_recipe.entry(shown.header.recipe_name.clone()).or_default().push(Seen::new(shown));
+                by_recipe.entry(shown.header.recipe_name.clone()).or_default().push(ExaminedRun::new(shown));
             }
             Ok(_) => {}
             Err(error) => {
@@ -140,16 +143,16 @@ fn is_wanted(shown: &OpenedRun, query: &Query) -> bool {
 }
 
 /// A run and the diagnosis of its failure.
-struct Seen {
+struct ExaminedRun {
     shown: OpenedRun,
     diagnosis: Option<Diagnosis>,
     duration: f64,
 }
 
-impl Seen {
-    fn new(shown: OpenedRun) -> Seen {
+impl ExaminedRun {
+    fn new(shown: OpenedRun) -> ExaminedRun {
         let result = shown.result();
-        Seen { diagnosis: result.diagnosis, duration: result.duration, shown }
+        ExaminedRun { diagnosis: result.diagnosis, duration: result.duration, shown }
     }
 
     /// Whether it was stopped rather than failed.
@@ -162,7 +165,7 @@ impl Seen {
     }
 }
 
-fn recipe_health(recipe: String, seen: &[Seen]) -> RecipeHealth {
+fn recipe_health(recipe: String, seen: &[ExaminedRun]) -> RecipeHealth {
     let mut health = RecipeHealth { recipe, runs: seen.len(), ..RecipeHealth::default() };
     health.passed = seen.iter().filter(|run| run.shown.status == RunStatus::Completed).count();
     let share = |count: usize| count as f64 / seen.len() as f64;
@@ -174,17 +177,17 @@ fn recipe_health(recipe: String, seen: &[Seen]) -> RecipeHealth {
         health.failed_runs.entry(class.to_owned()).or_default().push(run.id());
         *health.failures_by_bucket.entry(diagnosis.bucket.as_str().to_owned()).or_default() += 1;
     }
-    let blamed = |buckets: &[Bucket]| {
+    let blamed = |buckets: &[Responsibility]| {
         seen.iter()
             .filter(|run| run.diagnosis.as_ref().is_some_and(|found| buckets.contains(&found.bucket)))
             .count()
     };
     let score = |count: usize| (!seen.is_empty()).then(|| ((1.0 - share(count)) * 100.0).round() as u32);
-    let own = [Bucket::Recipe, Bucket::Work, Bucket::Run, Bucket::None];
+    let own = [Responsibility::Recipe, Responsibility::Work, Responsibility::Run, Responsibility::None];
     // a stopped run says nothing about its recipe
     let stopped = seen.iter().filter(|run| run.is_stopped()).count();
     health.recipe_score = score(blamed(&own) - stopped);
-    health.environment_score = score(blamed(&[Bucket::Environment]));
+    health.environment_score = score(blamed(&[Responsibility::Environment]));
     let mut durations: Vec<f64> = seen.iter().map(|run| run.duration).collect();
     durations.sort_by(f64::total_cmp);
     health.average_duration =
@@ -214,8 +217,8 @@ fn recipe_health(recipe: String, seen: &[Seen]) -> RecipeHealth {
     flaky(&health.recipe, seen, &mut findings);
     if let Some(last) = seen.last() {
         let plan = &last.shown.plan;
-        let is_same = |run: &&Seen| run.shown.plan.root().digest == plan.root().digest;
-        let run_ids: Vec<String> = seen.iter().filter(is_same).map(Seen::id).collect();
+        let is_same = |run: &&ExaminedRun| run.shown.plan.root().digest == plan.root().digest;
+        let run_ids: Vec<String> = seen.iter().filter(is_same).map(ExaminedRun::id).collect();
         shape(&health.recipe, plan, &run_ids, &mut findings);
     }
     outliers(&health.recipe, seen, &durations, &mut findings);
@@ -224,7 +227,7 @@ fn recipe_health(recipe: String, seen: &[Seen]) -> RecipeHealth {
 }
 
 /// The same class of failure at the same step, more than once.
-fn recurring(recipe: &str, seen: &[Seen], findings: &mut Vec<Finding>) {
+fn recurring(recipe: &str, seen: &[ExaminedRun], findings: &mut Vec<Finding>) {
     let mut found: BTreeMap<(String, String, &'static str), Vec<String>> = BTreeMap::new();
     for run in seen {
         let (Some(diagnosis), Some((step, _))) = (&run.diagnosis, run.shown.state.root_cause()) else {
@@ -248,13 +251,13 @@ fn recurring(recipe: &str, seen: &[Seen], findings: &mut Vec<Finding>) {
             step: Some(step),
             metric,
             run_ids,
-            recommendation,
+            recommendation: Advice::new(recommendation),
         });
     }
 }
 
 /// Steps that both pass and fail.
-fn flaky(recipe: &str, seen: &[Seen], findings: &mut Vec<Finding>) {
+fn flaky(recipe: &str, seen: &[ExaminedRun], findings: &mut Vec<Finding>) {
     let mut history: BTreeMap<String, Vec<(bool, String)>> = BTreeMap::new();
     for run in seen {
         let frame: &Frame = run.shown.state.root();
@@ -274,7 +277,7 @@ fn flaky(recipe: &str, seen: &[Seen], findings: &mut Vec<Finding>) {
             findings.push(Finding {
                 kind: "flaky_step",
                 recipe: recipe.to_owned(),
-                recommendation: format!("give `{step}` a `retry`, or make its inputs reliable"),
+                recommendation: Advice::new(format!("give `{step}` a `retry`, or make its inputs reliable")),
                 step: Some(step),
                 metric: format!("{turns} changes between pass and fail"),
                 run_ids,
@@ -296,10 +299,10 @@ fn shape(recipe: &str, plan: &Plan, run_ids: &[String], findings: &mut Vec<Findi
                 step: Some(step.id.clone()),
                 metric: "no check after it".to_owned(),
                 run_ids: run_ids.to_vec(),
-                recommendation: format!(
+                recommendation: Advice::new(format!(
                     "add a bash step after `{}` that fails if its work is missing",
                     step.id
-                ),
+                )),
             });
         }
         let lines = match &step.kind {
@@ -314,10 +317,10 @@ fn shape(recipe: &str, plan: &Plan, run_ids: &[String], findings: &mut Vec<Findi
                 step: Some(step.id.clone()),
                 metric: format!("{lines} lines"),
                 run_ids: run_ids.to_vec(),
-                recommendation: format!(
+                recommendation: Advice::new(format!(
                     "split `{}` into steps that can be kept and repeated one by one",
                     step.id
-                ),
+                )),
             });
         }
     }
@@ -329,7 +332,7 @@ fn may_check(kind: &StepKind) -> bool {
     !syntax::parse(command.text()).is_some_and(|list| cannot_fail(&list))
 }
 
-fn outliers(recipe: &str, seen: &[Seen], sorted: &[f64], findings: &mut Vec<Finding>) {
+fn outliers(recipe: &str, seen: &[ExaminedRun], sorted: &[f64], findings: &mut Vec<Finding>) {
     let Some(median) = percentile(sorted, 0.5).filter(|median| *median > 0.0 && seen.len() >= ENOUGH) else {
         return;
     };
@@ -340,10 +343,7 @@ fn outliers(recipe: &str, seen: &[Seen], sorted: &[f64], findings: &mut Vec<Find
             step: None,
             metric: format!("{:.1} s, while half of the runs take under {median:.1} s", run.duration),
             run_ids: vec![run.id()],
-            recommendation: format!(
-                "see where the time went: {}",
-                run.shown.reach.command(&format!("show {}", run.id()))
-            ),
+            recommendation: Advice::with("see where the time went", Next::Show { run: run.id() }),
         });
     }
 }

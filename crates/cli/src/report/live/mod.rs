@@ -40,6 +40,7 @@ use crate::{
     out::Out,
     report::{
         failure::clean,
+        hints::Hints,
         progress::{Audience, answer, is_agent},
         words::{
             count, counter, duration, ending, ends_block, first_line, fixing, icon, kept, next_attempt,
@@ -59,6 +60,7 @@ const LONGEST: usize = 64 * 1024;
 pub(crate) struct Live<'a> {
     out: &'a mut Out,
     audience: Audience,
+    hints: Hints,
     screen: Screen,
     view: View,
     steps: HashMap<String, Watched>,
@@ -92,10 +94,11 @@ enum Chunk {
 
 impl<'a> Live<'a> {
     /// Shows nothing yet.
-    pub(crate) fn new(out: &'a mut Out, audience: Audience) -> Live<'a> {
+    pub(crate) fn new(out: &'a mut Out, audience: Audience, hints: Hints) -> Live<'a> {
         Live {
             out,
             audience,
+            hints,
             screen: Screen::default(),
             view: View::default(),
             steps: HashMap::new(),
@@ -203,17 +206,16 @@ impl<'a> Live<'a> {
                 self.flush(path);
                 let next = next_attempt(*retry_in_ms);
                 self.line('↻', &format!("{path}: attempt {attempt} failed: {}; {next}", without_kind(&why)));
-                let wait = jiff::SignedDuration::from_millis(i64::try_from(*retry_in_ms).unwrap_or(i64::MAX));
-                let until = record.at.checked_add(wait).unwrap_or(Timestamp::MAX);
-                self.steps.entry(path.clone()).or_default().wait =
-                    Some((until, without_kind(&why).to_owned()));
+                let until =
+                    record.at.checked_add(Duration::from_millis(*retry_in_ms)).unwrap_or(Timestamp::MAX);
+                self.steps.entry(path.clone()).or_default().wait = Some((until, without_kind(&why).into()));
             }
             Event::HookFinished { path, hook, error: Some(error) } => {
                 self.line('⚠', &format!("{path}: hook {hook} failed: {}", mask.text(error)));
             }
-            Event::Noted { path, message } => {
+            Event::Noted { path, message, next } => {
                 let path = path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default();
-                self.line('·', &format!("{path}{}", mask.text(message)));
+                self.line('·', &format!("{path}{}", mask.text(&self.hints.note(message, next.as_ref()))));
             }
             Event::RecipeStopped { path, error, cause: StopCause::Timeout } => {
                 self.line('⚠', &format!("{path}: {}: stopping its steps", mask.text(error)));
