@@ -62,6 +62,9 @@ pub struct ResumeChoice {
     /// With this edited recipe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recipe: Option<String>,
+    /// With the repair that waits for a decision.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub accept_repair: bool,
     /// Only look at the plan.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub plan: bool,

@@ -45,11 +45,10 @@ impl Loop<'_> {
         let file = self.recipe_file.to_string_lossy().into_owned();
         let is_offered = work.report.attempts.last().is_some_and(is_not_in_the_run);
         let with = ResumeChoice { recipe: is_offered.then(|| file.clone()), ..ResumeChoice::default() };
-        let mut choices = vec![ResumeChoice { plan: true, ..with.clone() }];
         let is_waiting = work.report.attempts.last().is_some_and(is_waiting);
-        if is_waiting {
-            choices.insert(0, ResumeChoice { accept_repair: true, ..ResumeChoice::default() });
-        }
+        let accept = ResumeChoice { accept_repair: true, ..ResumeChoice::default() };
+        let mut choices: Vec<ResumeChoice> = is_waiting.then_some(accept).into_iter().collect();
+        choices.push(ResumeChoice { plan: true, ..with.clone() });
         let resume = |how| Next::Resume { run: run.clone(), how };
         let opened = self.runs.open(work.folder.clone()).ok();
         if opened.as_ref().is_some_and(|opened| !opened.undecided().is_empty()) {

@@ -225,6 +225,7 @@ impl Settings {
     ) -> Result<Settings, SettingError> {
         let allowance = Allowance { budget: options.budget, ..Allowance::default() };
         let agents = known.agents(options.agent_binary.as_deref(), allowance, working_dir)?;
+        reviews_others(options, &agents)?;
         let step_timeout = match options.step_timeout {
             None => known.step_timeout()?,
             given => given,
