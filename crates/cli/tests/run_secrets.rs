@@ -141,6 +141,27 @@ fn a_secret_that_a_message_cuts_is_not_shown_in_part() {
 }
 
 #[test]
+fn a_value_that_begins_or_ends_a_secret_stays_readable() {
+    let env = env();
+    let recipe = "
+name: r
+context: {repo_path: /srv/app, key_name: id_rsa.pem, ssh_key: /srv/app/keys/id_rsa.pem}
+steps:
+  - {id: say, command: 'echo {{repo_path}}; echo {{key_name}}; echo {{ssh_key}}'}
+  - {id: stop, command: 'exit 3'}
+";
+    let printed = "/srv/app\nid_rsa.pem\n[REDACTED]";
+    for output in [env.json(recipe, &[]), env.run(["show", "last", "--output-format", "json"])] {
+        assert_eq!(output.value("repo_path"), "/srv/app", "{}", output.all());
+        assert_eq!(output.value("key_name"), "id_rsa.pem", "{}", output.all());
+        assert_eq!(output.step("say")["output"], printed, "{}", output.all());
+    }
+    for output in [env.text(recipe, &[]), env.run(["logs", "last"])] {
+        assert!(output.all().contains(printed), "{}", output.all());
+    }
+}
+
+#[test]
 fn an_explanation_hides_a_secret_wherever_the_recipe_repeats_it() {
     let env = env().file(
         "r.yaml",

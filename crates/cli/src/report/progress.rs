@@ -135,7 +135,7 @@ impl<'a> Progress<'a> {
             // the run was stopped: no attempt follows
             Event::AttemptFailed { ended, .. } if ended.outcome == Outcome::Cancelled => {}
             Event::AttemptFailed { path, attempt, ended, retry_in_ms } => {
-                let why = mask.text(first_line(ended.error.as_deref().unwrap_or("failed"))).into_owned();
+                let why = mask.quotation(first_line(ended.error.as_deref().unwrap_or("failed"))).into_owned();
                 let (label, next) = (label(path, state), next_attempt(*retry_in_ms));
                 self.line(&format!("{label} attempt {attempt} failed: {why}; {next}"));
                 let until = Instant::now() + Duration::from_millis(*retry_in_ms);
@@ -144,23 +144,25 @@ impl<'a> Progress<'a> {
             Event::HookFinished { path, hook, error: Some(error) } => {
                 let label = label(path, state);
                 // shown even in quiet modes: the hook may have been meant to alert a person
-                self.out
-                    .notice(&clean(&format!("{label} warning: hook {hook} failed: {}", mask.text(error))));
+                self.out.notice(&clean(&format!(
+                    "{label} warning: hook {hook} failed: {}",
+                    mask.quotation(error)
+                )));
             }
             // shown together with the skipped step
             Event::Noted { path: Some(path), message } if state.settings.dry_run => {
-                self.last.insert(path.clone(), shortened(&mask.text(message)).into_owned());
+                self.last.insert(path.clone(), shortened(&mask.quotation(message)).into_owned());
             }
             Event::Noted { path, message } => {
                 let label = path.as_ref().map_or_else(|| "[run]".to_owned(), |path| label(path, state));
-                self.line(&format!("{label} {}", mask.text(message)));
+                self.line(&format!("{label} {}", mask.quotation(message)));
             }
             Event::RecipeStopped { path, error, cause: StopCause::Timeout } => {
                 let label = label(path, state);
-                self.line(&format!("{label} {}: stopping its steps", mask.text(error)));
+                self.line(&format!("{label} {}: stopping its steps", mask.quotation(error)));
             }
             event @ (Event::FixWaits { .. } | Event::RepairBegan(_) | Event::RepairEnded { .. }) => {
-                self.line(&format!("[auto-fix] {}", mask.text(&fixing(event))));
+                self.line(&format!("[auto-fix] {}", mask.quotation(&fixing(event))));
             }
             Event::RunFinished(finished) => self.run_finished(finished, state, mask),
             // shown with the end of the step
@@ -175,7 +177,7 @@ impl<'a> Progress<'a> {
 
     fn run_finished(&mut self, finished: &RunFinished, state: &RunState, mask: &Mask) {
         for text in processes(finished) {
-            self.line(&format!("[run] {}", mask.text(&text)));
+            self.line(&format!("[run] {}", mask.quotation(&text)));
         }
         let ending = match (state.settings.dry_run, finished.status) {
             (true, engine::RunStatus::Completed) => "dry run completed, nothing was executed".to_owned(),

@@ -199,7 +199,7 @@ impl<'a> Live<'a> {
             }
             Event::AttemptFailed { ended, .. } if ended.outcome == Outcome::Cancelled => {}
             Event::AttemptFailed { path, attempt, ended, retry_in_ms } => {
-                let why = mask.text(first_line(ended.error.as_deref().unwrap_or("failed"))).into_owned();
+                let why = mask.quotation(first_line(ended.error.as_deref().unwrap_or("failed"))).into_owned();
                 self.flush(path);
                 let next = next_attempt(*retry_in_ms);
                 self.line('↻', &format!("{path}: attempt {attempt} failed: {}; {next}", without_kind(&why)));
@@ -209,21 +209,21 @@ impl<'a> Live<'a> {
                     Some((until, without_kind(&why).to_owned()));
             }
             Event::HookFinished { path, hook, error: Some(error) } => {
-                self.line('⚠', &format!("{path}: hook {hook} failed: {}", mask.text(error)));
+                self.line('⚠', &format!("{path}: hook {hook} failed: {}", mask.quotation(error)));
             }
             Event::Noted { path, message } => {
                 let path = path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default();
-                self.line('·', &format!("{path}{}", mask.text(message)));
+                self.line('·', &format!("{path}{}", mask.quotation(message)));
             }
             Event::RecipeStopped { path, error, cause: StopCause::Timeout } => {
-                self.line('⚠', &format!("{path}: {}: stopping its steps", mask.text(error)));
+                self.line('⚠', &format!("{path}: {}: stopping its steps", mask.quotation(error)));
             }
             event @ (Event::FixWaits { .. } | Event::RepairBegan(_) | Event::RepairEnded { .. }) => {
-                self.line('·', &format!("auto-fix: {}", mask.text(&fixing(event))));
+                self.line('·', &format!("auto-fix: {}", mask.quotation(&fixing(event))));
             }
             Event::RunFinished(finished) => {
                 for text in processes(finished) {
-                    self.line('⚠', &mask.text(&text));
+                    self.line('⚠', &mask.quotation(&text));
                 }
                 if !self.out.stdout_is_terminal {
                     self.run_finished(finished.status, state);
