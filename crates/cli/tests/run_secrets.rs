@@ -195,6 +195,11 @@ fn problems_do_not_show_the_secrets_of_their_lines() {
         "name: r\ncontext: {api_key: topsecretval}\nsteps:\n  - {id: a, command: 'true', topsecretval: 1}\n",
         "name: r\nsecrets: [plain]\ncontext: {plain: topsecretval, x: {{}\nsteps: [{id: a, command: 'true'}]\n",
         "name: r\nsecrets: [plain]\ncontext: {plain: topsecretval}\nsteps: [{id: a, comand: topsecretval}]\n",
+        "name: r\ncontext:\n  api_key: other12345\n  api_key: topsecretval\nsteps: [{id: a, command: 'true'}]\n",
+        "name: r\nsecrets: [plain]\ncontext: {plain: other12345, plain: {x: topsecretval}}\nsteps: [{id: a, command: 'true'}]\n",
+        "name: r\ncontext: {}\ncontext: {api_key: topsecretval}\nsteps: [{id: a, command: 'true'}]\n",
+        "name: r\nsteps:\n  - {id: a, command: 'true', env: {API_KEY: other12345, API_KEY: topsecretval}}\n",
+        "name: r\nsteps:\n  - {id: a, command: 'echo {{undef}}', env: {API_KEY: topsecretval}}\n",
     ] {
         let env = env().file("r.yaml", recipe);
         let output = env.run(["r.yaml"]);
