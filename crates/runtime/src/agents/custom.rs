@@ -304,6 +304,7 @@ impl CustomReader {
                 matching.iter().all(matches).then(|| at(event, path)).flatten()
             }
         };
+        let found = found.filter(|answer| !answer.is_null());
         if let Some(answer) = found {
             draft.finish(Some(&as_text(answer)));
         }
