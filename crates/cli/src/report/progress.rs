@@ -27,6 +27,7 @@ use crate::{
     out::Out,
     report::{
         failure::clean,
+        hook_failures::HookFailures,
         live::{Keep, fit, printable},
         words::{
             count, counter, ending, first_line, fixing, icon, kept, label, next_attempt, processes,
@@ -72,6 +73,7 @@ pub(crate) struct Progress<'a> {
     labels: HashMap<String, String>,
     /// The next attempt, and its time.
     waits: HashMap<String, (u32, Instant)>,
+    hook_failures: HookFailures,
 }
 
 /// The bytes at the end of an output to search for its last line.
@@ -100,6 +102,7 @@ impl<'a> Progress<'a> {
             agents: HashSet::new(),
             labels: HashMap::new(),
             waits: HashMap::new(),
+            hook_failures: HookFailures::default(),
         }
     }
 
@@ -141,7 +144,9 @@ impl<'a> Progress<'a> {
                 let until = Instant::now() + Duration::from_millis(*retry_in_ms);
                 self.waits.insert(path.clone(), (attempt + 1, until));
             }
-            Event::HookFinished { path, hook, error: Some(error) } => {
+            Event::HookFinished { path, hook, error: Some(error) }
+                if self.hook_failures.is_first(hook, error) =>
+            {
                 let label = label(path, state);
                 // shown even in quiet modes: the hook may have been meant to alert a person
                 self.out.notice(&clean(&format!(
@@ -178,6 +183,9 @@ impl<'a> Progress<'a> {
     fn run_finished(&mut self, finished: &RunFinished, state: &RunState, mask: &Mask) {
         for text in processes(finished) {
             self.line(&format!("[run] {}", mask.quotation(&text)));
+        }
+        for text in self.hook_failures.take_repeated() {
+            self.out.notice(&clean(&format!("[run] {}", mask.quotation(&text))));
         }
         let ending = match (state.settings.dry_run, finished.status) {
             (true, engine::RunStatus::Completed) => "dry run completed, nothing was executed".to_owned(),

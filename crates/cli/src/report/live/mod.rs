@@ -40,6 +40,7 @@ use crate::{
     out::Out,
     report::{
         failure::clean,
+        hook_failures::HookFailures,
         progress::{Audience, answer, is_agent},
         words::{
             count, counter, duration, ending, ends_block, first_line, fixing, icon, kept, next_attempt,
@@ -65,6 +66,7 @@ pub(crate) struct Live<'a> {
     pending: Vec<Chunk>,
     pending_bytes: usize,
     drawn: Option<Instant>,
+    hook_failures: HookFailures,
 }
 
 /// The state of a running step.
@@ -102,6 +104,7 @@ impl<'a> Live<'a> {
             pending: Vec::new(),
             pending_bytes: 0,
             drawn: None,
+            hook_failures: HookFailures::default(),
         }
     }
 
@@ -116,8 +119,7 @@ impl<'a> Live<'a> {
     }
 
     fn line(&mut self, icon: char, text: &str) {
-        let text = clean(text);
-        self.push(Chunk::Line(format!("{} {text}", coloured(icon))));
+        self.push(Chunk::Line(format!("{} {}", coloured(icon), clean(text))));
     }
 
     /// Shows new output, unless the last frame was just drawn.
@@ -153,8 +155,7 @@ impl<'a> Live<'a> {
         if self.pending.is_empty() {
             return;
         }
-        let erased = self.screen.erase(size.columns);
-        self.out.steer(&erased);
+        self.out.steer(&self.screen.erase(size.columns));
         for chunk in std::mem::take(&mut self.pending) {
             match chunk {
                 Chunk::Output(text) => self.out.raw(text.as_bytes()),
@@ -168,8 +169,7 @@ impl<'a> Live<'a> {
     fn end(&mut self) {
         let size = size();
         self.scroll(size);
-        let erased = self.screen.erase(size.columns);
-        self.out.steer(&erased);
+        self.out.steer(&self.screen.erase(size.columns));
     }
 
     fn event(&mut self, record: &Record, state: &RunState, mask: &Mask) {
@@ -208,7 +208,9 @@ impl<'a> Live<'a> {
                 self.steps.entry(path.clone()).or_default().wait =
                     Some((until, without_kind(&why).to_owned()));
             }
-            Event::HookFinished { path, hook, error: Some(error) } => {
+            Event::HookFinished { path, hook, error: Some(error) }
+                if self.hook_failures.is_first(hook, error) =>
+            {
                 self.line('⚠', &format!("{path}: hook {hook} failed: {}", mask.quotation(error)));
             }
             Event::Noted { path, message } => {
@@ -222,7 +224,7 @@ impl<'a> Live<'a> {
                 self.line('·', &format!("auto-fix: {}", mask.quotation(&fixing(event))));
             }
             Event::RunFinished(finished) => {
-                for text in processes(finished) {
+                for text in processes(finished).chain(self.hook_failures.take_repeated()) {
                     self.line('⚠', &mask.quotation(&text));
                 }
                 if !self.out.stdout_is_terminal {
