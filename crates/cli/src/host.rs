@@ -1,14 +1,23 @@
 //! What a request of this process has in common with others: its origin, the stored runs, unusable settings.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ops::Deref,
+    path::{Path, PathBuf},
+};
 
-use engine::run::origin::{Origin, Surface};
-use runtime::{machine::local::SettingError, report::command_line::CliHint, runs::Runs};
+use engine::{
+    knowledge::Knowledge,
+    run::origin::{Origin, Surface},
+};
+use runtime::{machine::local::SettingError, runs::Runs};
 
 use crate::{
     environment::Environment,
     exit::Exit,
-    report::failure::{Failure, clean},
+    report::{
+        failure::{Failure, clean},
+        hints::Hints,
+    },
 };
 
 /// The failure because of an unusable setting.
@@ -27,13 +36,34 @@ pub(crate) fn origin() -> Origin {
     runtime::runs::new_origin(Surface::Cli, runtime::machine::host::name_of_user())
 }
 
+/// The stored runs, and the commands that reach them.
+pub(crate) struct StoredRuns {
+    runs: Runs,
+    pub(crate) hints: Hints,
+}
+
+impl StoredRuns {
+    /// The same runs, with what a user adds to the built-in knowledge.
+    pub(crate) fn believing(self, knowledge: Knowledge) -> StoredRuns {
+        StoredRuns { runs: self.runs.believing(knowledge), ..self }
+    }
+}
+
+impl Deref for StoredRuns {
+    type Target = Runs;
+
+    fn deref(&self) -> &Runs {
+        &self.runs
+    }
+}
+
 /// The stored runs. A configuration that cannot be used adds nothing here; commands that run something report it.
-pub(crate) fn runs(asked: Option<&Path>, environment: &Environment) -> Result<Runs, Failure> {
+pub(crate) fn runs(asked: Option<&Path>, environment: &Environment) -> Result<StoredRuns, Failure> {
     let home = state_dir(asked, environment)?;
-    let reach = CliHint::through(asked.map(|_| home.as_path()));
+    let hints = Hints::through(asked.map(|_| home.as_path()));
     let knowledge = environment.machine.knowledge(&environment.machine.cwd).unwrap_or_default();
-    let variables = environment.machine.variables.texts();
-    Ok(Runs::at(home).reached(reach).knowing(variables).believing(knowledge))
+    let runs = Runs::at(home).knowing(environment.machine.variables.texts()).believing(knowledge);
+    Ok(StoredRuns { runs, hints })
 }
 
 /// The state directory. `.env` files do not count: only the run of that recipe would know them.

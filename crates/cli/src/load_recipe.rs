@@ -25,6 +25,7 @@ use crate::{
     report::{
         diagnostics::{self, Look},
         failure::Failure,
+        hints::plain,
     },
     settings::{self, SettingsError},
 };
@@ -64,11 +65,16 @@ pub(crate) fn not_found(library: &Library, asked: &str, error: LoadError) -> Fai
     let names = library.recipe_names();
     let wanted = asked.trim_end_matches(".yaml").trim_end_matches(".yml");
     if asked == "last" {
-        failure = failure
-            .hint("`last` is the newest run: did you mean `recipe-runner-rs resume last` or `recipe-runner-rs show last`?");
+        failure = failure.hint(format!(
+            "`last` is the newest run: did you mean `{}` or `{}`?",
+            plain("resume last"),
+            plain("show last")
+        ));
     } else if asked == "help" {
-        failure = failure
-            .hint("`recipe-runner-rs --help` shows how it is used, and every command has its own `--help`");
+        failure = failure.hint(format!(
+            "`{}` shows how it is used, and every command has its own `--help`",
+            plain("--help")
+        ));
     } else if let Some(file) = nearby {
         failure = failure.hint(format!("did you mean the file `./{file}`?"));
     } else if let Some(file) = similar_file(&library.absolute(asked)) {
@@ -82,7 +88,7 @@ pub(crate) fn not_found(library: &Library, asked: &str, error: LoadError) -> Fai
     let places: Vec<String> = searched.iter().map(|place| format!("\n    {place}")).collect();
     failure
         .hint(format!("looked in:{}", places.concat()))
-        .hint("`recipe-runner-rs list` shows all recipes; `-R DIR` adds a directory")
+        .hint(format!("`{}` shows all recipes; `-R DIR` adds a directory", plain("list")))
 }
 
 /// The recipe file in the same directory with the most similar name.
@@ -203,6 +209,6 @@ pub(crate) fn name_of(sources: &Sources, asked: &str) -> String {
 /// The message if no recipe was named.
 pub(crate) fn nothing_asked(usage: &str) -> Failure {
     Failure::new(Exit::BadArguments, "no recipe given")
-        .hint(format!("usage: recipe-runner-rs {usage}"))
-        .hint("`recipe-runner-rs list` shows recipes, `recipe-runner-rs --help` all commands")
+        .hint(format!("usage: {}", plain(usage)))
+        .hint(format!("`{}` shows recipes, `{}` all commands", plain("list"), plain("--help")))
 }

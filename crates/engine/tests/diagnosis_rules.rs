@@ -2,10 +2,11 @@
 //! pin what decides.
 
 use engine::run::cause::{AgentFailure, Refusal};
+use engine::run::next::{Advice, Next};
 use engine::{
     Outcome,
     failure::{
-        AgentTrouble, Class, Commands, Confidence, Diagnosis, Facts, KnownBy, MAX_QUOTE, Obstacle, Producer,
+        Actions, AgentTrouble, Class, Confidence, Diagnosis, Facts, KnownBy, MAX_QUOTE, Obstacle, Producer,
         Signal, StepType, advice, diagnose, fingerprint,
     },
 };
@@ -28,19 +29,29 @@ fn told(found: &Diagnosis) -> Vec<String> {
     std::iter::once(head).chain(signals).collect()
 }
 
-#[test]
-fn the_next_steps_name_commands_that_are_given() {
-    let some = |text: &str| Some(text.to_owned());
-    let commands = Commands {
-        resume: some("R"),
-        resume_edited: some("E"),
-        logs: some("L"),
-        plan: some("P"),
-        validate: some("V"),
-        doctor: some("D"),
-        start: some("S"),
+/// Advice as text, with the action after it.
+fn spelled(advice: &[Advice]) -> Vec<String> {
+    let one = |advice: &Advice| match &advice.next {
+        Some(Next::Written(next)) => format!("{}: {next}", advice.text),
+        _ => advice.text.clone(),
     };
-    let without_logs = Commands { logs: None, ..commands.clone() };
+    advice.iter().map(one).collect()
+}
+
+#[test]
+fn the_next_steps_name_actions_that_are_given() {
+    let some = |text: &str| Some(text.to_owned());
+    let action = |text: &str| Some(Next::Written(text.to_owned()));
+    let commands = Actions {
+        resume: action("R"),
+        resume_edited: action("E"),
+        logs: action("L"),
+        plan: action("P"),
+        validate: action("V"),
+        doctor: action("D"),
+        start: action("S"),
+    };
+    let without_logs = Actions { logs: None, ..commands.clone() };
     let (logs, go_on) = ("read its full output: L", ["then resume: R", "then start again: S"]);
     let go_on_edited = ["then resume: E", "then start again: S"];
     for (facts, commands, expected) in [
@@ -50,7 +61,7 @@ fn the_next_steps_name_commands_that_are_given() {
         (Obstacle::WorkdirDirty, &without_logs, go_on.to_vec()),
     ] {
         let facts = Facts { obstacle: Some(facts), ..Facts::default() };
-        let steps = advice(&diagnose(&facts), "s", commands);
+        let steps = spelled(&advice(&diagnose(&facts), "s", commands));
         assert_eq!(steps[1..], expected, "{facts:?}");
     }
     let missing = Facts { missing_program: some("x"), ..exit("x", 127, "", "") };
@@ -61,14 +72,14 @@ fn the_next_steps_name_commands_that_are_given() {
         (Facts { interrupted: true, ..exit("x", 1, "", "") }, &commands, vec![]),
         (exit("./x", 1, "", ""), &commands, vec![logs]),
     ] {
-        let steps = advice(&diagnose(&facts), "s", commands);
+        let steps = spelled(&advice(&diagnose(&facts), "s", commands));
         assert_eq!(steps[1..], [&expected[..], &go_on].concat(), "{facts:?}");
     }
 }
 
 #[test]
 fn the_first_step_says_what_was_seen() {
-    let first = |facts: &Facts| advice(&diagnose(facts), "s", &Commands::default()).swap_remove(0);
+    let first = |facts: &Facts| advice(&diagnose(facts), "s", &Actions::default()).swap_remove(0).text;
     let named = Facts { missing_env: vec!["A".to_owned(), "B".to_owned()], ..Facts::default() };
     assert!(first(&named).ends_with("beside the recipe (A, B)"), "{}", first(&named));
     let said = exit("x", 127, "bash: line 1: x: command not found", "");

@@ -4,7 +4,7 @@ use engine::run::cause::AgentFailure;
 use engine::{
     Outcome,
     failure::{
-        AgentTrouble, Before, Class, Commands, Confidence, Diagnosis, Facts, Producer, StepType, advice,
+        Actions, AgentTrouble, Before, Class, Confidence, Diagnosis, Facts, Producer, StepType, advice,
         diagnose,
     },
 };
@@ -285,7 +285,7 @@ fn whoever_ended_a_check_gave_no_verdict() {
 
 #[test]
 fn the_first_advice_follows_the_evidence() {
-    let first = |facts: &Facts| advice(&diagnose(facts), "s", &Commands::default()).swap_remove(0);
+    let first = |facts: &Facts| advice(&diagnose(facts), "s", &Actions::default()).swap_remove(0).text;
     let signal = Facts { detail: "SIGTERM (signal 15)".to_owned(), ..ended_by(15, "./x") };
     let spoke = Facts { stderr: "half way".to_owned(), ..signal.clone() };
     let stopped = Facts { interrupted: true, ..signal.clone() };

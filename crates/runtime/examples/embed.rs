@@ -3,25 +3,38 @@
 
 use std::{env, error::Error, path::PathBuf, time::Duration};
 
-use recipe::{
-    check::{Given, check},
-    value::Map,
-};
+use recipe::check::Checked;
 use runtime::{
-    agents::AgentSettings,
-    machine::{
-        discovery::{Library, Setup},
-        host::Host,
-    },
+    machine::{local::LocalMachine, variables::Variables},
+    requests::{Listener, RunRequest},
     run::{Notice, Reporter},
-    runs::{ConcurrencyPolicy, Runs, Start},
-    store::{folder::Options, sources::Recording},
+    runs::Runs,
 };
 
-/// Prints every event of the journal as it happens.
-struct Events;
+/// Prints warnings, and every event of the journal as it happens.
+struct Printer;
 
-impl Reporter for Events {
+impl Listener for Printer {
+    fn checked(&mut self, checked: &Checked) {
+        for problem in &checked.diagnostics {
+            println!("{}: {}", problem.code.as_str(), problem.message);
+        }
+    }
+
+    fn warning(&mut self, text: &str) {
+        println!("warning: {text}");
+    }
+
+    fn note(&mut self, text: &str) {
+        println!("{text}");
+    }
+
+    fn reporter(&mut self) -> Box<dyn Reporter + '_> {
+        Box::new(Printer)
+    }
+}
+
+impl Reporter for Printer {
     fn notice(&mut self, notice: Notice<'_>) {
         if let Notice::Event { record, .. } = notice {
             println!("{} {:?}", record.seq, record.event);
@@ -38,43 +51,16 @@ impl Reporter for Events {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let asked = env::args().nth(1).ok_or("name a recipe")?;
+    let recipe = env::args().nth(1).ok_or("name a recipe")?;
     let cwd = env::current_dir()?;
-    let library = Library::new(Setup { cwd: cwd.clone(), working_dir: cwd.clone(), ..Setup::default() });
-    // everything that the check reads is kept with the run, so that a resume reads the same
-    let recording = Recording::new(&library);
-    let loaded = library.root(&asked).map_err(|error| format!("{error:?}"))?;
-    recording.root(&loaded);
-
-    let checked = check(loaded, &recording, &Given::default());
-    for problem in &checked.diagnostics {
-        println!("{}: {}", problem.code.as_str(), problem.message);
-    }
-    let plan = checked.plan.ok_or("the recipe is invalid")?;
-
-    let home = env::var_os("HOME").map(PathBuf::from);
-    let host = Host {
-        env: env::vars_os().collect(),
-        home,
-        grace: Duration::from_secs(5),
-        is_root: false,
-        guardian: None,
-        named: Vec::new(),
+    let machine = LocalMachine {
+        variables: Variables::new(env::vars_os()),
+        cwd: cwd.clone(),
+        home: env::var_os("HOME").map(PathBuf::from),
+        ..LocalMachine::default()
     };
-    let start = Start {
-        plan,
-        given: Map::new(),
-        options: Options { max_parallel: 4, ..Options::default() },
-        agents: AgentSettings::default(),
-        host,
-        working_dir: cwd.clone(),
-        recording: &recording,
-        dry_run: false,
-        others: ConcurrencyPolicy::default(),
-        request: None,
-        origin: None,
-    };
-    let result = Runs::at(cwd.join("state")).start(start, &mut Events)?;
+    let request = RunRequest::new(recipe, &cwd);
+    let result = Runs::at(cwd.join("state")).run(&request, &machine, &mut Printer)?;
     println!("success: {}, output: {:?}", result.success, result.output);
     Ok(())
 }

@@ -83,7 +83,8 @@ fn nothing_is_left_for_later_and_nothing_names_a_machine() {
 }
 
 /// The rooms of `runtime` in their order: each may use only those before it.
-const ROOMS: &[&str] = &["os", "store", "agents", "machine", "steps", "run", "report", "runs", "repair"];
+const ROOMS: &[&str] =
+    &["os", "store", "agents", "machine", "steps", "run", "report", "runs", "repair", "requests"];
 
 /// The first names of what a file uses from its own crate.
 fn used_in_crate(text: &str) -> Vec<String> {
@@ -153,15 +154,15 @@ fn the_map_shows_every_folder() {
     }
 }
 
-/// The files that may know exit codes of this program besides `cli/src/exit.rs`: they read old journals.
-const READS_EXIT_CODES: &[&str] = &["crates/runtime/src/store/journal/upgrade.rs"];
+/// The file that may know exit codes of this program besides `cli/src/exit.rs`: it reads old journals.
+const READS_EXIT_CODES: &str = "crates/runtime/src/store/journal/upgrade.rs";
 
 #[test]
 fn only_the_command_line_knows_exit_codes() {
     let is_below =
         |path: &str| path.starts_with("crates/engine/src/") || path.starts_with("crates/runtime/src/");
     for (path, text) in sources() {
-        if !is_below(&path) || READS_EXIT_CODES.contains(&path.as_str()) {
+        if !is_below(&path) || path == READS_EXIT_CODES {
             continue;
         }
         // exit codes of steps are `i32`; 130 and 143 are codes of this program that mean nothing else
@@ -171,6 +172,29 @@ fn only_the_command_line_knows_exit_codes() {
         for field in ["exit_code: u8", "exit_code: Option<u8>"] {
             assert!(!text.contains(field), "{path} has `{field}`: use `EndReason`");
         }
+    }
+}
+
+/// Files besides `report/hints.rs` that may spell a command: help texts of the program itself.
+const SPELLS_COMMANDS: &[&str] = &[
+    "crates/cli/src/report/hints.rs",
+    "crates/cli/src/args.rs",
+    "crates/cli/src/commands/man.rs",
+    "crates/cli/src/commands/welcome.rs",
+];
+
+#[test]
+fn only_one_file_spells_commands() {
+    let is_source = |path: &str| {
+        ["engine", "runtime", "cli"].iter().any(|krate| path.starts_with(&format!("crates/{krate}/src/")))
+    };
+    for (path, text) in sources() {
+        if !is_source(&path) || SPELLS_COMMANDS.contains(&path.as_str()) {
+            continue;
+        }
+        let mut code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let spelled = code.find(|line| line.contains("recipe-runner-rs "));
+        assert!(spelled.is_none(), "{path} spells a command; use `report/hints.rs`: {spelled:?}");
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     environment::Environment,
     exit::Exit,
     out::Out,
-    report::failure::Failure,
+    report::{failure::Failure, hints::plain},
 };
 
 /// Longest slug.
@@ -49,9 +49,9 @@ fn text(args: &BranchNameArgs, environment: &Environment) -> Result<String, Fail
         return Ok(text.to_string_lossy().into_owned());
     }
     if environment.stdin_is_terminal {
-        return Err(Failure::new(Exit::BadArguments, "no text given").hint(
-            "write it after the options, or pipe it in: `echo Fix login | recipe-runner-rs branch-name`",
-        ));
+        let command = plain("branch-name");
+        return Err(Failure::new(Exit::BadArguments, "no text given")
+            .hint(format!("write it after the options, or pipe it in: `echo Fix login | {command}`")));
     }
     let mut bytes = Vec::new();
     match std::io::stdin().take(MOST_TEXT).read_to_end(&mut bytes) {

@@ -28,9 +28,9 @@ pub(crate) fn cancel(args: &CancelArgs, environment: &Environment, out: &mut Out
             CancelError::Find(error) => not_found(&error, &runs),
             CancelError::Open(error) => unreadable(&error, &folder),
         })?;
-        Ok((folder.id(), cancelled, runs.reach().clone()))
+        Ok((folder.id(), cancelled, runs.hints.clone()))
     });
-    let (id, cancelled, reach) = result.map_err(|failure| failure.announce(format, out))?;
+    let (id, cancelled, hints) = result.map_err(|failure| failure.announce(format, out))?;
     let (status, text, exit) = match cancelled {
         Cancelled::Stopped => {
             let rest = process::blindness().unwrap_or("all its processes have ended");
@@ -51,7 +51,7 @@ pub(crate) fn cancel(args: &CancelArgs, environment: &Environment, out: &mut Out
         }
         Cancelled::StillAlive(pid) => {
             let message = format!("run {id} does not stop: {} is alive", owner_words(pid));
-            let again = reach.command(&format!("cancel {id}"));
+            let again = hints.command(&format!("cancel {id}"));
             let force = match pid {
                 0 => format!("end that process there; then `{again}` clears up"),
                 pid => format!("end it by force: kill -9 {pid}; then `{again}` clears up"),

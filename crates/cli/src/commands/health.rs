@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp, civil::DateTime, tz::TimeZone};
 use runtime::runs::health::{Health, Query, RecipeHealth, health};
+use serde_json::Value as Json;
 
 use crate::{
     args::{options::OutputFormat, stored::HealthArgs},
@@ -11,6 +12,7 @@ use crate::{
     out::Out,
     report::{
         failure::{Failure, clean},
+        hints::Hints,
         result::cost,
     },
 };
@@ -23,8 +25,8 @@ pub(crate) fn show(args: &HealthArgs, environment: &Environment, out: &mut Out) 
         .map_err(|failure| failure.announce(format, out))?;
     let found = health(&runs, &query);
     match format {
-        OutputFormat::Json => out.json(&found),
-        OutputFormat::Text => out.result(&clean(&text(&found))),
+        OutputFormat::Json => out.json(&json(&found, &runs.hints)),
+        OutputFormat::Text => out.result(&clean(&text(&found, &runs.hints))),
     }
     Ok(Exit::Success)
 }
@@ -59,8 +61,20 @@ fn time(text: &str) -> Result<Timestamp, Failure> {
     })
 }
 
-fn text(found: &Health) -> String {
-    let mut lines: Vec<String> = found.recipes.iter().map(recipe_text).collect();
+/// The same for programs.
+fn json(found: &Health, hints: &Hints) -> Json {
+    let mut json = serde_json::to_value(found).unwrap_or_default();
+    for (at, recipe) in found.recipes.iter().enumerate() {
+        for (number, finding) in recipe.findings.iter().enumerate() {
+            let recommendation = hints.advice(&finding.recommendation);
+            json["recipes"][at]["findings"][number]["recommendation"] = recommendation.into();
+        }
+    }
+    json
+}
+
+fn text(found: &Health, hints: &Hints) -> String {
+    let mut lines: Vec<String> = found.recipes.iter().map(|recipe| recipe_text(recipe, hints)).collect();
     if found.runs == 0 {
         lines.push("no finished runs to look at".to_owned());
     }
@@ -68,7 +82,7 @@ fn text(found: &Health) -> String {
     lines.join("\n\n")
 }
 
-fn recipe_text(recipe: &RecipeHealth) -> String {
+fn recipe_text(recipe: &RecipeHealth, hints: &Hints) -> String {
     let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
     let seconds = |value: Option<f64>| known(value.map(|value| format!("{value:.1} s")));
     let mut lines = vec![
@@ -111,7 +125,7 @@ fn recipe_text(recipe: &RecipeHealth) -> String {
             finding.metric,
             finding.run_ids.join(", ")
         ));
-        lines.push(format!("    {}", finding.recommendation));
+        lines.push(format!("    {}", hints.advice(&finding.recommendation)));
     }
     lines.join("\n")
 }

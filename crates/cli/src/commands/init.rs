@@ -15,13 +15,11 @@ use crate::{
     environment::Environment,
     exit::Exit,
     out::Out,
-    report::failure::Failure,
+    report::{failure::Failure, hints::plain},
 };
 
 /// Makes editors check the recipe against the schema next to it.
 const MODELINE: &str = "# yaml-language-server: $schema=recipe.schema.json";
-/// The command that writes the schema.
-const SCHEMA: &str = "recipe-runner-rs schema > recipe.schema.json";
 
 /// A project, according to its files.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,7 +54,8 @@ pub(crate) fn init(args: &InitArgs, environment: &Environment, out: &mut Out) ->
                 project.steps.iter().map(|(id, command)| format!("  {id:<8} {command}\n")).collect();
             let shown = args.file.display();
             out.result(&format!("{shown}: {}\n{}Run it:  {run}", project.reason, steps.concat()));
-            out.result(&format!("For completion in editors, beside the recipe:  {SCHEMA}"));
+            let schema = plain("schema > recipe.schema.json");
+            out.result(&format!("For completion in editors, beside the recipe:  {schema}"));
         }
     }
     Ok(Exit::Success)
@@ -73,8 +72,8 @@ fn run_command(args: &InitArgs) -> String {
         _ => args.file.clone(),
     };
     match &args.working_dir {
-        Some(dir) => format!("recipe-runner-rs {} -C {}", quote(&dir.join(&args.file)), quote(dir)),
-        None => format!("recipe-runner-rs {}", quote(&file)),
+        Some(dir) => plain(&format!("{} -C {}", quote(&dir.join(&args.file)), quote(dir))),
+        None => plain(&quote(&file)),
     }
 }
 
@@ -99,7 +98,7 @@ fn write(file: &Path, text: &str) -> Result<(), Failure> {
     written.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
             Failure::new(Exit::BadArguments, format!("`{}` exists and is not overwritten", file.display()))
-                .hint("name another file: `recipe-runner-rs init build.yaml`")
+                .hint(format!("name another file: `{}`", plain("init build.yaml")))
         }
         _ => Failure::new(Exit::BadArguments, format!("`{}` cannot be written: {error}", file.display())),
     })
@@ -108,9 +107,9 @@ fn write(file: &Path, text: &str) -> Result<(), Failure> {
 fn recipe(name: &str, file: &Path, project: &Project) -> String {
     let quoted = |text: &str| Json::from(text).to_string();
     let mut text = format!(
-        "{MODELINE}\n# {}\n#\n#   recipe-runner-rs {}\nname: {}\nversion: \"1.0\"\ndescription: {}\nsteps:\n",
+        "{MODELINE}\n# {}\n#\n#   {}\nname: {}\nversion: \"1.0\"\ndescription: {}\nsteps:\n",
         project.reason,
-        file.display().to_string().replace(char::is_control, "?"),
+        plain(&file.display().to_string().replace(char::is_control, "?")),
         quoted(name),
         quoted(&match project.kind {
             "unknown" => "First recipe of this project".to_owned(),

@@ -12,7 +12,7 @@ use crate::{
     environment::Environment,
     exit::Exit,
     out::Out,
-    report::failure::Failure,
+    report::{failure::Failure, hints::plain},
 };
 
 /// The file with the digests.
@@ -119,7 +119,7 @@ fn compare(
 }
 
 fn read(path: &Path, shown: &str) -> Result<Digests, Failure> {
-    let again = format!("`recipe-runner-rs manifest write {shown}` writes a new one");
+    let again = format!("`{}` writes a new one", plain(&format!("manifest write {shown}")));
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -6,9 +6,9 @@ mod same_flags;
 
 use runtime::{
     os::shell_word::quote,
-    report::{RunResult, command_line::option},
+    report::RunResult,
     requests::{PlannedResume, RequestError, ResumeRequest},
-    runs::{Interrupted, OpenError, ResumeError, RunError, Runs},
+    runs::{Interrupted, OpenError, ResumeError, RunError},
     store::{folder::RunFolder, journal::JournalError},
 };
 use serde_json::json;
@@ -21,12 +21,14 @@ use crate::{
     },
     environment::Environment,
     exit::Exit,
-    host, load_recipe,
+    host::{self, StoredRuns},
+    load_recipe,
     out::Out,
     report::{
         failure::Failure,
+        hints::{option, plain},
         json::ResultJson,
-        result,
+        result::{self, Look},
         terminal_listener::{Shown, TerminalListener, detail},
     },
 };
@@ -43,7 +45,7 @@ pub(crate) fn resume(args: &ResumeArgs, environment: &Environment, out: &mut Out
 }
 
 /// The stored runs, the folder of the requested one and the name of its recipe.
-fn stored(args: &ResumeArgs, environment: &Environment) -> Result<(Runs, RunFolder, String), Failure> {
+fn stored(args: &ResumeArgs, environment: &Environment) -> Result<(StoredRuns, RunFolder, String), Failure> {
     let runs = runs_at(args.options.state_dir.as_deref(), environment)?;
     let folder = find(&runs, &args.run)?;
     let header = folder.header().map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
@@ -77,7 +79,7 @@ fn request(args: &ResumeArgs, run: String, environment: &Environment) -> Result<
 
 fn resume_run(
     args: &ResumeArgs,
-    runs: &Runs,
+    runs: &StoredRuns,
     folder: &RunFolder,
     environment: &Environment,
     out: &mut Out,
@@ -103,7 +105,8 @@ fn resume_run(
         };
     }
     let shown = if asks { Shown::Nothing } else { Shown::All };
-    let mut listener = TerminalListener::new(&args.options, format, environment, out).showing(shown);
+    let mut listener =
+        TerminalListener::new(&args.options, format, environment, out).showing(shown, &runs.hints);
     match runs.resume(&request, &environment.machine, &mut listener) {
         Ok(result) => Ok(show(args, runs, result, environment, out)),
         Err(error) => refused(error, args, runs, folder, environment, out),
@@ -135,11 +138,22 @@ fn declined(asked: &Asked<'_>, format: OutputFormat, out: &mut Out) -> Result<Ex
 }
 
 /// Shows the result of a run that was resumed.
-fn show(args: &ResumeArgs, runs: &Runs, result: RunResult, environment: &Environment, out: &mut Out) -> Exit {
+fn show(
+    args: &ResumeArgs,
+    runs: &StoredRuns,
+    result: RunResult,
+    environment: &Environment,
+    out: &mut Out,
+) -> Exit {
     let format = args.format.output_format;
     let result = with_evidence(runs, result, format);
-    let detail = detail(&args.options, environment);
-    let exit = result::show(&result, format, detail, &snippet(environment), out);
+    let look = Look {
+        format,
+        detail: detail(&args.options, environment),
+        snippet: snippet(environment),
+        hints: &runs.hints,
+    };
+    let exit = result::show(&result, &look, out);
     result::offer_to_keep(runs, &result, out);
     exit
 }
@@ -148,7 +162,7 @@ fn show(args: &ResumeArgs, runs: &Runs, result: RunResult, environment: &Environ
 fn refused(
     error: RequestError,
     args: &ResumeArgs,
-    runs: &Runs,
+    runs: &StoredRuns,
     folder: &RunFolder,
     environment: &Environment,
     out: &mut Out,
@@ -181,13 +195,13 @@ fn refused(
 }
 
 /// Says that a completed run cannot be resumed.
-fn completed(run: &str, runs: &Runs, folder: &RunFolder, format: OutputFormat, out: &mut Out) {
+fn completed(run: &str, runs: &StoredRuns, folder: &RunFolder, format: OutputFormat, out: &mut Out) {
     let message = format!("run {run} has already completed; nothing to resume");
     if format == OutputFormat::Text {
         return out.result(&message);
     }
     let shown = runs.open(folder.clone()).ok();
-    let result = shown.and_then(|shown| serde_json::to_value(ResultJson(&shown.result())).ok());
+    let result = shown.and_then(|shown| serde_json::to_value(ResultJson(&shown.result(), &runs.hints)).ok());
     let mut result = result.unwrap_or_else(|| json!({ "run_id": run, "status": "completed" }));
     result["message"] = json!(message);
     out.json(&result);
@@ -213,15 +227,15 @@ fn outdated(error: ResumeError, asked: &Asked<'_>, format: OutputFormat, out: &m
 }
 
 /// The failure message for a run of another recipe or in another directory.
-fn misplaced(error: &RequestError, runs: &Runs) -> Failure {
+fn misplaced(error: &RequestError, runs: &StoredRuns) -> Failure {
     let failure = Failure::new(Exit::BadArguments, error.to_string());
     match error {
         RequestError::OtherRecipe { run, asked, file, .. } => {
             let words = format!("resume {run} {}", option("--recipe", &file.to_string_lossy()));
-            let command = runs.reach().command(&words);
+            let command = runs.hints.command(&words);
             failure
                 .hint(format!("if `{asked}` is the same recipe under another name: {command}"))
-                .hint("`recipe-runner-rs runs` shows which run belongs to which recipe")
+                .hint(format!("`{}` shows which run belongs to which recipe", plain("runs")))
         }
         RequestError::OtherDirectory { own, .. } if own.exists() => {
             failure.hint("leave out `-C`, or start a new run there")
@@ -240,7 +254,7 @@ fn misplaced(error: &RequestError, runs: &Runs) -> Failure {
 
 /// The failure message for a run that does not continue.
 fn explain(error: ResumeError, asked: &Asked<'_>) -> Failure {
-    let typed = |words: String| asked.reach.command(&words);
+    let typed = |words: String| asked.hints.command(&words);
     let message = error.to_string();
     let wait = |run: &str| {
         let failure = Failure::new(Exit::Waiting, message.clone());
@@ -275,7 +289,7 @@ fn explain(error: ResumeError, asked: &Asked<'_>) -> Failure {
                 .hint(format!("when this is fixed, resume: {}", typed(format!("resume {}", asked.run))))
                 .fact("run_id", asked.run.as_str())
         }
-        ResumeError::Run(error) => broken(error, asked.reach),
+        ResumeError::Run(error) => broken(error, asked.hints),
         ResumeError::Open(_) | ResumeError::Completed(_) | ResumeError::Outdated { .. } => {
             Failure::new(Exit::Broken, message)
         }

@@ -22,7 +22,7 @@ use crate::{
     out::Out,
     report::{
         failure::Failure,
-        result::{self, Snippet},
+        result::{self, Look, Snippet},
         terminal_listener::{Shown, TerminalListener, detail},
     },
 };
@@ -52,14 +52,20 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
         Err(failure) => return Ok(report_missing(&failure, &asked, format, out)),
     };
     let shown = if args.options.quiet { Shown::Machine } else { Shown::All };
-    let mut listener = TerminalListener::new(&args.options, format, environment, out).showing(shown);
+    let mut listener =
+        TerminalListener::new(&args.options, format, environment, out).showing(shown, &runs.hints);
     let result = runs.run(&request, &environment.machine, &mut listener);
     let recipe = listener.recipe.take();
     let failure = match result {
         Ok(result) => {
             let result = with_evidence(&runs, result, format);
-            let detail = detail(&args.options, environment);
-            let exit = result::show(&result, format, detail, &snippet(environment), out);
+            let look = Look {
+                format,
+                detail: detail(&args.options, environment),
+                snippet: snippet(environment),
+                hints: &runs.hints,
+            };
+            let exit = result::show(&result, &look, out);
             result::offer_to_keep(&runs, &result, out);
             return Ok(exit);
         }

@@ -2,6 +2,7 @@
 
 use super::stored_runs::runs_at;
 use crate::report::{
+    hints::plain,
     json::SummaryJson,
     table::{self, Reader},
 };
@@ -21,7 +22,7 @@ pub(crate) fn runs(args: &RunsArgs, environment: &Environment, out: &mut Out) ->
     match format {
         OutputFormat::Json => out.json(&list.iter().map(SummaryJson).collect::<Vec<_>>()),
         OutputFormat::Text if list.is_empty() => {
-            out.notice("no runs yet; `recipe-runner-rs RECIPE` starts one");
+            out.notice(&format!("no runs yet; `{}` starts one", plain("RECIPE")));
         }
         OutputFormat::Text => {
             let reader = match environment.stdout_is_terminal {

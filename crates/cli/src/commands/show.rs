@@ -24,6 +24,7 @@ use crate::{
     out::Out,
     report::{
         failure::clean,
+        hints::Hints,
         json::ResultJson,
         result::{Snippet, agents, failure, fixed, steps},
         words::{count, duration, shortened},
@@ -33,39 +34,40 @@ use crate::{
 /// Shows one run.
 pub(crate) fn show(args: &ShowArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let format = args.format.output_format;
-    let shown = runs_at(args.state.state_dir.as_deref(), environment)
+    let (shown, hints) = runs_at(args.state.state_dir.as_deref(), environment)
         .and_then(|runs| {
             let folder = find(&runs, &args.run)?;
-            runs.open(folder.clone()).map_err(|error| unreadable(&error, &folder))
+            let shown = runs.open(folder.clone()).map_err(|error| unreadable(&error, &folder))?;
+            Ok((shown, runs.hints))
         })
         .map_err(|failure| failure.announce(format, out))?;
     out.hide(&shown.mask);
     let result = if args.evidence { shown.result_with_processes() } else { shown.result() };
     match format {
-        OutputFormat::Json => out.json(&ResultJson(&result)),
-        OutputFormat::Text => write(&shown, &result, &snippet(environment), out),
+        OutputFormat::Json => out.json(&ResultJson(&result, &hints)),
+        OutputFormat::Text => write(&shown, &result, &snippet(environment), &hints, out),
     }
     Ok(Exit::Success)
 }
 
 /// Writes a run to stdout.
-fn write(shown: &OpenedRun, result: &RunResult, snippet: &Snippet, out: &mut Out) {
+fn write(shown: &OpenedRun, result: &RunResult, snippet: &Snippet, hints: &Hints, out: &mut Out) {
     // colours are added after control characters of foreign text were removed
     out.result(&format!("run {}: {}", result.run_id.as_deref().unwrap_or("?"), painted(result.status)));
     let mut lines = facts(shown, result);
     lines.extend(fixed(result).iter().map(|line| format!("  {line}")));
     lines.push("steps".to_owned());
     lines.extend(steps(result));
-    lines.extend(notes(result));
+    lines.extend(notes(result, hints));
     lines.extend(processes(result));
     if !result.output.is_empty() {
         lines.push("output".to_owned());
         lines.extend(result.output.lines().map(|line| format!("  {line}")));
     }
     out.result(&clean(&lines.join("\n")));
-    match failure(result, snippet) {
+    match failure(result, snippet, hints) {
         Some(text) => out.result(&clean(&format!("\n{}", text.trim_end()))),
-        None => out.result(&next(result)),
+        None => out.result(&next(result, hints)),
     }
 }
 
@@ -101,12 +103,12 @@ fn facts(shown: &OpenedRun, result: &RunResult) -> Vec<String> {
 }
 
 /// The notes, as they were shown during the run.
-fn notes(result: &RunResult) -> Vec<String> {
+fn notes(result: &RunResult, hints: &Hints) -> Vec<String> {
     let notes = result.evidence.iter().flat_map(|evidence| &evidence.notes);
     let lines: Vec<String> = notes
         .map(|note| {
             let step = note.step.as_ref().map(|step| format!("{step}: ")).unwrap_or_default();
-            format!("  {step}{}", shortened(&note.message))
+            format!("  {step}{}", shortened(&hints.note(&note.message, note.next.as_ref())))
         })
         .collect();
     let heading = (!lines.is_empty()).then(|| "notes".to_owned());
@@ -151,17 +153,13 @@ fn so_far(status: RunStatus) -> &'static str {
 }
 
 /// The possible next commands for a run that did not fail.
-fn next(result: &RunResult) -> String {
+fn next(result: &RunResult, hints: &Hints) -> String {
     let run = result.run_id.as_deref().unwrap_or("last");
     match result.status {
         RunStatus::Running => {
             let (watch, stop) = (format!("logs {run} -f"), format!("cancel {run}"));
-            format!(
-                "\n  watch:   {}\n  stop:    {}",
-                result.reach.command(&watch),
-                result.reach.command(&stop)
-            )
+            format!("\n  watch:   {}\n  stop:    {}", hints.command(&watch), hints.command(&stop))
         }
-        _ => format!("\n  logs:    {}", result.reach.command(&format!("logs {run}"))),
+        _ => format!("\n  logs:    {}", hints.command(&format!("logs {run}"))),
     }
 }

@@ -3,14 +3,19 @@
 use std::{fs, io::ErrorKind, path::Path};
 
 use runtime::{
-    runs::{FindError, OpenError, Runs, repro::header_command},
+    runs::{FindError, OpenError, repro::start_again},
     store::{folder::RunFolder, journal::JournalError, secrets::Mask},
 };
 
-use crate::{environment::Environment, exit::Exit, host, report::failure::Failure};
+use crate::{
+    environment::Environment,
+    exit::Exit,
+    host::{self, StoredRuns},
+    report::{failure::Failure, hints::start_command},
+};
 
 /// The stored runs. A missing directory means no runs yet; an unreadable one is an error.
-pub(crate) fn runs_at(state_dir: Option<&Path>, environment: &Environment) -> Result<Runs, Failure> {
+pub(crate) fn runs_at(state_dir: Option<&Path>, environment: &Environment) -> Result<StoredRuns, Failure> {
     let runs = host::runs(state_dir, environment)?;
     match fs::read_dir(runs.dir()) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -24,14 +29,14 @@ pub(crate) fn runs_at(state_dir: Option<&Path>, environment: &Environment) -> Re
 }
 
 /// The requested run.
-pub(crate) fn find(runs: &Runs, asked: &str) -> Result<RunFolder, Failure> {
+pub(crate) fn find(runs: &StoredRuns, asked: &str) -> Result<RunFolder, Failure> {
     runs.find(asked).map_err(|error| not_found(&error, runs))
 }
 
 /// Why a run cannot be found.
-pub(crate) fn not_found(error: &FindError, runs: &Runs) -> Failure {
+pub(crate) fn not_found(error: &FindError, runs: &StoredRuns) -> Failure {
     let hint = match error {
-        FindError::None(_) => format!("`{}` shows all runs", runs.reach().command("runs")),
+        FindError::None(_) => format!("`{}` shows all runs", runs.hints.command("runs")),
         FindError::Several { .. } => "write more of the id".to_owned(),
     };
     Failure::new(Exit::NotFound, error.to_string()).hint(hint)
@@ -48,5 +53,5 @@ pub(crate) fn unreadable(error: &OpenError, folder: &RunFolder) -> Failure {
     let Ok(header) = folder.header() else { return failure };
     let mut mask = Mask::default();
     mask.learn(&header.given());
-    failure.hint(format!("start a new run: {}", header_command(&header, folder, &mask)))
+    failure.hint(format!("start a new run: {}", start_command(&start_again(&header, folder, &mask))))
 }

@@ -1,21 +1,31 @@
-//! Results and summaries of runs as JSON: facts of the run, with the exit codes of this program.
+//! Results and summaries of runs as JSON: facts of the run, with the exit codes and the commands of this program.
 
 use engine::EndReason;
-use runtime::{report::RunResult, runs::RunSummary};
+use runtime::{
+    report::{
+        RunResult,
+        auto_fix::Report,
+        evidence::{Evidence, Note},
+    },
+    runs::RunSummary,
+    store::secrets::Mask,
+};
 use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::{Value as Json, json};
 
+use super::hints::{Hints, start_command};
 use crate::exit::Exit;
 
 fn exit_code(reason: Option<EndReason>) -> Option<u8> {
     reason.map(|reason| Exit::of(reason).code())
 }
 
-/// A result of a run.
-pub(crate) struct ResultJson<'a>(pub(crate) &'a RunResult);
+/// A result of a run, and the commands that reach it.
+pub(crate) struct ResultJson<'a>(pub(crate) &'a RunResult, pub(crate) &'a Hints);
 
 impl Serialize for ResultJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let result = self.0;
+        let ResultJson(result, hints) = self;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("schema_version", &result.schema_version)?;
         map.serialize_entry("recipe_name", &result.recipe_name)?;
@@ -35,12 +45,13 @@ impl Serialize for ResultJson<'_> {
         map.serialize_entry("failure", &result.failure)?;
         map.serialize_entry("diagnosis", &result.diagnosis)?;
         map.serialize_entry("fingerprint", &result.fingerprint)?;
-        map.serialize_entry("advice", &result.advice)?;
+        let advice: Vec<String> = result.advice.iter().map(|advice| hints.advice(advice)).collect();
+        map.serialize_entry("advice", &advice)?;
         if let Some(evidence) = &result.evidence {
-            map.serialize_entry("evidence", evidence)?;
+            map.serialize_entry("evidence", &EvidenceJson { evidence, mask: &result.mask, hints })?;
         }
         if let Some(fix) = &result.auto_fix {
-            map.serialize_entry("auto_fix", fix)?;
+            map.serialize_entry("auto_fix", &auto_fix(fix, hints))?;
         }
         map.serialize_entry("usage", &result.usage)?;
         if let Some(origin) = &result.origin {
@@ -54,10 +65,54 @@ impl Serialize for ResultJson<'_> {
         if !result.left_processes.is_empty() {
             map.serialize_entry("left_processes", &result.left_processes)?;
         }
-        map.serialize_entry("resume_command", &result.resume_command)?;
+        let resume = result.resume.as_ref().map(|resume| hints.next(resume));
+        map.serialize_entry("resume_command", &resume)?;
         map.serialize_entry("run_dir", &result.run_dir)?;
         map.end()
     }
+}
+
+/// The evidence of a run.
+struct EvidenceJson<'a> {
+    evidence: &'a Evidence,
+    mask: &'a Mask,
+    hints: &'a Hints,
+}
+
+impl Serialize for EvidenceJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let EvidenceJson { evidence, mask, hints } = self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("recipe_digest", &evidence.recipe_digest)?;
+        map.serialize_entry("recipe_path", &evidence.recipe_path)?;
+        if let Some(first) = &evidence.began_with {
+            map.serialize_entry("began_with", first)?;
+        }
+        map.serialize_entry("working_dir", &evidence.working_dir)?;
+        map.serialize_entry("repro_command", &start_command(&evidence.start_again))?;
+        if let Some(spawned) = &evidence.spawned {
+            map.serialize_entry("spawned", spawned)?;
+        }
+        map.serialize_entry("attempts", &evidence.attempts)?;
+        map.serialize_entry("resumes", &evidence.resumes)?;
+        map.serialize_entry("retries", &evidence.retries)?;
+        let note = |note: &Note| {
+            let message = hints.note(&note.message, note.next.as_ref());
+            json!({ "step": note.step, "message": mask.text(&message) })
+        };
+        map.serialize_entry("notes", &evidence.notes.iter().map(note).collect::<Vec<_>>())?;
+        map.end()
+    }
+}
+
+/// The auto-fix report.
+fn auto_fix(fix: &Report, hints: &Hints) -> Json {
+    let mut json = serde_json::to_value(fix).unwrap_or_default();
+    if let Some(escalation) = &fix.escalation {
+        let options: Vec<String> = escalation.options.iter().map(|option| hints.next(option)).collect();
+        json["escalation"]["options"] = json!(options);
+    }
+    json
 }
 
 /// A summary of a run.

@@ -2,6 +2,7 @@
 
 pub(crate) mod diagnostics;
 pub(crate) mod failure;
+pub(crate) mod hints;
 pub(crate) mod hook_failures;
 pub(crate) mod json;
 pub(crate) mod live;

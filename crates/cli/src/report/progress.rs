@@ -27,6 +27,7 @@ use crate::{
     out::Out,
     report::{
         failure::clean,
+        hints::Hints,
         hook_failures::HookFailures,
         live::{Keep, fit, printable},
         words::{
@@ -62,6 +63,7 @@ pub(crate) struct Progress<'a> {
     manner: Manner,
     audience: Audience,
     heartbeat: Option<Duration>,
+    hints: Hints,
     beats: HashMap<String, Instant>,
     /// Incomplete lines of parallel steps.
     lines: HashMap<String, Vec<u8>>,
@@ -73,7 +75,7 @@ pub(crate) struct Progress<'a> {
     labels: HashMap<String, String>,
     /// The next attempt, and its time.
     waits: HashMap<String, (u32, Instant)>,
-    hook_failures: HookFailures,
+    hooks: HookFailures,
 }
 
 /// The bytes at the end of an output to search for its last line.
@@ -88,12 +90,14 @@ impl<'a> Progress<'a> {
         manner: Manner,
         audience: Audience,
         heartbeat: Option<Duration>,
+        hints: Hints,
     ) -> Progress<'a> {
         Progress {
             out,
             manner,
             audience,
             heartbeat,
+            hints,
             beats: HashMap::new(),
             lines: HashMap::new(),
             running: 0,
@@ -102,7 +106,7 @@ impl<'a> Progress<'a> {
             agents: HashSet::new(),
             labels: HashMap::new(),
             waits: HashMap::new(),
-            hook_failures: HookFailures::default(),
+            hooks: HookFailures::default(),
         }
     }
 
@@ -144,23 +148,19 @@ impl<'a> Progress<'a> {
                 let until = Instant::now() + Duration::from_millis(*retry_in_ms);
                 self.waits.insert(path.clone(), (attempt + 1, until));
             }
-            Event::HookFinished { path, hook, error: Some(error) }
-                if self.hook_failures.is_first(hook, error) =>
-            {
-                let label = label(path, state);
+            Event::HookFinished { path, hook, error: Some(error) } if self.hooks.is_first(hook, error) => {
+                let (label, error) = (label(path, state), mask.quotation(error));
                 // shown even in quiet modes: the hook may have been meant to alert a person
-                self.out.notice(&clean(&format!(
-                    "{label} warning: hook {hook} failed: {}",
-                    mask.quotation(error)
-                )));
+                self.out.notice(&clean(&format!("{label} warning: hook {hook} failed: {error}")));
             }
             // shown together with the skipped step
-            Event::Noted { path: Some(path), message } if state.settings.dry_run => {
+            Event::Noted { path: Some(path), message, .. } if state.settings.dry_run => {
                 self.last.insert(path.clone(), shortened(&mask.quotation(message)).into_owned());
             }
-            Event::Noted { path, message } => {
+            Event::Noted { path, message, next } => {
                 let label = path.as_ref().map_or_else(|| "[run]".to_owned(), |path| label(path, state));
-                self.line(&format!("{label} {}", mask.quotation(message)));
+                let note = self.hints.note(message, next.as_ref());
+                self.line(&format!("{label} {}", mask.quotation(&note)));
             }
             Event::RecipeStopped { path, error, cause: StopCause::Timeout } => {
                 let label = label(path, state);
@@ -184,7 +184,7 @@ impl<'a> Progress<'a> {
         for text in processes(finished) {
             self.line(&format!("[run] {}", mask.quotation(&text)));
         }
-        for text in self.hook_failures.take_repeated() {
+        for text in self.hooks.take_repeated() {
             self.out.notice(&clean(&format!("[run] {}", mask.quotation(&text))));
         }
         let ending = match (state.settings.dry_run, finished.status) {

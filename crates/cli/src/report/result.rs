@@ -3,21 +3,22 @@
 use engine::{
     RunStatus, StepStatus,
     failure::{Class, Confidence, Signal},
-    run::event::Usage,
+    run::{event::Usage, next::Next},
 };
 use runtime::{
     machine::preflight,
-    report::{Failure, RunResult, StepResult, command_line::option},
-    runs::Runs,
+    report::{Failure, RunResult, StepResult},
     store::values,
 };
 
 use crate::{
     args::options::OutputFormat,
     exit::Exit,
+    host::StoredRuns,
     out::Out,
     report::{
         failure::clean,
+        hints::{Hints, option},
         json::ResultJson,
         words::{count, counts, duration, first_line, icon, kind_of_failure},
     },
@@ -49,19 +50,25 @@ pub(crate) enum Detail {
     Brief,
 }
 
+/// How a result is shown.
+pub(crate) struct Look<'a> {
+    /// For people or for programs.
+    pub(crate) format: OutputFormat,
+    /// How much of it.
+    pub(crate) detail: Detail,
+    /// How much of the last output.
+    pub(crate) snippet: Snippet,
+    /// The commands that reach the run.
+    pub(crate) hints: &'a Hints,
+}
+
 /// Shows the result and returns the exit code.
-pub(crate) fn show(
-    result: &RunResult,
-    format: OutputFormat,
-    detail: Detail,
-    snippet: &Snippet,
-    out: &mut Out,
-) -> Exit {
-    match format {
-        OutputFormat::Json => out.json(&ResultJson(result)),
-        OutputFormat::Text => out.result(&clean(&summary(result, detail))),
+pub(crate) fn show(result: &RunResult, look: &Look<'_>, out: &mut Out) -> Exit {
+    match look.format {
+        OutputFormat::Json => out.json(&ResultJson(result, look.hints)),
+        OutputFormat::Text => out.result(&clean(&summary(result, look.detail))),
     }
-    if let Some(text) = failure(result, snippet) {
+    if let Some(text) = failure(result, &look.snippet, look.hints) {
         out.notice(&clean(&format!("\n{text}")));
     }
     result.reason.map_or(Exit::Success, Exit::of)
@@ -131,14 +138,14 @@ pub(crate) fn known_usage(usage: &Usage) -> String {
 }
 
 /// Shows how to continue without repeating the work of agents, if a plain resume would repeat it.
-pub(crate) fn offer_to_keep(runs: &Runs, result: &RunResult, out: &mut Out) {
-    let (Some(run), Some(command), Some(failure)) = (&result.run_id, &result.resume_command, &result.failure)
-    else {
+pub(crate) fn offer_to_keep(runs: &StoredRuns, result: &RunResult, out: &mut Out) {
+    let (Some(run), Some(resume), Some(failure)) = (&result.run_id, &result.resume, &result.failure) else {
         return;
     };
     let again = runs.agents_done_again(run);
     if !again.is_empty() {
         let (agents, step) = (again.join(", "), &failure.step);
+        let command = runs.hints.next(resume);
         out.notice(&clean(&format!(
             "  keep the agent's work: {command} {}   # a plain resume re-runs: {agents}",
             option("--from", step)
@@ -236,13 +243,13 @@ fn attempts(step: &StepResult) -> String {
 }
 
 /// The report about a failure.
-pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
+pub(crate) fn failure(result: &RunResult, snippet: &Snippet, hints: &Hints) -> Option<String> {
     let mut text = String::new();
     match (&result.failure, result.status) {
         (Some(failure), _) => {
             text.push_str(&format!("error: step `{}`: {}\n", failure.step, first_line(&failure.error)));
             text.push_str(&evidence(failure, result, snippet));
-            text.push_str(&diagnosis(result));
+            text.push_str(&diagnosis(result, hints));
         }
         (None, RunStatus::Interrupted | RunStatus::Cancelled) => {
             text.push_str(&format!("{}. Completed steps are saved\n", result.status.as_str()));
@@ -256,24 +263,21 @@ pub(crate) fn failure(result: &RunResult, snippet: &Snippet) -> Option<String> {
         let failed =
             result.failure.as_ref().filter(|failure| find(&result.step_results, &failure.step).is_some());
         let step = failed.filter(|failure| failure.step != preflight::STEP);
-        let words = format!("logs {run}");
-        let command = match step {
-            Some(failure) => result.reach.step_command(&words, &failure.step),
-            None => result.reach.command(&words),
-        };
-        text.push_str(&format!("  logs:    {command}\n"));
+        let logs = Next::Logs { run: run.clone(), step: step.map(|failure| failure.step.clone()) };
+        text.push_str(&format!("  logs:    {}\n", hints.next(&logs)));
     }
     for (at, choice) in result.choices.iter().enumerate() {
+        let choice = hints.advice(choice);
         text.push_str(&format!("  {:<8} {choice}\n", if at == 0 { "choose:" } else { "" }));
     }
-    if let Some(command) = result.resume_command.as_ref().filter(|_| result.choices.is_empty()) {
-        text.push_str(&format!("  resume:  {command}\n"));
+    if let Some(resume) = result.resume.as_ref().filter(|_| result.choices.is_empty()) {
+        text.push_str(&format!("  resume:  {}\n", hints.next(resume)));
     }
     Some(text)
 }
 
 /// The diagnosis of the failure, with the evidence, and what auto-fix did about it.
-fn diagnosis(result: &RunResult) -> String {
+fn diagnosis(result: &RunResult, hints: &Hints) -> String {
     let mut text = String::new();
     if let Some(found) = &result.diagnosis {
         text.push_str(&format!("  likely cause: {}\n", cause(found.class, found.confidence)));
@@ -286,6 +290,7 @@ fn diagnosis(result: &RunResult) -> String {
         // a run with an id has its commands below
         let shown = if result.run_id.is_some() { 1 } else { result.advice.len() };
         for (at, advice) in result.advice.iter().take(shown).enumerate() {
+            let advice = hints.advice(advice);
             text.push_str(&format!("  {:<8} {advice}\n", if at == 0 { "next:" } else { "" }));
         }
     }
@@ -305,7 +310,7 @@ fn diagnosis(result: &RunResult) -> String {
             }
         }
         for option in &escalation.options {
-            text.push_str(&format!("    $ {option}\n"));
+            text.push_str(&format!("    $ {}\n", hints.next(option)));
         }
     }
     text

@@ -7,6 +7,7 @@ use runtime::{requests::Listener, run::Reporter};
 
 use super::{
     failure::clean,
+    hints::Hints,
     live::Live,
     progress::{Audience, Manner, Progress},
     result::Detail,
@@ -36,6 +37,7 @@ pub(crate) struct TerminalListener<'a> {
     environment: &'a Environment,
     out: &'a mut Out,
     shown: Shown,
+    hints: Hints,
     /// The name of the recipe, once it is known.
     pub(crate) recipe: Option<String>,
 }
@@ -48,12 +50,20 @@ impl<'a> TerminalListener<'a> {
         environment: &'a Environment,
         out: &'a mut Out,
     ) -> TerminalListener<'a> {
-        TerminalListener { options, format, environment, out, shown: Shown::All, recipe: None }
+        TerminalListener {
+            options,
+            format,
+            environment,
+            out,
+            shown: Shown::All,
+            hints: Hints::default(),
+            recipe: None,
+        }
     }
 
-    /// The same with these warnings.
-    pub(crate) fn showing(self, shown: Shown) -> TerminalListener<'a> {
-        TerminalListener { shown, ..self }
+    /// The same with these warnings and hints.
+    pub(crate) fn showing(self, shown: Shown, hints: &Hints) -> TerminalListener<'a> {
+        TerminalListener { shown, hints: hints.clone(), ..self }
     }
 }
 
@@ -76,30 +86,24 @@ impl Listener for TerminalListener<'_> {
     }
 
     fn reporter(&mut self) -> Box<dyn Reporter + '_> {
-        reporter(self.options, self.format, self.environment, self.out)
+        let (options, environment) = (self.options, self.environment);
+        self.out.expect_signals();
+        let is_json = self.format == OutputFormat::Json;
+        let audience = if is_json { Audience::Programs } else { Audience::People };
+        let hints = self.hints.clone();
+        // a view that is redrawn if possible and wanted, otherwise lines
+        if is_live(options, environment) {
+            return Box::new(Live::new(self.out, audience, hints));
+        }
+        let manner = match (options.quiet, options.progress) {
+            (true, _) => Manner::Quiet,
+            (false, true) => Manner::Icons,
+            // the result of a dry run says everything that its progress would
+            (false, false) if options.dry_run && !is_json => Manner::Quiet,
+            (false, false) => Manner::Lines,
+        };
+        Box::new(Progress::new(self.out, manner, audience, heartbeat(environment), hints))
     }
-}
-
-/// The reporter of a run: a view that is redrawn if possible and wanted, otherwise lines.
-fn reporter<'a>(
-    options: &RunOptions,
-    format: OutputFormat,
-    environment: &Environment,
-    out: &'a mut Out,
-) -> Box<dyn Reporter + 'a> {
-    out.expect_signals();
-    let audience = if format == OutputFormat::Json { Audience::Programs } else { Audience::People };
-    if is_live(options, environment) {
-        return Box::new(Live::new(out, audience));
-    }
-    let manner = match (options.quiet, options.progress) {
-        (true, _) => Manner::Quiet,
-        (false, true) => Manner::Icons,
-        // the result of a dry run says everything that its progress would
-        (false, false) if options.dry_run && format == OutputFormat::Text => Manner::Quiet,
-        (false, false) => Manner::Lines,
-    };
-    Box::new(Progress::new(out, manner, audience, heartbeat(environment)))
 }
 
 fn is_live(options: &RunOptions, environment: &Environment) -> bool {

@@ -1,69 +1,70 @@
 //! What a person can do next about a failure.
 //!
-//! Names only the commands that it gets; never invents one.
+//! Names only the actions that it gets; never invents one.
 
 use super::{Class, Diagnosis, Meaning, Signal};
+use crate::run::next::{Advice, Next};
 
-/// Commands that work for this run, ready to type.
+/// Actions that work for this run.
 #[derive(Clone, Debug, Default)]
-pub struct Commands {
+pub struct Actions {
     /// Continues the run.
-    pub resume: Option<String>,
+    pub resume: Option<Next>,
     /// Continues it with the current version of the recipe.
-    pub resume_edited: Option<String>,
+    pub resume_edited: Option<Next>,
     /// Shows the output of the failed step.
-    pub logs: Option<String>,
+    pub logs: Option<Next>,
     /// Shows the plan of a resume.
-    pub plan: Option<String>,
+    pub plan: Option<Next>,
     /// Checks the recipe.
-    pub validate: Option<String>,
+    pub validate: Option<Next>,
     /// Shows which programs are installed.
-    pub doctor: Option<String>,
+    pub doctor: Option<Next>,
     /// Starts again from the beginning, if nothing has run.
-    pub start: Option<String>,
+    pub start: Option<Next>,
 }
 
 /// The next actions, most useful first.
-pub fn advice(diagnosis: &Diagnosis, step: &str, commands: &Commands) -> Vec<String> {
+pub fn advice(diagnosis: &Diagnosis, step: &str, actions: &Actions) -> Vec<Advice> {
     let quotes = || diagnosis.signals.iter().filter(|signal| !signal.quote.is_empty());
     // the output says more than the exit code
     let said = quotes().find(|signal| signal.at != "outcome").or_else(|| quotes().next());
     let by_provider = diagnosis.provider.as_ref().map(|provider| provider.advice(step));
     let first = by_provider.or_else(|| by_evidence(diagnosis, step));
     let is_stopped = diagnosis.class == Class::Interrupted && first.is_none();
-    let mut steps = vec![first.unwrap_or_else(|| first_step(diagnosis.class, step, said))];
-    let then =
-        |text: &str, command: &Option<String>| command.as_ref().map(|command| format!("{text}: {command}"));
+    let first = first.unwrap_or_else(|| first_step(diagnosis.class, step, said));
+    let mut steps = vec![Advice::new(first)];
+    let then = |text: &str, next: &Option<Next>| next.clone().map(|next| Advice::with(text, next));
     match diagnosis.class {
-        Class::Structure | Class::Deadlock => steps.extend(then("check the recipe", &commands.validate)),
+        Class::Structure | Class::Deadlock => steps.extend(then("check the recipe", &actions.validate)),
         _ if is_stopped => {}
-        Class::MissingBinary if commands.logs.is_none() => {
-            steps.extend(then("see which programs are here", &commands.doctor));
+        Class::MissingBinary if actions.logs.is_none() => {
+            steps.extend(then("see which programs are here", &actions.doctor));
         }
-        _ => steps.extend(then("read its full output", &commands.logs)),
+        _ => steps.extend(then("read its full output", &actions.logs)),
     }
     if matches!(diagnosis.class, Class::Verification | Class::AgentDrift | Class::HollowSuccess) {
-        steps.extend(then("see which steps a resume would run again", &commands.plan));
+        steps.extend(then("see which steps a resume would run again", &actions.plan));
     }
-    steps.extend(resume_command(diagnosis, commands).map(|command| then_resume(command)));
-    steps.extend(then("then start again", &commands.start));
+    steps.extend(resume_action(diagnosis, actions).cloned().map(then_resume));
+    steps.extend(then("then start again", &actions.start));
     steps
 }
 
 /// The advice that continues the run.
-pub fn then_resume(command: &str) -> String {
-    format!("then resume: {command}")
+pub fn then_resume(next: Next) -> Advice {
+    Advice::with("then resume", next)
 }
 
-/// The command that continues the run after the advice was followed.
-pub fn resume_command<'a>(diagnosis: &Diagnosis, commands: &'a Commands) -> Option<&'a String> {
+/// The action that continues the run after the advice was followed.
+pub fn resume_action<'a>(diagnosis: &Diagnosis, actions: &'a Actions) -> Option<&'a Next> {
     let is_edited = match diagnosis.class {
         // a run continues with its original recipe by default
         Class::Structure | Class::Deadlock | Class::ValidationStrategy => true,
         Class::MissingEnv => lacks_value(diagnosis),
         _ => false,
     };
-    commands.resume_edited.as_ref().filter(|_| is_edited).or(commands.resume.as_ref())
+    actions.resume_edited.as_ref().filter(|_| is_edited).or(actions.resume.as_ref())
 }
 
 /// Whether a recipe lacks a value that it needs.

@@ -27,7 +27,7 @@ use crate::{
 };
 
 pub use crate::run::outcome::{AgentTrouble, KnownBy};
-pub use advice::{Commands, advice, resume_command, then_resume};
+pub use advice::{Actions, advice, resume_action, then_resume};
 pub use class::{Bucket, Class, Confidence};
 pub use facts::Facts;
 pub use fingerprint::{fingerprint, fingerprint_of_all, normalize};

@@ -6,6 +6,7 @@ use crate::run::{
         AgentFailure, ExceededLimit, MissingProgram, Need, Problem, Refusal, StartFailure, StartFailureKind,
     },
     event::Ended,
+    next::Next,
 };
 
 fn failed(command: &str, code: i32, stderr: &str) -> Facts {
@@ -125,9 +126,10 @@ fn variables_of_the_recipe_are_not_the_environments() {
         facts.providers = vec![Provider { variable, name, step, lack }];
         let found = diagnose(&facts);
         assert_eq!((found.class, found.provider.as_ref()), (class, facts.providers.first()));
-        let advice = advice(&found, "call", &Commands::default());
-        assert!(advice[0].starts_with("`ISSUE_NUMBER` comes ") && advice[0].contains(words), "{advice:?}");
-        assert!(!advice.join("\n").contains(".env"), "{advice:?}");
+        let advice = advice(&found, "call", &Actions::default());
+        let first = &advice[0].text;
+        assert!(first.starts_with("`ISSUE_NUMBER` comes ") && first.contains(words), "{advice:?}");
+        assert!(!advice.iter().any(|advice| advice.text.contains(".env")), "{advice:?}");
     }
     // another variable belongs to the environment
     facts.stderr = "./helper.sh: line 3: OTHER_NAME: unbound variable".to_owned();
@@ -147,8 +149,8 @@ fn exhausted_retries_do_not_hide_the_cause() {
 fn every_class_has_advice_and_survives_json() {
     for class in Class::ALL {
         let diagnosis = Diagnosis::new(*class, Confidence::Medium, Vec::new());
-        let commands = Commands { resume: Some("go on".to_owned()), ..Commands::default() };
-        assert!(!advice(&diagnosis, "gate", &commands)[0].is_empty());
+        let actions = Actions { resume: Some(Next::resume("r")), ..Actions::default() };
+        assert!(!advice(&diagnosis, "gate", &actions)[0].text.is_empty());
         let json = serde_json::to_string(&diagnosis).unwrap();
         assert!(json.contains(&format!("\"class\":\"{}\"", class.as_str())));
         assert_eq!(serde_json::from_str::<Diagnosis>(&json).unwrap(), diagnosis);
@@ -183,8 +185,8 @@ fn the_first_advice_fits_what_was_said() {
     ] {
         let signals = vec![Signal::new("said", quote, "stderr:1").meaning(meaning)];
         let found = Diagnosis::new(class, Confidence::Low, signals);
-        let told = advice(&found, "p", &Commands::default());
-        assert!(told[0].starts_with(expected), "{told:?}");
+        let told = advice(&found, "p", &Actions::default());
+        assert!(told[0].text.starts_with(expected), "{told:?}");
     }
 }
 
@@ -236,8 +238,8 @@ fn an_agent_that_says_why_it_failed_is_quoted() {
         (refused, "cause unknown: read the output of `p`"),
     ] {
         let found = diagnose(&Facts::of_end(&Ended::new(Outcome::Agent(failure), None), None));
-        let told = advice(&found, "p", &Commands::default());
-        assert!(told[0].starts_with(expected), "{told:?}");
+        let told = advice(&found, "p", &Actions::default());
+        assert!(told[0].text.starts_with(expected), "{told:?}");
     }
 }
 

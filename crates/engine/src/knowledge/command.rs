@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{
     CheckKind, base_name,
     names::Names,
-    pattern::{Arguments, Meaning, Pattern, Uses},
+    pattern::{Arguments, NameMeaning, Pattern, Uses},
     program::{Habit, Program, Script},
 };
 
@@ -54,7 +54,7 @@ impl From<ProgramsFile> for Programs {
 /// What a command line means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Use<'a> {
-    /// The name of the program that does the work, behind wrappers, without its directory.
+    /// The name of the program that does the work, without wrappers and without its directory.
     pub program: &'a str,
     /// That program and its arguments.
     pub words: Vec<&'a str>,
@@ -172,7 +172,7 @@ impl Programs {
         let is_quiet = program.is_some_and(|program| {
             quiet.iter().any(|habit| program.is(*habit)) || program.code.is_some() || program.runs.is_some()
         });
-        if !has_effects && self.names.says(first, Meaning::Effect) {
+        if !has_effects && self.names.says(first, NameMeaning::Effect) {
             found.effect = Some(found.program.to_owned());
         } else if !has_effects && !is_quiet {
             let effect = self.any_program.effects.find(arguments, 0, &self.names);

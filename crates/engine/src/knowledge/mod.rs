@@ -24,9 +24,10 @@ pub use command::Use;
 use command::{Programs, ProgramsFile};
 pub use pattern::{Pattern, Uses};
 pub use phrases::{
-    AgentErrors, CausePhrase, HollowWords, LineEdges, MissingProgram, Phrases, ServiceTrouble, UnsetVariable,
+    AgentErrors, CausePhrase, HollowWords, LineEdges, MissingProgramWords, Phrases, RecoveredWords,
+    ServiceTrouble, UnsetVariableWords,
 };
-pub use program::{ExitMeaning, Habit, Program, Runs};
+pub use program::{ExitMeaning, Habit, Program, Wrapping};
 
 /// How a command checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +139,7 @@ impl Knowledge {
         self.programs().get(name)
     }
 
-    /// What a command line means: its effect, its verdict, behind all wrappers.
+    /// What a command line means: the effect and the verdict of the program that does the work.
     pub fn use_of<'a>(&self, words: &[&'a str]) -> Use<'a> {
         self.programs().use_of(words)
     }

@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use super::{CheckKind, base_name, pattern::Meaning};
+use super::{CheckKind, base_name, pattern::NameMeaning};
 
 /// Words in names, and what they mean.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -66,28 +66,28 @@ impl Names {
     }
 
     /// Whether a name says this.
-    pub(super) fn says(&self, name: &str, meaning: Meaning) -> bool {
+    pub(super) fn says(&self, name: &str, meaning: NameMeaning) -> bool {
         let words = self.words(name);
         let Some(first) = words.first() else { return false };
         // `:app:test` is the task `test` of `:app`
         let task = self.words(name.rsplit(':').next().unwrap_or(name));
         let begins = |list: &[String]| has(list, first) || task.first().is_some_and(|word| has(list, word));
         match meaning {
-            Meaning::Effect => {
+            NameMeaning::Effect => {
                 let acts = words.iter().any(|word| has(&self.effect, word));
                 let in_part = words.len() > 1 && words.iter().any(|word| has(&self.effect_in_part, word));
                 let stays = words.iter().any(|word| has(&self.no_effect, word));
                 (acts || in_part) && !stays && !has(&self.no_effect_first, first)
             }
-            Meaning::Test => begins(&self.test),
-            Meaning::Lint => begins(&self.lint),
+            NameMeaning::Test => begins(&self.test),
+            NameMeaning::Lint => begins(&self.lint),
         }
     }
 
     /// How a script checks, by its name or its directory.
     pub(super) fn script_check(&self, script: &str) -> Option<CheckKind> {
         let is_file = self.is_script(script) || script.contains('/');
-        if !is_file || self.says(script, Meaning::Effect) {
+        if !is_file || self.says(script, NameMeaning::Effect) {
             return None;
         }
         let words = self.words(script);

@@ -15,14 +15,14 @@ pub struct Pattern {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum OperandPattern {
-    /// This word; `*` stands for any letters.
+    /// This word; `*` matches any letters.
     Word(String),
     /// One word.
     Any,
     /// Any number of words.
     Many,
     /// The name of a target or a task that says what it does.
-    Named(Meaning),
+    Named(NameMeaning),
     /// The path of a script whose name says that it changes something outside.
     EffectFile,
     /// The last word, if it is on another machine.
@@ -31,7 +31,7 @@ enum OperandPattern {
 
 /// What a name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(super) enum NameMeaning {
     Effect,
     Test,
     Lint,
@@ -91,9 +91,9 @@ impl Pattern {
             pattern.operands.push(match word {
                 "<any>" => OperandPattern::Many,
                 "<word>" => OperandPattern::Any,
-                "<effect>" => OperandPattern::Named(Meaning::Effect),
-                "<test>" => OperandPattern::Named(Meaning::Test),
-                "<lint>" => OperandPattern::Named(Meaning::Lint),
+                "<effect>" => OperandPattern::Named(NameMeaning::Effect),
+                "<test>" => OperandPattern::Named(NameMeaning::Test),
+                "<lint>" => OperandPattern::Named(NameMeaning::Lint),
                 "<effect-file>" => OperandPattern::EffectFile,
                 "<remote>" => OperandPattern::Remote,
                 word if word.starts_with('<') => return Err(format!("`{word}` is not a known placeholder")),
@@ -152,7 +152,7 @@ fn take(pattern: &[OperandPattern], operands: &[&str], names: &Names) -> Option<
         OperandPattern::Word(wanted) => glob(wanted, word),
         OperandPattern::Any | OperandPattern::Many => true,
         OperandPattern::Named(meaning) => !word.contains(['/', '.', ' ']) && names.says(word, *meaning),
-        OperandPattern::EffectFile => names.says(word, Meaning::Effect),
+        OperandPattern::EffectFile => names.says(word, NameMeaning::Effect),
         OperandPattern::Remote => after.is_empty() && word.contains(':'),
     };
     if fits { take(rest, after, names).map(|taken| taken + 1) } else { None }
@@ -189,7 +189,7 @@ impl OptionPattern {
     }
 }
 
-/// Whether a word fits a text in which `*` stands for any letters.
+/// Whether a word fits a text in which `*` matches any letters.
 fn glob(wanted: &str, word: &str) -> bool {
     let Some((start, rest)) = wanted.split_once('*') else { return wanted == word };
     let Some(word) = word.strip_prefix(start) else { return false };

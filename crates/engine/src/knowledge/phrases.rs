@@ -19,11 +19,15 @@ pub struct Phrases {
     /// Lines that report the result of one test.
     pub test_lines: LineEdges,
     /// Words about a variable that is not set.
-    pub unset_variable: UnsetVariable,
+    pub unset_variable: UnsetVariableWords,
     /// Words about a program that is missing.
-    pub missing_program: MissingProgram,
+    pub missing_program: MissingProgramWords,
     /// Words of an answer without work.
     pub hollow: HollowWords,
+    /// Words about recovered work.
+    pub recovered: RecoveredWords,
+    /// Fields that name the target of a tool.
+    pub tool_targets: Vec<String>,
     /// Names of this machine.
     pub local_hosts: Vec<String>,
     /// Words of a date.
@@ -81,7 +85,7 @@ pub struct LineEdges {
 /// Words about a variable that is not set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct UnsetVariable {
+pub struct UnsetVariableWords {
     /// Endings of a shell's line.
     pub endings: Vec<String>,
     /// Whole lines of programs, with `{}` for the name.
@@ -91,14 +95,14 @@ pub struct UnsetVariable {
 /// Words about a program that is missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct MissingProgram {
+pub struct MissingProgramWords {
     /// Endings of a line after its name.
     pub endings: Vec<String>,
     /// Endings that count only if the step looked for the program.
     pub asked_for: Vec<String>,
     /// Commands that look for a program.
     pub lookups: Vec<String>,
-    /// Words that are no name.
+    /// Words that are not names.
     pub no_names: Vec<String>,
 }
 
@@ -114,6 +118,16 @@ pub struct HollowWords {
     pub deeds: Vec<String>,
     /// Words for the agent itself, and for its place.
     pub own: Vec<String>,
+}
+
+/// Words that turn "recovered" into its opposite.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecoveredWords {
+    /// Anywhere before it.
+    pub negations: Vec<String>,
+    /// Directly after it.
+    pub denials: Vec<String>,
 }
 
 /// Error lines of agent programs.

@@ -30,7 +30,7 @@ pub struct Program {
     /// Uses that compare.
     pub compare: Uses,
     /// How it runs another program.
-    pub runs: Option<Runs>,
+    pub runs: Option<Wrapping>,
     /// Words between the program and the name of a script or task of the project.
     pub before_script: Vec<Pattern>,
     /// Options that take a value as the next word.
@@ -46,7 +46,7 @@ pub struct Program {
 /// How a program runs another one.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Runs {
+pub struct Wrapping {
     /// When it does.
     when: Uses,
     /// How many operands come before the other program.
@@ -57,9 +57,9 @@ pub struct Runs {
     unless: Vec<Pattern>,
 }
 
-impl Default for Runs {
-    fn default() -> Runs {
-        Runs { when: Uses::Always, skip: 0, after: Vec::new(), unless: Vec::new() }
+impl Default for Wrapping {
+    fn default() -> Wrapping {
+        Wrapping { when: Uses::Always, skip: 0, after: Vec::new(), unless: Vec::new() }
     }
 }
 

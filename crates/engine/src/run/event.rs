@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::run::ending::EndReason;
+use crate::run::next::Next;
 use crate::run::origin::Origin;
 use crate::run::outcome::{RunStatus, SkipReason, StepStatus, StopCause};
 use crate::run::override_values::Given;
@@ -120,6 +121,9 @@ pub enum Event {
         path: Option<String>,
         /// The note.
         message: String,
+        /// What the note suggests.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        next: Option<Next>,
     },
     /// An agent worked for the run outside its steps.
     AgentUsed {

@@ -12,6 +12,7 @@ pub mod frame;
 pub mod inputs;
 mod live;
 pub mod message;
+pub mod next;
 pub mod origin;
 pub mod outcome;
 pub mod override_values;

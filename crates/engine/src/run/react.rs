@@ -51,7 +51,7 @@ fn attempt_ended(state: &mut RunState, path: &str, attempt: u32, mut result: Att
         return vec![Action::Record(Box::new(stopped_with_the_run(state, path, attempt, result)))];
     }
     let unknown_cost = unknown_cost(state, path, result.ended.usage.as_ref());
-    let note = |message: String| Event::Noted { path: Some(path.to_owned()), message };
+    let note = |message: String| Event::Noted { path: Some(path.to_owned()), message, next: None };
     let notes = std::mem::take(&mut result.notes);
     let mut actions: Vec<Action> = unknown_cost
         .into_iter()

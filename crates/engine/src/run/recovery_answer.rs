@@ -1,6 +1,7 @@
 //! The meaning of a recovery agent's answer. Never takes a polite refusal for a success.
 
 use super::recipe_step::Recovery;
+use crate::knowledge::Knowledge;
 
 /// The result of a recovery.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,43 +65,6 @@ fn unwrapped(text: &str) -> String {
     unwrapped
 }
 
-/// Words that turn a later "recovered" into its opposite or into a wish.
-const NEGATIONS: &[&str] = &[
-    "NOT",
-    "NEVER",
-    "NO",
-    "CANNOT",
-    "UNABLE",
-    "FAILED",
-    "NOTHING",
-    "NONE",
-    "NEITHER",
-    "NOR",
-    "WITHOUT",
-    "UNLESS",
-    "UNTIL",
-    "IF",
-    "ONCE",
-    "HARDLY",
-    "IMPOSSIBLE",
-    "ZERO",
-    "0",
-    "CAN",
-    "COULD",
-    "MAY",
-    "MIGHT",
-    "MUST",
-    "NEEDS",
-    "SHOULD",
-    "SHALL",
-    "WILL",
-    "WOULD",
-    "TO",
-];
-
-/// Words that do so directly after it.
-const DENIALS: &[&str] = &["FALSE", "NO", "NONE", "NOTHING", "NOT", "0", "IF", "UNLESS"];
-
 /// The parts of a sentence that make one claim each. A clause that begins with a negation stays whole, and so does
 /// `recovered: false`.
 fn clauses(sentence: &str) -> Vec<String> {
@@ -126,15 +90,19 @@ fn clauses(sentence: &str) -> Vec<String> {
 fn says_recovered(clause: &str) -> bool {
     let is_letter = |c: char| c.is_alphanumeric() || c == '\'' || c == '\u{2019}';
     let words: Vec<&str> = clause.split(|c: char| !is_letter(c)).filter(|word| !word.is_empty()).collect();
+    let knowledge = Knowledge::built_in();
+    let known = &knowledge.phrases().recovered;
+    let has = |list: &[String], word: &str| list.iter().any(|known| known.eq_ignore_ascii_case(word));
     // includes "can't", "wasn't" and the like
     let negates =
-        |word: &&str| NEGATIONS.contains(word) || word.ends_with("N'T") || word.ends_with("N\u{2019}T");
+        |word: &&str| has(&known.negations, word) || word.ends_with("N'T") || word.ends_with("N\u{2019}T");
     let Some(at) = words.iter().position(|word| *word == "RECOVERED") else { return false };
     // as in "recovered: false" and "recovered steps: none"
     let listed = clause.split_once("RECOVERED").and_then(|(_, rest)| rest.split_once(':'));
     let first =
         listed.and_then(|(_, rest)| rest.split(|c: char| !is_letter(c)).find(|word| !word.is_empty()));
-    let is_denied = [words.get(at + 1).copied(), first].iter().flatten().any(|word| DENIALS.contains(word));
+    let is_denied =
+        [words.get(at + 1).copied(), first].iter().flatten().any(|word| has(&known.denials, word));
     !is_denied && !words[..at].iter().any(negates)
 }
 

@@ -1,5 +1,6 @@
 //! The state of a call while its output is read: answer, usage, failure. Bounded in size, whatever the program prints.
 
+use engine::knowledge::Knowledge;
 use serde_json::Value;
 
 use super::{AgentEvent, AgentFailure, Usage, bounded_text::BoundedText, error_line, limits};
@@ -137,21 +138,9 @@ pub(super) fn say(words: &str, out: &mut Vec<AgentEvent>) {
 
 /// The target of a tool: the first of the usual fields that exists.
 fn detail(input: &Value) -> String {
-    const NAMES: [&str; 12] = [
-        "command",
-        "cmd",
-        "file_path",
-        "filePath",
-        "absolute_path",
-        "notebook_path",
-        "path",
-        "pattern",
-        "url",
-        "query",
-        "description",
-        "prompt",
-    ];
-    NAMES.iter().find_map(|name| input.get(name)?.as_str()).map(preview).unwrap_or_default()
+    let knowledge = Knowledge::built_in();
+    let names = &knowledge.phrases().tool_targets;
+    names.iter().find_map(|name| input.get(name)?.as_str()).map(preview).unwrap_or_default()
 }
 
 /// One line of at most 120 characters.

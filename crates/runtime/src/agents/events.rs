@@ -14,7 +14,7 @@ use super::{AgentEvent, AgentFailure};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EventRule {
-    /// All of these fit: a path and its text. `*` stands for any letters and `|` for or; `<any>` is any value, `<none>`
+    /// All of these fit: a path and its text. `*` matches any letters, and `|` separates alternatives; `<any>` is any value, `<none>`
     /// no value, `<text>` a text, `<object>` an object.
     pub when: BTreeMap<String, String>,
     /// One of these fits, if there are any.
@@ -155,7 +155,7 @@ pub struct FailRule {
     kind: Option<FailKind>,
     /// The message may be text of the model, so that only an error line in it counts.
     may_be_prose: bool,
-    /// The program goes on after this event.
+    /// The program continues after this event.
     still_running: bool,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Checks names only; values are checked where they are read.
 
-use engine::knowledge::{CausePhrase, ExitMeaning, Program, Runs, UserKnowledge};
+use engine::knowledge::{CausePhrase, ExitMeaning, Program, UserKnowledge, Wrapping};
 use recipe::{
     diagnostic::{Code, Diagnostic, did_you_mean},
     yaml::{Entry, Node, NodeKind},
@@ -33,7 +33,7 @@ fn in_knowledge(root: &Node) -> Option<Diagnostic> {
     let in_program = |entry: &Entry| {
         let program = &entry.value;
         let in_exits = || members(program, "exits").iter().find_map(|exit| in_exit(&exit.value));
-        let in_runs = || unknown::<Runs>(&program.get("runs")?.value, "`runs`");
+        let in_runs = || unknown::<Wrapping>(&program.get("runs")?.value, "`runs`");
         unknown::<Program>(program, "a program").or_else(in_runs).or_else(in_exits)
     };
     let in_phrase = |phrase: &Node| unknown::<CausePhrase>(phrase, "a phrase");

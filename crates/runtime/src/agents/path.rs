@@ -12,7 +12,7 @@ pub(super) fn at<'a>(event: &'a Value, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// All values at a path, in which `*` stands for every item of a list and every member of an object.
+/// All values at a path, in which `*` matches every item of a list and every member of an object.
 pub(super) fn all<'a>(event: &'a Value, path: &str) -> Vec<&'a Value> {
     let Some((before, after)) = path.split_once(".*.") else { return at(event, path).into_iter().collect() };
     match at(event, before) {
@@ -67,7 +67,7 @@ pub(super) fn fits(value: Option<&Value>, wanted: &str) -> bool {
     }
 }
 
-/// Whether a text fits another one in which `*` stands for any letters.
+/// Whether a text fits another one in which `*` matches any letters.
 fn glob(wanted: &str, text: &str) -> bool {
     let Some((start, rest)) = wanted.split_once('*') else { return wanted == text };
     let Some(text) = text.strip_prefix(start) else { return false };

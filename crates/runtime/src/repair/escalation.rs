@@ -6,12 +6,12 @@ use engine::{
     EndReason,
     failure::Bucket,
     resume::{Producers, ResumePlan, Resumer},
+    run::next::{Next, ResumeChoice},
 };
 
 use super::{Attempt, Escalation, Loop, proposal::NOT_WRITTEN, target_recipe::Subject, work::Work};
 use crate::{
     machine::preflight,
-    os::shell_word::quote,
     runs::{Conclusion, OpenError, OpenedRun, Resume},
 };
 
@@ -35,42 +35,42 @@ impl Loop<'_> {
         Ok(self.runs.open(work.folder.clone())?.undecided())
     }
 
-    /// The commands that make sense, the harmless ones first.
-    fn options(&self, work: &Work<'_>) -> Vec<String> {
+    /// The actions that make sense, the harmless ones first.
+    fn options(&self, work: &Work<'_>) -> Vec<Next> {
         let (run, result) = (work.folder.id(), &work.result);
-        let reach = self.runs.reach();
-        let mut commands = vec![reach.command(&format!("show {run}"))];
+        let mut actions = vec![Next::Show { run: run.clone() }];
         let failed = result.failure.as_ref().filter(|failure| failure.step != preflight::STEP);
-        commands.extend(failed.map(|failure| reach.step_command(&format!("logs {run}"), &failure.step)));
-        let edited = format!(" --recipe {}", quote(&self.recipe_file.to_string_lossy()));
+        actions
+            .extend(failed.map(|failure| Next::Logs { run: run.clone(), step: Some(failure.step.clone()) }));
+        let file = self.recipe_file.to_string_lossy().into_owned();
         let is_offered = work.report.attempts.last().is_some_and(is_not_in_the_run);
-        let with = if is_offered { edited.as_str() } else { "" };
-        let mut words = vec![format!("resume {run}{with} --plan")];
+        let with = ResumeChoice { recipe: is_offered.then(|| file.clone()), ..ResumeChoice::default() };
+        let mut choices = vec![ResumeChoice { plan: true, ..with.clone() }];
+        let resume = |how| Next::Resume { run: run.clone(), how };
         let opened = self.runs.open(work.folder.clone()).ok();
         if opened.as_ref().is_some_and(|opened| !opened.undecided().is_empty()) {
-            let choices = ["--rerun-interrupted", "--skip-interrupted"];
-            words.extend(choices.map(|choice| format!("resume {run}{with} {choice}")));
-            commands.extend(words.iter().map(|words| reach.command(words)));
-            return commands;
+            choices.push(ResumeChoice { rerun_interrupted: true, ..with.clone() });
+            choices.push(ResumeChoice { skip_interrupted: true, ..with });
+            actions.extend(choices.into_iter().map(resume));
+            return actions;
         }
         let by_person = |producers| opened.as_ref().and_then(|opened| self.by_person(opened, producers));
         let plain = by_person(Producers::Linked);
-        let effects = if is_offered { " --rerun-effects" } else { allow(plain.as_ref()) };
-        words.push(format!("resume {run}{with}{effects}"));
+        let rerun_effects = is_offered || repeats_effects(plain.as_ref());
+        choices.push(ResumeChoice { rerun_effects, ..with.clone() });
         if plain.is_some_and(|plan| !plan.kept_producers.is_empty()) {
-            let again = by_person(Producers::Again);
-            words.push(format!("resume {run}{with} --rerun-producers{}", allow(again.as_ref())));
+            let rerun_effects = repeats_effects(by_person(Producers::Again).as_ref());
+            choices.push(ResumeChoice { rerun_producers: true, rerun_effects, ..with });
         }
-        words.extend(
-            self.unwritten(work).map(|candidate| format!("resume {run} --recipe {}", quote(candidate))),
-        );
+        let edited = |file: &str| ResumeChoice { recipe: Some(file.to_owned()), ..ResumeChoice::default() };
+        choices.extend(self.unwritten(work).map(edited));
         let is_recipe = result.diagnosis.as_ref().is_some_and(|found| found.bucket == Bucket::Recipe);
         let is_repaired = work.report.attempts.iter().any(|attempt| attempt.repair.is_some());
         if !is_offered && (is_recipe || is_repaired) && self.recipe_file.is_file() {
-            words.push(format!("resume {run}{edited}"));
+            choices.push(edited(&file));
         }
-        commands.extend(words.iter().map(|words| reach.command(words)));
-        commands
+        actions.extend(choices.into_iter().map(resume));
+        actions
     }
 
     /// A good repair of the requested recipe that could not be written.
@@ -89,12 +89,9 @@ impl Loop<'_> {
     }
 }
 
-/// The flag that is needed to carry out a plan.
-fn allow(plan: Option<&ResumePlan>) -> &'static str {
-    match plan.is_some_and(|plan| !plan.blocked_effects.is_empty()) {
-        true => " --rerun-effects",
-        false => "",
-    }
+/// Whether a plan would run completed side effects again.
+fn repeats_effects(plan: Option<&ResumePlan>) -> bool {
+    plan.is_some_and(|plan| !plan.blocked_effects.is_empty())
 }
 
 /// Whether a repair was accepted but not used: it is in the file, but not yet in the run.

@@ -1,6 +1,6 @@
 //! The auto-fix report, as results and `auto-fix.json` show it.
 
-use engine::failure::Diagnosis;
+use engine::{failure::Diagnosis, run::next::Next};
 use serde::{Deserialize, Serialize};
 
 use super::RunResult;
@@ -134,8 +134,8 @@ pub struct Escalation {
     pub attempted: Vec<String>,
     /// The diagnosis of the last failure.
     pub diagnosis: Option<Diagnosis>,
-    /// Commands that work.
-    pub options: Vec<String>,
+    /// Actions that work.
+    pub options: Vec<Next>,
     /// Where to find the evidence.
     pub evidence: Vec<String>,
 }

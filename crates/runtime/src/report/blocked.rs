@@ -4,8 +4,8 @@
 
 use engine::{
     EndReason, RunStatus, StepStatus,
-    failure::{Commands, Diagnosis, Facts, Obstacle, advice, diagnose},
-    run::{message, outcome::OutcomeKind},
+    failure::{Actions, Diagnosis, Facts, Obstacle, advice, diagnose},
+    run::{message, next::Advice, outcome::OutcomeKind},
 };
 use recipe::value::Map;
 
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The result for a recipe with these problems.
-pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunResult {
+pub fn blocked(recipe: &str, problems: &[Problem], actions: &Actions) -> RunResult {
     let error = message::unready(recipe, problems);
     let diagnosis = Diagnosis::together(problems.iter().map(|problem| diagnose(&facts(problem))));
     let step = StepResult {
@@ -52,7 +52,7 @@ pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunRe
         output: String::new(),
         context: Map::new(),
         choices: Vec::new(),
-        advice: diagnosis.as_ref().map(|found| next(found, problems, commands)).unwrap_or_default(),
+        advice: diagnosis.as_ref().map(|found| next(found, problems, actions)).unwrap_or_default(),
         diagnosis,
         fingerprint: None,
         evidence: None,
@@ -63,30 +63,29 @@ pub fn blocked(recipe: &str, problems: &[Problem], commands: &Commands) -> RunRe
         resumes: 0,
         ended_processes: Vec::new(),
         left_processes: Vec::new(),
-        resume_command: None,
+        resume: None,
         run_dir: None,
         mask: Mask::default(),
-        reach: crate::report::command_line::CliHint::default(),
     }
 }
 
 /// The next actions. Problems of the command line or of the program's own environment get their own text: neither a
 /// recipe nor a `.env` file is at fault.
-fn next(diagnosis: &Diagnosis, problems: &[Problem], commands: &Commands) -> Vec<String> {
+fn next(diagnosis: &Diagnosis, problems: &[Problem], actions: &Actions) -> Vec<Advice> {
     let own = |problem: &Problem| match &problem.need {
         Need::Value(name) => Some(format!("give `{name}` a value: `--set {name}=VALUE`")),
         Need::Depth => Some(problem.text.clone()),
         Need::Variables(_) | Need::Program(_) | Need::Path | Need::OldDirectory => None,
     };
-    let mut steps: Vec<String> = problems.iter().filter_map(own).collect();
-    let mut last = advice(diagnosis, preflight::STEP, commands);
+    let mut steps: Vec<Advice> = problems.iter().filter_map(own).map(Advice::new).collect();
+    let mut last = advice(diagnosis, preflight::STEP, actions);
     let mut classes = Vec::new();
     for problem in problems.iter().filter(|problem| own(problem).is_none()) {
         let found = diagnose(&facts(problem));
         if !classes.contains(&found.class) {
             classes.push(found.class);
             // the advice for one problem does not mention the others
-            last = advice(&found, preflight::STEP, commands);
+            last = advice(&found, preflight::STEP, actions);
             let about_it = last.len().saturating_sub(1);
             steps.extend(last.drain(..about_it));
         }

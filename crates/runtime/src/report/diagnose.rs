@@ -8,8 +8,8 @@ use std::path::Path;
 use engine::{
     Outcome, RunState,
     failure::{
-        Commands, Diagnosis, Facts, Producer, StepType, advice, diagnose, fingerprint, fingerprint_of_all,
-        resume_command, then_resume,
+        Actions, Diagnosis, Facts, Producer, StepType, advice, diagnose, fingerprint, fingerprint_of_all,
+        resume_action, then_resume,
     },
     knowledge::Knowledge,
     resume::asks_an_agent,
@@ -17,6 +17,7 @@ use engine::{
         event::Ended,
         frame::{Frame, FrameId},
         message::budgets,
+        next::{Advice, Next, ResumeChoice},
         text::brief,
     },
 };
@@ -26,8 +27,6 @@ use recipe::{
 };
 
 use crate::{
-    os::shell_word::quote,
-    report::command_line::CliHint,
     steps::shell::attempt::signal_words,
     store::{secrets::Mask, values},
 };
@@ -42,9 +41,9 @@ pub struct Found {
     /// Equal for equal failures; covers all steps that failed side by side.
     pub fingerprint: Option<String>,
     /// What a person can do next.
-    pub advice: Vec<String>,
-    /// The command that continues the run after that.
-    pub resume: Option<String>,
+    pub advice: Vec<Advice>,
+    /// How to continue the run after that.
+    pub resume: Option<Next>,
 }
 
 /// A run that failed, and what is needed to explain it.
@@ -63,7 +62,7 @@ pub struct FailedRun<'a> {
 }
 
 /// Diagnoses the failure of a run.
-pub fn failure(run: &FailedRun<'_>, commands: impl FnOnce(&str) -> Commands) -> Option<Found> {
+pub fn failure(run: &FailedRun<'_>, actions: impl FnOnce(&str) -> Actions) -> Option<Found> {
     let FailedRun { plan, state, run_dir, mask, knowledge } = *run;
     let facts = |place, ended: &Ended| Facts {
         knowledge: knowledge.clone(),
@@ -81,31 +80,32 @@ pub fn failure(run: &FailedRun<'_>, commands: impl FnOnce(&str) -> Commands) -> 
         fingerprints.push(fingerprint(&path, other.class, &beside));
         diagnosis = diagnosis.with(path, other);
     }
-    let commands = commands(&path);
-    let own = match (&ended.outcome, &commands.resume) {
-        (Outcome::Budget(exhausted), Some(resume)) => {
-            crate::steps::agent::ledger::raise(exhausted, &state.used).map(|option| {
-                let (what, command) = (budgets(exhausted), format!("{resume} {option}"));
-                let raise = format!("the budget of {what} is used up: raise it with `{command}`");
-                (vec![raise, then_resume(&command)], Some(command))
+    let actions = actions(&path);
+    let own = match (&ended.outcome, &actions.resume) {
+        (Outcome::Budget(exhausted), Some(Next::Resume { run, how })) => {
+            crate::steps::agent::ledger::raise(exhausted, &state.used).map(|budget| {
+                let how = ResumeChoice { budget: Some(budget), ..how.clone() };
+                let resume = Next::Resume { run: run.clone(), how };
+                let raise = format!("the budget of {} is used up: raise it with", budgets(exhausted));
+                (vec![Advice::inline(raise, resume.clone()), then_resume(resume.clone())], Some(resume))
             })
         }
-        (Outcome::NeedsHuman, resume) => Some((for_a_person(&path, &commands), resume.clone())),
+        (Outcome::NeedsHuman, resume) => Some((for_a_person(&path, &actions), resume.clone())),
         _ => None,
     };
     let (advice, resume) = own.unwrap_or_else(|| {
-        (advice(&diagnosis, &path, &commands), resume_command(&diagnosis, &commands).cloned())
+        (advice(&diagnosis, &path, &actions), resume_action(&diagnosis, &actions).cloned())
     });
     Some(Found { fingerprint: fingerprint_of_all(&fingerprints), advice, resume, diagnosis })
 }
 
 /// The advice for a step that waits for a person.
-fn for_a_person(path: &str, commands: &Commands) -> Vec<String> {
-    let then =
-        |text: &str, command: &Option<String>| command.as_ref().map(|command| format!("{text}: {command}"));
-    let mut steps = vec![format!("`{path}` is waiting for you. When you are done, resume the run")];
-    steps.extend(then("read its full output", &commands.logs));
-    steps.extend(commands.resume.as_deref().map(then_resume));
+fn for_a_person(path: &str, actions: &Actions) -> Vec<Advice> {
+    let then = |text: &str, next: &Option<Next>| next.clone().map(|next| Advice::with(text, next));
+    let waiting = format!("`{path}` is waiting for you. When you are done, resume the run");
+    let mut steps = vec![Advice::new(waiting)];
+    steps.extend(then("read its full output", &actions.logs));
+    steps.extend(actions.resume.clone().map(then_resume));
     steps
 }
 
@@ -115,23 +115,23 @@ pub fn interruption(said: Option<&str>) -> Diagnosis {
     diagnose(&Facts { interrupted: true, detail, ..Facts::default() })
 }
 
-/// The commands that help with the failure of a step.
-pub fn commands(reach: &CliHint, run: &str, recipe: &str, path: &str) -> Commands {
-    Commands {
-        resume: Some(reach.command(&format!("resume {run}"))),
-        resume_edited: (!recipe.starts_with("built-in:"))
-            .then(|| reach.command(&format!("resume {run} --recipe {}", quote(recipe)))),
-        logs: Some(reach.step_command(&format!("logs {run}"), path)),
-        plan: Some(reach.command(&format!("resume {run} --plan"))),
-        validate: Some(format!("recipe-runner-rs validate {}", quote(recipe))),
-        ..Commands::default()
+/// The actions that help with the failure of a step.
+pub fn actions(run: &str, recipe: &str, path: &str) -> Actions {
+    let plan = ResumeChoice { plan: true, ..ResumeChoice::default() };
+    Actions {
+        resume: Some(Next::resume(run)),
+        resume_edited: (!recipe.starts_with("built-in:")).then(|| Next::resume_with(run, recipe)),
+        logs: Some(Next::Logs { run: run.to_owned(), step: Some(path.to_owned()) }),
+        plan: Some(Next::Resume { run: run.to_owned(), how: plan }),
+        validate: Some(Next::Validate { recipe: recipe.to_owned() }),
+        ..Actions::default()
     }
 }
 
-/// The command that continues a run: the diagnosis may know a better one than the usual.
-pub fn next_command(reach: &CliHint, run: &str, found: Option<&Found>) -> String {
+/// How to continue a run: the diagnosis may know a better way than the usual one.
+pub fn next_resume(run: &str, found: Option<&Found>) -> Next {
     let better = found.and_then(|found| found.resume.clone());
-    better.unwrap_or_else(|| reach.command(&format!("resume {run}")))
+    better.unwrap_or_else(|| Next::resume(run))
 }
 
 fn facts(

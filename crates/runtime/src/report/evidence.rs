@@ -1,6 +1,11 @@
 //! The evidence of a run, from its journal: started processes, resumes, notes. Never changes it.
 
-use engine::run::{event::OutputRef, origin::Origin, outcome::OutcomeKind};
+use engine::run::{
+    event::OutputRef,
+    next::{Next, StartAgain},
+    origin::Origin,
+    outcome::OutcomeKind,
+};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -16,8 +21,8 @@ pub struct Evidence {
     pub began_with: Option<RecipeRef>,
     /// The working directory.
     pub working_dir: String,
-    /// A command that starts the same run again.
-    pub repro_command: String,
+    /// The same run, to start again.
+    pub start_again: StartAgain,
     /// Processes that were started for steps, hooks and repairs; absent unless requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spawned: Option<Vec<Process>>,
@@ -135,4 +140,7 @@ pub struct Note {
     pub step: Option<String>,
     /// The note.
     pub message: String,
+    /// What the note suggests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<Next>,
 }

@@ -3,7 +3,6 @@
 
 pub mod auto_fix;
 pub mod blocked;
-pub mod command_line;
 pub mod diagnose;
 pub mod evidence;
 mod failure;

@@ -6,11 +6,12 @@ use std::collections::HashMap;
 
 use engine::{
     EndReason, RunState, RunStatus, StepStatus,
-    failure::{Commands, Diagnosis, advice},
+    failure::{Actions, Diagnosis, advice},
     knowledge::Knowledge,
     run::{
         event::{Ended, Usage},
         frame::{Frame, StepState},
+        next::{Advice, Next},
         origin::Origin,
         outcome::OutcomeKind,
     },
@@ -24,10 +25,7 @@ use serde::Serialize;
 
 use super::Failure;
 use crate::{
-    report::{
-        command_line::CliHint,
-        diagnose::{FailedRun, Found},
-    },
+    report::diagnose::{FailedRun, Found},
     run::Preview,
     store::secrets::Mask,
 };
@@ -84,10 +82,10 @@ pub struct RunResult {
     /// Equal for equal failures; does not depend on the time.
     pub fingerprint: Option<String>,
     /// What a person can do next.
-    pub advice: Vec<String>,
+    pub advice: Vec<Advice>,
     /// The part of the advice that a person has to choose from before the run can continue.
     #[serde(skip)]
-    pub choices: Vec<String>,
+    pub choices: Vec<Advice>,
     /// The evidence, from the journal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<crate::report::evidence::Evidence>,
@@ -107,16 +105,13 @@ pub struct RunResult {
     /// Processes of the run that could not be ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_processes: Vec<String>,
-    /// The command that continues it.
-    pub resume_command: Option<String>,
+    /// How to continue it.
+    pub resume: Option<Next>,
     /// The run folder.
     pub run_dir: Option<String>,
     /// Mask for callers that print more of the run.
     #[serde(skip)]
     pub mask: Mask,
-    /// The command line that reaches it.
-    #[serde(skip)]
-    pub reach: CliHint,
 }
 
 /// The result of a step.
@@ -211,8 +206,6 @@ pub struct Subject<'a> {
     pub output: Option<Value>,
     /// Its plan.
     pub plan: &'a Plan,
-    /// The command line that reaches it.
-    pub reach: &'a CliHint,
     /// What is believed about programs and their words.
     pub knowledge: &'a Knowledge,
     /// Its recipe, with a name valid in any directory.
@@ -232,9 +225,9 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         _ => None,
     };
     let found = failure.as_ref().and_then(|_| {
-        let commands = |path: &str| match subject.run_id {
-            Some(run) => crate::report::diagnose::commands(subject.reach, run, &subject.recipe, path),
-            None => Commands::default(),
+        let actions = |path: &str| match subject.run_id {
+            Some(run) => crate::report::diagnose::actions(run, &subject.recipe, path),
+            None => Actions::default(),
         };
         let failed = FailedRun {
             plan: subject.plan,
@@ -243,16 +236,15 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
             mask,
             knowledge: subject.knowledge,
         };
-        crate::report::diagnose::failure(&failed, commands)
+        crate::report::diagnose::failure(&failed, actions)
     });
     let found = found.or_else(|| interruption(subject));
     let resumable = matches!(
         status,
         RunStatus::Failed | RunStatus::Interrupted | RunStatus::Waiting | RunStatus::Cancelled
     );
-    let resume_command = subject.run_id.filter(|_| resumable);
-    let resume_command =
-        resume_command.map(|run| crate::report::diagnose::next_command(subject.reach, run, found.as_ref()));
+    let resume = subject.run_id.filter(|_| resumable);
+    let resume = resume.map(|run| crate::report::diagnose::next_resume(run, found.as_ref()));
     RunResult {
         schema_version: SCHEMA_VERSION,
         recipe_name: root.unit.name.clone(),
@@ -286,10 +278,9 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         resumes: state.resumes,
         ended_processes: finished.map(|finished| quoted(&finished.ended_processes)).unwrap_or_default(),
         left_processes: finished.map(|finished| quoted(&finished.left_processes)).unwrap_or_default(),
-        resume_command,
+        resume,
         run_dir: subject.run_dir.clone(),
         mask: mask.clone(),
-        reach: subject.reach.clone(),
     }
 }
 
@@ -300,12 +291,12 @@ fn interruption(subject: &Subject<'_>) -> Option<Found> {
     }
     let said = subject.state.finished.as_ref().and_then(|finished| finished.error.as_deref());
     let diagnosis = crate::report::diagnose::interruption(said);
-    let commands = match subject.run_id {
-        Some(run) => crate::report::diagnose::commands(subject.reach, run, &subject.recipe, ""),
-        None => Commands::default(),
+    let actions = match subject.run_id {
+        Some(run) => crate::report::diagnose::actions(run, &subject.recipe, ""),
+        None => Actions::default(),
     };
-    let advice = advice(&diagnosis, "", &commands);
-    Some(Found { diagnosis, fingerprint: None, advice, resume: commands.resume })
+    let advice = advice(&diagnosis, "", &actions);
+    Some(Found { diagnosis, fingerprint: None, advice, resume: actions.resume })
 }
 
 fn outcome(status: RunStatus) -> &'static str {

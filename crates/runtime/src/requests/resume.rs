@@ -60,6 +60,17 @@ pub struct ResumeRequest {
     pub origin: Option<Origin>,
 }
 
+impl ResumeRequest {
+    fn resumer(&self) -> Resumer {
+        let producers = if self.rerun_producers { Producers::Again } else { Producers::Linked };
+        Resumer::Person { producers }
+    }
+
+    fn effects(&self) -> Effects {
+        if self.rerun_effects { Effects::Again } else { Effects::Once }
+    }
+}
+
 /// A run that is ready to be resumed.
 pub(super) struct Ready<'a> {
     pub(super) opened: OpenedRun,
@@ -109,11 +120,8 @@ impl Runs {
         let working_dir = request.working_dir.as_deref().map(|dir| machine.absolute(dir));
         let library = machine.library(&dirs, &working_dir.unwrap_or_else(|| machine.cwd.clone()));
         let recording = Recording::new(&library);
-        let edited = edited(request, &header, &library, &recording, listener)?;
-        let (edited, recipe_file) = match edited {
-            Some((plan, file)) => (Some((plan, &recording)), file),
-            None => (None, None),
-        };
+        let (edited, recipe_file) = edited(request, &header, &library, &recording, listener)?.unzip();
+        let edited = edited.map(|plan| (plan, &recording));
         let opened = self.open(folder.clone()).map_err(|error| open_error(&folder, error))?;
         let plan = edited.as_ref().map_or(&opened.plan, |(plan, _)| plan);
         if request.same_recipe {
@@ -132,26 +140,24 @@ impl Runs {
         for problem in warnings(&host, plan, &base, &header.working_dir) {
             listener.warning(&problem);
         }
-        let program = options.agent_binary.clone().or(header.options.agent_binary.clone());
+        let program = options.agent_binary.as_deref().or(header.options.agent_binary.as_deref());
         let allowance = Allowance { budget: header.options.budget, raised: options.budget };
-        let agents = known.agents(program.as_deref(), allowance, &header.working_dir)?;
         let change = |kept: &mut Options| {
             options.change(kept, |dir| machine.absolute(dir));
             kept.step_timeout = step_timeout;
         };
-        let producers = if request.rerun_producers { Producers::Again } else { Producers::Linked };
         let resume = Resume {
             interrupted: request.interrupted,
             from: request.from.clone(),
-            resumer: Resumer::Person { producers },
-            effects: if request.rerun_effects { Effects::Again } else { Effects::Once },
+            resumer: request.resumer(),
+            effects: request.effects(),
             plan_digest: request.plan_digest.clone(),
             beside: request.beside,
             given: request.inputs.given_anew(plan.root(), &opened.state.settings.given),
             edited,
-            recipe_file,
+            recipe_file: recipe_file.flatten(),
             change: &change,
-            agents,
+            agents: known.agents(program, allowance, &header.working_dir)?,
             host,
             loader: &library,
             origin: request.origin.clone(),

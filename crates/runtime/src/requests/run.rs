@@ -15,9 +15,10 @@ use super::{
     auto_fix::{AutoFix, Earlier},
 };
 use crate::{
+    agents::AgentSettings,
     machine::{
         discovery::Library,
-        local::{Allowance, LocalMachine, compat_depth, warnings},
+        local::{Allowance, LocalMachine, SettingError, compat_depth, warnings},
     },
     repair::{self, Loop},
     report::RunResult,
@@ -165,39 +166,31 @@ impl Runs {
         for problem in warnings(&host, &plan, &machine.cwd, &working_dir) {
             listener.warning(&problem);
         }
-        let options = &request.options;
-        let allowance = Allowance { budget: options.budget, ..Allowance::default() };
-        let agents = known.agents(options.agent_binary.as_deref(), allowance, &working_dir)?;
-        let step_timeout = match options.step_timeout {
-            None => known.step_timeout()?,
-            given => given,
-        };
-        let auto_fix = AutoFix::choose(self, options, Earlier::default(), &mut host)?;
         let recipe_file = library.absolute(&plan.root().path);
-        let host_for = |plan: &Plan| machine.with_files(plan, &machine.cwd, &working_dir).host(plan);
-        let variable = |name: &str| known.variables.raw(name);
+        // settings that cannot be used are reported before a budget is made
+        let settings = Settings::read(&request.options, &known, &working_dir)?;
+        let auto_fix = AutoFix::choose(self, &request.options, Earlier::default(), &mut host)?;
         let start = Start {
-            given: request.inputs.settings(plan.root(), variable),
             options: Options {
-                step_timeout,
-                variables: known.kept_variables(),
+                step_timeout: settings.step_timeout,
                 auto_fix: auto_fix.policy.as_ref().map(|policy| policy.max_attempts),
                 no_auto_fix: auto_fix.is_off,
                 auto_fix_budget: auto_fix.budget,
                 recipe_dirs: library.named_dirs(),
-                ambient: env_overrides::below(&plan, known.variables.beginning_with(env_name::PREFIX)),
-                ..options.stored(|dir| machine.absolute(dir))
+                ..request.options.stored(&plan, &known)
             },
+            agents: settings.agents,
+            given: request.inputs.settings(plan.root(), |name| known.variables.raw(name)),
             request: Some(request.stored(&plan, &working_dir)),
             host,
-            agents,
             plan,
             working_dir: working_dir.clone(),
             recording: &recording,
-            dry_run: options.dry_run,
-            others: options.concurrency(request.beside),
+            dry_run: request.options.dry_run,
+            others: request.options.concurrency(request.beside),
             origin: request.origin.clone(),
         };
+        let host_for = |plan: &Plan| machine.with_files(plan, &machine.cwd, &working_dir).host(plan);
         let fixer = auto_fix.policy.map(|policy| Loop {
             runs: self,
             policy,
@@ -217,10 +210,34 @@ impl Runs {
     }
 }
 
+/// Settings of a new run from its request, the environment and configuration files.
+struct Settings {
+    agents: AgentSettings,
+    step_timeout: Option<f64>,
+}
+
+impl Settings {
+    fn read(
+        options: &RequestOptions,
+        known: &LocalMachine,
+        working_dir: &Path,
+    ) -> Result<Settings, SettingError> {
+        let allowance = Allowance { budget: options.budget, ..Allowance::default() };
+        let agents = known.agents(options.agent_binary.as_deref(), allowance, working_dir)?;
+        let step_timeout = match options.step_timeout {
+            None => known.step_timeout()?,
+            given => given,
+        };
+        Ok(Settings { agents, step_timeout })
+    }
+}
+
 impl RequestOptions {
     /// The options that a new run keeps, as far as the request names them.
-    fn stored(&self, absolute: impl Fn(&Path) -> PathBuf) -> Options {
+    fn stored(&self, plan: &Plan, known: &LocalMachine) -> Options {
         Options {
+            variables: known.kept_variables(),
+            ambient: env_overrides::below(plan, known.variables.beginning_with(env_name::PREFIX)),
             include_tags: self.include_tags.clone(),
             exclude_tags: self.exclude_tags.clone(),
             max_parallel: self.max_parallel.unwrap_or(MAX_PARALLEL),
@@ -228,7 +245,7 @@ impl RequestOptions {
             agent_binary: self.agent_binary.clone(),
             no_auto_stage: self.no_auto_stage,
             recovery: self.recovery.unwrap_or_default(),
-            audit_dir: self.audit_dir.as_deref().map(absolute),
+            audit_dir: self.audit_dir.as_deref().map(|dir| known.absolute(dir)),
             repair_agent: self.repair_agent.clone(),
             budget: self.budget,
             compat: self.compat,

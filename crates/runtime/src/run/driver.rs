@@ -273,7 +273,7 @@ impl<'a> Driver<'a> {
     /// Records a note about a step, with secrets masked: it is shown as it is.
     pub(super) fn note(&mut self, path: &str, message: &str) -> Result<(), DriveError> {
         let message = self.mask.quotation(message).into_owned();
-        self.record(Event::Noted { path: Some(path.to_owned()), message }, None)
+        self.record(Event::Noted { path: Some(path.to_owned()), message, next: None }, None)
     }
 
     /// Reports the warnings about steps that are being prepared.

@@ -113,7 +113,7 @@ impl Driver<'_> {
         preview.dry_run = preview.in_words(preview.rendered.as_deref());
         let message = preview.dry_run.clone();
         self.previews.insert(path.to_owned(), preview);
-        self.record(Event::Noted { path: Some(path.to_owned()), message }, None)
+        self.record(Event::Noted { path: Some(path.to_owned()), message, next: None }, None)
     }
 
     /// Whether a step runs one of the recipes around it under a condition that is still unknown: then it is unknown

@@ -54,7 +54,7 @@ impl Driver<'_> {
             self.record(event, None)?;
         }
         if let Some(message) = not_json(&self.state) {
-            self.record(Event::Noted { path: None, message }, None)?;
+            self.record(Event::Noted { path: None, message, next: None }, None)?;
         }
         let finished = self.result(ended, &left)?;
         self.record(Event::RunFinished(finished), None)

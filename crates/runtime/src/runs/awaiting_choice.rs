@@ -6,13 +6,15 @@ use std::path::PathBuf;
 
 use engine::{
     EndReason, Event, RunStatus,
-    run::event::{Question, RunFinished},
+    run::{
+        event::{Question, RunFinished},
+        next::{Advice, Next},
+    },
 };
 
 use super::{OpenError, OpenedRun, Resume, ResumeError, open::spent};
 use crate::{
-    os::{clock, shell_word::quote},
-    report::command_line::CliHint,
+    os::clock,
     store::{folder::RunFolder, journal::Journal},
 };
 
@@ -22,35 +24,29 @@ pub(super) fn offered(folder: &RunFolder) -> PathBuf {
 }
 
 /// A note about the recipe version that a resume uses, if the user may expect another one.
-pub(super) fn text_in_force(shown: &OpenedRun, reach: &CliHint, resume: &Resume<'_>) -> Option<String> {
+pub(super) fn text_in_force(shown: &OpenedRun, resume: &Resume<'_>) -> Option<Advice> {
     if resume.edited.is_some() {
         return None;
     }
     let run = &shown.header.run_id;
     match std::fs::read_to_string(offered(&shown.folder)) {
-        Ok(file) => Some(format!(
-            "this run keeps its own version of the recipe, not `{file}`, which was given before. To use that one: {}",
-            with_recipe(reach, run, &file)
-        )),
-        Err(_) => changed_note(reach, run, &shown.recipe.name(), &shown.changed_recipes()),
+        Ok(file) => {
+            let text = format!(
+                "this run keeps its own version of the recipe, not `{file}`, which was given before. To use that one"
+            );
+            Some(Advice::with(text, Next::resume_with(run, &file)))
+        }
+        Err(_) => changed_note(run, &shown.recipe.name(), &shown.changed_recipes()),
     }
 }
 
 /// The note about recipe files that changed since the run began, if any; `recipe` is that of the run.
-pub fn changed_note(reach: &CliHint, run: &str, recipe: &str, files: &[PathBuf]) -> Option<String> {
+pub fn changed_note(run: &str, recipe: &str, files: &[PathBuf]) -> Option<Advice> {
     let names: Vec<String> = files.iter().map(|file| format!("`{}`", file.display())).collect();
     let have = if names.len() > 1 { "have" } else { "has" };
-    (!names.is_empty()).then(|| {
-        format!(
-            "{} {have} changed; this run keeps the old version. To use the new one: {}",
-            names.join(", "),
-            with_recipe(reach, run, recipe)
-        )
-    })
-}
-
-fn with_recipe(reach: &CliHint, run: &str, file: &str) -> String {
-    reach.command(&format!("resume {run} --recipe {}", quote(file)))
+    let text =
+        format!("{} {have} changed; this run keeps the old version. To use the new one", names.join(", "));
+    (!names.is_empty()).then(|| Advice::with(text, Next::resume_with(run, recipe)))
 }
 
 impl ResumeError {

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The recipes that a resume uses.
-pub(super) struct Next {
+pub(super) struct NextRecipe {
     /// The recipe with everything that it reaches.
     pub(super) plan: Plan,
     /// Recipes in it whose names became known only during the run, by step.
@@ -28,7 +28,7 @@ pub(super) struct Next {
     before: usize,
 }
 
-impl Next {
+impl NextRecipe {
     /// Adds the declarations of recipes that were found late.
     pub(super) fn prepare(&self, host: &mut Host, base: &Path, working_dir: &Path) {
         host.take_in(&self.plan.units[self.before..], base, working_dir);
@@ -37,7 +37,7 @@ impl Next {
 
 impl OpenedRun {
     /// The recipes that a resume uses.
-    pub(super) fn next(&self, resume: &Resume<'_>) -> Next {
+    pub(super) fn next(&self, resume: &Resume<'_>) -> NextRecipe {
         let Some((plan, loader)) = &resume.edited else { return self.same() };
         let (mut plan, before) = (plan.clone(), plan.units.len());
         let mut options = self.header.options.clone();
@@ -45,18 +45,18 @@ impl OpenedRun {
         let mut search =
             Search { known: self.all_sources(), loader: *loader, options: &options, warnings: Vec::new() };
         let late = late(&self.state, &mut plan, &mut |plan, entered| search.find(plan, entered));
-        Next { plan, late, warnings: search.warnings, before }
+        NextRecipe { plan, late, warnings: search.warnings, before }
     }
 
     /// The recipes that the run already has.
-    pub(super) fn same(&self) -> Next {
+    pub(super) fn same(&self) -> NextRecipe {
         let mut plan = self.plan.clone();
         let late = late(&self.state, &mut plan, &mut |plan, entered| {
             let at = plan.units.iter().position(|unit| unit.path == entered.unit.path);
             at.map_or(Now::Unknown, |at| Now::Recipe(UnitId(at as u32)))
         });
         let before = plan.units.len();
-        Next { plan, late, warnings: Vec::new(), before }
+        NextRecipe { plan, late, warnings: Vec::new(), before }
     }
 
     /// Everything that was ever loaded, the newest first.

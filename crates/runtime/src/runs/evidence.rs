@@ -39,14 +39,14 @@ pub(super) fn gather(shown: &OpenedRun, processes: Processes) -> Evidence {
     let (first, now) = (reference(&CurrentRecipe::first(header)), reference(recipe));
     let mut gathering = Gathering {
         evidence: Evidence {
-            repro_command: Repeated {
+            start_again: Repeated {
                 recipe: &now.recipe_path,
                 dir: &header.working_dir,
                 given: &shown.state.settings.given,
                 options: &header.options,
                 folder: Some(&shown.folder),
             }
-            .command(mask),
+            .start(mask),
             began_with: (first != now).then_some(first),
             recipe_digest: now.recipe_digest,
             recipe_path: now.recipe_path,
@@ -140,13 +140,14 @@ impl<'a> Gathering<'a> {
             Event::StepFinished { path, attempt, ended, .. } => {
                 self.ended(path, *attempt, ended, record.at);
             }
-            Event::Noted { path, message } => {
-                let note = Note { step: path.clone(), message: self.quoted(message) };
+            Event::Noted { path, message, next } => {
+                let (step, message) = (path.clone(), self.quoted(message));
+                let note = Note { step, message, next: next.clone() };
                 self.evidence.notes.push(note);
             }
             Event::HookFinished { path, hook, error: Some(error) } => {
                 let message = format!("warning: hook {hook} failed: {}", self.quoted(error));
-                self.evidence.notes.push(Note { step: Some(path.clone()), message });
+                self.evidence.notes.push(Note { step: Some(path.clone()), message, next: None });
             }
             _ => {}
         }

@@ -14,7 +14,6 @@ use super::{
 };
 use crate::{
     machine::dotenv,
-    report::command_line::CliHint,
     store::{
         folder::{Header, RunFolder},
         journal::Extent,
@@ -49,7 +48,6 @@ pub(super) fn fold(
         records: Vec::new(),
         status: RunStatus::Interrupted,
         lost: HashMap::new(),
-        reach: CliHint::default(),
         knowledge: Knowledge::built_in(),
         generation: 0,
         extent: Extent::default(),

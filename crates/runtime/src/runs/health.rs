@@ -8,7 +8,10 @@ use engine::{
     Outcome, RunStatus, StepStatus,
     failure::{Bucket, Class, Diagnosis},
     repair_review::flow,
-    run::frame::Frame,
+    run::{
+        frame::Frame,
+        next::{Advice, Next},
+    },
 };
 use jiff::Timestamp;
 use recipe::{
@@ -97,7 +100,7 @@ pub struct Finding {
     /// The runs that show it.
     pub run_ids: Vec<String>,
     /// What to do.
-    pub recommendation: String,
+    pub recommendation: Advice,
 }
 
 /// A command or prompt of more lines than this is hard to understand and to repeat.
@@ -247,7 +250,7 @@ fn recurring(recipe: &str, seen: &[Seen], findings: &mut Vec<Finding>) {
             step: Some(step),
             metric,
             run_ids,
-            recommendation,
+            recommendation: Advice::new(recommendation),
         });
     }
 }
@@ -273,7 +276,7 @@ fn flaky(recipe: &str, seen: &[Seen], findings: &mut Vec<Finding>) {
             findings.push(Finding {
                 kind: "flaky_step",
                 recipe: recipe.to_owned(),
-                recommendation: format!("give `{step}` a `retry`, or make its inputs reliable"),
+                recommendation: Advice::new(format!("give `{step}` a `retry`, or make its inputs reliable")),
                 step: Some(step),
                 metric: format!("{turns} changes between pass and fail"),
                 run_ids,
@@ -295,10 +298,10 @@ fn shape(recipe: &str, plan: &Plan, run_ids: &[String], findings: &mut Vec<Findi
                 step: Some(step.id.clone()),
                 metric: "no check after it".to_owned(),
                 run_ids: run_ids.to_vec(),
-                recommendation: format!(
+                recommendation: Advice::new(format!(
                     "add a bash step after `{}` that fails if its work is missing",
                     step.id
-                ),
+                )),
             });
         }
         let lines = match &step.kind {
@@ -313,10 +316,10 @@ fn shape(recipe: &str, plan: &Plan, run_ids: &[String], findings: &mut Vec<Findi
                 step: Some(step.id.clone()),
                 metric: format!("{lines} lines"),
                 run_ids: run_ids.to_vec(),
-                recommendation: format!(
+                recommendation: Advice::new(format!(
                     "split `{}` into steps that can be kept and repeated one by one",
                     step.id
-                ),
+                )),
             });
         }
     }
@@ -338,10 +341,7 @@ fn outliers(recipe: &str, seen: &[Seen], sorted: &[f64], findings: &mut Vec<Find
             step: None,
             metric: format!("{:.1} s, while half of the runs take under {median:.1} s", run.duration),
             run_ids: vec![run.id()],
-            recommendation: format!(
-                "see where the time went: {}",
-                run.shown.reach.command(&format!("show {}", run.id()))
-            ),
+            recommendation: Advice::with("see where the time went", Next::Show { run: run.id() }),
         });
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     agents::AgentSettings,
     machine::host::Host,
     os::clock,
-    report::{self, RunResult, Subject, command_line::CliHint},
+    report::{self, RunResult, Subject},
     run::{DriveError, Driver, Parts, Preview, Reporter, RunSpec, audit::Audit},
     store::{
         folder::{Options, RunFolder},
@@ -36,7 +36,6 @@ pub(crate) struct Job<'a> {
     pub(crate) generation: u32,
     pub(crate) audits: Vec<Audit>,
     pub(crate) agents: AgentSettings,
-    pub(crate) reach: CliHint,
     pub(crate) knowledge: Knowledge,
     /// The name of its recipe, valid in any directory.
     pub(crate) recipe: String,
@@ -50,7 +49,6 @@ impl Job<'_> {
         let known = Known {
             run_id: self.run_id.clone(),
             tracking_id: self.tracking_id.clone(),
-            reach: self.reach.clone(),
             knowledge: self.knowledge,
             recipe: self.recipe,
             origin: self.origin,
@@ -93,7 +91,6 @@ impl Job<'_> {
 struct Known {
     run_id: String,
     tracking_id: String,
-    reach: CliHint,
     knowledge: Knowledge,
     recipe: String,
     origin: Option<Origin>,
@@ -123,7 +120,6 @@ fn finished_result(
         run_dir: run_dir.map(|dir| dir.to_string_lossy().into_owned()),
         output,
         plan,
-        reach: &known.reach,
         knowledge: &known.knowledge,
         recipe: known.recipe.clone(),
         origin: known.origin.as_ref(),

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use engine::failure::Commands;
+use engine::{
+    failure::Actions,
+    run::next::{Next, StartValue},
+};
 use recipe::plan::{Step, Unit};
 
 use super::{Runs, Start, canonical_recipe};
@@ -11,7 +14,6 @@ use crate::{
         preflight::{self, Need, Problem, RuledOut},
         programs,
     },
-    os::shell_word::quote,
     report::{RunResult, blocked::blocked},
     runs::repro::{Repeated, keep_given},
     steps::shell::attempt::SHELL,
@@ -34,18 +36,15 @@ pub(super) fn blocked_start(start: &Start<'_>, problems: &[Problem]) -> RunResul
         options: &start.options,
         folder: None,
     };
-    let mut again = repeated.command(&mask);
+    let mut again = repeated.start(&mask);
     for problem in problems {
         if let Need::Value(name) = &problem.need {
-            again.push_str(&format!(" --set {}", quote(&format!("{name}=VALUE"))));
+            again.inputs.push((name.clone(), StartValue::Missing));
         }
     }
-    let commands = Commands {
-        start: Some(again),
-        doctor: Some("recipe-runner-rs doctor".to_owned()),
-        ..Commands::default()
-    };
-    blocked(&root.name, problems, &commands)
+    let start = Some(Next::Start(Box::new(again)));
+    let actions = Actions { start, doctor: Some(Next::Doctor), ..Actions::default() };
+    blocked(&root.name, problems, &actions)
 }
 
 /// Writes the sources and values of a run.

@@ -43,12 +43,11 @@ pub(crate) use owned_run::{Conclusion, OwnedRun};
 pub use repro::MAX_PARALLEL;
 pub(crate) use resume::Resume;
 pub use resume_error::ResumeError;
-pub use start::{ConcurrencyPolicy, Stale, Start};
+pub(crate) use start::{ConcurrencyPolicy, Stale, Start};
 
 pub use crate::store::folder::Beside;
 
 use crate::{
-    report::command_line::CliHint,
     run::DriveError,
     store::{folder, workspace::Owner},
 };
@@ -57,7 +56,6 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Runs {
     home: PathBuf,
-    reach: CliHint,
     /// What is believed about programs and their words.
     knowledge: Knowledge,
     /// Variables of the environment, which may hold secrets that steps have printed.
@@ -104,13 +102,7 @@ pub enum RunError {
 impl Runs {
     /// The runs below a state directory.
     pub fn at(home: PathBuf) -> Runs {
-        Runs { home, reach: CliHint::default(), knowledge: Knowledge::built_in(), variables: BTreeMap::new() }
-    }
-
-    /// The same runs, with the command line that reaches them.
-    #[must_use]
-    pub fn reached(self, reach: CliHint) -> Runs {
-        Runs { reach, ..self }
+        Runs { home, knowledge: Knowledge::built_in(), variables: BTreeMap::new() }
     }
 
     /// The same runs, with the current environment: variables that a recipe names may be secret.
@@ -128,11 +120,6 @@ impl Runs {
     /// What is believed about programs and their words.
     pub fn knowledge(&self) -> &Knowledge {
         &self.knowledge
-    }
-
-    /// The command line that reaches them.
-    pub fn reach(&self) -> &CliHint {
-        &self.reach
     }
 
     /// The state directory.

@@ -14,7 +14,7 @@ use recipe::{check::Loader, plan::Plan};
 use super::{CurrentRecipe, Runs, compile::compile, evidence, fold::fold};
 use crate::{
     os::{clock, files},
-    report::{self, RunResult, Subject, command_line::CliHint},
+    report::{self, RunResult, Subject},
     store::{
         folder::{self, FolderError, Header, RunFolder},
         journal::{self, Extent, Journal, JournalError},
@@ -45,8 +45,6 @@ pub struct OpenedRun {
     pub status: RunStatus,
     /// Values that could not be restored, by step.
     pub lost: HashMap<String, String>,
-    /// The command line that reaches it.
-    pub reach: CliHint,
     /// What is believed about programs and their words.
     pub knowledge: Knowledge,
     /// The generation of sources that it used last.
@@ -100,7 +98,7 @@ impl Runs {
             true => journal::look(&journal),
             false => Ok((Vec::new(), Extent::default())),
         })?;
-        Ok(OpenedRun { reach: self.reach.clone(), knowledge: self.knowledge.clone(), extent, ..shown })
+        Ok(OpenedRun { knowledge: self.knowledge.clone(), extent, ..shown })
     }
 
     /// Opens a run to write to it. The caller must hold the lock.
@@ -110,7 +108,7 @@ impl Runs {
         let (shown, journal) = assemble(folder, &self.variables, open)?;
         shown.folder.mark_format(&shown.header)?;
         shown.go_on();
-        Ok((OpenedRun { reach: self.reach.clone(), knowledge: self.knowledge.clone(), ..shown }, journal))
+        Ok((OpenedRun { knowledge: self.knowledge.clone(), ..shown }, journal))
     }
 
     /// The same with a run that was opened before it was locked: read again only if its journal has grown since.
@@ -171,7 +169,6 @@ impl OpenedRun {
         let output = self.state.finished.as_ref().and_then(|finished| finished.output.as_ref());
         let mut result = report::result(&Subject {
             plan: &self.plan,
-            reach: &self.reach,
             knowledge: &self.knowledge,
             recipe: self.recipe.name(),
             origin: self.header.origin.as_ref(),

@@ -6,7 +6,10 @@ use std::{path::Path, time::Duration};
 
 use engine::{
     EndReason, Event, RunStatus,
-    run::event::{RepairBegan, RunFinished},
+    run::{
+        event::{RepairBegan, RunFinished},
+        next::{Advice, Next},
+    },
 };
 use recipe::digest::sha256;
 
@@ -96,23 +99,22 @@ impl Runs {
     }
 
     /// The message about a run that never ended.
-    pub(super) fn name_dead(&self, run: &str) -> String {
+    pub(super) fn name_dead(&self, run: &str) -> Advice {
         let folder = RunFolder::at(self.dir().join(run));
-        let (state, resume) = (folder.path().display(), self.reach.command(&format!("resume {run}")));
-        match pending_repair(&folder) {
+        let state = folder.path().display();
+        let text = match pending_repair(&folder) {
             Some(began) => format!(
-                "run {run} of this recipe was interrupted here while an agent repaired `{}`, so that file may have changed. The original is in `{}`. To put it back and resume: {resume}",
+                "run {run} of this recipe was interrupted here while an agent repaired `{}`, so that file may have changed. The original is in `{}`. To put it back and resume",
                 began.file,
                 folder.path().join(&began.original).display()
             ),
             None => {
                 let is_waiting = last_finish(&folder).is_some_and(|last| last.status == RunStatus::Waiting);
                 let what = if is_waiting { "is waiting for a person" } else { "was interrupted" };
-                format!(
-                    "run {run} of this recipe {what} here; its state is in {state}. To resume it: {resume}"
-                )
+                format!("run {run} of this recipe {what} here; its state is in {state}. To resume it")
             }
-        }
+        };
+        Advice::with(text, Next::resume(run))
     }
 
     /// Restores the recipe that an agent was repairing when its runner died; returns a message about it. Does nothing
@@ -125,11 +127,16 @@ impl Runs {
         let (mut shown, mut journal) = self.take(folder.clone())?;
         let said = undo(&mut shown, &mut journal, grace)?;
         if let Some(message) = &said {
-            journal.append(clock::now(), Event::Noted { path: None, message: message.clone() });
+            journal.append(clock::now(), Event::Noted { path: None, message: message.clone(), next: None });
             journal.sync()?;
         }
         Ok(said)
     }
+}
+
+/// A note about the whole run.
+pub(super) fn noted(advice: Advice) -> Event {
+    Event::Noted { path: None, message: advice.text, next: advice.next }
 }
 
 /// Appends an event, applies it, and notifies the reporter.

@@ -2,15 +2,18 @@
 
 use engine::{
     RunStatus,
-    failure::{Bucket, Commands},
+    failure::{Actions, Bucket},
     resume::{self, Blame, Blames, Effects, Interrupted, Request, ResumePlan, Resumer},
-    run::event::Question,
+    run::{
+        event::Question,
+        next::{Advice, Next, ResumeChoice},
+    },
 };
 use recipe::value::Map;
 
 use super::{
     OpenedRun, ResumeError, Runs,
-    dynamic_recipe::Next,
+    dynamic_recipe::NextRecipe,
     resume::{Resume, asks_agents},
     resume_error::named,
 };
@@ -28,7 +31,7 @@ impl Runs {
 impl OpenedRun {
     /// The plan of a resume without options.
     fn plain_plan(&self) -> ResumePlan {
-        let Next { plan, late, .. } = self.same();
+        let NextRecipe { plan, late, .. } = self.same();
         resume::plan(&Request {
             state: &self.state,
             before: &self.plan,
@@ -44,14 +47,13 @@ impl OpenedRun {
         })
     }
 
-    /// The choices of a person as commands, if a resume has stopped for a decision.
-    pub(super) fn choices(&self) -> Vec<String> {
+    /// The choices of a person, if a resume has stopped for a decision.
+    pub(super) fn choices(&self) -> Vec<Advice> {
         let run = &self.header.run_id;
         let said = self.state.finished.as_ref().filter(|finished| finished.status == RunStatus::Waiting);
-        let command = |flag: &str| self.reach.command(&format!("resume {run} {flag}"));
         match said.and_then(|finished| finished.asks) {
-            Some(Question::Interrupted) => about_interrupted(&self.undecided(), command),
-            Some(Question::Effects) => about_effects(&self.plain_plan().blocked_effects, command),
+            Some(Question::Interrupted) => about_interrupted(&self.undecided(), run),
+            Some(Question::Effects) => about_effects(&self.plain_plan().blocked_effects, run),
             None => Vec::new(),
         }
     }
@@ -73,7 +75,11 @@ impl OpenedRun {
     }
 
     /// The same, with the recipes that it uses.
-    pub(super) fn plan_with(&self, resume: &Resume<'_>, next: &Next) -> Result<ResumePlan, ResumeError> {
+    pub(super) fn plan_with(
+        &self,
+        resume: &Resume<'_>,
+        next: &NextRecipe,
+    ) -> Result<ResumePlan, ResumeError> {
         if let Some(step) = &resume.from
             && (self.state.locate(step).is_none() || step.starts_with('/'))
         {
@@ -96,34 +102,39 @@ impl OpenedRun {
 }
 
 /// The choices for interrupted steps; one choice holds for all of them.
-fn about_interrupted(steps: &[String], command: impl Fn(&str) -> String) -> Vec<String> {
-    let (again, out) = (command("--rerun-interrupted"), command("--skip-interrupted"));
-    let see = format!("or see the plan: {}", command("--plan"));
-    match steps {
-        [] => Vec::new(),
-        [step] => vec![
+fn about_interrupted(steps: &[String], run: &str) -> Vec<Advice> {
+    let choice =
+        |text: &str, how: ResumeChoice| Advice::with(text, Next::Resume { run: run.to_owned(), how });
+    let (look, again, out) = match steps {
+        [] => return Vec::new(),
+        [step] => (
             format!("check how far `{step}` got before it was interrupted"),
-            format!("run it again: {again}"),
-            format!("or leave it out: {out}"),
-            see,
-        ],
-        steps => vec![
+            "run it again",
+            "or leave it out",
+        ),
+        steps => (
             format!("check how far each of {} got before it was interrupted", named(steps)),
-            format!("run all of them again: {again}"),
-            format!("or leave all of them out: {out}"),
-            see,
-        ],
-    }
+            "run all of them again",
+            "or leave all of them out",
+        ),
+    };
+    vec![
+        Advice::new(look),
+        choice(again, ResumeChoice { rerun_interrupted: true, ..ResumeChoice::default() }),
+        choice(out, ResumeChoice { skip_interrupted: true, ..ResumeChoice::default() }),
+        choice("or see the plan", ResumeChoice { plan: true, ..ResumeChoice::default() }),
+    ]
 }
 
-fn about_effects(steps: &[String], command: impl Fn(&str) -> String) -> Vec<String> {
-    match steps {
-        [] => Vec::new(),
-        steps => vec![
-            format!("to continue, completed side effects would run again: {}", steps.join(", ")),
-            format!("allow it: {}", command("--rerun-effects")),
-        ],
+fn about_effects(steps: &[String], run: &str) -> Vec<Advice> {
+    if steps.is_empty() {
+        return Vec::new();
     }
+    let how = ResumeChoice { rerun_effects: true, ..ResumeChoice::default() };
+    vec![
+        Advice::new(format!("to continue, completed side effects would run again: {}", steps.join(", "))),
+        Advice::with("allow it", Next::Resume { run: run.to_owned(), how }),
+    ]
 }
 
 /// The diagnosis of each failure.
@@ -135,7 +146,7 @@ fn blames(shown: &OpenedRun) -> Blames {
         mask: &shown.mask,
         knowledge: &shown.knowledge,
     };
-    let found = crate::report::diagnose::failure(&failed, |_| Commands::default());
+    let found = crate::report::diagnose::failure(&failed, |_| Actions::default());
     let (Some(found), Some((first, _))) = (found, shown.state.root_cause()) else { return Blames::new() };
     let beside = found.diagnosis.beside.into_iter().map(|beside| (beside.step, beside.bucket));
     let all = std::iter::once((first, found.diagnosis.bucket)).chain(beside);

@@ -1,14 +1,15 @@
-//! The command that starts the same run again, from any directory. Never runs it.
+//! The same run, to start it again from any directory. Never starts it.
 
 use std::{collections::BTreeSet, path::Path};
 
+use engine::run::next::{StartAgain, StartOption, StartValue};
 use recipe::{
+    env_name,
     typed::typed,
     value::{Map, Value},
 };
 
 use crate::{
-    os::shell_word::quote,
     runs::CurrentRecipe,
     store::{
         folder::{Batch, FolderError, Header, Options, Recovery, RunFolder},
@@ -23,8 +24,8 @@ const LONGEST: usize = 2048;
 /// The file for given values that are too long for a command line, or that it would change.
 const FILE: &str = "given.json";
 
-/// The command line that starts a run like this one, with its original recipe.
-pub fn header_command(header: &Header, folder: &RunFolder, mask: &Mask) -> String {
+/// A run like this one, with its original recipe.
+pub fn start_again(header: &Header, folder: &RunFolder, mask: &Mask) -> StartAgain {
     let repeated = Repeated {
         recipe: &CurrentRecipe::first(header).name(),
         dir: &header.working_dir,
@@ -32,7 +33,7 @@ pub fn header_command(header: &Header, folder: &RunFolder, mask: &Mask) -> Strin
         options: &header.options,
         folder: Some(folder),
     };
-    repeated.command(mask)
+    repeated.start(mask)
 }
 
 /// A run to start again from the beginning.
@@ -50,30 +51,38 @@ pub(crate) struct Repeated<'a> {
 }
 
 impl Repeated<'_> {
-    /// The command line, valid in any directory. A secret is taken from the environment and never written into the
-    /// command.
-    pub(crate) fn command(&self, mask: &Mask) -> String {
-        let mut words = ambient_words(self.options, mask);
-        words.extend(["recipe-runner-rs".to_owned(), quote(self.recipe.trim_start_matches("built-in:"))]);
-        // a current directory that was deleted has no name
-        let dir = Some(self.dir.to_string_lossy()).filter(|dir| !dir.is_empty());
-        words.extend(dir.map(|dir| format!("-C {}", quote(&dir))));
-        let dirs = self.options.recipe_dirs.iter();
-        words.extend(dirs.map(|dir| format!("-R {}", quote(&dir.to_string_lossy()))));
+    /// The run as data, valid in any directory. A secret is taken from the environment and never stored here.
+    pub(crate) fn start(&self, mask: &Mask) -> StartAgain {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
         let file = self.folder.map(|folder| folder.path().join(FILE));
         let kept = file.as_deref().map(names_in).unwrap_or_default();
-        if let Some(file) = file.filter(|_| self.given.keys().any(|name| kept.contains(name))) {
-            words.push(format!("--context-file {}", quote(&file.to_string_lossy())));
+        let file = file.filter(|_| self.given.keys().any(|name| kept.contains(name)));
+        let input = |(name, value): (&String, &Value)| {
+            let is_hidden = mask.is_secret(name) && env_name::variable(name).is_some();
+            let value = match is_hidden {
+                true => StartValue::Secret,
+                false => StartValue::Text(masked_value(name, &value.render(), mask)),
+            };
+            (name.clone(), value)
+        };
+        StartAgain {
+            recipe: self.recipe.trim_start_matches("built-in:").to_owned(),
+            // a current directory that was deleted has no name
+            working_dir: Some(text(self.dir)).filter(|dir| !dir.is_empty()),
+            recipe_dirs: self.options.recipe_dirs.iter().map(|dir| text(dir)).collect(),
+            context_file: file.as_deref().map(text),
+            inputs: self.given.iter().filter(|(name, _)| !kept.contains(*name)).map(input).collect(),
+            variables: variables(self.options, mask),
+            options: start_options(self.options),
         }
-        for (name, value) in self.given.iter().filter(|(name, _)| !kept.contains(*name)) {
-            words.push(match secret_variable(name).filter(|_| mask.is_secret(name)) {
-                Some(variable) => format!("--set {}\"{variable}\"", quote(&format!("{name}="))),
-                None => format!("--set {}", quote(&mask.text(&format!("{name}={}", value.render())))),
-            });
-        }
-        words.extend(flags(self.options));
-        words.join(" ")
     }
+}
+
+/// The text of a value without secrets.
+fn masked_value(name: &str, value: &str, mask: &Mask) -> String {
+    let assignment = format!("{name}={value}");
+    let masked = mask.text(&assignment);
+    masked.strip_prefix(&format!("{name}=")).unwrap_or(&masked).to_owned()
 }
 
 /// Writes the given values that a command line cannot carry to a file. Secrets are not included.
@@ -106,58 +115,45 @@ fn names_in(file: &Path) -> BTreeSet<String> {
     found.into_iter().flatten().map(|(name, _)| name).collect()
 }
 
-/// The variables that give values to names of sub-recipes, as `env` takes them.
-fn ambient_words(options: &Options, mask: &Mask) -> Vec<String> {
-    let is_secret = |name: &str| mask.is_secret(name.strip_prefix(recipe::env_name::PREFIX).unwrap_or(name));
-    let assignment = |(name, value): (&String, &String)| match is_secret(name) {
-        // a shell cannot expand a name with a hyphen; the command still gets it from its environment
-        true if name.contains('-') => None,
-        true => Some(format!("{name}=\"${{{name}:?}}\"")),
-        false => Some(quote(&mask.text(&format!("{name}={value}")))),
+/// The variables that give values to names of sub-recipes.
+fn variables(options: &Options, mask: &Mask) -> Vec<(String, StartValue)> {
+    let is_secret = |name: &str| mask.is_secret(name.strip_prefix(env_name::PREFIX).unwrap_or(name));
+    let value = |name: &str, value: &str| match is_secret(name) {
+        true => StartValue::Secret,
+        false => StartValue::Text(masked_value(name, value, mask)),
     };
-    let assignments: Vec<String> = options.ambient.iter().filter_map(assignment).collect();
-    let env = (!assignments.is_empty()).then(|| "env".to_owned());
-    env.into_iter().chain(assignments).collect()
+    options.ambient.iter().map(|(name, text)| (name.clone(), value(name, text))).collect()
 }
 
-/// The shell expansion of a secret: its exact variable, else its alias; the shell stops if neither is set.
-fn secret_variable(name: &str) -> Option<String> {
-    let exact = recipe::env_name::variable(name)?;
-    Some(match recipe::env_name::alias(name) {
-        Some(alias) => format!("${{{exact}:-${{{alias}:?}}}}"),
-        None => format!("${{{exact}:?}}"),
-    })
-}
-
-/// The flags for these options.
-fn flags(options: &Options) -> Vec<String> {
-    let mut flags = Vec::new();
-    let tags = [("--include-tags", &options.include_tags), ("--exclude-tags", &options.exclude_tags)];
-    for (flag, tags) in tags.into_iter().filter(|(_, tags)| !tags.is_empty()) {
-        flags.push(format!("{flag} {}", quote(&tags.join(","))));
-    }
-    let mut add = |flag: &str, value: Option<String>| {
-        flags.extend(value.map(|value| format!("{flag} {}", quote(&value))));
-    };
+/// The options that differ from their defaults.
+fn start_options(options: &Options) -> Vec<StartOption> {
+    let tags = |tags: &Vec<String>| Some(tags.clone()).filter(|tags| !tags.is_empty());
     let audit_dir = options.audit_dir.as_ref().map(|dir| dir.to_string_lossy().into_owned());
-    add("--audit-dir", audit_dir);
     let chosen = options.variables.get("AMPLIHACK_AGENT_BINARY");
-    add("--agent-binary", options.agent_binary.as_ref().or(chosen).cloned());
-    add("--step-timeout", options.step_timeout.map(|seconds| seconds.to_string()));
-    let parallel = Some(options.max_parallel).filter(|number| *number != MAX_PARALLEL);
-    add("--max-parallel", parallel.map(|number| number.to_string()));
-    add("--max-agents", options.max_agents.map(|number| number.to_string()));
+    let agent_binary = options.agent_binary.as_ref().or(chosen).cloned();
+    let max_parallel = Some(options.max_parallel).filter(|number| *number != MAX_PARALLEL);
     let recovery = match options.recovery {
         Recovery::Declared => None,
-        Recovery::Always => Some("always".to_owned()),
-        Recovery::Off => Some("off".to_owned()),
+        Recovery::Always => Some(true),
+        Recovery::Off => Some(false),
     };
-    add("--recovery", recovery);
-    add("--budget-usd", options.budget.usd.map(|usd| usd.to_string()));
-    add("--budget-tokens", options.budget.tokens.map(|tokens| tokens.to_string()));
-    add("--budget-agent-runs", options.budget.agent_runs.map(|runs| runs.to_string()));
-    add("--budget-minutes", options.budget.minutes.map(|minutes| minutes.to_string()));
-    flags.extend(options.compat.then(|| "--compat".to_owned()));
-    flags.extend(options.no_auto_stage.then(|| "--no-auto-stage".to_owned()));
-    flags
+    [
+        tags(&options.include_tags).map(StartOption::IncludeTags),
+        tags(&options.exclude_tags).map(StartOption::ExcludeTags),
+        audit_dir.map(StartOption::AuditDir),
+        agent_binary.map(StartOption::AgentBinary),
+        options.step_timeout.map(StartOption::StepTimeout),
+        max_parallel.map(StartOption::MaxParallel),
+        options.max_agents.map(StartOption::MaxAgents),
+        recovery.map(StartOption::Recovery),
+        options.budget.usd.map(StartOption::BudgetUsd),
+        options.budget.tokens.map(StartOption::BudgetTokens),
+        options.budget.agent_runs.map(StartOption::BudgetAgentRuns),
+        options.budget.minutes.map(StartOption::BudgetMinutes),
+        options.compat.then_some(StartOption::Compat),
+        options.no_auto_stage.then_some(StartOption::NoAutoStage),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

@@ -8,9 +8,14 @@ use std::{
 
 use engine::{
     Event, RunStatus,
-    failure::Commands,
+    failure::Actions,
     resume::{Action, Effects, Interrupted, ResumePlan, Resumer},
-    run::{event::RunResumed, origin::Origin, override_values},
+    run::{
+        event::RunResumed,
+        next::{Advice, Next, ResumeChoice},
+        origin::Origin,
+        override_values,
+    },
 };
 use recipe::{
     check::Loader,
@@ -21,8 +26,9 @@ use recipe::{
 use super::{
     Job, OpenError, OpenedRun, OwnedRun, ResumeError, RunError, Runs,
     awaiting_choice::{offered, text_in_force, wait_for_person},
-    dynamic_recipe::Next,
+    dynamic_recipe::NextRecipe,
     orphans::end_orphans,
+    owned_run::noted,
     start::open_log,
 };
 use crate::{
@@ -161,7 +167,7 @@ impl Runs {
             }
             None => shown.generation,
         };
-        let Next { plan, warnings, .. } = next;
+        let NextRecipe { plan, warnings, .. } = next;
         if !resume.given.is_empty() {
             let mut given = shown.state.settings.given.clone();
             given.extend(resume.given.clone());
@@ -198,18 +204,22 @@ impl Runs {
             no_auto_fix: options.no_auto_fix && matches!(resume.resumer, Resumer::Person { .. }),
             origin: resume.origin.clone(),
         })];
-        let in_force = text_in_force(&shown, &self.reach, &resume);
+        let in_force = text_in_force(&shown, &resume);
         let _ = std::fs::remove_file(offered(&folder));
-        first.extend(in_force.map(|message| Event::Noted { path: None, message }));
-        first.extend(warnings.into_iter().map(|(path, message)| Event::Noted { path: Some(path), message }));
-        first.extend(undone.map(|message| Event::Noted { path: None, message }));
+        first.extend(in_force.map(noted));
+        first.extend(warnings.into_iter().map(|(path, message)| Event::Noted {
+            path: Some(path),
+            message,
+            next: None,
+        }));
+        first.extend(undone.map(|message| noted(Advice::new(message))));
         if !steps.kept_producers.is_empty() {
-            let message = format!(
-                "not re-run, though later steps may depend on a new result: {}. To re-run: {}",
-                steps.kept_producers.join(", "),
-                self.reach.command(&format!("resume {run} --rerun-producers"))
+            let text = format!(
+                "not re-run, though later steps may depend on a new result: {}. To re-run",
+                steps.kept_producers.join(", ")
             );
-            first.push(Event::Noted { path: None, message });
+            let how = ResumeChoice { rerun_producers: true, ..ResumeChoice::default() };
+            first.push(noted(Advice::with(text, Next::Resume { run: run.clone(), how })));
         }
         if !is_ours {
             let workspace = self.workspace(&shown.header.recipe_path, &working_dir);
@@ -249,7 +259,6 @@ impl Runs {
             generation,
             audits: audit.into_iter().chain(log).collect(),
             agents: resume.agents,
-            reach: self.reach.clone(),
             knowledge: self.knowledge.clone(),
             recipe: recipe.name(),
             origin: shown.header.origin,
@@ -260,21 +269,16 @@ impl Runs {
     /// The result of a resume that cannot continue: nothing has changed, and it can be tried again.
     pub(crate) fn blocked_resume(&self, shown: &OpenedRun, problems: &[Problem]) -> RunResult {
         let run = &shown.header.run_id;
-        let resume = self.reach.command(&format!("resume {run}"));
-        let commands = Commands {
-            resume: Some(resume.clone()),
-            doctor: Some("recipe-runner-rs doctor".to_owned()),
-            ..Commands::default()
-        };
+        let resume = Some(Next::resume(run));
+        let actions = Actions { resume: resume.clone(), doctor: Some(Next::Doctor), ..Actions::default() };
         RunResult {
             run_id: Some(run.clone()),
             tracking_id: Some(shown.header.tracking_id.clone()),
-            resume_command: Some(resume),
+            resume,
             run_dir: Some(shown.folder.path().to_string_lossy().into_owned()),
             mask: shown.mask.clone(),
             resumes: shown.state.resumes,
-            reach: self.reach.clone(),
-            ..blocked(&shown.header.recipe_name, problems, &commands)
+            ..blocked(&shown.header.recipe_name, problems, &actions)
         }
     }
 

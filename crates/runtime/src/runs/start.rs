@@ -7,6 +7,7 @@ use engine::{
     Event, RunSettings, RunState,
     run::{
         event::{FORMAT, RunStarted},
+        next::Advice,
         origin::Origin,
     },
 };
@@ -15,6 +16,7 @@ use recipe::{plan::Plan, value::Map};
 use super::{
     Job, OwnedRun, RunError, Runs, canonical_recipe,
     missing::{self, blocked_start, write_start},
+    owned_run::noted,
 };
 use crate::{
     agents::AgentSettings,
@@ -31,7 +33,7 @@ use crate::{
 };
 
 /// What to run, and how.
-pub struct Start<'a> {
+pub(crate) struct Start<'a> {
     /// The checked recipe.
     pub plan: Plan,
     /// Given context values.
@@ -58,7 +60,7 @@ pub struct Start<'a> {
 
 /// How to treat other runs of the same recipe in the same directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ConcurrencyPolicy {
+pub(crate) struct ConcurrencyPolicy {
     /// Whether this run may start next to a live one.
     pub beside: Beside,
     /// What happens to the markers of dead ones.
@@ -67,7 +69,7 @@ pub struct ConcurrencyPolicy {
 
 /// What happens to the markers of dead runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stale {
+pub(crate) enum Stale {
     /// They are reported and kept.
     #[default]
     Named,
@@ -77,7 +79,7 @@ pub enum Stale {
 
 impl Runs {
     /// Runs a recipe to its end, or until a stop is requested.
-    pub fn start(&self, start: Start<'_>, reporter: &mut dyn Reporter) -> Result<RunResult, RunError> {
+    pub(crate) fn start(&self, start: Start<'_>, reporter: &mut dyn Reporter) -> Result<RunResult, RunError> {
         let (result, hold) = self.start_held(start, reporter)?;
         if let Some(hold) = hold {
             hold.release(result.status);
@@ -174,7 +176,6 @@ impl Runs {
             generation: 0,
             audits: audit.into_iter().chain(log).collect(),
             agents: start.agents,
-            reach: self.reach.clone(),
             knowledge: self.knowledge.clone(),
             recipe,
             origin: start.origin,
@@ -220,14 +221,13 @@ impl Runs {
         }
         first.extend(stale.iter().map(|run| {
             let state = self.dir().join(run).display().to_string();
-            let message = match others.stale {
-                Stale::Cleared => format!(
+            noted(match others.stale {
+                Stale::Cleared => Advice::new(format!(
                     "cleared the stale lock of run {run}, whose process has ended: it is now {}; the run itself is kept in {state}",
                     Workspace::quarantine(&self.home).display()
-                ),
+                )),
                 Stale::Named => self.name_dead(run),
-            };
-            Event::Noted { path: None, message }
+            })
         }));
         Ok(claim)
     }

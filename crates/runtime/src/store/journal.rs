@@ -292,7 +292,8 @@ mod tests {
             std::fs::write(&path, &bytes[..length]).unwrap();
             let (mut journal, records) = Journal::open(&path).unwrap();
             assert_eq!(records.len(), 2, "{length}");
-            journal.append(Timestamp::UNIX_EPOCH, Event::Noted { path: None, message: "on".into() });
+            journal
+                .append(Timestamp::UNIX_EPOCH, Event::Noted { path: None, message: "on".into(), next: None });
             journal.sync().unwrap();
             assert_eq!(read(&path).unwrap().len(), 3, "{length}");
         }
@@ -305,7 +306,8 @@ mod tests {
         let bytes = std::fs::read(&path).unwrap();
         let (_, extent) = look(&path).unwrap();
         let mut journal = Journal::open_unchanged(&path, &extent).unwrap().unwrap();
-        let record = journal.append(Timestamp::UNIX_EPOCH, Event::Noted { path: None, message: "on".into() });
+        let record = journal
+            .append(Timestamp::UNIX_EPOCH, Event::Noted { path: None, message: "on".into(), next: None });
         assert_eq!(record.seq, 4);
         journal.sync().unwrap();
         assert_eq!(read(&path).unwrap().len(), 4);

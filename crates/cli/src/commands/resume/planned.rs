@@ -41,8 +41,8 @@ pub(super) fn show(asked: &Asked<'_>, planned: PlannedResume, format: OutputForm
         let anchor = anchor.map(|anchor| format!(" (anchor `{anchor}`)")).unwrap_or_default();
         out.result(&format!("resumes at `{first}`{anchor}"));
     }
-    let note = runtime::runs::changed_note(asked.reach, &run, &recipe, &changed);
-    note.iter().for_each(|note| out.result(note));
+    let note = runtime::runs::changed_note(&run, &recipe, &changed);
+    note.iter().for_each(|note| out.result(&asked.hints.advice(note)));
     let mut say = |what: &str, steps: &[String], how: &str, flag: &str| {
         if !steps.is_empty() {
             let command = asked.with(&run, flag);

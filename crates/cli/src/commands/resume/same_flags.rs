@@ -2,18 +2,20 @@
 
 use std::path::Path;
 
-use runtime::{
-    report::command_line::{CliHint, option},
-    runs::Runs,
-    store::{folder::RunFolder, secrets::Mask},
-};
+use runtime::store::{folder::RunFolder, secrets::Mask};
 
-use crate::{args::stored::ResumeArgs, environment::Environment, load_recipe};
+use crate::{
+    args::stored::ResumeArgs,
+    environment::Environment,
+    host::StoredRuns,
+    load_recipe,
+    report::hints::{Hints, option},
+};
 
 /// A requested resume.
 pub(super) struct Asked<'a> {
     pub(super) run: String,
-    pub(super) reach: &'a CliHint,
+    pub(super) hints: &'a Hints,
     /// The name of its recipe.
     pub(super) recipe_name: String,
     /// The secrets of the run.
@@ -25,7 +27,7 @@ pub(super) struct Asked<'a> {
 /// The requested resume; a run that cannot be read has no known secrets.
 pub(super) fn asked<'a>(
     args: &ResumeArgs,
-    runs: &'a Runs,
+    runs: &'a StoredRuns,
     folder: &RunFolder,
     environment: &Environment,
 ) -> Asked<'a> {
@@ -41,13 +43,13 @@ pub(super) fn asked<'a>(
         None => (String::new(), Mask::default()),
     };
     let same = same(args, file.as_deref(), &mask, environment);
-    Asked { run: folder.id(), reach: runs.reach(), recipe_name, mask, same }
+    Asked { run: folder.id(), hints: &runs.hints, recipe_name, mask, same }
 }
 
 impl Asked<'_> {
     /// The same command with one more flag.
     pub(super) fn with(&self, run: &str, flag: &str) -> String {
-        self.reach.command(&format!("resume {run}{} {flag}", self.same))
+        self.hints.command(&format!("resume {run}{} {flag}", self.same))
     }
 }
 

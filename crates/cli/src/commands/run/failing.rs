@@ -10,13 +10,7 @@ use recipe::{
     check::Checked,
     diagnostic::{Code, Diagnostic, Severity},
 };
-use runtime::{
-    os::shell_word::quote,
-    report::command_line::CliHint,
-    requests::RequestError,
-    run::DriveError,
-    runs::{RunError, Runs},
-};
+use runtime::{os::shell_word::quote, requests::RequestError, run::DriveError, runs::RunError};
 use serde_json::{Value as Json, json};
 
 use crate::{
@@ -24,11 +18,13 @@ use crate::{
     commands::stored_runs::{not_found, unreadable},
     environment::Environment,
     exit::Exit,
-    host, load_recipe,
+    host::{self, StoredRuns},
+    load_recipe,
     out::Out,
     report::{
         diagnostics,
         failure::{Failure, already_running},
+        hints::{self, Hints},
         json::ResultJson,
     },
 };
@@ -36,7 +32,7 @@ use crate::{
 /// A request failed, and not because of its recipe or of the run that it names.
 pub(crate) fn request_failed(
     error: RequestError,
-    runs: &Runs,
+    runs: &StoredRuns,
     places: &Places,
     environment: &Environment,
 ) -> Failure {
@@ -45,7 +41,7 @@ pub(crate) fn request_failed(
             load_recipe::not_found(&load_recipe::library(places, environment), &recipe, error)
         }
         RequestError::Setting(error) => host::unusable(&error),
-        RequestError::Run(error) => broken(error, runs.reach()),
+        RequestError::Run(error) => broken(error, &runs.hints),
         RequestError::Find(error) => not_found(&error, runs),
         RequestError::Open { folder, error } => unreadable(&error, &folder),
         other => Failure::new(Exit::Broken, other.to_string()),
@@ -53,21 +49,21 @@ pub(crate) fn request_failed(
 }
 
 /// The runner itself failed.
-pub(crate) fn broken(error: RunError, reach: &CliHint) -> Failure {
+pub(crate) fn broken(error: RunError, hints: &Hints) -> Failure {
     if let RunError::Busy { owner, state, .. } = &error {
         let run = &owner.run_id;
         return Failure::new(Exit::Conflict, error.to_string())
             .hint(format!("its state: {}", state.display()))
-            .hint(format!("look at it: {}", reach.command(&format!("show {run}"))))
-            .hint(format!("wait for it: {}", reach.command(&format!("logs {run} -f"))))
-            .hint(format!("stop it:    {}", reach.command(&format!("cancel {run}"))))
+            .hint(format!("look at it: {}", hints.command(&format!("show {run}"))))
+            .hint(format!("wait for it: {}", hints.command(&format!("logs {run} -f"))))
+            .hint(format!("stop it:    {}", hints.command(&format!("cancel {run}"))))
             .hint("run beside it: add --allow-concurrent");
     }
     let failure = Failure::new(Exit::Broken, error.to_string());
     match error {
         RunError::Drive(DriveError::Audit { .. }) => failure.hint(OTHER_AUDIT_DIR),
         RunError::Stopped { run, dir, error } => {
-            let go_on = reach.command(&format!("resume {run}"));
+            let go_on = hints.command(&format!("resume {run}"));
             failure
                 .hint(remedy(&error, &dir))
                 .hint(format!("completed steps are saved; when this is fixed, resume: {go_on}"))
@@ -79,7 +75,7 @@ pub(crate) fn broken(error: RunError, reach: &CliHint) -> Failure {
         ),
         _ => failure.hint(format!(
             "if the run had begun, its completed steps are saved: `{}` lists it, and `resume` continues it",
-            reach.command("runs")
+            hints.command("runs")
         )),
     }
 }
@@ -151,7 +147,10 @@ pub(crate) fn report_refused(refused: &Checked, asked: &str, format: OutputForma
         result["diagnosis"] = json!(found(obstacle, what));
         result["advice"] = json!([match first.filter(|problem| problem.place.is_none()) {
             Some(typed) => typed.help.clone().unwrap_or_else(|| "correct the command line".to_owned()),
-            None => format!("correct the recipe, then check it: recipe-runner-rs validate {}", quote(asked)),
+            None => {
+                let command = hints::plain(&format!("validate {}", quote(asked)));
+                format!("correct the recipe, then check it: {command}")
+            }
         }]);
         out.json(&result);
     }
@@ -186,10 +185,10 @@ pub(crate) fn refusal(recipe_name: String, exit: Exit) -> Json {
 }
 
 /// The stored result of a run that had begun when the runner failed.
-pub(super) fn stored_result(failure: &Failure, runs: &Runs) -> Option<Json> {
+pub(super) fn stored_result(failure: &Failure, runs: &StoredRuns) -> Option<Json> {
     let (_, run) = failure.facts.iter().find(|(name, _)| *name == "run_id")?;
     let shown = runs.open(runs.find(run).ok()?).ok()?;
-    let mut result = serde_json::to_value(ResultJson(&shown.result())).ok()?;
+    let mut result = serde_json::to_value(ResultJson(&shown.result(), &runs.hints)).ok()?;
     (result["status"], result["outcome"]) = (json!("failed"), json!("failed"));
     result["exit_code"] = json!(failure.exit.code());
     Some(result)

@@ -40,6 +40,7 @@ use crate::{
     out::Out,
     report::{
         failure::clean,
+        hints::Hints,
         hook_failures::HookFailures,
         progress::{Audience, answer, is_agent},
         words::{
@@ -60,13 +61,14 @@ const LONGEST: usize = 64 * 1024;
 pub(crate) struct Live<'a> {
     out: &'a mut Out,
     audience: Audience,
+    hints: Hints,
     screen: Screen,
     view: View,
     steps: HashMap<String, Watched>,
     pending: Vec<Chunk>,
     pending_bytes: usize,
     drawn: Option<Instant>,
-    hook_failures: HookFailures,
+    hooks: HookFailures,
 }
 
 /// The state of a running step.
@@ -94,17 +96,18 @@ enum Chunk {
 
 impl<'a> Live<'a> {
     /// Shows nothing yet.
-    pub(crate) fn new(out: &'a mut Out, audience: Audience) -> Live<'a> {
+    pub(crate) fn new(out: &'a mut Out, audience: Audience, hints: Hints) -> Live<'a> {
         Live {
             out,
             audience,
+            hints,
             screen: Screen::default(),
             view: View::default(),
             steps: HashMap::new(),
             pending: Vec::new(),
             pending_bytes: 0,
             drawn: None,
-            hook_failures: HookFailures::default(),
+            hooks: HookFailures::default(),
         }
     }
 
@@ -203,19 +206,17 @@ impl<'a> Live<'a> {
                 self.flush(path);
                 let next = next_attempt(*retry_in_ms);
                 self.line('↻', &format!("{path}: attempt {attempt} failed: {}; {next}", without_kind(&why)));
-                let wait = jiff::SignedDuration::from_millis(i64::try_from(*retry_in_ms).unwrap_or(i64::MAX));
-                let until = record.at.checked_add(wait).unwrap_or(Timestamp::MAX);
-                self.steps.entry(path.clone()).or_default().wait =
-                    Some((until, without_kind(&why).to_owned()));
+                let until =
+                    record.at.checked_add(Duration::from_millis(*retry_in_ms)).unwrap_or(Timestamp::MAX);
+                self.steps.entry(path.clone()).or_default().wait = Some((until, without_kind(&why).into()));
             }
-            Event::HookFinished { path, hook, error: Some(error) }
-                if self.hook_failures.is_first(hook, error) =>
-            {
+            Event::HookFinished { path, hook, error: Some(error) } if self.hooks.is_first(hook, error) => {
                 self.line('⚠', &format!("{path}: hook {hook} failed: {}", mask.quotation(error)));
             }
-            Event::Noted { path, message } => {
+            Event::Noted { path, message, next } => {
                 let path = path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default();
-                self.line('·', &format!("{path}{}", mask.quotation(message)));
+                let note = self.hints.note(message, next.as_ref());
+                self.line('·', &format!("{path}{}", mask.quotation(&note)));
             }
             Event::RecipeStopped { path, error, cause: StopCause::Timeout } => {
                 self.line('⚠', &format!("{path}: {}: stopping its steps", mask.quotation(error)));
@@ -224,9 +225,8 @@ impl<'a> Live<'a> {
                 self.line('·', &format!("auto-fix: {}", mask.quotation(&fixing(event))));
             }
             Event::RunFinished(finished) => {
-                for text in processes(finished).chain(self.hook_failures.take_repeated()) {
-                    self.line('⚠', &mask.quotation(&text));
-                }
+                let messages = processes(finished).chain(self.hooks.take_repeated());
+                messages.for_each(|text| self.line('⚠', &mask.quotation(&text)));
                 if !self.out.stdout_is_terminal {
                     self.run_finished(finished.status, state);
                 }

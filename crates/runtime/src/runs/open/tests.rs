@@ -78,7 +78,8 @@ fn check(meanwhile: fn(&RunFolder), expected: Result<(usize, u64), &str>) {
     let opened = runs.open(folder.clone()).unwrap();
     meanwhile(&folder);
     let found = runs.take_opened(opened).map(|(shown, mut journal)| {
-        let next = journal.append(Timestamp::UNIX_EPOCH, Event::Noted { path: None, message: "on".into() });
+        let next = journal
+            .append(Timestamp::UNIX_EPOCH, Event::Noted { path: None, message: "on".into(), next: None });
         journal.sync().unwrap();
         (shown.records.len(), next.seq)
     });

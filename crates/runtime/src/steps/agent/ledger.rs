@@ -10,6 +10,7 @@ use engine::run::{
     cause::Exhausted,
     event::Usage,
 };
+use recipe::plan::Budget;
 use tokio::time::Instant;
 
 /// The usage of every agent of this process so far.
@@ -83,42 +84,47 @@ pub async fn patience(limits: &[Limit], ledger: &Ledger) {
     }
 }
 
-/// The options of a resume that raise reached limits enough. The budget of a resume is that of the whole run, so the
-/// usage of the whole run counts.
-pub fn raise(exhausted: &[Exhausted], used: &Usage) -> Option<String> {
-    let mut options: Vec<(&str, f64)> = Vec::new();
+/// The budget of a resume that raises reached limits enough. It is that of the whole run, so the usage of the whole run
+/// counts.
+pub fn raise(exhausted: &[Exhausted], used: &Usage) -> Option<Budget> {
+    let mut raised = Budget::default();
     for limit in exhausted {
-        let (flag, enough) = enough(*limit, used)?;
-        match options.iter_mut().find(|(known, _)| *known == flag) {
-            Some((_, most)) => *most = most.max(enough),
-            None => options.push((flag, enough)),
+        match *limit {
+            Exhausted::Usd(usd) => {
+                let enough = enough(usd, used.cost_usd.unwrap_or(0.0))?;
+                raised.usd = Some(raised.usd.map_or(enough, |known| known.max(enough)));
+            }
+            Exhausted::Tokens(tokens) => {
+                let enough = enough(tokens as f64, used.tokens().unwrap_or(0) as f64)? as u64;
+                raised.tokens = raised.tokens.max(Some(enough));
+            }
+            Exhausted::AgentRuns(runs) => {
+                let enough = enough(runs as f64, used.runs as f64)? as u64;
+                raised.agent_runs = raised.agent_runs.max(Some(enough));
+            }
+            Exhausted::Minutes(minutes) => {
+                let enough = enough(minutes, used.seconds / 60.0)?;
+                raised.minutes = Some(raised.minutes.map_or(enough, |known| known.max(enough)));
+            }
         }
     }
-    let options: Vec<String> = options.iter().map(|(flag, enough)| format!("{flag} {enough}")).collect();
-    Some(options.join(" "))
+    Some(raised)
 }
 
 /// Twice a limit, doubled until it exceeds the usage.
-fn enough(limit: Exhausted, used: &Usage) -> Option<(&'static str, f64)> {
-    let (flag, number, spent) = match limit {
-        Exhausted::Usd(usd) => ("--budget-usd", usd, used.cost_usd.unwrap_or(0.0)),
-        Exhausted::AgentRuns(runs) => ("--budget-agent-runs", runs as f64, used.runs as f64),
-        Exhausted::Tokens(tokens) => ("--budget-tokens", tokens as f64, used.tokens().unwrap_or(0) as f64),
-        Exhausted::Minutes(minutes) => ("--budget-minutes", minutes, used.seconds / 60.0),
-    };
+fn enough(limit: f64, spent: f64) -> Option<f64> {
     // a budget of 0 would stay 0
-    let mut enough = Some(number * 2.0).filter(|number| *number > 0.0).unwrap_or(1.0);
+    let mut enough = Some(limit * 2.0).filter(|number| *number > 0.0).unwrap_or(1.0);
     while enough <= spent && enough.is_finite() {
         enough *= 2.0;
     }
     // no finite number exceeds the reported usage
-    enough.is_finite().then_some((flag, enough))
+    enough.is_finite().then_some(enough)
 }
 
 #[cfg(test)]
 mod tests {
     use engine::run::budget::{exceeded, used_up};
-    use recipe::plan::Budget;
 
     use super::*;
 
@@ -164,20 +170,21 @@ mod tests {
         };
         use Exhausted::{AgentRuns, Minutes, Tokens, Usd};
         let unused = &Usage::default();
-        for (exhausted, used, option) in [
-            (&[AgentRuns(3)][..], unused, "--budget-agent-runs 6"),
-            (&[Usd(0.5)], unused, "--budget-usd 1"),
-            (&[Tokens(1000)], unused, "--budget-tokens 2000"),
-            (&[Minutes(1.5)], unused, "--budget-minutes 3"),
-            (&[AgentRuns(0)], unused, "--budget-agent-runs 1"),
+        let budget = |usd, tokens, agent_runs, minutes| Budget { usd, tokens, agent_runs, minutes };
+        for (exhausted, used, raised) in [
+            (&[AgentRuns(3)][..], unused, budget(None, None, Some(6), None)),
+            (&[Usd(0.5)], unused, budget(Some(1.0), None, None, None)),
+            (&[Tokens(1000)], unused, budget(None, Some(2000), None, None)),
+            (&[Minutes(1.5)], unused, budget(None, None, None, Some(3.0))),
+            (&[AgentRuns(0)], unused, budget(None, None, Some(1), None)),
             // double would be reached as well
-            (&[AgentRuns(1)], &used, "--budget-agent-runs 8"),
-            (&[Usd(0.5)], &used, "--budget-usd 2"),
-            (&[Tokens(1000)], &used, "--budget-tokens 8000"),
-            (&[Minutes(0.5)], &used, "--budget-minutes 2"),
-            (&[AgentRuns(1), Usd(0.5), AgentRuns(9)], &used, "--budget-agent-runs 18 --budget-usd 2"),
+            (&[AgentRuns(1)], &used, budget(None, None, Some(8), None)),
+            (&[Usd(0.5)], &used, budget(Some(2.0), None, None, None)),
+            (&[Tokens(1000)], &used, budget(None, Some(8000), None, None)),
+            (&[Minutes(0.5)], &used, budget(None, None, None, Some(2.0))),
+            (&[AgentRuns(1), Usd(0.5), AgentRuns(9)], &used, budget(Some(2.0), None, Some(18), None)),
         ] {
-            assert_eq!(raise(exhausted, used).as_deref(), Some(option), "{exhausted:?}");
+            assert_eq!(raise(exhausted, used), Some(raised), "{exhausted:?}");
         }
         let endless = Usage { cost_usd: Some(f64::INFINITY), ..Usage::default() };
         assert_eq!(raise(&[Usd(0.5)], &endless), None);
