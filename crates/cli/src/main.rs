@@ -25,7 +25,7 @@ use out::Out;
 use report::failure::Failure;
 
 fn main() -> Exit {
-    runtime::os::process::hear_signals();
+    runtime::os::process::unblock_signals();
     let arguments: Vec<_> = std::env::args_os().collect();
     if let Some(run) = guardian::asked(&arguments) {
         return guardian::guard(run);

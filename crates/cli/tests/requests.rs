@@ -145,7 +145,9 @@ fn only_the_approved_plan_is_carried_out() {
         assert_eq!(output.code, 7, "{}", output.all());
         assert!(output.stderr.contains("the plan for run"), "{}", output.all());
         assert_eq!(records(&env), before, "nothing was started");
-        if format == "json" {
+        if format == "text" {
+            assert!(output.stdout.contains("re-run   b"), "{}", output.all());
+        } else {
             let json = output.json();
             assert_eq!(json["plan_digest"], plan()["plan_digest"], "{}", output.all());
             assert_eq!(json["plan"]["steps"], plan()["steps"], "{}", output.all());

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use engine::run::cause::{AgentFailure, ExceededLimit, Refusal, StartFailure, StartFailureKind};
 use engine::{
     Outcome,
-    failure::{AgentTrouble, Bucket, Class, Facts, Obstacle, Producer, StepType, diagnose},
+    failure::{AgentTrouble, Class, Facts, Obstacle, Producer, Responsibility, StepType, diagnose},
 };
 
 const CORPUS: [&str; 3] = [
@@ -118,9 +118,9 @@ fn real_failures_are_explained() {
         } else {
             println!("{} -> {} {:?}", entry.header, found.class.as_str(), found.signals);
         }
-        if found.bucket == Bucket::Environment {
+        if found.bucket == Responsibility::Environment {
             claimed += 1;
-            rightly += usize::from(entry.class.bucket() == Bucket::Environment);
+            rightly += usize::from(entry.class.bucket() == Responsibility::Environment);
         }
     }
     println!("{:<28} {:<28} count", "labelled", "diagnosed");

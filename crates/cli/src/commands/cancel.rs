@@ -33,7 +33,7 @@ pub(crate) fn cancel(args: &CancelArgs, environment: &Environment, out: &mut Out
     let (id, cancelled, hints) = result.map_err(|failure| failure.announce(format, out))?;
     let (status, text, exit) = match cancelled {
         Cancelled::Stopped => {
-            let rest = process::blindness().unwrap_or("all its processes have ended");
+            let rest = process::visibility_warning().unwrap_or("all its processes have ended");
             ("cancelled", format!("run {id} cancelled; {rest}"), Exit::Success)
         }
         Cancelled::Left(processes) => {

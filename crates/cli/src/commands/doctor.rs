@@ -160,7 +160,7 @@ fn shell() -> Finding {
 }
 
 fn processes() -> Option<Finding> {
-    let detail = runtime::os::process::blindness()?;
+    let detail = runtime::os::process::visibility_warning()?;
     let fix = "mount it: `mount -t proc proc /proc`, or `unshare --mount-proc`, `bwrap --proc /proc`";
     Some(Finding::new("processes", "/proc", Status::Unusable).problem(detail, fix))
 }
@@ -272,7 +272,7 @@ fn absence(binary: &str) -> String {
     }
 }
 
-/// Tries to write to the state directory, or to where it would be made.
+/// RetryCounts to write to the state directory, or to where it would be made.
 fn state(args: &DoctorArgs, environment: &Environment) -> Finding {
     let fix = "make it writable, or choose another directory with `--state-dir DIR`";
     let dir = match host::state_dir(args.state_dir.as_deref(), environment) {

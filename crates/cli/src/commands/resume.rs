@@ -33,7 +33,7 @@ use crate::{
     },
 };
 use question::ask;
-use same_flags::Asked;
+use same_flags::AskedResume;
 
 /// Continues a run where it stopped.
 pub(crate) fn resume(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
@@ -124,7 +124,7 @@ fn approve(planned: PlannedResume, request: ResumeRequest, out: &mut Out) -> Opt
 }
 
 /// Says that nothing changed, because the answer was no.
-fn declined(asked: &Asked<'_>, format: OutputFormat, out: &mut Out) -> Result<Exit, Failure> {
+fn declined(asked: &AskedResume<'_>, format: OutputFormat, out: &mut Out) -> Result<Exit, Failure> {
     let run = &asked.run;
     if format == OutputFormat::Text {
         let command = asked.with(run, "--yes");
@@ -208,12 +208,14 @@ fn completed(run: &str, runs: &StoredRuns, folder: &RunFolder, format: OutputFor
 }
 
 /// Says that the approved plan is not the plan any more, and shows the new one.
-fn outdated(error: ResumeError, asked: &Asked<'_>, format: OutputFormat, out: &mut Out) -> Exit {
+fn outdated(error: ResumeError, asked: &AskedResume<'_>, format: OutputFormat, out: &mut Out) -> Exit {
     let message = error.to_string();
     let ResumeError::Outdated { run, plan, digest } = error else { return Exit::Conflict };
     let failure = Failure::new(Exit::Conflict, message)
         .hint(format!("see the new plan: {}", asked.with(&run, "--plan")));
-    if format == OutputFormat::Json {
+    if format == OutputFormat::Text {
+        planned::steps(&plan, &asked.mask, out);
+    } else {
         let mut json = refusal(asked.recipe_name.clone(), Exit::Conflict);
         json["run_id"] = json!(run);
         json["error"] = json!(failure.message);
@@ -253,7 +255,7 @@ fn misplaced(error: &RequestError, runs: &StoredRuns) -> Failure {
 }
 
 /// The failure message for a run that does not continue.
-fn explain(error: ResumeError, asked: &Asked<'_>) -> Failure {
+fn explain(error: ResumeError, asked: &AskedResume<'_>) -> Failure {
     let typed = |words: String| asked.hints.command(&words);
     let message = error.to_string();
     let wait = |run: &str| {

@@ -15,7 +15,7 @@ use crate::report::failure::clean;
 
 /// More problems than this are only counted in text; JSON has them all.
 const MOST_SHOWN: usize = 200;
-/// Lines longer than this are not shown.
+/// LineStarts longer than this are not shown.
 const LONGEST_LINE: usize = 4_096;
 /// A span over more lines than this is shown by its first line.
 const MOST_LINES: usize = 3;
@@ -43,7 +43,7 @@ impl Problem {
 
 /// All problems as JSON.
 pub(crate) fn problems(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<Problem> {
-    let mut lines = Lines::new(sources);
+    let mut lines = LineStarts::new(sources);
     let problem = |diagnostic: &Diagnostic| {
         let at = diagnostic.place.map(|place| lines.at(place));
         Problem {
@@ -82,7 +82,7 @@ pub(crate) fn report(diagnostics: &[Diagnostic], sources: &Sources, look: Look) 
     }
     let renderer = if look.colour { Renderer::styled() } else { Renderer::plain() };
     let renderer = renderer.term_width(look.width);
-    let mut lines = Lines::new(sources);
+    let mut lines = LineStarts::new(sources);
     let mut text = String::new();
     let facts = fold(diagnostics);
     for fact in facts.iter().take(MOST_SHOWN) {
@@ -124,7 +124,7 @@ fn fold(diagnostics: &[Diagnostic]) -> Vec<Fact<'_>> {
 }
 
 /// `also at 12:3, 40:3 and child.yaml:7:5`: the file is named if it is another one.
-fn also_at(fact: &Fact<'_>, sources: &Sources, lines: &mut Lines<'_>) -> Option<String> {
+fn also_at(fact: &Fact<'_>, sources: &Sources, lines: &mut LineStarts<'_>) -> Option<String> {
     let mut file = fact.diagnostic.place?.file;
     let mut words = |place: &Place| {
         let at = lines.at(*place);
@@ -143,7 +143,7 @@ fn also_at(fact: &Fact<'_>, sources: &Sources, lines: &mut Lines<'_>) -> Option<
     (!places.is_empty()).then(|| format!("also at {}{more}", places.join(", ")))
 }
 
-fn render(fact: &Fact<'_>, sources: &Sources, lines: &mut Lines<'_>, renderer: &Renderer) -> String {
+fn render(fact: &Fact<'_>, sources: &Sources, lines: &mut LineStarts<'_>, renderer: &Renderer) -> String {
     let diagnostic = fact.diagnostic;
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
@@ -168,7 +168,7 @@ fn excerpt<'a>(
     diagnostic: &Diagnostic,
     place: Place,
     file: &'a SourceFile,
-    lines: &mut Lines<'_>,
+    lines: &mut LineStarts<'_>,
 ) -> Element<'a> {
     let at = lines.at(place);
     if at.text.is_empty() || at.text.len() > LONGEST_LINE {
@@ -218,14 +218,14 @@ struct At {
 }
 
 /// The starts of all lines, looked up once per file: a file may have thousands of problems.
-struct Lines<'a> {
+struct LineStarts<'a> {
     sources: &'a Sources,
     starts: HashMap<FileId, Vec<usize>>,
 }
 
-impl<'a> Lines<'a> {
-    fn new(sources: &'a Sources) -> Lines<'a> {
-        Lines { sources, starts: HashMap::new() }
+impl<'a> LineStarts<'a> {
+    fn new(sources: &'a Sources) -> LineStarts<'a> {
+        LineStarts { sources, starts: HashMap::new() }
     }
 
     fn at(&mut self, place: Place) -> At {

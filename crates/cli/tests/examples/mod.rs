@@ -74,7 +74,7 @@ fn matches(line: &str, claimed: &str) -> bool {
     rest.is_empty() || claimed.ends_with('…')
 }
 
-/// Tries everything that the comment of a recipe claims.
+/// RetryCounts everything that the comment of a recipe claims.
 pub(crate) fn check(env: &TestEnv, file: &str) {
     let text = fs::read_to_string(root().join(file)).unwrap();
     let claims = claims(&text);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Which side has to act on a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Bucket {
+pub enum Responsibility {
     /// Something outside the recipe and the work is missing or refuses.
     Environment,
     /// The recipe cannot do what it says.
@@ -20,15 +20,15 @@ pub enum Bucket {
     None,
 }
 
-impl Bucket {
+impl Responsibility {
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
-            Bucket::Environment => "environment",
-            Bucket::Recipe => "recipe",
-            Bucket::Work => "work",
-            Bucket::Run => "run",
-            Bucket::None => "none",
+            Responsibility::Environment => "environment",
+            Responsibility::Recipe => "recipe",
+            Responsibility::Work => "work",
+            Responsibility::Run => "run",
+            Responsibility::None => "none",
         }
     }
 }
@@ -67,8 +67,8 @@ macro_rules! classes {
             }
 
             /// Which side has to act on it.
-            pub fn bucket(self) -> Bucket {
-                match self { $(Class::$name => Bucket::$bucket,)+ }
+            pub fn bucket(self) -> Responsibility {
+                match self { $(Class::$name => Responsibility::$bucket,)+ }
             }
         }
     };

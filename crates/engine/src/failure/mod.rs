@@ -28,7 +28,7 @@ use crate::{
 
 pub use crate::run::outcome::{AgentTrouble, KnownBy};
 pub use advice::{Actions, advice, resume_action, then_resume};
-pub use class::{Bucket, Class, Confidence};
+pub use class::{Class, Confidence, Responsibility};
 pub use facts::Facts;
 pub use fingerprint::{fingerprint, fingerprint_of_all, normalize};
 pub use hollow::is_hollow;
@@ -175,7 +175,7 @@ pub struct Diagnosis {
     /// Whether the cause is unknown.
     pub uncertain: bool,
     /// Which side has to act.
-    pub bucket: Bucket,
+    pub bucket: Responsibility,
     /// The diagnoses of steps that failed in parallel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Beside>,
@@ -198,7 +198,7 @@ pub struct Beside {
     /// The evidence.
     pub signals: Vec<Signal>,
     /// Which side has to act.
-    pub bucket: Bucket,
+    pub bucket: Responsibility,
 }
 
 impl Diagnosis {

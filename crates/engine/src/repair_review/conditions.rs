@@ -1,6 +1,6 @@
 //! Whether the condition of a step can still be true.
 //!
-//! Tries the values that the condition itself mentions; never needs a run.
+//! RetryCounts the values that the condition itself mentions; never needs a run.
 
 use recipe::{
     condition::Condition,

@@ -15,7 +15,7 @@ use recipe::{
 use crate::RunSettings;
 
 /// Variables, by their names.
-pub type Ambient = BTreeMap<String, String>;
+pub type EnvOverrides = BTreeMap<String, String>;
 
 /// The variables for a name, in order of precedence: also with the name as written, because `env RECIPE_VAR_my-name=…`
 /// can set that.
@@ -41,7 +41,7 @@ pub fn values<'a>(unit: &Unit, variable: impl Fn(&str) -> Option<&'a str>) -> Ma
 
 /// The variables that only sub-recipes may read. All of them are kept if a recipe becomes known only during the run,
 /// because its variables are unknown.
-pub fn below(plan: &Plan, mut all: Ambient) -> Ambient {
+pub fn below(plan: &Plan, mut all: EnvOverrides) -> EnvOverrides {
     let names =
         |unit: &Unit| -> BTreeSet<String> { unit.expected().flat_map(|name| variables(name)).collect() };
     // the main recipe passes its own names down

@@ -14,7 +14,7 @@ use crate::run::ending::EndReason;
 use crate::run::next::Next;
 use crate::run::origin::Origin;
 use crate::run::outcome::{RunStatus, SkipReason, StepStatus, StopCause};
-use crate::run::override_values::Given;
+use crate::run::override_values::OverrideValue;
 pub use ended::{Ended, OutputRef, Stored};
 pub use usage::Usage;
 
@@ -272,7 +272,7 @@ pub struct RunResumed {
     pub anchor: Option<String>,
     /// Given values that replace those of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub given: Vec<(String, Given)>,
+    pub given: Vec<(String, OverrideValue)>,
     /// Whether the user switched auto-fix off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_auto_fix: bool,

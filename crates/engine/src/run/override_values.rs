@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// A given value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Given {
+pub enum OverrideValue {
     /// A number as it was written.
     Number(String),
     /// A list or an object as it was typed.
@@ -18,24 +18,24 @@ pub enum Given {
 }
 
 /// Values in the form for files.
-pub fn write(values: &Map) -> Vec<(String, Given)> {
+pub fn write(values: &Map) -> Vec<(String, OverrideValue)> {
     let given = |value: &Value| match value {
-        Value::Number(number) => Given::Number(number.as_str().to_owned()),
+        Value::Number(number) => OverrideValue::Number(number.as_str().to_owned()),
         other => match other.typed_json() {
-            Some(text) => Given::Json(text.to_owned()),
-            None => Given::Value(other.clone()),
+            Some(text) => OverrideValue::Json(text.to_owned()),
+            None => OverrideValue::Value(other.clone()),
         },
     };
     values.iter().map(|(name, value)| (name.clone(), given(value))).collect()
 }
 
 /// Values from the form for files.
-pub fn read(given: &[(String, Given)]) -> Map {
+pub fn read(given: &[(String, OverrideValue)]) -> Map {
     let text = |text: &String| Value::from(text.as_str());
-    let value = |given: &Given| match given {
-        Given::Number(written) => Number::parse(written).map_or_else(|| text(written), Value::Number),
-        Given::Json(typed) => Value::from_typed_json(typed).unwrap_or_else(|_| text(typed)),
-        Given::Value(value) => value.clone(),
+    let value = |given: &OverrideValue| match given {
+        OverrideValue::Number(written) => Number::parse(written).map_or_else(|| text(written), Value::Number),
+        OverrideValue::Json(typed) => Value::from_typed_json(typed).unwrap_or_else(|_| text(typed)),
+        OverrideValue::Value(value) => value.clone(),
     };
     given.iter().map(|(name, given)| (name.clone(), value(given))).collect()
 }
@@ -57,7 +57,7 @@ mod tests {
         .map(|(name, value)| (name.to_owned(), value))
         .collect();
         let stored = serde_json::to_string(&write(&values)).unwrap();
-        let back = read(&serde_json::from_str::<Vec<(String, Given)>>(&stored).unwrap());
+        let back = read(&serde_json::from_str::<Vec<(String, OverrideValue)>>(&stored).unwrap());
         assert_eq!(back, values);
         for (name, value) in &values {
             assert_eq!(back[name].render(), value.render(), "{name}");

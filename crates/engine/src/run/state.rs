@@ -35,7 +35,7 @@ use crate::run::{
 };
 pub use effects::ForGood;
 pub(crate) use interrupted::timeout_fired;
-pub use retry_counts::Tries;
+pub use retry_counts::RetryCounts;
 use steps::FinishedStep;
 
 /// The settings of a run besides its recipe.
@@ -44,7 +44,7 @@ pub struct RunSettings {
     /// Given context values.
     pub given: Map,
     /// Variables that give values to names of sub-recipes.
-    pub ambient: crate::run::env_overrides::Ambient,
+    pub ambient: crate::run::env_overrides::EnvOverrides,
     /// Only tagged steps with one of these tags run.
     pub include_tags: Vec<String>,
     /// Steps with one of these tags do not run.
@@ -94,7 +94,7 @@ pub struct RunState {
     pub repair: Option<RepairBegan>,
     /// Agents that were started and whose end is unknown.
     pub(crate) started_agents: HashMap<String, u64>,
-    tries: HashMap<String, Tries>,
+    tries: HashMap<String, RetryCounts>,
     last_failed: HashMap<String, u32>,
     left: background::Left,
     pub(crate) kept: HashMap<String, StepState>,

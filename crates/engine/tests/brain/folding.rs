@@ -9,7 +9,7 @@ use engine::{
         event::{Ended, NameChange, RunResumed, Spawned, Usage},
         inputs::digest,
         outcome::{KnownBy, RunStatus, SkipReason, StopCause},
-        state::Tries,
+        state::RetryCounts,
     },
 };
 use recipe::value::Value;
@@ -109,16 +109,16 @@ fn tries_in_vain_are_counted_until_the_step_ends() {
         (Outcome::TimedOut(1.0), 1, 2),
     ] {
         run.fail_attempt("sub/k", ended(outcome.clone()));
-        assert_eq!(run.state.tries("sub/k"), Tries { rate_limited, failed }, "{outcome:?}");
+        assert_eq!(run.state.tries("sub/k"), RetryCounts { rate_limited, failed }, "{outcome:?}");
     }
     assert_eq!(run.state.failures["sub/k"].len(), 4);
     // what is below begins anew with the recipe around it
     run.fail_attempt("sub", ended(Outcome::Nested));
-    assert_eq!(run.state.tries("sub/k"), Tries::default());
-    assert_eq!(run.state.tries("sub"), Tries { rate_limited: 0, failed: 1 });
+    assert_eq!(run.state.tries("sub/k"), RetryCounts::default());
+    assert_eq!(run.state.tries("sub"), RetryCounts { rate_limited: 0, failed: 1 });
     // a step that is given up while it waits ends as its last attempt did, which is one failure
     run.finish("sub", StepStatus::Failed, ended(Outcome::Nested));
-    assert_eq!(run.state.tries("sub"), Tries::default());
+    assert_eq!(run.state.tries("sub"), RetryCounts::default());
     assert_eq!(run.state.failures["sub"].len(), 1);
 }
 

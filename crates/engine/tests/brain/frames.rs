@@ -6,7 +6,7 @@ use engine::{
         decide::{result, undecided},
         event::RunResumed,
         outcome::SkipReason,
-        override_values::Given,
+        override_values::OverrideValue,
     },
 };
 use recipe::value::Value;
@@ -197,7 +197,7 @@ fn what_an_earlier_resume_had_not_come_to_is_kept_still() {
 fn a_recipe_below_is_not_known_before_it_is_entered_again() {
     let mut run = run("- {id: k, command: x}\n- {id: n, recipe: leaf}\n", PAIR, parallel(4), &["n/l"]);
     assert!(run.state.step("n/k").is_some());
-    let given = vec![("goal".to_owned(), Given::Value(Value::from("new")))];
+    let given = vec![("goal".to_owned(), OverrideValue::Value(Value::from("new")))];
     run.record(Event::RunResumed(RunResumed { pid: 1, given, ..RunResumed::default() }), None);
     assert!(run.state.step("k").is_some() && run.state.step("n/k").is_none());
     assert_eq!(run.value("goal"), "new");

@@ -85,7 +85,7 @@ impl BoundedText {
 
 /// The state of the reader in a line of JSON.
 #[derive(Debug, Default, PartialEq)]
-enum Place {
+enum JsonPlace {
     /// Between texts.
     #[default]
     Outside,
@@ -99,7 +99,7 @@ enum Place {
 #[derive(Debug, Default)]
 pub(super) struct LongLine {
     out: Vec<u8>,
-    place: Place,
+    place: JsonPlace,
     /// The text so far, without escapes.
     text: BoundedText,
     /// The escape so far, without its backslash.
@@ -114,9 +114,9 @@ impl LongLine {
     pub(super) fn push(&mut self, mut bytes: &[u8]) {
         while let Some((first, after)) = bytes.split_first() {
             bytes = match self.place {
-                Place::Outside => self.outside(bytes),
-                Place::Text => self.inside(bytes),
-                Place::Escape => {
+                JsonPlace::Outside => self.outside(bytes),
+                JsonPlace::Text => self.inside(bytes),
+                JsonPlace::Escape => {
                     self.escaped(*first);
                     after
                 }
@@ -140,7 +140,7 @@ impl LongLine {
             return &[];
         };
         self.out.extend_from_slice(&bytes[..at]);
-        self.place = Place::Text;
+        self.place = JsonPlace::Text;
         &bytes[at + 1..]
     }
 
@@ -152,7 +152,7 @@ impl LongLine {
         self.text.push(&bytes[..at]);
         match bytes[at] {
             b'"' => self.end_text(),
-            _ => self.place = Place::Escape,
+            _ => self.place = JsonPlace::Escape,
         }
         &bytes[at + 1..]
     }
@@ -176,7 +176,7 @@ impl LongLine {
             self.text.push(meant.encode_utf8(&mut [0; 4]).as_bytes());
         }
         escape.clear();
-        (self.escape, self.place) = (escape, Place::Text);
+        (self.escape, self.place) = (escape, JsonPlace::Text);
     }
 
     /// The character of four hexadecimal digits; `None` while its second half is missing.
@@ -203,7 +203,7 @@ impl LongLine {
         };
         // writing to memory cannot fail
         drop(serde_json::to_writer(&mut self.out, &text));
-        self.place = Place::Outside;
+        self.place = JsonPlace::Outside;
     }
 
     #[cfg(test)]

@@ -81,9 +81,9 @@ fn message(problem: &Diagnostic) -> String {
     }
 }
 
-type Wrong = (Place, String);
+type WrongPlace = (Place, String);
 
-fn understand(root: &Node) -> Result<Configuration, Wrong> {
+fn understand(root: &Node) -> Result<Configuration, WrongPlace> {
     let agent = match written(root, "agent") {
         None => None,
         Some(entry) => match value(&entry.value)? {
@@ -110,16 +110,16 @@ fn written<'a>(node: &'a Node, name: &str) -> Option<&'a Entry> {
     node.get(name).filter(|entry| !entry.value.is_null())
 }
 
-fn unfit(entry: &Entry, wanted: &str) -> Wrong {
+fn unfit(entry: &Entry, wanted: &str) -> WrongPlace {
     let message = format!("`{}` is {wanted}, but this is {}", entry.key.text, entry.value.type_name());
     (entry.key.place, message)
 }
 
-fn value(node: &Node) -> Result<Value, Wrong> {
+fn value(node: &Node) -> Result<Value, WrongPlace> {
     serde_json::to_value(node.to_value()).map_err(|error| (node.place, error.to_string()))
 }
 
-fn program(node: &Node) -> Result<CustomProgram, Wrong> {
+fn program(node: &Node) -> Result<CustomProgram, WrongPlace> {
     let NodeKind::Map(entries) = &node.kind else {
         let message = format!("a program of `agents` is a map of fields, but this is {}", node.type_name());
         return Err((node.place, message));
@@ -133,7 +133,7 @@ fn decode<T: DeserializeOwned>(
     entries: &[Entry],
     required: &serde_json::Map<String, Value>,
     (place, what): (Place, &str),
-) -> Result<T, Wrong> {
+) -> Result<T, WrongPlace> {
     let mut members = serde_json::Map::new();
     for entry in entries.iter().filter(|entry| !entry.value.is_null()) {
         let value = value(&entry.value)?;
@@ -146,7 +146,7 @@ fn decode<T: DeserializeOwned>(
     serde_json::from_value(members.into()).map_err(|error| (place, format!("{what}: {error}")))
 }
 
-fn knowledge(entry: &Entry) -> Result<UserKnowledge, Wrong> {
+fn knowledge(entry: &Entry) -> Result<UserKnowledge, WrongPlace> {
     let NodeKind::Map(_) = &entry.value.kind else { return Err(unfit(entry, "a map of fields")) };
     let mut knowledge = UserKnowledge::default();
     let none = serde_json::Map::new();

@@ -134,10 +134,10 @@ pub struct Program {
 }
 
 /// The description of a known program, read when it is first needed.
-type Known = LazyLock<Option<Arc<CustomProgram>>>;
+type Description = LazyLock<Option<Arc<CustomProgram>>>;
 
 /// The programs that need no configuration, each with its description.
-static KNOWN: [(&str, Known); 6] = [
+static KNOWN: [(&str, Description); 6] = [
     ("claude", LazyLock::new(|| described(include_str!("programs/claude.yaml")))),
     ("codex", LazyLock::new(|| described(include_str!("programs/codex.yaml")))),
     ("copilot", LazyLock::new(|| described(include_str!("programs/copilot.yaml")))),

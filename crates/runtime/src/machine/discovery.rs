@@ -23,7 +23,7 @@ use recipe::{
 };
 
 pub use catalog::Found;
-use catalog::{Catalogs, Header};
+use catalog::{Catalogs, RecipeHeader};
 
 /// Prefix of the paths of recipes that are part of the program.
 const BUILT_IN: &str = "built-in:";
@@ -112,14 +112,14 @@ impl Library {
             }
         }
         for (name, text) in &self.setup.built_in {
-            let header = Header::read(text.as_bytes());
+            let header = RecipeHeader::read(text.as_bytes());
             found.push(Found::new(format!("{BUILT_IN}{name}"), name, &header));
         }
         catalog::shadow(&mut found);
         found
     }
 
-    fn found(&self, file: &Path, header: &Header) -> Found {
+    fn found(&self, file: &Path, header: &RecipeHeader) -> Found {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         Found::new(self.display(file), &stem, header)
     }

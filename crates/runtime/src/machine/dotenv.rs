@@ -73,10 +73,10 @@ pub fn parse(text: &str) -> Vec<(String, String)> {
 }
 
 /// A line number, from 1, and the reason why the line cannot be parsed.
-type Wrong = (usize, &'static str);
+type WrongLine = (usize, &'static str);
 
 /// The definitions in a text, and the lines that cannot be parsed.
-fn scan(text: &str) -> (Vec<(String, String)>, Vec<Wrong>) {
+fn scan(text: &str) -> (Vec<(String, String)>, Vec<WrongLine>) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (mut found, mut wrong) = (Vec::new(), Vec::new());
     let (mut at, mut number) = (0, 0);

@@ -243,8 +243,8 @@ impl LocalMachine {
 /// from `base`.
 pub(crate) fn warnings(host: &Host, plan: &Plan, base: &Path, working_dir: &Path) -> Vec<String> {
     let of_files = dotenv::problems(plan, base, working_dir);
-    let blindness = crate::os::process::blindness().map(str::to_owned);
-    host.sessions_problem().into_iter().chain(of_files).chain(blindness).collect()
+    let visibility_warning = crate::os::process::visibility_warning().map(str::to_owned);
+    host.sessions_problem().into_iter().chain(of_files).chain(visibility_warning).collect()
 }
 
 /// The default depth of runs inside each other with `--compat`.

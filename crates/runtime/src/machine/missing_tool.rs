@@ -66,7 +66,7 @@ fn named<'a>(lines: impl Iterator<Item = &'a str>, endings: &[&str]) -> Option<S
 
 /// The commands of a script that are neither its functions, nor builtins, nor programs.
 fn absent(script: &str, lookup: &Lookup) -> Vec<String> {
-    let mut seen = Seen::default();
+    let mut seen = ScriptCommands::default();
     // it is unknown here which branch was taken
     if !script.contains("{{#if") {
         seen.list(&parse(script), 0);
@@ -98,7 +98,7 @@ impl Lookup {
 
 /// Facts about the commands of a script.
 #[derive(Default)]
-struct Seen {
+struct ScriptCommands {
     programs: Vec<String>,
     functions: HashSet<String>,
     /// Whether it changes directories.
@@ -110,7 +110,7 @@ struct Seen {
 /// The deepest nesting to look into.
 const DEEPEST: usize = 50;
 
-impl Seen {
+impl ScriptCommands {
     fn list(&mut self, list: &List, depth: usize) {
         let commands = list.iter().flat_map(|item| &item.chain).flat_map(|(_, pipeline)| &pipeline.commands);
         for command in commands.filter(|_| depth < DEEPEST) {

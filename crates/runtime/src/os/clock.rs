@@ -54,7 +54,8 @@ pub(crate) fn now_beside(pid: u32, last: Timestamp) -> Timestamp {
 
 /// How long a process has lived, if the system tells.
 fn age(pid: u32) -> Option<SignedDuration> {
-    let stat = process::shows_us().then(|| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok())??;
+    let stat =
+        process::proc_is_ours().then(|| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok())??;
     let began: f64 = stat.rsplit(") ").next()?.split(' ').nth(19)?.parse().ok()?;
     Some(uptime() - SignedDuration::try_from_secs_f64(began / TICKS_PER_SECOND).ok()?)
 }

@@ -44,22 +44,22 @@ impl Guardian {
         let mut command = Command::new(&self.program);
         command.arg0(&self.name).args(&self.args).arg(run).env_clear().current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        process::start_aside(&mut command)
+        process::spawn_unmanaged(&mut command)
     }
 }
 
 /// The guardian of a run, seen from its runner: started when a process runs long enough, and told when the run is over.
 ///
 /// Dropping it without [`Self::end`] looks like the death of the runner: then the guardian acts.
-pub(crate) struct Beside {
+pub(crate) struct GuardianProcess {
     order: Option<(Guardian, PathBuf)>,
     child: Option<Child>,
 }
 
-impl Beside {
+impl GuardianProcess {
     /// A guardian that is not started yet. Without a folder or a program it never starts.
-    pub(crate) fn new(guardian: Option<Guardian>, folder: Option<PathBuf>) -> Beside {
-        Beside { order: guardian.zip(folder), child: None }
+    pub(crate) fn new(guardian: Option<Guardian>, folder: Option<PathBuf>) -> GuardianProcess {
+        GuardianProcess { order: guardian.zip(folder), child: None }
     }
 
     /// Does the work, and starts a guardian as soon as a process of it runs long enough.

@@ -16,7 +16,7 @@ use crate::{
     os::process,
     run::{DriveError, Halt, INBOX, Notice, Reporter, Signals, TOLD_AGAIN, cancel_requested},
     runs::{RunError, Runs},
-    steps::shell::attempt::{Go, Progress},
+    steps::shell::attempt::{Progress, StopSignal},
     store::folder::RunFolder,
 };
 
@@ -97,7 +97,7 @@ impl BetweenAttempts<'_> {
     /// run. Records the processes that are started for it.
     pub(super) fn watch<T>(
         &mut self,
-        gate: &watch::Sender<Go>,
+        gate: &watch::Sender<StopSignal>,
         mut progress: mpsc::UnboundedReceiver<Progress>,
         agent: impl Future<Output = T>,
     ) -> Result<(T, Option<Halt>), AutoFixError> {
@@ -116,7 +116,7 @@ impl BetweenAttempts<'_> {
                         None => {
                             reporter.notice(Notice::Stopping { why: halt.why() });
                             halted = Some(halt);
-                            let _ = gate.send(Go::Stop);
+                            let _ = gate.send(StopSignal::Run);
                         }
                         Some(_) => {
                             reporter.notice(Notice::Stopping { why: TOLD_AGAIN });
@@ -127,7 +127,7 @@ impl BetweenAttempts<'_> {
                         let spawned = Event::Spawned(started.recorded(&mut names));
                         let appended = runs.append(folder, spawned, reporter);
                         if appended.is_err() {
-                            let _ = gate.send(Go::Stop);
+                            let _ = gate.send(StopSignal::Run);
                         }
                         recorded = recorded.and(appended);
                     },

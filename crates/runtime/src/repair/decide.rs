@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use engine::{
-    failure::{Bucket, Class},
+    failure::{Class, Responsibility},
     resume::{ResumePlan, Resumer},
     run::outcome::OutcomeKind,
 };
@@ -47,32 +47,32 @@ impl Loop<'_> {
         let was_followed = |attempt: &Attempt| attempt.plan.is_some();
         let changed_since = |attempt: &Attempt| attempt.repair.as_ref().is_some_and(|repair| repair.accepted);
         if same.iter().any(|attempt| was_followed(attempt) && !changed_since(attempt))
-            && diagnosis.bucket != Bucket::Environment
+            && diagnosis.bucket != Responsibility::Environment
         {
             // once only: one more level of producers
-            let may_widen = self.level == 0 && diagnosis.bucket == Bucket::Work;
+            let may_widen = self.level == 0 && diagnosis.bucket == Responsibility::Work;
             return match may_widen && self.goes_further(result, &same) {
                 true => Next::Widen,
                 false => Next::Escalate("the same failure came twice".to_owned()),
             };
         }
         match diagnosis.bucket {
-            Bucket::Environment => match diagnosis.class {
+            Responsibility::Environment => match diagnosis.class {
                 Class::RateLimit | Class::Network => Next::Wait(self.wait(same.len() as u32)),
                 _ => Next::Blocked(format!(
                     "{}: fix a problem outside the recipe first",
                     diagnosis.class.as_str()
                 )),
             },
-            Bucket::Recipe => Next::Repair,
+            Responsibility::Recipe => Next::Repair,
             // the agent whose answer was wrong does its own step again
-            Bucket::Work if is_own_slip(result) => Next::Resume,
-            Bucket::Work if self.has_producers(result, self.level) => Next::Resume,
-            Bucket::Work => Next::Repair,
-            Bucket::Run | Bucket::None if earlier.iter().any(is_unexplained) => {
+            Responsibility::Work if is_own_slip(result) => Next::Resume,
+            Responsibility::Work if self.has_producers(result, self.level) => Next::Resume,
+            Responsibility::Work => Next::Repair,
+            Responsibility::Run | Responsibility::None if earlier.iter().any(is_unexplained) => {
                 Next::Escalate("the cause is unknown, and another attempt did not help".to_owned())
             }
-            Bucket::Run | Bucket::None => Next::Resume,
+            Responsibility::Run | Responsibility::None => Next::Resume,
         }
     }
 
@@ -117,5 +117,5 @@ fn is_same_failure(attempt: &Attempt, result: &RunResult) -> bool {
 /// Whether an attempt failed without a known cause, so that only another try could help.
 fn is_unexplained(attempt: &Attempt) -> bool {
     let found = attempt.classification.as_ref();
-    found.is_some_and(|found| matches!(found.bucket, Bucket::Run | Bucket::None))
+    found.is_some_and(|found| matches!(found.bucket, Responsibility::Run | Responsibility::None))
 }

@@ -4,7 +4,7 @@
 
 use engine::{
     EndReason,
-    failure::Bucket,
+    failure::Responsibility,
     resume::{Producers, ResumePlan, Resumer},
     run::next::{Next, ResumeChoice},
 };
@@ -64,7 +64,7 @@ impl Loop<'_> {
         }
         let edited = |file: &str| ResumeChoice { recipe: Some(file.to_owned()), ..ResumeChoice::default() };
         choices.extend(self.unwritten(work).map(edited));
-        let is_recipe = result.diagnosis.as_ref().is_some_and(|found| found.bucket == Bucket::Recipe);
+        let is_recipe = result.diagnosis.as_ref().is_some_and(|found| found.bucket == Responsibility::Recipe);
         let is_repaired = work.report.attempts.iter().any(|attempt| attempt.repair.is_some());
         if !is_offered && (is_recipe || is_repaired) && self.recipe_file.is_file() {
             choices.push(edited(&file));

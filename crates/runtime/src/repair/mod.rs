@@ -285,7 +285,7 @@ impl Loop<'_> {
         let prepared = self.prepare(&mut desk, &work.budget, &mut work.report, &work.result, &next);
         work.ear = Some(desk.ear);
         match prepared? {
-            Prepared::Go(repaired) => self.attempt(work, repaired),
+            Prepared::StopSignal(repaired) => self.attempt(work, repaired),
             Prepared::Over(reason) => Ok(Round::Over(reason)),
             Prepared::Told(halt) => Ok(Round::Told(halt)),
         }
@@ -314,9 +314,9 @@ impl Loop<'_> {
             (None, Next::Repair) => self.repair(desk, budget, report, result),
             (None, Next::Widen) => {
                 self.level = 1;
-                Ok(Prepared::Go(None))
+                Ok(Prepared::StopSignal(None))
             }
-            (None, _) => Ok(Prepared::Go(None)),
+            (None, _) => Ok(Prepared::StopSignal(None)),
         }
     }
 

@@ -37,7 +37,7 @@ use super::{
 use crate::{
     agents::{AgentSettings, User},
     machine::host::Host,
-    os::{environment::Environment, guardian::Beside},
+    os::{environment::Environment, guardian::GuardianProcess},
     report::RunResult,
     run::Halt,
     steps::{
@@ -45,7 +45,7 @@ use crate::{
             attempt::{AgentTask, run_once},
             ledger::Ledger,
         },
-        shell::attempt::Go,
+        shell::attempt::StopSignal,
     },
     store::{
         folder::{FolderError, RunFolder, make_dir, write_new},
@@ -133,7 +133,9 @@ impl Loop<'_> {
                 attempt.repair = Some(proposal.clone());
             }
             match verdict {
-                Verdict::Accepted(text) => return Ok(Prepared::Go(Some(Box::new(Repair { subject, text })))),
+                Verdict::Accepted(text) => {
+                    return Ok(Prepared::StopSignal(Some(Box::new(Repair { subject, text }))));
+                }
                 Verdict::Stopped(halt) => return Ok(Prepared::Told(halt)),
                 Verdict::Unasked | Verdict::Unwritten => return Ok(Prepared::Over(proposal.summary)),
                 Verdict::Refused if refused.is_some() => {
@@ -343,8 +345,9 @@ impl Repairer<'_> {
             account: ledger.open("repair"),
             ledger,
         };
-        let mut guardian = Beside::new(self.host.guardian.clone(), Some(self.folder.path().to_owned()));
-        let (gate, go) = watch::channel(Go::On);
+        let mut guardian =
+            GuardianProcess::new(self.host.guardian.clone(), Some(self.folder.path().to_owned()));
+        let (gate, go) = watch::channel(StopSignal::None);
         let (progress, told) = mpsc::unbounded_channel();
         let watched = desk.watch(&gate, told, async move {
             let wake = Arc::new(Notify::new());

@@ -40,7 +40,7 @@ pub(super) struct Work<'a> {
 /// The result of the preparation of the next attempt.
 pub(super) enum Prepared {
     /// It can be made, with a repaired recipe if there is one.
-    Go(Option<Box<Repair>>),
+    StopSignal(Option<Box<Repair>>),
     /// It cannot be made, for this reason.
     Over(String),
     /// A stop was requested.

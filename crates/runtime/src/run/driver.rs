@@ -21,7 +21,7 @@ use super::{
     run_store::RunStore, signals, spec::RunSpec, tasks::Tasks,
 };
 use crate::{
-    os::{clock, files, guardian::Beside, process},
+    os::{clock, files, guardian::GuardianProcess, process},
     steps::{agent::ledger::Ledger, shell::attempt::Progress},
     store::{
         folder::RunFolder,
@@ -93,7 +93,7 @@ impl<'a> Driver<'a> {
         let variables = Arc::new(spec.host.step_env(&spec.host.tree(&spec.run_id)));
         let settings = &mut state.settings;
         // with few file descriptors a run is slower, but does not fail
-        settings.max_parallel = settings.max_parallel.min(process::room());
+        settings.max_parallel = settings.max_parallel.min(process::max_children());
         settings.max_agents = Some(spec.host.most_agents(spec.options.max_agents));
         settings.rate_limits = spec.agents.rate.clone();
         settings.recovery = spec.options.recovery;
@@ -124,7 +124,7 @@ impl<'a> Driver<'a> {
     pub async fn run(&mut self, first: Vec<Event>) -> Result<(), DriveError> {
         process::become_reaper();
         let folder = self.store.folder.as_ref().map(|folder| folder.path().to_owned());
-        let mut guardian = Beside::new(self.spec.host.guardian.clone(), folder);
+        let mut guardian = GuardianProcess::new(self.spec.host.guardian.clone(), folder);
         let lived = guardian.while_it(self.live(first)).await;
         guardian.end();
         lived

@@ -25,7 +25,9 @@ use crate::{
     steps::{
         output_files::OutputFiles,
         shell::{
-            attempt::{Command, Go, HOOK_TIME, ProcessEnd, Progress, SHELL, run_command, signal_words},
+            attempt::{
+                Command, HOOK_TIME, ProcessEnd, Progress, SHELL, StopSignal, run_command, signal_words,
+            },
             context_file::Sharing,
             export::own_room,
             script,
@@ -190,7 +192,7 @@ impl HookReport {
 
 impl Hook {
     /// Runs the hook to its end.
-    pub(crate) async fn run(self, go: watch::Receiver<Go>) -> HookReport {
+    pub(crate) async fn run(self, go: watch::Receiver<StopSignal>) -> HookReport {
         let (path, kind) = (self.path.clone(), self.kind);
         let lent = self.lent.clone();
         let (error, output) = match self.finish(go).await {
@@ -202,7 +204,7 @@ impl Hook {
         HookReport { path, hook: kind, error, output }
     }
 
-    async fn finish(self, go: watch::Receiver<Go>) -> Result<(Option<String>, String), FolderError> {
+    async fn finish(self, go: watch::Receiver<StopSignal>) -> Result<(Option<String>, String), FolderError> {
         let command = match self.command {
             Ok(command) => command,
             Err(error) => return Ok((Some(error), String::new())),

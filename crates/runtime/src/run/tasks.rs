@@ -15,14 +15,14 @@ use tokio::{
 use super::hooks::HookReport;
 use crate::{
     os::process::{self, Filter, Survivor},
-    steps::shell::attempt::{Go, Progress, duration, stopped},
+    steps::shell::attempt::{Progress, StopSignal, duration, stopped},
     store::folder::FolderError,
 };
 
 /// Running tasks.
 pub(super) struct Tasks {
     pub(super) set: JoinSet<TaskDone>,
-    stop_senders: BTreeMap<String, watch::Sender<Go>>,
+    stop_senders: BTreeMap<String, watch::Sender<StopSignal>>,
     pub(super) progress: (mpsc::UnboundedSender<Progress>, mpsc::UnboundedReceiver<Progress>),
     is_stopping: bool,
 }
@@ -65,10 +65,10 @@ impl Tasks {
     }
 
     /// A receiver that is told when the task of this key has to stop.
-    pub(super) fn stop_signal(&mut self, key: &str) -> watch::Receiver<Go> {
-        let (sender, receiver) = watch::channel(Go::On);
+    pub(super) fn stop_signal(&mut self, key: &str) -> watch::Receiver<StopSignal> {
+        let (sender, receiver) = watch::channel(StopSignal::None);
         if self.is_stopping {
-            let _ = sender.send(Go::Stop);
+            let _ = sender.send(StopSignal::Run);
         }
         self.stop_senders.insert(key.to_owned(), sender);
         receiver
@@ -83,18 +83,18 @@ impl Tasks {
     pub(super) fn stop_all(&mut self) {
         self.is_stopping = true;
         for sender in self.stop_senders.values() {
-            let _ = sender.send(Go::Stop);
+            let _ = sender.send(StopSignal::Run);
         }
     }
 
     /// Stops the tasks inside the recipe of a step.
     pub(super) fn stop_below(&self, path: &str, why: &str) {
         let below = format!("{path}/");
-        let late = Go::Late(Arc::from(why));
+        let late = StopSignal::Timeout(Arc::from(why));
         for (_, sender) in self.stop_senders.iter().filter(|(key, _)| key.starts_with(&below)) {
             // a step that is already being stopped keeps its first reason
             sender.send_if_modified(|go| match go {
-                Go::On => {
+                StopSignal::None => {
                     *go = late.clone();
                     true
                 }

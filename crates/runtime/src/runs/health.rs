@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use engine::{
     Outcome, RunStatus, StepStatus,
-    failure::{Bucket, Class, Diagnosis},
+    failure::{Class, Diagnosis, Responsibility},
     repair_review::flow,
     run::{
         frame::Frame,
@@ -113,7 +113,7 @@ const ENOUGH: usize = 5;
 /// Reads stored runs.
 pub fn health(runs: &Runs, query: &Query) -> Health {
     let mut health = Health::default();
-    let mut by_recipe: BTreeMap<String, Vec<Seen>> = BTreeMap::new();
+    let mut by_recipe: BTreeMap<String, Vec<ExaminedRun>> = BTreeMap::new();
     let mut ids = runs.ids();
     ids.reverse();
     for id in ids {
@@ -121,7 +121,7 @@ pub fn health(runs: &Runs, query: &Query) -> Health {
         match runs.open(folder) {
             Ok(shown) if is_wanted(&shown, query) => {
                 health.runs += 1;
-                by_recipe.entry(shown.header.recipe_name.clone()).or_default().push(Seen::new(shown));
+                by_recipe.entry(shown.header.recipe_name.clone()).or_default().push(ExaminedRun::new(shown));
             }
             Ok(_) => {}
             Err(error) => {
@@ -142,16 +142,16 @@ fn is_wanted(shown: &OpenedRun, query: &Query) -> bool {
 }
 
 /// A run and the diagnosis of its failure.
-struct Seen {
+struct ExaminedRun {
     shown: OpenedRun,
     diagnosis: Option<Diagnosis>,
     duration: f64,
 }
 
-impl Seen {
-    fn new(shown: OpenedRun) -> Seen {
+impl ExaminedRun {
+    fn new(shown: OpenedRun) -> ExaminedRun {
         let result = shown.result();
-        Seen { diagnosis: result.diagnosis, duration: result.duration, shown }
+        ExaminedRun { diagnosis: result.diagnosis, duration: result.duration, shown }
     }
 
     /// Whether it was stopped rather than failed.
@@ -164,7 +164,7 @@ impl Seen {
     }
 }
 
-fn recipe_health(recipe: String, seen: &[Seen]) -> RecipeHealth {
+fn recipe_health(recipe: String, seen: &[ExaminedRun]) -> RecipeHealth {
     let mut health = RecipeHealth { recipe, runs: seen.len(), ..RecipeHealth::default() };
     health.passed = seen.iter().filter(|run| run.shown.status == RunStatus::Completed).count();
     let share = |count: usize| count as f64 / seen.len() as f64;
@@ -176,17 +176,17 @@ fn recipe_health(recipe: String, seen: &[Seen]) -> RecipeHealth {
         health.failed_runs.entry(class.to_owned()).or_default().push(run.id());
         *health.failures_by_bucket.entry(diagnosis.bucket.as_str().to_owned()).or_default() += 1;
     }
-    let blamed = |buckets: &[Bucket]| {
+    let blamed = |buckets: &[Responsibility]| {
         seen.iter()
             .filter(|run| run.diagnosis.as_ref().is_some_and(|found| buckets.contains(&found.bucket)))
             .count()
     };
     let score = |count: usize| (!seen.is_empty()).then(|| ((1.0 - share(count)) * 100.0).round() as u32);
-    let own = [Bucket::Recipe, Bucket::Work, Bucket::Run, Bucket::None];
+    let own = [Responsibility::Recipe, Responsibility::Work, Responsibility::Run, Responsibility::None];
     // a stopped run says nothing about its recipe
     let stopped = seen.iter().filter(|run| run.is_stopped()).count();
     health.recipe_score = score(blamed(&own) - stopped);
-    health.environment_score = score(blamed(&[Bucket::Environment]));
+    health.environment_score = score(blamed(&[Responsibility::Environment]));
     let mut durations: Vec<f64> = seen.iter().map(|run| run.duration).collect();
     durations.sort_by(f64::total_cmp);
     health.average_duration =
@@ -216,8 +216,8 @@ fn recipe_health(recipe: String, seen: &[Seen]) -> RecipeHealth {
     flaky(&health.recipe, seen, &mut findings);
     if let Some(last) = seen.last() {
         let plan = &last.shown.plan;
-        let is_same = |run: &&Seen| run.shown.plan.root().digest == plan.root().digest;
-        let run_ids: Vec<String> = seen.iter().filter(is_same).map(Seen::id).collect();
+        let is_same = |run: &&ExaminedRun| run.shown.plan.root().digest == plan.root().digest;
+        let run_ids: Vec<String> = seen.iter().filter(is_same).map(ExaminedRun::id).collect();
         shape(&health.recipe, plan, &run_ids, &mut findings);
     }
     outliers(&health.recipe, seen, &durations, &mut findings);
@@ -226,7 +226,7 @@ fn recipe_health(recipe: String, seen: &[Seen]) -> RecipeHealth {
 }
 
 /// The same class of failure at the same step, more than once.
-fn recurring(recipe: &str, seen: &[Seen], findings: &mut Vec<Finding>) {
+fn recurring(recipe: &str, seen: &[ExaminedRun], findings: &mut Vec<Finding>) {
     let mut found: BTreeMap<(String, String, &'static str), Vec<String>> = BTreeMap::new();
     for run in seen {
         let (Some(diagnosis), Some((step, _))) = (&run.diagnosis, run.shown.state.root_cause()) else {
@@ -256,7 +256,7 @@ fn recurring(recipe: &str, seen: &[Seen], findings: &mut Vec<Finding>) {
 }
 
 /// Steps that both pass and fail.
-fn flaky(recipe: &str, seen: &[Seen], findings: &mut Vec<Finding>) {
+fn flaky(recipe: &str, seen: &[ExaminedRun], findings: &mut Vec<Finding>) {
     let mut history: BTreeMap<String, Vec<(bool, String)>> = BTreeMap::new();
     for run in seen {
         let frame: &Frame = run.shown.state.root();
@@ -330,7 +330,7 @@ fn may_check(kind: &StepKind) -> bool {
     matches!(kind, StepKind::Shell { command } if flow::follow(command.text()).status != flow::Status::Ok)
 }
 
-fn outliers(recipe: &str, seen: &[Seen], sorted: &[f64], findings: &mut Vec<Finding>) {
+fn outliers(recipe: &str, seen: &[ExaminedRun], sorted: &[f64], findings: &mut Vec<Finding>) {
     let Some(median) = percentile(sorted, 0.5).filter(|median| *median > 0.0 && seen.len() >= ENOUGH) else {
         return;
     };

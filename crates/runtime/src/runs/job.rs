@@ -46,7 +46,7 @@ pub(crate) struct Job<'a> {
 impl Job<'_> {
     /// Drives the run and makes its result.
     pub(crate) fn run(self, first: Vec<Event>, reporter: &mut dyn Reporter) -> Result<RunResult, RunError> {
-        let known = Known {
+        let known = RunIdentity {
             run_id: self.run_id.clone(),
             tracking_id: self.tracking_id.clone(),
             knowledge: self.knowledge,
@@ -88,7 +88,7 @@ impl Job<'_> {
 }
 
 /// What identifies a run.
-struct Known {
+struct RunIdentity {
     run_id: String,
     tracking_id: String,
     knowledge: Knowledge,
@@ -97,7 +97,7 @@ struct Known {
 }
 
 fn finished_result(
-    known: &Known,
+    known: &RunIdentity,
     plan: &Plan,
     state: &RunState,
     mask: &Mask,

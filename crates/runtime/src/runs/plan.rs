@@ -2,7 +2,7 @@
 
 use engine::{
     RunStatus,
-    failure::{Actions, Bucket},
+    failure::{Actions, Responsibility},
     resume::{self, Blame, Blames, Effects, Interrupted, Request, ResumePlan, Resumer},
     run::{
         event::Question,
@@ -153,9 +153,9 @@ fn blames(shown: &OpenedRun) -> Blames {
     all.map(|(step, bucket)| (step, blame(bucket))).collect()
 }
 
-fn blame(bucket: Bucket) -> Blame {
+fn blame(bucket: Responsibility) -> Blame {
     match bucket {
-        Bucket::Work => Blame::Work,
+        Responsibility::Work => Blame::Work,
         _ => Blame::Other,
     }
 }

@@ -7,7 +7,7 @@ use tokio::time::sleep_until;
 
 use super::{is_on, with};
 use crate::os::process::{
-    Drained, Ended, Exit, Filter, Launch, Left, ProcessId, StartError, Survivor, Swept, running,
+    Ended, Exit, Filter, Launch, Left, OutputComplete, ProcessId, StartError, Survivor, Swept, running,
 };
 
 /// A child that was started.
@@ -73,11 +73,11 @@ impl Running {
     }
 
     /// Waits for processes that pass on the output of the step.
-    pub async fn drain(&self) -> Drained {
+    pub async fn drain(&self) -> OutputComplete {
         match self {
             Running::Real(running) => running.drain().await,
-            Running::Simulated(at) if survivors(&step_of(*at)).is_empty() => Drained::Alone,
-            Running::Simulated(_) => Drained::Whole,
+            Running::Simulated(at) if survivors(&step_of(*at)).is_empty() => OutputComplete::Alone,
+            Running::Simulated(_) => OutputComplete::Whole,
         }
     }
 

@@ -245,7 +245,7 @@ pub(crate) fn is_orphaned(lock: &Path) -> bool {
 
 /// The text that the owner writes into a lock: its place, and its process number there.
 pub(crate) fn signature() -> String {
-    format!("{} {}", process::place().unwrap_or_else(|| "unknown".to_owned()), std::process::id())
+    format!("{} {}", process::pid_namespace().unwrap_or_else(|| "unknown".to_owned()), std::process::id())
 }
 
 /// The process number at the end of a signature, if it means a process here: in another container or on another machine
@@ -253,7 +253,7 @@ pub(crate) fn signature() -> String {
 pub(crate) fn signed_pid(text: &str) -> Option<u32> {
     let mut words = text.split_whitespace().rev();
     let pid = words.next()?.parse().ok()?;
-    (words.next()? == process::place()?).then_some(pid)
+    (words.next()? == process::pid_namespace()?).then_some(pid)
 }
 
 /// A process as text for users, from [`RunFolder::owner`].

@@ -21,12 +21,12 @@ use crate::{
 #[derive(Debug)]
 pub struct LargeFiles {
     dir: PathBuf,
-    held: RefCell<Vec<Held>>,
+    held: RefCell<Vec<LargeFile>>,
     next: RefCell<u64>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct LargeFile {
     text: Weak<str>,
     path: PathBuf,
     written: (i64, i64, u64),
@@ -47,7 +47,7 @@ impl LargeFiles {
             let path = private.join(format!("value-{}", self.number()));
             return write(&path, text).map(|_| path.clone()).map_err(FolderError::at("write", &path));
         }
-        let is_same = |held: &&Held| std::ptr::addr_eq(held.text.as_ptr(), Arc::as_ptr(text));
+        let is_same = |held: &&LargeFile| std::ptr::addr_eq(held.text.as_ptr(), Arc::as_ptr(text));
         let known = self.held.borrow().iter().find(is_same).map(|held| (held.path.clone(), held.written));
         if let Some((path, written)) = known
             && stamp(&path).is_ok_and(|now| now == written)
@@ -57,7 +57,7 @@ impl LargeFiles {
         make_dir(&self.dir)?;
         let path = self.dir.join(self.number().to_string());
         let written = write(&path, text).map_err(FolderError::at("write", &path))?;
-        self.held.borrow_mut().push(Held { text: Arc::downgrade(text), path: path.clone(), written });
+        self.held.borrow_mut().push(LargeFile { text: Arc::downgrade(text), path: path.clone(), written });
         Ok(path)
     }
 

@@ -50,12 +50,12 @@ struct Followed {
     offset: u64,
     is_behind: bool,
     wake: Arc<Notify>,
-    watch: Watch,
+    watch: KernelWatch,
 }
 
 /// Whether the kernel tells of what is written to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Watch {
+enum KernelWatch {
     /// Not before this moment.
     From(Instant),
     /// It does, under this number.
@@ -64,11 +64,11 @@ enum Watch {
     Never,
 }
 
-impl Watch {
+impl KernelWatch {
     fn number(self) -> Option<i32> {
         match self {
-            Watch::On(number) => Some(number),
-            Watch::From(_) | Watch::Never => None,
+            KernelWatch::On(number) => Some(number),
+            KernelWatch::From(_) | KernelWatch::Never => None,
         }
     }
 }
@@ -87,12 +87,12 @@ pub struct Outputs {
     source: Source,
     files: Vec<Followed>,
     by_watch: HashMap<i32, usize>,
-    held: Option<Held>,
+    held: Option<WaitForRoom>,
 }
 
 /// The sink has no room now.
 #[derive(Clone, Copy)]
-struct Held {
+struct WaitForRoom {
     pause: Duration,
     until: Instant,
     /// The file that is next when there is room again.
@@ -116,8 +116,8 @@ impl Outputs {
         let wake = Arc::new(Notify::new());
         let watch = match self.source {
             #[cfg(target_os = "linux")]
-            Source::Inotify(_) => Watch::From(Instant::now() + LASTING),
-            Source::Timer => Watch::Never,
+            Source::Inotify(_) => KernelWatch::From(Instant::now() + LASTING),
+            Source::Timer => KernelWatch::Never,
         };
         self.files.push(Followed {
             step: step.to_owned(),
@@ -150,7 +150,8 @@ impl Outputs {
     /// Watches the files of steps that last, and says which these are.
     fn watch(&mut self) -> Vec<usize> {
         let now = Instant::now();
-        let is_due = |followed: &Followed| matches!(followed.watch, Watch::From(moment) if moment <= now);
+        let is_due =
+            |followed: &Followed| matches!(followed.watch, KernelWatch::From(moment) if moment <= now);
         let due: Vec<usize> = (0..self.files.len()).filter(|at| is_due(&self.files[*at])).collect();
         for at in &due {
             let watch = self.source.add(&self.files[*at].path);
@@ -180,8 +181,8 @@ impl Outputs {
                     return std::future::pending().await;
                 }
                 let moments = self.files.iter().filter_map(|followed| match followed.watch {
-                    Watch::From(moment) => Some(moment),
-                    Watch::On(_) | Watch::Never => None,
+                    KernelWatch::From(moment) => Some(moment),
+                    KernelWatch::On(_) | KernelWatch::Never => None,
                 });
                 let due = async {
                     match moments.min() {
@@ -236,7 +237,7 @@ impl Outputs {
             let [shortest, longest] = PAUSES;
             let (pause, turn) =
                 self.held.map_or((shortest, 0), |held| ((held.pause * 2).min(longest), held.turn));
-            Held { pause, until: Instant::now() + pause, turn: turn + 1 }
+            WaitForRoom { pause, until: Instant::now() + pause, turn: turn + 1 }
         });
     }
 }
@@ -315,24 +316,25 @@ impl Source {
     }
 
     /// A new watch, if there can be one.
-    fn add(&self, path: &Path) -> Watch {
+    fn add(&self, path: &Path) -> KernelWatch {
         match self {
             #[cfg(target_os = "linux")]
             Source::Inotify(fd) => {
                 let flags = rustix::fs::inotify::WatchFlags::MODIFY;
-                rustix::fs::inotify::add_watch(fd.get_ref(), path, flags).map_or(Watch::Never, Watch::On)
+                rustix::fs::inotify::add_watch(fd.get_ref(), path, flags)
+                    .map_or(KernelWatch::Never, KernelWatch::On)
             }
             Source::Timer => {
                 let _ = path;
-                Watch::Never
+                KernelWatch::Never
             }
         }
     }
 
-    fn remove(&self, watch: Watch) {
+    fn remove(&self, watch: KernelWatch) {
         match (self, watch) {
             #[cfg(target_os = "linux")]
-            (Source::Inotify(fd), Watch::On(number)) => {
+            (Source::Inotify(fd), KernelWatch::On(number)) => {
                 let _ = rustix::fs::inotify::remove_watch(fd.get_ref(), number);
             }
             _ => {}

@@ -38,7 +38,7 @@ struct Answer {
 }
 
 /// An answer and the bytes of its file.
-type Known = (Answer, Option<Arc<[u8]>>);
+type RecordedAnswer = (Answer, Option<Arc<[u8]>>);
 
 /// A loader that records the answers of another one.
 pub struct Recording<'a> {
@@ -49,7 +49,7 @@ pub struct Recording<'a> {
 /// The recorded answers, and how many of them are written. The folder may be moved meanwhile.
 #[derive(Default)]
 struct Memory {
-    answers: Vec<Known>,
+    answers: Vec<RecordedAnswer>,
     /// How many answers are in the folder.
     written: usize,
     /// The files in it, by their content.
@@ -115,7 +115,7 @@ impl<'a> Recording<'a> {
             file: None,
         };
         let mut memory = self.memory();
-        let is_same = |(known, held): &Known| {
+        let is_same = |(known, held): &RecordedAnswer| {
             (&known.kind, &known.name, &known.from, &known.path)
                 == (&answer.kind, &answer.name, &answer.from, &answer.path)
                 && *held == bytes

@@ -11,17 +11,17 @@ use super::{Expansion, Nested, condition_names, left_out, machine::Machine};
 use crate::args::options::Tags;
 
 pub(super) fn describe(plan: &Plan, tags: &Tags, machine: &Machine, mask: &Mask) -> Json {
-    describe_unit(plan.root(), &mut Expansion::new(plan), &View { tags, machine, mask })
+    describe_unit(plan.root(), &mut Expansion::new(plan), &Surroundings { tags, machine, mask })
 }
 
 /// The inputs of the description besides the recipe.
-struct View<'a> {
+struct Surroundings<'a> {
     tags: &'a Tags,
     machine: &'a Machine,
     mask: &'a Mask,
 }
 
-fn describe_unit<'a>(unit: &'a Unit, expansion: &mut Expansion<'a>, view: &View<'_>) -> Json {
+fn describe_unit<'a>(unit: &'a Unit, expansion: &mut Expansion<'a>, view: &Surroundings<'_>) -> Json {
     let edges = graph::edges(unit);
     let each = |(at, step)| describe_step(unit, step, at, &edges, expansion, view);
     let steps: Vec<Json> = unit.steps.iter().map(std::sync::Arc::as_ref).enumerate().map(each).collect();
@@ -58,7 +58,7 @@ fn describe_step<'a>(
     at: usize,
     edges: &[Edge],
     expansion: &mut Expansion<'a>,
-    view: &View<'_>,
+    view: &Surroundings<'_>,
 ) -> Json {
     let skipped = left_out(step, view.tags);
     let mut described = json!({
@@ -132,7 +132,7 @@ fn add_nested<'a>(
     step: &'a Step,
     fields: &mut Map<String, Json>,
     expansion: &mut Expansion<'a>,
-    view: &View<'_>,
+    view: &Surroundings<'_>,
 ) {
     let (name, expanded) = match expansion.nested(step) {
         None => return,

@@ -22,7 +22,7 @@ pub(super) struct Machine {
 }
 
 /// The program that a step would use.
-pub(super) struct Asked {
+pub(super) struct StepProgram {
     /// Its name; unknown if the configuration cannot be used.
     pub(super) name: Option<String>,
     /// Its path.
@@ -42,12 +42,12 @@ impl Machine {
     }
 
     /// The program that a step would use; the step may name one itself.
-    pub(super) fn asked(&self, named: Option<&str>) -> Asked {
+    pub(super) fn asked(&self, named: Option<&str>) -> StepProgram {
         let settings = match &self.settings {
             Ok(settings) => settings,
             Err(problem) => {
                 let name = named.map(str::to_owned);
-                return Asked { name, path: None, problem: Some(problem.clone()) };
+                return StepProgram { name, path: None, problem: Some(problem.clone()) };
             }
         };
         let (name, _) = programs::choice(named, settings);
@@ -62,11 +62,11 @@ impl Machine {
                 Presence::Missing => (None, Some(format!("`{binary}` is not found in PATH"))),
             },
         };
-        Asked { name: Some(name), path, problem }
+        StepProgram { name: Some(name), path, problem }
     }
 }
 
-impl Asked {
+impl StepProgram {
     /// A description: `claude (not found)`.
     pub(super) fn describe(&self) -> String {
         let name = self.name.as_deref().unwrap_or("unknown");

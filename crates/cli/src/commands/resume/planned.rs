@@ -4,7 +4,7 @@ use engine::resume::{Action, ResumePlan};
 use runtime::{requests::PlannedResume, store::secrets::Mask};
 use serde_json::{Value as Json, json};
 
-use super::same_flags::Asked;
+use super::same_flags::AskedResume;
 use crate::{args::options::OutputFormat, out::Out};
 
 /// A plan as JSON.
@@ -15,8 +15,21 @@ pub(super) fn json(mut plan: ResumePlan, mask: &Mask) -> Json {
     serde_json::to_value(&plan).unwrap_or_default()
 }
 
+/// Shows what a plan does to every step.
+pub(super) fn steps(plan: &ResumePlan, mask: &Mask, out: &mut Out) {
+    out.hide(mask);
+    for step in &plan.steps {
+        let action = match step.action {
+            Action::Keep => "keep",
+            Action::Rerun => "re-run",
+            Action::Pending => "pending",
+        };
+        out.result(&format!("{action:<8} {}  ({})", step.path, step.reason));
+    }
+}
+
 /// Shows what a resume would do.
-pub(super) fn show(asked: &Asked<'_>, planned: PlannedResume, format: OutputFormat, out: &mut Out) {
+pub(super) fn show(asked: &AskedResume<'_>, planned: PlannedResume, format: OutputFormat, out: &mut Out) {
     let PlannedResume { run, plan, changed, mask, recipe, digest, .. } = planned;
     if format == OutputFormat::Json {
         let mut json = json(plan, &mask);
@@ -27,15 +40,7 @@ pub(super) fn show(asked: &Asked<'_>, planned: PlannedResume, format: OutputForm
         out.json(&json);
         return;
     }
-    out.hide(&mask);
-    for step in &plan.steps {
-        let action = match step.action {
-            Action::Keep => "keep",
-            Action::Rerun => "re-run",
-            Action::Pending => "pending",
-        };
-        out.result(&format!("{action:<8} {}  ({})", step.path, step.reason));
-    }
+    steps(&plan, &mask, out);
     if let Some(first) = &plan.goes_on_at {
         let anchor = plan.anchor.iter().find(|anchor| *anchor != first);
         let anchor = anchor.map(|anchor| format!(" (anchor `{anchor}`)")).unwrap_or_default();

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A requested resume.
-pub(super) struct Asked<'a> {
+pub(super) struct AskedResume<'a> {
     pub(super) run: String,
     pub(super) hints: &'a Hints,
     /// The name of its recipe.
@@ -30,7 +30,7 @@ pub(super) fn asked<'a>(
     runs: &'a StoredRuns,
     folder: &RunFolder,
     environment: &Environment,
-) -> Asked<'a> {
+) -> AskedResume<'a> {
     let opened = runs.open(folder.clone()).ok();
     let mut places = args.places.clone();
     let kept = opened.iter().flat_map(|opened| opened.header.options.recipe_dirs.clone());
@@ -43,10 +43,10 @@ pub(super) fn asked<'a>(
         None => (String::new(), Mask::default()),
     };
     let same = same(args, file.as_deref(), &mask, environment);
-    Asked { run: folder.id(), hints: &runs.hints, recipe_name, mask, same }
+    AskedResume { run: folder.id(), hints: &runs.hints, recipe_name, mask, same }
 }
 
-impl Asked<'_> {
+impl AskedResume<'_> {
     /// The same command with one more flag.
     pub(super) fn with(&self, run: &str, flag: &str) -> String {
         self.hints.command(&format!("resume {run}{} {flag}", self.same))

@@ -30,19 +30,19 @@ impl Live<'_> {
         self.scroll(size());
         let erased = self.screen.erase(size().columns);
         self.out.steer(&erased);
-        self.out.lines(Box::new(Lines { rest, held, whose, keep }));
+        self.out.lines(Box::new(ShownLines { rest, held, whose, keep }));
     }
 }
 
-/// Lines that a terminal can show.
-struct Lines<Blocks> {
+/// ShownLines that a terminal can show.
+struct ShownLines<Blocks> {
     rest: Blocks,
     held: Vec<u8>,
     whose: String,
     keep: Keep,
 }
 
-impl<Blocks: Iterator<Item = Vec<u8>>> Iterator for Lines<Blocks> {
+impl<Blocks: Iterator<Item = Vec<u8>>> Iterator for ShownLines<Blocks> {
     type Item = Vec<u8>;
 
     fn next(&mut self) -> Option<Vec<u8>> {
@@ -61,7 +61,7 @@ impl<Blocks: Iterator<Item = Vec<u8>>> Iterator for Lines<Blocks> {
     }
 }
 
-impl<Blocks> Lines<Blocks> {
+impl<Blocks> ShownLines<Blocks> {
     fn shown(&self, bytes: &[u8]) -> Vec<u8> {
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let line = |line: &[u8]| format!("{}{}\n", self.whose, printable(line, self.keep));
@@ -82,8 +82,12 @@ mod tests {
             (&["\u{1b}[2Jx\n"], "", "", "x\n"),
         ] {
             let rest = blocks.iter().map(|block| block.as_bytes().to_vec());
-            let lines =
-                Lines { rest, held: held.as_bytes().to_vec(), whose: whose.to_owned(), keep: Keep::Nothing };
+            let lines = ShownLines {
+                rest,
+                held: held.as_bytes().to_vec(),
+                whose: whose.to_owned(),
+                keep: Keep::Nothing,
+            };
             let shown: Vec<u8> = lines.flatten().collect();
             assert_eq!(String::from_utf8_lossy(&shown), expected, "{blocks:?}");
         }

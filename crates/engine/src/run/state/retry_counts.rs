@@ -5,7 +5,7 @@ use crate::run::{event::Ended, outcome::Outcome};
 
 /// Failed attempts at a step that were to be retried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tries {
+pub struct RetryCounts {
     /// Because the service of an agent was rate limited.
     pub rate_limited: u64,
     /// For any other reason.
@@ -14,7 +14,7 @@ pub struct Tries {
 
 impl RunState {
     /// The number of failed tries of a step so far; interrupted ones do not count.
-    pub fn tries(&self, path: &str) -> Tries {
+    pub fn tries(&self, path: &str) -> RetryCounts {
         self.tries.get(path).copied().unwrap_or_default()
     }
 

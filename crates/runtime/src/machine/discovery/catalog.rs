@@ -34,7 +34,7 @@ pub struct Found {
 }
 
 impl Found {
-    pub(super) fn new(path: String, stem: &str, header: &Header) -> Found {
+    pub(super) fn new(path: String, stem: &str, header: &RecipeHeader) -> Found {
         Found {
             name: header.name.clone().unwrap_or_else(|| stem.to_owned()),
             stem: stem.to_owned(),
@@ -61,7 +61,7 @@ pub(super) fn shadow(found: &mut [Found]) {
 
 /// The fields of a recipe that users choose by.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Header {
+pub(super) struct RecipeHeader {
     pub(super) name: Option<String>,
     pub(super) description: String,
     pub(super) version: String,
@@ -69,11 +69,11 @@ pub(super) struct Header {
     pub(super) is_recipe: bool,
 }
 
-impl Header {
-    pub(super) fn read(bytes: &[u8]) -> Header {
+impl RecipeHeader {
+    pub(super) fn read(bytes: &[u8]) -> RecipeHeader {
         let text = match yaml::decode(bytes) {
             Ok(text) => text,
-            Err(error) => return Header::broken(error.to_string()),
+            Err(error) => return RecipeHeader::broken(error.to_string()),
         };
         let mut sources = Sources::default();
         let file = sources.add("", text);
@@ -84,12 +84,12 @@ impl Header {
             Some(place) => format!("line {}: {}", sources.line_column(place).line, diagnostic.message),
             None => diagnostic.message.clone(),
         });
-        let Some(root) = root else { return Header::broken(problem.unwrap_or_default()) };
-        let header = Header::of(&root);
-        Header { problem: problem.or(header.problem.clone()), ..header }
+        let Some(root) = root else { return RecipeHeader::broken(problem.unwrap_or_default()) };
+        let header = RecipeHeader::of(&root);
+        RecipeHeader { problem: problem.or(header.problem.clone()), ..header }
     }
 
-    fn of(root: &yaml::Node) -> Header {
+    fn of(root: &yaml::Node) -> RecipeHeader {
         let field = |name: &str| match &root.get(name)?.value.kind {
             yaml::NodeKind::Scalar(scalar) if !scalar.is_null() => {
                 let text = scalar.to_value().render().trim().to_owned();
@@ -99,7 +99,7 @@ impl Header {
         };
         // YAML files of other programs may have a `name:` too
         let is_recipe = root.get("steps").is_some() || root.get("extends").is_some();
-        Header {
+        RecipeHeader {
             name: field("name"),
             description: field("description").unwrap_or_default(),
             version: field("version").unwrap_or_else(|| "1.0".to_owned()),
@@ -108,8 +108,8 @@ impl Header {
         }
     }
 
-    fn broken(problem: String) -> Header {
-        Header { problem: Some(problem), ..Header::default() }
+    fn broken(problem: String) -> RecipeHeader {
+        RecipeHeader { problem: Some(problem), ..RecipeHeader::default() }
     }
 }
 
@@ -117,12 +117,12 @@ impl Header {
 #[derive(Debug)]
 pub(super) struct Catalogs {
     reuse: Duration,
-    dirs: Mutex<HashMap<PathBuf, BoundedText<Arc<Vec<PathBuf>>>>>,
-    files: Mutex<HashMap<PathBuf, BoundedText<Arc<Vec<u8>>>>>,
-    headers: Mutex<HashMap<PathBuf, BoundedText<Arc<Header>>>>,
+    dirs: Mutex<HashMap<PathBuf, Remembered<Arc<Vec<PathBuf>>>>>,
+    files: Mutex<HashMap<PathBuf, Remembered<Arc<Vec<u8>>>>>,
+    headers: Mutex<HashMap<PathBuf, Remembered<Arc<RecipeHeader>>>>,
 }
 
-type BoundedText<T> = (Instant, T);
+type Remembered<T> = (Instant, T);
 
 impl Catalogs {
     pub(super) fn new(reuse: Duration) -> Catalogs {
@@ -135,11 +135,11 @@ impl Catalogs {
     }
 
     /// The header of a file.
-    pub(super) fn header(&self, file: &Path) -> Arc<Header> {
+    pub(super) fn header(&self, file: &Path) -> Arc<RecipeHeader> {
         self.keep(&self.headers, file, || {
             Arc::new(match search::read(file) {
-                Ok(bytes) => Header::read(&bytes),
-                Err(error) => Header::broken(error.to_string()),
+                Ok(bytes) => RecipeHeader::read(&bytes),
+                Err(error) => RecipeHeader::broken(error.to_string()),
             })
         })
     }
@@ -156,7 +156,7 @@ impl Catalogs {
 
     fn keep<T: Clone>(
         &self,
-        kept: &Mutex<HashMap<PathBuf, BoundedText<T>>>,
+        kept: &Mutex<HashMap<PathBuf, Remembered<T>>>,
         key: &Path,
         make: impl FnOnce() -> T,
     ) -> T {

@@ -11,7 +11,7 @@ use rustix::process::{
 };
 use tokio::time::{Instant, sleep};
 
-use super::{Drained, FileId, Filter, Left, Marker, ProcessId, Survivor, Swept};
+use super::{FileId, Filter, Left, Marker, OutputComplete, ProcessId, Survivor, Swept};
 
 /// How often to check whether a group has ended.
 const POLL: Duration = Duration::from_millis(50);
@@ -71,8 +71,8 @@ pub(super) fn left(filter: &Filter, _: &[FileId]) -> Left {
 }
 
 /// See [`crate::os::process::Running::drain`]: which process reads which pipe is unknown here.
-pub(super) async fn drain(filter: &Filter, _: &[FileId]) -> Drained {
-    if has_nothing_left(filter) { Drained::Alone } else { Drained::Whole }
+pub(super) async fn drain(filter: &Filter, _: &[FileId]) -> OutputComplete {
+    if has_nothing_left(filter) { OutputComplete::Alone } else { OutputComplete::Whole }
 }
 
 pub(super) async fn sweep(filter: &Filter, grace: Duration) -> Swept {

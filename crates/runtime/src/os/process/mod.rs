@@ -11,7 +11,7 @@
 //! process is left or has to be ended.
 //!
 //! Without a usable `/proc` (outside Linux, or where it is not mounted or belongs to another pid namespace) only the
-//! process groups that this process has started are seen and ended: see [`shows_us`].
+//! process groups that this process has started are seen and ended: see [`proc_is_ours`].
 
 mod exit;
 mod groups;
@@ -108,7 +108,7 @@ impl Survivor {
 
 /// Whether all output of a step is in its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Drained {
+pub enum OutputComplete {
     /// All of it, and no process of the step is left.
     Alone,
     /// All of it.
@@ -217,7 +217,7 @@ pub async fn end_marked(filter: &Filter, grace: Duration) -> Swept {
 
 /// Unblocks all signals. A parent that blocks signals passes that on to its children, so neither this program nor its
 /// own children could be stopped. Call it before there is a second thread.
-pub fn hear_signals() {
+pub fn unblock_signals() {
     // an empty set is always accepted
     let _ = SigSet::empty().thread_set_mask();
 }
@@ -269,11 +269,11 @@ pub async fn reap_adopted() -> io::Result<()> {
 }
 
 /// Starts a child that belongs to no run: it is neither found nor ended with one. Linux only.
-pub(crate) fn start_aside(command: &mut Command) -> io::Result<Child> {
-    platform::start_aside(|| command.spawn())
+pub(crate) fn spawn_unmanaged(command: &mut Command) -> io::Result<Child> {
+    platform::spawn_unmanaged(|| command.spawn())
 }
 
-/// Forgets a child of [`start_aside`] that has ended and was waited for.
+/// Forgets a child of [`spawn_unmanaged`] that has ended and was waited for.
 pub(crate) fn forget_aside(child: &Child) {
     platform::forget_aside(child.id());
 }
@@ -287,14 +287,14 @@ pub(crate) fn until_lasting(limit: Duration) -> Duration {
 /// Whether `/proc` shows this process, and so its children, under their own numbers. In a pid namespace of our own
 /// `/proc` can be that of the outer namespace: a number from there would kill an unrelated process.
 #[must_use]
-pub fn shows_us() -> bool {
-    platform::shows_us()
+pub fn proc_is_ours() -> bool {
+    platform::proc_is_ours()
 }
 
 /// A warning if this Linux system does not show our processes.
 #[must_use]
-pub fn blindness() -> Option<&'static str> {
-    let is_blind = cfg!(target_os = "linux") && !shows_us();
+pub fn visibility_warning() -> Option<&'static str> {
+    let is_blind = cfg!(target_os = "linux") && !proc_is_ours();
     is_blind.then_some(
         "`/proc` is missing, or shows the processes of another container: processes that steps start in their own \
          sessions, or that a killed run left, are neither found nor ended; mount a `/proc` for this one",
@@ -304,8 +304,8 @@ pub fn blindness() -> Option<&'static str> {
 /// Where process numbers have the same meaning as here: this boot of this machine, and this pid namespace. `None` if
 /// that is unknown.
 #[must_use]
-pub(crate) fn place() -> Option<String> {
-    platform::place()
+pub(crate) fn pid_namespace() -> Option<String> {
+    platform::pid_namespace()
 }
 
 /// Whether this process was started so that it outlives its terminal (`nohup`).
@@ -321,7 +321,7 @@ const BRIEF: Duration = Duration::from_millis(50);
 
 /// How many children the descriptors of this process suffice for.
 #[must_use]
-pub fn room() -> usize {
+pub fn max_children() -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     let free = limit.unwrap_or(u64::MAX).saturating_sub(OWN_DESCRIPTORS);
     usize::try_from(free / CHILD_DESCRIPTORS).unwrap_or(usize::MAX).max(1)

@@ -29,7 +29,7 @@ pub(super) fn forget(id: ProcessId) {
 }
 
 /// Starts nothing: this platform cannot distinguish such a process from one of the run.
-pub(super) fn start_aside(
+pub(super) fn spawn_unmanaged(
     _: impl FnOnce() -> io::Result<std::process::Child>,
 ) -> io::Result<std::process::Child> {
     Err(io::ErrorKind::Unsupported.into())
@@ -62,12 +62,12 @@ pub(super) fn ignores(signal: u32) -> bool {
     signal == super::SIGCHLD
 }
 
-/// See [`crate::os::process::place`]: there are no namespaces here.
-pub(super) fn place() -> Option<String> {
+/// See [`crate::os::process::pid_namespace`]: there are no namespaces here.
+pub(super) fn pid_namespace() -> Option<String> {
     Some("here".to_owned())
 }
 
-/// See [`crate::os::process::shows_us`].
-pub(super) fn shows_us() -> bool {
+/// See [`crate::os::process::proc_is_ours`].
+pub(super) fn proc_is_ours() -> bool {
     false
 }

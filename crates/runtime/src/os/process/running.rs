@@ -9,8 +9,8 @@ use tokio::process::Child;
 
 use super::launch::Origin;
 use super::{
-    Drained, Exit, FileId, Filter, Launch, Left, Marker, ProcessId, StartError, Survivor, Swept, platform,
-    terminal,
+    Exit, FileId, Filter, Launch, Left, Marker, OutputComplete, ProcessId, StartError, Survivor, Swept,
+    platform, terminal,
 };
 
 /// A started child. Dropping it leaves the process running; it can still be found by its marker.
@@ -96,9 +96,9 @@ impl Running {
     /// After [`Self::wait`], waits for processes that pass on the output of the step, as `exec > >(tee log)` starts
     /// them. The wait is short, and processes that do other work are not waited for. Only where the system shows which
     /// process reads which pipe.
-    pub async fn drain(&self) -> Drained {
+    pub async fn drain(&self) -> OutputComplete {
         match self.was_last {
-            true => Drained::Alone,
+            true => OutputComplete::Alone,
             false => platform::drain(&self.filter, &self.output_ids()).await,
         }
     }

@@ -9,7 +9,7 @@ use recipe::{
 use crate::store::secrets::Mask;
 
 /// The work of one agent.
-pub(super) struct Work {
+pub(super) struct AgentWork {
     /// Its step.
     pub(super) step: String,
     /// The part of its answer that is examined.
@@ -18,7 +18,7 @@ pub(super) struct Work {
     pub(super) files_changed: Option<bool>,
 }
 
-impl Work {
+impl AgentWork {
     fn is_hollow(&self) -> bool {
         self.answer.as_deref().is_some_and(|answer| is_hollow(answer, self.files_changed).is_some())
     }
@@ -31,7 +31,7 @@ pub(super) fn checked_work(
     id: FrameId,
     at: usize,
     mask: &Mask,
-) -> Option<Work> {
+) -> Option<AgentWork> {
     let unit = &state.frames[id].unit;
     if !matches!(unit.steps[at].kind, StepKind::Shell { .. }) {
         return None;
@@ -41,8 +41,8 @@ pub(super) fn checked_work(
     before.sort_unstable();
     before.dedup();
     let agents = before.into_iter().filter_map(|from| last_agent(state, id, from));
-    let mut works: Vec<Work> = agents.map(|(id, at)| work(state, id, at, mask)).collect();
-    let hollow = works.iter().rposition(Work::is_hollow);
+    let mut works: Vec<AgentWork> = agents.map(|(id, at)| work(state, id, at, mask)).collect();
+    let hollow = works.iter().rposition(AgentWork::is_hollow);
     match hollow {
         Some(hollow) => Some(works.swap_remove(hollow)),
         None => works.pop(),
@@ -62,11 +62,11 @@ fn last_agent(state: &RunState, id: FrameId, at: usize) -> Option<(FrameId, usiz
     }
 }
 
-fn work(state: &RunState, id: FrameId, at: usize, mask: &Mask) -> Work {
+fn work(state: &RunState, id: FrameId, at: usize, mask: &Mask) -> AgentWork {
     let frame = &state.frames[id];
     let ended = frame.steps[at].ended.as_deref();
     let said = frame.steps[at].value.as_ref();
-    Work {
+    AgentWork {
         step: frame.step_path(at),
         answer: said.map(|value| mask.text(&value.render()).chars().take(8192).collect()),
         files_changed: ended.and_then(|ended| match ended.produced.is_empty() {

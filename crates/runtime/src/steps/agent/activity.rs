@@ -87,7 +87,7 @@ impl Activity {
 /// Processor time of a process and all its descendants, in clock ticks.
 fn processor_time(process: ProcessId) -> u64 {
     let mut total = 0;
-    let mut queue: Vec<i32> = process::shows_us().then_some(process.pid).into_iter().collect();
+    let mut queue: Vec<i32> = process::proc_is_ours().then_some(process.pid).into_iter().collect();
     while let Some(pid) = queue.pop() {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();

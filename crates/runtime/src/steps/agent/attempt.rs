@@ -30,12 +30,12 @@ use crate::{
     os::environment::Environment,
     steps::{
         agent::{
-            call::{Watch, ask},
+            call::{CallControl, ask},
             file_changes,
             ledger::{Account, Ledger},
             staging::stage,
         },
-        shell::attempt::{AttemptResult, Go, Progress, read_json, reference},
+        shell::attempt::{AttemptResult, Progress, StopSignal, read_json, reference},
     },
     store::{folder::FolderError, values},
 };
@@ -95,10 +95,10 @@ pub struct AgentTask {
 pub async fn run_agent(
     task: AgentTask,
     wake: Arc<Notify>,
-    go: watch::Receiver<Go>,
+    go: watch::Receiver<StopSignal>,
     progress: mpsc::UnboundedSender<Progress>,
 ) -> Result<AttemptResult, FolderError> {
-    let mut watch = Watch { wake, go, progress };
+    let mut watch = CallControl { wake, go, progress };
     let mut usage = Usage::default();
     let began = file_changes::moment(&task.run.join(&task.dir));
     let first = ask(&task, &task.prompt, 0, task.account, &mut watch).await?;
@@ -152,10 +152,10 @@ fn denial(call: &Call) -> Option<String> {
 pub async fn run_once(
     task: AgentTask,
     wake: Arc<Notify>,
-    go: watch::Receiver<Go>,
+    go: watch::Receiver<StopSignal>,
     progress: mpsc::UnboundedSender<Progress>,
 ) -> Result<(Call, Usage), FolderError> {
-    let mut watch = Watch { wake, go, progress };
+    let mut watch = CallControl { wake, go, progress };
     let mut usage = Usage::default();
     let call = ask_patiently(&task, &task.prompt, &mut 0, task.account, &mut usage, &mut watch).await?;
     Ok((call, usage))
@@ -169,7 +169,7 @@ async fn ask_patiently(
     asked: &mut u64,
     account: Account,
     usage: &mut Usage,
-    watch: &mut Watch,
+    watch: &mut CallControl,
 ) -> Result<Call, FolderError> {
     let rate = &task.settings.rate;
     let mut account = account;
@@ -202,7 +202,7 @@ async fn read_answer(
     mut answer: AgentText,
     mut code: Option<i32>,
     usage: &mut Usage,
-    watch: &mut Watch,
+    watch: &mut CallControl,
 ) -> Result<AttemptResult, FolderError> {
     let mut finished = AttemptResult::ok();
     let mut unasked = None;

@@ -37,7 +37,7 @@ use crate::{
             ledger::{self, Account},
             news::{News, describe},
         },
-        shell::attempt::{Command, Go, Progress, drained, stopped},
+        shell::attempt::{Command, Progress, StopSignal, drained, stopped},
         spawn::{SpawnContext, spawn_report},
     },
     store::{
@@ -84,13 +84,13 @@ impl Call {
 }
 
 /// The gate that a call obeys, and where it reports its progress.
-pub(crate) struct Watch {
+pub(crate) struct CallControl {
     pub(crate) wake: Arc<Notify>,
-    pub(crate) go: watch::Receiver<Go>,
+    pub(crate) go: watch::Receiver<StopSignal>,
     pub(crate) progress: mpsc::UnboundedSender<Progress>,
 }
 
-impl Watch {
+impl CallControl {
     /// Waits; returns whether the run was stopped meanwhile.
     pub(crate) async fn pause(&mut self, seconds: f64) -> bool {
         let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
@@ -114,12 +114,12 @@ pub(crate) async fn ask(
     prompt: &str,
     asked: u64,
     account: Account,
-    watch: &mut Watch,
+    watch: &mut CallControl,
 ) -> Result<Call, FolderError> {
     let began = Instant::now();
     // stopped while a hook ran, or before this task first ran: start nothing
     let told = watch.go.borrow().clone();
-    if told != Go::On {
+    if told != StopSignal::None {
         return Ok(not_begun(task, account, Outcome::Cancelled, told.not_begun()));
     }
     let scratch = task.run.join(&task.dir).join(format!("private-{}", asked + 1));
@@ -226,7 +226,7 @@ impl<'a> Session<'a> {
         reader: Reader,
         account: Account,
         began: Instant,
-        watch: &Watch,
+        watch: &CallControl,
     ) -> Result<Result<Session<'a>, Call>, FolderError> {
         let (stdout, stderr) = (task.run.join(&command.stdout), task.run.join(&command.stderr));
         let open = |path: &Path| process::open_output(path).map_err(FolderError::at("create", path));
@@ -272,7 +272,7 @@ impl<'a> Session<'a> {
     }
 
     /// Waits for the program to end.
-    async fn listen(mut self, answer_file: Option<PathBuf>, watch: &mut Watch) -> Call {
+    async fn listen(mut self, answer_file: Option<PathBuf>, watch: &mut CallControl) -> Call {
         let mut end = self.supervise(watch).await;
         if matches!(end, End::Exited(_)) && drained(&self.running, &mut watch.go).await.is_none() {
             end = End::Stopped(watch.go.borrow().clone());
@@ -285,7 +285,7 @@ impl<'a> Session<'a> {
         self.judge(end, answer_file)
     }
 
-    async fn supervise(&mut self, watch: &mut Watch) -> End {
+    async fn supervise(&mut self, watch: &mut CallControl) -> End {
         let task = self.task;
         let deadline = after(self.began, task.timeout);
         let mut activity = Activity::new(self.running.identity(), &task.cwd, &self.stdout, &self.stderr);
@@ -310,7 +310,7 @@ impl<'a> Session<'a> {
     }
 
     /// Reads the new output of the program, up to a limit so that other tasks get their turn.
-    fn feed(&mut self, watch: &Watch) -> Fed {
+    fn feed(&mut self, watch: &CallControl) -> Fed {
         let mut buffer = vec![0; 64 * 1024];
         let mut events = Vec::new();
         let mut fed = Fed::More;

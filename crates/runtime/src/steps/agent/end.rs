@@ -15,7 +15,7 @@ use crate::{
     os::process::Exit,
     steps::{
         agent::attempt::{AgentTask, Call},
-        shell::attempt::{Go, signal_words},
+        shell::attempt::{StopSignal, signal_words},
     },
     store::values,
 };
@@ -27,7 +27,7 @@ pub(crate) enum End {
     TimedOut,
     Idle(f64),
     Budget(Vec<Exhausted>),
-    Stopped(Go),
+    Stopped(StopSignal),
 }
 
 /// The outcome of a call that the runner ended before it had a result.
@@ -39,11 +39,11 @@ pub(crate) fn cut_short(end: End, task: &AgentTask, stdout: &Path, said: &str) -
         }
         End::Idle(seconds) => explained(Outcome::Idle(seconds), ""),
         End::Budget(exhausted) => explained(Outcome::Budget(exhausted), ""),
-        End::Stopped(told @ Go::Late(_)) => {
+        End::Stopped(told @ StopSignal::Timeout(_)) => {
             (Outcome::Cancelled, format!("{}{}", told.ended(), last_words(stdout, said)))
         }
         End::Stopped(told) => (Outcome::Cancelled, told.ended()),
-        End::Exited(_) | End::AfterResult => (Outcome::Cancelled, Go::Stop.ended()),
+        End::Exited(_) | End::AfterResult => (Outcome::Cancelled, StopSignal::Run.ended()),
     }
 }
 

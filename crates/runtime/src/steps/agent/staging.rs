@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 
 use crate::{
     os::environment::Environment,
-    steps::{agent::call::Watch, shell::attempt::stopped},
+    steps::{agent::call::CallControl, shell::attempt::stopped},
 };
 
 /// Agents of one group often end at the same time in the same repository, whose index takes one writer.
@@ -38,7 +38,7 @@ const PLACES: [&str; 7] = [
 ];
 
 /// Stages the changes in a directory if it is in a git work tree; returns a warning if that fails.
-pub(crate) async fn stage(cwd: &Path, env: &Environment, watch: &mut Watch) -> Option<String> {
+pub(crate) async fn stage(cwd: &Path, env: &Environment, watch: &mut CallControl) -> Option<String> {
     let git = Git::new(cwd, env).await;
     if !git.is_work_tree().await {
         return None;

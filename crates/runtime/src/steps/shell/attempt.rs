@@ -24,7 +24,7 @@ use crate::{
     machine::missing_tool::Lookup,
     os::{
         environment::Environment,
-        process::{self, Drained, Exit, Left, Marker, Prepared, StartError, Stdin},
+        process::{self, Exit, Left, Marker, OutputComplete, Prepared, StartError, Stdin},
     },
     steps::{output_files::OutputFiles, spawn::Started},
     store::{
@@ -39,42 +39,45 @@ pub const SHELL: &str = "/bin/bash";
 pub const HOOK_TIME: Duration = Duration::from_secs(30);
 /// Whether an attempt may continue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Go {
+pub enum StopSignal {
     /// It continues.
     #[default]
-    On,
+    None,
     /// It stops with the run.
-    Stop,
+    Run,
     /// It stops because a recipe around it timed out; the text names the timeout.
-    Late(Arc<str>),
+    Timeout(Arc<str>),
 }
 
-impl Go {
+impl StopSignal {
     /// Why a started attempt was stopped.
     pub fn ended(&self) -> String {
         match self {
-            Go::Late(why) => format!("ended because {why}"),
-            Go::On | Go::Stop => "stopped with the run".to_owned(),
+            StopSignal::Timeout(why) => format!("ended because {why}"),
+            StopSignal::None | StopSignal::Run => "stopped with the run".to_owned(),
         }
     }
 
     /// Why an attempt does not start.
     pub fn not_begun(&self) -> String {
         match self {
-            Go::Late(why) => format!("not begun because {why}"),
-            Go::On | Go::Stop => "stopped with the run".to_owned(),
+            StopSignal::Timeout(why) => format!("not begun because {why}"),
+            StopSignal::None | StopSignal::Run => "stopped with the run".to_owned(),
         }
     }
 }
 
 /// Returns when the gate says stop.
-pub async fn stopped(go: &mut watch::Receiver<Go>) {
+pub async fn stopped(go: &mut watch::Receiver<StopSignal>) {
     // a dropped gate stops too: its owner cannot ask for the result any more
-    let _ = go.wait_for(|go| *go != Go::On).await;
+    let _ = go.wait_for(|go| *go != StopSignal::None).await;
 }
 
 /// Waits until no process passes on the output of this one any more; `None` if the gate says stop first.
-pub async fn drained(running: &process::Running, go: &mut watch::Receiver<Go>) -> Option<Drained> {
+pub async fn drained(
+    running: &process::Running,
+    go: &mut watch::Receiver<StopSignal>,
+) -> Option<OutputComplete> {
     tokio::select! {
         biased;
         drained = running.drain() => Some(drained),
@@ -127,7 +130,7 @@ pub enum ProcessEnd {
         /// Child processes still running after exit.
         left: Left,
         /// Whether all of its output has arrived.
-        drained: Drained,
+        drained: OutputComplete,
     },
     /// It timed out.
     TimedOut(f64),
@@ -142,11 +145,11 @@ pub async fn run_command(
     prepared: Result<Prepared, StartError>,
     timeout: Option<f64>,
     grace: Duration,
-    mut go: watch::Receiver<Go>,
+    mut go: watch::Receiver<StopSignal>,
     spawned: impl FnOnce(&process::Running),
 ) -> ProcessEnd {
     // stopped while a hook ran, or before this task first ran: start nothing
-    if *go.borrow() != Go::On {
+    if *go.borrow() != StopSignal::None {
         return ProcessEnd::Stopped(None);
     }
     let mut running = match prepared.and_then(Prepared::start) {
@@ -174,11 +177,13 @@ pub async fn run_command(
     let drained = tokio::select! {
         biased;
         drained = drained(&running, &mut go) => drained,
-        () = &mut limit => Some(Drained::InPart),
+        () = &mut limit => Some(OutputComplete::InPart),
     };
     match drained {
         // scanning `/proc` is expensive; skip it when no child is left
-        Some(Drained::Alone) => ProcessEnd::Exited { exit, left: Left::Nothing, drained: Drained::Alone },
+        Some(OutputComplete::Alone) => {
+            ProcessEnd::Exited { exit, left: Left::Nothing, drained: OutputComplete::Alone }
+        }
         Some(drained) => ProcessEnd::Exited { exit, left: running.left(), drained },
         // its output is incomplete
         None => ProcessEnd::Stopped(running.end(grace).await.exit.or(Some(Exit::Lost))),
@@ -210,14 +215,14 @@ pub struct ShellTask {
 pub async fn run_shell(
     task: ShellTask,
     prepared: Result<Prepared, StartError>,
-    go: watch::Receiver<Go>,
+    go: watch::Receiver<StopSignal>,
     report: impl FnOnce(&process::Running),
 ) -> Result<AttemptResult, FolderError> {
     let ShellTask { run, step, dir, outputs, timeout, grace, quoted, lookup } = task;
     let end = run_command(prepared, timeout, grace, go.clone(), report).await;
     let (left, drained) = match end {
         ProcessEnd::Exited { left, drained, .. } => (left, drained),
-        _ => (Left::Nothing, Drained::Alone),
+        _ => (Left::Nothing, OutputComplete::Alone),
     };
     let code = match end {
         ProcessEnd::Exited { exit: Exit::Code(code), .. } => Some(code),
@@ -230,7 +235,7 @@ pub async fn run_shell(
     // a step that writes `setsid` starts its daemons on purpose
     let is_meant = matches!(&step.kind, StepKind::Shell { command } if command.text().contains("setsid"));
     finished.ended.left_daemons = left == Left::Daemons && !is_meant;
-    if drained == Drained::InPart {
+    if drained == OutputComplete::InPart {
         let note = "warning: a process that forwards the step's output was still running: its later output is \
                     in the log, but not in the value";
         finished.notes.push(note.to_owned());

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use engine::run::{
     origin::Origin,
-    override_values::{self, Given},
+    override_values::{self, OverrideValue},
 };
 use jiff::Timestamp;
 use recipe::value::Map;
@@ -37,7 +37,7 @@ pub struct Header {
     /// The boot of the machine when it was created.
     pub boot_id: Option<String>,
     /// Given context values.
-    pub given: Vec<(String, Given)>,
+    pub given: Vec<(String, OverrideValue)>,
     /// Options that a resume keeps.
     pub options: Options,
     /// The request; absent if unknown.

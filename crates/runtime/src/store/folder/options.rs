@@ -45,8 +45,8 @@ pub struct Options {
     /// Additional directories of recipes, absolute.
     pub recipe_dirs: Vec<PathBuf>,
     /// Variables `RECIPE_VAR_…` of the environment for names of sub-recipes.
-    #[serde(skip_serializing_if = "engine::run::env_overrides::Ambient::is_empty")]
-    pub ambient: engine::run::env_overrides::Ambient,
+    #[serde(skip_serializing_if = "engine::run::env_overrides::EnvOverrides::is_empty")]
+    pub ambient: engine::run::env_overrides::EnvOverrides,
     /// `--compat`: the run has a log in its folder that other programs follow.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub compat: bool,

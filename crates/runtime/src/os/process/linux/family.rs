@@ -12,7 +12,7 @@ use rustix::process::{
 };
 use tokio::process::Child;
 
-use super::shows_us;
+use super::proc_is_ours;
 use super::table::{Row, own_children};
 use crate::os::process::{Filter, Marker, ProcessId, groups};
 
@@ -26,7 +26,7 @@ struct Family {
     /// Children that belong to no run.
     aside: HashSet<i32>,
     /// Adopted orphans and their owners. Decided once, while the steps in question are alive.
-    adopted: HashMap<ProcessId, Owner>,
+    adopted: HashMap<ProcessId, OrphanOwner>,
     /// The runs that this process has started a process for.
     runs: HashSet<String>,
     /// When the first child was started: older processes came from elsewhere.
@@ -37,18 +37,18 @@ struct Family {
 
 /// The owner of an orphan; `None` if more than one run, or step, can have started it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Owner {
+struct OrphanOwner {
     run: Option<String>,
     step: Option<String>,
 }
 
-impl Owner {
+impl OrphanOwner {
     fn is_meant(&self, filter: &Filter) -> bool {
         self.run.as_ref() == Some(&filter.run) && (filter.step.is_none() || self.step == filter.step)
     }
 }
 
-impl From<&Marker> for Owner {
+impl From<&Marker> for OrphanOwner {
     fn from(marker: &Marker) -> Self {
         Self { run: Some(marker.run.clone()), step: Some(marker.step.clone()) }
     }
@@ -73,9 +73,9 @@ pub(in crate::os::process) fn register(
     let mut family = family();
     let child = spawn()?;
     let pid = child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap_or_default();
-    let row = if shows_us() { Row::read(pid) } else { None };
+    let row = if proc_is_ours() { Row::read(pid) } else { None };
     let id = row.map_or(ProcessId { pid, start_time: 0 }, |row| row.id);
-    if !shows_us() {
+    if !proc_is_ours() {
         groups::remember(marker, id);
     }
     if family.runs.is_empty() {
@@ -90,10 +90,10 @@ pub(in crate::os::process) fn register(
 }
 
 /// Spawns a child that belongs to no run and never counts as an orphan of one.
-pub(in crate::os::process) fn start_aside(
+pub(in crate::os::process) fn spawn_unmanaged(
     spawn: impl FnOnce() -> io::Result<std::process::Child>,
 ) -> io::Result<std::process::Child> {
-    if !shows_us() {
+    if !proc_is_ours() {
         return Err(io::ErrorKind::Unsupported.into());
     }
     let mut family = family();
@@ -213,7 +213,7 @@ impl Family {
     /// Everything that we start leads its own group, so a child in *our* group was started by other code of this
     /// program and is left alone, as is one that is older than our first child.
     fn orphans(&mut self) -> Option<Vec<Row>> {
-        if !shows_us() {
+        if !proc_is_ours() {
             return None;
         }
         if self.runs.is_empty() || matches!(ended_child(), Err(Errno::CHILD)) {
@@ -241,18 +241,18 @@ impl Family {
     }
 
     /// The owner of an orphan: by its marker, by its group, or because only one step can have started it.
-    fn owner(&self, orphan: &Row, asking: &Marker, groups: &[ProcessId]) -> Owner {
+    fn owner(&self, orphan: &Row, asking: &Marker, groups: &[ProcessId]) -> OrphanOwner {
         if let Some(marker) = orphan.marker() {
-            return Owner::from(&marker);
+            return OrphanOwner::from(&marker);
         }
         if groups.iter().any(|group| group.pid == orphan.group) {
-            return Owner::from(asking);
+            return OrphanOwner::from(asking);
         }
         if let Some((_, marker)) = self.live.get(&orphan.group) {
-            return Owner::from(marker);
+            return OrphanOwner::from(marker);
         }
         let older = self.live.values().filter(|(id, _)| id.start_time <= orphan.id.start_time);
-        let mut owner = Owner::from(asking);
+        let mut owner = OrphanOwner::from(asking);
         for (_, other) in older {
             owner.run = owner.run.filter(|run| *run == other.run);
             owner.step = owner.step.filter(|step| *step == other.step);

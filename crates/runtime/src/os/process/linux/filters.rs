@@ -9,7 +9,7 @@ use rustix::io::ioctl_fionread;
 use tokio::time::{Instant, sleep};
 
 use super::{census, family, table::Row};
-use crate::os::process::{Drained, FileId, Filter};
+use crate::os::process::{FileId, Filter, OutputComplete};
 
 /// How long to wait for filters whose pipe has no writer left.
 const TO_THE_END: Duration = Duration::from_secs(5);
@@ -25,23 +25,23 @@ const LOOKS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_mi
 const QUIET_LOOKS: u32 = 3;
 
 /// See [`crate::os::process::Running::drain`].
-pub(in crate::os::process) async fn drain(filter: &Filter, outputs: &[FileId]) -> Drained {
+pub(in crate::os::process) async fn drain(filter: &Filter, outputs: &[FileId]) -> OutputComplete {
     let (begun, mut pause, mut quiet) = (Instant::now(), LOOKS.0, 0);
     while quiet < QUIET_LOOKS {
         if family::has_nothing_left(filter) {
-            return Drained::Alone;
+            return OutputComplete::Alone;
         }
         let members = census::members(filter, &HashSet::new());
         let pipes = Pipes::of(&members, outputs);
         let is_late = begun.elapsed() >= pipes.patience();
         if is_late && !pipes.filters().is_empty() {
-            return Drained::InPart;
+            return OutputComplete::InPart;
         }
         quiet = if is_late { quiet + 1 } else { 0 };
         sleep(pause).await;
         pause = (pause * 2).min(LOOKS.1);
     }
-    Drained::Whole
+    OutputComplete::Whole
 }
 
 /// The numbers of the processes that only pass on output of others into these files.

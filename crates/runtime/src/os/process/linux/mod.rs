@@ -11,14 +11,14 @@ use std::os::unix::fs::MetadataExt as _;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use super::{Drained, FileId, Filter, Left, ProcessId, Survivor, Swept, groups};
+use super::{FileId, Filter, Left, OutputComplete, ProcessId, Survivor, Swept, groups};
 
 pub(super) use family::{
-    become_reaper, forget, forget_aside, is_alone, note_end, reap, register, start_aside, until_lasting,
+    become_reaper, forget, forget_aside, is_alone, note_end, reap, register, spawn_unmanaged, until_lasting,
 };
 
-/// See [`crate::os::process::shows_us`].
-pub(super) fn shows_us() -> bool {
+/// See [`crate::os::process::proc_is_ours`].
+pub(super) fn proc_is_ours() -> bool {
     static SHOWS: LazyLock<bool> = LazyLock::new(|| {
         let own = table::own_pid().to_string();
         std::fs::read_link("/proc/self").is_ok_and(|shown| shown.as_os_str() == own.as_str())
@@ -26,8 +26,8 @@ pub(super) fn shows_us() -> bool {
     *SHOWS
 }
 
-/// See [`crate::os::process::place`].
-pub(super) fn place() -> Option<String> {
+/// See [`crate::os::process::pid_namespace`].
+pub(super) fn pid_namespace() -> Option<String> {
     static PLACE: LazyLock<Option<String>> = LazyLock::new(|| {
         let namespace = std::fs::metadata("/proc/self/ns/pid").ok()?.ino();
         Some(format!("{}/{namespace}", boot_id()?))
@@ -37,37 +37,37 @@ pub(super) fn place() -> Option<String> {
 
 /// See [`crate::os::process::survivors`].
 pub(super) fn survivors(filter: &Filter) -> Vec<Survivor> {
-    if shows_us() { sweep::survivors(filter) } else { groups::survivors(filter) }
+    if proc_is_ours() { sweep::survivors(filter) } else { groups::survivors(filter) }
 }
 
 /// See [`crate::os::process::end_marked`].
 pub(super) async fn sweep(filter: &Filter, grace: Duration) -> Swept {
-    if shows_us() { sweep::sweep(filter, grace).await } else { groups::sweep(filter, grace).await }
+    if proc_is_ours() { sweep::sweep(filter, grace).await } else { groups::sweep(filter, grace).await }
 }
 
 /// See [`crate::os::process::Running::left`].
 pub(super) fn left(filter: &Filter, outputs: &[FileId]) -> Left {
-    if shows_us() { sweep::left(filter, outputs) } else { groups::left(filter, outputs) }
+    if proc_is_ours() { sweep::left(filter, outputs) } else { groups::left(filter, outputs) }
 }
 
 /// See [`crate::os::process::Running::drain`].
-pub(super) async fn drain(filter: &Filter, outputs: &[FileId]) -> Drained {
-    if shows_us() { filters::drain(filter, outputs).await } else { groups::drain(filter, outputs).await }
+pub(super) async fn drain(filter: &Filter, outputs: &[FileId]) -> OutputComplete {
+    if proc_is_ours() { filters::drain(filter, outputs).await } else { groups::drain(filter, outputs).await }
 }
 
 /// Whether a step whose main process has ended certainly left no process alive.
 pub(super) fn has_nothing_left(filter: &Filter) -> bool {
-    if shows_us() { family::has_nothing_left(filter) } else { groups::has_nothing_left(filter) }
+    if proc_is_ours() { family::has_nothing_left(filter) } else { groups::has_nothing_left(filter) }
 }
 
 /// See [`ProcessId::is_alive`].
 pub(super) fn is_alive(id: ProcessId) -> bool {
-    if shows_us() { target::is_alive(id) } else { groups::is_alive(id) }
+    if proc_is_ours() { target::is_alive(id) } else { groups::is_alive(id) }
 }
 
 /// See [`crate::os::process::is_running`].
 pub(super) fn is_running(pid: i32) -> bool {
-    if shows_us() { target::is_running(pid) } else { groups::is_running(pid) }
+    if proc_is_ours() { target::is_running(pid) } else { groups::is_running(pid) }
 }
 
 /// See [`ProcessId::current`].
@@ -78,7 +78,7 @@ pub(super) fn current() -> ProcessId {
 /// See [`crate::os::process::boot_id`].
 pub(super) fn boot_id() -> Option<String> {
     // start times distinguish process numbers of different boots; without a matching `/proc` they are unknown
-    shows_us()
+    proc_is_ours()
         .then(|| std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok())?
         .map(|id| id.trim().to_owned())
 }

@@ -44,7 +44,7 @@ pub(in crate::os::process) fn left(filter: &Filter, outputs: &[FileId]) -> Left 
 pub(in crate::os::process) async fn sweep(filter: &Filter, grace: Duration) -> Swept {
     let mut sweep = Sweep { filter, targets: BTreeMap::new(), known: HashSet::new() };
     // scanning all processes is expensive; skip it when no process is left
-    if sweep.ask(Instant::now() + grace).await == Asked::SomeStayed {
+    if sweep.ask(Instant::now() + grace).await == AskedToEnd::SomeStayed {
         sweep.kill(Instant::now() + KILLING).await;
     }
     family::reap();
@@ -53,7 +53,7 @@ pub(in crate::os::process) async fn sweep(filter: &Filter, grace: Duration) -> S
 
 /// The result of asking.
 #[derive(PartialEq, Eq)]
-enum Asked {
+enum AskedToEnd {
     AllGone,
     SomeStayed,
 }
@@ -67,11 +67,11 @@ struct Sweep<'a> {
 impl Sweep<'_> {
     /// Asks all processes to end. New ones are left alone while one of those that were asked is alive: they may be part
     /// of its cleanup.
-    async fn ask(&mut self, deadline: Instant) -> Asked {
+    async fn ask(&mut self, deadline: Instant) -> AskedToEnd {
         let mut empty = 0;
         while empty < EMPTY_LOOKS {
             if Instant::now() >= deadline {
-                return Asked::SomeStayed;
+                return AskedToEnd::SomeStayed;
             }
             if self.look() == 0 {
                 empty += 1;
@@ -82,7 +82,7 @@ impl Sweep<'_> {
             // After the deadline the loop ends, and killing begins.
             let _ = timeout_at(deadline, all_gone(self.targets.values())).await;
         }
-        Asked::AllGone
+        AskedToEnd::AllGone
     }
 
     async fn kill(&mut self, deadline: Instant) {

@@ -48,7 +48,7 @@ impl Row {
     /// if their leader is outside its pid namespace, as in many containers. The system calls for them do not expect
     /// that.
     pub(super) fn own() -> Option<Self> {
-        super::shows_us().then(|| Self::read(own_pid()))?
+        super::proc_is_ours().then(|| Self::read(own_pid()))?
     }
 
     /// The name is in parentheses and may itself contain them, so the fields are counted from the last one.

@@ -16,7 +16,7 @@ use recipe::{
     value::Value,
 };
 
-use super::{AttemptResult, Go, ProcessEnd};
+use super::{AttemptResult, ProcessEnd, StopSignal};
 use crate::{
     machine::{
         host::Host,
@@ -57,7 +57,7 @@ pub(super) fn judge(
     dir: &Path,
     step: &Step,
     end: ProcessEnd,
-    told: &Go,
+    told: &StopSignal,
     printed: &Printed<'_>,
     quoted: Quoted,
     lookup: &Lookup,
@@ -116,12 +116,14 @@ fn fail(dir: &Path, outcome: Outcome, what: &str, captured: Captured, quoted: Qu
 fn stopped(
     dir: &Path,
     exit: Option<Exit>,
-    told: &Go,
+    told: &StopSignal,
     printed: &Printed<'_>,
     quoted: Quoted,
 ) -> Result<AttemptResult, FolderError> {
     let mut finished = match (told, exit) {
-        (Go::Late(_), Some(_)) => fail(dir, Outcome::Cancelled, &told.ended(), printed.capture()?, quoted),
+        (StopSignal::Timeout(_), Some(_)) => {
+            fail(dir, Outcome::Cancelled, &told.ended(), printed.capture()?, quoted)
+        }
         _ => AttemptResult::refused(Outcome::Cancelled, step_failed("bash", told.not_begun())),
     };
     finished.ended.stopped = exit.and_then(program_end);
