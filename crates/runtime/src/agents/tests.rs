@@ -11,6 +11,7 @@ macro_rules! transcript {
 
 mod calls;
 mod custom;
+mod null_answers;
 mod partial;
 mod prose;
 mod sizes;
@@ -304,17 +305,6 @@ fn single_results() {
             "pretty",
         ),
         ("claude", r#"{"type":"result","result":"bare"}"#, "bare"),
-        ("claude", r#"{"type":"result","subtype":"success","is_error":false,"result":""}"#, ""),
-        (
-            "claude",
-            r#"{"type":"result","subtype":"success","is_error":false,"result":null}"#,
-            "!the agent ends with exit code 0 and without a result",
-        ),
-        (
-            "amplifier",
-            r#"{"status":"success","response":null,"session_id":"s"}"#,
-            "!the agent ends with exit code 0 and without a result",
-        ),
         (
             "claude",
             r#"{"type":"result","subtype":"success","is_error":true,"result":"no"}"#,
